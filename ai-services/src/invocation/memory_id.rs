@@ -1,0 +1,185 @@
+//! The identity of a conversation.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// Identifies the chat memory of one user, conversation or whatever else a service remembers apart.
+///
+/// A text that is never empty unless you make it so. Ids of different shapes never meet: a tuple
+/// writes the length of each part before it, so `("ab", "c")` and `("a", "bc")` differ.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::memory::{MemoryId, ToMemoryId};
+///
+/// assert_eq!(MemoryId::from("klaus").as_str(), "klaus");
+/// assert_eq!(42_u64.to_memory_id().as_str(), "42");
+/// assert_eq!(("acme", 42_u64).to_memory_id().as_str(), "4:acme2:42");
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MemoryId(Arc<str>);
+
+impl MemoryId {
+    /// The id as text, as stores keep it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for MemoryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for MemoryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T: ToMemoryId + ?Sized> From<&T> for MemoryId {
+    fn from(id: &T) -> Self {
+        id.to_memory_id()
+    }
+}
+
+impl From<String> for MemoryId {
+    fn from(id: String) -> Self {
+        Self(id.into())
+    }
+}
+
+/// A value that can identify a chat memory.
+///
+/// Implemented for text, integers, `Uuid` (feature `uuid`), tuples of these, and references. Two
+/// values that are equal must give equal ids, and two that differ must give different ones.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::memory::{MemoryId, ToMemoryId};
+///
+/// struct Customer(u32);
+///
+/// impl ToMemoryId for Customer {
+///     fn to_memory_id(&self) -> MemoryId {
+///         self.0.to_memory_id()
+///     }
+/// }
+///
+/// assert_eq!(Customer(7).to_memory_id(), MemoryId::from("7"));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a memory id",
+    label = "not a memory id",
+    note = "memory ids are text, integers, `Uuid`, `MemoryId`, and tuples of these",
+    note = "for a type of your own, implement `ai_services::memory::ToMemoryId`"
+)]
+pub trait ToMemoryId {
+    /// The id of this value.
+    fn to_memory_id(&self) -> MemoryId;
+}
+
+impl ToMemoryId for MemoryId {
+    fn to_memory_id(&self) -> MemoryId {
+        self.clone()
+    }
+}
+
+impl ToMemoryId for str {
+    fn to_memory_id(&self) -> MemoryId {
+        MemoryId(self.into())
+    }
+}
+
+impl ToMemoryId for String {
+    fn to_memory_id(&self) -> MemoryId {
+        self.as_str().to_memory_id()
+    }
+}
+
+impl ToMemoryId for Cow<'_, str> {
+    fn to_memory_id(&self) -> MemoryId {
+        self.as_ref().to_memory_id()
+    }
+}
+
+impl ToMemoryId for Box<str> {
+    fn to_memory_id(&self) -> MemoryId {
+        self.as_ref().to_memory_id()
+    }
+}
+
+impl ToMemoryId for Arc<str> {
+    fn to_memory_id(&self) -> MemoryId {
+        MemoryId(Self::clone(self))
+    }
+}
+
+#[cfg(feature = "uuid")]
+impl ToMemoryId for uuid::Uuid {
+    fn to_memory_id(&self) -> MemoryId {
+        MemoryId::from(self.to_string())
+    }
+}
+
+impl<T: ToMemoryId + ?Sized> ToMemoryId for &T {
+    fn to_memory_id(&self) -> MemoryId {
+        T::to_memory_id(self)
+    }
+}
+
+macro_rules! integers {
+    ($($integer:ty),*) => {
+        $(impl ToMemoryId for $integer {
+            fn to_memory_id(&self) -> MemoryId {
+                MemoryId::from(self.to_string())
+            }
+        })*
+    };
+}
+
+integers!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize);
+
+macro_rules! tuples {
+    ($(($($part:ident)+))*) => {
+        $(impl<$($part: ToMemoryId),+> ToMemoryId for ($($part,)+) {
+            fn to_memory_id(&self) -> MemoryId {
+                #[allow(non_snake_case, reason = "the type parameters name the fields")]
+                let ($($part,)+) = self;
+                joined(&[$($part.to_memory_id()),+])
+            }
+        })*
+    };
+}
+
+tuples!((A B) (A B C) (A B C D));
+
+/// Each part behind its length in bytes, so that no two lists of parts are written alike.
+fn joined(parts: &[MemoryId]) -> MemoryId {
+    let mut text = String::new();
+    for part in parts {
+        text.push_str(&part.0.len().to_string());
+        text.push(':');
+        text.push_str(&part.0);
+    }
+    MemoryId::from(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn tuples_never_collide(a in ".{0,6}", b in ".{0,6}", c in ".{0,6}", d in ".{0,6}") {
+            let ids = ((&*a, &*b).to_memory_id(), (&*c, &*d).to_memory_id());
+            prop_assert_eq!(ids.0 == ids.1, (a, b) == (c, d));
+        }
+    }
+}

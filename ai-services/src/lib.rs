@@ -1,0 +1,20 @@
+//! Runtime of ai-services.
+#![allow(missing_docs)]
+extern crate self as ai_services;
+mod error;
+mod invocation;
+pub mod message;
+pub mod model;
+#[cfg(feature = "http")]
+mod http;
+pub mod providers;
+pub mod prompt;
+pub mod schema;
+mod usage;
+
+pub use async_trait::async_trait;
+pub use error::{BoxError, Error, ErrorKind, Result};
+pub use invocation::InvocationContext;
+pub mod memory {
+    pub use crate::invocation::{MemoryId, ToMemoryId};
+}

@@ -1,0 +1,399 @@
+//! The JSON form of messages.
+//!
+//! A message is written in the shape that LangChain4j uses, so histories can move in both
+//! directions. A list is written with a version: `{"v":1,"messages":[…]}`. Reading also accepts
+//! LangChain4j's bare array and its older form of tool results.
+
+use super::content::{Content, ImageDetail, Media, MediaSource};
+use super::{
+    AiMessage, Attributes, ChatMessage, CustomMessage, Messages, SystemMessage, ToolCall,
+    ToolResult, UserMessage,
+};
+use crate::error::{Error, ErrorKind, Result};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+
+/// The version that [`messages_to_json`] writes.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Writes messages as JSON with a version marker.
+///
+/// # Errors
+///
+/// None in practice; the signature leaves room for messages that cannot be written.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::message::{ChatMessage, messages_from_json, messages_to_json};
+///
+/// let messages = vec![ChatMessage::user("Hello!"), ChatMessage::ai("Hi.")];
+/// let json = messages_to_json(&messages)?;
+/// assert!(json.starts_with(r#"{"v":1,"#));
+/// assert_eq!(messages_from_json(&json)?.to_vec(), messages);
+/// # Ok::<(), ai_services::Error>(())
+/// ```
+pub fn messages_to_json<'a>(messages: impl IntoIterator<Item = &'a ChatMessage>) -> Result<String> {
+    #[derive(Serialize)]
+    struct Envelope<'a> {
+        v: u32,
+        messages: Vec<&'a ChatMessage>,
+    }
+    let messages = messages.into_iter().collect();
+    serde_json::to_string(&Envelope { v: FORMAT_VERSION, messages }).map_err(|source| {
+        Error::new(ErrorKind::Memory, "messages cannot be written as JSON").with_source(source)
+    })
+}
+
+/// Reads what [`messages_to_json`] wrote, or a list that LangChain4j wrote.
+///
+/// Empty text and `null` are an empty list.
+///
+/// # Errors
+///
+/// [`ErrorKind::Memory`] for text that is not such JSON, and for a version newer than
+/// [`FORMAT_VERSION`].
+pub fn messages_from_json(json: &str) -> Result<Messages> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Stored {
+        Bare(Vec<ChatMessage>),
+        Envelope { v: u32, messages: serde_json::Value },
+        Null(()),
+    }
+    let malformed = |source| {
+        Error::new(ErrorKind::Memory, "stored messages are not in a known format")
+            .with_source(source)
+    };
+    if json.trim().is_empty() {
+        return Ok(Messages::new());
+    }
+    // Tried first for its errors: those of an untagged enum say nothing.
+    if json.trim_start().starts_with('[') {
+        return serde_json::from_str::<Vec<ChatMessage>>(json)
+            .map(Messages::from)
+            .map_err(malformed);
+    }
+    match serde_json::from_str(json).map_err(malformed)? {
+        Stored::Bare(messages) => Ok(messages.into()),
+        Stored::Null(()) => Ok(Messages::new()),
+        Stored::Envelope { v, .. } if v > FORMAT_VERSION => Err(Error::new(
+            ErrorKind::Memory,
+            format!(
+                "stored messages have format version {v}; this build reads up to {FORMAT_VERSION}"
+            ),
+        )),
+        Stored::Envelope { messages, .. } => serde_json::from_value::<Vec<ChatMessage>>(messages)
+            .map(Messages::from)
+            .map_err(malformed),
+    }
+}
+
+/// A message on the wire. Borrowed when writing, owned when reading.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "SCREAMING_SNAKE_CASE")]
+enum Wire<'a> {
+    System {
+        text: Cow<'a, str>,
+    },
+    User {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<Cow<'a, str>>,
+        #[serde(default)]
+        contents: Vec<WireContent<'a>>,
+        #[serde(default, skip_serializing_if = "WireAttributes::is_empty")]
+        attributes: WireAttributes<'a>,
+    },
+    #[serde(rename_all = "camelCase")]
+    Ai {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<Cow<'a, str>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        thinking: Option<Cow<'a, str>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refusal: Option<Cow<'a, str>>,
+        #[serde(default)]
+        tool_execution_requests: Vec<WireCall<'a>>,
+        #[serde(default)]
+        attributes: WireAttributes<'a>,
+    },
+    #[serde(rename_all = "camelCase")]
+    ToolExecutionResult {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<Cow<'a, str>>,
+        #[serde(default)]
+        tool_name: Cow<'a, str>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        contents: Vec<WireContent<'a>>,
+        /// The older form of `contents`.
+        #[serde(default, skip_serializing)]
+        text: Option<Cow<'a, str>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        is_error: Option<bool>,
+        #[serde(default)]
+        attributes: WireAttributes<'a>,
+    },
+    Custom {
+        #[serde(default)]
+        attributes: WireAttributes<'a>,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct WireCall<'a> {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<Cow<'a, str>>,
+    name: Cow<'a, str>,
+    #[serde(default)]
+    arguments: Option<Cow<'a, str>>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "SCREAMING_SNAKE_CASE")]
+enum WireContent<'a> {
+    Text {
+        text: Cow<'a, str>,
+    },
+    #[serde(rename_all = "camelCase")]
+    Image {
+        image: WireMedia<'a>,
+        #[serde(default)]
+        detail_level: WireDetail,
+    },
+    Audio {
+        audio: WireMedia<'a>,
+    },
+    Video {
+        video: WireMedia<'a>,
+    },
+    #[serde(rename_all = "camelCase")]
+    Pdf {
+        pdf_file: WireMedia<'a>,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireMedia<'a> {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    url: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    base64_data: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mime_type: Option<Cow<'a, str>>,
+}
+
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+enum WireDetail {
+    #[default]
+    Low,
+    Medium,
+    High,
+    UltraHigh,
+    Auto,
+}
+
+/// Attributes: absent, `null` and `{}` are the same.
+#[derive(Default)]
+struct WireAttributes<'a>(Option<Cow<'a, Attributes>>);
+
+impl WireAttributes<'_> {
+    fn is_empty(&self) -> bool {
+        self.0.as_ref().is_none_or(|attributes| attributes.is_empty())
+    }
+
+    fn into_map(self) -> Attributes {
+        self.0.map(Cow::into_owned).unwrap_or_default()
+    }
+}
+
+impl Serialize for WireAttributes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Some(attributes) => attributes.serialize(serializer),
+            None => Attributes::new().serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for WireAttributes<'_> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(Option::<Attributes>::deserialize(deserializer)?.map(Cow::Owned)))
+    }
+}
+
+impl Serialize for ChatMessage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        wire(self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ChatMessage {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        unwire(Wire::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+fn wire(message: &ChatMessage) -> Wire<'_> {
+    let attributes = |attributes: Option<&'_ Attributes>| {
+        WireAttributes(attributes.map(|a| Cow::Owned(a.clone())))
+    };
+    match message {
+        ChatMessage::System(message) => Wire::System { text: message.text().into() },
+        ChatMessage::User(message) => Wire::User {
+            name: message.name().map(Into::into),
+            contents: message.contents().iter().map(wire_content).collect(),
+            attributes: attributes(message.attributes()),
+        },
+        ChatMessage::Ai(message) => Wire::Ai {
+            text: message.text().map(Into::into),
+            thinking: message.thinking().map(Into::into),
+            refusal: message.refusal().map(Into::into),
+            tool_execution_requests: message.tool_calls().iter().map(wire_call).collect(),
+            attributes: attributes(message.attributes()),
+        },
+        ChatMessage::ToolResult(message) => Wire::ToolExecutionResult {
+            id: given(message.id()),
+            tool_name: message.tool_name().into(),
+            contents: message.contents().iter().map(wire_content).collect(),
+            text: None,
+            is_error: message.is_error().then_some(true),
+            attributes: attributes(message.attributes()),
+        },
+        ChatMessage::Custom(message) => {
+            Wire::Custom { attributes: attributes(Some(message.attributes())) }
+        }
+    }
+}
+
+fn unwire(wire: Wire<'_>) -> Result<ChatMessage, &'static str> {
+    Ok(match wire {
+        Wire::System { text } => SystemMessage::new(text).into(),
+        Wire::User { name, contents, attributes } => {
+            let mut message = UserMessage::from_contents(unwire_contents(contents)?);
+            if let Some(name) = name {
+                message = message.with_name(name);
+            }
+            if !attributes.is_empty() {
+                message = message.with_attributes(attributes.into_map());
+            }
+            message.into()
+        }
+        Wire::Ai { text, thinking, refusal, tool_execution_requests, attributes } => {
+            let mut message = AiMessage::builder()
+                .tool_calls(tool_execution_requests.into_iter().map(unwire_call))
+                .attributes(attributes.into_map());
+            if let Some(text) = text {
+                message = message.text(text);
+            }
+            if let Some(thinking) = thinking {
+                message = message.thinking(thinking);
+            }
+            if let Some(refusal) = refusal {
+                message = message.refusal(refusal);
+            }
+            message.build().into()
+        }
+        Wire::ToolExecutionResult { id, tool_name, contents, text, is_error, attributes } => {
+            let id = id.unwrap_or_default();
+            let mut message = match text {
+                Some(text) if contents.is_empty() => ToolResult::new(id, tool_name, text),
+                _ => ToolResult::from_contents(id, tool_name, unwire_contents(contents)?),
+            };
+            if is_error == Some(true) {
+                message = message.into_error();
+            }
+            if !attributes.is_empty() {
+                message = message.with_attributes(attributes.into_map());
+            }
+            message.into()
+        }
+        Wire::Custom { attributes } => CustomMessage::new(attributes.into_map()).into(),
+    })
+}
+
+fn given(text: &str) -> Option<Cow<'_, str>> {
+    (!text.is_empty()).then_some(text.into())
+}
+
+fn wire_call(call: &ToolCall) -> WireCall<'_> {
+    WireCall {
+        id: given(call.id()),
+        name: call.name().into(),
+        arguments: Some(call.arguments().into()),
+    }
+}
+
+fn unwire_call(call: WireCall<'_>) -> ToolCall {
+    ToolCall::new(call.id.unwrap_or_default(), call.name, call.arguments.unwrap_or_default())
+}
+
+fn wire_content(content: &Content) -> WireContent<'_> {
+    match content {
+        Content::Text(text) => WireContent::Text { text: Cow::Borrowed(text) },
+        Content::Image(media, detail) => {
+            WireContent::Image { image: wire_media(media), detail_level: wire_detail(*detail) }
+        }
+        Content::Audio(media) => WireContent::Audio { audio: wire_media(media) },
+        Content::Video(media) => WireContent::Video { video: wire_media(media) },
+        Content::Pdf(media) => WireContent::Pdf { pdf_file: wire_media(media) },
+    }
+}
+
+fn unwire_contents(contents: Vec<WireContent<'_>>) -> Result<Vec<Content>, &'static str> {
+    let media = |media| unwire_media(media).map(Box::new);
+    let unwire = |content| {
+        Ok(match content {
+            WireContent::Text { text } => Content::Text(text.into()),
+            WireContent::Image { image, detail_level } => {
+                Content::Image(media(image)?, unwire_detail(detail_level))
+            }
+            WireContent::Audio { audio } => Content::Audio(media(audio)?),
+            WireContent::Video { video } => Content::Video(media(video)?),
+            WireContent::Pdf { pdf_file } => Content::Pdf(media(pdf_file)?),
+        })
+    };
+    contents.into_iter().map(unwire).collect()
+}
+
+fn wire_media(media: &Media) -> WireMedia<'_> {
+    let (url, base64_data) = match &media.source {
+        MediaSource::Url(url) => (Some(Cow::Borrowed(&**url)), None),
+        MediaSource::Base64(data) => (None, Some(Cow::Borrowed(&**data))),
+    };
+    WireMedia { url, base64_data, mime_type: media.media_type.as_deref().map(Into::into) }
+}
+
+fn unwire_media(media: WireMedia<'_>) -> Result<Media, &'static str> {
+    let source = match (media.url, media.base64_data) {
+        (Some(url), _) => MediaSource::Url(url.into()),
+        (None, Some(data)) => MediaSource::Base64(data.into()),
+        (None, None) => return Err("a medium has neither `url` nor `base64Data`"),
+    };
+    Ok(Media { source, media_type: media.mime_type.map(Into::into) })
+}
+
+fn wire_detail(detail: ImageDetail) -> WireDetail {
+    match detail {
+        ImageDetail::Low => WireDetail::Low,
+        ImageDetail::Medium => WireDetail::Medium,
+        ImageDetail::High => WireDetail::High,
+        ImageDetail::UltraHigh => WireDetail::UltraHigh,
+        ImageDetail::Auto => WireDetail::Auto,
+    }
+}
+
+fn unwire_detail(detail: WireDetail) -> ImageDetail {
+    match detail {
+        WireDetail::Low => ImageDetail::Low,
+        WireDetail::Medium => ImageDetail::Medium,
+        WireDetail::High => ImageDetail::High,
+        WireDetail::UltraHigh => ImageDetail::UltraHigh,
+        WireDetail::Auto => ImageDetail::Auto,
+    }
+}
+
+#[cfg(test)]
+mod tests;

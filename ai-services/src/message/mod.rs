@@ -1,0 +1,164 @@
+//! What is said: messages, their content, and their JSON form.
+//!
+//! Messages are immutable and shared: cloning one copies a pointer. A message keeps what was
+//! computed from it (its token count, its encoded form for a provider), so that a long history is
+//! neither copied nor encoded again for every call.
+
+mod ai;
+mod cache;
+mod codec;
+mod content;
+mod list;
+mod tool;
+mod user;
+
+pub use ai::{AiMessage, AiMessageBuilder};
+pub use codec::{FORMAT_VERSION, messages_from_json, messages_to_json};
+pub use content::{Content, ImageDetail, Media, MediaSource};
+pub use list::{Iter, Messages};
+pub use tool::{ToolCall, ToolResult};
+pub use user::{CustomMessage, SystemMessage, UserMessage};
+
+pub(crate) use cache::{Cached, Encoded};
+
+/// Data that an application keeps with a message. Never sent to a model.
+pub type Attributes = serde_json::Map<String, serde_json::Value>;
+
+/// One message of a conversation.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::message::ChatMessage;
+///
+/// let messages = [ChatMessage::system("Be brief."), ChatMessage::user("Hello!")];
+/// assert_eq!(messages[1].text(), Some("Hello!"));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ChatMessage {
+    /// Instructions of the application.
+    System(SystemMessage),
+    /// What the person said.
+    User(UserMessage),
+    /// What the model said, or the tools it wants to call.
+    Ai(AiMessage),
+    /// What a tool returned.
+    #[doc(alias = "ToolExecutionResultMessage")]
+    ToolResult(ToolResult),
+    /// Anything else, for models with message types of their own.
+    Custom(CustomMessage),
+}
+
+impl ChatMessage {
+    /// A system message.
+    pub fn system(text: impl Into<Box<str>>) -> Self {
+        SystemMessage::new(text).into()
+    }
+
+    /// A user message of one text.
+    pub fn user(text: impl Into<Box<str>>) -> Self {
+        UserMessage::new(text).into()
+    }
+
+    /// An assistant message of one text.
+    pub fn ai(text: impl Into<Box<str>>) -> Self {
+        AiMessage::new(text).into()
+    }
+
+    /// The text, if the message consists of one text.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::System(message) => Some(message.text()),
+            Self::User(message) => message.text(),
+            Self::Ai(message) => message.text(),
+            Self::ToolResult(message) => message.text(),
+            Self::Custom(_) => None,
+        }
+    }
+
+    /// The assistant's message, if it is one.
+    #[must_use]
+    pub fn as_ai(&self) -> Option<&AiMessage> {
+        match self {
+            Self::Ai(message) => Some(message),
+            _ => None,
+        }
+    }
+
+    /// The tool calls of an assistant message; empty for every other message.
+    #[must_use]
+    pub fn tool_calls(&self) -> &[ToolCall] {
+        self.as_ai().map_or(&[], AiMessage::tool_calls)
+    }
+
+    /// Whether this is a [`System`](Self::System) message.
+    #[must_use]
+    pub fn is_system(&self) -> bool {
+        matches!(self, Self::System(_))
+    }
+
+    /// Whether this is a [`User`](Self::User) message.
+    #[must_use]
+    pub fn is_user(&self) -> bool {
+        matches!(self, Self::User(_))
+    }
+
+    /// Whether this is a [`ToolResult`](Self::ToolResult) message.
+    #[must_use]
+    pub fn is_tool_result(&self) -> bool {
+        matches!(self, Self::ToolResult(_))
+    }
+
+    /// What was computed from this message.
+    pub(crate) fn cached(&self) -> &Cached {
+        match self {
+            Self::System(message) => message.cached(),
+            Self::User(message) => message.cached(),
+            Self::Ai(message) => message.cached(),
+            Self::ToolResult(message) => message.cached(),
+            Self::Custom(message) => message.cached(),
+        }
+    }
+}
+
+impl From<SystemMessage> for ChatMessage {
+    fn from(message: SystemMessage) -> Self {
+        Self::System(message)
+    }
+}
+
+impl From<UserMessage> for ChatMessage {
+    fn from(message: UserMessage) -> Self {
+        Self::User(message)
+    }
+}
+
+impl From<AiMessage> for ChatMessage {
+    fn from(message: AiMessage) -> Self {
+        Self::Ai(message)
+    }
+}
+
+impl From<ToolResult> for ChatMessage {
+    fn from(message: ToolResult) -> Self {
+        Self::ToolResult(message)
+    }
+}
+
+impl From<CustomMessage> for ChatMessage {
+    fn from(message: CustomMessage) -> Self {
+        Self::Custom(message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn message_is_two_words_wide() {
+        assert_eq!(size_of::<ChatMessage>(), 2 * size_of::<usize>());
+    }
+}

@@ -1,0 +1,18 @@
+//! What the framework asks of a model: requests, responses, parameters, capabilities.
+
+mod capabilities;
+mod chat;
+mod moderation;
+mod parameters;
+mod request;
+mod response;
+mod tool;
+
+pub use crate::usage::TokenUsage;
+pub use capabilities::{Capabilities, Capability};
+pub use chat::{ChatModel, StreamEvent};
+pub use moderation::{Moderation, ModerationModel};
+pub use parameters::{ChatRequestParameters, ReasoningEffort, ResponseFormat, ToolChoice};
+pub use request::{ChatRequest, ChatRequestBuilder};
+pub use response::{ChatResponse, FinishReason};
+pub use tool::{ToolSpecification, ToolSpecifications};

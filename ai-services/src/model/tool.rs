@@ -1,0 +1,75 @@
+//! Tools as a model sees them.
+
+use crate::message::Encoded;
+use schemars::Schema;
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// What a model is told about a tool: name, description, JSON Schema of the parameters.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ToolSpecification {
+    /// The name, 1 to 64 characters of `A-Z a-z 0-9 _ -`.
+    pub name: Box<str>,
+    /// What the tool does and when to call it.
+    pub description: Box<str>,
+    /// The schema of the parameters, an object. `None` for a tool without parameters.
+    pub parameters: Option<Schema>,
+}
+
+impl ToolSpecification {
+    /// A tool without parameters.
+    #[must_use]
+    pub fn new(name: impl Into<Box<str>>, description: impl Into<Box<str>>) -> Self {
+        Self { name: name.into(), description: description.into(), parameters: None }
+    }
+
+    /// The same tool with a schema of its parameters.
+    #[must_use]
+    pub fn with_parameters(mut self, schema: Schema) -> Self {
+        self.parameters = Some(schema);
+        self
+    }
+}
+
+/// The tools of a request. Shared by all requests of a service, and encoded once.
+#[derive(Clone, Default)]
+pub struct ToolSpecifications(Option<Arc<(Vec<ToolSpecification>, Encoded)>>);
+
+impl ToolSpecifications {
+    /// The specifications in order.
+    #[must_use]
+    pub fn as_slice(&self) -> &[ToolSpecification] {
+        self.0.as_deref().map_or(&[], |(list, _)| list)
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.as_slice().is_empty()
+    }
+
+    /// The list in a provider's dialect, kept from the first time on.
+    #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "for providers"))]
+    pub(crate) fn encoded(
+        &self,
+        dialect: &'static str,
+        encode: impl Fn(&[ToolSpecification]) -> Vec<u8>,
+    ) -> Option<Cow<'_, [u8]>> {
+        let (list, encoded) = self.0.as_deref()?;
+        Some(encoded.get_or_encode(dialect, || encode(list)))
+    }
+}
+
+impl From<Vec<ToolSpecification>> for ToolSpecifications {
+    fn from(list: Vec<ToolSpecification>) -> Self {
+        Self((!list.is_empty()).then(|| Arc::new((list, Encoded::default()))))
+    }
+}
+
+impl fmt::Debug for ToolSpecifications {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_slice().fmt(f)
+    }
+}

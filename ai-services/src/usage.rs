@@ -1,0 +1,125 @@
+//! Token counts reported by providers, and their sums.
+
+use std::ops::{Add, AddAssign};
+
+/// How many tokens a model read and wrote, as the provider reported it.
+///
+/// A count that was not reported is `None`, never zero. The sum of two usages skips what is
+/// missing: `None + 3` is 3.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::model::TokenUsage;
+///
+/// let first = TokenUsage::new(10, 5);
+/// let second = TokenUsage { input: Some(7), ..TokenUsage::default() };
+/// let sum = first + second;
+/// assert_eq!((sum.input, sum.output, sum.total()), (Some(17), Some(5), Some(22)));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TokenUsage {
+    /// Tokens of the request, cached ones included.
+    pub input: Option<u64>,
+    /// Tokens of the answer, reasoning included.
+    pub output: Option<u64>,
+    /// Tokens of the request that the provider had in its prompt cache.
+    pub cached_input: Option<u64>,
+    /// Tokens of the answer that the model spent on reasoning.
+    pub reasoning: Option<u64>,
+    /// The total as the provider reported it.
+    reported_total: Option<u64>,
+}
+
+impl TokenUsage {
+    /// A usage with the two counts that every provider reports.
+    #[must_use]
+    pub fn new(input: u64, output: u64) -> Self {
+        Self { input: Some(input), output: Some(output), ..Self::default() }
+    }
+
+    /// Sets the total that the provider reported, where it is not the sum of input and output.
+    #[must_use]
+    pub fn with_total(mut self, total: Option<u64>) -> Self {
+        self.reported_total = total;
+        self
+    }
+
+    /// Sets the number of input tokens read from the provider's prompt cache.
+    #[must_use]
+    pub fn with_cached_input(mut self, cached: Option<u64>) -> Self {
+        self.cached_input = cached;
+        self
+    }
+
+    /// Sets the number of output tokens spent on reasoning.
+    #[must_use]
+    pub fn with_reasoning(mut self, reasoning: Option<u64>) -> Self {
+        self.reasoning = reasoning;
+        self
+    }
+
+    /// The reported total, else the sum of what is known of input and output.
+    #[must_use]
+    pub fn total(&self) -> Option<u64> {
+        self.reported_total.or_else(|| sum(self.input, self.output))
+    }
+
+    /// Whether the provider reported nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.saturating_add(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+impl Add for TokenUsage {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        // Only when both sides know their total can the sum keep one of its own.
+        let reported_total = match (self.reported_total, other.reported_total) {
+            (None, None) => None,
+            _ => sum(self.total(), other.total()),
+        };
+        Self {
+            input: sum(self.input, other.input),
+            output: sum(self.output, other.output),
+            cached_input: sum(self.cached_input, other.cached_input),
+            reasoning: sum(self.reasoning, other.reasoning),
+            reported_total,
+        }
+    }
+}
+
+impl AddAssign for TokenUsage {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_counts_are_skipped() {
+        assert_eq!(TokenUsage::default() + TokenUsage::default(), TokenUsage::default());
+        let known = TokenUsage::new(1, 2).with_total(Some(3));
+        assert_eq!(known + TokenUsage::default(), known);
+        assert_eq!(TokenUsage::default() + known, known);
+    }
+
+    #[test]
+    fn reported_totals_are_summed() {
+        let odd = TokenUsage::new(1, 2).with_total(Some(10));
+        assert_eq!((odd + TokenUsage::new(4, 5)).total(), Some(19));
+    }
+}
