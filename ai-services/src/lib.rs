@@ -2,13 +2,13 @@
 #![allow(missing_docs)]
 extern crate self as ai_services;
 mod error;
+#[cfg(feature = "http")]
+mod http;
 mod invocation;
 pub mod message;
 pub mod model;
-#[cfg(feature = "http")]
-mod http;
-pub mod providers;
 pub mod prompt;
+pub mod providers;
 pub mod schema;
 mod usage;
 

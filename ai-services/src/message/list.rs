@@ -94,13 +94,6 @@ impl Messages {
         inner.list.push_back(message);
     }
 
-    /// Adds a message at the beginning.
-    pub(crate) fn push_front(&mut self, message: ChatMessage) {
-        let inner = Arc::make_mut(&mut self.0);
-        *inner.complete_turns.get_mut() = false;
-        inner.list.push_front(message);
-    }
-
     /// Removes a range of messages, counted from the oldest. Positions past the end are ignored.
     pub fn remove(&mut self, range: Range<usize>) {
         let range = range.start.min(self.len())..range.end.min(self.len());
@@ -112,11 +105,16 @@ impl Messages {
         inner.list.drain(range);
     }
 
-    /// Removes `evict` messages at the beginning and adds a complete turn at the end. What was known
-    /// to be complete turns before is so afterwards.
-    pub(crate) fn advance(&mut self, evict: usize, turn: impl IntoIterator<Item = ChatMessage>) {
+    /// Removes the messages in `evict` and adds a complete turn at the end. What was known to be
+    /// complete turns before is so afterwards.
+    pub(crate) fn advance(
+        &mut self,
+        evict: Range<usize>,
+        turn: impl IntoIterator<Item = ChatMessage>,
+    ) {
         let inner = Arc::make_mut(&mut self.0);
-        inner.list.drain(..evict.min(inner.list.len()));
+        let end = evict.end.min(inner.list.len());
+        inner.list.drain(evict.start.min(end)..end);
         inner.list.extend(turn);
     }
 
@@ -207,7 +205,7 @@ mod tests {
     fn unshared_list_is_changed_in_place() {
         let mut messages = Messages::from(vec![ChatMessage::user("a"), ChatMessage::ai("b")]);
         messages.mark_complete();
-        messages.advance(2, [ChatMessage::user("c"), ChatMessage::ai("d")]);
+        messages.advance(0..2, [ChatMessage::user("c"), ChatMessage::ai("d")]);
         assert!(messages.is_known_complete());
         assert_eq!(messages.to_vec(), [ChatMessage::user("c"), ChatMessage::ai("d")]);
         messages.push(ChatMessage::user("e"));

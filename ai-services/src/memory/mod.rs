@@ -1,0 +1,163 @@
+//! Chat memory: what a model is reminded of, apart for each id.
+//!
+//! A [`ChatMemory`] holds the messages of one conversation and decides how many of them a model
+//! sees; a [`ChatMemoryStore`] keeps the messages of all conversations. A service asks its
+//! [`ChatMemoryProvider`] for the memory of an id, loads it once at the start of a turn, and commits
+//! the whole turn once at its end.
+
+mod history;
+mod provider;
+mod store;
+mod turn;
+
+pub use crate::invocation::{MemoryId, ToMemoryId};
+pub use provider::{ChatMemoryProvider, IntoChatMemory};
+pub use store::{Change, ChatMemoryStore};
+pub use turn::{CompletedTurn, Snapshot};
+
+use crate::error::Result;
+use crate::message::ChatMessage;
+use async_trait::async_trait;
+use std::sync::Arc;
+
+/// The messages of one conversation, and how many of them a model is reminded of.
+///
+/// Memory is not history: what a window evicts is forgotten. The first five methods are for anybody;
+/// the rest is the protocol between a memory and a service, with defaults that rewrite the whole
+/// list at the end of a turn. The crate's own windows write only what is new.
+///
+/// # Differences from LangChain4j
+///
+/// Within a service a memory holds complete turns only. The system message of a method is sent
+/// first but not stored, because it belongs to the program; one that you add yourself is kept, and
+/// is sent by methods that declare none.
+#[async_trait]
+pub trait ChatMemory: Send + Sync {
+    /// Whose memory this is.
+    fn id(&self) -> &MemoryId;
+
+    /// What a model would be reminded of, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or the window's maximum is not valid.
+    async fn messages(&self) -> Result<Vec<ChatMessage>>;
+
+    /// Adds a message, evicting older ones if need be.
+    ///
+    /// # Errors
+    ///
+    /// As [`messages`](Self::messages). Nothing is written then.
+    async fn add(&self, message: ChatMessage) -> Result<()>;
+
+    /// Replaces all messages, evicting the oldest if there are too many.
+    ///
+    /// # Errors
+    ///
+    /// As [`messages`](Self::messages). Nothing is written then.
+    async fn set(&self, messages: Vec<ChatMessage>) -> Result<()>;
+
+    /// Forgets everything.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    async fn clear(&self) -> Result<()>;
+
+    /// What a turn starts from.
+    ///
+    /// # Errors
+    ///
+    /// As [`messages`](Self::messages).
+    async fn load(&self) -> Result<Snapshot> {
+        Ok(Snapshot::new(self.messages().await?, None))
+    }
+
+    /// How many of the oldest messages of the snapshot's history stay out of a request that also
+    /// holds `system` and the messages of the current `turn`.
+    ///
+    /// What is left must be empty or start with a user message. The default leaves nothing out.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::TurnTooLarge`](crate::ErrorKind::TurnTooLarge) if `system` and `turn` alone
+    /// exceed the window: the current turn is never evicted.
+    fn fit(
+        &self,
+        snapshot: &Snapshot,
+        system: Option<&ChatMessage>,
+        turn: &[ChatMessage],
+    ) -> Result<usize> {
+        let _ = (snapshot, system, turn);
+        Ok(0)
+    }
+
+    /// Remembers a turn that has succeeded, in one step.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Conflict`](crate::ErrorKind::Conflict) if the conversation was changed since it
+    /// was loaded, else as [`add`](Self::add). Nothing is written then.
+    async fn commit(&self, turn: CompletedTurn) -> Result<()> {
+        self.set(turn.into_messages(0)).await
+    }
+
+    /// Where the messages live.
+    fn residence(&self) -> Residence {
+        Residence::Here
+    }
+}
+
+/// Where the messages of a [`ChatMemory`] live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Residence {
+    /// In this value: a service keeps it, because dropping it would forget the conversation.
+    Here,
+    /// In a store: a service drops this value when no call uses it.
+    Store,
+}
+
+#[async_trait]
+impl<M: ChatMemory + ?Sized> ChatMemory for Arc<M> {
+    fn id(&self) -> &MemoryId {
+        M::id(self)
+    }
+
+    async fn messages(&self) -> Result<Vec<ChatMessage>> {
+        M::messages(self).await
+    }
+
+    async fn add(&self, message: ChatMessage) -> Result<()> {
+        M::add(self, message).await
+    }
+
+    async fn set(&self, messages: Vec<ChatMessage>) -> Result<()> {
+        M::set(self, messages).await
+    }
+
+    async fn clear(&self) -> Result<()> {
+        M::clear(self).await
+    }
+
+    async fn load(&self) -> Result<Snapshot> {
+        M::load(self).await
+    }
+
+    fn fit(
+        &self,
+        snapshot: &Snapshot,
+        system: Option<&ChatMessage>,
+        turn: &[ChatMessage],
+    ) -> Result<usize> {
+        M::fit(self, snapshot, system, turn)
+    }
+
+    async fn commit(&self, turn: CompletedTurn) -> Result<()> {
+        M::commit(self, turn).await
+    }
+
+    fn residence(&self) -> Residence {
+        M::residence(self)
+    }
+}

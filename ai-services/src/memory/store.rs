@@ -1,0 +1,166 @@
+//! Where messages are kept.
+
+use super::{MemoryId, Snapshot};
+use crate::error::Result;
+use crate::message::{ChatMessage, Messages};
+use async_trait::async_trait;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Keeps the messages of many conversations.
+///
+/// Three methods are enough for a store of your own. [`load`](Self::load) and
+/// [`commit`](Self::commit) are what a turn uses; their defaults read and rewrite the whole list and
+/// know no versions, so that of two writers in two processes the last one wins. A store that
+/// implements them writes only what a turn adds, and turns the second writer away.
+#[async_trait]
+pub trait ChatMemoryStore: Send + Sync {
+    /// All messages of this id, oldest first; empty for an unknown id.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read.
+    async fn get_messages(&self, id: &MemoryId) -> Result<Vec<ChatMessage>>;
+
+    /// Replaces all messages of this id.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be written. It is unchanged then.
+    async fn update_messages(&self, id: &MemoryId, messages: &[ChatMessage]) -> Result<()>;
+
+    /// Forgets this id. Unknown ids are not an error.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be written.
+    async fn delete_messages(&self, id: &MemoryId) -> Result<()>;
+
+    /// All messages of this id with the version of the conversation.
+    ///
+    /// # Errors
+    ///
+    /// As [`get_messages`](Self::get_messages).
+    async fn load(&self, id: &MemoryId) -> Result<Snapshot> {
+        Ok(Snapshot::new(self.get_messages(id).await?, None))
+    }
+
+    /// Applies a change in one step.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Conflict`](crate::ErrorKind::Conflict) if the conversation no longer has the
+    /// version that the change expects, else as [`update_messages`](Self::update_messages). The
+    /// store is unchanged then.
+    async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
+        let mut messages = match change.is_replacement() {
+            true => Messages::new(),
+            false => self.get_messages(id).await?.into(),
+        };
+        change.apply(&mut messages);
+        self.update_messages(id, &messages.to_vec()).await
+    }
+}
+
+/// A change of one conversation: what is evicted and what is added.
+#[derive(Clone, Debug)]
+pub struct Change {
+    expected: Option<u64>,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    /// Removes a range, counted from the oldest, then adds messages at the end.
+    Advance { evict: Range<usize>, append: Vec<ChatMessage>, complete_turn: bool },
+    /// Replaces everything.
+    Replace(Messages),
+}
+
+impl Change {
+    /// Removes the messages in `evict`, counted from the oldest, and adds `append` at the end.
+    #[must_use]
+    pub fn advance(expected: Option<u64>, evict: Range<usize>, append: Vec<ChatMessage>) -> Self {
+        Self { expected, kind: Kind::Advance { evict, append, complete_turn: false } }
+    }
+
+    /// As [`advance`](Self::advance), with a complete turn.
+    pub(super) fn turn(
+        expected: Option<u64>,
+        evict: Range<usize>,
+        append: Vec<ChatMessage>,
+    ) -> Self {
+        Self { expected, kind: Kind::Advance { evict, append, complete_turn: true } }
+    }
+
+    /// Replaces all messages.
+    #[must_use]
+    pub fn replace(expected: Option<u64>, messages: Messages) -> Self {
+        Self { expected, kind: Kind::Replace(messages) }
+    }
+
+    /// The version that the conversation must still have. `None`: any.
+    #[must_use]
+    pub fn expected_version(&self) -> Option<u64> {
+        self.expected
+    }
+
+    /// Which messages are removed, counted from the oldest; `None` for all.
+    #[must_use]
+    pub fn evicted(&self) -> Option<Range<usize>> {
+        match &self.kind {
+            Kind::Advance { evict, .. } => Some(evict.clone()),
+            Kind::Replace(_) => None,
+        }
+    }
+
+    /// What is added at the end after the removal.
+    pub fn appended(&self) -> impl Iterator<Item = &ChatMessage> {
+        let (advance, replace): (&[ChatMessage], _) = match &self.kind {
+            Kind::Advance { append, .. } => (append, None),
+            Kind::Replace(messages) => (&[], Some(messages)),
+        };
+        advance.iter().chain(replace.into_iter().flatten())
+    }
+
+    /// Whether everything that was there is replaced.
+    #[must_use]
+    pub fn is_replacement(&self) -> bool {
+        matches!(self.kind, Kind::Replace(_))
+    }
+
+    /// Makes the change in a list.
+    pub fn apply(self, messages: &mut Messages) {
+        match self.kind {
+            Kind::Advance { evict, append, complete_turn: true } => messages.advance(evict, append),
+            Kind::Advance { evict, append, complete_turn: false } => {
+                messages.remove(evict);
+                messages.extend(append);
+            }
+            Kind::Replace(new) => *messages = new,
+        }
+    }
+}
+
+#[async_trait]
+impl<S: ChatMemoryStore + ?Sized> ChatMemoryStore for Arc<S> {
+    async fn get_messages(&self, id: &MemoryId) -> Result<Vec<ChatMessage>> {
+        S::get_messages(self, id).await
+    }
+
+    async fn update_messages(&self, id: &MemoryId, messages: &[ChatMessage]) -> Result<()> {
+        S::update_messages(self, id, messages).await
+    }
+
+    async fn delete_messages(&self, id: &MemoryId) -> Result<()> {
+        S::delete_messages(self, id).await
+    }
+
+    async fn load(&self, id: &MemoryId) -> Result<Snapshot> {
+        S::load(self, id).await
+    }
+
+    async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
+        S::commit(self, id, change).await
+    }
+}

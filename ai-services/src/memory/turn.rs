@@ -1,0 +1,132 @@
+//! What a turn starts from and what it leaves behind.
+
+use super::history::{self, Repair};
+use super::store::Change;
+use crate::message::{ChatMessage, Messages};
+
+/// The messages of a conversation as a turn found them.
+///
+/// Cheap to clone; a store that keeps lists in memory shares them with its snapshots.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    messages: Messages,
+    version: Option<u64>,
+    /// Where the history starts: 1 behind a stored system message, else 0.
+    start: usize,
+    /// Whether `messages` are a repaired copy of what is stored.
+    rewritten: bool,
+}
+
+impl Snapshot {
+    /// Messages as they are stored, with the version of the conversation, if the store has versions.
+    #[must_use]
+    pub fn new(messages: impl Into<Messages>, version: Option<u64>) -> Self {
+        Self { messages: messages.into(), version, start: 0, rewritten: false }
+    }
+
+    /// All messages, a stored system message included.
+    #[must_use]
+    pub fn messages(&self) -> &Messages {
+        &self.messages
+    }
+
+    /// The version of the conversation, if the store has versions.
+    #[must_use]
+    pub fn version(&self) -> Option<u64> {
+        self.version
+    }
+
+    /// The stored system message.
+    #[must_use]
+    pub fn system(&self) -> Option<&ChatMessage> {
+        self.messages.get(0).filter(|_| self.start == 1)
+    }
+
+    /// The messages behind the stored system message, oldest first.
+    pub fn history(&self) -> impl ExactSizeIterator<Item = &ChatMessage> {
+        self.messages.iter_from(self.start)
+    }
+
+    /// Where [`history`](Self::history) starts in [`messages`](Self::messages).
+    pub(crate) fn start(&self) -> usize {
+        self.start
+    }
+
+    /// The same snapshot in the form `system? turn*`, and what had to be changed for that.
+    pub(crate) fn into_turns(mut self) -> (Self, Repair) {
+        let mut repair = Repair::default();
+        if !self.messages.is_known_complete() {
+            match history::repaired(&self.messages) {
+                None => self.messages.mark_complete(),
+                Some((messages, what)) => {
+                    self.messages = messages;
+                    self.rewritten = true;
+                    repair = what;
+                }
+            }
+        }
+        self.start = usize::from(self.messages.get(0).is_some_and(ChatMessage::is_system));
+        (self, repair)
+    }
+}
+
+/// A turn that has succeeded, on its way into a memory.
+#[derive(Debug)]
+pub struct CompletedTurn {
+    snapshot: Snapshot,
+    system: Option<ChatMessage>,
+    messages: Vec<ChatMessage>,
+}
+
+impl CompletedTurn {
+    pub(crate) fn new(
+        snapshot: Snapshot,
+        system: Option<ChatMessage>,
+        messages: Vec<ChatMessage>,
+    ) -> Self {
+        Self { snapshot, system, messages }
+    }
+
+    /// What the turn started from.
+    #[must_use]
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// The system message that was sent. It is not part of the turn.
+    #[must_use]
+    pub fn system(&self) -> Option<&ChatMessage> {
+        self.system.as_ref()
+    }
+
+    /// The user's message, the calls of tools with their results, the final answer.
+    #[must_use]
+    pub fn messages(&self) -> &[ChatMessage] {
+        &self.messages
+    }
+
+    /// The whole list after the turn, without the `evict` oldest messages of the history.
+    #[must_use]
+    pub fn into_messages(self, evict: usize) -> Vec<ChatMessage> {
+        let system = self.snapshot.system();
+        let kept = self.snapshot.history().skip(evict);
+        let mut all: Vec<_> = system.into_iter().chain(kept).cloned().collect();
+        all.extend(self.messages);
+        all
+    }
+
+    /// The change that a store makes, without the `evict` oldest messages of the history.
+    ///
+    /// Gives up the snapshot, so that a store that shares its list changes it in place.
+    #[must_use]
+    pub fn into_change(self, evict: usize) -> Change {
+        let version = self.snapshot.version;
+        if self.snapshot.rewritten {
+            let messages = Messages::from(self.into_messages(evict));
+            messages.mark_complete();
+            return Change::replace(version, messages);
+        }
+        let start = self.snapshot.start;
+        Change::turn(version, start..start + evict, self.messages)
+    }
+}
