@@ -1,0 +1,88 @@
+//! Collects mistakes, so that one compilation reports all of them.
+
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+
+/// The mistakes found so far.
+#[derive(Default)]
+pub(crate) struct Diagnostics {
+    reports: Vec<Report>,
+}
+
+/// One mistake: a sentence, and what helps to understand and to mend it.
+pub(crate) struct Report {
+    at: TokenStream,
+    message: String,
+}
+
+impl Diagnostics {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reports a mistake. `at` is what the user has to change.
+    pub(crate) fn error(&mut self, at: &dyn ToTokens, message: String) -> &mut Report {
+        self.reports.push(Report { at: at.to_token_stream(), message });
+        let last = self.reports.len() - 1;
+        #[expect(clippy::indexing_slicing, reason = "the element was pushed above")]
+        &mut self.reports[last]
+    }
+
+    /// Ends the collection: nothing was wrong, or the errors to emit, in source order.
+    pub(crate) fn finish(mut self) -> Result<(), TokenStream> {
+        if self.reports.is_empty() {
+            return Ok(());
+        }
+        self.reports.sort_by_key(|report| position(&report.at));
+        Err(self.reports.into_iter().map(Report::into_tokens).collect())
+    }
+
+    #[cfg(test)]
+    pub(crate) fn messages(&self) -> Vec<&str> {
+        self.reports.iter().map(|report| report.message.as_str()).collect()
+    }
+}
+
+impl Report {
+    /// Shows the line of a template in which the mistake is. At most one.
+    pub(crate) fn excerpt(&mut self, excerpt: &str) -> &mut Self {
+        for line in excerpt.lines() {
+            self.line("    ", line);
+        }
+        self
+    }
+
+    /// Adds a fact that the user may not know. At most one.
+    pub(crate) fn note(&mut self, note: impl AsRef<str>) -> &mut Self {
+        self.line("note: ", note.as_ref())
+    }
+
+    /// Adds an action. At most one.
+    pub(crate) fn help(&mut self, help: impl AsRef<str>) -> &mut Self {
+        self.line("help: ", help.as_ref())
+    }
+
+    fn line(&mut self, prefix: &str, text: &str) -> &mut Self {
+        self.message.push('\n');
+        self.message.push_str(prefix);
+        self.message.push_str(text);
+        self
+    }
+
+    fn into_tokens(self) -> TokenStream {
+        syn::Error::new_spanned(self.at, self.message).into_compile_error()
+    }
+}
+
+/// Line and column of the first token. Unit tests run outside the compiler and have no positions.
+fn position(tokens: &TokenStream) -> (usize, usize) {
+    let Some(first) = tokens.clone().into_iter().next() else { return (0, 0) };
+    if !proc_macro::is_available() {
+        return (0, 0);
+    }
+    let span = first.span().unwrap();
+    (span.line(), span.column())
+}
+
+#[cfg(test)]
+mod tests;

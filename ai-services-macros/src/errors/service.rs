@@ -1,0 +1,184 @@
+//! Mistakes in the declaration of an AI service.
+
+use super::list;
+use crate::diagnostics::Diagnostics;
+use proc_macro2::Ident;
+use quote::ToTokens;
+use syn::Attribute;
+
+/// A trait with type, lifetime or constant parameters.
+pub(crate) fn generic_trait(cx: &mut Diagnostics, at: &dyn ToTokens, service: &Ident) {
+    cx.error(at, format!("AI service `{service}` must not have generic parameters"))
+        .note("the service stays usable as a trait object, and its prompts and schemas are fixed at compile time")
+        .help("declare one trait for each type");
+}
+
+/// An associated type, an associated constant or a macro call in the trait.
+pub(crate) fn unsupported_trait_item(
+    cx: &mut Diagnostics,
+    at: &dyn ToTokens,
+    what: &str,
+    service: &Ident,
+) {
+    cx.error(at, format!("AI service `{service}` must not have {what}"))
+        .help("move it to another trait; an AI service consists of methods");
+}
+
+/// `unsafe`, `auto`, `const` or `extern` on the trait or a method.
+pub(crate) fn unsupported_modifier(cx: &mut Diagnostics, at: &dyn ToTokens, name: &Ident) {
+    cx.error(at, format!("`{name}` must not be {}", at.to_token_stream())).help("remove it");
+}
+
+/// A method with type, lifetime or constant parameters, or a `where` clause.
+pub(crate) fn generic_method(cx: &mut Diagnostics, at: &dyn ToTokens, method: &Ident) {
+    cx.error(at, format!("method `{method}` must not have generic parameters or a `where` clause"))
+        .help("use concrete types, and leave out lifetimes");
+}
+
+/// A method without a body that is not `async`.
+pub(crate) fn method_not_async(cx: &mut Diagnostics, at: &dyn ToTokens, method: &Ident) {
+    cx.error(at, format!("method `{method}` must be `async`"))
+        .note("each call of an AI service waits for a model")
+        .help("write `async fn`, or give the method a body to leave it out of the AI service");
+}
+
+/// A method whose receiver is missing, or is not `&self`.
+pub(crate) fn method_without_self(cx: &mut Diagnostics, at: &dyn ToTokens, method: &Ident) {
+    cx.error(at, format!("method `{method}` must take `&self`"))
+        .note("one service is shared by all of its calls");
+}
+
+/// A method without a return type.
+pub(crate) fn missing_return_type(cx: &mut Diagnostics, at: &dyn ToTokens, method: &Ident) {
+    cx.error(at, format!("method `{method}` must return a `Result`"))
+        .note("every call can fail: the model, a tool, or the output parser may return an error")
+        .help("add `-> ai_services::Result<String>`, or `-> ai_services::Result<()>` to ignore the answer");
+}
+
+/// A parameter that is a pattern, `&mut` or `impl Trait`.
+pub(crate) fn unsupported_parameter(
+    cx: &mut Diagnostics,
+    at: &dyn ToTokens,
+    what: &str,
+    method: &Ident,
+) {
+    let help = match what {
+        "a pattern" => "give the parameter a name",
+        "`impl Trait`" => "use a concrete type",
+        _ => "use `&`, or a type without a reference",
+    };
+    cx.error(at, format!("a parameter of `{method}` must not be {what}")).help(help);
+}
+
+/// `#[memory_id]` on a second parameter.
+pub(crate) fn duplicate_memory_id(
+    cx: &mut Diagnostics,
+    at: &Attribute,
+    method: &Ident,
+    first: &Ident,
+) {
+    cx.error(at, format!("method `{method}` has more than one `#[memory_id]` parameter"))
+        .note(format!("the first one is `{first}`"))
+        .help("a call belongs to exactly one chat memory; combine the two into one key type");
+}
+
+/// `#[user_name]`, `#[parameters]` or `#[context]` on a second parameter.
+pub(crate) fn duplicate_role(
+    cx: &mut Diagnostics,
+    at: &Attribute,
+    name: &str,
+    method: &Ident,
+    first: &Ident,
+) {
+    cx.error(at, format!("method `{method}` has more than one `#[{name}]` parameter"))
+        .note(format!("the first one is `{first}`"));
+}
+
+/// Two roles on one parameter, neither of them `#[v]`.
+pub(crate) fn conflicting_roles(
+    cx: &mut Diagnostics,
+    at: &Attribute,
+    parameter: &Ident,
+    (first, second): (&str, &str),
+) {
+    cx.error(at, format!("parameter `{parameter}` cannot be both `#[{first}]` and `#[{second}]`"))
+        .help("remove one, or use two parameters");
+}
+
+/// More than one source for the user message.
+pub(crate) fn two_user_messages(
+    cx: &mut Diagnostics,
+    at: &dyn ToTokens,
+    method: &Ident,
+    first: Option<&Ident>,
+) {
+    let first = match first {
+        Some(first) => format!("the first one is parameter `{first}`"),
+        None => "the first one is the template on the method".to_owned(),
+    };
+    cx.error(at, format!("method `{method}` has more than one user message"))
+        .note(first)
+        .help("mark the parameter with `#[v]` and use it in the template of the method");
+}
+
+/// Nothing in the method says what to send.
+pub(crate) fn missing_user_message(cx: &mut Diagnostics, method: &Ident) {
+    cx.error(method, format!("method `{method}` has no user message")).help(
+        "put `#[user_message(\"...\")]` on the method, or mark one parameter with `#[user_message]`",
+    );
+}
+
+/// A parameter of which nothing says what it is for.
+pub(crate) fn parameter_without_role(cx: &mut Diagnostics, at: &Ident, method: &Ident, only: bool) {
+    let (note, names) = match only {
+        true => (
+            "the method has another user message, and no template uses this parameter",
+            "`{{it}}` or ",
+        ),
+        false => (
+            "with more than one parameter, each must be a template variable or carry a role attribute",
+            "",
+        ),
+    };
+    cx.error(at, format!("parameter `{at}` of method `{method}` has no role")).note(note).help(
+        format!(
+            "mention it in a template as {names}`{{{{{at}}}}}`, or mark it with one of {}",
+            "`#[user_message]`, `#[memory_id]`, `#[user_name]`, `#[parameters]`, `#[context]`"
+        ),
+    );
+}
+
+/// Two template variables of one name.
+pub(crate) fn duplicate_variable(
+    cx: &mut Diagnostics,
+    at: &dyn ToTokens,
+    name: &str,
+    first: &Ident,
+) {
+    cx.error(at, format!("template variable `{name}` is defined twice"))
+        .note(format!("the first one is parameter `{first}`"));
+}
+
+/// A template variable with the name of a built-in one.
+pub(crate) fn shadowed_builtin(cx: &mut Diagnostics, at: &dyn ToTokens, name: &str) {
+    cx.error(at, format!("template variable `{name}` shadows a built-in variable"))
+        .note(format!(
+            "{} need no parameter",
+            list(crate::template::BUILTINS.map(|(name, _)| name))
+        ))
+        .help("choose another name with `#[v(\"...\")]`, or remove the parameter");
+}
+
+/// `#[v("…")]` with a name that no template can contain.
+pub(crate) fn invalid_variable_name(cx: &mut Diagnostics, at: &dyn ToTokens) {
+    cx.error(at, "invalid name of a template variable".to_owned()).note(
+        "a name has at least one character, no braces, no line breaks, and no blanks around it",
+    );
+}
+
+/// A `#[v]` parameter that no template mentions.
+pub(crate) fn unused_variable(cx: &mut Diagnostics, at: &Attribute, name: &str, method: &Ident) {
+    cx.error(at, format!("template variable `{name}` is never used"))
+        .note(format!("no template of method `{method}` contains `{{{{{name}}}}}`"))
+        .help("use it in a template, or remove the parameter");
+}

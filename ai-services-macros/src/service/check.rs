@@ -1,0 +1,158 @@
+//! The rules that need more than one attribute, one function each. Nothing stops early.
+
+use super::model::{Method, Parameter, Role, Service};
+use super::placeholders;
+use crate::diagnostics::Diagnostics;
+use crate::{errors, template};
+use syn::{ReceiverKind, ReturnType, Safety, Signature, TraitItem};
+
+pub(crate) fn service(cx: &mut Diagnostics, service: &Service<'_>) {
+    trait_is_supported(cx, service);
+    placeholders::inherited_are_known(cx, service);
+    for method in &service.methods {
+        method_is_supported(cx, method);
+        roles_are_unique(cx, method);
+        variables_are_distinct(cx, method);
+        placeholders::own_are_known(cx, method);
+        if method.incomplete {
+            continue;
+        }
+        there_is_one_user_message(cx, method);
+        if service.templates(method).all(|template| template.segments.is_some()) {
+            variables_are_used(cx, service, method);
+            parameters_have_a_role(cx, service, method);
+        }
+    }
+}
+
+// A service can be a trait object: no generics, and methods only.
+fn trait_is_supported(cx: &mut Diagnostics, service: &Service<'_>) {
+    let item = service.item;
+    if !item.generics.params.is_empty() {
+        errors::generic_trait(cx, &item.generics.params, &item.ident);
+    }
+    if let Some(token) = &item.unsafety {
+        errors::unsupported_modifier(cx, token, &item.ident);
+    }
+    if let Some(token) = &item.modifiers.auto_token {
+        errors::unsupported_modifier(cx, token, &item.ident);
+    }
+    for item in &service.item.items {
+        let what = match item {
+            TraitItem::Fn(_) => continue,
+            TraitItem::Const(_) => "an associated constant",
+            TraitItem::Type(_) => "an associated type",
+            _ => "items other than methods",
+        };
+        errors::unsupported_trait_item(cx, item, what, &service.item.ident);
+    }
+}
+
+// The signature is `async fn name(&self, …) -> …`, without generics.
+fn method_is_supported(cx: &mut Diagnostics, method: &Method<'_>) {
+    let signature = &method.item.sig;
+    let name = &signature.ident;
+    modifiers_are_supported(cx, signature);
+    if signature.asyncness.is_none() {
+        errors::method_not_async(cx, &signature.fn_token, name);
+    }
+    match signature.receiver() {
+        None => errors::method_without_self(cx, name, name),
+        Some(receiver) => match &receiver.kind {
+            ReceiverKind::Reference(_, _, None) => {}
+            _ => errors::method_without_self(cx, receiver, name),
+        },
+    }
+    if !signature.generics.params.is_empty() {
+        errors::generic_method(cx, &signature.generics.params, name);
+    } else if let Some(clause) = &signature.generics.where_clause {
+        errors::generic_method(cx, clause, name);
+    }
+    if matches!(signature.output, ReturnType::Default) {
+        errors::missing_return_type(cx, name, name);
+    }
+}
+
+fn modifiers_are_supported(cx: &mut Diagnostics, signature: &Signature) {
+    let name = &signature.ident;
+    if let Some(token) = &signature.constness {
+        errors::unsupported_modifier(cx, token, name);
+    }
+    if let Safety::Unsafe(token) = &signature.safety {
+        errors::unsupported_modifier(cx, token, name);
+    }
+    if let Some(abi) = &signature.abi {
+        errors::unsupported_modifier(cx, abi, name);
+    }
+}
+
+// Each role is that of one parameter. User messages have a rule of their own.
+fn roles_are_unique(cx: &mut Diagnostics, method: &Method<'_>) {
+    let mut seen: Vec<(Role, &Parameter<'_>)> = Vec::new();
+    for parameter in &method.parameters {
+        let Some((role, at)) = parameter.role else { continue };
+        match seen.iter().find(|(other, _)| *other == role) {
+            None => seen.push((role, parameter)),
+            Some((Role::MemoryId, first)) => {
+                errors::duplicate_memory_id(cx, at, method.ident(), first.ident);
+            }
+            Some((Role::UserMessage, _)) => {}
+            Some((_, first)) => {
+                errors::duplicate_role(cx, at, role.name(), method.ident(), first.ident);
+            }
+        }
+    }
+}
+
+// A name in a template means one thing.
+fn variables_are_distinct(cx: &mut Diagnostics, method: &Method<'_>) {
+    for (index, parameter) in method.parameters.iter().enumerate() {
+        let Some(name) = parameter.variable_name() else { continue };
+        let same = |other: &&Parameter<'_>| other.variable_name().as_ref() == Some(&name);
+        if template::builtin(&name).is_some() {
+            errors::shadowed_builtin(cx, parameter.ident, &name);
+        } else if let Some(first) = method.parameters.iter().take(index).find(same) {
+            errors::duplicate_variable(cx, parameter.ident, &name, first.ident);
+        }
+    }
+}
+
+// The user message comes from the template on the method or from one parameter.
+fn there_is_one_user_message(cx: &mut Diagnostics, method: &Method<'_>) {
+    let mut marked = method.parameters.iter().filter(|parameter| parameter.is(Role::UserMessage));
+    let first = match &method.user {
+        Some(_) => None,
+        None => marked.next(),
+    };
+    for second in marked {
+        let Some((_, at)) = second.role else { continue };
+        errors::two_user_messages(cx, at, method.ident(), first.map(|first| first.ident));
+    }
+    let unmarked = method.unmarked().count();
+    // With several unmarked parameters the mistake is that they have no role.
+    if method.user.is_none() && method.user_parameter().is_none() && unmarked == 0 {
+        errors::missing_user_message(cx, method.ident());
+    }
+}
+
+// Whoever writes `#[v]` expects to see the value in a prompt.
+fn variables_are_used(cx: &mut Diagnostics, service: &Service<'_>, method: &Method<'_>) {
+    for (index, parameter) in method.parameters.iter().enumerate() {
+        if let Some(variable) = &parameter.variable
+            && !service.uses(method, index)
+        {
+            errors::unused_variable(cx, variable.attribute, &variable.name, method.ident());
+        }
+    }
+}
+
+// A parameter without an attribute is the user message, `{{it}}`, or a variable by its name.
+fn parameters_have_a_role(cx: &mut Diagnostics, service: &Service<'_>, method: &Method<'_>) {
+    let sent = method.user_parameter().map(|parameter| parameter.ident);
+    let only = method.it().is_some();
+    for (index, parameter) in method.unmarked() {
+        if sent != Some(parameter.ident) && !service.uses(method, index) {
+            errors::parameter_without_role(cx, parameter.ident, method.ident(), only);
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! The struct that implements the trait. One function per generated item; nothing can fail here.
+
+use super::boxed;
+use super::model::{Binding, Method, Parameter, Role, Service};
+use crate::attribute;
+use crate::template::{Segment, Template};
+use crate::ty;
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::FnArg;
+
+// Input:
+//     pub trait Support { async fn chat(&self, message: &str) -> Result<String>; }
+//
+// Output:
+//     pub struct SupportService { service: AiService }
+//     const _: () = {
+//         static __METHOD_0: Method = …;
+//         impl SupportService { pub fn builder() … }
+//         impl Service for SupportService { … }
+//         impl Support for SupportService { … }
+//     };
+pub(crate) fn service(service: &Service<'_>) -> TokenStream {
+    let definition = definition(service);
+    let common = common_impls(service);
+    let description = description(service);
+    let implementation = implementation(service);
+    let statics = service.methods.iter().enumerate().map(|(index, method)| {
+        let (name, conditions) = (static_name(index), attribute::conditions(&method.item.attrs));
+        let value = method_description(service, method);
+        quote!(#(#conditions)* static #name: __rt::Method = #value;)
+    });
+    let templates = service
+        .system
+        .iter()
+        .chain(service.methods.iter().flat_map(|method| method.system.iter().chain(&method.user)));
+    let tracking = templates.filter_map(Template::tracking);
+    block(
+        service,
+        &definition,
+        &quote!(#(#tracking)* #(#statics)* #common #description #implementation),
+    )
+}
+
+/// The struct, and beside it everything that has no name of its own.
+pub(crate) fn block(
+    service: &Service<'_>,
+    definition: &TokenStream,
+    items: &TokenStream,
+) -> TokenStream {
+    let (allow, import) = (ty::allow(), service.runtime.import());
+    quote! {
+        #definition
+        #allow
+        const _: () = {
+            #import
+            #items
+        };
+    }
+}
+
+// Output:
+//     /// AI service that implements [`Support`].
+//     pub struct SupportService { service: AiService }
+pub(crate) fn definition(service: &Service<'_>) -> TokenStream {
+    let Service { item, name, runtime, .. } = service;
+    let doc =
+        format!("AI service that implements [`{}`]. Made by [`{name}::builder`].", item.ident);
+    let (vis, allow, rt) = (&item.vis, ty::allow(), runtime.private());
+    quote! {
+        #[doc = #doc]
+        #allow
+        #vis struct #name {
+            service: #rt::AiService,
+        }
+    }
+}
+
+/// `builder`, `Clone`, `Debug` and access to the `AiService`.
+pub(crate) fn common_impls(service: &Service<'_>) -> TokenStream {
+    let Service { name, runtime, .. } = service;
+    let text = name.to_string();
+    let doc = format!("Starts building a `{name}`.");
+    quote! {
+        #[automatically_derived]
+        impl #name {
+            #[doc = #doc]
+            pub fn builder() -> #runtime::AiServiceBuilder<Self> {
+                #runtime::AiServiceBuilder::new()
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::clone::Clone for #name {
+            fn clone(&self) -> Self {
+                Self { service: ::core::clone::Clone::clone(&self.service) }
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::fmt::Debug for #name {
+            fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                __f.debug_struct(#text).field("service", &self.service).finish()
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::ops::Deref for #name {
+            type Target = #runtime::AiService;
+            fn deref(&self) -> &Self::Target {
+                &self.service
+            }
+        }
+    }
+}
+
+/// What the builder has to know.
+fn description(service: &Service<'_>) -> TokenStream {
+    let has_memory = |method: &Method<'_>| method.with_role(Role::MemoryId).is_some();
+    let memory = requirement(service.methods.iter().any(has_memory));
+    let moderated = |method: &Method<'_>| moderated(service, method);
+    let moderation = requirement(service.methods.iter().any(moderated));
+    let methods = service.methods.iter().enumerate().map(|(index, method)| {
+        let (name, conditions) = (static_name(index), attribute::conditions(&method.item.attrs));
+        quote!(#(#conditions)* &#name)
+    });
+    service_impl(service, (&memory, &moderation), &quote!(#(#methods),*))
+}
+
+pub(crate) fn service_impl(
+    service: &Service<'_>,
+    (memory, moderation): (&Ident, &Ident),
+    methods: &TokenStream,
+) -> TokenStream {
+    let (name, trait_name) = (&service.name, service.item.ident.to_string());
+    quote! {
+        #[automatically_derived]
+        impl __rt::Service for #name {
+            type Memory = __rt::#memory;
+            type Moderation = __rt::#moderation;
+            const NAME: &'static str = #trait_name;
+            const METHODS: &'static [&'static __rt::Method] = &[#methods];
+            fn from_ai_service(service: __rt::AiService) -> Self {
+                Self { service }
+            }
+        }
+    }
+}
+
+pub(crate) fn requirement(required: bool) -> Ident {
+    if required { format_ident!("Required") } else { format_ident!("Optional") }
+}
+
+fn implementation(service: &Service<'_>) -> TokenStream {
+    let (item, name) = (&service.item.ident, &service.name);
+    let methods = service.methods.iter().enumerate().map(|(index, method)| {
+        let conditions = attribute::conditions(&method.item.attrs);
+        let signature = stripped(method, service);
+        let call = call(service, method, index);
+        quote!(#(#conditions)* #signature { __rt::Box::pin(#call) })
+    });
+    quote! {
+        #[automatically_derived]
+        impl #item for #name {
+            #(#methods)*
+        }
+    }
+}
+
+/// The signature as the trait has it.
+pub(crate) fn stripped(method: &Method<'_>, service: &Service<'_>) -> syn::Signature {
+    let mut signature = method.item.sig.clone();
+    attribute::strip(&mut Vec::new(), &mut signature);
+    match signature.asyncness {
+        Some(_) => boxed::signature(&signature, &service.runtime),
+        None => signature,
+    }
+}
+
+// Output:
+//     Method { name: "chat", system: Some(Template { pieces: &[…] }), user: None, moderate: false }
+fn method_description(service: &Service<'_>, method: &Method<'_>) -> TokenStream {
+    let name = method.ident().to_string();
+    let variables = variables(service, method);
+    let template =
+        |template: Option<&Template>| ty::option(template.map(|it| pieces(it, method, &variables)));
+    let (system, user) = (template(service.system(method)), template(method.user.as_ref()));
+    let moderate = moderated(service, method);
+    quote!(__rt::Method { name: #name, system: #system, user: #user, moderate: #moderate })
+}
+
+fn pieces(template: &Template, method: &Method<'_>, variables: &[usize]) -> TokenStream {
+    let pieces = template.segments.iter().flatten().filter_map(|segment| match segment {
+        Segment::Text(text) => Some(quote!(__rt::Piece::Literal(#text))),
+        Segment::Placeholder { name, .. } => match method.binding(name)? {
+            Binding::Builtin(variant) => {
+                let variant = format_ident!("{variant}");
+                Some(quote!(__rt::Piece::#variant))
+            }
+            Binding::Parameter(parameter) => {
+                let index = variables.iter().position(|variable| *variable == parameter)?;
+                let index = Literal::usize_unsuffixed(index);
+                Some(quote!(__rt::Piece::Variable(#index)))
+            }
+        },
+    });
+    quote!(__rt::Template { pieces: &[#(#pieces),*] })
+}
+
+/// The parameters that the templates of a method mention.
+fn variables(service: &Service<'_>, method: &Method<'_>) -> Vec<usize> {
+    (0..method.parameters.len()).filter(|index| service.uses(method, *index)).collect()
+}
+
+// Output:
+//     call::<R>(&self.service, &__METHOD_0, Arguments { memory_id: Some(memory_id(&customer)), … })
+fn call(service: &Service<'_>, method: &Method<'_>, index: usize) -> TokenStream {
+    let name = static_name(index);
+    let this = method.item.sig.inputs.iter().find_map(|input| match input {
+        FnArg::Receiver(receiver) => Some(&receiver.self_token),
+        FnArg::Typed(_) => None,
+    });
+    let output = boxed::output(&method.item.sig);
+    let indices = variables(service, method);
+    let variables = method.parameters.iter().enumerate();
+    let variables = variables.filter(|(index, _)| indices.contains(index));
+    let variables = variables.map(|(_, parameter)| borrowed("variable", parameter));
+    let with = |role, function: &str| {
+        ty::option(method.with_role(role).map(|parameter| borrowed(function, parameter)))
+    };
+    let memory_id = with(Role::MemoryId, "memory_id");
+    let user_name = with(Role::UserName, "variable");
+    let user_message = ty::option(method.user_parameter().map(|it| borrowed("user_text", it)));
+    let moved = |role, function: &str| {
+        ty::option(method.with_role(role).map(|parameter| given(function, parameter)))
+    };
+    let (parameters, context) =
+        (moved(Role::Parameters, "parameters"), moved(Role::Context, "context"));
+    quote! {
+        __rt::call::<#output>(&#this.service, &#name, __rt::Arguments {
+            memory_id: #memory_id,
+            variables: &[#(#variables),*],
+            user_message: #user_message,
+            user_name: #user_name,
+            parameters: #parameters,
+            context: #context,
+        })
+    }
+}
+
+/// `function(&parameter)`, with errors about the type reported at the type.
+fn borrowed(function: &str, parameter: &Parameter<'_>) -> TokenStream {
+    let (first, last) = ty::ends(parameter.ty);
+    let (function, ident) = (format_ident!("{function}"), ty::moved(parameter.ident, last));
+    let reference = quote_spanned!(first=> &);
+    quote!(__rt::#function(#reference #ident))
+}
+
+/// `function(parameter)`, with errors about the type reported at the type.
+fn given(function: &str, parameter: &Parameter<'_>) -> TokenStream {
+    let (first, _) = ty::ends(parameter.ty);
+    let (function, ident) = (format_ident!("{function}"), ty::moved(parameter.ident, first));
+    quote!(__rt::#function(#ident))
+}
+
+fn moderated(service: &Service<'_>, method: &Method<'_>) -> bool {
+    service.moderate || method.moderate
+}
+
+fn static_name(index: usize) -> Ident {
+    format_ident!("__METHOD_{index}")
+}

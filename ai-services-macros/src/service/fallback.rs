@@ -1,0 +1,104 @@
+//! What is emitted beside errors: the service with bodies that cannot run, so that the rest of the
+//! user's code resolves, and the checks of the types, so that their mistakes come out as well.
+
+use super::expand;
+use super::model::{Method, Parameter, Role, Service};
+use crate::{attribute, ty};
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+use syn::{ReturnType, TraitItem, Type};
+
+pub(crate) fn service(service: &Service<'_>, errors: &TokenStream) -> TokenStream {
+    let definition = expand::definition(service);
+    let common = expand::common_impls(service);
+    let optional = expand::requirement(false);
+    let description = expand::service_impl(service, (&optional, &optional), &TokenStream::new());
+    let implementation = implementation(service);
+    let checks = type_checks(service);
+    let rest =
+        expand::block(service, &definition, &quote!(#common #description #implementation #checks));
+    quote!(#errors #rest)
+}
+
+/// Nothing can be said about the associated items of the user, so a trait with them stays alone.
+fn implementation(service: &Service<'_>) -> Option<TokenStream> {
+    if service.item.items.iter().any(|item| !matches!(item, TraitItem::Fn(_))) {
+        return None;
+    }
+    let (item, name) = (&service.item.ident, &service.name);
+    let (generics, arguments, clause) = service.item.generics.split_for_impl();
+    let unsafety = &service.item.unsafety;
+    let methods = service.methods.iter().map(|method| {
+        let conditions = attribute::conditions(&method.item.attrs);
+        let signature = expand::stripped(method, service);
+        quote!(#(#conditions)* #[allow(unused_variables)] #signature { ::core::unreachable!() })
+    });
+    Some(quote! {
+        #[automatically_derived]
+        #unsafety impl #generics #item #arguments for #name #clause {
+            #(#methods)*
+        }
+    })
+}
+
+// Output:
+//     const _: fn() = || {
+//         assert_return::<R>();
+//         assert_memory_id::<&str>();
+//     };
+fn type_checks(service: &Service<'_>) -> TokenStream {
+    if !service.item.generics.params.is_empty() {
+        return TokenStream::new();
+    }
+    let checks = service.methods.iter().flat_map(|method| method_checks(service, method));
+    quote! {
+        const _: fn() = || {
+            #(#checks)*
+        };
+    }
+}
+
+fn method_checks<'s>(
+    service: &'s Service<'_>,
+    method: &'s Method<'_>,
+) -> impl Iterator<Item = TokenStream> + 's {
+    let generic = !method.item.sig.generics.params.is_empty();
+    let output = match &method.item.sig.output {
+        ReturnType::Type(_, ty) if method.item.sig.asyncness.is_some() => Some(&**ty),
+        _ => None,
+    };
+    let output = output.map(|ty| (format_ident!("assert_return"), ty));
+    let parameters = method.parameters.iter().enumerate().flat_map(move |(index, parameter)| {
+        assertions(service, method, (index, parameter)).map(|function| (function, parameter.ty))
+    });
+    let checks = output.into_iter().chain(parameters);
+    checks.filter(move |(_, ty)| !generic && is_closed(ty)).map(|(function, ty)| {
+        let conditions = attribute::conditions(&method.item.attrs);
+        quote!(#(#conditions)* __rt::#function::<#ty>();)
+    })
+}
+
+/// What the parameter has to be able to do.
+fn assertions(
+    service: &Service<'_>,
+    method: &Method<'_>,
+    (index, parameter): (usize, &Parameter<'_>),
+) -> impl Iterator<Item = Ident> + use<> {
+    let sent = method.user_parameter().is_some_and(|sent| sent.ident == parameter.ident);
+    let role = parameter.role.map(|(role, _)| match role {
+        Role::MemoryId => "assert_memory_id",
+        Role::UserMessage => "assert_user_text",
+        Role::UserName => "assert_variable",
+        Role::Parameters => "assert_parameters",
+        Role::Context => "assert_context",
+    });
+    let role = role.or(sent.then_some("assert_user_text"));
+    let variable = service.uses(method, index).then_some("assert_variable");
+    let variable = variable.filter(|variable| role != Some(*variable));
+    role.into_iter().chain(variable).map(|name| format_ident!("{name}"))
+}
+
+/// Whether the type means the same outside of the trait.
+fn is_closed(ty: &Type) -> bool {
+    !ty::mentions(ty, "Self") && !ty::mentions(ty, "impl")
+}

@@ -1,0 +1,151 @@
+//! What the attributes of a trait say.
+
+use crate::runtime_path::RuntimePath;
+use crate::template::{self, Template};
+use proc_macro2::Ident;
+use syn::ext::IdentExt as _;
+use syn::{Attribute, ItemTrait, TraitItemFn, Type};
+
+/// A trait with `#[ai_service]`.
+pub(crate) struct Service<'a> {
+    pub(crate) item: &'a ItemTrait,
+    /// The name of the struct to generate.
+    pub(crate) name: Ident,
+    pub(crate) runtime: RuntimePath,
+    pub(crate) system: Option<Template>,
+    pub(crate) moderate: bool,
+    /// The methods without a body.
+    pub(crate) methods: Vec<Method<'a>>,
+}
+
+/// A method that the service implements.
+pub(crate) struct Method<'a> {
+    pub(crate) item: &'a TraitItemFn,
+    pub(crate) system: Option<Template>,
+    pub(crate) user: Option<Template>,
+    pub(crate) moderate: bool,
+    pub(crate) parameters: Vec<Parameter<'a>>,
+    /// A parameter was left out because it is unsupported, which was reported.
+    pub(crate) incomplete: bool,
+}
+
+pub(crate) struct Parameter<'a> {
+    pub(crate) ident: &'a Ident,
+    pub(crate) ty: &'a Type,
+    pub(crate) role: Option<(Role, &'a Attribute)>,
+    pub(crate) variable: Option<Variable<'a>>,
+}
+
+/// What a parameter is for, besides being a template variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    MemoryId,
+    UserMessage,
+    UserName,
+    Parameters,
+    Context,
+}
+
+/// `#[v]`.
+pub(crate) struct Variable<'a> {
+    pub(crate) attribute: &'a Attribute,
+    /// The name in the template.
+    pub(crate) name: String,
+}
+
+/// What a placeholder stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Binding {
+    /// The parameter with this index.
+    Parameter(usize),
+    /// A variant of `Piece`.
+    Builtin(&'static str),
+}
+
+impl Service<'_> {
+    /// The system message of a method: its own, or that of the trait.
+    pub(crate) fn system<'s>(&'s self, method: &'s Method<'_>) -> Option<&'s Template> {
+        method.system.as_ref().or(self.system.as_ref())
+    }
+
+    /// The templates that a method renders.
+    pub(crate) fn templates<'s>(
+        &'s self,
+        method: &'s Method<'_>,
+    ) -> impl Iterator<Item = &'s Template> {
+        self.system(method).into_iter().chain(&method.user)
+    }
+
+    /// Whether a template of the method mentions the parameter.
+    pub(crate) fn uses(&self, method: &Method<'_>, parameter: usize) -> bool {
+        self.templates(method)
+            .flat_map(Template::placeholders)
+            .any(|(name, _)| method.binding(name) == Some(Binding::Parameter(parameter)))
+    }
+}
+
+impl<'a> Method<'a> {
+    pub(crate) fn ident(&self) -> &'a Ident {
+        &self.item.sig.ident
+    }
+
+    /// The parameters without an attribute of ours, with their indices.
+    pub(crate) fn unmarked(&self) -> impl Iterator<Item = (usize, &Parameter<'a>)> {
+        self.parameters.iter().enumerate().filter(|(_, parameter)| parameter.is_unmarked())
+    }
+
+    /// The only parameter without an attribute, which `{{it}}` stands for.
+    pub(crate) fn it(&self) -> Option<usize> {
+        let mut unmarked = self.unmarked();
+        let (only, _) = unmarked.next()?;
+        unmarked.next().is_none().then_some(only)
+    }
+
+    /// What `{{name}}` stands for in a template of this method.
+    pub(crate) fn binding(&self, name: &str) -> Option<Binding> {
+        let named = |parameter: &Parameter<'_>| parameter.variable_name().as_deref() == Some(name);
+        let parameter = self
+            .parameters
+            .iter()
+            .position(named)
+            .or_else(|| self.it().filter(|_| name == template::IT));
+        parameter.map(Binding::Parameter).or_else(|| template::builtin(name).map(Binding::Builtin))
+    }
+
+    /// The parameter with this role.
+    pub(crate) fn with_role(&self, role: Role) -> Option<&Parameter<'a>> {
+        self.parameters.iter().find(|parameter| parameter.is(role))
+    }
+
+    /// The parameter that is sent as the user message.
+    pub(crate) fn user_parameter(&self) -> Option<&Parameter<'a>> {
+        if self.user.is_some() {
+            return None;
+        }
+        let it = self.it().and_then(|index| self.parameters.get(index));
+        self.with_role(Role::UserMessage).or(it)
+    }
+}
+
+impl Parameter<'_> {
+    pub(crate) fn is(&self, role: Role) -> bool {
+        self.role.is_some_and(|(own, _)| own == role)
+    }
+
+    pub(crate) fn is_unmarked(&self) -> bool {
+        self.role.is_none() && self.variable.is_none()
+    }
+
+    /// The name under which templates know the parameter, if they do.
+    pub(crate) fn variable_name(&self) -> Option<String> {
+        match &self.variable {
+            Some(variable) => Some(variable.name.clone()),
+            None => self.is_unmarked().then(|| self.name()),
+        }
+    }
+
+    /// The name without `r#`.
+    pub(crate) fn name(&self) -> String {
+        self.ident.unraw().to_string()
+    }
+}

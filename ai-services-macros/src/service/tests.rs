@@ -1,0 +1,338 @@
+use crate::testing::{item, pretty};
+use expect_test::expect;
+use quote::quote;
+
+fn expand(arguments: proc_macro2::TokenStream, trait_: &proc_macro2::TokenStream) -> String {
+    pretty(super::ai_service(arguments, trait_))
+}
+
+fn support() -> String {
+    expand(
+        quote!(),
+        &quote! {
+            #[system_message("You work for {{company}}. Today is {{current_date}}.")]
+            pub trait Support {
+                async fn chat(
+                    &self,
+                    #[memory_id] customer: &str,
+                    #[v] company: &str,
+                    #[user_message] message: &str,
+                ) -> Result<String>;
+            }
+        },
+    )
+}
+
+#[test]
+fn user_trait_is_boxed_and_stripped() {
+    expect![[r#"
+        pub trait Support {
+            fn chat<'life0, 'life1, 'life2, 'life3, 'async_trait>(
+                &'life0 self,
+                customer: &'life1 str,
+                company: &'life2 str,
+                message: &'life3 str,
+            ) -> ::core::pin::Pin<
+                ::ai_services::__private::Box<
+                    dyn ::core::future::Future<
+                        Output = Result<String>,
+                    > + ::core::marker::Send + 'async_trait,
+                >,
+            >
+            where
+                'life0: 'async_trait,
+                'life1: 'async_trait,
+                'life2: 'async_trait,
+                'life3: 'async_trait,
+                Self: 'async_trait;
+        }
+    "#]]
+    .assert_eq(&item(&support(), "pub trait Support"));
+}
+
+#[test]
+fn definition_is_documented() {
+    let text = support();
+    let doc = "///AI service that implements [`Support`]. Made by [`SupportService::builder`].";
+    assert!(text.contains(doc), "{text}");
+    expect![[r#"
+        pub struct SupportService {
+            service: ::ai_services::__private::AiService,
+        }
+    "#]]
+    .assert_eq(&item(&text, "pub struct"));
+}
+
+#[test]
+fn method_is_a_static_description() {
+    expect![[r#"
+        static __METHOD_0: __rt::Method = __rt::Method {
+            name: "chat",
+            system: ::core::option::Option::Some(__rt::Template {
+                pieces: &[
+                    __rt::Piece::Literal("You work for "),
+                    __rt::Piece::Variable(0),
+                    __rt::Piece::Literal(". Today is "),
+                    __rt::Piece::CurrentDate,
+                    __rt::Piece::Literal("."),
+                ],
+            }),
+            user: ::core::option::Option::None,
+            moderate: false,
+        };
+    "#]]
+    .assert_eq(&item(&support(), "static __METHOD_0"));
+}
+
+#[test]
+fn method_body_is_one_call() {
+    expect![[r#"
+        __rt::Box::pin(
+            __rt::call::<
+                Result<String>,
+            >(
+                &self.service,
+                &__METHOD_0,
+                __rt::Arguments {
+                    memory_id: ::core::option::Option::Some(
+                        __rt::memory_id(&customer),
+                    ),
+                    variables: &[__rt::variable(&company)],
+                    user_message: ::core::option::Option::Some(
+                        __rt::user_text(&message),
+                    ),
+                    user_name: ::core::option::Option::None,
+                    parameters: ::core::option::Option::None,
+                    context: ::core::option::Option::None,
+                },
+            ),
+        )
+    "#]]
+    .assert_eq(&item(&support(), "__rt::Box::pin"));
+}
+
+#[test]
+fn service_says_what_the_builder_needs() {
+    expect![[r#"
+        impl __rt::Service for SupportService {
+            type Memory = __rt::Required;
+            type Moderation = __rt::Optional;
+            const NAME: &'static str = "Support";
+            const METHODS: &'static [&'static __rt::Method] = &[&__METHOD_0];
+            fn from_ai_service(service: __rt::AiService) -> Self {
+                Self { service }
+            }
+        }
+    "#]]
+    .assert_eq(&item(&support(), "impl __rt::Service for"));
+}
+
+#[test]
+fn common_impls_use_absolute_paths() {
+    expect![[r#"
+        impl SupportService {
+            ///Starts building a `SupportService`.
+            pub fn builder() -> ::ai_services::AiServiceBuilder<Self> {
+                ::ai_services::AiServiceBuilder::new()
+            }
+        }
+    "#]]
+    .assert_eq(&item(&support(), "impl SupportService"));
+    expect![[r#"
+        impl ::core::fmt::Debug for SupportService {
+            fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                __f.debug_struct("SupportService").field("service", &self.service).finish()
+            }
+        }
+    "#]]
+    .assert_eq(&item(&support(), "impl ::core::fmt::Debug"));
+}
+
+#[test]
+fn template_uses_each_kind_of_piece() {
+    let text = expand(
+        quote!(),
+        &quote! {
+            trait Translator {
+                #[moderate]
+                #[user_message("{{it}} at {{ current_time }}", "to {{language}} {{{{x}}}}")]
+                async fn translate(&self, text: &str, #[v("language")] to: Language) -> Result<String>;
+            }
+        },
+    );
+    expect![[r#"
+        static __METHOD_0: __rt::Method = __rt::Method {
+            name: "translate",
+            system: ::core::option::Option::None,
+            user: ::core::option::Option::Some(__rt::Template {
+                pieces: &[
+                    __rt::Piece::Variable(0),
+                    __rt::Piece::Literal(" at "),
+                    __rt::Piece::CurrentTime,
+                    __rt::Piece::Literal("\nto "),
+                    __rt::Piece::Variable(1),
+                    __rt::Piece::Literal(" {{"),
+                    __rt::Piece::Literal("x}}"),
+                ],
+            }),
+            moderate: true,
+        };
+    "#]]
+    .assert_eq(&item(&text, "static __METHOD_0"));
+}
+
+#[test]
+fn default_method_is_boxed() {
+    let text = expand(
+        quote!(),
+        &quote! {
+            trait Jokes {
+                async fn twice(&self, mut topic: String, (a, b): (u8, u8)) -> Result<String> {
+                    self.joke(&topic).await
+                }
+            }
+        },
+    );
+    expect![[r#"
+        trait Jokes {
+            fn twice<'life0, 'async_trait>(
+                &'life0 self,
+                topic: String,
+                __argument2: (u8, u8),
+            ) -> ::core::pin::Pin<
+                ::ai_services::__private::Box<
+                    dyn ::core::future::Future<
+                        Output = Result<String>,
+                    > + ::core::marker::Send + 'async_trait,
+                >,
+            >
+            where
+                'life0: 'async_trait,
+                Self: 'async_trait,
+                Self: ::core::marker::Sync,
+            {
+                ::ai_services::__private::Box::pin(async move {
+                    if let ::core::option::Option::Some(__output) = ::core::option::Option::None::<
+                        Result<String>,
+                    > {
+                        return __output;
+                    }
+                    let mut topic = topic;
+                    let (a, b) = __argument2;
+                    let __output: Result<String> = { self.joke(&topic).await };
+                    __output
+                })
+            }
+        }
+    "#]]
+    .assert_eq(&item(&text, "trait Jokes"));
+}
+
+#[test]
+fn parameters_and_context_are_given() {
+    let text = expand(
+        quote!(),
+        &quote! {
+            trait Chat {
+                async fn chat(
+                    &self,
+                    #[user_message] text: String,
+                    #[user_name] name: &str,
+                    #[parameters] parameters: ChatRequestParameters,
+                    #[context] bag: &InvocationContext,
+                ) -> Result<String>;
+            }
+        },
+    );
+    expect![[r#"
+        __rt::call::<
+            Result<String>,
+        >(
+            &self.service,
+            &__METHOD_0,
+            __rt::Arguments {
+                memory_id: ::core::option::Option::None,
+                variables: &[],
+                user_message: ::core::option::Option::Some(
+                    __rt::user_text(&text),
+                ),
+                user_name: ::core::option::Option::Some(__rt::variable(&name)),
+                parameters: ::core::option::Option::Some(
+                    __rt::parameters(parameters),
+                ),
+                context: ::core::option::Option::Some(__rt::context(bag)),
+            },
+        ),
+    "#]]
+    .assert_eq(&item(&text, "__rt::call"));
+}
+
+#[test]
+fn condition_follows_the_method() {
+    let text = expand(
+        quote!(),
+        &quote! {
+            trait Chat {
+                #[cfg(feature = "chat")]
+                async fn chat(&self, text: &str) -> Result<String>;
+            }
+        },
+    );
+    assert_eq!(text.matches("#[cfg(feature = \"chat\")]").count(), 4);
+}
+
+#[test]
+fn broken_trait_keeps_its_service() {
+    let text = expand(
+        quote!(),
+        &quote! {
+            trait Chat {
+                async fn chat(&self, #[memory_id] id: u64) -> Result<String>;
+            }
+        },
+    );
+    expect![[r#"
+        impl Chat for ChatService {
+            fn chat<'life0, 'async_trait>(
+                &'life0 self,
+                id: u64,
+            ) -> ::core::pin::Pin<
+                ::ai_services::__private::Box<
+                    dyn ::core::future::Future<
+                        Output = Result<String>,
+                    > + ::core::marker::Send + 'async_trait,
+                >,
+            >
+            where
+                'life0: 'async_trait,
+                Self: 'async_trait,
+            {
+                ::core::unreachable!()
+            }
+        }
+    "#]]
+    .assert_eq(&item(&text, "impl Chat for"));
+    expect![[r#"
+        const _: fn() = || {
+            __rt::assert_return::<Result<String>>();
+            __rt::assert_memory_id::<u64>();
+        };
+    "#]]
+    .assert_eq(&item(&text, "const _: fn()"));
+}
+
+#[test]
+fn runtime_path_replaces_every_path() {
+    let text = expand(
+        quote!(crate = mine::ai, name = "Bot"),
+        &quote! {
+            #[system_message("{{x}}")]
+            trait Chat {
+                async fn chat(&self, #[memory_id] id: u64, #[user_message] text: &str, #[v] x: u8) -> Result<String>;
+                async fn hello(&self) -> Result<String> { todo!() }
+            }
+        },
+    );
+    assert!(!text.contains("ai_services"), "{text}");
+    assert!(text.contains("struct Bot"), "{text}");
+}

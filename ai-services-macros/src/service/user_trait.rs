@@ -1,0 +1,38 @@
+//! The user's trait, without our attributes and usable as `dyn Trait`. Emitted even when it is wrong,
+//! so that editors and later compiler passes keep working.
+
+use super::boxed;
+use super::model::Service;
+use crate::{attribute, ty};
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use syn::{ItemTrait, TraitItem, TraitItemFn, parse_quote};
+
+pub(crate) fn emit(service: &Service<'_>) -> TokenStream {
+    let mut item: ItemTrait = service.item.clone();
+    attribute::strip_from(&mut item.attrs);
+    for item in &mut item.items {
+        if let TraitItem::Fn(method) = item {
+            attribute::strip(&mut method.attrs, &mut method.sig);
+            if method.sig.asyncness.is_some() {
+                make_boxed(method, service);
+            }
+        }
+    }
+    item.into_token_stream()
+}
+
+fn make_boxed(method: &mut TraitItemFn, service: &Service<'_>) {
+    let mut signature = boxed::signature(&method.sig, &service.runtime);
+    if let Some(block) = &mut method.default {
+        let body = boxed::body(&method.sig, block, &service.runtime);
+        *block = parse_quote!({ #body });
+        // The future of a default method borrows `self`.
+        if signature.receiver().is_some() {
+            let clause = signature.generics.make_where_clause();
+            clause.predicates.push(parse_quote!(Self: ::core::marker::Sync));
+        }
+    }
+    method.sig = signature;
+    method.attrs.push(ty::allow());
+}

@@ -1,0 +1,134 @@
+//! Reads the text of a template: literals in the attribute, or a file beside the `.rs` file.
+
+use super::{Origin, Segment, Spot, Template};
+use crate::arguments::{Arguments, string};
+use crate::diagnostics::Diagnostics;
+use crate::{errors, keyword};
+use ai_services_template::{ParseErrorKind, Segment as Parsed};
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use syn::{Attribute, LitStr};
+
+/// Reads `#[name("…", "…", delimiter = "…")]` or `#[name(file = "…")]`.
+pub(crate) fn parse(cx: &mut Diagnostics, attribute: &Attribute, name: &str) -> Template {
+    let arguments = Arguments::of(cx, attribute, name, &[keyword::FILE, keyword::DELIMITER]);
+    let template = match arguments.key(keyword::FILE) {
+        Some(_) => from_file(cx, attribute, name, &arguments),
+        None => inline(cx, attribute, name, &arguments),
+    };
+    let mut template = template.unwrap_or_else(Template::unreadable);
+    if template.segments.is_some() {
+        template.segments = segments(cx, &template);
+    }
+    template
+}
+
+fn inline(
+    cx: &mut Diagnostics,
+    attribute: &Attribute,
+    name: &str,
+    arguments: &Arguments,
+) -> Option<Template> {
+    let delimiter = arguments.string(cx, keyword::DELIMITER);
+    let delimiter = delimiter.map_or_else(|| "\n".to_owned(), |literal| literal.value());
+    let mut template = Template::readable(Origin::Inline);
+    let mut complete = !arguments.broken;
+    for value in &arguments.values {
+        let Some(literal) = string(value) else {
+            errors::template_not_a_literal(cx, value, name);
+            complete = false;
+            continue;
+        };
+        if !template.literals.is_empty() {
+            template.text.push_str(&delimiter);
+        }
+        template.literals.push((template.text.len(), literal.clone()));
+        template.text.push_str(&literal.value());
+    }
+    if complete && template.text.trim().is_empty() {
+        errors::empty_template(cx, attribute, name);
+        complete = false;
+    }
+    complete.then_some(template)
+}
+
+fn from_file(
+    cx: &mut Diagnostics,
+    attribute: &Attribute,
+    name: &str,
+    arguments: &Arguments,
+) -> Option<Template> {
+    let literal = arguments.string(cx, keyword::FILE)?;
+    if !arguments.values.is_empty() || arguments.key(keyword::DELIMITER).is_some() {
+        errors::template_file_with_text(cx, attribute, name);
+        return None;
+    }
+    let mut template = Template::readable(Origin::File);
+    template.literals.push((0, literal.clone()));
+    let Some(path) = beside(&literal) else {
+        // An editor that does not tell where the source is. rustc does, and checks the text.
+        template.segments = None;
+        return Some(template);
+    };
+    match std::fs::read_to_string(&path) {
+        Ok(text) => template.text = text,
+        Err(error) => {
+            let reason = match error.kind() {
+                ErrorKind::NotFound => "no such file".to_owned(),
+                _ => error.to_string(),
+            };
+            errors::template_file_not_found(cx, &literal, &path, &reason);
+            template.origin = Origin::MissingFile;
+            template.segments = None;
+            return Some(template);
+        }
+    }
+    if template.text.trim().is_empty() {
+        errors::empty_template(cx, &literal, name);
+        template.segments = None;
+    }
+    Some(template)
+}
+
+/// The path relative to the file that contains the literal.
+fn beside(literal: &LitStr) -> Option<PathBuf> {
+    if !proc_macro::is_available() {
+        return None;
+    }
+    let file = literal.span().unwrap().local_file()?;
+    Some(file.parent()?.join(literal.value()))
+}
+
+fn segments(cx: &mut Diagnostics, template: &Template) -> Option<Vec<Segment>> {
+    match ai_services_template::parse(&template.text) {
+        Ok(segments) => Some(segments.into_iter().map(Segment::from).collect()),
+        Err(error) => {
+            let spot = Spot::new(template, error.span);
+            match error.kind {
+                ParseErrorKind::Unclosed => errors::unclosed_placeholder(cx, &spot),
+                ParseErrorKind::EmptyName => errors::empty_placeholder(cx, &spot),
+                _ => errors::invalid_placeholder(cx, &spot),
+            }
+            None
+        }
+    }
+}
+
+impl From<Parsed<'_>> for Segment {
+    fn from(parsed: Parsed<'_>) -> Self {
+        match parsed {
+            Parsed::Text(text) => Self::Text(text.to_owned()),
+            Parsed::Placeholder { name, span } => Self::Placeholder { name: name.to_owned(), span },
+        }
+    }
+}
+
+impl Template {
+    fn readable(origin: Origin) -> Self {
+        Self { literals: Vec::new(), origin, text: String::new(), segments: Some(Vec::new()) }
+    }
+
+    fn unreadable() -> Self {
+        Self { segments: None, ..Self::readable(Origin::Inline) }
+    }
+}

@@ -1,0 +1,20 @@
+//! `#[p("description", default = value)]`.
+
+use super::model::Parameter;
+use crate::arguments::{Arguments, string};
+use crate::diagnostics::Diagnostics;
+use crate::{errors, keyword};
+use syn::Attribute;
+
+pub(crate) fn read(cx: &mut Diagnostics, attribute: &Attribute, parameter: &mut Parameter<'_>) {
+    let arguments = Arguments::of(cx, attribute, keyword::P, &[keyword::DEFAULT]);
+    match arguments.values.as_slice() {
+        [] if arguments.broken || arguments.key(keyword::DEFAULT).is_some() => {}
+        [value] if string(value).is_some() => {
+            let text = string(value).map(|literal| literal.value().trim().to_owned());
+            parameter.description = text.filter(|text| !text.is_empty());
+        }
+        _ => errors::malformed_attribute(cx, attribute, keyword::P, None),
+    }
+    parameter.default = arguments.expression(cx, keyword::DEFAULT);
+}

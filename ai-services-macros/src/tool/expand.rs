@@ -1,0 +1,228 @@
+//! The description of each tool and the closure that calls it. Nothing can fail here.
+
+use super::model::{Function, Parameter, Tool, ToolSet};
+use crate::{attribute, ty};
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use std::time::Duration;
+use syn::{Expr, ExprLit, Lit, ReturnType, Type, UnOp};
+
+// Input:
+//     impl Bookings { async fn cancel(&self, number: String) -> Result<Booking, Error> { … } }
+//
+// Output:
+//     const _: () = {
+//         impl ToolSet for Bookings {
+//             fn tools(self: Arc<Self>) -> Vec<Tool> { … }
+//         }
+//     };
+pub(crate) fn set(set: &ToolSet<'_>) -> TokenStream {
+    let tools = set.tools.iter().map(|tool| {
+        let conditions = attribute::conditions(tool.attributes);
+        let name = tool.ident();
+        let (target, this) = match tool.signature.receiver() {
+            Some(_) => (quote!(__this.#name), true),
+            None => (quote!(Self::#name), false),
+        };
+        let tool = value(tool, &target, this);
+        let this = this.then(|| quote!(let __this = __rt::Arc::clone(&self);));
+        quote!(#(#conditions)* { #this __tools.push(#tool); })
+    });
+    set_impl(
+        set,
+        &quote! {
+            let mut __tools = __rt::Vec::new();
+            #(#tools)*
+            __tools
+        },
+    )
+}
+
+/// The implementation of `ToolSet` around the body of its method.
+pub(crate) fn set_impl(set: &ToolSet<'_>, body: &TokenStream) -> TokenStream {
+    let (allow, import) = (ty::allow(), set.runtime.import());
+    let self_ty = &set.item.self_ty;
+    let (generics, _, clause) = set.item.generics.split_for_impl();
+    let predicates = clause.map(|clause| clause.predicates.iter());
+    let predicates = predicates.into_iter().flatten();
+    quote! {
+        #allow
+        const _: () = {
+            #import
+            #[automatically_derived]
+            impl #generics __rt::ToolSet for #self_ty
+            where
+                #(#predicates,)*
+                #self_ty: ::core::marker::Send + ::core::marker::Sync + 'static,
+            {
+                fn tools(self: __rt::Arc<Self>) -> __rt::Vec<__rt::Tool> {
+                    #body
+                }
+            }
+        };
+    }
+}
+
+// Input:
+//     pub async fn add(a: i64, b: i64) -> i64 { … }
+//
+// Output:
+//     pub enum add {}
+//     impl add { pub fn tool() -> Tool { … } }
+pub(crate) fn function(function: &Function<'_>) -> TokenStream {
+    let name = &function.item.sig.ident;
+    let tool = value(&function.tool, &quote!(#name), false);
+    function_items(function, &tool)
+}
+
+/// The type beside the function, around the body of its method.
+pub(crate) fn function_items(function: &Function<'_>, body: &TokenStream) -> TokenStream {
+    let (name, vis, runtime) = (&function.item.sig.ident, &function.item.vis, &function.runtime);
+    let (allow, import) = (ty::allow(), runtime.import());
+    let conditions = attribute::conditions(&function.item.attrs);
+    let type_doc = format!("The function `{name}` as a tool: [`{name}::tool`].");
+    let tool_doc = format!("Describes the function `{name}` to a model, and lets it be called.");
+    let conditions_too = conditions.clone();
+    quote! {
+        #(#conditions)*
+        #[doc = #type_doc]
+        #allow
+        #vis enum #name {}
+
+        #(#conditions_too)*
+        #allow
+        #[automatically_derived]
+        impl #name {
+            #[doc = #tool_doc]
+            #[must_use]
+            pub fn tool() -> #runtime::Tool {
+                #import
+                #body
+            }
+        }
+    }
+}
+
+// Output:
+//     tool(ToolDescription { … }, move |__input: ToolInput| { … })
+fn value(tool: &Tool<'_>, target: &TokenStream, this: bool) -> TokenStream {
+    let description = description(tool);
+    let takes_arguments = tool.parameters.iter().any(|parameter| !parameter.injected);
+    let arguments = takes_arguments.then(|| quote!(let mut __arguments = __input.arguments()?;));
+    let names: Vec<Ident> =
+        (0..tool.parameters.len()).map(|index| format_ident!("__argument_{index}")).collect();
+    let bindings = tool.parameters.iter().zip(&names).map(|(parameter, name)| {
+        let value = take(parameter);
+        quote!(let #name = #value;)
+    });
+    let passed = tool.parameters.iter().zip(&names).map(|(parameter, name)| pass(parameter, name));
+    let dot_await = tool.signature.asyncness.map(|_| quote!(.await));
+    let convert = convert(&tool.signature.output);
+    let this = this.then(|| quote!(let __this = __rt::Arc::clone(&__this);));
+    quote! {
+        __rt::tool(#description, move |__input: __rt::ToolInput| {
+            #this
+            async move {
+                #arguments
+                #(#bindings)*
+                let __output = #target(#(#passed),*) #dot_await;
+                #convert
+            }
+        })
+    }
+}
+
+fn description(tool: &Tool<'_>) -> TokenStream {
+    let Tool { name, sequential, return_immediately, .. } = tool;
+    let description = tool.description.as_deref().unwrap_or_default();
+    let timeout = ty::option(tool.timeout.map(duration));
+    let parameters = tool.parameters.iter().filter(|parameter| !parameter.injected).map(parameter);
+    quote! {
+        __rt::ToolDescription {
+            name: #name,
+            description: #description,
+            parameters: __rt::Vec::from([#(#parameters),*]),
+            timeout: #timeout,
+            sequential: #sequential,
+            return_immediately: #return_immediately,
+        }
+    }
+}
+
+fn duration(duration: Duration) -> TokenStream {
+    let milliseconds = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    let milliseconds = Literal::u64_unsuffixed(milliseconds);
+    quote!(__rt::Duration::from_millis(#milliseconds))
+}
+
+// Output:
+//     parameter::<u32>("n", Some("How many."), Some(default_value(&3)))
+fn parameter(parameter: &Parameter<'_>) -> TokenStream {
+    let (name, ty) = (&parameter.name, owned(parameter.ty));
+    let description = ty::option(parameter.description.as_ref().map(|text| quote!(#text)));
+    let default = ty::option(parameter.default.as_ref().map(|value| {
+        // A literal is written as it stands; anything else may need its type to be inferred.
+        match is_literal(value) {
+            true => quote!(__rt::default_value(&#value)),
+            false => quote!(__rt::default_value::<#ty>(&#value)),
+        }
+    }));
+    quote!(__rt::parameter::<#ty>(#name, #description, #default))
+}
+
+// Output:
+//     __arguments.take::<String>("number")?
+fn take(parameter: &Parameter<'_>) -> TokenStream {
+    let (name, ty) = (&parameter.name, parameter.ty);
+    if parameter.injected {
+        return quote!(__rt::from_context::<#ty>(&__input)?);
+    }
+    let ty = owned(ty);
+    match &parameter.default {
+        None => quote!(__arguments.take::<#ty>(#name)?),
+        Some(Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) => {
+            quote!(__arguments.take_or::<#ty>(#name, || ::core::convert::Into::into(#text))?)
+        }
+        Some(value) => quote!(__arguments.take_or::<#ty>(#name, || #value)?),
+    }
+}
+
+/// The type to read for a parameter: a reference is lent from an owned value.
+pub(crate) fn owned(ty: &Type) -> TokenStream {
+    match ty::referent(ty) {
+        Some(referent) => {
+            quote_spanned!(ty::ends(ty).0=> <#referent as ::std::borrow::ToOwned>::Owned)
+        }
+        None => quote!(#ty),
+    }
+}
+
+fn pass(parameter: &Parameter<'_>, name: &Ident) -> TokenStream {
+    match ty::referent(parameter.ty) {
+        Some(_) if !parameter.injected => quote!(&#name),
+        _ => quote!(#name),
+    }
+}
+
+// The method that takes a `Result` apart is found before the one that takes any value.
+fn convert(output: &ReturnType) -> TokenStream {
+    let place = match output {
+        ReturnType::Default => proc_macro2::Span::call_site(),
+        ReturnType::Type(_, ty) => ty::ends(ty).0,
+    };
+    let convert = quote_spanned!(place=> (&__value).__kind().convert(__value));
+    quote! {
+        {
+            use __rt::{ResultKind as _, ValueKind as _};
+            match __output { __value => #convert }
+        }
+    }
+}
+
+fn is_literal(value: &Expr) -> bool {
+    match value {
+        Expr::Lit(_) => true,
+        Expr::Unary(unary) => matches!(unary.op, UnOp::Neg(_)) && is_literal(&unary.expr),
+        _ => false,
+    }
+}

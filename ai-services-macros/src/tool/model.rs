@@ -1,0 +1,49 @@
+//! What the attributes of tools say.
+
+use crate::runtime_path::RuntimePath;
+use proc_macro2::{Ident, TokenStream};
+use std::time::Duration;
+use syn::{Attribute, Expr, ItemFn, ItemImpl, Signature, Type};
+
+/// An `impl` block with `#[tools]`.
+pub(crate) struct ToolSet<'a> {
+    pub(crate) item: &'a ItemImpl,
+    pub(crate) runtime: RuntimePath,
+    pub(crate) tools: Vec<Tool<'a>>,
+}
+
+/// A function with `#[tool]`.
+pub(crate) struct Function<'a> {
+    pub(crate) item: &'a ItemFn,
+    pub(crate) runtime: RuntimePath,
+    pub(crate) tool: Tool<'a>,
+}
+
+/// A method or function that a model may call.
+pub(crate) struct Tool<'a> {
+    pub(crate) signature: &'a Signature,
+    pub(crate) attributes: &'a [Attribute],
+    pub(crate) name: String,
+    /// What to change to change the name.
+    pub(crate) name_at: TokenStream,
+    pub(crate) description: Option<String>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) sequential: bool,
+    pub(crate) return_immediately: bool,
+    pub(crate) parameters: Vec<Parameter<'a>>,
+}
+
+pub(crate) struct Parameter<'a> {
+    pub(crate) name: String,
+    pub(crate) ty: &'a Type,
+    pub(crate) description: Option<String>,
+    pub(crate) default: Option<Expr>,
+    /// The value comes from the call, not from the model.
+    pub(crate) injected: bool,
+}
+
+impl Tool<'_> {
+    pub(crate) fn ident(&self) -> &Ident {
+        &self.signature.ident
+    }
+}

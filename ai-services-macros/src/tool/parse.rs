@@ -1,0 +1,128 @@
+//! Reads tools, one attribute at a time. Rules that need two of them are in `check`.
+
+use super::description;
+use super::model::{Function, Parameter, Tool, ToolSet};
+use crate::arguments::Arguments;
+use crate::attribute::{self, Helper};
+use crate::diagnostics::Diagnostics;
+use crate::runtime_path::RuntimePath;
+use crate::service::supported;
+use crate::{doc, errors, keyword};
+use proc_macro2::{Ident, TokenStream};
+use quote::ToTokens;
+use syn::ext::IdentExt as _;
+use syn::{Attribute, FnArg, ImplItem, ItemFn, ItemImpl, PatType, Signature};
+
+/// What `#[tool]` takes inside a `#[tools]` block.
+const KEYS: [&str; 5] = [
+    keyword::NAME,
+    keyword::DESCRIPTION,
+    keyword::TIMEOUT,
+    keyword::SEQUENTIAL,
+    keyword::RETURN_IMMEDIATELY,
+];
+/// What a parameter may carry.
+const ON_PARAMETER: [&str; 3] = [keyword::P, keyword::MEMORY_ID, keyword::CONTEXT];
+
+pub(crate) fn set<'a>(
+    cx: &mut Diagnostics,
+    arguments: TokenStream,
+    item: &'a ItemImpl,
+) -> ToolSet<'a> {
+    let arguments = Arguments::parse(cx, arguments, keyword::TOOLS, &[keyword::CRATE]);
+    arguments.no_values(cx, keyword::TOOLS);
+    let runtime = RuntimePath::new(arguments.runtime(cx));
+    attribute::helpers(cx, &item.attrs, &[], "an `impl` block");
+    let mut tools = Vec::new();
+    for item in &item.items {
+        if let ImplItem::Fn(method) = item {
+            tools.extend(self::method(cx, &method.attrs, &method.sig));
+        }
+    }
+    ToolSet { item, runtime, tools }
+}
+
+fn method<'a>(
+    cx: &mut Diagnostics,
+    attributes: &'a [Attribute],
+    signature: &'a Signature,
+) -> Option<Tool<'a>> {
+    let helpers = attribute::helpers(cx, attributes, &[keyword::TOOL], "a method");
+    let Some((name, at)) = helpers.first() else {
+        attribute::none(cx, &[], signature, "a method without `#[tool]`");
+        return None;
+    };
+    let arguments = Arguments::of(cx, at, name, &KEYS);
+    Some(tool(cx, &arguments, attributes, signature))
+}
+
+pub(crate) fn function<'a>(
+    cx: &mut Diagnostics,
+    arguments: TokenStream,
+    item: &'a ItemFn,
+) -> Function<'a> {
+    let keys = [&KEYS[..], &[keyword::CRATE]].concat();
+    let arguments = Arguments::parse(cx, arguments, keyword::TOOL, &keys);
+    attribute::helpers(cx, &item.attrs, &[], "a function with `#[tool]`");
+    let runtime = RuntimePath::new(arguments.runtime(cx));
+    let tool = tool(cx, &arguments, &item.attrs, &item.sig);
+    Function { item, runtime, tool }
+}
+
+fn tool<'a>(
+    cx: &mut Diagnostics,
+    arguments: &Arguments,
+    attributes: &'a [Attribute],
+    signature: &'a Signature,
+) -> Tool<'a> {
+    arguments.no_values(cx, keyword::TOOL);
+    let literal = arguments.string(cx, keyword::NAME);
+    let (name, name_at) = match &literal {
+        Some(literal) => (literal.value(), literal.to_token_stream()),
+        None => (signature.ident.unraw().to_string(), signature.ident.to_token_stream()),
+    };
+    let description = arguments.string(cx, keyword::DESCRIPTION).map(|literal| literal.value());
+    let parameters = signature.inputs.iter().filter_map(|input| match input {
+        FnArg::Receiver(_) => None,
+        FnArg::Typed(typed) => parameter(cx, typed, &signature.ident),
+    });
+    let parameters = parameters.collect();
+    Tool {
+        signature,
+        attributes,
+        name,
+        name_at,
+        description: description.or_else(|| doc::description(attributes)),
+        timeout: arguments.duration(cx, keyword::TIMEOUT),
+        sequential: arguments.flag(cx, keyword::SEQUENTIAL),
+        return_immediately: arguments.flag(cx, keyword::RETURN_IMMEDIATELY),
+        parameters,
+    }
+}
+
+fn parameter<'a>(cx: &mut Diagnostics, typed: &'a PatType, tool: &Ident) -> Option<Parameter<'a>> {
+    let helpers = attribute::helpers(cx, &typed.attrs, &ON_PARAMETER, "a parameter of a tool");
+    let ident = supported(cx, typed, tool)?;
+    let (described, roles): (Vec<Helper<'_>>, Vec<Helper<'_>>) =
+        helpers.into_iter().partition(|(name, _)| *name == keyword::P);
+    for role in &roles {
+        attribute::no_arguments(cx, *role);
+    }
+    if let [(first, _), (second, at), ..] = roles.as_slice() {
+        errors::conflicting_roles(cx, at, ident, (first, second));
+    }
+    let mut parameter = Parameter {
+        name: ident.unraw().to_string(),
+        ty: &typed.ty,
+        description: doc::description(&typed.attrs),
+        default: None,
+        injected: !roles.is_empty(),
+    };
+    for (_, at) in described {
+        match roles.first() {
+            Some((role, _)) => errors::described_injected_parameter(cx, at, ident, role),
+            None => description::read(cx, at, &mut parameter),
+        }
+    }
+    Some(parameter)
+}

@@ -1,0 +1,243 @@
+use crate::testing::{item, pretty};
+use expect_test::expect;
+use quote::quote;
+
+fn bookings() -> String {
+    pretty(super::tools(
+        quote!(),
+        &quote! {
+            impl Bookings {
+                /// Cancels a booking.
+                #[tool(timeout = "2s", sequential)]
+                async fn cancel(
+                    &self,
+                    #[memory_id] customer: &MemoryId,
+                    /// The booking number.
+                    number: &str,
+                    #[p("Why.", default = "none")] reason: String,
+                ) -> Result<(), Error> {
+                    self.db.cancel(customer, number).await
+                }
+
+                fn helper(&self) {}
+            }
+        },
+    ))
+}
+
+#[test]
+fn impl_block_is_stripped() {
+    expect![[r#"
+        impl Bookings {
+            /// Cancels a booking.
+            async fn cancel(
+                &self,
+                customer: &MemoryId,
+                number: &str,
+                reason: String,
+            ) -> Result<(), Error> {
+                self.db.cancel(customer, number).await
+            }
+            fn helper(&self) {}
+        }
+    "#]]
+    .assert_eq(&item(&bookings(), "impl Bookings"));
+}
+
+#[test]
+fn tool_is_described() {
+    expect![[r#"
+        __rt::ToolDescription {
+            name: "cancel",
+            description: "Cancels a booking.",
+            parameters: __rt::Vec::from([
+                __rt::parameter::<
+                    <str as ::std::borrow::ToOwned>::Owned,
+                >(
+                    "number",
+                    ::core::option::Option::Some("The booking number."),
+                    ::core::option::Option::None,
+                ),
+                __rt::parameter::<
+                    String,
+                >(
+                    "reason",
+                    ::core::option::Option::Some("Why."),
+                    ::core::option::Option::Some(__rt::default_value(&"none")),
+                ),
+            ]),
+            timeout: ::core::option::Option::Some(
+                __rt::Duration::from_millis(2000),
+            ),
+            sequential: true,
+            return_immediately: false,
+        },
+    "#]]
+    .assert_eq(&item(&bookings(), "__rt::ToolDescription"));
+}
+
+#[test]
+fn tool_is_called_with_its_arguments() {
+    expect![[r#"
+        move |__input: __rt::ToolInput| {
+            let __this = __rt::Arc::clone(&__this);
+            async move {
+                let mut __arguments = __input.arguments()?;
+                let __argument_0 = __rt::from_context::<
+                    &MemoryId,
+                >(&__input)?;
+                let __argument_1 = __arguments
+                    .take::<<str as ::std::borrow::ToOwned>::Owned>("number")?;
+                let __argument_2 = __arguments
+                    .take_or::<
+                        String,
+                    >("reason", || ::core::convert::Into::into("none"))?;
+                let __output = __this
+                    .cancel(__argument_0, &__argument_1, __argument_2)
+                    .await;
+                {
+                    use __rt::{ResultKind as _, ValueKind as _};
+                    match __output {
+                        __value => (&__value).__kind().convert(__value),
+                    }
+                }
+            }
+        },
+    "#]]
+    .assert_eq(&item(&bookings(), "move |__input"));
+}
+
+#[test]
+fn set_is_bounded() {
+    let text = pretty(super::tools(
+        quote!(),
+        &quote! {
+            impl<T: Db> Bookings<T> where T: Clone {
+                /// Lists.
+                #[tool]
+                fn list() -> u8 { 0 }
+            }
+        },
+    ));
+    expect![[r#"
+        impl<T: Db> __rt::ToolSet for Bookings<T>
+        where
+            T: Clone,
+            Bookings<T>: ::core::marker::Send + ::core::marker::Sync + 'static,
+        {
+            fn tools(self: __rt::Arc<Self>) -> __rt::Vec<__rt::Tool> {
+                let mut __tools = __rt::Vec::new();
+                {
+                    __tools
+                        .push(
+                            __rt::tool(
+                                __rt::ToolDescription {
+                                    name: "list",
+                                    description: "Lists.",
+                                    parameters: __rt::Vec::from([]),
+                                    timeout: ::core::option::Option::None,
+                                    sequential: false,
+                                    return_immediately: false,
+                                },
+                                move |__input: __rt::ToolInput| {
+                                    async move {
+                                        let __output = Self::list();
+                                        {
+                                            use __rt::{ResultKind as _, ValueKind as _};
+                                            match __output {
+                                                __value => (&__value).__kind().convert(__value),
+                                            }
+                                        }
+                                    }
+                                },
+                            ),
+                        );
+                }
+                __tools
+            }
+        }
+    "#]]
+    .assert_eq(&item(&text, "impl<T: Db> __rt::ToolSet"));
+}
+
+#[test]
+fn function_has_a_type_beside_it() {
+    let text = pretty(super::function(
+        quote!(name = "plus"),
+        &quote! {
+            /// Adds.
+            pub async fn add(#[p(default = vec![1])] all: Vec<i64>) -> i64 { 0 }
+        },
+    ));
+    expect![[r#"
+        __rt::tool(
+            __rt::ToolDescription {
+                name: "plus",
+                description: "Adds.",
+                parameters: __rt::Vec::from([
+                    __rt::parameter::<
+                        Vec<i64>,
+                    >(
+                        "all",
+                        ::core::option::Option::None,
+                        ::core::option::Option::Some(
+                            __rt::default_value::<Vec<i64>>(&vec![1]),
+                        ),
+                    ),
+                ]),
+                timeout: ::core::option::Option::None,
+                sequential: false,
+                return_immediately: false,
+            },
+            move |__input: __rt::ToolInput| {
+                async move {
+                    let mut __arguments = __input.arguments()?;
+                    let __argument_0 = __arguments
+                        .take_or::<Vec<i64>>("all", || vec![1])?;
+                    let __output = add(__argument_0).await;
+                    {
+                        use __rt::{ResultKind as _, ValueKind as _};
+                        match __output {
+                            __value => (&__value).__kind().convert(__value),
+                        }
+                    }
+                }
+            },
+        )
+    "#]]
+    .assert_eq(&item(&text, "__rt::tool("));
+}
+
+#[test]
+fn broken_tool_keeps_its_type_checks() {
+    let text = pretty(super::function(
+        quote!(),
+        &quote!(
+            fn add(a: &str, #[context] b: &Bag) {}
+        ),
+    ));
+    expect![[""]].assert_eq(&item(&text, "__rt::tool("));
+}
+
+#[test]
+fn runtime_path_replaces_every_path() {
+    let set = super::tools(
+        quote!(crate = mine::ai),
+        &quote! {
+            impl Bookings {
+                /// Adds.
+                #[tool]
+                async fn add(&self, #[memory_id] id: u8, #[p(default = 1)] a: i64) -> i64 { a }
+            }
+        },
+    );
+    let function = super::function(
+        quote!(crate = mine::ai),
+        &quote! {
+            /// Adds.
+            fn add(a: i64) -> i64 { a }
+        },
+    );
+    let text = pretty(quote!(#set #function));
+    assert!(!text.contains("ai_services"), "{text}");
+}

@@ -1,0 +1,74 @@
+//! What the syntax of a type says (what a type is, only rustc knows), and shared bits of output.
+
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::{Attribute, Type, parse_quote};
+
+/// The type behind a shared reference, if `ty` is one.
+pub(crate) fn referent(ty: &Type) -> Option<&Type> {
+    match ty {
+        Type::Reference(reference) => Some(&reference.elem),
+        Type::Group(group) => referent(&group.elem),
+        Type::Paren(paren) => referent(&paren.elem),
+        _ => None,
+    }
+}
+
+/// Whether the word occurs anywhere in the type.
+pub(crate) fn mentions(ty: &dyn ToTokens, word: &str) -> bool {
+    fn search(tokens: TokenStream, word: &str) -> bool {
+        tokens.into_iter().any(|token| match token {
+            TokenTree::Ident(ident) => ident == word,
+            TokenTree::Group(group) => search(group.stream(), word),
+            TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+        })
+    }
+    search(ty.to_token_stream(), word)
+}
+
+/// Whether the type is `&mut …`.
+pub(crate) fn is_mutable_reference(ty: &Type) -> bool {
+    matches!(ty, Type::Reference(reference) if reference.mutability.is_some())
+}
+
+/// The spans of the first and the last token. Stable Rust cannot join them.
+pub(crate) fn ends(ty: &Type) -> (Span, Span) {
+    let mut tokens = ty.to_token_stream().into_iter();
+    let first = tokens.next().map_or_else(Span::call_site, |token| token.span());
+    (first, tokens.last().map_or(first, |token| token.span()))
+}
+
+/// The same name, reported as if it stood at `place`.
+pub(crate) fn moved(ident: &Ident, place: Span) -> Ident {
+    let mut ident = ident.clone();
+    ident.set_span(place.resolved_at(ident.span()));
+    ident
+}
+
+/// `Some(value)` or `None`, as an expression.
+pub(crate) fn option(value: Option<TokenStream>) -> TokenStream {
+    match value {
+        Some(value) => quote!(::core::option::Option::Some(#value)),
+        None => quote!(::core::option::Option::None),
+    }
+}
+
+/// The lints that generated code may break. Users cannot mend it, so they should not hear of it.
+pub(crate) fn allow() -> Attribute {
+    parse_quote! {
+        #[allow(
+            unknown_lints,
+            mismatched_lifetime_syntaxes,
+            missing_debug_implementations,
+            non_camel_case_types,
+            single_use_lifetimes,
+            unreachable_pub,
+            unused_lifetimes,
+            unused_qualifications,
+            clippy::all,
+            clippy::pedantic,
+            clippy::nursery,
+            clippy::restriction
+        )]
+    }
+}
