@@ -5,6 +5,7 @@ mod error;
 #[cfg(feature = "http")]
 mod http;
 mod invocation;
+pub mod memory;
 pub mod message;
 pub mod model;
 pub mod prompt;
@@ -15,6 +16,3 @@ mod usage;
 pub use async_trait::async_trait;
 pub use error::{BoxError, Error, ErrorKind, Result};
 pub use invocation::InvocationContext;
-pub mod memory {
-    pub use crate::invocation::{MemoryId, ToMemoryId};
-}

@@ -6,14 +6,22 @@
 //! the whole turn once at its end.
 
 mod history;
+mod in_memory;
+mod message_window;
 mod provider;
+mod single_slot;
 mod store;
 mod turn;
+mod window;
 
 pub use crate::invocation::{MemoryId, ToMemoryId};
+pub use in_memory::{InMemoryChatMemoryStore, InMemoryChatMemoryStoreBuilder};
+pub use message_window::{MessageWindowChatMemory, MessageWindowChatMemoryBuilder};
 pub use provider::{ChatMemoryProvider, IntoChatMemory};
+pub use single_slot::SingleSlotChatMemoryStore;
 pub use store::{Change, ChatMemoryStore};
 pub use turn::{CompletedTurn, Snapshot};
+pub use window::DEFAULT_ID;
 
 use crate::error::Result;
 use crate::message::ChatMessage;
@@ -49,6 +57,20 @@ pub trait ChatMemory: Send + Sync {
     ///
     /// As [`messages`](Self::messages). Nothing is written then.
     async fn add(&self, message: ChatMessage) -> Result<()>;
+
+    /// Adds messages in order, as [`add`](Self::add) would one by one.
+    ///
+    /// The default does just that; the crate's own windows write all of them at once or none.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add). With the default, the messages before the failing one are kept.
+    async fn add_all(&self, messages: Vec<ChatMessage>) -> Result<()> {
+        for message in messages {
+            self.add(message).await?;
+        }
+        Ok(())
+    }
 
     /// Replaces all messages, evicting the oldest if there are too many.
     ///
@@ -130,6 +152,10 @@ impl<M: ChatMemory + ?Sized> ChatMemory for Arc<M> {
 
     async fn add(&self, message: ChatMessage) -> Result<()> {
         M::add(self, message).await
+    }
+
+    async fn add_all(&self, messages: Vec<ChatMessage>) -> Result<()> {
+        M::add_all(self, messages).await
     }
 
     async fn set(&self, messages: Vec<ChatMessage>) -> Result<()> {

@@ -30,6 +30,11 @@ impl Snapshot {
         &self.messages
     }
 
+    /// All messages, without a copy.
+    pub(super) fn into_messages(self) -> Messages {
+        self.messages
+    }
+
     /// The version of the conversation, if the store has versions.
     #[must_use]
     pub fn version(&self) -> Option<u64> {

@@ -1,0 +1,46 @@
+//! How much fits into a window.
+
+use super::MemoryId;
+use crate::error::{Error, Result};
+use std::fmt;
+
+/// A number, or a function that gives one at each use.
+pub(in crate::memory) enum Maximum {
+    Fixed(usize),
+    Dynamic(Box<dyn Fn(&MemoryId) -> usize + Send + Sync>),
+}
+
+impl Maximum {
+    /// A fixed maximum must be valid when the window is built, a dynamic one when it is used.
+    pub(in crate::memory) fn checked(maximum: Option<Self>, setter: &str) -> Result<Self> {
+        match maximum {
+            None => Err(Error::configuration(format!(
+                "a chat memory window has no maximum: call `{setter}`"
+            ))),
+            Some(Self::Fixed(0)) => Err(zero(setter)),
+            Some(maximum) => Ok(maximum),
+        }
+    }
+
+    /// The maximum now.
+    pub(in crate::memory) fn now(&self, id: &MemoryId, setter: &str) -> Result<usize> {
+        let maximum = match self {
+            Self::Fixed(maximum) => *maximum,
+            Self::Dynamic(maximum) => maximum(id),
+        };
+        if maximum == 0 { Err(zero(setter)) } else { Ok(maximum) }
+    }
+}
+
+fn zero(setter: &str) -> Error {
+    Error::configuration(format!("`{setter}` must be greater than zero, but is 0"))
+}
+
+impl fmt::Debug for Maximum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(maximum) => maximum.fmt(f),
+            Self::Dynamic(_) => f.write_str("dynamic"),
+        }
+    }
+}

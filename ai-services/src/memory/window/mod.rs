@@ -1,0 +1,255 @@
+//! What the message window and the token window share: everything but the unit they count in.
+
+mod draft;
+mod maximum;
+
+pub(super) use maximum::Maximum;
+
+use super::{ChatMemoryStore, CompletedTurn, MemoryId, Residence, SingleSlotChatMemoryStore, Snapshot};
+use crate::error::{Error, ErrorKind, Result};
+use crate::message::{ChatMessage, Messages};
+use draft::Draft;
+use std::fmt;
+use std::sync::Arc;
+
+/// The id of a window that is built without one: `default`.
+pub const DEFAULT_ID: &str = "default";
+
+/// How often a lone `add` is tried when others write to the same conversation.
+const ATTEMPTS: usize = 8;
+
+/// What a window counts in.
+pub(super) trait Limit: Send + Sync {
+    /// How many units fit, read anew at each use.
+    fn maximum(&self, id: &MemoryId) -> Result<usize>;
+
+    /// The size of one message.
+    fn size_of(&self, message: &ChatMessage) -> Result<usize>;
+
+    /// The size of all messages, without the overhead.
+    fn total(&self, messages: &Messages) -> Result<usize>;
+
+    /// What every list costs in addition to its messages.
+    fn overhead(&self) -> usize;
+
+    /// What an answer costs at least.
+    fn smallest_answer(&self) -> usize;
+
+    /// The error of a turn that alone is too large.
+    fn too_large(&self, needed: usize, maximum: usize) -> Error;
+}
+
+/// Where a system message goes that is added to messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum SystemPosition {
+    #[default]
+    WhereAdded,
+    First,
+}
+
+/// What the builders of both windows share.
+#[derive(Default)]
+pub(super) struct Parts {
+    pub(super) id: Option<MemoryId>,
+    pub(super) store: Option<Arc<dyn ChatMemoryStore>>,
+    pub(super) system_position: SystemPosition,
+}
+
+/// A conversation in a store, seen through a window.
+pub(super) struct Window<L> {
+    id: MemoryId,
+    store: Arc<dyn ChatMemoryStore>,
+    residence: Residence,
+    system_position: SystemPosition,
+    limit: L,
+}
+
+impl<L: Limit> Window<L> {
+    pub(super) fn new(parts: Parts, limit: L) -> Self {
+        let id = parts.id.unwrap_or_else(|| MemoryId::from(DEFAULT_ID));
+        let (store, residence): (Arc<dyn ChatMemoryStore>, _) = match parts.store {
+            Some(store) => (store, Residence::Store),
+            None => (Arc::new(SingleSlotChatMemoryStore::new(&id)), Residence::Here),
+        };
+        Self { id, store, residence, system_position: parts.system_position, limit }
+    }
+
+    pub(super) fn id(&self) -> &MemoryId {
+        &self.id
+    }
+
+    pub(super) fn residence(&self) -> Residence {
+        self.residence
+    }
+
+    pub(super) async fn messages(&self) -> Result<Vec<ChatMessage>> {
+        let maximum = self.limit.maximum(&self.id)?;
+        let stored = self.store.load(&self.id).await?.into_messages();
+        let mut draft = Draft::new(&self.limit, maximum, stored)?;
+        draft.evict()?;
+        Ok(draft.into_vec())
+    }
+
+    /// Adds messages one after the other, with one load and at most one commit.
+    pub(super) async fn add_all(&self, messages: Vec<ChatMessage>) -> Result<()> {
+        if messages.is_empty() {
+            return Ok(());
+        }
+        let mut attempt = 1;
+        loop {
+            match self.try_add_all(messages.clone()).await {
+                Err(error) if error.kind() == ErrorKind::Conflict && attempt < ATTEMPTS => {
+                    attempt += 1;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    async fn try_add_all(&self, messages: Vec<ChatMessage>) -> Result<()> {
+        let maximum = self.limit.maximum(&self.id)?;
+        let snapshot = self.store.load(&self.id).await?;
+        let version = snapshot.version();
+        let mut draft = Draft::new(&self.limit, maximum, snapshot.into_messages())?;
+        for message in messages {
+            draft.evict()?;
+            draft.add(message, self.system_position)?;
+            draft.evict()?;
+        }
+        match draft.into_change(version) {
+            Some(change) => self.store.commit(&self.id, change).await,
+            None => Ok(()),
+        }
+    }
+
+    pub(super) async fn set(&self, messages: Vec<ChatMessage>) -> Result<()> {
+        let maximum = self.limit.maximum(&self.id)?;
+        let mut draft = Draft::new(&self.limit, maximum, messages.into())?;
+        draft.evict()?;
+        self.store.update_messages(&self.id, &draft.into_vec()).await
+    }
+
+    pub(super) async fn clear(&self) -> Result<()> {
+        self.store.delete_messages(&self.id).await
+    }
+
+    pub(super) async fn load(&self) -> Result<Snapshot> {
+        self.store.load(&self.id).await
+    }
+
+    pub(super) async fn commit(&self, turn: CompletedTurn) -> Result<()> {
+        let evict = self.fit(turn.snapshot(), turn.system(), turn.messages())?;
+        self.store.commit(&self.id, turn.into_change(evict)).await
+    }
+
+    /// How many of the oldest messages of the history have to go.
+    ///
+    /// Costs one step for each message of the turn and for each that goes, not for those that stay.
+    pub(super) fn fit(
+        &self,
+        snapshot: &Snapshot,
+        system: Option<&ChatMessage>,
+        turn: &[ChatMessage],
+    ) -> Result<usize> {
+        let limit = &self.limit;
+        let maximum = limit.maximum(&self.id)?;
+        let mut total = limit.overhead();
+        for message in system.into_iter().chain(turn) {
+            total = total.saturating_add(limit.size_of(message)?);
+        }
+        // An answer is still to come, and belongs to the turn: better to fail before it is paid for.
+        let needed = match turn.last().is_some_and(is_answer) {
+            true => total,
+            false => total.saturating_add(limit.smallest_answer()),
+        };
+        if needed > maximum {
+            return Err(limit.too_large(needed, maximum));
+        }
+        total = total.saturating_add(limit.total(snapshot.messages())?);
+        if let Some(stored) = snapshot.system() {
+            total = total.saturating_sub(limit.size_of(stored)?);
+        }
+        let mut evict = 0;
+        for message in snapshot.history() {
+            if total <= maximum && message.is_user() {
+                break;
+            }
+            total = total.saturating_sub(limit.size_of(message)?);
+            evict += 1;
+        }
+        Ok(evict)
+    }
+}
+
+impl<L: fmt::Debug> Window<L> {
+    /// Prints the window under the name of the type that wraps it.
+    pub(super) fn fmt_as(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct(name)
+            .field("id", &self.id)
+            .field("limit", &self.limit)
+            .field("residence", &self.residence)
+            .field("system_position", &self.system_position)
+            .finish_non_exhaustive()
+    }
+}
+
+fn is_answer(message: &ChatMessage) -> bool {
+    message.as_ai().is_some_and(|ai| ai.tool_calls().is_empty())
+}
+
+/// Implements [`ChatMemory`](super::ChatMemory) for a type that is a [`Window`] in its first field.
+macro_rules! chat_memory_by_window {
+    ($memory:ty) => {
+        #[async_trait::async_trait]
+        impl $crate::memory::ChatMemory for $memory {
+            fn id(&self) -> &$crate::memory::MemoryId {
+                self.0.id()
+            }
+
+            async fn messages(&self) -> $crate::Result<Vec<$crate::message::ChatMessage>> {
+                self.0.messages().await
+            }
+
+            async fn add(&self, message: $crate::message::ChatMessage) -> $crate::Result<()> {
+                self.0.add_all(vec![message]).await
+            }
+
+            async fn add_all(
+                &self,
+                messages: Vec<$crate::message::ChatMessage>,
+            ) -> $crate::Result<()> {
+                self.0.add_all(messages).await
+            }
+
+            async fn set(&self, messages: Vec<$crate::message::ChatMessage>) -> $crate::Result<()> {
+                self.0.set(messages).await
+            }
+
+            async fn clear(&self) -> $crate::Result<()> {
+                self.0.clear().await
+            }
+
+            async fn load(&self) -> $crate::Result<$crate::memory::Snapshot> {
+                self.0.load().await
+            }
+
+            fn fit(
+                &self,
+                snapshot: &$crate::memory::Snapshot,
+                system: Option<&$crate::message::ChatMessage>,
+                turn: &[$crate::message::ChatMessage],
+            ) -> $crate::Result<usize> {
+                self.0.fit(snapshot, system, turn)
+            }
+
+            async fn commit(&self, turn: $crate::memory::CompletedTurn) -> $crate::Result<()> {
+                self.0.commit(turn).await
+            }
+
+            fn residence(&self) -> $crate::memory::Residence {
+                self.0.residence()
+            }
+        }
+    };
+}
+pub(super) use chat_memory_by_window;
