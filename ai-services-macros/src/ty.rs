@@ -32,7 +32,7 @@ pub(crate) fn is_mutable_reference(ty: &Type) -> bool {
 }
 
 /// The spans of the first and the last token. Stable Rust cannot join them.
-pub(crate) fn ends(ty: &Type) -> (Span, Span) {
+pub(crate) fn ends(ty: &dyn ToTokens) -> (Span, Span) {
     let mut tokens = ty.to_token_stream().into_iter();
     let first = tokens.next().map_or_else(Span::call_site, |token| token.span());
     (first, tokens.last().map_or(first, |token| token.span()))

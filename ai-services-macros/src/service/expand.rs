@@ -5,7 +5,7 @@ use super::model::{Binding, Method, Parameter, Role, Service};
 use crate::attribute;
 use crate::template::{Segment, Template};
 use crate::ty;
-use proc_macro2::{Ident, Literal, TokenStream};
+use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::FnArg;
 
@@ -157,7 +157,7 @@ fn implementation(service: &Service<'_>) -> TokenStream {
         let conditions = attribute::conditions(&method.item.attrs);
         let signature = stripped(method, service);
         let call = call(service, method, index);
-        quote!(#(#conditions)* #signature { __rt::Box::pin(#call) })
+        quote!(#(#conditions)* #signature { #call })
     });
     quote! {
         #[automatically_derived]
@@ -213,7 +213,7 @@ fn variables(service: &Service<'_>, method: &Method<'_>) -> Vec<usize> {
 }
 
 // Output:
-//     call::<R>(&self.service, &__METHOD_0, Arguments { memory_id: Some(memory_id(&customer)), … })
+//     Box::pin(call::<R>(&self.service, &__METHOD_0, Arguments { memory_id: … }))
 fn call(service: &Service<'_>, method: &Method<'_>, index: usize) -> TokenStream {
     let name = static_name(index);
     let this = method.item.sig.inputs.iter().find_map(|input| match input {
@@ -236,16 +236,30 @@ fn call(service: &Service<'_>, method: &Method<'_>, index: usize) -> TokenStream
     };
     let (parameters, context) =
         (moved(Role::Parameters, "parameters"), moved(Role::Context, "context"));
-    quote! {
-        __rt::call::<#output>(&#this.service, &#name, __rt::Arguments {
+    let arguments = quote! {
+        &#this.service, &#name, __rt::Arguments {
             memory_id: #memory_id,
             variables: &[#(#variables),*],
             user_message: #user_message,
             user_name: #user_name,
             parameters: #parameters,
             context: #context,
-        })
-    }
+        }
+    };
+    // Every part has the place of the type, or rustc would report a mistake in it several times.
+    let (first, last) = ty::ends(&output);
+    let rt = quote_spanned!(first=> __rt);
+    let call = quote_spanned!(last=> ::call::<#output>);
+    let pin = quote_spanned!(last=> ::Box::pin);
+    let arguments = parenthesized(last, arguments);
+    let future = parenthesized(last, quote!(#rt #call #arguments));
+    quote!(#rt #pin #future)
+}
+
+fn parenthesized(place: Span, tokens: TokenStream) -> Group {
+    let mut group = Group::new(Delimiter::Parenthesis, tokens);
+    group.set_span(place);
+    group
 }
 
 /// `function(&parameter)`, with errors about the type reported at the type.

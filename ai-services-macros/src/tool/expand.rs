@@ -45,6 +45,8 @@ pub(crate) fn set_impl(set: &ToolSet<'_>, body: &TokenStream) -> TokenStream {
     let (generics, _, clause) = set.item.generics.split_for_impl();
     let predicates = clause.map(|clause| clause.predicates.iter());
     let predicates = predicates.into_iter().flatten();
+    let (_, last) = ty::ends(self_ty);
+    let bounds = quote_spanned!(last=> : ::core::marker::Send + ::core::marker::Sync + 'static);
     quote! {
         #allow
         const _: () = {
@@ -53,7 +55,7 @@ pub(crate) fn set_impl(set: &ToolSet<'_>, body: &TokenStream) -> TokenStream {
             impl #generics __rt::ToolSet for #self_ty
             where
                 #(#predicates,)*
-                #self_ty: ::core::marker::Send + ::core::marker::Sync + 'static,
+                #self_ty #bounds,
             {
                 fn tools(self: __rt::Arc<Self>) -> __rt::Vec<__rt::Tool> {
                     #body
@@ -109,6 +111,8 @@ fn value(tool: &Tool<'_>, target: &TokenStream, this: bool) -> TokenStream {
     let description = description(tool);
     let takes_arguments = tool.parameters.iter().any(|parameter| !parameter.injected);
     let arguments = takes_arguments.then(|| quote!(let mut __arguments = __input.arguments()?;));
+    // Not to be kept while the tool runs.
+    let drop = takes_arguments.then(|| quote!(::core::mem::drop(__arguments);));
     let names: Vec<Ident> =
         (0..tool.parameters.len()).map(|index| format_ident!("__argument_{index}")).collect();
     let bindings = tool.parameters.iter().zip(&names).map(|(parameter, name)| {
@@ -125,6 +129,7 @@ fn value(tool: &Tool<'_>, target: &TokenStream, this: bool) -> TokenStream {
             async move {
                 #arguments
                 #(#bindings)*
+                #drop
                 let __output = #target(#(#passed),*) #dot_await;
                 #convert
             }
@@ -191,7 +196,10 @@ fn take(parameter: &Parameter<'_>) -> TokenStream {
 pub(crate) fn owned(ty: &Type) -> TokenStream {
     match ty::referent(ty) {
         Some(referent) => {
-            quote_spanned!(ty::ends(ty).0=> <#referent as ::std::borrow::ToOwned>::Owned)
+            let (first, last) = ty::ends(ty);
+            let open = quote_spanned!(first=> <);
+            let close = quote_spanned!(last=> as ::std::borrow::ToOwned>::Owned);
+            quote!(#open #referent #close)
         }
         None => quote!(#ty),
     }

@@ -92,6 +92,7 @@ fn tool_is_called_with_its_arguments() {
                     .take_or::<
                         String,
                     >("reason", || ::core::convert::Into::into("none"))?;
+                ::core::mem::drop(__arguments);
                 let __output = __this
                     .cancel(__argument_0, &__argument_1, __argument_2)
                     .await;
@@ -194,6 +195,7 @@ fn function_has_a_type_beside_it() {
                     let mut __arguments = __input.arguments()?;
                     let __argument_0 = __arguments
                         .take_or::<Vec<i64>>("all", || vec![1])?;
+                    ::core::mem::drop(__arguments);
                     let __output = add(__argument_0).await;
                     {
                         use __rt::{ResultKind as _, ValueKind as _};
@@ -216,7 +218,18 @@ fn broken_tool_keeps_its_type_checks() {
             fn add(a: &str, #[context] b: &Bag) {}
         ),
     ));
-    expect![[""]].assert_eq(&item(&text, "__rt::tool("));
+    expect![[r#"
+        impl add {
+            ///Describes the function `add` to a model, and lets it be called.
+            #[must_use]
+            pub fn tool() -> ::ai_services::Tool {
+                use ::ai_services::__private as __rt;
+                __rt::assert_tool_parameter::<<str as ::std::borrow::ToOwned>::Owned>();
+                __rt::assert_injected::<&Bag>();
+                ::core::unreachable!()
+            }
+        }
+    "#]].assert_eq(&item(&text, "impl add {"));
 }
 
 #[test]
