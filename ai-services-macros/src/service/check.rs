@@ -18,7 +18,7 @@ pub(crate) fn service(cx: &mut Diagnostics, service: &Service<'_>) {
             continue;
         }
         there_is_one_user_message(cx, method);
-        if service.templates(method).all(|template| template.segments.is_some()) {
+        if templates_are_sound(service, method) {
             variables_are_used(cx, service, method);
             parameters_have_a_role(cx, service, method);
         }
@@ -135,11 +135,18 @@ fn there_is_one_user_message(cx: &mut Diagnostics, method: &Method<'_>) {
     }
 }
 
+/// Whether what the templates lack cannot be the consequence of a mistake in them: a misspelt
+/// placeholder is probably the use that seems to be missing.
+fn templates_are_sound(service: &Service<'_>, method: &Method<'_>) -> bool {
+    service.templates(method).all(|template| template.segments.is_some())
+        && service.names(method).all(|name| method.binding(name).is_some())
+}
+
 // Whoever writes `#[v]` expects to see the value in a prompt.
 fn variables_are_used(cx: &mut Diagnostics, service: &Service<'_>, method: &Method<'_>) {
-    for (index, parameter) in method.parameters.iter().enumerate() {
+    for parameter in &method.parameters {
         if let Some(variable) = &parameter.variable
-            && !service.uses(method, index)
+            && !service.names(method).any(|name| name == variable.name)
         {
             errors::unused_variable(cx, variable.attribute, &variable.name, method.ident());
         }

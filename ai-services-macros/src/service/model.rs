@@ -25,7 +25,7 @@ pub(crate) struct Method<'a> {
     pub(crate) user: Option<Template>,
     pub(crate) moderate: bool,
     pub(crate) parameters: Vec<Parameter<'a>>,
-    /// A parameter was left out because it is unsupported, which was reported.
+    /// A parameter or a role was left out because of a mistake that was reported.
     pub(crate) incomplete: bool,
 }
 
@@ -76,11 +76,15 @@ impl Service<'_> {
         self.system(method).into_iter().chain(&method.user)
     }
 
+    /// The names in the templates of the method.
+    pub(crate) fn names<'s>(&'s self, method: &'s Method<'_>) -> impl Iterator<Item = &'s str> {
+        self.templates(method).flat_map(Template::placeholders).map(|(name, _)| name)
+    }
+
     /// Whether a template of the method mentions the parameter.
     pub(crate) fn uses(&self, method: &Method<'_>, parameter: usize) -> bool {
-        self.templates(method)
-            .flat_map(Template::placeholders)
-            .any(|(name, _)| method.binding(name) == Some(Binding::Parameter(parameter)))
+        let binding = Some(Binding::Parameter(parameter));
+        self.names(method).any(|name| method.binding(name) == binding)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::attribute::{self, Helper};
 use crate::diagnostics::Diagnostics;
 use crate::{errors, keyword, template, ty};
 use syn::ext::IdentExt as _;
-use syn::{FnArg, Ident, Pat, PatType};
+use syn::{FnArg, Ident, LitStr, Pat, PatType};
 
 /// What a parameter may carry.
 const ON_PARAMETER: [&str; 6] = [
@@ -24,46 +24,42 @@ pub(crate) fn parameters(cx: &mut Diagnostics, method: &mut Method<'_>) {
             FnArg::Receiver(receiver) => {
                 attribute::helpers(cx, &receiver.attrs, &[], "`self`");
             }
-            FnArg::Typed(typed) => match parameter(cx, typed, method.ident()) {
-                Some(parameter) => method.parameters.push(parameter),
-                None => method.incomplete = true,
-            },
+            FnArg::Typed(typed) => {
+                let (parameter, complete) = parameter(cx, typed, method.ident());
+                method.parameters.extend(parameter);
+                method.incomplete |= !complete;
+            }
         }
     }
 }
 
+/// The parameter, if its form is supported, and whether all of its attributes could be used.
 fn parameter<'a>(
     cx: &mut Diagnostics,
     typed: &'a PatType,
     method: &Ident,
-) -> Option<Parameter<'a>> {
+) -> (Option<Parameter<'a>>, bool) {
     let helpers = attribute::helpers(cx, &typed.attrs, &ON_PARAMETER, "a parameter");
-    let ident = supported(cx, typed, method)?;
+    let Some(ident) = supported(cx, typed, method) else { return (None, false) };
     let mut parameter = Parameter { ident, ty: &typed.ty, role: None, variable: None };
-    for helper in helpers {
-        match role(helper.0) {
-            None => parameter.variable = Some(variable(cx, helper, ident)),
-            Some(role) => {
-                attribute::no_arguments(cx, helper);
-                set_role(cx, &mut parameter, role, helper);
+    let mut complete = true;
+    for (name, at) in helpers {
+        match (role(name), parameter.role) {
+            (None, _) => {
+                parameter.variable = variable(cx, (name, at), ident);
+                complete &= parameter.variable.is_some();
+            }
+            (Some(role), None) => {
+                attribute::no_arguments(cx, (name, at));
+                parameter.role = Some((role, at));
+            }
+            (Some(_), Some((first, _))) => {
+                errors::conflicting_roles(cx, at, ident, (first.name(), name));
+                complete = false;
             }
         }
     }
-    Some(parameter)
-}
-
-fn set_role<'a>(
-    cx: &mut Diagnostics,
-    parameter: &mut Parameter<'a>,
-    role: Role,
-    (name, at): Helper<'a>,
-) {
-    match &parameter.role {
-        None => parameter.role = Some((role, at)),
-        Some((first, _)) => {
-            errors::conflicting_roles(cx, at, parameter.ident, (first.name(), name));
-        }
-    }
+    (Some(parameter), complete)
 }
 
 /// The name of a parameter that is a plain name with a supported kind of type.
@@ -90,25 +86,26 @@ pub(crate) fn supported<'a>(
 }
 
 /// `#[v]` is the name of the parameter, `#[v("name")]` another one.
-fn variable<'a>(cx: &mut Diagnostics, (name, at): Helper<'a>, parameter: &Ident) -> Variable<'a> {
-    let arguments = Arguments::of(cx, at, name, &[]);
-    let own = parameter.unraw().to_string();
-    let Some(value) = arguments.values.first() else {
-        return Variable { attribute: at, name: own };
-    };
-    let name = match (string(value), arguments.values.len()) {
-        (Some(literal), 1) => {
-            if !template::is_variable_name(&literal.value()) {
-                errors::invalid_variable_name(cx, literal);
-            }
-            literal.value()
-        }
+fn variable<'a>(
+    cx: &mut Diagnostics,
+    (name, attribute): Helper<'a>,
+    parameter: &Ident,
+) -> Option<Variable<'a>> {
+    let arguments = Arguments::of(cx, attribute, name, &[]);
+    let name = match arguments.values.as_slice() {
+        _ if arguments.broken => return None,
+        [] => parameter.unraw().to_string(),
+        [value] if string(value).is_some() => string(value).map(LitStr::value)?,
         _ => {
-            errors::malformed_attribute(cx, at, name, None);
-            own
+            errors::malformed_attribute(cx, attribute, name, None);
+            return None;
         }
     };
-    Variable { attribute: at, name }
+    if !template::is_variable_name(&name) {
+        errors::invalid_variable_name(cx, attribute);
+        return None;
+    }
+    Some(Variable { attribute, name })
 }
 
 fn role(name: &str) -> Option<Role> {

@@ -229,7 +229,8 @@ fn broken_tool_keeps_its_type_checks() {
                 ::core::unreachable!()
             }
         }
-    "#]].assert_eq(&item(&text, "impl add {"));
+    "#]]
+    .assert_eq(&item(&text, "impl add {"));
 }
 
 #[test]
