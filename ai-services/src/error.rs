@@ -118,6 +118,12 @@ impl Error {
         self
     }
 
+    /// Puts an error between this one and its source.
+    pub(crate) fn map_source(mut self, between: impl FnOnce(Option<BoxError>) -> BoxError) -> Self {
+        self.0.source = Some(between(self.0.source.take()));
+        self
+    }
+
     /// Keeps the tokens that were spent before the error.
     #[must_use]
     pub fn with_usage(mut self, usage: TokenUsage) -> Self {

@@ -1,7 +1,9 @@
-//! What identifies one call: the memory id, and the application's data that travels with it.
+//! What identifies one call, what travels with it, and what its tools did.
 
 mod context;
+mod execution;
 mod memory_id;
 
 pub use context::InvocationContext;
+pub use execution::ToolExecution;
 pub use memory_id::{MemoryId, ToMemoryId};

@@ -38,24 +38,59 @@ impl fmt::Debug for Encoded {
     }
 }
 
+/// How many tokens one estimator counted.
+#[derive(Debug, Default)]
+pub(super) struct TokenCount {
+    /// Estimator in the upper half, count in the lower; zero when unknown.
+    kept: AtomicU64,
+}
+
+impl TokenCount {
+    /// The count of `estimator`. Estimators are numbered from 1.
+    pub(super) fn of(&self, estimator: u32) -> Option<u32> {
+        let kept = self.kept.load(Ordering::Relaxed);
+        (kept >> 32 == u64::from(estimator)).then_some(kept as u32)
+    }
+
+    /// Keeps the count of `estimator`, replacing another's.
+    pub(super) fn keep(&self, estimator: u32, count: u32) {
+        self.kept.store(u64::from(estimator) << 32 | u64::from(count), Ordering::Relaxed);
+    }
+
+    /// Changes the count, whosever it is, to what `change` makes of it; forgets it for `None`.
+    pub(super) fn change(&mut self, change: impl FnOnce(u32, u32) -> Option<u32>) {
+        let kept = *self.kept.get_mut();
+        let (estimator, count) = ((kept >> 32) as u32, kept as u32);
+        if estimator != 0 {
+            let changed = change(estimator, count);
+            *self.kept.get_mut() =
+                changed.map_or(0, |count| u64::from(estimator) << 32 | u64::from(count));
+        }
+    }
+}
+
+impl Clone for TokenCount {
+    fn clone(&self) -> Self {
+        Self { kept: self.kept.load(Ordering::Relaxed).into() }
+    }
+}
+
 /// The encoded form and the token count of one message.
 #[derive(Debug, Default)]
 pub(crate) struct Cached {
     pub(crate) encoded: Encoded,
-    /// Estimator in the upper half, count in the lower; zero when unknown.
-    tokens: AtomicU64,
+    tokens: TokenCount,
 }
 
 impl Cached {
     /// The count that `estimator` left here. Estimators are numbered from 1.
     pub(crate) fn tokens(&self, estimator: u32) -> Option<u32> {
-        let kept = self.tokens.load(Ordering::Relaxed);
-        (kept >> 32 == u64::from(estimator)).then_some(kept as u32)
+        self.tokens.of(estimator)
     }
 
     /// Keeps the count of `estimator`, replacing another's.
     pub(crate) fn keep_tokens(&self, estimator: u32, count: u32) {
-        self.tokens.store(u64::from(estimator) << 32 | u64::from(count), Ordering::Relaxed);
+        self.tokens.keep(estimator, count);
     }
 }
 

@@ -96,6 +96,13 @@ impl Media {
     pub fn base64(data: impl Into<Box<str>>, media_type: impl Into<Box<str>>) -> Self {
         Self { source: MediaSource::Base64(data.into()), media_type: Some(media_type.into()) }
     }
+
+    /// The length of the URL or of the encoded bytes.
+    pub(crate) fn len(&self) -> usize {
+        match &self.source {
+            MediaSource::Url(text) | MediaSource::Base64(text) => text.len(),
+        }
+    }
 }
 
 impl fmt::Debug for Media {

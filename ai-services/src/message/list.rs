@@ -1,6 +1,7 @@
 //! A conversation as a shared list.
 
 use super::ChatMessage;
+use super::cache::TokenCount;
 use std::collections::{VecDeque, vec_deque};
 use std::fmt;
 use std::ops::Range;
@@ -30,12 +31,31 @@ struct Inner {
     list: VecDeque<ChatMessage>,
     /// Whether the list is known to consist of complete turns.
     complete_turns: AtomicBool,
+    /// The sum of the messages' token counts. Kept up to date by every change.
+    tokens: TokenCount,
 }
 
 impl Clone for Inner {
     fn clone(&self) -> Self {
         let complete_turns = self.complete_turns.load(Ordering::Relaxed).into();
-        Self { list: self.list.clone(), complete_turns }
+        Self { list: self.list.clone(), complete_turns, tokens: self.tokens.clone() }
+    }
+}
+
+impl Inner {
+    /// Removes a range and adds messages at the end. Positions past the end are ignored.
+    fn splice(&mut self, remove: Range<usize>, add: impl IntoIterator<Item = ChatMessage>) {
+        let end = remove.end.min(self.list.len());
+        let start = remove.start.min(end);
+        for message in self.list.range(start..end) {
+            let tokens = |estimator| message.cached().tokens(estimator);
+            self.tokens.change(|estimator, sum| sum.checked_sub(tokens(estimator)?));
+        }
+        self.list.drain(start..end);
+        self.list.extend(add.into_iter().inspect(|message| {
+            let tokens = |estimator| message.cached().tokens(estimator);
+            self.tokens.change(|estimator, sum| sum.checked_add(tokens(estimator)?));
+        }));
     }
 }
 
@@ -91,7 +111,7 @@ impl Messages {
     pub fn push(&mut self, message: ChatMessage) {
         let inner = Arc::make_mut(&mut self.0);
         *inner.complete_turns.get_mut() = false;
-        inner.list.push_back(message);
+        inner.splice(0..0, [message]);
     }
 
     /// Removes a range of messages, counted from the oldest. Positions past the end are ignored.
@@ -102,7 +122,7 @@ impl Messages {
         }
         let inner = Arc::make_mut(&mut self.0);
         *inner.complete_turns.get_mut() = false;
-        inner.list.drain(range);
+        inner.splice(range, []);
     }
 
     /// Removes the messages in `evict` and adds a complete turn at the end. What was known to be
@@ -112,10 +132,7 @@ impl Messages {
         evict: Range<usize>,
         turn: impl IntoIterator<Item = ChatMessage>,
     ) {
-        let inner = Arc::make_mut(&mut self.0);
-        let end = evict.end.min(inner.list.len());
-        inner.list.drain(evict.start.min(end)..end);
-        inner.list.extend(turn);
+        Arc::make_mut(&mut self.0).splice(evict, turn);
     }
 
     /// Whether the list is known to consist of complete turns.
@@ -127,6 +144,17 @@ impl Messages {
     pub(crate) fn mark_complete(&self) {
         self.0.complete_turns.store(true, Ordering::Relaxed);
     }
+
+    /// The sum of the counts of `estimator`, if it was kept and is still known.
+    pub(crate) fn tokens(&self, estimator: u32) -> Option<u32> {
+        self.0.tokens.of(estimator)
+    }
+
+    /// Keeps the sum of the counts of `estimator`, for all clones of this list. The messages keep
+    /// their counts themselves: the sum follows later changes by those.
+    pub(crate) fn keep_tokens(&self, estimator: u32, sum: u32) {
+        self.0.tokens.keep(estimator, sum);
+    }
 }
 
 impl FromIterator<ChatMessage> for Messages {
@@ -134,6 +162,7 @@ impl FromIterator<ChatMessage> for Messages {
         Self(Arc::new(Inner {
             list: messages.into_iter().collect(),
             complete_turns: AtomicBool::new(false),
+            tokens: TokenCount::default(),
         }))
     }
 }
@@ -148,7 +177,7 @@ impl Extend<ChatMessage> for Messages {
     fn extend<I: IntoIterator<Item = ChatMessage>>(&mut self, messages: I) {
         let inner = Arc::make_mut(&mut self.0);
         *inner.complete_turns.get_mut() = false;
-        inner.list.extend(messages);
+        inner.splice(0..0, messages);
     }
 }
 
@@ -210,6 +239,22 @@ mod tests {
         assert_eq!(messages.to_vec(), [ChatMessage::user("c"), ChatMessage::ai("d")]);
         messages.push(ChatMessage::user("e"));
         assert!(!messages.is_known_complete());
+    }
+
+    #[test]
+    fn token_sum_follows_changes_while_counts_are_known() {
+        let counted = |text: &str, tokens| {
+            let message = ChatMessage::user(text);
+            message.cached().keep_tokens(1, tokens);
+            message
+        };
+        let mut messages = Messages::from(vec![counted("a", 1), counted("b", 2)]);
+        assert_eq!(messages.tokens(1), None);
+        messages.keep_tokens(1, 3);
+        messages.advance(0..1, [counted("c", 4)]);
+        assert_eq!((messages.tokens(1), messages.tokens(2)), (Some(6), None));
+        messages.push(ChatMessage::user("not counted"));
+        assert_eq!(messages.tokens(1), None);
     }
 
     #[test]

@@ -102,6 +102,10 @@ impl ToolResult {
         Self(Shared::new(Data { attributes, ..self.0.into_data() }))
     }
 
+    pub(crate) fn with_attributes_if_any(self, attributes: Attributes) -> Self {
+        if attributes.is_empty() { self } else { self.with_attributes(attributes) }
+    }
+
     /// The id of the call.
     #[must_use]
     pub fn id(&self) -> &str {

@@ -98,6 +98,14 @@ impl BuiltIn {
         }
     }
 
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Date => "current_date",
+            Self::Time => "current_time",
+            Self::DateTime => "current_date_time",
+        }
+    }
+
     pub(crate) fn write(self, now: &LocalDateTime, out: &mut String) -> fmt::Result {
         use fmt::Write;
         match self {

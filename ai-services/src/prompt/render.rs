@@ -74,6 +74,10 @@ impl<'a> Variable<'a> {
         Self(value.as_display())
     }
 
+    pub(crate) fn user<T: UserText>(value: &'a T) -> Self {
+        Self(value.as_display())
+    }
+
     /// The value as text.
     pub(crate) fn into_text(self) -> Result<String> {
         let mut text = String::new();

@@ -38,7 +38,7 @@ pub struct PromptTemplate {
 enum RunTimePiece {
     Text(Box<str>),
     Variable(Box<str>),
-    BuiltIn(BuiltIn, &'static str),
+    BuiltIn(BuiltIn),
 }
 
 impl PromptTemplate {
@@ -63,7 +63,7 @@ impl PromptTemplate {
         let names = self.pieces.iter().filter_map(|piece| match piece {
             RunTimePiece::Text(_) => None,
             RunTimePiece::Variable(name) => Some(&**name),
-            RunTimePiece::BuiltIn(_, name) => Some(*name),
+            RunTimePiece::BuiltIn(built_in) => Some(built_in.name()),
         });
         names.collect::<std::collections::BTreeSet<_>>().into_iter()
     }
@@ -94,8 +94,8 @@ impl PromptTemplate {
             match piece {
                 RunTimePiece::Text(text) => out.push_str(text),
                 RunTimePiece::Variable(name) => out.push_str(values.get(name).unwrap_or_default()),
-                RunTimePiece::BuiltIn(what, _) => {
-                    what.write(&now, &mut out).map_err(unprintable)?;
+                RunTimePiece::BuiltIn(built_in) => {
+                    built_in.write(&now, &mut out).map_err(unprintable)?;
                 }
             }
         }
@@ -116,16 +116,10 @@ impl PromptTemplate {
 fn run_time_piece(segment: Segment<'_>) -> RunTimePiece {
     match segment {
         Segment::Text(text) => RunTimePiece::Text(text.into()),
-        Segment::Placeholder { name: "current_date", .. } => {
-            RunTimePiece::BuiltIn(BuiltIn::Date, "current_date")
-        }
-        Segment::Placeholder { name: "current_time", .. } => {
-            RunTimePiece::BuiltIn(BuiltIn::Time, "current_time")
-        }
-        Segment::Placeholder { name: "current_date_time", .. } => {
-            RunTimePiece::BuiltIn(BuiltIn::DateTime, "current_date_time")
-        }
-        Segment::Placeholder { name, .. } => RunTimePiece::Variable(name.into()),
+        Segment::Placeholder { name, .. } => match BuiltIn::named(name) {
+            Some(built_in) => RunTimePiece::BuiltIn(built_in),
+            None => RunTimePiece::Variable(name.into()),
+        },
     }
 }
 

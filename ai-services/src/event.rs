@@ -1,0 +1,106 @@
+//! What happens during a call, told to listeners.
+
+use crate::error::Error;
+use crate::invocation::{InvocationContext, MemoryId, ToolExecution};
+use crate::message::ToolCall;
+use crate::model::{ChatRequest, ChatResponse, TokenUsage};
+
+/// Is told what happens during the calls of a service.
+///
+/// Listeners run on the calling task and should be quick. A closure of two arguments is one.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::event::{Call, Event, Listener};
+///
+/// fn listener() -> impl Listener {
+///     |call: &Call<'_>, event: &Event<'_>| {
+///         if let Event::ToolFinished { execution } = event {
+///             eprintln!("{}: a tool ran for {:?}", call.method, execution.duration());
+///         }
+///     }
+/// }
+/// # let _ = listener();
+/// ```
+#[doc(alias = "AiServiceListener")]
+pub trait Listener: Send + Sync {
+    /// Something happened in `call`.
+    fn on_event(&self, call: &Call<'_>, event: &Event<'_>);
+}
+
+impl<F: Fn(&Call<'_>, &Event<'_>) + Send + Sync> Listener for F {
+    fn on_event(&self, call: &Call<'_>, event: &Event<'_>) {
+        self(call, event);
+    }
+}
+
+/// Which call an event belongs to.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Call<'a> {
+    /// The name of the trait.
+    pub service: &'a str,
+    /// The name of the method.
+    pub method: &'a str,
+    /// Whose call it is.
+    pub memory_id: Option<&'a MemoryId>,
+    /// The application's data.
+    pub context: &'a InvocationContext,
+}
+
+impl<'a> Call<'a> {
+    pub(crate) fn new(
+        service: &'a str,
+        method: &'a str,
+        memory_id: Option<&'a MemoryId>,
+        context: &'a InvocationContext,
+    ) -> Self {
+        Self { service, method, memory_id, context }
+    }
+}
+
+/// Something that happened during a call, in the order in which the variants are listed.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// The call has begun; it may still wait for an earlier one on the same memory.
+    Started,
+    /// The stored history broke the rules of conversation and was repaired for this call.
+    HistoryRepaired {
+        /// Messages that were left out.
+        dropped: usize,
+        /// Tool results that were made up for calls without one.
+        invented: usize,
+    },
+    /// The model is being asked.
+    RequestIssued {
+        /// What it is asked.
+        request: &'a ChatRequest,
+    },
+    /// The model has answered.
+    ResponseReceived {
+        /// What it answered.
+        response: &'a ChatResponse,
+    },
+    /// A tool is about to run.
+    ToolStarted {
+        /// What the model asked for.
+        call: &'a ToolCall,
+    },
+    /// A tool has run, or failed.
+    ToolFinished {
+        /// What it was asked and what it said.
+        execution: &'a ToolExecution,
+    },
+    /// The call has succeeded and is remembered.
+    Completed {
+        /// What all model calls cost together.
+        usage: &'a TokenUsage,
+    },
+    /// The call has failed and is not remembered.
+    Failed {
+        /// Why.
+        error: &'a Error,
+    },
+}

@@ -1,0 +1,224 @@
+//! What generated code names. Not for anybody else: it may change with every release.
+
+pub use crate::memory::MemoryId;
+pub use crate::prompt::{Piece, Template, Variable};
+pub use crate::service::{AiService, Arguments, Method, Optional, Required, Service};
+pub use crate::tool::{Tool, ToolError, ToolInput, ToolOutput, ToolSet};
+pub use async_trait::async_trait;
+pub use serde_json::Value;
+pub use std::boxed::Box;
+pub use std::string::String;
+pub use std::sync::Arc;
+pub use std::time::Duration;
+pub use std::vec::Vec;
+
+use crate::invocation::{InvocationContext, ToMemoryId};
+use crate::model::{ChatRequestParameters, ToolSpecification};
+use crate::prompt::{TemplateValue, UserText};
+use crate::schema::{self, Property, Requirement};
+use crate::service::{self, MethodReturn};
+use crate::tool::{
+    FromToolInput, IntoToolError, IntoToolOutput, ToolParameter, argument_is_optional,
+};
+use std::borrow::Borrow;
+use std::fmt;
+use std::future::Future;
+
+/// Calls a method of a service.
+pub fn call<'a, R: MethodReturn + 'a>(
+    service: &'a AiService,
+    method: &'static Method,
+    arguments: Arguments<'_>,
+) -> impl Future<Output = R> + Send + use<'a, R> {
+    service::call(service, method, arguments)
+}
+
+/// A `#[memory_id]` argument.
+pub fn memory_id<T: ToMemoryId + ?Sized>(id: &T) -> MemoryId {
+    id.to_memory_id()
+}
+
+/// A template variable.
+pub fn variable<T: TemplateValue>(value: &T) -> Variable<'_> {
+    Variable::new(value)
+}
+
+/// A `#[user_message]` argument.
+pub fn user_text<T: UserText>(value: &T) -> Variable<'_> {
+    Variable::user(value)
+}
+
+/// A `#[parameters]` argument.
+pub fn parameters<T: CallParameters>(parameters: T) -> ChatRequestParameters {
+    parameters.into_parameters()
+}
+
+/// A `#[context]` argument.
+pub fn context<T: Borrow<InvocationContext>>(context: T) -> InvocationContext {
+    context.borrow().clone()
+}
+
+/// A value that can be a `#[parameters]` argument.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the parameters of a call",
+    label = "not `ChatRequestParameters`",
+    note = "a `#[parameters]` parameter is a `ChatRequestParameters`, a reference to one, or an `Option` of these"
+)]
+pub trait CallParameters {
+    fn into_parameters(self) -> ChatRequestParameters;
+}
+
+impl CallParameters for ChatRequestParameters {
+    fn into_parameters(self) -> ChatRequestParameters {
+        self
+    }
+}
+
+impl CallParameters for &ChatRequestParameters {
+    fn into_parameters(self) -> ChatRequestParameters {
+        self.clone()
+    }
+}
+
+impl<T: CallParameters> CallParameters for Option<T> {
+    fn into_parameters(self) -> ChatRequestParameters {
+        self.map(T::into_parameters).unwrap_or_default()
+    }
+}
+
+/// A value that can be a `#[context]` argument.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the context of a call",
+    label = "not an `InvocationContext`",
+    note = "a `#[context]` parameter is an `InvocationContext` or a reference to one"
+)]
+pub trait CallContext {}
+
+impl CallContext for InvocationContext {}
+impl CallContext for &InvocationContext {}
+
+/// What generated code says about a tool.
+pub struct ToolDescription {
+    pub name: &'static str,
+    pub description: &'static str,
+    pub parameters: Vec<ToolParameterDescription>,
+    pub timeout: Option<Duration>,
+    pub sequential: bool,
+    pub return_immediately: bool,
+}
+
+/// What generated code says about a parameter of a tool.
+pub struct ToolParameterDescription(Property);
+
+impl fmt::Debug for ToolDescription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolDescription").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ToolParameterDescription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ToolParameterDescription").field(&self.0.name).finish()
+    }
+}
+
+/// A tool from what generated code says about it.
+pub fn tool<F, Fut>(description: ToolDescription, handler: F) -> Tool
+where
+    F: Fn(ToolInput) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
+{
+    let mut specification = ToolSpecification::new(description.name, description.description);
+    if !description.parameters.is_empty() {
+        let properties = description.parameters.into_iter().map(|parameter| parameter.0).collect();
+        specification = specification.with_parameters(schema::object(properties));
+    }
+    let mut tool = Tool::from_fn(specification, handler);
+    if let Some(timeout) = description.timeout {
+        tool = tool.with_timeout(timeout);
+    }
+    if description.sequential {
+        tool = tool.sequential();
+    }
+    if description.return_immediately {
+        tool = tool.return_immediately();
+    }
+    tool
+}
+
+/// A parameter that the model fills in.
+pub fn parameter<T: ToolParameter>(
+    name: &'static str,
+    description: Option<&'static str>,
+    default: Option<Value>,
+) -> ToolParameterDescription {
+    let requirement = match default {
+        Some(value) => Requirement::Default(value),
+        None if argument_is_optional::<T>() => Requirement::Optional,
+        None => Requirement::Required,
+    };
+    let schema = |generator: &mut schemars::SchemaGenerator| generator.subschema_for::<T>();
+    ToolParameterDescription(Property { name, description, schema, requirement })
+}
+
+/// The default of a parameter, for its schema; `null` if it cannot be written as JSON.
+pub fn default_value<T: serde::Serialize>(value: &T) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+/// A parameter that the application passes along.
+pub fn from_context<'a, T: FromToolInput<'a>>(input: &'a ToolInput) -> Result<T, ToolError> {
+    T::from_tool_input(input)
+}
+
+/// Chosen for what a tool returns if it is a `Result`.
+pub trait ResultKind {
+    fn __kind(&self) -> ResultTag {
+        ResultTag
+    }
+}
+
+impl<T, E> ResultKind for Result<T, E> {}
+
+/// Chosen for everything else, because it needs one more reference.
+pub trait ValueKind {
+    fn __kind(&self) -> ValueTag {
+        ValueTag
+    }
+}
+
+impl<T> ValueKind for &T {}
+
+/// Converts a `Result`.
+#[derive(Debug)]
+pub struct ResultTag;
+
+impl ResultTag {
+    pub fn convert<T: IntoToolOutput, E: IntoToolError>(
+        self,
+        result: Result<T, E>,
+    ) -> Result<ToolOutput, ToolError> {
+        result.map_err(E::into_tool_error)?.into_tool_output()
+    }
+}
+
+/// Converts a plain value.
+#[derive(Debug)]
+pub struct ValueTag;
+
+impl ValueTag {
+    pub fn convert<T: IntoToolOutput>(self, value: T) -> Result<ToolOutput, ToolError> {
+        value.into_tool_output()
+    }
+}
+
+// Checks of types, reported where the user wrote the type.
+
+pub const fn assert_return<T: MethodReturn>() {}
+pub const fn assert_memory_id<T: ToMemoryId + ?Sized>() {}
+pub const fn assert_variable<T: TemplateValue>() {}
+pub const fn assert_user_text<T: UserText>() {}
+pub const fn assert_parameters<T: CallParameters>() {}
+pub const fn assert_context<T: CallContext>() {}
+pub const fn assert_tool_parameter<T: ToolParameter>() {}
+pub const fn assert_injected<'a, T: FromToolInput<'a>>() {}

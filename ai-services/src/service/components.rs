@@ -1,0 +1,102 @@
+//! What a service is made of.
+
+use super::conversations::Conversations;
+use super::turn::Limits;
+use crate::error::{Error, Result};
+use crate::event::Listener;
+use crate::invocation::MemoryId;
+use crate::memory::{ChatMemory, ChatMemoryProvider};
+use crate::model::{ChatModel, ChatRequest, ChatRequestParameters, ModerationModel};
+use crate::prompt::{Clock, SystemClock};
+use crate::tool::{ToolPolicies, ToolProvider, Toolbox};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Mutex;
+
+/// What happens when a second call arrives for a memory id that is in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConcurrentCalls {
+    /// It waits for its turn; calls of one id run in the order in which they came.
+    #[default]
+    Queue,
+    /// It fails with [`ErrorKind::Busy`](crate::ErrorKind::Busy).
+    Reject,
+}
+
+pub(super) type SystemMessageProvider = dyn Fn(Option<&MemoryId>) -> Option<String> + Send + Sync;
+pub(super) type RequestTransformer = dyn Fn(ChatRequest) -> ChatRequest + Send + Sync;
+
+/// Everything that a service works with. Never changes once built.
+pub(super) struct Components {
+    pub(super) name: &'static str,
+    pub(super) model: Arc<dyn ChatModel>,
+    pub(super) moderation_model: Option<Arc<dyn ModerationModel>>,
+    pub(super) parameters: Arc<ChatRequestParameters>,
+    pub(super) system_message_provider: Option<Arc<SystemMessageProvider>>,
+    pub(super) chat_request_transformer: Option<Arc<RequestTransformer>>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) memory: Memories,
+    pub(super) toolbox: Toolbox,
+    pub(super) tool_providers: Vec<Arc<dyn ToolProvider>>,
+    pub(super) tool_settings: ToolSettings,
+    pub(super) limits: Limits,
+    pub(super) listeners: Vec<Arc<dyn Listener>>,
+}
+
+/// Where memories come from.
+pub(super) struct Memories {
+    /// For methods without `#[memory_id]`, with the queue of its callers.
+    pub(super) shared: Option<(Arc<dyn ChatMemory>, Arc<Mutex<()>>)>,
+    /// For methods with one.
+    pub(super) provider: Option<Arc<dyn ChatMemoryProvider>>,
+    pub(super) conversations: Conversations,
+    pub(super) concurrent_calls: ConcurrentCalls,
+}
+
+impl Memories {
+    /// The memory of `id`, which must say that it is.
+    pub(super) fn provide(&self, id: &MemoryId) -> Result<Arc<dyn ChatMemory>> {
+        let provider = self.provider.as_ref().ok_or_else(|| {
+            Error::configuration("the service has no chat memory provider; call `.chat_memory_provider(...)` before `.build()`")
+        })?;
+        let memory = provider.chat_memory(id)?;
+        match memory.id() == id {
+            true => Ok(memory),
+            false => Err(Error::configuration(format!(
+                "the chat memory provider was asked for id `{id}` and returned the memory of id `{}`; pass the id on, for example with `.id(id)`",
+                memory.id()
+            ))),
+        }
+    }
+}
+
+/// How tools are run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ToolSettings {
+    pub(super) policies: ToolPolicies,
+    pub(super) concurrency: usize,
+    pub(super) timeout: Duration,
+    pub(super) max_result_bytes: usize,
+}
+
+impl Default for ToolSettings {
+    fn default() -> Self {
+        Self {
+            policies: ToolPolicies::default(),
+            concurrency: 8,
+            timeout: Duration::from_secs(60),
+            max_result_bytes: 256 * 1024,
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { tool_rounds: 32, calls_per_answer: 128, argument_bytes: 1024 * 1024 }
+    }
+}
+
+pub(super) fn system_clock() -> Arc<dyn Clock> {
+    Arc::new(SystemClock)
+}

@@ -1,0 +1,69 @@
+//! What generated code says about a service: plain data.
+
+use super::handle::AiService;
+use crate::invocation::{InvocationContext, MemoryId};
+use crate::model::ChatRequestParameters;
+use crate::prompt::{Template, Variable};
+
+/// A generated service: what its builder needs to know of it.
+///
+/// Implemented by `#[ai_service]`, not by hand.
+pub trait Service: Sized {
+    /// [`Required`] if a method has a `#[memory_id]`.
+    type Memory;
+    /// [`Required`] if a method is `#[moderate]`.
+    type Moderation;
+    /// The name of the trait.
+    const NAME: &'static str;
+    /// The methods that the macro implements.
+    const METHODS: &'static [&'static Method];
+
+    #[doc(hidden)]
+    fn from_ai_service(service: AiService) -> Self;
+}
+
+/// Says that a service cannot do without a part.
+#[derive(Debug)]
+pub struct Required;
+
+/// Says that a service can do without a part.
+#[derive(Debug)]
+pub struct Optional;
+
+/// State of a builder: the part was given.
+#[derive(Debug)]
+pub struct Given;
+
+/// State of a builder: the part was not given yet.
+#[derive(Debug)]
+pub struct Missing;
+
+/// A method of a service, as known at compile time.
+#[derive(Debug)]
+pub struct Method {
+    /// The name of the method.
+    pub name: &'static str,
+    /// The method's own system message, or that of the trait.
+    pub system: Option<Template>,
+    /// The user message; `None` if an argument is the message.
+    pub user: Option<Template>,
+    /// Whether the user message is judged by the moderation model.
+    pub moderate: bool,
+}
+
+/// The arguments of one call of a method.
+#[derive(Debug)]
+pub struct Arguments<'a> {
+    /// Whose call it is.
+    pub memory_id: Option<MemoryId>,
+    /// The values of the template variables, by index.
+    pub variables: &'a [Variable<'a>],
+    /// The user message, if it is an argument.
+    pub user_message: Option<Variable<'a>>,
+    /// The name of the person.
+    pub user_name: Option<Variable<'a>>,
+    /// Parameters for this call.
+    pub parameters: Option<ChatRequestParameters>,
+    /// Application data for this call.
+    pub context: Option<InvocationContext>,
+}

@@ -1,0 +1,229 @@
+//! One call of a service, top to bottom.
+
+use super::invocation::Invocation;
+use super::moderation::Verdict;
+use super::recall::Recall;
+use super::turn::{Finished, Step, Turn, UnfinishedTurn};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::Event;
+use crate::memory::Snapshot;
+use crate::model::{ChatRequest, ChatResponse, TokenUsage};
+use crate::tool::{Runner, ToolRequest, Toolbox};
+use std::borrow::Cow;
+use std::sync::Arc;
+use tracing::{Instrument, Span, field};
+
+/// How often a turn is played again because somebody else changed the conversation meanwhile.
+const REPLAYS: u32 = 3;
+
+/// Turns the final answer into the method's value.
+pub(super) type Read<'a> = dyn FnMut(&ChatResponse) -> Result<()> + Send + 'a;
+
+/// Plays the turn of one call. Nothing is remembered unless it succeeds.
+pub(super) async fn invoke(invocation: &Invocation<'_>, read: &mut Read<'_>) -> Result<Finished> {
+    invocation.emit(&Event::Started);
+    let outcome = take_turn(invocation, read).await;
+    match &outcome {
+        Ok(finished) => invocation.emit(&Event::Completed { usage: &finished.usage }),
+        Err(error) => invocation.emit(&Event::Failed { error }),
+    }
+    outcome
+}
+
+/// Waits for the conversation, then plays the turn until nobody came between.
+async fn take_turn(invocation: &Invocation<'_>, read: &mut Read<'_>) -> Result<Finished> {
+    let recall = Recall::lease(invocation).await?;
+    let mut spent = TokenUsage::default();
+    let mut replays = 0;
+    loop {
+        match play(invocation, &recall, read, &mut spent).await {
+            // Tools may have acted on the world: their turn is not played twice.
+            Err(Failed { error, is_repeatable: true }) if replays < REPLAYS => {
+                replays += 1;
+                tracing::debug!(%error, replays, "playing the turn again");
+            }
+            Err(failed) => return Err(failed.error),
+            Ok(finished) => return Ok(finished),
+        }
+    }
+}
+
+/// Why a turn failed, and whether it may be played again.
+struct Failed {
+    error: Error,
+    is_repeatable: bool,
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self { error, is_repeatable: false }
+    }
+}
+
+/// One attempt at the turn: load, converse, read the answer, commit.
+async fn play(
+    invocation: &Invocation<'_>,
+    recall: &Recall,
+    read: &mut Read<'_>,
+    spent: &mut TokenUsage,
+) -> Result<Finished, Failed> {
+    let snapshot = recall.load(invocation).await?;
+    let toolbox = toolbox(invocation).await?;
+    let request = first_request(invocation, &snapshot, &toolbox);
+    let mut turn = Turn::new(request, invocation.components.limits, *spent);
+
+    let outcome = converse(invocation, recall, &snapshot, &toolbox, &mut turn).await;
+    *spent = turn.usage();
+    let outcome = outcome.and_then(|()| turn.answer().map_or_else(|| Err(no_answer()), read));
+    if let Err(error) = outcome {
+        let usage = turn.usage();
+        return Err(turn.into_unfinished().attach_to(with_spent(error, usage)).into());
+    }
+
+    let had_effects = turn.has_effects();
+    let mut finished = turn.finish().ok_or_else(no_answer)?;
+    // The request gives up its share of the history, so that the memory changes its list in place.
+    let ChatRequest { system, turn, .. } = std::mem::take(&mut finished.request);
+    match recall.commit(snapshot, system, turn).await {
+        Ok(()) => Ok(finished),
+        Err(error) => Err(Failed {
+            is_repeatable: error.kind() == ErrorKind::Conflict && !had_effects,
+            error: with_spent(error, finished.usage),
+        }
+        .with_answer(finished)),
+    }
+}
+
+impl Failed {
+    /// The answer was paid for: the caller gets it with the error.
+    fn with_answer(mut self, finished: Finished) -> Self {
+        let Finished { executions, intermediate, answer, .. } = finished;
+        let report = UnfinishedTurn::new(executions, intermediate, Some(answer));
+        self.error = report.attach_to(self.error);
+        self
+    }
+}
+
+/// The conversation between model and tools, up to the final answer.
+async fn converse(
+    invocation: &Invocation<'_>,
+    recall: &Recall,
+    snapshot: &Snapshot,
+    toolbox: &Toolbox,
+    turn: &mut Turn,
+) -> Result<()> {
+    let mut verdict = Verdict::ask(invocation.moderation_model(), &invocation.user);
+    loop {
+        match turn.next() {
+            Step::AskModel => {
+                recall.fit(snapshot, turn.request_mut())?;
+                let response = verdict.beside(ask_model(invocation, turn.request())).await?;
+                turn.model_replied(response)?;
+            }
+            Step::RunTools(message) => {
+                // Before anything has an effect.
+                verdict.verify().await?;
+                let ran = runner(invocation, toolbox).run(&message).await;
+                turn.tools_replied(ran.executions, ran.is_answer);
+                if let Some(error) = ran.failed {
+                    return Err(error);
+                }
+            }
+            Step::Finish => return verdict.verify().await,
+        }
+    }
+}
+
+/// The service's tools, and those that are chosen for this call.
+async fn toolbox<'a>(invocation: &Invocation<'a>) -> Result<Cow<'a, Toolbox>> {
+    let components = invocation.components;
+    if components.tool_providers.is_empty() {
+        return Ok(Cow::Borrowed(&components.toolbox));
+    }
+    let request = ToolRequest::new(&invocation.user, invocation.memory_id(), invocation.context());
+    let mut more = Vec::new();
+    for provider in &components.tool_providers {
+        more.extend(provider.tools(&request).await?);
+    }
+    components.toolbox.with(more).map(Cow::Owned)
+}
+
+fn first_request(
+    invocation: &Invocation<'_>,
+    snapshot: &Snapshot,
+    toolbox: &Toolbox,
+) -> ChatRequest {
+    ChatRequest {
+        system: invocation.system.clone().or_else(|| snapshot.system().cloned()),
+        history: snapshot.messages().clone(),
+        skipped: snapshot.start(),
+        turn: vec![invocation.user.clone().into()],
+        tools: toolbox.specifications().clone(),
+        parameters: Arc::clone(&invocation.parameters),
+    }
+}
+
+async fn ask_model(invocation: &Invocation<'_>, request: &ChatRequest) -> Result<ChatResponse> {
+    let components = invocation.components;
+    let transformed = components.chat_request_transformer.as_ref().map(|f| f(request.clone()));
+    let request = transformed.as_ref().unwrap_or(request);
+    let span = tracing::info_span!(
+        "chat",
+        gen_ai.operation.name = "chat",
+        gen_ai.request.model = components.model.name(),
+        gen_ai.response.model = field::Empty,
+        gen_ai.response.id = field::Empty,
+        gen_ai.response.finish_reasons = field::Empty,
+        gen_ai.usage.input_tokens = field::Empty,
+        gen_ai.usage.output_tokens = field::Empty,
+        error.r#type = field::Empty,
+    );
+    invocation.emit(&Event::RequestIssued { request });
+    let outcome = components.model.chat(request).instrument(span.clone()).await;
+    match &outcome {
+        Ok(response) => {
+            record_response(&span, response);
+            invocation.emit(&Event::ResponseReceived { response });
+        }
+        Err(error) => {
+            span.record("error.type", field::debug(error.kind()));
+        }
+    }
+    outcome
+}
+
+fn record_response(span: &Span, response: &ChatResponse) {
+    if span.is_disabled() {
+        return;
+    }
+    span.record("gen_ai.response.model", response.model.as_deref());
+    span.record("gen_ai.response.id", response.id.as_deref());
+    let reason = response.finish_reason.as_ref().map(|reason| reason.as_str());
+    span.record("gen_ai.response.finish_reasons", reason);
+    span.record("gen_ai.usage.input_tokens", response.usage.input);
+    span.record("gen_ai.usage.output_tokens", response.usage.output);
+}
+
+fn runner<'a>(invocation: &'a Invocation<'_>, toolbox: &'a Toolbox) -> Runner<'a> {
+    let settings = invocation.components.tool_settings;
+    Runner {
+        toolbox,
+        surroundings: invocation.surroundings(),
+        policies: settings.policies,
+        timeout: settings.timeout,
+        concurrency: settings.concurrency,
+        max_result_bytes: settings.max_result_bytes,
+        observer: invocation,
+    }
+}
+
+/// Unreachable through [`converse`], which ends with an answer or an error.
+fn no_answer() -> Error {
+    Error::new(ErrorKind::InvalidResponse, "the turn ended without an answer")
+}
+
+/// The error with everything that was spent on the turn, the failed attempt included.
+fn with_spent(error: Error, spent: TokenUsage) -> Error {
+    let own = error.usage().copied().unwrap_or_default();
+    error.with_usage(spent + own)
+}

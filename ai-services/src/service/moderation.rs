@@ -1,0 +1,67 @@
+//! Judging the user's message beside the first call of the model.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::message::{Content, UserMessage};
+use crate::model::{Moderation, ModerationModel};
+use futures_util::future::{self, BoxFuture, Either, FutureExt};
+use std::future::Future;
+
+/// A verdict that is there, or on its way.
+pub(super) enum Verdict<'a> {
+    Pending(BoxFuture<'a, Result<()>>),
+    Passed,
+}
+
+impl<'a> Verdict<'a> {
+    /// Asks for a verdict, if there is somebody to ask. Nothing happens before the first await.
+    pub(super) fn ask(model: Option<&'a dyn ModerationModel>, message: &'a UserMessage) -> Self {
+        match model {
+            Some(model) => Self::Pending(judge(model, message).boxed()),
+            None => Self::Passed,
+        }
+    }
+
+    /// Waits for `work`, and for the verdict beside it. A bad verdict ends the work at once.
+    pub(super) async fn beside<T>(
+        &mut self,
+        work: impl Future<Output = Result<T>> + Send,
+    ) -> Result<T> {
+        let Self::Pending(verdict) = self else { return work.await };
+        let work = std::pin::pin!(work);
+        match future::select(verdict, work).await {
+            Either::Left((verdict, work)) => {
+                verdict?;
+                *self = Self::Passed;
+                work.await
+            }
+            Either::Right((result, _)) => result,
+        }
+    }
+
+    /// Waits for the verdict, before anything has an effect.
+    pub(super) async fn verify(&mut self) -> Result<()> {
+        if let Self::Pending(verdict) = self {
+            verdict.await?;
+            *self = Self::Passed;
+        }
+        Ok(())
+    }
+}
+
+async fn judge(model: &dyn ModerationModel, message: &UserMessage) -> Result<()> {
+    for text in message.contents().iter().filter_map(Content::text) {
+        let verdict = model.moderate(text).await?;
+        if verdict.is_flagged() {
+            return Err(flagged(verdict));
+        }
+    }
+    Ok(())
+}
+
+fn flagged(verdict: Moderation) -> Error {
+    Error::new(
+        ErrorKind::Moderation,
+        format!("the user message violates the content policy: {verdict}"),
+    )
+    .with_source(verdict)
+}

@@ -1,0 +1,69 @@
+//! The memory of one call: leased, loaded once, fitted into its window, committed once.
+
+use super::conversations::{Lease, take_turn};
+use super::invocation::Invocation;
+use crate::error::Result;
+use crate::event::Event;
+use crate::memory::{ChatMemory, CompletedTurn, Snapshot};
+use crate::message::ChatMessage;
+use crate::model::ChatRequest;
+use std::sync::Arc;
+use tokio::sync::OwnedMutexGuard;
+
+/// The memory of one call, if it has one. While it is held, no other call uses the memory.
+pub(super) struct Recall(Option<(Arc<dyn ChatMemory>, Held)>);
+
+/// Held to keep others out, until dropped.
+enum Held {
+    Own { _lease: Lease },
+    Shared { _turn: OwnedMutexGuard<()> },
+}
+
+impl Recall {
+    /// Waits until the memory is free.
+    pub(super) async fn lease(invocation: &Invocation<'_>) -> Result<Self> {
+        let memories = &invocation.components.memory;
+        let concurrent_calls = memories.concurrent_calls;
+        if let Some(id) = invocation.memory_id() {
+            let lease = memories.conversations.lease(id, concurrent_calls).await?;
+            let memory = lease.memory(|| memories.provide(id))?;
+            return Ok(Self(Some((memory, Held::Own { _lease: lease }))));
+        }
+        let Some((memory, queue)) = &memories.shared else { return Ok(Self(None)) };
+        let turn = take_turn(Arc::clone(queue), memory.id(), concurrent_calls).await?;
+        Ok(Self(Some((Arc::clone(memory), Held::Shared { _turn: turn }))))
+    }
+
+    /// What was said before. A history that others left ill-formed is repaired, and the repair told.
+    pub(super) async fn load(&self, invocation: &Invocation<'_>) -> Result<Snapshot> {
+        let Some((memory, _)) = &self.0 else { return Ok(Snapshot::default()) };
+        let (snapshot, repair) = memory.load().await?.into_turns();
+        if repair.is_needed() {
+            let (dropped, invented) = (repair.dropped, repair.invented);
+            tracing::warn!(dropped, invented, "the stored history was ill-formed and was repaired");
+            invocation.emit(&Event::HistoryRepaired { dropped, invented });
+        }
+        Ok(snapshot)
+    }
+
+    /// Leaves out of the request what the window has no room for.
+    pub(super) fn fit(&self, snapshot: &Snapshot, request: &mut ChatRequest) -> Result<()> {
+        let Some((memory, _)) = &self.0 else { return Ok(()) };
+        let left_out = memory.fit(snapshot, request.system.as_ref(), &request.turn)?;
+        request.skipped = snapshot.start() + left_out;
+        Ok(())
+    }
+
+    /// Remembers the whole turn, or nothing.
+    pub(super) async fn commit(
+        &self,
+        snapshot: Snapshot,
+        system: Option<ChatMessage>,
+        turn: Vec<ChatMessage>,
+    ) -> Result<()> {
+        match &self.0 {
+            Some((memory, _)) => memory.commit(CompletedTurn::new(snapshot, system, turn)).await,
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! A chat model that reads its answers from a script.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::message::{AiMessage, ChatMessage, ToolCall};
+use crate::model::{ChatModel, ChatRequest, ChatResponse, FinishReason, TokenUsage};
+use async_trait::async_trait;
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// A chat model that gives prepared answers in order and records every request.
+///
+/// Clones share script and records, so keep one to ask afterwards what was sent.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::ai_service;
+/// use ai_services::message::{ChatMessage, ToolCall};
+/// use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
+///
+/// #[ai_service]
+/// trait Assistant {
+///     #[system_message("Be brief.")]
+///     async fn chat(&self, message: &str) -> ai_services::Result<String>;
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> ai_services::Result<()> {
+/// let model = ScriptedChatModel::new([
+///     ScriptedAnswer::tool_calls([ToolCall::new("1", "clock", "{}")]),
+///     ScriptedAnswer::text("I have no clock."),
+/// ]);
+/// let assistant = AssistantService::builder().chat_model(model.clone()).build()?;
+/// assert_eq!(assistant.chat("What time is it?").await?, "I have no clock.");
+///
+/// let first = model.messages_of(0);
+/// assert_eq!(first, [ChatMessage::system("Be brief."), ChatMessage::user("What time is it?")]);
+/// model.check_finished()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct ScriptedChatModel(Arc<State>);
+
+struct State {
+    script: Script,
+    requests: Mutex<Vec<ChatRequest>>,
+}
+
+enum Script {
+    Answers(Mutex<VecDeque<ScriptedAnswer>>),
+    Function(Box<dyn Fn(usize, &ChatRequest) -> ScriptedAnswer + Send + Sync>),
+}
+
+/// One answer of a [`ScriptedChatModel`].
+#[derive(Debug)]
+pub struct ScriptedAnswer {
+    outcome: Result<ChatResponse>,
+    delay: Option<Duration>,
+}
+
+impl ScriptedAnswer {
+    /// A text.
+    pub fn text(text: impl Into<Box<str>>) -> Self {
+        let response = ChatResponse::new(AiMessage::new(text));
+        response.with_finish_reason(FinishReason::Stop).into()
+    }
+
+    /// Calls of tools, without a text.
+    pub fn tool_calls(calls: impl IntoIterator<Item = ToolCall>) -> Self {
+        let response = ChatResponse::new(AiMessage::builder().tool_calls(calls).build());
+        response.with_finish_reason(FinishReason::ToolExecution).into()
+    }
+
+    /// An error.
+    pub fn error(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { outcome: Err(Error::new(kind, message.into())), delay: None }
+    }
+
+    /// The same answer with its cost. An error's cost is what was spent before it.
+    #[must_use]
+    pub fn with_usage(mut self, usage: TokenUsage) -> Self {
+        self.outcome = match self.outcome {
+            Ok(response) => Ok(response.with_usage(usage)),
+            Err(error) => Err(error.with_usage(usage)),
+        };
+        self
+    }
+
+    /// The same answer after a time, measured by tokio's clock, so that tests can pause it.
+    #[must_use]
+    pub fn after(mut self, delay: Duration) -> Self {
+        self.delay = Some(delay);
+        self
+    }
+}
+
+impl From<ChatResponse> for ScriptedAnswer {
+    fn from(response: ChatResponse) -> Self {
+        Self { outcome: Ok(response), delay: None }
+    }
+}
+
+impl ScriptedChatModel {
+    /// A model that gives these answers in order, and then errors.
+    pub fn new(answers: impl IntoIterator<Item = ScriptedAnswer>) -> Self {
+        Self::with(Script::Answers(Mutex::new(answers.into_iter().collect())))
+    }
+
+    /// A model that answers with these texts in order.
+    pub fn replies<T: Into<Box<str>>>(texts: impl IntoIterator<Item = T>) -> Self {
+        Self::new(texts.into_iter().map(ScriptedAnswer::text))
+    }
+
+    /// A model whose answers a function gives, from the number of the request (0, 1, …) and the
+    /// request.
+    pub fn from_fn(
+        answer: impl Fn(usize, &ChatRequest) -> ScriptedAnswer + Send + Sync + 'static,
+    ) -> Self {
+        Self::with(Script::Function(Box::new(answer)))
+    }
+
+    fn with(script: Script) -> Self {
+        Self(Arc::new(State { script, requests: Mutex::default() }))
+    }
+
+    /// All requests so far, in order.
+    #[must_use]
+    pub fn requests(&self) -> Vec<ChatRequest> {
+        lock(&self.0.requests).clone()
+    }
+
+    /// The messages of a request, counted from 0; none if it was never made.
+    #[must_use]
+    pub fn messages_of(&self, request: usize) -> Vec<ChatMessage> {
+        let requests = lock(&self.0.requests);
+        requests.get(request).into_iter().flat_map(ChatRequest::messages).cloned().collect()
+    }
+
+    /// How many answers of the script are left.
+    #[must_use]
+    pub fn unused_answers(&self) -> usize {
+        match &self.0.script {
+            Script::Answers(answers) => lock(answers).len(),
+            Script::Function(_) => 0,
+        }
+    }
+
+    /// Whether all answers were used.
+    ///
+    /// # Errors
+    ///
+    /// If some are left; the text says how many.
+    pub fn check_finished(&self) -> Result<()> {
+        match self.unused_answers() {
+            0 => Ok(()),
+            left => {
+                let asked = lock(&self.0.requests).len();
+                Err(Error::configuration(format!(
+                    "{left} answers of the script were not used; the model was asked {asked} times"
+                )))
+            }
+        }
+    }
+
+    fn next_answer(&self, request: &ChatRequest) -> ScriptedAnswer {
+        let number = {
+            let mut requests = lock(&self.0.requests);
+            requests.push(request.clone());
+            requests.len() - 1
+        };
+        match &self.0.script {
+            Script::Function(answer) => answer(number, request),
+            Script::Answers(answers) => lock(answers).pop_front().unwrap_or_else(|| {
+                ScriptedAnswer::error(
+                    ErrorKind::Configuration,
+                    format!("the script has no answer for request {number}"),
+                )
+            }),
+        }
+    }
+}
+
+#[async_trait]
+impl ChatModel for ScriptedChatModel {
+    async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
+        let answer = self.next_answer(request);
+        if let Some(delay) = answer.delay {
+            tokio::time::sleep(delay).await;
+        }
+        answer.outcome
+    }
+
+    fn name(&self) -> &str {
+        "scripted"
+    }
+}
+
+impl fmt::Debug for ScriptedChatModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScriptedChatModel")
+            .field("requests", &lock(&self.0.requests).len())
+            .field("unused_answers", &self.unused_answers())
+            .finish()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
