@@ -146,7 +146,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn call(ids: &[&str]) -> ChatMessage {
-        AiMessage::builder().tool_calls(ids.iter().map(|id| ToolCall::new(*id, "t", "{}"))).build().into()
+        AiMessage::builder()
+            .tool_calls(ids.iter().map(|id| ToolCall::new(*id, "t", "{}")))
+            .build()
+            .into()
     }
 
     fn result(id: &str) -> ChatMessage {
@@ -169,7 +172,14 @@ mod tests {
     #[test]
     fn complete_turns_need_no_repair() {
         let turns = vec![
-            ChatMessage::system("s"), user(), call(&["1", "2"]), result("1"), result("2"), ai(), user(), ai(),
+            ChatMessage::system("s"),
+            user(),
+            call(&["1", "2"]),
+            result("1"),
+            result("2"),
+            ai(),
+            user(),
+            ai(),
         ];
         assert!(repaired(&turns.into()).is_none());
         assert!(repaired(&Messages::new()).is_none());
@@ -186,7 +196,16 @@ mod tests {
     fn missing_results_are_made_up_and_orphans_dropped() {
         let (messages, what) =
             repair(vec![user(), result("0"), call(&["1", "2"]), result("2"), result("3"), ai()]);
-        assert_eq!(messages, [user(), call(&["1", "2"]), interrupted(&call(&["1"]).tool_calls()[0]), result("2"), ai()]);
+        assert_eq!(
+            messages,
+            [
+                user(),
+                call(&["1", "2"]),
+                interrupted(&call(&["1"]).tool_calls()[0]),
+                result("2"),
+                ai()
+            ]
+        );
         assert_eq!(what, Repair { dropped: 2, invented: 1 });
     }
 

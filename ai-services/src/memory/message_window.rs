@@ -128,7 +128,7 @@ impl MessageWindowChatMemoryBuilder {
     ///
     /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if no maximum was set, or zero.
     pub fn build(self) -> Result<MessageWindowChatMemory> {
-        let maximum = Maximum::checked(self.maximum, SETTER)?;
+        let maximum = self.maximum.ok_or_else(|| Maximum::missing(SETTER))?.checked(SETTER)?;
         Ok(MessageWindowChatMemory(Window::new(self.parts, MessageLimit(maximum))))
     }
 }

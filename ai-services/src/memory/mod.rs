@@ -11,6 +11,8 @@ mod message_window;
 mod provider;
 mod single_slot;
 mod store;
+mod token_window;
+mod tokens;
 mod turn;
 mod window;
 
@@ -20,6 +22,10 @@ pub use message_window::{MessageWindowChatMemory, MessageWindowChatMemoryBuilder
 pub use provider::{ChatMemoryProvider, IntoChatMemory};
 pub use single_slot::SingleSlotChatMemoryStore;
 pub use store::{Change, ChatMemoryStore};
+pub use token_window::{TokenWindowChatMemory, TokenWindowChatMemoryBuilder};
+#[cfg(feature = "tiktoken")]
+pub use tokens::TiktokenCounter;
+pub use tokens::{ApproximateCounter, EstimatorId, OpenAiFormula, TokenCountEstimator};
 pub use turn::{CompletedTurn, Snapshot};
 pub use window::DEFAULT_ID;
 

@@ -5,7 +5,9 @@ mod maximum;
 
 pub(super) use maximum::Maximum;
 
-use super::{ChatMemoryStore, CompletedTurn, MemoryId, Residence, SingleSlotChatMemoryStore, Snapshot};
+use super::{
+    ChatMemoryStore, CompletedTurn, MemoryId, Residence, SingleSlotChatMemoryStore, Snapshot,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::{ChatMessage, Messages};
 use draft::Draft;

@@ -1,0 +1,179 @@
+//! A window that counts tokens.
+
+use super::tokens::{Counted, TokenCountEstimator};
+use super::window::{Limit, Maximum, Parts, SystemPosition, Window, chat_memory_by_window};
+use super::{ChatMemoryStore, MemoryId};
+use crate::error::{Error, ErrorKind, Result};
+use crate::message::{ChatMessage, Messages};
+use std::fmt;
+use std::sync::Arc;
+
+const SETTER: &str = "max_tokens";
+
+/// A chat memory that keeps the newest messages, up to a number of tokens.
+///
+/// A message is kept or evicted whole. When there are too many tokens, the oldest messages go
+/// first; otherwise this memory is as the
+/// [`MessageWindowChatMemory`](super::MessageWindowChatMemory). Each message is counted once: its
+/// count is kept with it, and the sum with the list, so that adding costs the same whatever the
+/// window holds. For a memory that is made anew for each use this needs an estimator with an
+/// [identity](TokenCountEstimator::identity), which the crate's own have.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::memory::{
+///     ApproximateCounter, ChatMemory, InMemoryChatMemoryStore, MemoryId, TokenWindowChatMemory,
+/// };
+/// use ai_services::message::ChatMessage;
+///
+/// # async fn example() -> ai_services::Result<()> {
+/// let store = InMemoryChatMemoryStore::new();
+/// let provider = move |id: &MemoryId| {
+///     TokenWindowChatMemory::builder()
+///         .id(id)
+///         .max_tokens(4_000, ApproximateCounter)
+///         .store(store.clone())
+///         .build()
+/// };
+/// let memory = provider(&"klaus".into())?;
+/// memory.add(ChatMessage::user("My name is Klaus.")).await?;
+/// assert_eq!(memory.messages().await?.len(), 1);
+/// # Ok(())
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example()).unwrap();
+/// ```
+///
+/// # Differences from LangChain4j
+///
+/// Several messages added at once are written at once, or not at all. A message is not counted
+/// again and again.
+pub struct TokenWindowChatMemory(Window<TokenLimit>);
+
+chat_memory_by_window!(TokenWindowChatMemory);
+
+impl TokenWindowChatMemory {
+    /// Starts a memory. A maximum and an estimator must be set.
+    pub fn builder() -> TokenWindowChatMemoryBuilder {
+        TokenWindowChatMemoryBuilder::default()
+    }
+}
+
+impl fmt::Debug for TokenWindowChatMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt_as("TokenWindowChatMemory", f)
+    }
+}
+
+/// Builds a [`TokenWindowChatMemory`].
+#[derive(Default)]
+#[must_use]
+pub struct TokenWindowChatMemoryBuilder {
+    parts: Parts,
+    limit: Option<(Maximum, Counted)>,
+}
+
+impl TokenWindowChatMemoryBuilder {
+    /// Whose memory it is: a string, a [`MemoryId`], or anything else that
+    /// [can be one](super::ToMemoryId). [`DEFAULT_ID`](super::DEFAULT_ID) unless set.
+    pub fn id(mut self, id: impl Into<MemoryId>) -> Self {
+        self.parts.id = Some(id.into());
+        self
+    }
+
+    /// How many tokens fit, at least one, and who counts them. The overhead of the list counts too.
+    pub fn max_tokens(
+        mut self,
+        maximum: usize,
+        estimator: impl TokenCountEstimator + 'static,
+    ) -> Self {
+        self.limit = Some((Maximum::Fixed(maximum), Counted::new(estimator)));
+        self
+    }
+
+    /// How many tokens fit, asked anew whenever the memory is used, and who counts them.
+    ///
+    /// A use for which the function says 0 fails with
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration). Messages that a shrunken
+    /// window hides come back when it grows, unless something was added in between.
+    pub fn dynamic_max_tokens(
+        mut self,
+        maximum: impl Fn(&MemoryId) -> usize + Send + Sync + 'static,
+        estimator: impl TokenCountEstimator + 'static,
+    ) -> Self {
+        self.limit = Some((Maximum::Dynamic(Box::new(maximum)), Counted::new(estimator)));
+        self
+    }
+
+    /// Where the messages are kept. Unless set, they live in the memory itself.
+    pub fn store(mut self, store: impl ChatMemoryStore + 'static) -> Self {
+        self.parts.store = Some(Arc::new(store));
+        self
+    }
+
+    /// Puts an added system message before all others instead of behind them.
+    ///
+    /// Within a service the system message comes first in any case.
+    pub fn always_keep_system_message_first(mut self) -> Self {
+        self.parts.system_position = SystemPosition::First;
+        self
+    }
+
+    /// The memory.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if no maximum was set, or zero.
+    pub fn build(self) -> Result<TokenWindowChatMemory> {
+        let (maximum, tokens) = self.limit.ok_or_else(|| Maximum::missing(SETTER))?;
+        let maximum = maximum.checked(SETTER)?;
+        Ok(TokenWindowChatMemory(Window::new(self.parts, TokenLimit { maximum, tokens })))
+    }
+}
+
+impl fmt::Debug for TokenWindowChatMemoryBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TokenWindowChatMemoryBuilder")
+            .field("id", &self.parts.id)
+            .field("max_tokens", &self.limit.as_ref().map(|(maximum, _)| maximum))
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug)]
+struct TokenLimit {
+    maximum: Maximum,
+    tokens: Counted,
+}
+
+impl Limit for TokenLimit {
+    fn maximum(&self, id: &MemoryId) -> Result<usize> {
+        self.maximum.now(id, SETTER)
+    }
+
+    fn size_of(&self, message: &ChatMessage) -> Result<usize> {
+        self.tokens.message(message)
+    }
+
+    fn total(&self, messages: &Messages) -> Result<usize> {
+        self.tokens.list(messages)
+    }
+
+    fn overhead(&self) -> usize {
+        self.tokens.overhead()
+    }
+
+    fn smallest_answer(&self) -> usize {
+        0
+    }
+
+    fn too_large(&self, needed: usize, maximum: usize) -> Error {
+        Error::new(
+            ErrorKind::TurnTooLarge,
+            format!(
+                "this turn alone needs {needed} tokens, but the chat memory's `max_tokens` is \
+                 {maximum}: raise it, shorten the message, or limit the size of tool results"
+            ),
+        )
+    }
+}

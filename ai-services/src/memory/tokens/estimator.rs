@@ -1,0 +1,201 @@
+//! The trait of estimators, and counting each message only once.
+
+use crate::error::Result;
+use crate::message::{ChatMessage, Messages};
+use std::fmt;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Counts, or estimates, the tokens of texts and messages.
+///
+/// The crate has the [`ApproximateCounter`](super::ApproximateCounter), which needs no data, and
+/// `TiktokenCounter` (feature `tiktoken`), which is exact for OpenAI's models. A message must
+/// count the same wherever it stands: what a list costs beside its messages is
+/// [`request_overhead`](Self::request_overhead). Counting must not block for long; cut long texts.
+///
+/// # Examples
+///
+/// An estimator of your own, whose counts are kept with the messages:
+///
+/// ```
+/// use ai_services::memory::{EstimatorId, TokenCountEstimator};
+/// use ai_services::message::ChatMessage;
+///
+/// struct Words(EstimatorId);
+///
+/// impl TokenCountEstimator for Words {
+///     fn count_text(&self, text: &str) -> usize {
+///         text.split_whitespace().count()
+///     }
+///
+///     fn count_message(&self, message: &ChatMessage) -> ai_services::Result<usize> {
+///         Ok(message.text().map_or(0, |text| self.count_text(text)))
+///     }
+///
+///     fn identity(&self) -> Option<EstimatorId> {
+///         Some(self.0)
+///     }
+/// }
+///
+/// let words = Words(EstimatorId::unique());
+/// let messages = [ChatMessage::user("one two"), ChatMessage::ai("three")];
+/// assert_eq!(words.count_messages(&messages)?, 3);
+/// # Ok::<(), ai_services::Error>(())
+/// ```
+#[doc(alias = "Tokenizer")]
+pub trait TokenCountEstimator: Send + Sync {
+    /// The tokens of a text.
+    #[doc(alias = "estimateTokenCountInText")]
+    fn count_text(&self, text: &str) -> usize;
+
+    /// The tokens of a message, its own overhead included.
+    ///
+    /// # Errors
+    ///
+    /// If the message has parts that cannot be counted.
+    #[doc(alias = "estimateTokenCountInMessage")]
+    fn count_message(&self, message: &ChatMessage) -> Result<usize>;
+
+    /// What every list of messages costs in addition. 0 unless overridden.
+    fn request_overhead(&self) -> usize {
+        0
+    }
+
+    /// The tokens of a list: its messages and the overhead.
+    ///
+    /// # Errors
+    ///
+    /// If one of the messages cannot be counted.
+    #[doc(alias = "estimateTokenCountInMessages")]
+    fn count_messages<'a, M>(&self, messages: M) -> Result<usize>
+    where
+        M: IntoIterator<Item = &'a ChatMessage>,
+        Self: Sized,
+    {
+        let mut total = self.request_overhead();
+        for message in messages {
+            total = total.saturating_add(self.count_message(message)?);
+        }
+        Ok(total)
+    }
+
+    /// Who counts, so that a message's count can be kept with the message.
+    ///
+    /// Estimators with one identity must count alike. Without one, each window keeps counts of
+    /// its own, and a window that is made anew for each use counts everything anew.
+    fn identity(&self) -> Option<EstimatorId> {
+        None
+    }
+}
+
+impl<E: TokenCountEstimator + ?Sized> TokenCountEstimator for Arc<E> {
+    fn count_text(&self, text: &str) -> usize {
+        E::count_text(self, text)
+    }
+
+    fn count_message(&self, message: &ChatMessage) -> Result<usize> {
+        E::count_message(self, message)
+    }
+
+    fn request_overhead(&self) -> usize {
+        E::request_overhead(self)
+    }
+
+    fn identity(&self) -> Option<EstimatorId> {
+        E::identity(self)
+    }
+}
+
+/// Tells estimators apart within a process.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::memory::EstimatorId;
+///
+/// let id = EstimatorId::unique();
+/// assert_eq!(id, id);
+/// assert_ne!(id, EstimatorId::unique());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EstimatorId(Option<NonZeroU32>);
+
+/// The first number that [`EstimatorId::unique`] gives; those below belong to the crate's own.
+const FIRST_UNIQUE: u32 = 64;
+
+static NEXT: AtomicU32 = AtomicU32::new(FIRST_UNIQUE);
+
+impl EstimatorId {
+    /// An id that no other estimator has.
+    ///
+    /// Make it once and keep it: there are four thousand million. When they are used up, counts
+    /// are no longer kept.
+    #[must_use]
+    pub fn unique() -> Self {
+        let next = NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_add(1));
+        Self(next.ok().and_then(NonZeroU32::new))
+    }
+
+    /// The id of one of the crate's own estimators, which count alike wherever they are made.
+    pub(super) const fn own(number: u8) -> Self {
+        assert!((number as u32) < FIRST_UNIQUE);
+        Self(NonZeroU32::new(number as u32))
+    }
+}
+
+/// An estimator that counts each message once, because the message keeps its count.
+#[derive(Clone)]
+pub(in crate::memory) struct Counted {
+    estimator: Arc<dyn TokenCountEstimator>,
+    id: Option<NonZeroU32>,
+}
+
+impl Counted {
+    pub(in crate::memory) fn new(estimator: impl TokenCountEstimator + 'static) -> Self {
+        let id = estimator.identity().unwrap_or_else(EstimatorId::unique).0;
+        Self { estimator: Arc::new(estimator), id }
+    }
+
+    /// The tokens of a message.
+    pub(in crate::memory) fn message(&self, message: &ChatMessage) -> Result<usize> {
+        let Some(id) = self.id.map(NonZeroU32::get) else {
+            return self.estimator.count_message(message);
+        };
+        if let Some(count) = message.cached().tokens(id) {
+            return Ok(count as usize);
+        }
+        let count = self.estimator.count_message(message)?;
+        if let Ok(count) = u32::try_from(count) {
+            message.cached().keep_tokens(id, count);
+        }
+        Ok(count)
+    }
+
+    /// The tokens of all messages, without the overhead. Known without looking at the messages if
+    /// the list was counted before, also if it was changed since by messages that were counted.
+    pub(in crate::memory) fn list(&self, messages: &Messages) -> Result<usize> {
+        let id = self.id.map(NonZeroU32::get);
+        if let Some(sum) = id.and_then(|id| messages.tokens(id)) {
+            return Ok(sum as usize);
+        }
+        let mut sum = 0_usize;
+        for message in messages {
+            sum = sum.saturating_add(self.message(message)?);
+        }
+        if let (Some(id), Ok(sum)) = (id, u32::try_from(sum)) {
+            messages.keep_tokens(id, sum);
+        }
+        Ok(sum)
+    }
+
+    pub(in crate::memory) fn overhead(&self) -> usize {
+        self.estimator.request_overhead()
+    }
+}
+
+impl fmt::Debug for Counted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Counted").field("id", &self.id).finish_non_exhaustive()
+    }
+}
