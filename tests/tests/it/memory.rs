@@ -1,0 +1,291 @@
+//! Memory of a service: apart for each id, one commit a turn, untouched by failure.
+
+use ai_services::memory::{
+    ChatMemory, ChatMemoryStore, InMemoryChatMemoryStore, MemoryId, MessageWindowChatMemory,
+};
+use ai_services::message::{AiMessage, ChatMessage, ToolCall};
+use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
+use ai_services::{ConcurrentCalls, ErrorKind, ai_service};
+use std::sync::Arc;
+use std::time::Duration;
+
+#[ai_service]
+trait Assistant {
+    #[system_message("Be brief.")]
+    async fn chat(
+        &self,
+        #[memory_id] user: &str,
+        #[user_message] text: &str,
+    ) -> ai_services::Result<String>;
+
+    async fn aside(&self, text: &str) -> ai_services::Result<String>;
+}
+
+fn window(max: usize) -> impl Fn(&MemoryId) -> ai_services::Result<MessageWindowChatMemory> {
+    move |id: &MemoryId| MessageWindowChatMemory::builder().id(id).max_messages(max).build()
+}
+
+fn assistant(model: &ScriptedChatModel) -> AssistantService {
+    AssistantService::builder()
+        .chat_model(model.clone())
+        .chat_memory_provider(window(20))
+        .build()
+        .unwrap()
+}
+
+async fn remembered(assistant: &AssistantService, user: &str) -> Vec<ChatMessage> {
+    assistant.chat_memory(user).unwrap().messages().await.unwrap()
+}
+
+#[tokio::test]
+async fn memory_is_separate_per_id() {
+    let model = ScriptedChatModel::replies(["Hello, Ann.", "Hello, Bob.", "Ann."]);
+    let assistant = assistant(&model);
+    assistant.chat("ann", "I am Ann.").await.unwrap();
+    assistant.chat("bob", "I am Bob.").await.unwrap();
+    assistant.chat("ann", "Who am I?").await.unwrap();
+    assert_eq!(
+        model.messages_of(2),
+        [
+            ChatMessage::system("Be brief."),
+            ChatMessage::user("I am Ann."),
+            ChatMessage::ai("Hello, Ann."),
+            ChatMessage::user("Who am I?"),
+        ]
+    );
+    assert_eq!(
+        remembered(&assistant, "bob").await,
+        [ChatMessage::user("I am Bob."), ChatMessage::ai("Hello, Bob.")]
+    );
+}
+
+#[tokio::test]
+async fn method_without_an_id_remembers_nothing_unless_given_a_memory() {
+    let model = ScriptedChatModel::from_fn(|_, _| ScriptedAnswer::text("ok"));
+    let forgetful = assistant(&model);
+    forgetful.aside("1").await.unwrap();
+    forgetful.aside("2").await.unwrap();
+    assert_eq!(model.messages_of(1), [ChatMessage::user("2")]);
+
+    let memory = Arc::new(MessageWindowChatMemory::with_max_messages(10));
+    let mindful = AssistantService::builder()
+        .chat_model(model.clone())
+        .chat_memory_provider(window(20))
+        .chat_memory(Arc::clone(&memory))
+        .build()
+        .unwrap();
+    mindful.aside("3").await.unwrap();
+    mindful.chat("ann", "4").await.unwrap();
+    assert_eq!(memory.messages().await.unwrap(), [ChatMessage::user("3"), ChatMessage::ai("ok")]);
+}
+
+#[tokio::test]
+async fn failed_call_leaves_memory_as_it_was() {
+    let model = ScriptedChatModel::new([
+        ScriptedAnswer::text("Hello."),
+        ScriptedAnswer::error(ErrorKind::Unavailable, "down"),
+        ScriptedAnswer::tool_calls([ToolCall::new("1", "nope", "{}")]),
+        ScriptedAnswer::error(ErrorKind::Unavailable, "down"),
+        AiMessage::builder().refusal("no").build().into_answer(),
+        ScriptedAnswer::text("Fine."),
+    ]);
+    let assistant = assistant(&model);
+    assistant.chat("ann", "Hi").await.unwrap();
+    let before = remembered(&assistant, "ann").await;
+    for kind in [ErrorKind::Unavailable, ErrorKind::Unavailable, ErrorKind::Refused] {
+        assert_eq!(assistant.chat("ann", "How are you?").await.unwrap_err().kind(), kind);
+        assert_eq!(remembered(&assistant, "ann").await, before);
+    }
+    assistant.chat("ann", "How are you?").await.unwrap();
+    assert_eq!(remembered(&assistant, "ann").await.len(), 4);
+}
+
+trait IntoAnswer {
+    fn into_answer(self) -> ScriptedAnswer;
+}
+
+impl IntoAnswer for AiMessage {
+    fn into_answer(self) -> ScriptedAnswer {
+        ai_services::model::ChatResponse::new(self).into()
+    }
+}
+
+#[tokio::test]
+async fn window_keeps_whole_turns_and_the_newest() {
+    let model = ScriptedChatModel::from_fn(|_, _| ScriptedAnswer::text("ok"));
+    let assistant = AssistantService::builder()
+        .chat_model(model.clone())
+        .chat_memory_provider(window(4))
+        .build()
+        .unwrap();
+    for text in ["1", "2", "3"] {
+        assistant.chat("ann", text).await.unwrap();
+    }
+    assert_eq!(
+        model.messages_of(2),
+        [
+            ChatMessage::system("Be brief."),
+            ChatMessage::user("2"),
+            ChatMessage::ai("ok"),
+            ChatMessage::user("3"),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn turn_that_cannot_fit_is_an_error() {
+    let model = ScriptedChatModel::new([ScriptedAnswer::tool_calls([
+        ToolCall::new("1", "a", "{}"),
+        ToolCall::new("2", "b", "{}"),
+    ])]);
+    let assistant = AssistantService::builder()
+        .chat_model(model)
+        .chat_memory_provider(window(4))
+        .build()
+        .unwrap();
+    let error = assistant.chat("ann", "go").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TurnTooLarge);
+    assert!(remembered(&assistant, "ann").await.is_empty());
+}
+
+#[tokio::test]
+async fn memory_of_another_id_is_refused() {
+    let assistant = AssistantService::builder()
+        .chat_model(ScriptedChatModel::replies(["never"]))
+        .chat_memory_provider(|_: &MemoryId| MessageWindowChatMemory::with_max_messages(9))
+        .build()
+        .unwrap();
+    let error = assistant.chat("ann", "Hi").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    assert!(error.to_string().contains("id `default`"), "{error}");
+}
+
+#[tokio::test]
+async fn conflict_is_played_again_when_no_tool_ran() {
+    let store = Arc::new(InMemoryChatMemoryStore::new());
+    let intruder = Arc::clone(&store);
+    let model = ScriptedChatModel::from_fn(move |number, _| {
+        if number == 0 {
+            let said = [ChatMessage::user("between"), ChatMessage::ai("yes")];
+            let id = MemoryId::from("ann");
+            futures_util::future::FutureExt::now_or_never(intruder.update_messages(&id, &said))
+                .unwrap()
+                .unwrap();
+        }
+        ScriptedAnswer::text("ok")
+    });
+    let kept = Arc::clone(&store);
+    let assistant = AssistantService::builder()
+        .chat_model(model.clone())
+        .chat_memory_provider(move |id: &MemoryId| {
+            let builder = MessageWindowChatMemory::builder().id(id).max_messages(20);
+            builder.store(Arc::clone(&kept)).build()
+        })
+        .build()
+        .unwrap();
+    assistant.chat("ann", "Hi").await.unwrap();
+    assert_eq!(model.requests().len(), 2);
+    assert_eq!(
+        remembered(&assistant, "ann").await,
+        [
+            ChatMessage::user("between"),
+            ChatMessage::ai("yes"),
+            ChatMessage::user("Hi"),
+            ChatMessage::ai("ok"),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn ill_formed_history_is_repaired_before_it_is_sent() {
+    let model = ScriptedChatModel::replies(["ok"]);
+    let assistant = assistant(&model);
+    let call = AiMessage::builder().tool_calls([ToolCall::new("1", "t", "{}")]).build();
+    let memory = assistant.chat_memory("ann").unwrap();
+    memory
+        .set(vec![
+            ChatMessage::ai("orphan"),
+            ChatMessage::user("1"),
+            ChatMessage::ai("one"),
+            ChatMessage::user("2"),
+            call.into(),
+        ])
+        .await
+        .unwrap();
+    assistant.chat("ann", "3").await.unwrap();
+    assert_eq!(
+        model.messages_of(0)[1..],
+        [ChatMessage::user("1"), ChatMessage::ai("one"), ChatMessage::user("3")]
+    );
+    assert_eq!(remembered(&assistant, "ann").await.len(), 4);
+}
+
+#[tokio::test]
+async fn stored_system_message_is_sent_where_none_is_declared_and_kept() {
+    let model = ScriptedChatModel::from_fn(|_, _| ScriptedAnswer::text("ok"));
+    let memory = Arc::new(MessageWindowChatMemory::with_max_messages(10));
+    memory.add(ChatMessage::system("Speak French.")).await.unwrap();
+    let assistant = AssistantService::builder()
+        .chat_model(model.clone())
+        .chat_memory_provider(window(20))
+        .chat_memory(Arc::clone(&memory))
+        .build()
+        .unwrap();
+    assistant.aside("1").await.unwrap();
+    assistant.aside("2").await.unwrap();
+    assert_eq!(
+        model.messages_of(1),
+        [
+            ChatMessage::system("Speak French."),
+            ChatMessage::user("1"),
+            ChatMessage::ai("ok"),
+            ChatMessage::user("2"),
+        ]
+    );
+    assert_eq!(memory.messages().await.unwrap().len(), 5);
+}
+
+#[tokio::test]
+async fn evicted_memory_is_forgotten() {
+    let model = ScriptedChatModel::from_fn(|_, _| ScriptedAnswer::text("ok"));
+    let assistant = assistant(&model);
+    assistant.chat("ann", "1").await.unwrap();
+    assert!(assistant.evict_chat_memory("ann"));
+    assert!(!assistant.evict_chat_memory("ann"));
+    assert!(remembered(&assistant, "ann").await.is_empty());
+}
+
+#[tokio::test]
+async fn least_recently_used_memory_is_dropped_beyond_the_bound() {
+    let model = ScriptedChatModel::from_fn(|_, _| ScriptedAnswer::text("ok"));
+    let assistant = AssistantService::builder()
+        .chat_model(model.clone())
+        .chat_memory_provider(window(20))
+        .max_kept_memories(2)
+        .build()
+        .unwrap();
+    for user in ["ann", "bob", "ann", "cid"] {
+        assistant.chat(user, "Hi").await.unwrap();
+    }
+    assert_eq!(remembered(&assistant, "ann").await.len(), 4);
+    assert_eq!(remembered(&assistant, "bob").await.len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn second_call_on_an_id_is_rejected_if_asked_for() {
+    let model =
+        ScriptedChatModel::from_fn(|_, _| ScriptedAnswer::text("ok").after(Duration::from_secs(1)));
+    let assistant = AssistantService::builder()
+        .chat_model(model)
+        .chat_memory_provider(window(20))
+        .concurrent_calls(ConcurrentCalls::Reject)
+        .build()
+        .unwrap();
+    let (first, second, other) = tokio::join!(
+        assistant.chat("ann", "1"),
+        assistant.chat("ann", "2"),
+        assistant.chat("bob", "3"),
+    );
+    assert!(first.is_ok() && other.is_ok());
+    assert_eq!(second.unwrap_err().kind(), ErrorKind::Busy);
+}

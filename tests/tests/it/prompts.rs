@@ -1,0 +1,151 @@
+//! What a method sends.
+
+use ai_services::message::{ChatMessage, UserMessage};
+use ai_services::model::ChatRequestParameters;
+use ai_services::prompt::LocalDateTime;
+use ai_services::testing::ScriptedChatModel;
+use ai_services::{ErrorKind, Response, ai_service};
+use std::fmt;
+use std::sync::Arc;
+
+#[ai_service]
+#[system_message("You are a support agent of {{company}}. Today is {{ current_date }}.")]
+trait Support {
+    async fn chat(
+        &self,
+        #[v] company: &str,
+        #[user_message] text: &str,
+    ) -> ai_services::Result<String>;
+
+    #[system_message("Translate to {{language}}.")]
+    #[user_message("Text:", "{{it}}")]
+    async fn translate(&self, text: &str, #[v] language: &str) -> ai_services::Result<String>;
+
+    #[system_message("{{{{literal}}}}")]
+    async fn whole(
+        &self,
+        #[user_name] name: &str,
+        #[parameters] parameters: ChatRequestParameters,
+        #[user_message] text: String,
+    ) -> ai_services::Result<Response<String>>;
+
+    /// Not a method of the model.
+    fn motto(&self) -> &'static str {
+        "miles of smiles"
+    }
+}
+
+fn support(model: &ScriptedChatModel) -> SupportService {
+    SupportService::builder()
+        .chat_model(model.clone())
+        .clock(|| "2026-01-02T03:04".parse::<LocalDateTime>().unwrap())
+        .parameters(ChatRequestParameters::new().temperature(0.5).seed(7))
+        .build()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn templates_are_rendered_and_values_are_not() {
+    let model = ScriptedChatModel::replies(["ok"]);
+    let text = "{{company}} {{current_date}} {{{{x}}}}";
+    support(&model).chat("{{current_date}}", text).await.unwrap();
+    assert_eq!(
+        model.messages_of(0),
+        [
+            ChatMessage::system(
+                "You are a support agent of {{current_date}}. Today is 2026-01-02."
+            ),
+            ChatMessage::user(text),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn system_message_of_a_method_wins_over_that_of_the_trait() {
+    let model = ScriptedChatModel::replies(["ok"]);
+    support(&model).translate("Hallo", "English").await.unwrap();
+    assert_eq!(
+        model.messages_of(0),
+        [ChatMessage::system("Translate to English."), ChatMessage::user("Text:\nHallo")]
+    );
+}
+
+#[tokio::test]
+async fn name_and_parameters_reach_the_request() {
+    let model = ScriptedChatModel::replies(["ok"]);
+    let parameters = ChatRequestParameters::new().temperature(0.9);
+    let response = support(&model).whole("Klaus", parameters, "Hi".to_owned()).await.unwrap();
+    assert_eq!(response.value, "ok");
+    let request = &model.requests()[0];
+    assert_eq!(
+        request.messages().cloned().collect::<Vec<_>>(),
+        [ChatMessage::system("{{literal}}"), UserMessage::new("Hi").with_name("Klaus").into()]
+    );
+    assert_eq!(request.parameters().temperature, Some(0.9));
+    assert_eq!(request.parameters().seed, Some(7));
+}
+
+#[tokio::test]
+async fn service_is_an_object_of_its_trait_and_keeps_default_methods() {
+    let model = ScriptedChatModel::replies(["ok"]);
+    let shared: Arc<dyn Support> = Arc::new(support(&model));
+    assert_eq!(shared.motto(), "miles of smiles");
+    assert_eq!(shared.chat("x", "y").await.unwrap(), "ok");
+}
+
+#[tokio::test]
+async fn system_message_provider_is_asked_where_nothing_is_declared() {
+    #[ai_service]
+    trait Plain {
+        async fn chat(&self, text: &str) -> ai_services::Result<String>;
+    }
+    let model = ScriptedChatModel::replies(["ok"]);
+    let plain = PlainService::builder()
+        .chat_model(model.clone())
+        .system_message_provider(|id| Some(format!("for {id:?}: {{{{x}}}}")))
+        .build()
+        .unwrap();
+    plain.chat("Hi").await.unwrap();
+    assert_eq!(model.messages_of(0)[0], ChatMessage::system("for None: {{x}}"));
+}
+
+#[derive(Debug)]
+struct AppError(ErrorKind);
+
+impl From<ai_services::Error> for AppError {
+    fn from(error: ai_services::Error) -> Self {
+        Self(error.kind())
+    }
+}
+
+#[tokio::test]
+async fn method_may_have_an_error_type_of_its_own() {
+    #[ai_service]
+    trait Own {
+        async fn chat(&self, text: &str) -> Result<String, AppError>;
+    }
+    let own = OwnService::builder()
+        .chat_model(ScriptedChatModel::replies(Vec::<&str>::new()))
+        .build()
+        .unwrap();
+    assert_eq!(own.chat("Hi").await.unwrap_err().0, ErrorKind::Configuration);
+}
+
+#[tokio::test]
+async fn value_that_cannot_print_itself_is_an_error() {
+    struct Broken;
+    impl fmt::Display for Broken {
+        fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+            Err(fmt::Error)
+        }
+    }
+    #[ai_service]
+    trait Printing {
+        #[user_message("{{x}}")]
+        async fn chat(&self, #[v] x: Broken) -> ai_services::Result<String>;
+    }
+    let model = ScriptedChatModel::replies(["never"]);
+    let service = PrintingService::builder().chat_model(model.clone()).build().unwrap();
+    assert_eq!(service.chat(Broken).await.unwrap_err().kind(), ErrorKind::Prompt);
+    assert!(model.requests().is_empty());
+}

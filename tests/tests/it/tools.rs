@@ -1,0 +1,451 @@
+//! Tools: schemas, arguments, results, failures.
+
+use ai_services::memory::{MemoryId, MessageWindowChatMemory};
+use ai_services::message::{ChatMessage, ToolCall, ToolResult};
+use ai_services::model::{ChatRequestParameters, TokenUsage, ToolChoice};
+use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
+use ai_services::tool::{ToolArgumentsPolicy, ToolError, ToolErrorPolicy, UnknownToolPolicy};
+use ai_services::{
+    ErrorKind, InvocationContext, Response, UnfinishedTurn, ai_service, tool, tools,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+#[ai_service]
+trait Agent {
+    async fn chat(&self, text: &str) -> ai_services::Result<Response<String>>;
+}
+
+#[ai_service]
+trait UserAgent {
+    async fn chat(
+        &self,
+        #[memory_id] user: &str,
+        #[context] context: &InvocationContext,
+        #[user_message] text: &str,
+    ) -> ai_services::Result<String>;
+}
+
+#[derive(Debug, Deserialize, JsonSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Unit {
+    /// Degrees Celsius.
+    Celsius,
+    Fahrenheit,
+}
+
+#[derive(Debug, Deserialize, JsonSchema, Serialize)]
+struct Item {
+    /// How many.
+    qty: u32,
+    #[serde(default)]
+    parts: Vec<Item>,
+}
+
+#[derive(Default)]
+struct Desk {
+    runs: AtomicUsize,
+}
+
+#[tools]
+impl Desk {
+    /// Tells the weather.
+    #[tool]
+    async fn weather(
+        &self,
+        /// The city.
+        city: &str,
+        #[p("The unit", default = Unit::Celsius)] unit: Unit,
+        days: Option<u8>,
+    ) -> String {
+        format!("{city} {unit:?} {days:?}")
+    }
+
+    /// Orders items.
+    #[tool(name = "order-items")]
+    fn order(&self, items: Vec<Item>) -> Result<usize, std::io::Error> {
+        self.runs.fetch_add(1, Ordering::SeqCst);
+        match items.len() {
+            0 => Err(std::io::Error::other("nothing to order")),
+            n => Ok(n),
+        }
+    }
+
+    /// Panics.
+    #[tool]
+    fn panic(&self) {
+        panic!("oh no");
+    }
+
+    /// Never ends.
+    #[tool(timeout = "20ms")]
+    async fn hang(&self) {
+        std::future::pending().await
+    }
+
+    /// Who asks.
+    #[tool]
+    async fn whoami(
+        &self,
+        #[memory_id] id: &MemoryId,
+        #[context] context: &InvocationContext,
+    ) -> String {
+        format!("{id} {}", context.get::<u32>().copied().unwrap_or_default())
+    }
+
+    /// Conceals.
+    #[tool]
+    fn conceal(&self) -> Result<(), ToolError> {
+        Err(ToolError::concealed("password expired"))
+    }
+
+    /// Returns at once.
+    #[tool(return_immediately)]
+    fn quick(&self, n: u32) -> u32 {
+        n
+    }
+
+    fn helper(&self) -> usize {
+        self.runs.load(Ordering::SeqCst)
+    }
+}
+
+/// Adds two numbers.
+#[tool]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+fn call(id: &str, name: &str, arguments: serde_json::Value) -> ToolCall {
+    ToolCall::new(id, name, arguments.to_string())
+}
+
+fn calling(calls: impl IntoIterator<Item = ToolCall>) -> ScriptedChatModel {
+    ScriptedChatModel::new([ScriptedAnswer::tool_calls(calls), ScriptedAnswer::text("done")])
+}
+
+/// What the model was told by the tools it called in its first answer.
+async fn told(calls: impl IntoIterator<Item = ToolCall>) -> Vec<(String, bool)> {
+    let model = calling(calls);
+    let agent = AgentService::builder()
+        .chat_model(model.clone())
+        .tools(Desk::default())
+        .tools(add::tool())
+        .build()
+        .unwrap();
+    agent.chat("go").await.unwrap();
+    results(&model.messages_of(1))
+}
+
+fn results(messages: &[ChatMessage]) -> Vec<(String, bool)> {
+    let result = |message: &ChatMessage| match message {
+        ChatMessage::ToolResult(result) => {
+            Some((result.text().unwrap().to_owned(), result.is_error()))
+        }
+        _ => None,
+    };
+    messages.iter().filter_map(result).collect()
+}
+
+#[tokio::test]
+async fn specification_says_what_the_signature_says() {
+    let model = ScriptedChatModel::replies(["ok"]);
+    let agent =
+        AgentService::builder().chat_model(model.clone()).tools(Desk::default()).build().unwrap();
+    agent.chat("Hi").await.unwrap();
+    let request = &model.requests()[0];
+    let tools = request.tools().as_slice();
+    assert_eq!(
+        tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>(),
+        ["weather", "order-items", "panic", "hang", "whoami", "conceal", "quick"]
+    );
+    assert_eq!(&*tools[0].description, "Tells the weather.");
+    assert_eq!(
+        tools[0].parameters.as_ref().unwrap().as_value(),
+        &json!({
+            "type": "object",
+            "properties": {
+                "city": { "type": "string", "description": "The city." },
+                "unit": {
+                    "$ref": "#/$defs/Unit", "description": "The unit", "default": "celsius"
+                },
+                "days": { "type": ["integer", "null"], "minimum": 0, "maximum": 255 },
+            },
+            "required": ["city"],
+            "$defs": {
+                "Unit": {
+                    "oneOf": [
+                        { "type": "string", "enum": ["fahrenheit"] },
+                        { "type": "string", "const": "celsius", "description": "Degrees Celsius." },
+                    ],
+                },
+            },
+        })
+    );
+    let order = tools[1].parameters.as_ref().unwrap().as_value();
+    assert_eq!(order["properties"]["items"]["items"]["$ref"], "#/$defs/Item");
+    assert_eq!(order["$defs"]["Item"]["properties"]["qty"]["description"], "How many.");
+    assert_eq!(tools[4].parameters, None, "injected parameters are not in the schema");
+}
+
+#[tokio::test]
+async fn arguments_are_typed_and_defaults_fill_in() {
+    assert_eq!(
+        told([
+            call("1", "weather", json!({"city": "Oslo"})),
+            call("2", "weather", json!({"city": "Rome", "unit": "fahrenheit", "days": 3, "x": 1})),
+            call("3", "add", json!({"a": 2, "b": 3.0})),
+        ])
+        .await,
+        [
+            ("Oslo Celsius None".to_owned(), false),
+            ("Rome Fahrenheit Some(3)".to_owned(), false),
+            ("5".to_owned(), false),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn failures_are_told_to_the_model() {
+    let told = told([
+        call("1", "order-items", json!({"items": [{"qty": 1}, {"qty": "x"}]})),
+        call("2", "order-items", json!({})),
+        call("3", "order-items", json!({"items": []})),
+        call("4", "nope", json!({})),
+        call("5", "panic", json!({})),
+        call("6", "hang", json!({})),
+        call("7", "conceal", json!({})),
+        ToolCall::new("8", "add", "{not json"),
+    ])
+    .await;
+    assert!(told.iter().all(|(_, is_error)| *is_error));
+    let told: Vec<&str> = told.iter().map(|(text, _)| text.as_str()).collect();
+    assert_eq!(
+        told,
+        [
+            r#"items[1].qty: invalid type: string "x", expected u32"#,
+            "items: required, but missing",
+            "nothing to order",
+            "there is no tool `nope`; the tools are: weather, order-items, panic, hang, whoami, conceal, quick, add",
+            "the tool panicked: oh no",
+            "the tool took longer than 20ms and was stopped",
+            "the tool failed",
+            "the arguments are not a JSON object: key must be a string at line 1 column 2",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn memory_id_and_context_are_injected() {
+    let model = calling([call("1", "whoami", json!({}))]);
+    let agent = UserAgentService::builder()
+        .chat_model(model.clone())
+        .chat_memory_provider(|id: &MemoryId| {
+            MessageWindowChatMemory::builder().id(id).max_messages(10).build()
+        })
+        .tools(Arc::new(Desk::default()))
+        .build()
+        .unwrap();
+    agent.chat("klaus", &InvocationContext::new().with(7_u32), "go").await.unwrap();
+    assert_eq!(results(&model.messages_of(1)), [("klaus 7".to_owned(), false)]);
+}
+
+#[tokio::test]
+async fn tool_that_needs_an_id_fails_a_call_without_one() {
+    let model = calling([call("1", "whoami", json!({}))]);
+    let agent = AgentService::builder().chat_model(model).tools(Desk::default()).build().unwrap();
+    let error = agent.chat("go").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Tool);
+    assert!(error.to_string().contains("no `#[memory_id]`"), "{error}");
+}
+
+#[tokio::test]
+async fn calls_without_ids_are_told_apart() {
+    let model = calling([
+        call("", "add", json!({"a": 1, "b": 1})),
+        call("", "add", json!({"a": 2, "b": 2})),
+        call("x", "add", json!({"a": 3, "b": 3})),
+        call("x", "add", json!({"a": 4, "b": 4})),
+    ]);
+    let agent =
+        AgentService::builder().chat_model(model.clone()).tools(add::tool()).build().unwrap();
+    agent.chat("go").await.unwrap();
+    let messages = model.messages_of(1);
+    let called: Vec<&str> = messages[1].tool_calls().iter().map(ToolCall::id).collect();
+    let answered: Vec<(&str, &str)> = messages[2..]
+        .iter()
+        .map(|message| match message {
+            ChatMessage::ToolResult(result) => (result.id(), result.text().unwrap()),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(answered.iter().map(|(id, _)| *id).collect::<Vec<_>>(), called);
+    assert_eq!(answered.iter().map(|(_, text)| *text).collect::<Vec<_>>(), ["2", "4", "6", "8"]);
+    let mut unique = called.clone();
+    unique.sort_unstable();
+    unique.dedup();
+    assert_eq!(unique.len(), 4, "{called:?}");
+    assert_eq!(called[2], "x");
+}
+
+#[tokio::test]
+async fn policies_fail_the_call() {
+    let build = |calls: ToolCall| {
+        let model = ScriptedChatModel::new([
+            ScriptedAnswer::tool_calls([calls]).with_usage(TokenUsage::new(10, 5))
+        ]);
+        AgentService::builder()
+            .chat_model(model)
+            .tools(Desk::default())
+            .unknown_tool_policy(UnknownToolPolicy::Fail)
+            .tool_arguments_policy(ToolArgumentsPolicy::Fail)
+            .tool_error_policy(ToolErrorPolicy::Fail)
+            .build()
+            .unwrap()
+    };
+    for failing in [
+        call("1", "nope", json!({})),
+        call("1", "order-items", json!({})),
+        call("1", "order-items", json!({"items": []})),
+    ] {
+        let error = build(failing).chat("go").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Tool);
+        assert_eq!(error.usage(), Some(&TokenUsage::new(10, 5)));
+        assert_eq!(error.detail::<UnfinishedTurn>().unwrap().tool_executions.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn concealed_errors_are_not_told() {
+    let model = calling([call("1", "order-items", json!({"items": []}))]);
+    let agent = AgentService::builder()
+        .chat_model(model.clone())
+        .tools(Desk::default())
+        .tool_error_policy(ToolErrorPolicy::Conceal)
+        .build()
+        .unwrap();
+    agent.chat("go").await.unwrap();
+    assert_eq!(results(&model.messages_of(1)), [("the tool failed".to_owned(), true)]);
+}
+
+#[tokio::test]
+async fn immediate_results_are_the_answer() {
+    let model = ScriptedChatModel::new([ScriptedAnswer::tool_calls([
+        call("1", "quick", json!({"n": 1})),
+        call("2", "quick", json!({"n": 2})),
+    ])]);
+    let agent =
+        AgentService::builder().chat_model(model.clone()).tools(Desk::default()).build().unwrap();
+    let response = agent.chat("go").await.unwrap();
+    assert_eq!(response.value, "1\n2");
+    assert_eq!(response.tool_executions.len(), 2);
+    model.check_finished().unwrap();
+}
+
+#[tokio::test]
+async fn immediate_results_beside_others_are_told_to_the_model() {
+    let model =
+        calling([call("1", "quick", json!({"n": 1})), call("2", "add", json!({"a": 1, "b": 1}))]);
+    let agent = AgentService::builder()
+        .chat_model(model.clone())
+        .tools(Desk::default())
+        .tools(add::tool())
+        .build()
+        .unwrap();
+    assert_eq!(agent.chat("go").await.unwrap().value, "done");
+}
+
+#[tokio::test]
+async fn forced_choice_is_lifted_after_the_first_round() {
+    let model = calling([call("1", "add", json!({"a": 1, "b": 1}))]);
+    let agent = AgentService::builder()
+        .chat_model(model.clone())
+        .parameters(ChatRequestParameters::new().tool_choice(ToolChoice::Required))
+        .tools(add::tool())
+        .build()
+        .unwrap();
+    agent.chat("go").await.unwrap();
+    let choices: Vec<_> =
+        model.requests().iter().map(|r| r.parameters().tool_choice.clone().unwrap()).collect();
+    assert_eq!(choices, [ToolChoice::Required, ToolChoice::Auto]);
+}
+
+#[test]
+fn two_tools_of_one_name_are_refused_at_build() {
+    let error = AgentService::builder()
+        .chat_model(ScriptedChatModel::replies(["ok"]))
+        .tools(Desk::default())
+        .tools(Desk::default())
+        .build()
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    assert!(error.to_string().starts_with("tool name `weather` is already taken"), "{error}");
+}
+
+struct Slow;
+
+#[tools]
+impl Slow {
+    /// Sleeps.
+    #[tool]
+    async fn sleep(&self, ms: u64) -> u64 {
+        tokio::time::sleep(Duration::from_millis(ms)).await;
+        ms
+    }
+
+    /// Sleeps alone.
+    #[tool(sequential)]
+    async fn sleep_alone(&self, ms: u64) -> u64 {
+        tokio::time::sleep(Duration::from_millis(ms)).await;
+        ms
+    }
+}
+
+async fn elapsed(calls: Vec<ToolCall>) -> (Duration, Vec<(String, bool)>) {
+    let model = calling(calls);
+    let agent = AgentService::builder().chat_model(model.clone()).tools(Slow).build().unwrap();
+    let started = tokio::time::Instant::now();
+    agent.chat("go").await.unwrap();
+    (started.elapsed(), results(&model.messages_of(1)))
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_of_one_answer_run_beside_each_other_in_order() {
+    let calls = |name: &str| -> Vec<ToolCall> {
+        (0..4_u64).map(|i| call(&i.to_string(), name, json!({"ms": 40 - 10 * i}))).collect()
+    };
+    let (together, told) = elapsed(calls("sleep")).await;
+    assert_eq!(
+        told.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>(),
+        ["40", "30", "20", "10"]
+    );
+    assert!((40..50).contains(&together.as_millis()), "{together:?}");
+    let (alone, _) = elapsed(calls("sleep_alone")).await;
+    assert!((100..110).contains(&alone.as_millis()), "{alone:?}");
+}
+
+#[tokio::test]
+async fn usage_and_executions_are_summed_over_the_turn() {
+    let model = ScriptedChatModel::new([
+        ScriptedAnswer::tool_calls([call("1", "add", json!({"a": 1, "b": 1}))])
+            .with_usage(TokenUsage::new(10, 5)),
+        ScriptedAnswer::text("2").with_usage(TokenUsage::new(20, 1)),
+    ]);
+    let agent = AgentService::builder().chat_model(model).tools(add::tool()).build().unwrap();
+    let response = agent.chat("go").await.unwrap();
+    assert_eq!(response.token_usage, TokenUsage::new(30, 6));
+    assert_eq!(response.intermediate_responses.len(), 1);
+    let execution = &response.tool_executions[0];
+    assert_eq!(execution.call().unwrap().name(), "add");
+    assert_eq!(execution.result(), &ToolResult::new("1", "add", "2"));
+}
+
+#[test]
+fn block_of_tools_keeps_its_other_methods() {
+    assert_eq!(Desk::default().helper(), 0);
+    assert_eq!(add(1, 2), 3);
+}
