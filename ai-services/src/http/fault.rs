@@ -1,0 +1,269 @@
+//! From everything that can go wrong with a request to the crate's error.
+
+use super::retry::{self, Repeat};
+use super::said::Said;
+use super::{Ends, Limits};
+use crate::error::{Error, ErrorKind};
+use reqwest::Response;
+use reqwest::header::{HeaderMap, HeaderValue};
+use std::error::Error as StdError;
+use std::io;
+
+/// The longest text of a provider that is repeated in an error, in characters.
+const MAX_SAID: usize = 1000;
+/// The longest piece of a body that is not JSON, in characters.
+const MAX_EXCERPT: usize = 200;
+
+/// A failed attempt.
+pub(super) struct Fault {
+    pub(super) error: Error,
+    pub(super) repeat: Repeat,
+}
+
+impl Fault {
+    /// No head of an answer came.
+    pub(super) fn of_sending(error: reqwest::Error, limits: &Limits, ends: Ends) -> Self {
+        let error = error.without_url();
+        if error.is_timeout() {
+            // After the deadline there is no time for another attempt.
+            let repeat = if ends.is_deadline { Repeat::Never } else { Repeat::Soon };
+            return Self { error: timeout(error, limits, ends), repeat };
+        }
+        let (kind, what, repeat) = if error.is_builder() {
+            (ErrorKind::Configuration, "the request cannot be built", Repeat::Never)
+        } else if find::<hyper::Error>(&error).is_some_and(hyper::Error::is_parse) {
+            (ErrorKind::InvalidResponse, "the answer is not HTTP", Repeat::Never)
+        } else if error.is_connect() {
+            (ErrorKind::Connection, "the server cannot be reached", Repeat::Soon)
+        } else {
+            (ErrorKind::Connection, "the connection broke before an answer came", Repeat::Soon)
+        };
+        let message = format!("{what}: {}", root(&error));
+        Self { error: Error::new(kind, message).with_source(error), repeat }
+    }
+
+    /// An answer came, with a status other than 2xx.
+    pub(super) fn of_status(response: &Response, body: &[u8], secrets: &HeaderMap) -> Self {
+        let (status, headers) = (response.status(), response.headers());
+        let said = Said::parse(body);
+        let code = said.as_ref().and_then(|said| said.code.as_deref());
+        let repeat = retry::repeat(status, headers, code);
+        let kind = kind_of(status.as_u16(), code);
+        let text = said.as_ref().and_then(|said| said.message.as_deref());
+        let text = text.map_or_else(|| excerpt(body), |text| clean(text, MAX_SAID));
+        let text = if status.is_redirection() {
+            "the server redirects, which is not followed; check the base URL".to_owned()
+        } else {
+            redact(text, secrets)
+        };
+        let separator = if text.is_empty() { "" } else { ": " };
+        let what = what(kind);
+        let mut error = Error::new(kind, format!("{what} (status {status}){separator}{text}"))
+            .with_status(status.as_u16());
+        if let Some(code) = code {
+            error = error.with_code(redact(clean(code, MAX_EXCERPT), secrets));
+        }
+        if let Some(id) = request_id(headers).and_then(|id| id.to_str().ok()) {
+            error = error.with_request_id(id);
+        }
+        if let Some(wait) = retry::retry_after(headers) {
+            error = error.with_retry_after(wait);
+        }
+        // The provider's word, or an empty account, counts more than the kind.
+        if (repeat != Repeat::Never) != error.is_retryable() {
+            error = error.with_retryable(repeat != Repeat::Never);
+        }
+        Self { error, repeat }
+    }
+}
+
+/// The error for a body with status 2xx that is an error nevertheless.
+pub(super) fn error_in_body(body: &[u8], secrets: &HeaderMap) -> Error {
+    let said = Said::parse(body).unwrap_or_default();
+    let status = said.number.filter(|number| (400..600).contains(number));
+    let code = said.code.as_deref();
+    let kind = match status {
+        Some(status) => kind_of(status, code),
+        None => kind_of_code(code.unwrap_or_default()),
+    };
+    let text = said.message.as_deref().map_or_else(|| excerpt(body), |text| clean(text, MAX_SAID));
+    let mut error = Error::new(kind, format!("{}: {}", what(kind), redact(text, secrets)));
+    if let Some(status) = status {
+        error = error.with_status(status);
+    }
+    if let Some(code) = code {
+        if retry::is_out_of_money(code) {
+            error = error.with_retryable(false);
+        }
+        error = error.with_code(redact(clean(code, MAX_EXCERPT), secrets));
+    }
+    error
+}
+
+/// The error for a connection that broke in the middle of an answer.
+pub(super) fn broken_body(error: reqwest::Error, limits: &Limits, ends: Ends) -> Error {
+    let error = error.without_url();
+    if error.is_timeout() {
+        return timeout(error, limits, ends);
+    }
+    let is_malformed = find::<io::Error>(&error).is_some_and(|error| {
+        matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput)
+    });
+    let kind = if is_malformed { ErrorKind::InvalidResponse } else { ErrorKind::Connection };
+    let message = format!("the answer was cut off: {}", root(&error));
+    Error::new(kind, message).with_source(error)
+}
+
+/// The error for a body that is not the JSON it should be.
+pub(super) fn unreadable(
+    error: serde_json::Error,
+    body: &[u8],
+    content_type: Option<&str>,
+) -> Error {
+    let message = if body.is_empty() {
+        "the answer is empty".to_owned()
+    } else if !body.trim_ascii_start().starts_with(b"{") {
+        let content_type = clean(content_type.unwrap_or("no content type"), MAX_EXCERPT);
+        format!("the answer is not JSON ({content_type}): {}", excerpt(body))
+    } else if error.is_eof() {
+        "the answer was cut off".to_owned()
+    } else {
+        "the answer does not follow the protocol".to_owned()
+    };
+    Error::new(ErrorKind::InvalidResponse, message).with_source(error)
+}
+
+fn timeout(error: reqwest::Error, limits: &Limits, ends: Ends) -> Error {
+    let message = match (ends.is_deadline, limits.deadline) {
+        (true, Some(deadline)) => format!("no answer within the deadline of {deadline:?}"),
+        _ if error.is_connect() => "no connection within the time for connecting".to_owned(),
+        _ => format!("no answer within the timeout of {:?}", limits.timeout),
+    };
+    Error::new(ErrorKind::Timeout, message).with_source(error)
+}
+
+fn kind_of(status: u16, code: Option<&str>) -> ErrorKind {
+    match status {
+        _ if code.is_some_and(is_filtered) => ErrorKind::Refused,
+        401 | 403 => ErrorKind::Authentication,
+        408 => ErrorKind::Timeout,
+        // 402 is an empty account at gateways that sell several models.
+        402 | 429 => ErrorKind::RateLimited,
+        409 | 500.. => ErrorKind::Unavailable,
+        400..=499 => ErrorKind::InvalidRequest,
+        _ => ErrorKind::InvalidResponse,
+    }
+}
+
+/// The kind by the words that providers use, where there is no status.
+fn kind_of_code(code: &str) -> ErrorKind {
+    let says = |parts: &[&str]| parts.iter().any(|part| code.contains(part));
+    match () {
+        () if is_filtered(code) => ErrorKind::Refused,
+        () if retry::is_out_of_money(code) || says(&["rate_limit"]) => ErrorKind::RateLimited,
+        () if says(&["auth", "api_key", "permission"]) => ErrorKind::Authentication,
+        () if says(&["invalid_request", "not_found", "context_length"]) => {
+            ErrorKind::InvalidRequest
+        }
+        () if says(&["server", "overloaded", "unavailable", "internal"]) => ErrorKind::Unavailable,
+        () => ErrorKind::InvalidResponse,
+    }
+}
+
+fn is_filtered(code: &str) -> bool {
+    code == "content_filter" || code == "content_policy_violation"
+}
+
+fn what(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Authentication => "the provider refused the key",
+        ErrorKind::RateLimited => "the provider's limit is reached",
+        ErrorKind::Unavailable => "the provider is not available",
+        ErrorKind::Timeout => "the provider gave up waiting",
+        ErrorKind::Refused => "the provider's filter refused the request",
+        ErrorKind::InvalidRequest => "the provider refused the request",
+        _ => "the provider answered with an error",
+    }
+}
+
+/// The provider's id of a request.
+pub(super) fn request_id(headers: &HeaderMap) -> Option<&HeaderValue> {
+    headers.get("x-request-id").or_else(|| headers.get("request-id"))
+}
+
+/// What is behind an error, the nearest first.
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn StdError + 'static)> {
+    let mut next = error.source();
+    std::iter::from_fn(move || {
+        let cause = next?;
+        next = cause.source();
+        Some(cause)
+    })
+}
+
+/// The first error of type `T` in the chain.
+fn find<T: StdError + 'static>(error: &reqwest::Error) -> Option<&T> {
+    causes(error).find_map(|cause| cause.downcast_ref())
+}
+
+/// The end of the chain, which says what happened.
+fn root(error: &reqwest::Error) -> String {
+    causes(error).last().map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+/// The beginning of a body, fit for one line of text.
+fn excerpt(body: &[u8]) -> String {
+    let start = body.get(..4 * MAX_EXCERPT).unwrap_or(body);
+    clean(&String::from_utf8_lossy(start), MAX_EXCERPT)
+}
+
+/// At most `max` characters, with control characters escaped.
+fn clean(text: &str, max: usize) -> String {
+    let mut out = String::new();
+    let mut characters = text.trim().chars();
+    for character in characters.by_ref().take(max) {
+        if character.is_control() {
+            out.extend(character.escape_default());
+        } else {
+            out.push(character);
+        }
+    }
+    if characters.next().is_some() {
+        out.push('…');
+    }
+    out
+}
+
+/// The text without the values of sensitive headers, which some servers echo.
+fn redact(text: String, headers: &HeaderMap) -> String {
+    headers.values().filter(|value| value.is_sensitive()).fold(text, |text, value| {
+        let secret = value.to_str().unwrap_or_default();
+        let secret = secret.strip_prefix("Bearer ").unwrap_or(secret);
+        match secret.len() >= 4 && text.contains(secret) {
+            true => text.replace(secret, "[secret]"),
+            false => text,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn excerpt_is_short_and_without_control_characters() {
+        let text = excerpt(format!("a\r\n\u{1b}[2J{}", "x".repeat(900)).as_bytes());
+        assert!(text.starts_with("a\\r\\n\\u{1b}[2J"), "{text}");
+        assert!(text.ends_with('…') && text.chars().count() < 250);
+    }
+
+    #[test]
+    fn status_decides_the_kind() {
+        let kinds = [400, 401, 403, 404, 408, 413, 422, 429, 500, 503, 529, 307]
+            .map(|status| kind_of(status, None));
+        use ErrorKind::{Authentication as A, InvalidRequest as I, Unavailable as U};
+        let rest = [ErrorKind::Timeout, ErrorKind::RateLimited, ErrorKind::InvalidResponse];
+        assert_eq!(kinds, [I, A, A, I, rest[0], I, I, rest[1], U, U, U, rest[2]]);
+        assert_eq!(kind_of(400, Some("content_filter")), ErrorKind::Refused);
+    }
+}

@@ -1,0 +1,94 @@
+use super::retry::{self, Repeat, Retry};
+use super::said::Said;
+use super::*;
+use reqwest::StatusCode;
+
+fn headers<const N: usize>(pairs: [(&'static str, &str); N]) -> HeaderMap {
+    pairs.into_iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+}
+
+#[test]
+fn retry_after_is_read_in_all_forms() {
+    let read = |name, value| retry::retry_after(&headers([(name, value)]));
+    assert_eq!(read("retry-after-ms", "250"), Some(Duration::from_millis(250)));
+    assert_eq!(read("retry-after-ms", "0.5"), Some(Duration::from_micros(500)));
+    assert_eq!(read("retry-after", "2"), Some(Duration::from_secs(2)));
+    assert_eq!(read("retry-after", "1.5"), Some(Duration::from_millis(1500)));
+    assert_eq!(read("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"), Some(Duration::ZERO));
+    assert!(read("retry-after", "Fri, 31 Dec 2100 23:59:59 GMT").unwrap() > Duration::from_secs(1));
+    for broken in ["-1", "NaN", "inf", "1e400", "soon", ""] {
+        assert_eq!(read("retry-after", broken), None, "{broken}");
+    }
+    let both = headers([("retry-after-ms", "7"), ("retry-after", "9")]);
+    assert_eq!(retry::retry_after(&both), Some(Duration::from_millis(7)));
+}
+
+#[test]
+fn status_and_headers_decide_on_a_repetition() {
+    let of = |status, headers: &HeaderMap, code| {
+        retry::repeat(StatusCode::from_u16(status).unwrap(), headers, code)
+    };
+    let none = HeaderMap::new();
+    for status in [408, 409, 429, 500, 502, 503, 529] {
+        assert_eq!(of(status, &none, None), Repeat::Soon, "{status}");
+    }
+    for status in [307, 400, 401, 403, 404, 413, 422] {
+        assert_eq!(of(status, &none, None), Repeat::Never, "{status}");
+    }
+    for code in ["insufficient_quota", "credit_balance_exhausted", "billing_hard_limit_reached"] {
+        assert_eq!(of(429, &none, Some(code)), Repeat::Never, "{code}");
+    }
+    assert_eq!(of(400, &headers([("x-should-retry", "true")]), None), Repeat::Soon);
+    assert_eq!(of(503, &headers([("x-should-retry", "false")]), None), Repeat::Never);
+    let wait = headers([("retry-after", "3")]);
+    assert_eq!(of(503, &wait, None), Repeat::After(Duration::from_secs(3)));
+}
+
+#[test]
+fn pause_doubles_and_is_jittered_in_its_lower_half() {
+    let retry = Retry::new(&Limits { max_retries: 9, ..Limits::default() });
+    for (attempt, whole) in [(1, 500), (2, 1000), (3, 2000), (5, 8000), (9, 8000)] {
+        let delay = retry.delay(Repeat::Soon, attempt, None).unwrap().as_millis();
+        assert!((whole / 2..=whole).contains(&delay), "{attempt}: {delay}");
+    }
+    assert_eq!(retry.delay(Repeat::Soon, 10, None), None);
+    assert_eq!(retry.delay(Repeat::Never, 1, None), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn pause_beyond_a_limit_is_not_begun() {
+    let retry = Retry::new(&Limits::default());
+    let after = |seconds| Repeat::After(Duration::from_secs(seconds));
+    assert_eq!(retry.delay(after(60), 1, None), Some(Duration::from_secs(60)));
+    assert_eq!(retry.delay(after(61), 1, None), None);
+    let deadline = Instant::now().checked_add(Duration::from_secs(5));
+    assert_eq!(retry.delay(after(4), 1, deadline), Some(Duration::from_secs(4)));
+    assert_eq!(retry.delay(after(5), 1, deadline), None);
+}
+
+#[test]
+fn budget_ends_a_storm_of_retries() {
+    let retry = Retry::new(&Limits::default());
+    let sent = (0..1000).filter(|_| retry.delay(Repeat::Soon, 1, None).is_some()).count();
+    assert_eq!(sent, 100);
+    (0..5).for_each(|_| retry.succeeded());
+    assert!(retry.delay(Repeat::Soon, 1, None).is_some());
+    assert!(retry.delay(Repeat::Soon, 1, None).is_none());
+}
+
+#[test]
+fn error_bodies_of_all_providers_are_understood() {
+    let read = |body: &str| Said::parse(body.as_bytes()).map(|said| (said.message, said.code));
+    let said = |message: &str, code: &str| {
+        Some((Some(message.to_owned()), (!code.is_empty()).then(|| code.to_owned())))
+    };
+    let openai = r#"{"error":{"message":"m","type":"invalid_request_error","code":"c"}}"#;
+    assert_eq!(read(openai), said("m", "c"));
+    assert_eq!(read(r#"{"error":{"message":"m","type":"t","code":null}}"#), said("m", "t"));
+    assert_eq!(read(r#"[{"error":{"code":404,"message":"m","status":"S"}}]"#), said("m", "S"));
+    assert_eq!(read(r#"{"error":"m"}"#), said("m", ""));
+    assert_eq!(read(r#"{"object":"error","message":"m","type":"t","code":400}"#), said("m", "t"));
+    assert_eq!(read(r#"{"detail":[{"msg":"m"}]}"#), said(r#"[{"msg":"m"}]"#, ""));
+    assert_eq!(read("<html>"), None);
+    assert_eq!(read("[]"), None);
+}

@@ -1,0 +1,446 @@
+//! Building an [`OpenAiChatModel`].
+
+use super::options::{MaxTokensField, Options, SchemaMode};
+use super::parameters::Frame;
+use super::{Inner, OpenAiChatModel};
+use crate::error::{Error, Result};
+use crate::http::{self, Endpoint, Limits};
+use crate::model::{Capabilities, Capability, ChatRequestParameters};
+use reqwest::Url;
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+};
+use secrecy::{ExposeSecret, SecretString};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+const OPENAI: &str = "https://api.openai.com/v1";
+/// The model of [`OpenAiChatModel::from_env`].
+const DEFAULT_MODEL: &str = "gpt-4o-mini";
+
+/// Builds an [`OpenAiChatModel`].
+///
+/// Only [`model`](Self::model) is required. With neither [`api_key`](Self::api_key) nor
+/// [`base_url`](Self::base_url), key, server, organization and project come from the environment,
+/// as in [`OpenAiChatModel::from_env`]; if one of the two is set, the environment is not read.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::model::ChatRequestParameters;
+/// use ai_services::providers::openai::OpenAiChatModel;
+/// use std::time::Duration;
+///
+/// let model = OpenAiChatModel::builder()
+///     .api_key("sk-…")
+///     .model("gpt-4o-mini")
+///     .parameters(ChatRequestParameters::new().temperature(0.2))
+///     .deadline(Duration::from_secs(30))
+///     .build();
+/// # let model = model.is_err();
+/// ```
+#[must_use]
+pub struct OpenAiChatModelBuilder {
+    api_key: Option<SecretString>,
+    base_url: Option<String>,
+    organization: Option<String>,
+    project: Option<String>,
+    model: Option<Box<str>>,
+    parameters: ChatRequestParameters,
+    limits: Limits,
+    connect_timeout: Duration,
+    headers: Vec<(String, SecretString)>,
+    max_tokens: Option<MaxTokensField>,
+    tool_schemas: SchemaMode,
+    response_schemas: SchemaMode,
+    capabilities: Capabilities,
+    http_client: Option<reqwest::Client>,
+}
+
+impl Default for OpenAiChatModelBuilder {
+    fn default() -> Self {
+        Self {
+            api_key: None,
+            base_url: None,
+            organization: None,
+            project: None,
+            model: None,
+            parameters: ChatRequestParameters::default(),
+            limits: Limits::default(),
+            connect_timeout: Duration::from_secs(5),
+            headers: Vec::new(),
+            max_tokens: None,
+            tool_schemas: SchemaMode::default(),
+            response_schemas: SchemaMode::default(),
+            capabilities: Capabilities::of([
+                Capability::Tools,
+                Capability::JsonSchema,
+                Capability::Images,
+            ]),
+            http_client: None,
+        }
+    }
+}
+
+impl OpenAiChatModelBuilder {
+    /// Sets the key. Servers other than OpenAI's may need none.
+    pub fn api_key(mut self, key: impl Into<String>) -> Self {
+        self.api_key = Some(SecretString::from(key.into()));
+        self
+    }
+
+    /// Sets the server: the URL to which `/chat/completions` is appended, for example
+    /// `http://localhost:11434/v1`. A query, which Azure wants, is kept.
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {
+        self.base_url = Some(url.into());
+        self
+    }
+
+    /// Sets the organization that OpenAI bills.
+    pub fn organization(mut self, id: impl Into<String>) -> Self {
+        self.organization = Some(id.into());
+        self
+    }
+
+    /// Sets the project that OpenAI bills.
+    pub fn project(mut self, id: impl Into<String>) -> Self {
+        self.project = Some(id.into());
+        self
+    }
+
+    /// Sets the model to ask, for example `gpt-4o-mini`.
+    pub fn model(mut self, model: impl Into<Box<str>>) -> Self {
+        self.model = Some(model.into());
+        self
+    }
+
+    /// Sets parameters for all requests; those of a request win over them.
+    ///
+    /// `top_k` is sent as it is, for compatible servers; OpenAI itself refuses it. A tool choice is
+    /// sent only with tools.
+    pub fn parameters(mut self, parameters: ChatRequestParameters) -> Self {
+        self.parameters = parameters;
+        self
+    }
+
+    /// Sets how long one attempt may take, from connecting to the last byte; 600 s by default,
+    /// because reasoning models are silent for minutes.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.limits.timeout = timeout;
+        self
+    }
+
+    /// Sets how long connecting may take; 5 s by default. Without effect on an
+    /// [`http_client`](Self::http_client) of your own.
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = timeout;
+        self
+    }
+
+    /// Sets how long a call may take with all its retries and pauses; not limited by default.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.limits.deadline = Some(deadline);
+        self
+    }
+
+    /// Sets how many times a failed request is sent again; 2 by default.
+    ///
+    /// Over time at most a fifth of all requests are retries, after 100 that are always allowed:
+    /// retries must not keep down a server that is failing.
+    pub fn max_retries(mut self, retries: u32) -> Self {
+        self.limits.max_retries = retries;
+        self
+    }
+
+    /// Sets the pause before the first retry; 500 ms by default. It doubles for each further one up
+    /// to 8 s, and its lower half is random.
+    pub fn retry_delay(mut self, delay: Duration) -> Self {
+        self.limits.retry_delay = delay;
+        self
+    }
+
+    /// Sets the longest pause that the provider may ask for; 60 s by default. If it asks for a
+    /// longer one the call fails, and the error
+    /// [says how long](crate::Error::retry_after).
+    pub fn max_retry_after(mut self, wait: Duration) -> Self {
+        self.limits.max_retry_after = wait;
+        self
+    }
+
+    /// Sets the largest answer that is read, in bytes; 16 MiB by default.
+    pub fn max_response_bytes(mut self, bytes: usize) -> Self {
+        self.limits.max_response_bytes = bytes;
+        self
+    }
+
+    /// Sends a header with every request, for example Azure's `api-key`. The value is treated as a
+    /// secret. It wins over a header of this client.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), SecretString::from(value.into())));
+        self
+    }
+
+    /// Sets the member that carries `max_output_tokens`:
+    /// [`MaxCompletionTokens`](MaxTokensField::MaxCompletionTokens) by default at OpenAI and Azure,
+    /// [`MaxTokens`](MaxTokensField::MaxTokens) at every other server.
+    pub fn max_tokens_field(mut self, field: MaxTokensField) -> Self {
+        self.max_tokens = Some(field);
+        self
+    }
+
+    /// Sets whether arguments of tools are kept to their schema by the provider; loose by default.
+    /// In strict mode the model writes `null` for an argument that it omits.
+    pub fn tool_schemas(mut self, mode: SchemaMode) -> Self {
+        self.tool_schemas = mode;
+        self
+    }
+
+    /// Sets whether answers with a schema are kept to it by the provider; loose by default.
+    pub fn response_schemas(mut self, mode: SchemaMode) -> Self {
+        self.response_schemas = mode;
+        self
+    }
+
+    /// Sets what the model can do; tools, JSON schemas and images by default. A server without
+    /// `response_format`, for example, should be described without
+    /// [`Capability::JsonSchema`](crate::model::Capability::JsonSchema).
+    pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
+        self.capabilities = capabilities;
+        self
+    }
+
+    /// Sends requests through a client of your own, for example one with a certificate or a proxy.
+    /// Its own settings hold for connecting, TLS, proxies and redirects: turn redirects off, or
+    /// requests may reach another host. The type is [`reqwest`](crate::providers::reqwest)'s.
+    pub fn http_client(mut self, client: reqwest::Client) -> Self {
+        self.http_client = Some(client);
+        self
+    }
+
+    /// Builds the model. Nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) without a model, without a key
+    /// for OpenAI, for a base URL that is not one, a key or header that HTTP cannot carry, and if
+    /// TLS cannot be set up.
+    pub fn build(self) -> Result<OpenAiChatModel> {
+        self.build_with(|name| std::env::var(name).ok())
+    }
+
+    /// The model of [`OpenAiChatModel::from_env`].
+    pub(super) fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<OpenAiChatModel> {
+        let model = set(&var, "OPENAI_MODEL").unwrap_or_else(|| DEFAULT_MODEL.to_owned());
+        Self::default().model(model).build_with(var)
+    }
+
+    fn build_with(mut self, var: impl Fn(&str) -> Option<String>) -> Result<OpenAiChatModel> {
+        if self.api_key.is_none() && self.base_url.is_none() {
+            self.api_key = set(&var, "OPENAI_API_KEY").map(SecretString::from);
+            self.base_url = set(&var, "OPENAI_BASE_URL");
+            self.organization = self.organization.or_else(|| set(&var, "OPENAI_ORG_ID"));
+            self.project = self.project.or_else(|| set(&var, "OPENAI_PROJECT_ID"));
+        }
+        let url = endpoint_url(self.base_url.as_deref().unwrap_or(OPENAI))?;
+        let headers = self.encode_headers()?;
+        let host = url.host_str().unwrap_or_default();
+        let is_openai = host == "openai.com" || host.ends_with(".openai.com");
+        if is_openai && !headers.contains_key(AUTHORIZATION) {
+            return Err(Error::configuration(
+                "no API key: set the environment variable OPENAI_API_KEY or call `api_key`",
+            ));
+        }
+        let wants_new_field = is_openai || host.ends_with(".openai.azure.com");
+        let max_tokens = self.max_tokens.unwrap_or(match wants_new_field {
+            true => MaxTokensField::MaxCompletionTokens,
+            false => MaxTokensField::MaxTokens,
+        });
+        let model = self.model.or_else(|| self.parameters.model.clone());
+        let model = model.ok_or_else(|| Error::configuration("no model: call `model`"))?;
+        let options =
+            Options { max_tokens, tools: self.tool_schemas, answers: self.response_schemas };
+        let client = match self.http_client {
+            Some(client) => client,
+            None => http::client(&url, self.connect_timeout)?,
+        };
+        Ok(OpenAiChatModel(Arc::new(Inner {
+            frame: Frame::new(&self.parameters, &model, &options),
+            endpoint: Endpoint::new(client, url, headers, self.limits),
+            options,
+            defaults: self.parameters,
+            model,
+            capabilities: self.capabilities,
+        })))
+    }
+
+    fn encode_headers(&self) -> Result<HeaderMap> {
+        let json = HeaderValue::from_static("application/json");
+        let agent = concat!("ai-services/", env!("CARGO_PKG_VERSION"));
+        let mut headers = HeaderMap::from_iter([
+            (CONTENT_TYPE, json.clone()),
+            (ACCEPT, json),
+            (USER_AGENT, HeaderValue::from_static(agent)),
+        ]);
+        if let Some(key) = &self.api_key {
+            let bearer = format!("Bearer {}", key.expose_secret().trim());
+            headers.insert(AUTHORIZATION, secret(&bearer, "the API key")?);
+        }
+        let ids = [("openai-organization", &self.organization), ("openai-project", &self.project)];
+        for (name, id) in ids {
+            if let Some(id) = id {
+                headers.insert(HeaderName::from_static(name), secret(id, name)?);
+            }
+        }
+        for (name, value) in &self.headers {
+            let header = name.parse::<HeaderName>().map_err(|source| {
+                Error::configuration(format!("`{}` is no name of a header", name.escape_debug()))
+                    .with_source(source)
+            })?;
+            headers.insert(header, secret(value.expose_secret(), name)?);
+        }
+        Ok(headers)
+    }
+}
+
+impl fmt::Debug for OpenAiChatModelBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The base URL is left out: it may contain a key.
+        f.debug_struct("OpenAiChatModelBuilder")
+            .field("model", &self.model)
+            .field("api_key", &self.api_key)
+            .field("parameters", &self.parameters)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The value of a variable, unless it is empty.
+fn set(var: impl Fn(&str) -> Option<String>, name: &str) -> Option<String> {
+    let value = var(name)?;
+    Some(value.trim()).filter(|value| !value.is_empty()).map(str::to_owned)
+}
+
+fn secret(value: &str, what: &str) -> Result<HeaderValue> {
+    let mut value = HeaderValue::from_str(value).map_err(|_| {
+        Error::configuration(format!("{what} contains characters that a header cannot carry"))
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// Where requests go. Errors do not repeat the URL, which may contain a key.
+fn endpoint_url(base: &str) -> Result<Url> {
+    let wrong = |why: &str| Error::configuration(format!("the base URL {why}"));
+    let mut url = Url::parse(base.trim()).map_err(|source| {
+        wrong("is not a URL, like `http://localhost:11434/v1`").with_source(source)
+    })?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(wrong("must begin with `http://` or `https://`"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(wrong("must not contain a user name or password; use `header`"));
+    }
+    if url.fragment().is_some() {
+        return Err(wrong("must not contain a `#`"));
+    }
+    let path = format!("{}/chat/completions", url.path().trim_end_matches('/'));
+    url.set_path(&path);
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn from_env(variables: &[(&str, &str)]) -> Result<OpenAiChatModel> {
+        OpenAiChatModelBuilder::from_env(|name| {
+            let found = variables.iter().find(|(variable, _)| *variable == name);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    fn url(base: &str) -> Result<String> {
+        endpoint_url(base).map(String::from)
+    }
+
+    #[test]
+    fn missing_key_names_the_variable() {
+        let openai = "https://api.openai.com/v1";
+        for variables in [vec![], vec![("OPENAI_API_KEY", " ")], vec![("OPENAI_BASE_URL", openai)]] {
+            let error = from_env(&variables).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Configuration);
+            assert!(error.to_string().contains("OPENAI_API_KEY"), "{error}");
+        }
+    }
+
+    #[test]
+    fn local_server_needs_no_key() {
+        let model = from_env(&[("OPENAI_BASE_URL", "http://localhost:8080/v1")]).unwrap();
+        assert_eq!(&*model.0.model, DEFAULT_MODEL);
+        assert_eq!(model.0.options.max_tokens, MaxTokensField::MaxTokens);
+        let builder = OpenAiChatModel::builder().base_url("http://localhost").model("m");
+        assert!(builder.build_with(|_| unreachable!("the environment is not read")).is_ok());
+    }
+
+    #[test]
+    fn environment_sets_everything() {
+        let variables = [
+            ("OPENAI_API_KEY", "sk-canary\n"),
+            ("OPENAI_ORG_ID", "org"),
+            ("OPENAI_PROJECT_ID", "proj"),
+            ("OPENAI_MODEL", "gpt-4.1"),
+        ];
+        let model = from_env(&variables).unwrap();
+        assert_eq!(&*model.0.model, "gpt-4.1");
+        assert_eq!(model.0.options.max_tokens, MaxTokensField::MaxCompletionTokens);
+        assert!(!format!("{model:?}").contains("canary"));
+    }
+
+    #[test]
+    fn base_url_is_extended() {
+        let local = "http://localhost:1/v1/chat/completions";
+        assert_eq!(url("http://localhost:1/v1").unwrap(), local);
+        assert_eq!(url(" http://localhost:1/v1// ").unwrap(), local);
+        assert_eq!(url("http://localhost:1").unwrap(), "http://localhost:1/chat/completions");
+        assert_eq!(
+            url("https://x.openai.azure.com/openai/deployments/d?api-version=1").unwrap(),
+            "https://x.openai.azure.com/openai/deployments/d/chat/completions?api-version=1"
+        );
+    }
+
+    #[test]
+    fn wrong_base_url_is_a_configuration_error_without_the_url() {
+        for base in [
+            "",
+            "canary",
+            "localhost:8080/canary",
+            "ftp://canary",
+            "http://user:canary@localhost",
+            "http://canary@localhost",
+            "http://localhost/#canary",
+            "http://",
+        ] {
+            let error = url(base).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Configuration, "{base}");
+            assert!(!format!("{error:?}{error}").contains("canary"), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn key_that_no_header_can_carry_is_not_repeated() {
+        let local = || OpenAiChatModel::builder().base_url("http://localhost").model("m");
+        let errors = [
+            local().api_key("ca\nnary").build().unwrap_err(),
+            local().header("api-key", "ca\nnary").build().unwrap_err(),
+            local().header("bad name", "canary").build().unwrap_err(),
+        ];
+        for error in errors {
+            assert_eq!(error.kind(), ErrorKind::Configuration);
+            assert!(!format!("{error:?}").contains("nary"), "{error:?}");
+        }
+        let builder = local().api_key("canary").header("x", "canary").base_url("http://canary/");
+        assert!(!format!("{builder:?}").contains("canary"), "{builder:?}");
+    }
+}

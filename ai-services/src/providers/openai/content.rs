@@ -1,0 +1,162 @@
+//! Text in all the forms in which compatible servers write it, borrowed from the answer's bytes.
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::borrow::Cow;
+use std::fmt;
+
+/// A text, a list of parts, or nothing. What is none of these counts as nothing.
+///
+/// Parts are concatenated; parts of thinking and refusal are kept apart.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Content<'a> {
+    pub(super) text: Option<Cow<'a, str>>,
+    pub(super) thinking: Option<Cow<'a, str>>,
+    pub(super) refusal: Option<Cow<'a, str>>,
+}
+
+impl<'a> Content<'a> {
+    fn of(text: impl Into<Cow<'a, str>>) -> Self {
+        Self { text: Some(text.into()), ..Self::default() }
+    }
+
+    fn append(&mut self, other: Self) {
+        append(&mut self.text, other.text);
+        append(&mut self.thinking, other.thinking);
+        append(&mut self.refusal, other.refusal);
+    }
+
+    /// The text, owned.
+    pub(super) fn into_text(self) -> Option<Box<str>> {
+        self.text.map(Into::into)
+    }
+
+    /// The text unless it is empty, owned.
+    pub(super) fn into_some_text(self) -> Option<Box<str>> {
+        self.text.filter(|text| !text.is_empty()).map(Into::into)
+    }
+}
+
+fn append<'a>(text: &mut Option<Cow<'a, str>>, more: Option<Cow<'a, str>>) {
+    match (text.as_mut(), more) {
+        (Some(text), Some(more)) => text.to_mut().push_str(&more),
+        (None, more) => *text = more,
+        (Some(_), None) => {}
+    }
+}
+
+/// The members of a part that matter.
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Member {
+    Text,
+    Thinking,
+    Refusal,
+    #[serde(other)]
+    Other,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyForm)
+    }
+}
+
+struct AnyForm;
+
+impl<'de> Visitor<'de> for AnyForm {
+    type Value = Content<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or a list of parts")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Content::of(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Content::of(text.to_owned()))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Self::Value, E> {
+        Ok(Content::of(text))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Content::default())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(Content::default())
+    }
+
+    // Some servers number what should have a text as its id.
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Content::of(number.to_string()))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(Content::of(number.to_string()))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(Content::of(number.to_string()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Self::Value, A::Error> {
+        let mut whole = Content::default();
+        while let Some(part) = parts.next_element::<Content<'de>>()? {
+            whole.append(part);
+        }
+        Ok(whole)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut part: A) -> Result<Self::Value, A::Error> {
+        let mut content = Content::default();
+        while let Some(member) = part.next_key()? {
+            match member {
+                Member::Text => append(&mut content.text, part.next_value::<Content<'_>>()?.text),
+                Member::Thinking => {
+                    append(&mut content.thinking, part.next_value::<Content<'_>>()?.text);
+                }
+                Member::Refusal => {
+                    append(&mut content.refusal, part.next_value::<Content<'_>>()?.text);
+                }
+                Member::Other => drop(part.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(content)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> [Option<String>; 3] {
+        let content: Content<'_> = serde_json::from_str(json).unwrap();
+        [content.text, content.thinking, content.refusal].map(|text| text.map(Cow::into_owned))
+    }
+
+    #[test]
+    fn text_is_found_in_every_form() {
+        let text = |text: &str| [Some(text.to_owned()), None, None];
+        assert_eq!(read(r#""a""#), text("a"));
+        assert_eq!(read(r#""a\nb""#), text("a\nb"));
+        assert_eq!(read("17"), text("17"));
+        assert_eq!(read(r#"[{"type":"text","text":"a"},{"type":"x"},"b"]"#), text("ab"));
+        assert_eq!(read(r#"{"text":"a","text":"b"}"#), text("ab"));
+        for nothing in ["null", "true", "[]", "{}", r#"{"a":[1,{"text":"b"}]}"#] {
+            assert_eq!(read(nothing), [None, None, None], "{nothing}");
+        }
+        let mixed = r#"[{"type":"thinking","thinking":[{"type":"text","text":"a"}]},
+            {"type":"refusal","refusal":"b"},{"text":"c"}]"#;
+        assert_eq!(read(mixed), ["c", "a", "b"].map(|text| Some(text.to_owned())));
+    }
+
+    #[test]
+    fn plain_text_is_borrowed() {
+        let content: Content<'_> = serde_json::from_str(r#""abc""#).unwrap();
+        assert!(matches!(content.text, Some(Cow::Borrowed("abc"))));
+    }
+}

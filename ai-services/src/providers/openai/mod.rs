@@ -1,0 +1,151 @@
+//! OpenAI's chat completions, and every server that is compatible with them.
+//!
+//! [`OpenAiChatModel`] talks to OpenAI itself and, with
+//! [`base_url`](OpenAiChatModelBuilder::base_url), to vLLM, llama.cpp, Ollama
+//! (`http://localhost:11434/v1`), Azure, OpenRouter, Groq, Mistral, DeepSeek and others.
+//!
+//! # What is sent
+//!
+//! | message | becomes |
+//! |---|---|
+//! | system | `role: system` |
+//! | user | `role: user` with `name`, a text or parts: text, `image_url` (URL or data URL), `input_audio` (base64), `file` (PDF as base64) |
+//! | assistant | `role: assistant` with content and `tool_calls`; thinking is not sent, a refusal only where there is nothing else |
+//! | tool result | `role: tool`, text only; OpenAI has no mark for errors, so an error is sent as its text |
+//! | custom | its attributes as they are |
+//!
+//! What the protocol cannot carry (videos, media behind URLs other than images, media in tool
+//! results) is [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) before anything is sent.
+//!
+//! # Failures
+//!
+//! Statuses 408, 409, 429 and 5xx, and connections that fail before an answer begins, are retried
+//! twice by default, after what `retry-after` asks for or a growing pause. An answer that breaks
+//! after it began is never requested again, because it may have been paid for. The error keeps
+//! status, code, request id, attempts and the time to wait. A retried request may be billed twice;
+//! [`ChatResponse::attempts`](crate::model::ChatResponse::attempts) makes that visible.
+
+mod builder;
+mod content;
+mod message;
+mod options;
+mod parameters;
+mod request;
+mod response;
+mod strict;
+
+pub use builder::OpenAiChatModelBuilder;
+pub use options::{MaxTokensField, SchemaMode};
+
+use crate::error::Result;
+use crate::http::Endpoint;
+use crate::model::{Capabilities, ChatModel, ChatRequest, ChatRequestParameters, ChatResponse};
+use async_trait::async_trait;
+use options::Options;
+use parameters::Frame;
+use std::fmt;
+use std::sync::Arc;
+
+/// A chat model behind OpenAI's chat completions or a compatible server.
+///
+/// Clones share connections and settings. Answers come whole; a stream consists of one piece.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::providers::openai::OpenAiChatModel;
+///
+/// let local = OpenAiChatModel::builder()
+///     .base_url("http://localhost:11434/v1")
+///     .model("llama3.2")
+///     .build()?;
+/// # Ok::<(), ai_services::Error>(())
+/// ```
+///
+/// ```no_run
+/// use ai_services::message::ChatMessage;
+/// use ai_services::model::{ChatModel, ChatRequest};
+/// use ai_services::providers::openai::OpenAiChatModel;
+///
+/// # async fn run() -> ai_services::Result<()> {
+/// let model = OpenAiChatModel::from_env()?;
+/// let answer = model.chat(&ChatRequest::new([ChatMessage::user("Hello!")])).await?;
+/// println!("{}", answer.message.text().unwrap_or_default());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Differences from LangChain4j
+///
+/// Failed requests are retried with growing pauses that respect `retry-after`, redirects are not
+/// followed, and tools and schemas are not strict unless asked for.
+#[derive(Clone)]
+pub struct OpenAiChatModel(Arc<Inner>);
+
+struct Inner {
+    endpoint: Endpoint,
+    options: Options,
+    defaults: ChatRequestParameters,
+    /// The beginning of every request that sets no parameters of its own.
+    frame: Frame,
+    model: Box<str>,
+    capabilities: Capabilities,
+}
+
+impl OpenAiChatModel {
+    /// Starts a model.
+    pub fn builder() -> OpenAiChatModelBuilder {
+        OpenAiChatModelBuilder::default()
+    }
+
+    /// A model as the environment describes it.
+    ///
+    /// | variable | meaning |
+    /// |---|---|
+    /// | `OPENAI_API_KEY` | the key; may be missing if `OPENAI_BASE_URL` is not OpenAI's |
+    /// | `OPENAI_BASE_URL` | the server, `https://api.openai.com/v1` by default |
+    /// | `OPENAI_ORG_ID`, `OPENAI_PROJECT_ID` | whom OpenAI bills |
+    /// | `OPENAI_MODEL` | the model, `gpt-4o-mini` by default |
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if a variable is missing or
+    /// wrong; the message names it.
+    pub fn from_env() -> Result<Self> {
+        OpenAiChatModelBuilder::from_env(|name| std::env::var(name).ok())
+    }
+}
+
+#[async_trait]
+impl ChatModel for OpenAiChatModel {
+    async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
+        let inner = &*self.0;
+        let parameters = request.parameters();
+        let body = if *parameters == ChatRequestParameters::default() {
+            request::body(request, &inner.frame, &inner.options)?
+        } else {
+            let parameters = parameters.or(&inner.defaults);
+            let frame = Frame::new(&parameters, &inner.model, &inner.options);
+            request::body(request, &frame, &inner.options)?
+        };
+        let answer = inner.endpoint.post(body).await?;
+        response::read(&answer, &inner.endpoint)
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities
+    }
+
+    fn name(&self) -> &str {
+        &self.0.model
+    }
+}
+
+impl fmt::Debug for OpenAiChatModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenAiChatModel")
+            .field("model", &self.0.model)
+            .field("endpoint", &self.0.endpoint)
+            .finish_non_exhaustive()
+    }
+}

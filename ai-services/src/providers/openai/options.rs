@@ -1,0 +1,41 @@
+//! Where compatible servers differ.
+
+/// The member that carries
+/// [`max_output_tokens`](crate::model::ChatRequestParameters::max_output_tokens).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MaxTokensField {
+    /// `max_completion_tokens`, the only one that OpenAI's reasoning models accept.
+    MaxCompletionTokens,
+    /// `max_tokens`, the only one that many compatible servers know.
+    MaxTokens,
+}
+
+impl MaxTokensField {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::MaxCompletionTokens => "max_completion_tokens",
+            Self::MaxTokens => "max_tokens",
+        }
+    }
+}
+
+/// Whether a schema is enforced by OpenAI's strict mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SchemaMode {
+    /// The schema is sent as it is, and the model may deviate from it.
+    #[default]
+    Loose,
+    /// The schema is sent as strict mode wants it: no further members, all members required, the
+    /// optional ones nullable. The model cannot deviate from it.
+    Strict,
+}
+
+/// What requests depend on, beside the parameters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Options {
+    pub(super) max_tokens: MaxTokensField,
+    pub(super) tools: SchemaMode,
+    pub(super) answers: SchemaMode,
+}

@@ -1,0 +1,118 @@
+//! The members of a request beside messages and tools.
+
+use super::options::{Options, SchemaMode};
+use super::strict;
+use crate::model::{ChatRequestParameters, ResponseFormat, ToolChoice};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// The encoded parameters of a request, ready for its messages and tools.
+pub(super) struct Frame {
+    /// `{"model":"…"` and all that does not depend on tools, without a comma at the end.
+    pub(super) head: Vec<u8>,
+    /// `,"tool_choice":…`, which is sent only with tools, or nothing.
+    pub(super) tool_choice: Vec<u8>,
+    /// Whether `extra` brings messages or tools of its own.
+    pub(super) own_messages: bool,
+    pub(super) own_tools: bool,
+}
+
+impl Frame {
+    /// Encodes parameters. Members of `extra` replace what is written here.
+    pub(super) fn new(
+        parameters: &ChatRequestParameters,
+        default_model: &str,
+        options: &Options,
+    ) -> Self {
+        let extra = parameters.extra.as_deref();
+        let mut head = Members::new(extra, b'{');
+        head.add("model", Some(parameters.model.as_deref().unwrap_or(default_model)));
+        head.add("temperature", parameters.temperature);
+        head.add("top_p", parameters.top_p);
+        head.add("top_k", parameters.top_k);
+        head.add("frequency_penalty", parameters.frequency_penalty);
+        head.add("presence_penalty", parameters.presence_penalty);
+        head.add(options.max_tokens.name(), parameters.max_output_tokens);
+        head.add("stop", Some(&parameters.stop).filter(|stop| !stop.is_empty()));
+        head.add("seed", parameters.seed);
+        head.add("reasoning_effort", parameters.reasoning_effort.as_ref().map(|e| e.as_str()));
+        let format = parameters.response_format.as_ref();
+        head.add("response_format", format.map(|format| response_format(format, options.answers)));
+        head.add_extra();
+        let mut choice = Members::new(extra, b',');
+        choice.add("tool_choice", parameters.tool_choice.as_ref().map(tool_choice));
+        let is_own = |name| extra.is_some_and(|extra| extra.contains_key(name));
+        Self {
+            head: head.out,
+            tool_choice: choice.out,
+            own_messages: is_own("messages"),
+            own_tools: is_own("tools"),
+        }
+    }
+}
+
+/// Writes members of an object, except those that `extra` has too.
+struct Members<'a> {
+    out: Vec<u8>,
+    extra: Option<&'a Map<String, Value>>,
+    separator: u8,
+}
+
+impl<'a> Members<'a> {
+    fn new(extra: Option<&'a Map<String, Value>>, separator: u8) -> Self {
+        Self { out: Vec::new(), extra, separator }
+    }
+
+    fn add(&mut self, name: &str, value: Option<impl Serialize>) {
+        if let Some(value) = value
+            && !self.extra.is_some_and(|extra| extra.contains_key(name))
+        {
+            self.write(name, &value);
+        }
+    }
+
+    fn add_extra(&mut self) {
+        for (name, value) in self.extra.into_iter().flatten() {
+            self.write(name, value);
+        }
+    }
+
+    fn write(&mut self, name: &str, value: &impl Serialize) {
+        let start = self.out.len();
+        self.out.push(self.separator);
+        let written = serde_json::to_writer(&mut self.out, name).and_then(|()| {
+            self.out.push(b':');
+            serde_json::to_writer(&mut self.out, value)
+        });
+        // Texts, numbers and JSON values can all be written; this only keeps the body well formed.
+        match written {
+            Ok(()) => self.separator = b',',
+            Err(_) => self.out.truncate(start),
+        }
+    }
+}
+
+fn tool_choice(choice: &ToolChoice) -> Value {
+    match choice {
+        ToolChoice::Auto => "auto".into(),
+        ToolChoice::None => "none".into(),
+        ToolChoice::Required => "required".into(),
+        ToolChoice::Tool(name) => json!({ "type": "function", "function": { "name": name } }),
+    }
+}
+
+fn response_format(format: &ResponseFormat, mode: SchemaMode) -> Value {
+    match format {
+        ResponseFormat::Text => json!({ "type": "text" }),
+        ResponseFormat::JsonObject => json!({ "type": "json_object" }),
+        ResponseFormat::JsonSchema { name, schema } => {
+            let mut schema = schema.as_value().clone();
+            if mode == SchemaMode::Strict {
+                strict::close(&mut schema);
+            }
+            let strict = mode == SchemaMode::Strict;
+            let format = json!({ "name": name, "schema": schema, "strict": strict });
+            json!({ "type": "json_schema", "json_schema": format })
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The body of a request, put together from parts that are mostly encoded already.
+
+use super::message;
+use super::options::{Options, SchemaMode};
+use super::parameters::Frame;
+use super::strict;
+use crate::error::Result;
+use crate::model::{ChatRequest, ToolSpecification};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::borrow::Cow;
+
+/// The body, in one allocation of the right size.
+///
+/// # Errors
+///
+/// A message that the protocol cannot carry.
+pub(super) fn body(request: &ChatRequest, frame: &Frame, options: &Options) -> Result<Vec<u8>> {
+    let messages = if frame.own_messages { Vec::new() } else { messages(request)? };
+    let tools = if frame.own_tools { None } else { tools(request, options) };
+    let tool_choice = match frame.own_tools || tools.is_some() {
+        true => frame.tool_choice.as_slice(),
+        false => &[],
+    };
+    // The names, brackets and the comma after every message.
+    let size = frame.head.len() + tool_choice.len() + 32;
+    let size = size + messages.iter().map(|message| message.len() + 1).sum::<usize>();
+    let mut body = Vec::with_capacity(size + tools.as_ref().map_or(0, |tools| tools.len()));
+    body.extend_from_slice(&frame.head);
+    if !frame.own_messages {
+        body.extend_from_slice(br#","messages":["#);
+        for (index, message) in messages.iter().enumerate() {
+            if index > 0 {
+                body.push(b',');
+            }
+            body.extend_from_slice(message);
+        }
+        body.push(b']');
+    }
+    if let Some(tools) = &tools {
+        body.extend_from_slice(br#","tools":"#);
+        body.extend_from_slice(tools);
+    }
+    body.extend_from_slice(tool_choice);
+    body.push(b'}');
+    Ok(body)
+}
+
+fn messages(request: &ChatRequest) -> Result<Vec<Cow<'_, [u8]>>> {
+    let mut all = Vec::with_capacity(request.message_count());
+    for message in request.messages() {
+        let encoded = &message.cached().encoded;
+        let json = encoded.get_or_encode(message::DIALECT, || message::encode(message));
+        if json.is_empty() {
+            return Err(message::unsupported(message));
+        }
+        all.push(json);
+    }
+    Ok(all)
+}
+
+fn tools<'a>(request: &'a ChatRequest, options: &Options) -> Option<Cow<'a, [u8]>> {
+    match options.tools {
+        SchemaMode::Loose => request.tools().encoded("openai-chat", |tools| list(tools, false)),
+        SchemaMode::Strict => {
+            request.tools().encoded("openai-chat-strict", |tools| list(tools, true))
+        }
+    }
+}
+
+fn list(tools: &[ToolSpecification], strict: bool) -> Vec<u8> {
+    let list: Vec<_> = tools
+        .iter()
+        .map(|tool| {
+            let mut parameters = match &tool.parameters {
+                Some(schema) => schema.as_value().clone(),
+                None => json!({ "type": "object", "properties": {} }),
+            };
+            if strict {
+                strict::close(&mut parameters);
+            }
+            let (name, description) = (&*tool.name, &*tool.description);
+            let function = Function { name, description, parameters, strict };
+            Tool { r#type: "function", function }
+        })
+        .collect();
+    // Texts and JSON values can always be written.
+    serde_json::to_vec(&list).unwrap_or_else(|_| b"[]".to_vec())
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    r#type: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: Value,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    strict: bool,
+}
