@@ -25,7 +25,7 @@ pub(crate) fn set(set: &ToolSet<'_>) -> TokenStream {
             None => (quote!(Self::#name), false),
         };
         let tool = value(tool, &target, this);
-        let this = this.then(|| quote!(let __this = __rt::Arc::clone(&self);));
+        let this = this.then(|| quote!(let __this = ::core::clone::Clone::clone(&self);));
         quote!(#(#conditions)* { #this __tools.push(#tool); })
     });
     set_impl(
@@ -45,8 +45,9 @@ pub(crate) fn set_impl(set: &ToolSet<'_>, body: &TokenStream) -> TokenStream {
     let (generics, _, clause) = set.item.generics.split_for_impl();
     let predicates = clause.map(|clause| clause.predicates.iter());
     let predicates = predicates.into_iter().flatten();
-    let (_, last) = ty::ends(self_ty);
-    let bounds = quote_spanned!(last=> : ::core::marker::Send + ::core::marker::Sync + 'static);
+    // `ToolSet` asks for it anyway, and says so better where there is nothing to infer.
+    let bound = (!set.item.generics.params.is_empty())
+        .then(|| quote!(Self: ::core::marker::Send + ::core::marker::Sync + 'static,));
     quote! {
         #allow
         const _: () = {
@@ -55,7 +56,7 @@ pub(crate) fn set_impl(set: &ToolSet<'_>, body: &TokenStream) -> TokenStream {
             impl #generics __rt::ToolSet for #self_ty
             where
                 #(#predicates,)*
-                #self_ty #bounds,
+                #bound
             {
                 fn tools(self: __rt::Arc<Self>) -> __rt::Vec<__rt::Tool> {
                     #body
@@ -122,7 +123,7 @@ fn value(tool: &Tool<'_>, target: &TokenStream, this: bool) -> TokenStream {
     let passed = tool.parameters.iter().zip(&names).map(|(parameter, name)| pass(parameter, name));
     let dot_await = tool.signature.asyncness.map(|_| quote!(.await));
     let convert = convert(&tool.signature.output);
-    let this = this.then(|| quote!(let __this = __rt::Arc::clone(&__this);));
+    let this = this.then(|| quote!(let __this = ::core::clone::Clone::clone(&__this);));
     quote! {
         __rt::tool(#description, move |__input: __rt::ToolInput| {
             #this
@@ -142,11 +143,16 @@ fn description(tool: &Tool<'_>) -> TokenStream {
     let description = tool.description.as_deref().unwrap_or_default();
     let timeout = ty::option(tool.timeout.map(duration));
     let parameters = tool.parameters.iter().filter(|parameter| !parameter.injected).map(parameter);
+    let parameters: Vec<TokenStream> = parameters.collect();
+    let parameters = match parameters.as_slice() {
+        [] => quote!(__rt::Vec::new()),
+        parameters => quote!(::core::convert::From::from([#(#parameters),*])),
+    };
     quote! {
         __rt::ToolDescription {
             name: #name,
             description: #description,
-            parameters: __rt::Vec::from([#(#parameters),*]),
+            parameters: #parameters,
             timeout: #timeout,
             sequential: #sequential,
             return_immediately: #return_immediately,

@@ -50,7 +50,7 @@ fn tool_is_described() {
         __rt::ToolDescription {
             name: "cancel",
             description: "Cancels a booking.",
-            parameters: __rt::Vec::from([
+            parameters: ::core::convert::From::from([
                 __rt::parameter::<
                     <str as ::std::borrow::ToOwned>::Owned,
                 >(
@@ -80,7 +80,7 @@ fn tool_is_described() {
 fn tool_is_called_with_its_arguments() {
     expect![[r#"
         move |__input: __rt::ToolInput| {
-            let __this = __rt::Arc::clone(&__this);
+            let __this = ::core::clone::Clone::clone(&__this);
             async move {
                 let mut __arguments = __input.arguments()?;
                 let __argument_0 = __rt::from_context::<
@@ -124,7 +124,7 @@ fn set_is_bounded() {
         impl<T: Db> __rt::ToolSet for Bookings<T>
         where
             T: Clone,
-            Bookings<T>: ::core::marker::Send + ::core::marker::Sync + 'static,
+            Self: ::core::marker::Send + ::core::marker::Sync + 'static,
         {
             fn tools(self: __rt::Arc<Self>) -> __rt::Vec<__rt::Tool> {
                 let mut __tools = __rt::Vec::new();
@@ -135,7 +135,7 @@ fn set_is_bounded() {
                                 __rt::ToolDescription {
                                     name: "list",
                                     description: "Lists.",
-                                    parameters: __rt::Vec::from([]),
+                                    parameters: __rt::Vec::new(),
                                     timeout: ::core::option::Option::None,
                                     sequential: false,
                                     return_immediately: false,
@@ -175,7 +175,7 @@ fn function_has_a_type_beside_it() {
             __rt::ToolDescription {
                 name: "plus",
                 description: "Adds.",
-                parameters: __rt::Vec::from([
+                parameters: ::core::convert::From::from([
                     __rt::parameter::<
                         Vec<i64>,
                     >(
