@@ -1,5 +1,7 @@
 //! Integration tests: each asserts what the model was sent, what was remembered, what was returned.
 
+mod concurrency;
+mod invariants;
 mod limits;
 mod memory;
 mod moderation;

@@ -1,0 +1,203 @@
+//! What holds whatever models, tools and users do.
+
+use ai_services::memory::{
+    ApproximateCounter, ChatMemory, MemoryId, MessageWindowChatMemory, TokenWindowChatMemory,
+};
+use ai_services::message::{ChatMessage, ToolCall};
+use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
+use ai_services::{ErrorKind, Response, ai_service, tools};
+use proptest::prelude::*;
+use std::sync::{Arc, Mutex};
+
+#[ai_service]
+#[system_message("Be brief.")]
+trait Agent {
+    async fn chat(
+        &self,
+        #[memory_id] user: u8,
+        #[user_message] text: &str,
+    ) -> ai_services::Result<Response<String>>;
+
+    #[system_message("{{a}}|{{b}}")]
+    #[user_message("<{{b}}{{a}}>")]
+    async fn fill(&self, #[v] a: &str, #[v] b: &str) -> ai_services::Result<String>;
+}
+
+struct Desk;
+
+#[tools]
+impl Desk {
+    /// Looks up a number.
+    #[tool]
+    fn look_up(&self, n: u32) -> Result<u32, String> {
+        if n < 5 { Ok(n) } else { Err(format!("{n} is too large")) }
+    }
+}
+
+/// What a model does when it is asked.
+#[derive(Clone, Debug)]
+enum Reply {
+    Text(String),
+    Calls(Vec<(String, String, String)>),
+    Fail,
+    Refuse,
+}
+
+fn reply() -> impl Strategy<Value = Reply> {
+    let id = prop_oneof![Just(String::new()), Just("a".to_owned()), "[a-c]{1,2}"];
+    let name = prop_oneof![4 => Just("look_up"), 1 => Just("nope")].prop_map(str::to_owned);
+    let arguments = prop_oneof![
+        4 => (0..9_u32).prop_map(|n| format!(r#"{{"n":{n}}}"#)),
+        1 => Just("{}".to_owned()),
+        1 => Just("{broken".to_owned()),
+    ];
+    prop_oneof![
+        4 => ".{0,12}".prop_map(Reply::Text),
+        4 => prop::collection::vec((id, name, arguments), 1..5).prop_map(Reply::Calls),
+        1 => Just(Reply::Fail),
+        1 => Just(Reply::Refuse),
+    ]
+}
+
+fn answer(reply: &Reply) -> ScriptedAnswer {
+    match reply {
+        Reply::Text(text) => ScriptedAnswer::text(text.as_str()),
+        Reply::Calls(calls) => {
+            ScriptedAnswer::tool_calls(calls.iter().map(|(id, name, arguments)| {
+                ToolCall::new(id.as_str(), name.as_str(), arguments.as_str())
+            }))
+        }
+        Reply::Fail => ScriptedAnswer::error(ErrorKind::Unavailable, "down"),
+        Reply::Refuse => {
+            let message = ai_services::message::AiMessage::builder().refusal("no").build();
+            ai_services::model::ChatResponse::new(message).into()
+        }
+    }
+}
+
+/// The grammar of a request, written a second time: `system (user (calls results)* answer)*`, the
+/// last turn without its answer.
+fn check_request(messages: &[ChatMessage]) {
+    let [system, rest @ ..] = messages else { panic!("empty request") };
+    assert!(system.is_system(), "{messages:?}");
+    let mut rest = rest;
+    while let [user, after @ ..] = rest {
+        assert!(user.is_user(), "a turn starts with {user:?}");
+        rest = after;
+        while let [ChatMessage::Ai(ai), after @ ..] = rest {
+            rest = after;
+            if ai.tool_calls().is_empty() {
+                break;
+            }
+            for call in ai.tool_calls() {
+                let [ChatMessage::ToolResult(result), after @ ..] = rest else {
+                    panic!("no result for {call:?}")
+                };
+                assert_eq!((result.id(), result.tool_name()), (call.id(), call.name()));
+                assert!(!call.id().is_empty());
+                rest = after;
+            }
+        }
+    }
+    let last = messages.last().unwrap();
+    assert!(last.is_user() || last.is_tool_result(), "a request ends with {last:?}");
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Window {
+    Messages(usize),
+    Tokens(usize),
+}
+
+fn service(model: &ScriptedChatModel, window: Window) -> AgentService {
+    let provider = move |id: &MemoryId| -> ai_services::Result<Arc<dyn ChatMemory>> {
+        Ok(match window {
+            Window::Messages(max) => {
+                Arc::new(MessageWindowChatMemory::builder().id(id).max_messages(max).build()?)
+            }
+            Window::Tokens(max) => {
+                let counter = ApproximateCounter::default();
+                Arc::new(TokenWindowChatMemory::builder().id(id).max_tokens(max, counter).build()?)
+            }
+        })
+    };
+    AgentService::builder()
+        .chat_model(model.clone())
+        .chat_memory_provider(provider)
+        .tools(Desk)
+        .max_tool_rounds(4)
+        .build()
+        .unwrap()
+}
+
+async fn check_calls(window: Window, calls: Vec<(u8, String)>, script: Vec<Reply>) {
+    let script = Mutex::new(Replies(script, 0));
+    let model =
+        ScriptedChatModel::from_fn(move |_, _| answer(&script.lock().unwrap().next_reply()));
+    let agent = service(&model, window);
+    for (user, text) in calls {
+        let memory = agent.chat_memory(&user).unwrap();
+        let before = memory.messages().await.unwrap();
+        let outcome = agent.chat(user, &text).await;
+        let after = memory.messages().await.unwrap();
+        match outcome {
+            // 2. A failed call changes nothing.
+            Err(_) => assert_eq!(before, after),
+            // 3. The last message in memory is the answer.
+            Ok(response) => {
+                assert_eq!(after.last().unwrap().text(), Some(&*response.value));
+                let turn =
+                    2 + response.intermediate_responses.len() + response.tool_executions.len();
+                let kept = &after[..after.len() - turn];
+                assert_eq!(kept, &before[before.len() - kept.len()..]);
+                assert_eq!(after[kept.len()], ChatMessage::user(text));
+                if let Window::Messages(max) = window {
+                    assert!(after.len() < max);
+                }
+            }
+        }
+    }
+    // 1. Every request is well formed, and no larger than the window.
+    for request in model.requests() {
+        let messages: Vec<_> = request.messages().cloned().collect();
+        check_request(&messages);
+        if let Window::Messages(max) = window {
+            assert!(messages.len() <= max);
+        }
+    }
+}
+
+/// Replies over and over.
+struct Replies(Vec<Reply>, usize);
+
+impl Replies {
+    fn next_reply(&mut self) -> Reply {
+        self.1 += 1;
+        self.0[(self.1 - 1) % self.0.len()].clone()
+    }
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
+}
+
+proptest! {
+    #[test]
+    fn requests_are_well_formed_and_memory_is_what_succeeded(
+        window in prop_oneof![(2..14_usize).prop_map(Window::Messages), (20..200_usize).prop_map(Window::Tokens)],
+        calls in prop::collection::vec((0..2_u8, ".{0,8}"), 1..12),
+        script in prop::collection::vec(reply(), 1..16),
+    ) {
+        block_on(check_calls(window, calls, script));
+    }
+
+    #[test]
+    fn template_value_appears_as_it_is(a in any::<String>(), b in any::<String>()) {
+        let model = ScriptedChatModel::replies(["ok"]);
+        block_on(service(&model, Window::Messages(9)).fill(&a, &b)).unwrap();
+        prop_assert_eq!(
+            model.messages_of(0),
+            [ChatMessage::system(format!("{a}|{b}")), ChatMessage::user(format!("<{b}{a}>"))]
+        );
+    }
+}
