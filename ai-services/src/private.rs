@@ -20,7 +20,6 @@ use crate::service::{self, MethodReturn};
 use crate::tool::{
     FromToolInput, IntoToolError, IntoToolOutput, ToolParameter, argument_is_optional,
 };
-use std::borrow::Borrow;
 use std::fmt;
 use std::future::Future;
 
@@ -54,8 +53,8 @@ pub fn parameters<T: CallParameters>(parameters: T) -> ChatRequestParameters {
 }
 
 /// A `#[context]` argument.
-pub fn context<T: Borrow<InvocationContext>>(context: T) -> InvocationContext {
-    context.borrow().clone()
+pub fn context<T: CallContext>(context: T) -> InvocationContext {
+    context.into_context()
 }
 
 /// A value that can be a `#[parameters]` argument.
@@ -92,10 +91,21 @@ impl<T: CallParameters> CallParameters for Option<T> {
     label = "not an `InvocationContext`",
     note = "a `#[context]` parameter is an `InvocationContext` or a reference to one"
 )]
-pub trait CallContext {}
+pub trait CallContext {
+    fn into_context(self) -> InvocationContext;
+}
 
-impl CallContext for InvocationContext {}
-impl CallContext for &InvocationContext {}
+impl CallContext for InvocationContext {
+    fn into_context(self) -> InvocationContext {
+        self
+    }
+}
+
+impl CallContext for &InvocationContext {
+    fn into_context(self) -> InvocationContext {
+        self.clone()
+    }
+}
 
 /// What generated code says about a tool.
 pub struct ToolDescription {
