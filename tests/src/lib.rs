@@ -1,1 +1,3 @@
 //! Shared parts of the test binaries.
+pub mod conformance;
+pub mod fault_server;

@@ -52,7 +52,9 @@ impl MessageWindowChatMemory {
     }
 
     /// A memory of its own, with the id [`DEFAULT_ID`](super::DEFAULT_ID), for up to `maximum`
-    /// messages. Zero is taken for one.
+    /// messages.
+    ///
+    /// A maximum of zero makes every use fail; the [`builder`](Self::builder) refuses it at once.
     ///
     /// # Examples
     ///
@@ -63,7 +65,7 @@ impl MessageWindowChatMemory {
     /// ```
     #[must_use]
     pub fn with_max_messages(maximum: usize) -> Self {
-        Self(Window::new(Parts::default(), MessageLimit(Maximum::Fixed(maximum.max(1)))))
+        Self(Window::unchecked(Parts::default(), MessageLimit(Maximum::Fixed(maximum))))
     }
 }
 
@@ -95,7 +97,7 @@ impl MessageWindowChatMemoryBuilder {
         self
     }
 
-    /// How many messages fit, asked anew whenever the memory is used.
+    /// How many messages fit, asked anew whenever the memory is built or used.
     ///
     /// A use for which the function says 0 fails with
     /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration). Messages that a shrunken
@@ -126,10 +128,11 @@ impl MessageWindowChatMemoryBuilder {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if no maximum was set, or zero.
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if no maximum was set, or if it
+    /// is zero.
     pub fn build(self) -> Result<MessageWindowChatMemory> {
-        let maximum = self.maximum.ok_or_else(|| Maximum::missing(SETTER))?.checked(SETTER)?;
-        Ok(MessageWindowChatMemory(Window::new(self.parts, MessageLimit(maximum))))
+        let maximum = self.maximum.ok_or_else(|| Maximum::missing(SETTER))?;
+        Ok(MessageWindowChatMemory(Window::new(self.parts, MessageLimit(maximum))?))
     }
 }
 

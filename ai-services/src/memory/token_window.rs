@@ -91,7 +91,7 @@ impl TokenWindowChatMemoryBuilder {
         self
     }
 
-    /// How many tokens fit, asked anew whenever the memory is used, and who counts them.
+    /// How many tokens fit, asked anew whenever the memory is built or used, and who counts them.
     ///
     /// A use for which the function says 0 fails with
     /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration). Messages that a shrunken
@@ -123,11 +123,11 @@ impl TokenWindowChatMemoryBuilder {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if no maximum was set, or zero.
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if no maximum was set, or if it
+    /// is zero.
     pub fn build(self) -> Result<TokenWindowChatMemory> {
         let (maximum, tokens) = self.limit.ok_or_else(|| Maximum::missing(SETTER))?;
-        let maximum = maximum.checked(SETTER)?;
-        Ok(TokenWindowChatMemory(Window::new(self.parts, TokenLimit { maximum, tokens })))
+        Ok(TokenWindowChatMemory(Window::new(self.parts, TokenLimit { maximum, tokens })?))
     }
 }
 

@@ -11,15 +11,6 @@ pub(in crate::memory) enum Maximum {
 }
 
 impl Maximum {
-    /// The maximum that a builder was given. A fixed one must be valid when the window is built, a
-    /// dynamic one when it is used.
-    pub(in crate::memory) fn checked(self, setter: &str) -> Result<Self> {
-        match self {
-            Self::Fixed(0) => Err(zero(setter)),
-            maximum => Ok(maximum),
-        }
-    }
-
     /// The error of a builder that was given none.
     pub(in crate::memory) fn missing(setter: &str) -> Error {
         Error::configuration(format!("a chat memory window has no maximum: call `{setter}`"))

@@ -67,7 +67,14 @@ pub(super) struct Window<L> {
 }
 
 impl<L: Limit> Window<L> {
-    pub(super) fn new(parts: Parts, limit: L) -> Self {
+    /// Fails if the limit has no valid maximum now.
+    pub(super) fn new(parts: Parts, limit: L) -> Result<Self> {
+        let window = Self::unchecked(parts, limit);
+        window.limit.maximum(&window.id)?;
+        Ok(window)
+    }
+
+    pub(super) fn unchecked(parts: Parts, limit: L) -> Self {
         let id = parts.id.unwrap_or_else(|| MemoryId::from(DEFAULT_ID));
         let (store, residence): (Arc<dyn ChatMemoryStore>, _) = match parts.store {
             Some(store) => (store, Residence::Store),

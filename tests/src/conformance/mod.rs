@@ -1,0 +1,139 @@
+//! Recorded behaviour of the reference implementation, replayed. The form of the cases is described
+//! in `tests/cases/README.md`.
+
+mod estimator;
+mod message;
+mod recorder;
+mod serde_json_form;
+mod skip;
+mod template;
+mod token_count;
+mod window;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+/// One line of a file.
+#[derive(Debug, Deserialize)]
+struct Case {
+    id: String,
+    input: Value,
+    expected: Value,
+}
+
+/// What came of a case that could be read.
+#[derive(Debug)]
+enum Outcome {
+    Passed,
+    /// "expected … got …"
+    Failed(String),
+    /// Why the case does not apply.
+    Skipped(&'static str),
+}
+
+/// A case that does not have the form that it should have.
+type Malformed = String;
+
+/// What came of all cases.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// How many cases passed.
+    pub passed: usize,
+    /// One line for each case that failed.
+    pub failures: Vec<String>,
+    /// How many cases were skipped, by operation and reason.
+    pub skipped: BTreeMap<(String, &'static str), usize>,
+    /// One line for each file or line that could not be read.
+    pub unreadable: Vec<String>,
+}
+
+impl Report {
+    /// Runs all cases of a file.
+    pub fn run_file(&mut self, path: &Path) {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) => {
+                self.unreadable.push(format!("{}: {error}", path.display()));
+                return;
+            }
+        };
+        for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            if let Err(error) = self.run_line(line) {
+                self.unreadable.push(format!("{}:{}: {error}", path.display(), index + 1));
+            }
+        }
+    }
+
+    fn run_line(&mut self, line: &str) -> Result<(), Malformed> {
+        let case: Case = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        let Some(op) = case.input.get("op").and_then(Value::as_str) else {
+            return Err("a case has no `op`".into());
+        };
+        match run(&case, op)? {
+            Outcome::Passed => self.passed += 1,
+            Outcome::Failed(what) => self.failures.push(format!("{}: {what}", case.id)),
+            Outcome::Skipped(why) => *self.skipped.entry((op.to_owned(), why)).or_default() += 1,
+        }
+        Ok(())
+    }
+
+    /// How many cases were skipped whose operation is among these.
+    #[must_use]
+    pub fn skipped_of(&self, ops: &[&str]) -> usize {
+        let skipped = self.skipped.iter().filter(|((op, _), _)| ops.contains(&op.as_str()));
+        skipped.map(|(_, count)| count).sum()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for failure in &self.failures {
+            writeln!(f, "{failure}")?;
+        }
+        let skipped: usize = self.skipped.values().sum();
+        writeln!(f, "{} passed, {} failed, {skipped} skipped", self.passed, self.failures.len())?;
+        let mut reasons = BTreeMap::<_, usize>::new();
+        for ((_, reason), count) in &self.skipped {
+            *reasons.entry(reason).or_default() += count;
+        }
+        for (reason, count) in reasons {
+            writeln!(f, "skipped {count}: {reason}")?;
+        }
+        Ok(())
+    }
+}
+
+fn run(case: &Case, op: &str) -> Result<Outcome, Malformed> {
+    if let Some(reason) = skip::reason(case, op) {
+        return Ok(Outcome::Skipped(reason));
+    }
+    match op {
+        "message_window" | "token_window" => window::run(case),
+        "token_count" => token_count::run(case),
+        "template" => template::run(case),
+        "serde" => serde_json_form::run(case),
+        _ => Err(format!("unknown op `{op}`")),
+    }
+}
+
+/// A value in the form that it should have.
+fn read<T: DeserializeOwned>(value: &Value) -> Result<T, Malformed> {
+    T::deserialize(value).map_err(|error| error.to_string())
+}
+
+/// Passed if both are equal.
+fn compare<T: fmt::Debug + PartialEq>(what: &str, expected: &T, got: &T) -> Result<(), String> {
+    match expected == got {
+        true => Ok(()),
+        false => Err(format!("{what}: expected {expected:?}, got {got:?}")),
+    }
+}
+
+/// The outcome of comparisons.
+fn outcome(compared: Result<(), String>) -> Outcome {
+    compared.map_or_else(Outcome::Failed, |()| Outcome::Passed)
+}

@@ -1,0 +1,43 @@
+//! The `serde` operation: messages as JSON.
+
+use super::message::messages;
+use super::{Case, Malformed, Outcome, compare, outcome};
+use ai_services::message::{ChatMessage, messages_from_json, messages_to_json};
+use serde_json::Value;
+
+pub(super) fn run(case: &Case) -> Result<Outcome, Malformed> {
+    let input = messages(case.input.get("messages").ok_or("no `messages`")?)?;
+    let reference = case.expected.get("json").ok_or("no `json`")?;
+    Ok(outcome(check(&input, reference)))
+}
+
+fn check(input: &[ChatMessage], reference: &Value) -> Result<(), String> {
+    let read = |json: &str| match messages_from_json(json) {
+        Ok(messages) => Ok(messages.to_vec()),
+        Err(error) => Err(format!("expected {input:?}, got the error: {error}")),
+    };
+    compare("read", &input.to_vec(), &read(&reference.to_string())?)?;
+    let written = messages_to_json(input).map_err(|error| error.to_string())?;
+    compare("written and read", &input.to_vec(), &read(&written)?)?;
+    let written: Value = serde_json::from_str(&written).map_err(|error| error.to_string())?;
+    let written = written.get("messages").cloned().unwrap_or_default();
+    compare("written", &meaning(reference), &meaning(&written))
+}
+
+/// The value without what means the same when it is absent: nulls, empty attributes, no error.
+fn meaning(value: &Value) -> Value {
+    match value {
+        Value::Array(values) => values.iter().map(meaning).collect(),
+        Value::Object(members) => {
+            let means = |key: &str, value: &Value| match value {
+                Value::Null => false,
+                Value::Bool(false) => key != "isError",
+                Value::Object(attributes) => key != "attributes" || !attributes.is_empty(),
+                _ => true,
+            };
+            let members = members.iter().filter(|(key, value)| means(key, value));
+            members.map(|(key, value)| (key.clone(), meaning(value))).collect()
+        }
+        _ => value.clone(),
+    }
+}

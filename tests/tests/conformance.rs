@@ -1,0 +1,43 @@
+//! The recorded behaviour of the reference implementation.
+
+use ai_services_tests::conformance::Report;
+use std::path::Path;
+
+fn report() -> Report {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut report = Report::default();
+    for file in files.filter(|path| path.extension().is_some_and(|name| name == "jsonl")) {
+        report.run_file(&file);
+    }
+    report
+}
+
+#[test]
+fn cases_agree_with_the_reference() {
+    let report = report();
+    assert!(report.unreadable.is_empty(), "{:?}", report.unreadable);
+    assert!(report.failures.is_empty(), "{report}");
+    assert!(report.passed > 700, "{report}");
+}
+
+#[test]
+fn windows_counts_and_json_skip_nothing() {
+    let ops = ["message_window", "token_window", "token_count", "serde"];
+    assert_eq!(report().skipped_of(&ops), 0);
+}
+
+#[test]
+fn unreadable_lines_are_named() {
+    let folder = std::env::temp_dir().join(format!("conformance-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("bad.jsonl");
+    std::fs::write(&file, "\n{}\n").unwrap();
+    let mut report = Report::default();
+    report.run_file(&file);
+    report.run_file(&folder.join("missing.jsonl"));
+    std::fs::remove_dir_all(&folder).unwrap();
+    let line = format!("{}:2: missing field `id`", file.display());
+    assert!(report.unreadable.first().is_some_and(|first| first.starts_with(&line)));
+    assert_eq!(report.unreadable.len(), 2);
+}
