@@ -1,9 +1,100 @@
-//! Runtime of ai-services.
-#![allow(missing_docs)]
+//! Declare an AI assistant as a trait; the implementation comes from a macro.
+//!
+//! ```
+//! use ai_services::memory::{MemoryId, MessageWindowChatMemory};
+//! # use ai_services::testing::ScriptedChatModel;
+//! use ai_services::{ai_service, tools};
+//!
+//! struct Bookings;
+//!
+//! #[tools]
+//! impl Bookings {
+//!     /// Cancels a booking.
+//!     #[tool]
+//!     async fn cancel_booking(
+//!         &self,
+//!         #[memory_id] customer: &MemoryId,
+//!         /// The booking number, for example `123-456`.
+//!         booking_number: String,
+//!     ) -> Result<String, String> {
+//!         Ok(format!("{booking_number} of {customer} is cancelled"))
+//!     }
+//! }
+//!
+//! #[ai_service]
+//! #[system_message("You are a support agent of {{company}}. Today is {{current_date}}.")]
+//! pub trait Support {
+//!     async fn chat(
+//!         &self,
+//!         #[memory_id] customer: &str,
+//!         #[v] company: &str,
+//!         #[user_message] message: &str,
+//!     ) -> ai_services::Result<String>;
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> ai_services::Result<()> {
+//! # let model = ScriptedChatModel::replies(["Done."]);
+//! let support = SupportService::builder()
+//!     .chat_model(model) // for example `OpenAiChatModel::from_env()?`
+//!     .chat_memory_provider(|id: &MemoryId| {
+//!         MessageWindowChatMemory::builder().id(id).max_messages(20).build()
+//!     })
+//!     .tools(Bookings)
+//!     .build()?;
+//! let answer = support.chat("klaus", "Miles of Smiles", "Cancel my booking 123-456.").await?;
+//! # assert_eq!(answer, "Done.");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A misspelt `{{placeholder}}`, a parameter that no template uses, a tool without a description, a
+//! `#[memory_id]` without a memory provider: none of them compiles. [`docs::errors`] lists every
+//! message.
+//!
+//! # Where to start
+//!
+//! | to | read |
+//! |---|---|
+//! | declare a service | [`ai_service`](macro@ai_service) |
+//! | give it tools | [`tools`](macro@tools), [`tool`](mod@tool) |
+//! | build it | [`AiServiceBuilder`] |
+//! | choose what it remembers | [`memory`] |
+//! | choose who answers | [`providers`], [`model`] |
+//! | test it without a network | `testing` (feature `testing`) |
+//! | see what it does | [`event`], and `tracing` spans with the names of OpenTelemetry's conventions for generative AI |
+//!
+//! # What a call promises
+//!
+//! * Every request is well formed: a system message if there is one, whole turns, the current turn.
+//! * A turn is remembered as a whole or not at all. A call that fails, or whose future is dropped,
+//!   leaves the memory as it was.
+//! * Calls for one memory id run one after the other in the order of asking; calls for different
+//!   ids run in parallel.
+//! * Text from users, tools and memory is data: it is never read as a template.
+//!
+//! # Features
+//!
+//! | feature | brings | default |
+//! |---|---|---|
+//! | `openai` | the client for OpenAI's chat completions and every compatible server | yes |
+//! | `rustls` | TLS by rustls with ring | yes |
+//! | `native-tls` | TLS by the system's library | no |
+//! | `tiktoken` | exact token counts for OpenAI's models | yes |
+//! | `uuid` | memory ids from `uuid::Uuid` | no |
+//! | `testing` | doubles for tests | no |
+//!
+//! Without default features the crate has no HTTP and fewer than 35 dependencies.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+// Generated code names the crate from outside; in the crate's own tests that is here.
 extern crate self as ai_services;
+
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
+pub mod docs;
 mod error;
 pub mod event;
 #[cfg(feature = "http")]
@@ -22,9 +113,47 @@ pub mod testing;
 pub mod tool;
 mod usage;
 
-pub use ai_services_macros::{ai_service, tool, tools};
-pub use async_trait::async_trait;
 pub use error::{BoxError, Error, ErrorKind, Result};
 pub use invocation::InvocationContext;
 pub use service::{AiService, AiServiceBuilder, ConcurrentCalls, Response, UnfinishedTurn};
 pub use tool::Tool;
+
+/// For implementing the crate's traits, which have async methods.
+pub use async_trait::async_trait;
+
+#[doc = include_str!("docs/ai_service.md")]
+pub use ai_services_macros::ai_service;
+
+#[doc = include_str!("docs/tools.md")]
+pub use ai_services_macros::tools;
+
+/// Makes a method in a [`#[tools]`](macro@tools) block, or a free function, a tool.
+///
+/// The arguments are listed at [`tools`](macro@tools).
+///
+/// On a free function the macro adds a type of the same name beside it, whose `tool()` is the tool:
+///
+/// ```
+/// use ai_services::tool;
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// assert_eq!(add(1, 2), 3);
+/// assert_eq!(add::tool().name(), "add"); // for `.tools(add::tool())`
+/// ```
+pub use ai_services_macros::tool;
+
+/// Everything public can cross threads.
+const _: fn() = || {
+    fn crosses_threads<T: Send + Sync + 'static>() {}
+    crosses_threads::<AiService>();
+    crosses_threads::<Error>();
+    crosses_threads::<Tool>();
+    crosses_threads::<message::ChatMessage>();
+    crosses_threads::<model::ChatRequest>();
+    crosses_threads::<Response<String>>();
+};

@@ -86,7 +86,7 @@ mod tests {
     struct Node {
         /// What it is called.
         name: String,
-        children: Vec<Node>,
+        children: Vec<Self>,
     }
 
     fn property<T: JsonSchema>(name: &'static str, requirement: Requirement) -> Property {

@@ -13,9 +13,10 @@ use std::ops::{Add, AddAssign};
 /// use ai_services::model::TokenUsage;
 ///
 /// let first = TokenUsage::new(10, 5);
-/// let second = TokenUsage { input: Some(7), ..TokenUsage::default() };
+/// let second = TokenUsage::new(7, 1).with_cached_input(Some(4));
 /// let sum = first + second;
-/// assert_eq!((sum.input, sum.output, sum.total()), (Some(17), Some(5), Some(22)));
+/// assert_eq!((sum.input, sum.output, sum.total()), (Some(17), Some(6), Some(23)));
+/// assert_eq!(sum.cached_input, Some(4));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -43,7 +43,6 @@ impl AiMessage {
     }
 
     /// Starts a message with tool calls or thinking.
-    #[must_use]
     pub fn builder() -> AiMessageBuilder {
         AiMessageBuilder::default()
     }

@@ -55,7 +55,7 @@ impl PromptTemplate {
             Error::new(ErrorKind::Prompt, format!("a template is malformed: {source}"))
                 .with_source(source)
         })?;
-        Ok(Self { pieces: segments.into_iter().map(run_time_piece).collect() })
+        Ok(Self { pieces: segments.iter().map(run_time_piece).collect() })
     }
 
     /// The names of all variables, built-in ones included, sorted and without repetition.
@@ -113,8 +113,8 @@ impl PromptTemplate {
     }
 }
 
-fn run_time_piece(segment: Segment<'_>) -> RunTimePiece {
-    match segment {
+fn run_time_piece(segment: &Segment<'_>) -> RunTimePiece {
+    match *segment {
         Segment::Text(text) => RunTimePiece::Text(text.into()),
         Segment::Placeholder { name, .. } => match BuiltIn::named(name) {
             Some(built_in) => RunTimePiece::BuiltIn(built_in),

@@ -1,8 +1,8 @@
 //! Building a service.
 
 use super::components::{
-    Components, ConcurrentCalls, Memories, RequestTransformer, SystemMessageProvider, ToolSettings,
-    system_clock,
+    Components, ConcurrentCalls, Memories, RequestTransformer, SharedMemory, SystemMessageProvider,
+    ToolSettings, system_clock,
 };
 use super::conversations::Conversations;
 use super::description::{Given, Missing, Optional, Service};
@@ -52,8 +52,10 @@ use std::time::Duration;
 #[must_use]
 pub struct AiServiceBuilder<S, Model = Missing, Memory = Missing, Moderation = Missing> {
     parts: Parts,
-    state: PhantomData<fn() -> (S, Model, Memory, Moderation)>,
+    state: State<S, Model, Memory, Moderation>,
 }
+
+type State<S, Model, Memory, Moderation> = PhantomData<fn() -> (S, Model, Memory, Moderation)>;
 
 #[derive(Default)]
 struct Parts {
@@ -308,7 +310,7 @@ impl Parts {
             chat_request_transformer: self.chat_request_transformer,
             clock: self.clock.unwrap_or_else(system_clock),
             memory: Memories {
-                shared: self.shared_memory.map(|memory| (memory, Arc::default())),
+                shared: self.shared_memory.map(SharedMemory::new),
                 provider: self.memory_provider,
                 conversations: Conversations::new(self.max_kept_memories),
                 concurrent_calls: self.concurrent_calls,

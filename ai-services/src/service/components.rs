@@ -46,12 +46,25 @@ pub(super) struct Components {
 
 /// Where memories come from.
 pub(super) struct Memories {
-    /// For methods without `#[memory_id]`, with the queue of its callers.
-    pub(super) shared: Option<(Arc<dyn ChatMemory>, Arc<Mutex<()>>)>,
+    /// For methods without `#[memory_id]`.
+    pub(super) shared: Option<SharedMemory>,
     /// For methods with one.
     pub(super) provider: Option<Arc<dyn ChatMemoryProvider>>,
     pub(super) conversations: Conversations,
     pub(super) concurrent_calls: ConcurrentCalls,
+}
+
+/// One memory for many callers.
+pub(super) struct SharedMemory {
+    pub(super) memory: Arc<dyn ChatMemory>,
+    /// First come, first served.
+    pub(super) queue: Arc<Mutex<()>>,
+}
+
+impl SharedMemory {
+    pub(super) fn new(memory: Arc<dyn ChatMemory>) -> Self {
+        Self { memory, queue: Arc::default() }
+    }
 }
 
 impl Memories {

@@ -139,10 +139,8 @@ impl Place {
         &self,
         provide: impl FnOnce() -> Result<Arc<dyn ChatMemory>>,
     ) -> Result<Arc<dyn ChatMemory>> {
-        if let Some(slot) = lock(&self.slots).by_id.get(&self.id) {
-            if let Some(memory) = &slot.memory {
-                return Ok(Arc::clone(memory));
-            }
+        if let Some(Slot { memory: Some(memory), .. }) = lock(&self.slots).by_id.get(&self.id) {
+            return Ok(Arc::clone(memory));
         }
         let made = provide()?;
         let mut slots = lock(&self.slots);
@@ -186,4 +184,60 @@ impl Drop for Place {
 /// The lock is never held across user code, so a poisoned one is as good as any.
 fn lock(slots: &Mutex<Slots>) -> MutexGuard<'_, Slots> {
     slots.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{InMemoryChatMemoryStore, MessageWindowChatMemory};
+    use futures_util::FutureExt;
+
+    fn memory(
+        id: &MemoryId,
+        store: Option<Arc<InMemoryChatMemoryStore>>,
+    ) -> Result<Arc<dyn ChatMemory>> {
+        let builder = MessageWindowChatMemory::builder().id(id).max_messages(9);
+        Ok(match store {
+            Some(store) => Arc::new(builder.store(store).build()?),
+            None => Arc::new(builder.build()?),
+        })
+    }
+
+    async fn lease(conversations: &Conversations, id: &MemoryId) -> Lease {
+        conversations.lease(id, ConcurrentCalls::Queue).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn idle_id_with_a_store_costs_nothing() {
+        let conversations = Conversations::new(None);
+        let id = MemoryId::from("ann");
+        let held = lease(&conversations, &id).await;
+        held.memory(|| memory(&id, Some(Arc::default()))).unwrap();
+        assert_eq!(conversations.len(), 1);
+        drop(held);
+        assert_eq!(conversations.len(), 0);
+    }
+
+    #[tokio::test]
+    async fn memory_that_lives_here_is_made_once() {
+        let conversations = Conversations::new(None);
+        let id = MemoryId::from("ann");
+        let first = lease(&conversations, &id).await.memory(|| memory(&id, None)).unwrap();
+        let second = lease(&conversations, &id).await.memory(|| memory(&id, None)).unwrap();
+        assert!(Arc::ptr_eq(&first, &second));
+        assert!(conversations.evict(&id));
+        assert_eq!(conversations.len(), 0);
+    }
+
+    #[tokio::test]
+    async fn dropped_waiter_leaves_the_queue() {
+        let conversations = Conversations::new(None);
+        let id = MemoryId::from("ann");
+        let held = lease(&conversations, &id).await;
+        let mut waiting = Box::pin(conversations.lease(&id, ConcurrentCalls::Queue));
+        assert!((&mut waiting).now_or_never().is_none());
+        drop(waiting);
+        drop(held);
+        assert_eq!(conversations.len(), 0);
+    }
 }

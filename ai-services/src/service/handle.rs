@@ -82,7 +82,7 @@ impl AiService {
     /// The memory of the methods without a `#[memory_id]`, if there is one.
     #[must_use]
     pub fn shared_chat_memory(&self) -> Option<Arc<dyn ChatMemory>> {
-        self.0.memory.shared.as_ref().map(|(memory, _)| Arc::clone(memory))
+        self.0.memory.shared.as_ref().map(|shared| Arc::clone(&shared.memory))
     }
 }
 

@@ -3,7 +3,8 @@
 use super::invocation::Invocation;
 use super::moderation::Verdict;
 use super::recall::Recall;
-use super::turn::{Finished, Step, Turn, UnfinishedTurn};
+use super::turn::{Finished, Step, Turn};
+use super::unfinished::UnfinishedTurn;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Event;
 use crate::memory::Snapshot;

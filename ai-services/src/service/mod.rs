@@ -1,4 +1,4 @@
-//! The engine behind every generated service. [`invoke`] is the place to start reading.
+//! The engine behind every generated service. `invoke.rs` is the place to start reading.
 
 mod builder;
 mod components;
@@ -11,12 +11,13 @@ mod moderation;
 mod recall;
 mod response;
 mod turn;
+mod unfinished;
 
 pub use builder::{AiServiceBuilder, ChatModelGiven, MemoryGiven, ModerationGiven};
 pub use components::ConcurrentCalls;
 pub use description::{Arguments, Given, Method, Missing, Optional, Required, Service};
 pub use handle::AiService;
 pub use response::{MethodReturn, Response, Returned};
-pub use turn::UnfinishedTurn;
+pub use unfinished::UnfinishedTurn;
 
 pub(crate) use handle::call;

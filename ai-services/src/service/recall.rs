@@ -29,9 +29,10 @@ impl Recall {
             let memory = lease.memory(|| memories.provide(id))?;
             return Ok(Self(Some((memory, Held::Own { _lease: lease }))));
         }
-        let Some((memory, queue)) = &memories.shared else { return Ok(Self(None)) };
-        let turn = take_turn(Arc::clone(queue), memory.id(), concurrent_calls).await?;
-        Ok(Self(Some((Arc::clone(memory), Held::Shared { _turn: turn }))))
+        let Some(shared) = &memories.shared else { return Ok(Self(None)) };
+        let (memory, queue) = (Arc::clone(&shared.memory), Arc::clone(&shared.queue));
+        let turn = take_turn(queue, memory.id(), concurrent_calls).await?;
+        Ok(Self(Some((memory, Held::Shared { _turn: turn }))))
     }
 
     /// What was said before. A history that others left ill-formed is repaired, and the repair told.

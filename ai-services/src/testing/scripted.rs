@@ -51,8 +51,10 @@ struct State {
 
 enum Script {
     Answers(Mutex<VecDeque<ScriptedAnswer>>),
-    Function(Box<dyn Fn(usize, &ChatRequest) -> ScriptedAnswer + Send + Sync>),
+    Function(Box<Function>),
 }
+
+type Function = dyn Fn(usize, &ChatRequest) -> ScriptedAnswer + Send + Sync;
 
 /// One answer of a [`ScriptedChatModel`].
 #[derive(Debug)]

@@ -128,10 +128,10 @@ fn typed<T: ToolParameter>(name: &str, json: &str) -> Result<T, ToolError> {
         Err(error) => error,
     };
     let mut value: Value = serde_json::from_str(json).unwrap_or_default();
-    if whole_numbers(&mut value) {
-        if let Ok(value) = serde_json::from_value(value) {
-            return Ok(value);
-        }
+    if whole_numbers(&mut value)
+        && let Ok(value) = serde_json::from_value(value)
+    {
+        return Ok(value);
     }
     let path = match error.path().to_string() {
         path if path == "." => String::new(),

@@ -114,10 +114,9 @@ impl<E: fmt::Display + 'static> IntoToolError for E {
     fn into_tool_error(self) -> ToolError {
         let mut own = Some(self);
         // A `ToolError` says itself who may know; it also prints itself, hence the look at the type.
-        if let Some(error) = (&mut own as &mut dyn Any).downcast_mut::<Option<ToolError>>() {
-            if let Some(error) = error.take() {
-                return error;
-            }
+        let tool_error = (&mut own as &mut dyn Any).downcast_mut::<Option<ToolError>>();
+        if let Some(error) = tool_error.and_then(Option::take) {
+            return error;
         }
         ToolError::new(own.map(|error| error.to_string()).unwrap_or_default())
     }

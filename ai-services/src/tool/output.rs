@@ -82,10 +82,10 @@ impl<T: Serialize> IntoToolOutput for T {
         if size_of::<T>() == 0 && json == "null" {
             return Ok(ToolOutput::text("success"));
         }
-        if json.starts_with('"') {
-            if let Ok(Value::String(text)) = serde_json::from_str(&json) {
-                return Ok(ToolOutput::text(text));
-            }
+        if json.starts_with('"')
+            && let Ok(Value::String(text)) = serde_json::from_str(&json)
+        {
+            return Ok(ToolOutput::text(text));
         }
         Ok(ToolOutput::text(json))
     }

@@ -3,12 +3,12 @@
 //! The turn decides and never waits: it says what to do next and is told how that went. Whoever
 //! drives it does the asking and the running, so that there is one loop however the answer arrives.
 
-use super::response::Response;
-use crate::error::{BoxError, Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::invocation::ToolExecution;
 use crate::message::{AiMessage, Content, ToolCall};
 use crate::model::{ChatRequest, ChatResponse, FinishReason, TokenUsage, ToolChoice};
-use std::fmt;
+use crate::service::response::Response;
+use crate::service::unfinished::UnfinishedTurn;
 use std::sync::Arc;
 
 /// How far a turn may go.
@@ -245,66 +245,5 @@ fn immediate_answer(executions: &[ToolExecution]) -> ChatResponse {
         .with_finish_reason(FinishReason::ToolExecution)
 }
 
-/// What a turn had done when it failed: the [detail](Error::detail) of errors that strike after tools
-/// ran or after the answer arrived.
-///
-/// Nothing of it is remembered; what the tools did, is done.
-///
-/// # Examples
-///
-/// ```
-/// use ai_services::UnfinishedTurn;
-///
-/// fn report(error: &ai_services::Error) {
-///     if let Some(turn) = error.detail::<UnfinishedTurn>() {
-///         eprintln!("{} tools had run", turn.tool_executions.len());
-///     }
-/// }
-/// # let _ = report;
-/// ```
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct UnfinishedTurn {
-    /// The tools that ran.
-    pub tool_executions: Vec<ToolExecution>,
-    /// The answers that called them.
-    pub intermediate_responses: Vec<ChatResponse>,
-    /// The final answer, if it had arrived.
-    pub answer: Option<ChatResponse>,
-    source: Option<BoxError>,
-}
-
-impl UnfinishedTurn {
-    pub(crate) fn new(
-        tool_executions: Vec<ToolExecution>,
-        intermediate_responses: Vec<ChatResponse>,
-        answer: Option<ChatResponse>,
-    ) -> Self {
-        Self { tool_executions, intermediate_responses, answer, source: None }
-    }
-
-    /// The error with this report in its chain of sources.
-    pub(crate) fn attach_to(mut self, error: Error) -> Error {
-        if self.tool_executions.is_empty() && self.answer.is_none() {
-            return error;
-        }
-        error.map_source(|source| {
-            self.source = source;
-            self.into()
-        })
-    }
-}
-
-impl fmt::Display for UnfinishedTurn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tools = self.tool_executions.len();
-        let answered = if self.answer.is_some() { "was" } else { "was not" };
-        write!(f, "{tools} tools had run, and the final answer {answered} there")
-    }
-}
-
-impl std::error::Error for UnfinishedTurn {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_deref().map(|source| source as _)
-    }
-}
+#[cfg(test)]
+mod tests;
