@@ -1,5 +1,6 @@
 //! The date and time in prompts.
 
+use crate::error::{Error, Result};
 use jiff::civil::DateTime;
 use std::fmt;
 
@@ -42,12 +43,12 @@ impl<F: Fn() -> LocalDateTime + Send + Sync> Clock for F {
 pub struct LocalDateTime(DateTime);
 
 impl std::str::FromStr for LocalDateTime {
-    type Err = crate::Error;
+    type Err = Error;
 
     /// Reads an ISO 8601 date and time, for example `2026-02-28T09:05:07.120`.
-    fn from_str(text: &str) -> crate::Result<Self> {
+    fn from_str(text: &str) -> Result<Self> {
         text.parse().map(Self).map_err(|source| {
-            crate::Error::configuration(format!("`{text}` is not a date and time"))
+            Error::configuration(format!("`{text}` is not a date and time"))
                 .with_source(source)
         })
     }
