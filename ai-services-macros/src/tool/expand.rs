@@ -45,9 +45,9 @@ pub(crate) fn set_impl(set: &ToolSet<'_>, body: &TokenStream) -> TokenStream {
     let (generics, _, clause) = set.item.generics.split_for_impl();
     let predicates = clause.map(|clause| clause.predicates.iter());
     let predicates = predicates.into_iter().flatten();
-    // `ToolSet` asks for it anyway, and says so better where there is nothing to infer.
-    let bound = (!set.item.generics.params.is_empty())
-        .then(|| quote!(Self: ::core::marker::Send + ::core::marker::Sync + 'static,));
+    // `ToolSet` asks for it too, but then every closure would complain as well.
+    let (_, last) = ty::ends(self_ty);
+    let bounds = quote_spanned!(last=> : ::core::marker::Send + ::core::marker::Sync + 'static);
     quote! {
         #allow
         const _: () = {
@@ -56,7 +56,7 @@ pub(crate) fn set_impl(set: &ToolSet<'_>, body: &TokenStream) -> TokenStream {
             impl #generics __rt::ToolSet for #self_ty
             where
                 #(#predicates,)*
-                #bound
+                #self_ty #bounds,
             {
                 fn tools(self: __rt::Arc<Self>) -> __rt::Vec<__rt::Tool> {
                     #body

@@ -124,7 +124,7 @@ fn set_is_bounded() {
         impl<T: Db> __rt::ToolSet for Bookings<T>
         where
             T: Clone,
-            Self: ::core::marker::Send + ::core::marker::Sync + 'static,
+            Bookings<T>: ::core::marker::Send + ::core::marker::Sync + 'static,
         {
             fn tools(self: __rt::Arc<Self>) -> __rt::Vec<__rt::Tool> {
                 let mut __tools = __rt::Vec::new();

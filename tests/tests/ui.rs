@@ -1,0 +1,76 @@
+//! Compiles `ui/pass`, which must succeed, and `ui/fail`, whose messages are part of the product.
+//!
+//! One mistake a file, named after the function in `ai-services-macros/src/errors` that reports it;
+//! `types` and `builder` hold the mistakes that rustc reports in our words. After a change of a
+//! message run `scripts/bless` and read the diff.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[test]
+fn messages_are_as_expected() {
+    let cases = trybuild::TestCases::new();
+    cases.pass("ui/pass/*.rs");
+    cases.compile_fail("ui/fail/**/*.rs");
+}
+
+#[test]
+fn every_error_has_a_test_and_a_line_in_the_index() {
+    let functions = functions();
+    let tests = tests(&["attribute", "service", "template", "tool"]);
+    let index = index();
+    let missing = |from: &BTreeSet<String>, of: &BTreeSet<String>| -> Vec<String> {
+        // `unknown_placeholder_in_file` is a second test of `unknown_placeholder`.
+        let has = |name: &str| {
+            from.iter().any(|other| name == other || name.starts_with(&format!("{other}_in_")))
+        };
+        of.iter().filter(|name| !has(name)).cloned().collect()
+    };
+    assert!(functions.len() > 30, "the functions were not found");
+    assert_eq!(missing(&tests, &functions), [""; 0], "errors without a test");
+    assert_eq!(missing(&index, &functions), [""; 0], "errors that the index lacks");
+    assert_eq!(missing(&functions, &tests), [""; 0], "tests without an error");
+    let others = self::tests(&["types", "builder"]);
+    let known = functions.union(&others).cloned().collect();
+    assert_eq!(missing(&known, &index), [""; 0], "lines of the index without an error");
+    assert_eq!(missing(&index, &others), [""; 0], "tests that the index lacks");
+}
+
+/// The functions that report an error.
+fn functions() -> BTreeSet<String> {
+    let errors = workspace().join("ai-services-macros/src/errors");
+    let mut names = BTreeSet::new();
+    for file in files(&errors, "rs") {
+        let source = fs::read_to_string(file).unwrap();
+        let functions = source.lines().filter_map(|line| line.strip_prefix("pub(crate) fn "));
+        names.extend(functions.filter_map(|line| line.split('(').next()).map(str::to_owned));
+    }
+    names
+}
+
+/// The names of the tests in folders of `ui/fail`.
+fn tests(folders: &[&str]) -> BTreeSet<String> {
+    let fail = Path::new(env!("CARGO_MANIFEST_DIR")).join("ui/fail");
+    let files = folders.iter().flat_map(|folder| files(&fail.join(folder), "rs"));
+    files.map(|file| file.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
+}
+
+/// The names in the error index, from lines of the form `` - `name`: … ``.
+fn index() -> BTreeSet<String> {
+    let path = workspace().join("ai-services/src/docs/errors.md");
+    let source = fs::read_to_string(path).unwrap();
+    let lines = source.lines().filter_map(|line| line.strip_prefix("- `"));
+    lines.filter_map(|line| line.split('`').next()).map(str::to_owned).collect()
+}
+
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|own| own == extension)).collect()
+}
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}

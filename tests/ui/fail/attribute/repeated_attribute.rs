@@ -1,0 +1,10 @@
+use ai_services::ai_service;
+
+#[ai_service]
+trait Assistant {
+    #[user_message("a")]
+    #[user_message("b")]
+    async fn chat(&self) -> ai_services::Result<String>;
+}
+
+fn main() {}

@@ -1,0 +1,13 @@
+use ai_services::ai_service;
+
+#[ai_service]
+trait Assistant {
+    async fn chat(
+        &self,
+        #[memory_id]
+        #[user_message]
+        text: &str,
+    ) -> ai_services::Result<String>;
+}
+
+fn main() {}

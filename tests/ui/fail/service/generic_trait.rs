@@ -1,0 +1,8 @@
+use ai_services::ai_service;
+
+#[ai_service]
+trait Assistant<T> {
+    async fn chat(&self, text: &str) -> ai_services::Result<String>;
+}
+
+fn main() {}

@@ -1,0 +1,9 @@
+use ai_services::ai_service;
+
+#[ai_service]
+trait Assistant {
+    #[user_message("Hello!")]
+    async fn chat(&self, #[user_message] text: &str) -> ai_services::Result<String>;
+}
+
+fn main() {}

@@ -1,0 +1,10 @@
+use ai_services::ai_service;
+
+#[ai_service]
+trait Assistant {
+    const LANGUAGE: &'static str;
+
+    async fn chat(&self, text: &str) -> ai_services::Result<String>;
+}
+
+fn main() {}

@@ -1,0 +1,9 @@
+use ai_services::ai_service;
+
+#[ai_service]
+trait Assistant {
+    #[user_message(" ")]
+    async fn chat(&self) -> ai_services::Result<String>;
+}
+
+fn main() {}

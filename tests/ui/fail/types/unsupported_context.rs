@@ -1,0 +1,8 @@
+use ai_services::ai_service;
+
+#[ai_service]
+trait Assistant {
+    async fn ask(&self, #[user_message] text: &str, #[context] request: &str) -> ai_services::Result<String>;
+}
+
+fn main() {}

@@ -1,0 +1,94 @@
+//! Every attribute, in every form.
+
+use ai_services::memory::MemoryId;
+use ai_services::model::ChatRequestParameters;
+use ai_services::{InvocationContext, Response, Result, ai_service, tool, tools};
+
+#[ai_service(name = "Desk", crate = ai_services)]
+#[system_message("You work for {{company}}.", "Today is {{ current_date }}.", delimiter = " ")]
+#[moderate]
+pub trait Support: Send + Sync {
+    async fn chat(
+        &self,
+        #[memory_id] customer: &str,
+        #[v] company: &str,
+        #[user_message] message: &str,
+        #[user_name] name: &str,
+        #[parameters] parameters: ChatRequestParameters,
+        #[context] context: &InvocationContext,
+    ) -> Result<Response<String>>;
+
+    #[system_message(file = "prompt.txt")]
+    #[user_message("{{it}}, {{{{it}}}}, {{number}}")]
+    async fn template(&self, text: &str, #[v("number")] n: u32) -> Result<String>;
+
+    #[system_message("Translate to {{language}}.")]
+    #[user_message("{{text}}")]
+    async fn by_name(&self, text: String, language: String) -> Result<String>;
+
+    #[system_message("You are the assistant of {{id}}.")]
+    async fn by_role(&self, #[memory_id] #[v] id: u64, r#type: &str) -> Result<String>;
+
+    /// Left alone.
+    async fn twice(&self, mut text: String, (a, b): (u8, u8)) -> Result<String> {
+        if a > b {
+            return self.by_name(text, String::new()).await;
+        }
+        text.push('!');
+        let first = self.by_name(text.clone(), String::new()).await?;
+        Ok(first + &text)
+    }
+
+    fn name(&self) -> &'static str {
+        "support"
+    }
+}
+
+struct Bookings<T>(T);
+
+#[tools(crate = ai_services)]
+impl<T: Into<f64> + Copy> Bookings<T> {
+    /// Cancels a booking.
+    #[tool(name = "cancel-booking", timeout = "500ms", sequential, return_immediately)]
+    async fn cancel(
+        &self,
+        #[memory_id] customer: &MemoryId,
+        #[context] context: &InvocationContext,
+        /// The number.
+        number: &str,
+        #[p("Why.", default = "none")] reason: String,
+        #[p(default = vec![1])] days: Vec<u8>,
+        nights: Option<i32>,
+    ) -> std::result::Result<String, std::io::Error> {
+        let _ = (customer, context, number, days, nights);
+        Ok(reason)
+    }
+
+    #[tool(description = "Synchronous, with nothing to say.")]
+    fn nothing(&self) {}
+
+    /// Without a receiver.
+    #[tool]
+    async fn free() -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn not_a_tool(&self) -> f64 {
+        self.0.into()
+    }
+}
+
+/// Adds two numbers.
+#[tool(crate = ai_services)]
+async fn add(a: i64, #[p(default = -1)] b: i64) -> i64 {
+    a + b
+}
+
+fn main() {
+    let _ = add::tool();
+    let bookings = Bookings(1.0_f32);
+    let _ = bookings.not_a_tool();
+    let _: Option<Box<dyn Support>> = None;
+    fn service<T: Support + Clone + std::fmt::Debug + Send + Sync + 'static>() {}
+    service::<Desk>();
+}

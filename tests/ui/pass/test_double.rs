@@ -1,0 +1,21 @@
+//! The trait can be implemented by hand, with or without `async_trait`.
+
+use ai_services::{Result, ai_service, async_trait};
+
+#[ai_service]
+trait Assistant {
+    async fn chat(&self, #[memory_id] user: &str, #[user_message] text: &str) -> Result<String>;
+}
+
+struct Double;
+
+#[async_trait]
+impl Assistant for Double {
+    async fn chat(&self, user: &str, text: &str) -> Result<String> {
+        Ok(format!("{user}: {text}"))
+    }
+}
+
+fn main() {
+    let _: Box<dyn Assistant> = Box::new(Double);
+}
