@@ -1,0 +1,314 @@
+//! What is sent.
+
+use super::{CANARY, client, hi};
+use ai_services::ErrorKind;
+use ai_services::message::{
+    AiMessage, ChatMessage, Content, CustomMessage, ImageDetail, Media, ToolCall, ToolResult,
+    UserMessage,
+};
+use ai_services::model::{
+    ChatModel, ChatRequest, ChatRequestParameters, ReasoningEffort, ResponseFormat, ToolChoice,
+    ToolSpecification,
+};
+use ai_services::providers::openai::{MaxTokensField, OpenAiChatModelBuilder, SchemaMode};
+use ai_services_tests::fault_server::{FaultServer, Recorded};
+use serde_json::{Value, json};
+
+async fn sent(
+    request: &ChatRequest,
+    configure: impl Fn(OpenAiChatModelBuilder) -> OpenAiChatModelBuilder,
+) -> Recorded {
+    let server = FaultServer::answering([hi()]).await.unwrap();
+    configure(client(&server)).build().unwrap().chat(request).await.unwrap();
+    server.requests().remove(0)
+}
+
+async fn sent_messages(messages: impl IntoIterator<Item = ChatMessage>) -> Value {
+    let recorded = sent(&ChatRequest::new(messages), |builder| builder).await;
+    recorded.json()["messages"].take()
+}
+
+fn weather() -> ToolSpecification {
+    let schema = json!({
+        "type": "object",
+        "properties": { "city": { "type": "string" }, "days": { "type": "integer" } },
+        "required": ["city"],
+    });
+    ToolSpecification::new("weather", "Looks up the weather.")
+        .with_parameters(schema.try_into().unwrap())
+}
+
+fn with_tools(parameters: ChatRequestParameters) -> ChatRequest {
+    ChatRequest::builder()
+        .messages([ChatMessage::user("Hello!")])
+        .tools(vec![weather(), ToolSpecification::new("now", "Tells the time.")])
+        .parameters(parameters)
+        .build()
+}
+
+#[tokio::test]
+async fn request_has_path_key_and_plain_body() {
+    let request = ChatRequest::new([ChatMessage::user("Hello!")]);
+    let recorded = sent(&request, |b| b.organization("org").project("proj")).await;
+    assert!(recorded.head.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"));
+    assert_eq!(recorded.header("authorization"), Some(format!("Bearer {CANARY}").as_str()));
+    assert_eq!(recorded.header("content-type"), Some("application/json"));
+    assert_eq!(recorded.header("openai-organization"), Some("org"));
+    assert_eq!(recorded.header("openai-project"), Some("proj"));
+    assert_eq!(recorded.header("accept-encoding"), None);
+    let body = r#"{"model":"m","messages":[{"role":"user","content":"Hello!"}]}"#;
+    assert_eq!(String::from_utf8(recorded.body).unwrap(), body);
+}
+
+#[tokio::test]
+async fn headers_of_the_application_are_sent() {
+    let request = ChatRequest::new([ChatMessage::user("Hello!")]);
+    let recorded = sent(&request, |b| b.header("api-key", "x").header("User-Agent", "mine")).await;
+    assert_eq!(recorded.header("api-key"), Some("x"));
+    assert_eq!(recorded.header("user-agent"), Some("mine"));
+}
+
+#[tokio::test]
+async fn every_kind_of_message_is_sent() {
+    let attributes = json!({ "role": "developer", "content": "Custom." });
+    let messages = sent_messages([
+        ChatMessage::system("Be \"brief\".\n\u{1F600}"),
+        UserMessage::new("Hello!").with_name("Klaus").into(),
+        AiMessage::builder()
+            .thinking("not sent")
+            .tool_calls([ToolCall::new("c1", "weather", r#"{"city": "Oslo"}"#)])
+            .build()
+            .into(),
+        ToolResult::new("c1", "weather", "no such city").into_error().into(),
+        AiMessage::builder()
+            .text("Let me see.")
+            .tool_calls([ToolCall::new("c2", "now", ""), ToolCall::new("c3", "now", "{}")])
+            .build()
+            .into(),
+        ToolResult::from_contents("c2", "now", ["a", "b"].map(Content::from)).into(),
+        ToolResult::new("c3", "now", "").into(),
+        ChatMessage::ai("Done."),
+        AiMessage::builder().refusal("I cannot.").build().into(),
+        CustomMessage::new(attributes.as_object().unwrap().clone()).into(),
+    ])
+    .await;
+    let call = |id, name, arguments| json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } });
+    let expected = json!([
+        { "role": "system", "content": "Be \"brief\".\n\u{1F600}" },
+        { "role": "user", "content": "Hello!", "name": "Klaus" },
+        {
+            "role": "assistant", "content": null,
+            "tool_calls": [call("c1", "weather", r#"{"city": "Oslo"}"#)],
+        },
+        { "role": "tool", "tool_call_id": "c1", "content": "no such city" },
+        {
+            "role": "assistant", "content": "Let me see.",
+            "tool_calls": [call("c2", "now", ""), call("c3", "now", "{}")],
+        },
+        {
+            "role": "tool", "tool_call_id": "c2",
+            "content": [{ "type": "text", "text": "a" }, { "type": "text", "text": "b" }],
+        },
+        { "role": "tool", "tool_call_id": "c3", "content": "" },
+        { "role": "assistant", "content": "Done." },
+        { "role": "assistant", "content": "I cannot." },
+        { "role": "developer", "content": "Custom." },
+    ]);
+    assert_eq!(messages, expected);
+}
+
+#[tokio::test]
+async fn media_are_sent_as_parts() {
+    let media = |data, kind| Box::new(Media::base64(data, kind));
+    let messages = sent_messages([UserMessage::from_contents([
+        Content::from("Look:"),
+        Content::image_url("https://example.org/cat.png"),
+        Content::Image(media("iVBO", "image/png"), ImageDetail::High),
+        Content::Audio(media("UklG", "audio/wav")),
+        Content::Audio(media("SUQz", "audio/mpeg")),
+        Content::Pdf(media("JVBE", "application/pdf")),
+    ])
+    .into()])
+    .await;
+    let image =
+        |url, detail| json!({ "type": "image_url", "image_url": { "url": url, "detail": detail } });
+    let audio = |data, format| json!({ "type": "input_audio", "input_audio": { "data": data, "format": format } });
+    let file = json!({
+        "filename": "document.pdf", "file_data": "data:application/pdf;base64,JVBE",
+    });
+    let expected = json!([
+        { "type": "text", "text": "Look:" },
+        image("https://example.org/cat.png", "low"),
+        image("data:image/png;base64,iVBO", "high"),
+        audio("UklG", "wav"),
+        audio("SUQz", "mp3"),
+        { "type": "file", "file": file },
+    ]);
+    assert_eq!(messages[0]["content"], expected);
+}
+
+#[tokio::test]
+async fn what_the_protocol_cannot_carry_is_an_error_before_any_request() {
+    let server = FaultServer::start([]).await.unwrap();
+    let model = client(&server).build().unwrap();
+    let media = || Box::new(Media::url("https://example.org/x"));
+    let user = |content| ChatMessage::from(UserMessage::from_contents([content]));
+    let image = Content::image_url("https://example.org/cat.png");
+    for message in [
+        user(Content::Video(media())),
+        user(Content::Audio(media())),
+        user(Content::Pdf(media())),
+        ToolResult::from_contents("c", "t", [image]).into(),
+    ] {
+        // Twice: the second time the refusal comes from what is kept with the message.
+        for _ in 0..2 {
+            let error = model.chat(&ChatRequest::new([message.clone()])).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        }
+    }
+    assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
+async fn every_parameter_is_sent() {
+    let schema = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
+    let parameters = ChatRequestParameters::new()
+        .model("other")
+        .temperature(0.5)
+        .top_p(0.25)
+        .top_k(40)
+        .frequency_penalty(-1.0)
+        .presence_penalty(1.0)
+        .max_output_tokens(100)
+        .stop(["END", "STOP"])
+        .seed(-7)
+        .tool_choice(ToolChoice::Required)
+        .reasoning_effort(ReasoningEffort::Low)
+        .response_format(ResponseFormat::JsonSchema {
+            name: "answer".into(),
+            schema: Box::new(schema.clone().try_into().unwrap()),
+        })
+        .extra("parallel_tool_calls", false);
+    let mut body = sent(&with_tools(parameters), |builder| builder).await.json();
+    body.as_object_mut().unwrap().retain(|name, _| name != "messages" && name != "tools");
+    let format = json!({ "name": "answer", "schema": schema, "strict": false });
+    let expected = json!({
+        "model": "other", "temperature": 0.5, "top_p": 0.25, "top_k": 40,
+        "frequency_penalty": -1.0, "presence_penalty": 1.0, "max_tokens": 100,
+        "stop": ["END", "STOP"], "seed": -7, "tool_choice": "required",
+        "reasoning_effort": "low", "parallel_tool_calls": false,
+        "response_format": { "type": "json_schema", "json_schema": format },
+    });
+    assert_eq!(body, expected);
+}
+
+#[tokio::test]
+async fn tools_are_sent_with_their_choice() {
+    let none = json!({ "type": "object", "properties": {} });
+    let city = weather().parameters.unwrap();
+    let function = |name, description, parameters: &Value| {
+        let function =
+            json!({ "name": name, "description": description, "parameters": parameters });
+        json!({ "type": "function", "function": function })
+    };
+    let tools = json!([
+        function("weather", "Looks up the weather.", city.as_value()),
+        function("now", "Tells the time.", &none),
+    ]);
+    let named = json!({ "type": "function", "function": { "name": "now" } });
+    for (choice, expected) in [
+        (ToolChoice::Auto, json!("auto")),
+        (ToolChoice::None, json!("none")),
+        (ToolChoice::Tool("now".into()), named),
+    ] {
+        let parameters = ChatRequestParameters::new().tool_choice(choice);
+        let body = sent(&with_tools(parameters), |builder| builder).await.json();
+        assert_eq!(body["tools"], tools);
+        assert_eq!(body["tool_choice"], expected);
+    }
+}
+
+#[tokio::test]
+async fn tool_choice_without_tools_is_not_sent() {
+    let parameters = ChatRequestParameters::new().tool_choice(ToolChoice::Auto);
+    let request = ChatRequest::new([ChatMessage::user("Hello!")]);
+    let body = sent(&request, |builder| builder.parameters(parameters.clone())).await.json();
+    assert_eq!(body.get("tool_choice"), None);
+}
+
+#[tokio::test]
+async fn strict_schemas_are_closed() {
+    let schema = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
+    let parameters = ChatRequestParameters::new().response_format(ResponseFormat::JsonSchema {
+        name: "answer".into(),
+        schema: Box::new(schema.try_into().unwrap()),
+    });
+    let body = sent(&with_tools(parameters), |builder| {
+        builder.tool_schemas(SchemaMode::Strict).response_schemas(SchemaMode::Strict)
+    })
+    .await
+    .json();
+    let function = &body["tools"][0]["function"];
+    assert_eq!(function["strict"], true);
+    assert_eq!(function["parameters"]["required"], json!(["city", "days"]));
+    assert_eq!(function["parameters"]["additionalProperties"], false);
+    let answer = &body["response_format"]["json_schema"];
+    assert_eq!(answer["strict"], true);
+    assert_eq!(answer["schema"]["required"], json!(["a"]));
+}
+
+#[tokio::test]
+async fn parameters_of_the_call_win_over_those_of_the_model() {
+    let own = ChatRequestParameters::new().temperature(0.5).max_output_tokens(10).extra("x", 1);
+    let configure = |builder: OpenAiChatModelBuilder| {
+        builder.parameters(own.clone()).max_tokens_field(MaxTokensField::MaxCompletionTokens)
+    };
+    let plain = ChatRequest::new([ChatMessage::user("Hello!")]);
+    let messages = json!([{ "role": "user", "content": "Hello!" }]);
+    let expected = json!({
+        "model": "m", "temperature": 0.5, "max_completion_tokens": 10, "x": 1, "messages": messages,
+    });
+    assert_eq!(sent(&plain, configure).await.json(), expected);
+    let request = ChatRequest::builder()
+        .messages([ChatMessage::user("Hello!")])
+        .parameters(ChatRequestParameters::new().temperature(1.0).extra("y", 2))
+        .build();
+    let expected = json!({
+        "model": "m", "temperature": 1.0, "max_completion_tokens": 10, "x": 1, "y": 2,
+        "messages": messages,
+    });
+    assert_eq!(sent(&request, configure).await.json(), expected);
+}
+
+#[tokio::test]
+async fn extra_members_replace_those_of_the_client() {
+    let parameters = ChatRequestParameters::new()
+        .temperature(0.5)
+        .tool_choice(ToolChoice::Auto)
+        .extra("temperature", 1)
+        .extra("messages", json!([]))
+        .extra("tools", json!([1]))
+        .extra("tool_choice", "none");
+    let recorded = sent(&with_tools(parameters), |builder| builder).await;
+    let expected = json!({
+        "model": "m", "temperature": 1, "messages": [], "tools": [1], "tool_choice": "none",
+    });
+    assert_eq!(recorded.json(), expected);
+    // JSON with a member twice would look the same above.
+    let body = String::from_utf8(recorded.body).unwrap();
+    assert_eq!(body.matches("temperature").count(), 1, "{body}");
+}
+
+#[tokio::test]
+async fn message_sent_again_is_the_same() {
+    let server = FaultServer::answering([hi(), hi()]).await.unwrap();
+    let model = client(&server).build().unwrap();
+    let first = ChatRequest::new([ChatMessage::user("Hello!")]);
+    model.chat(&first).await.unwrap();
+    let again = first.messages().cloned().chain([ChatMessage::ai("Hi.")]);
+    model.chat(&ChatRequest::new(again)).await.unwrap();
+    let bodies: Vec<_> = server.requests().iter().map(Recorded::json).collect();
+    assert_eq!(bodies[0]["messages"][0], bodies[1]["messages"][0]);
+    assert_eq!(bodies[1]["messages"][1]["content"], "Hi.");
+    assert_eq!(server.connections(), 1);
+}
