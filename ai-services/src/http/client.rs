@@ -4,59 +4,92 @@ use crate::error::{Error, Result};
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Url};
 use std::time::Duration;
+#[cfg(feature = "rustls")]
+use {
+    rustls::client::WantsClientCert,
+    rustls::crypto::CryptoProvider,
+    rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier},
+    rustls_platform_verifier::BuilderVerifierExt,
+    std::sync::{Arc, OnceLock},
+};
 
-/// A client for requests to `url`, which decides how much of TLS must work.
-pub(crate) fn client(url: &Url, connect_timeout: Duration) -> Result<Client> {
+/// How long connecting may take unless somebody says otherwise.
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Whether a client that cannot speak TLS is of use.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Tls {
+    Needed,
+    Wanted,
+}
+
+/// A builder of clients with redirects off and TLS ready. If TLS is only `Wanted`, a machine
+/// without certificates gets a client for plain HTTP.
+pub(crate) fn client_builder(tls: Tls) -> Result<ClientBuilder> {
     let builder = Client::builder()
         // A redirect would carry the key and the conversation to another host.
         .redirect(Policy::none())
-        .connect_timeout(connect_timeout)
+        .connect_timeout(CONNECT_TIMEOUT)
         .tcp_keepalive(Duration::from_secs(60));
-    with_tls(builder, url)?.build().map_err(|error| {
+    with_tls(builder, tls)
+}
+
+/// A client for requests to `url`.
+pub(crate) fn client(url: &Url, connect_timeout: Duration) -> Result<Client> {
+    let tls = if url.scheme() == "https" { Tls::Needed } else { Tls::Wanted };
+    client_builder(tls)?.connect_timeout(connect_timeout).build().map_err(|error| {
         Error::configuration("the HTTP client cannot be built").with_source(error.without_url())
     })
 }
 
 #[cfg(feature = "rustls")]
-fn with_tls(builder: ClientBuilder, url: &Url) -> Result<ClientBuilder> {
-    use rustls::crypto::CryptoProvider;
-    use rustls::{ClientConfig, RootCertStore};
-    use rustls_platform_verifier::BuilderVerifierExt;
-    use std::sync::Arc;
+fn with_tls(builder: ClientBuilder, tls: Tls) -> Result<ClientBuilder> {
+    /// Reading the system's certificates takes tens of milliseconds, so it is done once.
+    static SHARED: OnceLock<ClientConfig> = OnceLock::new();
 
-    let unusable = |source| Error::configuration("TLS cannot be set up").with_source(source);
+    let config = match SHARED.get() {
+        Some(config) => config.clone(),
+        None => match config_with(|builder| builder.with_platform_verifier()) {
+            Ok(config) => SHARED.get_or_init(|| config).clone(),
+            // A machine without certificates can still reach a local server.
+            Err(_) if tls == Tls::Wanted => {
+                config_with(|builder| Ok(builder.with_root_certificates(RootCertStore::empty())))?
+            }
+            Err(error) => return Err(error),
+        },
+    };
+    Ok(builder.tls_backend_preconfigured(config))
+}
+
+#[cfg(feature = "rustls")]
+fn config_with(
+    verifier: impl FnOnce(
+        ConfigBuilder<ClientConfig, WantsVerifier>,
+    ) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, rustls::Error>,
+) -> Result<ClientConfig> {
     // What the application chose for the whole process, else ring. Nothing is installed.
     let provider = CryptoProvider::get_default()
         .cloned()
         .unwrap_or_else(|| Arc::new(rustls::crypto::ring::default_provider()));
-    let versions = || {
-        ClientConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
-            .map_err(unusable)
-    };
-    let config = match versions()?.with_platform_verifier() {
-        Ok(config) => config,
-        // A machine without certificates can still reach a local server.
-        Err(_) if url.scheme() == "http" => {
-            versions()?.with_root_certificates(RootCertStore::empty())
-        }
-        Err(error) => return Err(unusable(error)),
-    };
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(verifier)
+        .map_err(|source| Error::configuration("TLS cannot be set up").with_source(source))?;
     let mut config = config.with_no_client_auth();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(builder.tls_backend_preconfigured(config))
+    Ok(config)
 }
 
 #[cfg(all(feature = "native-tls", not(feature = "rustls")))]
-fn with_tls(builder: ClientBuilder, _url: &Url) -> Result<ClientBuilder> {
+fn with_tls(builder: ClientBuilder, _tls: Tls) -> Result<ClientBuilder> {
     Ok(builder)
 }
 
 #[cfg(not(any(feature = "native-tls", feature = "rustls")))]
-fn with_tls(builder: ClientBuilder, url: &Url) -> Result<ClientBuilder> {
-    match url.scheme() {
-        "http" => Ok(builder),
-        _ => Err(Error::configuration(
+fn with_tls(builder: ClientBuilder, tls: Tls) -> Result<ClientBuilder> {
+    match tls {
+        Tls::Wanted => Ok(builder),
+        Tls::Needed => Err(Error::configuration(
             "https needs the feature `rustls` or `native-tls` of ai-services",
         )),
     }

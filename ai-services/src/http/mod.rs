@@ -10,7 +10,7 @@ mod said;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use client::client;
+pub(crate) use client::{CONNECT_TIMEOUT, Tls, client, client_builder};
 
 use crate::error::Result;
 use bytes::Bytes;

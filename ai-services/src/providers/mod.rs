@@ -3,6 +3,33 @@
 #[cfg(feature = "openai")]
 pub mod openai;
 
-/// The HTTP library of the clients, for a [`Client`](reqwest::Client) of your own.
+/// The HTTP library of the clients.
 #[cfg(feature = "http")]
 pub use reqwest;
+
+/// Starts an HTTP client as the clients of this crate use it: redirects off, 5 s for connecting,
+/// the TLS backend of the crate's features with the system's certificates, no decompression.
+///
+/// For an application that wants several models to share connections, or a proxy or certificate of
+/// its own. With the feature `rustls` this is also the way around installing a crypto provider,
+/// without which [`reqwest::Client::new`] panics.
+///
+/// # Errors
+///
+/// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if TLS cannot be set up.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::providers::http_client_builder;
+/// use ai_services::providers::openai::OpenAiChatModel;
+///
+/// let client = http_client_builder()?.pool_max_idle_per_host(4).build()?;
+/// let local = OpenAiChatModel::builder().base_url("http://localhost:11434/v1").http_client(client);
+/// let small = local.model("llama3.2").build()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[cfg(feature = "http")]
+pub fn http_client_builder() -> crate::Result<reqwest::ClientBuilder> {
+    crate::http::client_builder(crate::http::Tls::Wanted)
+}

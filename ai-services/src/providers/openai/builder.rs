@@ -68,7 +68,7 @@ impl Default for OpenAiChatModelBuilder {
             model: None,
             parameters: ChatRequestParameters::default(),
             limits: Limits::default(),
-            connect_timeout: Duration::from_secs(5),
+            connect_timeout: http::CONNECT_TIMEOUT,
             headers: Vec::new(),
             max_tokens: None,
             tool_schemas: SchemaMode::default(),
@@ -210,9 +210,9 @@ impl OpenAiChatModelBuilder {
         self
     }
 
-    /// Sends requests through a client of your own, for example one with a certificate or a proxy.
-    /// Its own settings hold for connecting, TLS, proxies and redirects: turn redirects off, or
-    /// requests may reach another host. The type is [`reqwest`](crate::providers::reqwest)'s.
+    /// Sends requests through a client of your own, for example one with a certificate or a proxy,
+    /// or one shared by several models. [`http_client_builder`](crate::providers::http_client_builder)
+    /// makes one; in any other turn redirects off, or requests may reach another host.
     pub fn http_client(mut self, client: reqwest::Client) -> Self {
         self.http_client = Some(client);
         self
@@ -368,7 +368,8 @@ mod tests {
     #[test]
     fn missing_key_names_the_variable() {
         let openai = "https://api.openai.com/v1";
-        for variables in [vec![], vec![("OPENAI_API_KEY", " ")], vec![("OPENAI_BASE_URL", openai)]] {
+        for variables in [vec![], vec![("OPENAI_API_KEY", " ")], vec![("OPENAI_BASE_URL", openai)]]
+        {
             let error = from_env(&variables).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Configuration);
             assert!(error.to_string().contains("OPENAI_API_KEY"), "{error}");
