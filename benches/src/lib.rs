@@ -1,1 +1,17 @@
-//! Workloads shared by the benchmarks.
+//! What the benchmarks measure, and the same work written by hand.
+//!
+//! Every case exists twice: [`workload`] does it with a service, [`by_hand`] with nothing but serde
+//! and an HTTP client. A figure means something only next to its peer's.
+//!
+//! | bench | measures | run |
+//! |---|---|---|
+//! | `calls` | time | `cargo bench -p ai-services-benches --bench calls` |
+//! | `instructions` | instructions, by callgrind | `cargo bench -p ai-services-benches --bench instructions` |
+//! | `allocations` | heap allocations; fails above the budget | `cargo bench -p ai-services-benches --bench allocations` |
+//!
+//! Times of a busy machine are noise: there, compare instructions and allocations.
+#![allow(clippy::unwrap_used, reason = "a benchmark that cannot be set up has nothing to measure")]
+
+pub mod by_hand;
+pub mod server;
+pub mod workload;

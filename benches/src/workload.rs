@@ -1,0 +1,187 @@
+//! The cases, done with a service.
+
+use ai_services::memory::{
+    ApproximateCounter, ChatMemory, MemoryId, MessageWindowChatMemory, TokenCountEstimator,
+    TokenWindowChatMemory,
+};
+use ai_services::message::{AiMessage, ChatMessage, ToolCall};
+use ai_services::model::{ChatModel, ChatRequest, ChatResponse};
+use ai_services::providers::openai::OpenAiChatModel;
+use ai_services::{Response, ai_service, tools};
+use std::hint::black_box;
+use tokio::runtime::{Builder, Runtime};
+
+/// Every message, prompt and answer: 197 bytes of English.
+pub const TEXT: &str = "The quick brown fox jumps over the lazy dog while a patient engineer \
+    measures latency, throughput and memory on a small shared machine, hoping that the medians of \
+    many short interleaved runs agree.";
+
+/// The system message of [`Assistant`].
+pub const SYSTEM: &str =
+    "You are a careful assistant. Answer briefly, in plain words. Never invent figures.";
+
+/// The user whose memory is used.
+pub const USER: &str = "ann";
+
+/// The model that requests name.
+pub const MODEL: &str = "gpt-4o-mini";
+
+/// How many answers of the tool loop call the tool.
+pub const ROUNDS: usize = 5;
+
+/// The service under test.
+#[ai_service]
+#[system_message(
+    "You are a careful assistant. Answer briefly, in plain words. Never invent figures."
+)]
+pub trait Assistant {
+    /// A call that remembers.
+    async fn chat(
+        &self,
+        #[memory_id] user: &str,
+        #[user_message] text: &str,
+    ) -> ai_services::Result<String>;
+
+    /// A call that remembers nothing, with the tools that it ran.
+    async fn research(&self, text: &str) -> ai_services::Result<Response<String>>;
+}
+
+/// A runtime of one thread, as all cases use it.
+#[must_use]
+pub fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// A model in process that reads every message and answers [`TEXT`].
+#[derive(Debug)]
+pub struct ReadingModel;
+
+#[ai_services::async_trait]
+impl ChatModel for ReadingModel {
+    async fn chat(&self, request: &ChatRequest) -> ai_services::Result<ChatResponse> {
+        let lengths = request.messages().map(|message| message.text().map_or(0, str::len));
+        black_box(lengths.sum::<usize>());
+        Ok(ChatResponse::new(AiMessage::new(TEXT)))
+    }
+}
+
+/// A service whose user has said and heard `history` messages, an even number.
+///
+/// Before and after every call the memory holds as many, and every request sends all of them. The
+/// window counts the system message and the user's new one too. Without a history it must still have
+/// room for an answer, so that the memory holds the last turn, which is evicted before the next.
+pub async fn assistant(model: impl ChatModel + 'static, history: usize) -> AssistantService {
+    let window = (history + 2).max(3);
+    let assistant = AssistantService::builder()
+        .chat_model(model)
+        .chat_memory_provider(move |id: &MemoryId| {
+            MessageWindowChatMemory::builder().id(id).max_messages(window).build()
+        })
+        .build()
+        .unwrap();
+    assistant.chat_memory(USER).unwrap().set(self::history(history)).await.unwrap();
+    // What is set up at the first call is not what is measured.
+    assistant.chat(USER, TEXT).await.unwrap();
+    assistant
+}
+
+/// [`assistant`] in front of a server of OpenAI's protocol.
+pub async fn remote_assistant(url: &str, history: usize) -> AssistantService {
+    let model = OpenAiChatModel::builder().base_url(url).api_key("key").model(MODEL);
+    assistant(model.build().unwrap(), history).await
+}
+
+/// Messages of users and assistants in turn.
+#[must_use]
+pub fn history(messages: usize) -> Vec<ChatMessage> {
+    let both = [ChatMessage::user, ChatMessage::ai];
+    both.iter().cycle().take(messages).map(|message| message(TEXT)).collect()
+}
+
+/// A model in process that calls [`Facts::lookup`] in [`ROUNDS`] answers and then answers [`TEXT`].
+#[derive(Debug)]
+pub struct CallingModel;
+
+#[ai_services::async_trait]
+impl ChatModel for CallingModel {
+    async fn chat(&self, request: &ChatRequest) -> ai_services::Result<ChatResponse> {
+        let round = request.messages().filter(|message| message.is_tool_result()).count();
+        if round == ROUNDS {
+            return Ok(ChatResponse::new(AiMessage::new(TEXT)));
+        }
+        let call = ToolCall::new(call_id(round), "lookup", arguments(round));
+        Ok(ChatResponse::new(AiMessage::builder().tool_calls([call]).build()))
+    }
+}
+
+/// The id of a round's call.
+#[must_use]
+pub fn call_id(round: usize) -> String {
+    format!("call_{round}")
+}
+
+/// The arguments of a round's call.
+#[must_use]
+pub fn arguments(round: usize) -> String {
+    format!(r#"{{"query":"round {round}","limit":3}}"#)
+}
+
+/// A tool with arguments to parse.
+#[derive(Debug)]
+pub struct Facts;
+
+#[tools]
+impl Facts {
+    /// Looks a fact up in the reference table.
+    #[tool]
+    pub async fn lookup(
+        &self,
+        /// What to look up.
+        query: String,
+        /// How many facts.
+        limit: u32,
+    ) -> String {
+        fact(&query, limit)
+    }
+}
+
+/// What the tool does.
+#[must_use]
+pub fn fact(query: &str, limit: u32) -> String {
+    format!("{limit} results for {query}")
+}
+
+/// A service with the tool.
+#[must_use]
+pub fn researcher() -> AssistantService {
+    AssistantService::builder()
+        .chat_model(CallingModel)
+        .chat_memory_provider(|id: &MemoryId| {
+            MessageWindowChatMemory::builder().id(id).max_messages(10).build()
+        })
+        .tools(Facts)
+        .build()
+        .unwrap()
+}
+
+/// A full window of `messages` messages.
+pub async fn message_window(messages: usize) -> MessageWindowChatMemory {
+    let memory = MessageWindowChatMemory::with_max_messages(messages);
+    memory.set(history(messages)).await.unwrap();
+    memory
+}
+
+/// A full window of as many tokens as `messages` messages have.
+pub async fn token_window(messages: usize) -> TokenWindowChatMemory {
+    let counter = ApproximateCounter;
+    let tokens = counter.count_messages(&history(messages)).unwrap();
+    let memory = TokenWindowChatMemory::builder().max_tokens(tokens, counter).build().unwrap();
+    memory.set(history(messages)).await.unwrap();
+    memory
+}
+
+/// Adds what a turn adds: the user's message and the answer, one after the other.
+pub async fn add_turn(memory: &impl ChatMemory) {
+    memory.add(ChatMessage::user(TEXT)).await.unwrap();
+    memory.add(ChatMessage::ai(TEXT)).await.unwrap();
+}
