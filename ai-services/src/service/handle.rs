@@ -105,6 +105,7 @@ pub(crate) fn call<'a, R: MethodReturn + 'a>(
     let components = &*service.0;
     let span = tracing::info_span!(
         "invoke_agent",
+        otel.name = %format_args!("invoke_agent {}", components.name),
         gen_ai.operation.name = "invoke_agent",
         gen_ai.agent.name = components.name,
         gen_ai.conversation.id = arguments.memory_id.as_ref().map(MemoryId::as_str),

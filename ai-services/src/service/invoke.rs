@@ -170,6 +170,7 @@ async fn ask_model(invocation: &Invocation<'_>, request: &ChatRequest) -> Result
     let request = transformed.as_ref().unwrap_or(request);
     let span = tracing::info_span!(
         "chat",
+        otel.name = %format_args!("chat {}", components.model.name()),
         gen_ai.operation.name = "chat",
         gen_ai.request.model = components.model.name(),
         gen_ai.response.model = field::Empty,

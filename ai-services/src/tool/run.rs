@@ -102,7 +102,7 @@ impl Runner<'_> {
         let input = ToolInput::new(message, index, &self.surroundings);
         let span = tracing::info_span!(
             "execute_tool",
-            otel.name = field::Empty,
+            otel.name = %format_args!("execute_tool {}", call.name()),
             gen_ai.operation.name = "execute_tool",
             gen_ai.tool.name = call.name(),
             gen_ai.tool.call.id = call.id(),

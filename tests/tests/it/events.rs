@@ -1,0 +1,89 @@
+//! What listeners are told, in which order.
+
+use ai_services::event::{Call, Event};
+use ai_services::memory::{MemoryId, MessageWindowChatMemory};
+use ai_services::message::{ChatMessage, ToolCall};
+use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
+use ai_services::{ErrorKind, ai_service, tool};
+use std::sync::{Arc, Mutex};
+
+#[ai_service]
+trait Agent {
+    async fn chat(
+        &self,
+        #[memory_id] user: &str,
+        #[user_message] text: &str,
+    ) -> ai_services::Result<String>;
+}
+
+/// Says hello.
+#[tool]
+fn hello() -> &'static str {
+    "hello"
+}
+
+fn agent(model: ScriptedChatModel) -> (AgentService, Arc<Mutex<Vec<String>>>) {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let notes = Arc::clone(&told);
+    let agent = AgentService::builder()
+        .chat_model(model)
+        .chat_memory_provider(|id: &MemoryId| {
+            MessageWindowChatMemory::builder().id(id).max_messages(9).build()
+        })
+        .tools(hello::tool())
+        .listener(move |call: &Call<'_>, event: &Event<'_>| {
+            let what = match event {
+                Event::Started => "started".to_owned(),
+                Event::HistoryRepaired { dropped, invented } => {
+                    format!("repaired {dropped} {invented}")
+                }
+                Event::RequestIssued { request } => format!("asked {}", request.message_count()),
+                Event::ResponseReceived { .. } => "answered".to_owned(),
+                Event::ToolStarted { call } => format!("running {}", call.name()),
+                Event::ToolFinished { execution } => {
+                    format!("ran {}", execution.result().text().unwrap_or_default())
+                }
+                Event::Completed { .. } => "completed".to_owned(),
+                Event::Failed { error } => format!("failed {:?}", error.kind()),
+                other => panic!("unknown event {other:?}"),
+            };
+            assert_eq!((call.service, call.method), ("Agent", "chat"));
+            assert_eq!(call.memory_id.unwrap().as_str(), "ann");
+            notes.lock().unwrap().push(what);
+        })
+        .build()
+        .unwrap();
+    (agent, told)
+}
+
+#[tokio::test]
+async fn events_follow_the_turn() {
+    let model = ScriptedChatModel::new([
+        ScriptedAnswer::tool_calls([ToolCall::new("1", "hello", "{}")]),
+        ScriptedAnswer::text("done"),
+    ]);
+    let (agent, told) = agent(model);
+    agent.chat("ann", "go").await.unwrap();
+    assert_eq!(
+        *told.lock().unwrap(),
+        [
+            "started",
+            "asked 1",
+            "answered",
+            "running hello",
+            "ran hello",
+            "asked 3",
+            "answered",
+            "completed",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn failure_and_repair_are_told() {
+    let model = ScriptedChatModel::new([ScriptedAnswer::error(ErrorKind::Unavailable, "down")]);
+    let (agent, told) = agent(model);
+    agent.chat_memory("ann").unwrap().add(ChatMessage::ai("orphan")).await.unwrap();
+    agent.chat("ann", "go").await.unwrap_err();
+    assert_eq!(*told.lock().unwrap(), ["started", "repaired 1 0", "asked 1", "failed Unavailable"]);
+}

@@ -1,0 +1,94 @@
+//! Spans of a call: named as OpenTelemetry's conventions say, without what was said.
+
+use ai_services::message::{AiMessage, ToolCall};
+use ai_services::model::{ChatResponse, TokenUsage};
+use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
+use ai_services::{ai_service, tool};
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+#[ai_service]
+#[system_message("SECRET system")]
+trait Agent {
+    async fn chat(&self, text: &str) -> ai_services::Result<String>;
+}
+
+/// Repeats.
+#[tool]
+fn repeat(text: String) -> String {
+    text
+}
+
+/// Keeps all fields of all spans and events.
+#[derive(Clone, Default)]
+struct Recorder {
+    fields: Arc<Mutex<BTreeMap<u64, Vec<(String, String)>>>>,
+    next: Arc<AtomicU64>,
+}
+
+struct Fields<'a>(&'a mut Vec<(String, String)>);
+
+impl Visit for Fields<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0.push((field.name().to_owned(), format!("{value:?}")));
+    }
+}
+
+impl Subscriber for Recorder {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        let id = self.next.fetch_add(1, Ordering::SeqCst) + 1;
+        let mut fields = self.fields.lock().unwrap();
+        span.record(&mut Fields(fields.entry(id).or_default()));
+        Id::from_u64(id)
+    }
+
+    fn record(&self, span: &Id, values: &Record<'_>) {
+        let mut fields = self.fields.lock().unwrap();
+        values.record(&mut Fields(fields.entry(span.into_u64()).or_default()));
+    }
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        event.record(&mut Fields(self.fields.lock().unwrap().entry(0).or_default()));
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+#[tokio::test]
+async fn spans_say_who_and_how_much_but_not_what() {
+    let recorder = Recorder::default();
+    let _guard = tracing::subscriber::set_default(recorder.clone());
+    let answer = ChatResponse::new(AiMessage::new("SECRET answer"));
+    let model = ScriptedChatModel::new([
+        ScriptedAnswer::tool_calls([ToolCall::new("1", "repeat", r#"{"text":"SECRET argument"}"#)]),
+        answer.with_usage(TokenUsage::new(3, 4)).into(),
+    ]);
+    let agent = AgentService::builder().chat_model(model).tools(repeat::tool()).build().unwrap();
+    agent.chat("SECRET question").await.unwrap();
+
+    let fields = recorder.fields.lock().unwrap();
+    let all: Vec<_> = fields.values().flatten().collect();
+    let of = |name: &str| -> Vec<&str> {
+        all.iter().filter(|(field, _)| field == name).map(|(_, value)| value.as_str()).collect()
+    };
+    assert_eq!(
+        of("otel.name"),
+        ["invoke_agent Agent", "chat scripted", "execute_tool repeat", "chat scripted"]
+    );
+    assert_eq!(of("gen_ai.tool.name"), ["\"repeat\""]);
+    assert_eq!(of("gen_ai.usage.output_tokens"), ["4", "4"], "of the call and of the request");
+    assert!(!all.iter().any(|(_, value)| value.contains("SECRET")), "{all:?}");
+}
