@@ -53,22 +53,10 @@ pub(crate) fn option(value: Option<TokenStream>) -> TokenStream {
     }
 }
 
-/// The lints that generated code may break. Users cannot mend it, so they should not hear of it.
+/// The lints that generated code may break. As few as possible: whoever forbids one of them, instead of
+/// denying it, gets an error for every item that allows it.
 pub(crate) fn allow() -> Attribute {
     parse_quote! {
-        #[allow(
-            unknown_lints,
-            mismatched_lifetime_syntaxes,
-            missing_debug_implementations,
-            non_camel_case_types,
-            single_use_lifetimes,
-            unreachable_pub,
-            unused_lifetimes,
-            unused_qualifications,
-            clippy::all,
-            clippy::pedantic,
-            clippy::nursery,
-            clippy::restriction
-        )]
+        #[allow(unknown_lints, mismatched_lifetime_syntaxes, non_camel_case_types)]
     }
 }

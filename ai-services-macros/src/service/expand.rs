@@ -66,41 +66,27 @@ pub(crate) fn definition(service: &Service<'_>) -> TokenStream {
     let Service { item, name, runtime, .. } = service;
     let doc =
         format!("AI service that implements [`{}`]. Made by [`{name}::builder`].", item.ident);
-    let (vis, allow, rt) = (&item.vis, ty::allow(), runtime.private());
+    let (vis, rt) = (&item.vis, runtime.private());
     quote! {
         #[doc = #doc]
-        #allow
+        #[derive(::core::clone::Clone, ::core::fmt::Debug)]
         #vis struct #name {
             service: #rt::AiService,
         }
     }
 }
 
-/// `builder`, `Clone`, `Debug` and access to the `AiService`.
+/// `builder`, and access to the `AiService`.
 pub(crate) fn common_impls(service: &Service<'_>) -> TokenStream {
-    let Service { name, runtime, .. } = service;
-    let text = name.to_string();
+    let Service { item, name, runtime, .. } = service;
+    let vis = &item.vis;
     let doc = format!("Starts building a `{name}`.");
     quote! {
         #[automatically_derived]
         impl #name {
             #[doc = #doc]
-            pub fn builder() -> #runtime::AiServiceBuilder<Self> {
+            #vis fn builder() -> #runtime::AiServiceBuilder<Self> {
                 #runtime::AiServiceBuilder::new()
-            }
-        }
-
-        #[automatically_derived]
-        impl ::core::clone::Clone for #name {
-            fn clone(&self) -> Self {
-                Self { service: ::core::clone::Clone::clone(&self.service) }
-            }
-        }
-
-        #[automatically_derived]
-        impl ::core::fmt::Debug for #name {
-            fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                __f.debug_struct(#text).field("service", &self.service).finish()
             }
         }
 

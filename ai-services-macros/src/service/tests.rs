@@ -136,16 +136,15 @@ fn common_impls_use_absolute_paths() {
                 ::ai_services::AiServiceBuilder::new()
             }
         }
-    "#]]
-    .assert_eq(&item(&support(), "impl SupportService"));
+    "#]].assert_eq(&item(&support(), "impl SupportService"));
     expect![[r#"
-        impl ::core::fmt::Debug for SupportService {
-            fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                __f.debug_struct("SupportService").field("service", &self.service).finish()
+        impl ::core::ops::Deref for SupportService {
+            type Target = ::ai_services::AiService;
+            fn deref(&self) -> &Self::Target {
+                &self.service
             }
         }
-    "#]]
-    .assert_eq(&item(&support(), "impl ::core::fmt::Debug"));
+    "#]].assert_eq(&item(&support(), "impl ::core::ops::Deref"));
 }
 
 #[test]

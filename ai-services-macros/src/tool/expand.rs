@@ -89,16 +89,16 @@ pub(crate) fn function_items(function: &Function<'_>, body: &TokenStream) -> Tok
     quote! {
         #(#conditions)*
         #[doc = #type_doc]
+        #[derive(::core::fmt::Debug)]
         #allow
         #vis enum #name {}
 
         #(#conditions_too)*
-        #allow
         #[automatically_derived]
         impl #name {
             #[doc = #tool_doc]
             #[must_use]
-            pub fn tool() -> #runtime::Tool {
+            #vis fn tool() -> #runtime::Tool {
                 #import
                 #body
             }

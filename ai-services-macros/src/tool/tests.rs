@@ -222,7 +222,7 @@ fn broken_tool_keeps_its_type_checks() {
         impl add {
             ///Describes the function `add` to a model, and lets it be called.
             #[must_use]
-            pub fn tool() -> ::ai_services::Tool {
+            fn tool() -> ::ai_services::Tool {
                 use ::ai_services::__private as __rt;
                 __rt::assert_tool_parameter::<<str as ::std::borrow::ToOwned>::Owned>();
                 __rt::assert_injected::<&Bag>();
