@@ -1,6 +1,11 @@
 //! HTTP as clients of providers need it: one JSON request, one answer of limited size, retries in
 //! between, and errors that say what the provider said but never a key.
 
+#![cfg_attr(
+    not(feature = "openai"),
+    allow(dead_code, unused_imports, reason = "nobody sends without a provider")
+)]
+
 mod body;
 mod client;
 mod fault;

@@ -178,6 +178,16 @@ async fn server_that_is_not_there_is_a_connection_error() {
 }
 
 #[tokio::test]
+async fn tls_needs_no_preparation() {
+    let server = start([vec![Send(b"not TLS".to_vec())]]).await;
+    let url = server.url().replace("http://", "https://");
+    let model = client(&server).base_url(url).max_retries(0).build().unwrap();
+    let error = model.chat(&hello()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    assert!(error.to_string().contains("corrupt message"), "{error}");
+}
+
+#[tokio::test]
 async fn answer_that_is_not_http_is_not_retried() {
     let server = start([vec![Request, Send(b"SSH-2.0-OpenSSH\r\n\r\n".to_vec())]]).await;
     let error = client(&server).build().unwrap().chat(&hello()).await.unwrap_err();

@@ -33,12 +33,14 @@ const DEFAULT_MODEL: &str = "gpt-4o-mini";
 /// use std::time::Duration;
 ///
 /// let model = OpenAiChatModel::builder()
-///     .api_key("sk-…")
+///     .base_url("http://localhost:8080/v1")
+///     .api_key("secret")
 ///     .model("gpt-4o-mini")
 ///     .parameters(ChatRequestParameters::new().temperature(0.2))
 ///     .deadline(Duration::from_secs(30))
-///     .build();
-/// # let model = model.is_err();
+///     .build()?;
+/// assert!(!format!("{model:?}").contains("secret"));
+/// # Ok::<(), ai_services::Error>(())
 /// ```
 #[must_use]
 pub struct OpenAiChatModelBuilder {
