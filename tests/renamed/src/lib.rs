@@ -81,7 +81,7 @@ pub async fn add(a: i64, b: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bookings, MemoryId, Support, SupportService, add};
+    use super::{add, Bookings, MemoryId, Support, SupportService};
     use ::mine::memory::MessageWindowChatMemory;
     use ::mine::testing::ScriptedChatModel;
 
