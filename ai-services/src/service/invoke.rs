@@ -82,9 +82,8 @@ async fn play(
     }
 
     let had_effects = turn.has_effects();
-    let mut finished = turn.finish().ok_or_else(no_answer)?;
     // The request gives up its share of the history, so that the memory changes its list in place.
-    let ChatRequest { system, turn, .. } = std::mem::take(&mut finished.request);
+    let (ChatRequest { system, turn, .. }, finished) = turn.finish().ok_or_else(no_answer)?;
     match recall.commit(snapshot, system, turn).await {
         Ok(()) => Ok(finished),
         Err(error) => Err(Failed {
@@ -154,11 +153,14 @@ fn first_request(
     snapshot: &Snapshot,
     toolbox: &Toolbox,
 ) -> ChatRequest {
+    // The usual turn is a message and its answer.
+    let mut turn = Vec::with_capacity(2);
+    turn.push(invocation.user.clone().into());
     ChatRequest {
         system: invocation.system.clone().or_else(|| snapshot.system().cloned()),
         history: snapshot.messages().clone(),
         skipped: snapshot.start(),
-        turn: vec![invocation.user.clone().into()],
+        turn,
         tools: toolbox.specifications().clone(),
         parameters: Arc::clone(&invocation.parameters),
     }
@@ -166,13 +168,15 @@ fn first_request(
 
 async fn ask_model(invocation: &Invocation<'_>, request: &ChatRequest) -> Result<ChatResponse> {
     let components = invocation.components;
+    // Called through its `Arc`, the model's future would be boxed twice.
+    let model = &*components.model;
     let transformed = components.chat_request_transformer.as_ref().map(|f| f(request.clone()));
     let request = transformed.as_ref().unwrap_or(request);
     let span = tracing::info_span!(
         "chat",
-        otel.name = %format_args!("chat {}", components.model.name()),
+        otel.name = %format_args!("chat {}", model.name()),
         gen_ai.operation.name = "chat",
-        gen_ai.request.model = components.model.name(),
+        gen_ai.request.model = model.name(),
         gen_ai.response.model = field::Empty,
         gen_ai.response.id = field::Empty,
         gen_ai.response.finish_reasons = field::Empty,
@@ -181,7 +185,7 @@ async fn ask_model(invocation: &Invocation<'_>, request: &ChatRequest) -> Result
         error.r#type = field::Empty,
     );
     invocation.emit(&Event::RequestIssued { request });
-    let outcome = components.model.chat(request).instrument(span.clone()).await;
+    let outcome = model.chat(request).instrument(span.clone()).await;
     match &outcome {
         Ok(response) => {
             record_response(&span, response);

@@ -20,6 +20,11 @@ enum Held {
 }
 
 impl Recall {
+    /// The memory itself: called through its `Arc`, every future would be boxed twice.
+    fn memory(&self) -> Option<&dyn ChatMemory> {
+        self.0.as_ref().map(|(memory, _)| &**memory)
+    }
+
     /// Waits until the memory is free.
     pub(super) async fn lease(invocation: &Invocation<'_>) -> Result<Self> {
         let memories = &invocation.components.memory;
@@ -37,7 +42,7 @@ impl Recall {
 
     /// What was said before. A history that others left ill-formed is repaired, and the repair told.
     pub(super) async fn load(&self, invocation: &Invocation<'_>) -> Result<Snapshot> {
-        let Some((memory, _)) = &self.0 else { return Ok(Snapshot::default()) };
+        let Some(memory) = self.memory() else { return Ok(Snapshot::default()) };
         let (snapshot, repair) = memory.load().await?.into_turns();
         if repair.is_needed() {
             let (dropped, invented) = (repair.dropped, repair.invented);
@@ -49,7 +54,7 @@ impl Recall {
 
     /// Leaves out of the request what the window has no room for.
     pub(super) fn fit(&self, snapshot: &Snapshot, request: &mut ChatRequest) -> Result<()> {
-        let Some((memory, _)) = &self.0 else { return Ok(()) };
+        let Some(memory) = self.memory() else { return Ok(()) };
         let left_out = memory.fit(snapshot, request.system.as_ref(), &request.turn)?;
         request.skipped = snapshot.start() + left_out;
         Ok(())
@@ -62,8 +67,8 @@ impl Recall {
         system: Option<ChatMessage>,
         turn: Vec<ChatMessage>,
     ) -> Result<()> {
-        match &self.0 {
-            Some((memory, _)) => memory.commit(CompletedTurn::new(snapshot, system, turn)).await,
+        match self.memory() {
+            Some(memory) => memory.commit(CompletedTurn::new(snapshot, system, turn)).await,
             None => Ok(()),
         }
     }

@@ -49,7 +49,7 @@ pub(crate) struct Turn {
 enum State {
     Asking,
     Calling(AiMessage),
-    Answered(Box<ChatResponse>),
+    Answered(ChatResponse),
 }
 
 impl Turn {
@@ -103,7 +103,7 @@ impl Turn {
         self.usage += response.usage;
         if response.message.tool_calls().is_empty() {
             self.request.turn.push(response.message.clone().into());
-            self.state = State::Answered(Box::new(response));
+            self.state = State::Answered(response);
             return Ok(());
         }
         self.check_limits(response.message.tool_calls())?;
@@ -130,7 +130,7 @@ impl Turn {
             true => {
                 let answer = immediate_answer(&executions);
                 self.request.turn.push(answer.message.clone().into());
-                State::Answered(Box::new(answer))
+                State::Answered(answer)
             }
             false => State::Asking,
         };
@@ -146,21 +146,21 @@ impl Turn {
     }
 
     /// What is to be remembered and what is to be reported, once there is an answer.
-    pub(crate) fn finish(self) -> Option<Finished> {
+    pub(crate) fn finish(self) -> Option<(ChatRequest, Finished)> {
         let State::Answered(answer) = self.state else { return None };
-        Some(Finished {
-            request: self.request,
+        let finished = Finished {
             usage: self.usage,
             executions: self.executions,
             intermediate: self.intermediate,
-            answer: *answer,
-        })
+            answer,
+        };
+        Some((self.request, finished))
     }
 
     /// What had been done when the turn failed.
     pub(crate) fn into_unfinished(self) -> UnfinishedTurn {
         let answer = match self.state {
-            State::Answered(response) => Some(*response),
+            State::Answered(response) => Some(response),
             _ => None,
         };
         UnfinishedTurn::new(self.executions, self.intermediate, answer)
@@ -216,7 +216,6 @@ impl Turn {
 /// A turn that has its answer.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    pub(crate) request: ChatRequest,
     pub(crate) usage: TokenUsage,
     pub(crate) executions: Vec<ToolExecution>,
     pub(crate) intermediate: Vec<ChatResponse>,

@@ -37,8 +37,8 @@ fn turn_asks_runs_asks_and_finishes() {
     assert_eq!(turn.request().message_count(), 4);
     turn.model_replied(ChatResponse::new(AiMessage::new("done"))).unwrap();
     assert!(matches!(turn.next(), Step::Finish));
-    let finished = turn.finish().unwrap();
-    assert_eq!(finished.request.message_count(), 5);
+    let (request, finished) = turn.finish().unwrap();
+    assert_eq!(request.message_count(), 5);
     assert_eq!((finished.executions.len(), finished.intermediate.len()), (2, 1));
     assert_eq!(finished.usage, TokenUsage::new(1, 1));
 }
