@@ -130,7 +130,8 @@ fn there_is_one_user_message(cx: &mut Diagnostics, method: &Method<'_>) {
     }
     let unmarked = method.unmarked().count();
     // With several unmarked parameters the mistake is that they have no role.
-    if method.user.is_none() && method.user_parameter().is_none() && unmarked == 0 {
+    let has_one = method.has_user_template() || method.user_parameter().is_some();
+    if !has_one && unmarked == 0 {
         errors::missing_user_message(cx, method.ident());
     }
 }

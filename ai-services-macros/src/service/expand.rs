@@ -30,10 +30,10 @@ pub(crate) fn service(service: &Service<'_>) -> TokenStream {
         let value = method_description(service, method);
         quote!(#(#conditions)* static #name: __rt::Method = #value;)
     });
-    let templates = service
-        .system
-        .iter()
-        .chain(service.methods.iter().flat_map(|method| method.system.iter().chain(&method.user)));
+    let templates =
+        service.system.iter().chain(&service.user).chain(
+            service.methods.iter().flat_map(|method| method.system.iter().chain(&method.user)),
+        );
     let tracking = templates.filter_map(Template::tracking);
     block(
         service,
@@ -170,7 +170,7 @@ fn method_description(service: &Service<'_>, method: &Method<'_>) -> TokenStream
     let variables = variables(service, method);
     let template =
         |template: Option<&Template>| ty::option(template.map(|it| pieces(it, method, &variables)));
-    let (system, user) = (template(service.system(method)), template(method.user.as_ref()));
+    let (system, user) = (template(service.system(method)), template(service.user(method)));
     let moderate = moderated(service, method);
     quote!(__rt::Method { name: #name, system: #system, user: #user, moderate: #moderate })
 }

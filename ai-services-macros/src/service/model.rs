@@ -13,6 +13,7 @@ pub(crate) struct Service<'a> {
     pub(crate) name: Ident,
     pub(crate) runtime: RuntimePath,
     pub(crate) system: Option<Template>,
+    pub(crate) user: Option<Template>,
     pub(crate) moderate: bool,
     /// The methods without a body.
     pub(crate) methods: Vec<Method<'a>>,
@@ -23,6 +24,8 @@ pub(crate) struct Method<'a> {
     pub(crate) item: &'a TraitItemFn,
     pub(crate) system: Option<Template>,
     pub(crate) user: Option<Template>,
+    /// Whether the user message of the trait is that of the method.
+    pub(crate) inherits_user: bool,
     pub(crate) moderate: bool,
     pub(crate) parameters: Vec<Parameter<'a>>,
     /// A parameter or a role was left out because of a mistake that was reported.
@@ -68,12 +71,17 @@ impl Service<'_> {
         method.system.as_ref().or(self.system.as_ref())
     }
 
+    /// The template of a method's user message: its own, or that of the trait.
+    pub(crate) fn user<'s>(&'s self, method: &'s Method<'_>) -> Option<&'s Template> {
+        method.user.as_ref().or(self.user.as_ref().filter(|_| method.inherits_user))
+    }
+
     /// The templates that a method renders.
     pub(crate) fn templates<'s>(
         &'s self,
         method: &'s Method<'_>,
     ) -> impl Iterator<Item = &'s Template> {
-        self.system(method).into_iter().chain(&method.user)
+        self.system(method).into_iter().chain(self.user(method))
     }
 
     /// The names in the templates of the method.
@@ -121,9 +129,19 @@ impl<'a> Method<'a> {
         self.parameters.iter().find(|parameter| parameter.is(role))
     }
 
+    /// Whether neither a template of its own nor a marked parameter is the user message.
+    pub(crate) fn lacks_user_message(&self) -> bool {
+        self.user.is_none() && self.with_role(Role::UserMessage).is_none()
+    }
+
+    /// Whether the user message is a template.
+    pub(crate) fn has_user_template(&self) -> bool {
+        self.user.is_some() || self.inherits_user
+    }
+
     /// The parameter that is sent as the user message.
     pub(crate) fn user_parameter(&self) -> Option<&Parameter<'a>> {
-        if self.user.is_some() {
+        if self.has_user_template() {
             return None;
         }
         let it = self.it().and_then(|index| self.parameters.get(index));

@@ -12,7 +12,7 @@ use quote::format_ident;
 use syn::{Ident, ItemTrait, TraitItem, TraitItemFn};
 
 /// What a trait may carry.
-const ON_TRAIT: [&str; 2] = [keyword::SYSTEM_MESSAGE, keyword::MODERATE];
+const ON_TRAIT: [&str; 3] = [keyword::SYSTEM_MESSAGE, keyword::USER_MESSAGE, keyword::MODERATE];
 /// What a method may carry.
 const ON_METHOD: [&str; 3] = [keyword::SYSTEM_MESSAGE, keyword::USER_MESSAGE, keyword::MODERATE];
 
@@ -30,6 +30,7 @@ pub(crate) fn service<'a>(
         name: name(cx, &arguments, item),
         runtime: RuntimePath::new(arguments.runtime(cx)),
         system: None,
+        user: None,
         moderate: false,
         methods: Vec::new(),
     };
@@ -38,12 +39,19 @@ pub(crate) fn service<'a>(
             (keyword::SYSTEM_MESSAGE, at) => {
                 service.system = Some(template::parse(cx, at, keyword::SYSTEM_MESSAGE));
             }
+            (keyword::USER_MESSAGE, at) => {
+                service.user = Some(template::parse(cx, at, keyword::USER_MESSAGE));
+            }
             _ => service.moderate = moderate(cx, helper),
         }
     }
     for item in &item.items {
         if let TraitItem::Fn(item) = item {
-            service.methods.extend(method(cx, item));
+            let method = method(cx, item).map(|method| Method {
+                inherits_user: service.user.is_some() && method.lacks_user_message(),
+                ..method
+            });
+            service.methods.extend(method);
         }
     }
     service
@@ -69,6 +77,7 @@ fn method<'a>(cx: &mut Diagnostics, item: &'a TraitItemFn) -> Option<Method<'a>>
         item,
         system: None,
         user: None,
+        inherits_user: false,
         moderate: false,
         parameters: Vec::new(),
         incomplete: false,

@@ -4,7 +4,7 @@ use super::model::{Method, Parameter, Service};
 use crate::diagnostics::Diagnostics;
 use crate::errors::{self, Known};
 use crate::suggest;
-use crate::template::{self, Spot};
+use crate::template::{self, Spot, Template};
 use std::collections::HashSet;
 
 // A placeholder of a method's own template names a variable of that method.
@@ -25,9 +25,23 @@ pub(crate) fn own_are_known(cx: &mut Diagnostics, method: &Method<'_>) {
 // A placeholder of the trait's template names a variable of every method that inherits it. One that
 // no method knows is a mistake in the template, one that some know is a mistake of the others.
 pub(crate) fn inherited_are_known(cx: &mut Diagnostics, service: &Service<'_>) {
-    let Some(template) = &service.system else { return };
-    let inherits = |method: &&Method<'_>| method.system.is_none() && !method.incomplete;
-    let heirs: Vec<&Method<'_>> = service.methods.iter().filter(inherits).collect();
+    let complete = || service.methods.iter().filter(|method| !method.incomplete);
+    if let Some(template) = &service.system {
+        let heirs: Vec<_> = complete().filter(|method| method.system.is_none()).collect();
+        inherited_is_known(cx, service, template, &heirs);
+    }
+    if let Some(template) = &service.user {
+        let heirs: Vec<_> = complete().filter(|method| method.inherits_user).collect();
+        inherited_is_known(cx, service, template, &heirs);
+    }
+}
+
+fn inherited_is_known(
+    cx: &mut Diagnostics,
+    service: &Service<'_>,
+    template: &Template,
+    heirs: &[&Method<'_>],
+) {
     let mut seen = HashSet::new();
     for (name, span) in template.placeholders() {
         if !seen.insert(name) {
@@ -39,11 +53,11 @@ pub(crate) fn inherited_are_known(cx: &mut Diagnostics, service: &Service<'_>) {
             [] => {}
             [only] if heirs.len() == 1 => {
                 let place = format!("method `{}`", only.ident());
-                unknown(cx, &Spot::new(template, span), name, (&place, &heirs));
+                unknown(cx, &Spot::new(template, span), name, (&place, heirs));
             }
             all if all.len() == heirs.len() => {
                 let place = format!("any method of `{}`", service.item.ident);
-                unknown(cx, &Spot::new(template, span), name, (&place, &heirs));
+                unknown(cx, &Spot::new(template, span), name, (&place, heirs));
             }
             some => {
                 for method in some {

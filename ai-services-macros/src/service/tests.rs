@@ -136,7 +136,8 @@ fn common_impls_use_absolute_paths() {
                 ::ai_services::AiServiceBuilder::new()
             }
         }
-    "#]].assert_eq(&item(&support(), "impl SupportService"));
+    "#]]
+    .assert_eq(&item(&support(), "impl SupportService"));
     expect![[r#"
         impl ::core::ops::Deref for SupportService {
             type Target = ::ai_services::AiService;
@@ -144,7 +145,8 @@ fn common_impls_use_absolute_paths() {
                 &self.service
             }
         }
-    "#]].assert_eq(&item(&support(), "impl ::core::ops::Deref"));
+    "#]]
+    .assert_eq(&item(&support(), "impl ::core::ops::Deref"));
 }
 
 #[test]

@@ -149,3 +149,24 @@ async fn value_that_cannot_print_itself_is_an_error() {
     assert_eq!(service.chat(Broken).await.unwrap_err().kind(), ErrorKind::Prompt);
     assert!(model.requests().is_empty());
 }
+
+#[tokio::test]
+async fn user_message_of_the_trait_is_that_of_methods_without_one() {
+    #[ai_service]
+    #[user_message("Review: {{it}}")]
+    trait Reviews {
+        async fn sentiment(&self, review: &str) -> ai_services::Result<String>;
+
+        #[user_message("Shorten: {{it}}")]
+        async fn shorten(&self, review: &str) -> ai_services::Result<String>;
+
+        async fn ask(&self, #[user_message] question: &str) -> ai_services::Result<String>;
+    }
+    let model = ScriptedChatModel::replies(["1", "2", "3"]);
+    let reviews = ReviewsService::builder().chat_model(model.clone()).build().unwrap();
+    reviews.sentiment("good").await.unwrap();
+    reviews.shorten("long").await.unwrap();
+    reviews.ask("why?").await.unwrap();
+    let sent: Vec<_> = (0..3).flat_map(|request| model.messages_of(request)).collect();
+    assert_eq!(sent, ["Review: good", "Shorten: long", "why?"].map(ChatMessage::user));
+}
