@@ -262,3 +262,89 @@ impl InMemoryChatMemoryStoreBuilder {
         Ok(InMemoryChatMemoryStore::with_bound(bound))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(id: &str) -> MemoryId {
+        id.into()
+    }
+
+    fn message() -> Vec<ChatMessage> {
+        vec![ChatMessage::user("a")]
+    }
+
+    async fn version(store: &InMemoryChatMemoryStore) -> Option<u64> {
+        store.load(&id("klaus")).await.unwrap().version()
+    }
+
+    #[tokio::test]
+    async fn memory_is_separate_per_id() {
+        let store = InMemoryChatMemoryStore::new();
+        for n in 0..100 {
+            let messages = [ChatMessage::user(n.to_string())];
+            store.update_messages(&id(&n.to_string()), &messages).await.unwrap();
+        }
+        assert_eq!(store.len(), 100);
+        let messages = store.get_messages(&id("7")).await.unwrap();
+        assert_eq!(messages, [ChatMessage::user("7")]);
+        assert_eq!(store.get_messages(&id("unknown")).await.unwrap(), []);
+    }
+
+    #[tokio::test]
+    async fn second_writer_is_turned_away() {
+        let store = InMemoryChatMemoryStore::new();
+        for _ in 0..2 {
+            let version = version(&store).await;
+            let change = || Change::advance(version, 0..0, message());
+            store.commit(&id("klaus"), change()).await.unwrap();
+            let error = store.commit(&id("klaus"), change()).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Conflict);
+        }
+        assert_eq!(store.get_messages(&id("klaus")).await.unwrap().len(), 2);
+    }
+
+    #[tokio::test]
+    async fn conversation_begun_again_is_another() {
+        let store = InMemoryChatMemoryStore::new();
+        store.update_messages(&id("klaus"), &message()).await.unwrap();
+        let old = version(&store).await;
+        store.delete_messages(&id("klaus")).await.unwrap();
+        assert!(store.is_empty());
+        store.update_messages(&id("klaus"), &message()).await.unwrap();
+        let change = Change::advance(old, 0..0, message());
+        let error = store.commit(&id("klaus"), change).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict);
+    }
+
+    #[tokio::test]
+    async fn snapshot_stays_as_it_was() {
+        let store = InMemoryChatMemoryStore::new();
+        store.update_messages(&id("klaus"), &message()).await.unwrap();
+        let snapshot = store.load(&id("klaus")).await.unwrap();
+        store.update_messages(&id("klaus"), &[]).await.unwrap();
+        assert_eq!(snapshot.messages().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn least_recently_used_conversation_is_forgotten() {
+        let store = InMemoryChatMemoryStore::builder().max_conversations(2).build().unwrap();
+        for name in ["a", "b"] {
+            store.update_messages(&id(name), &message()).await.unwrap();
+        }
+        store.get_messages(&id("a")).await.unwrap();
+        store.update_messages(&id("c"), &message()).await.unwrap();
+        assert_eq!(store.len(), 2);
+        assert_eq!(store.get_messages(&id("b")).await.unwrap(), []);
+        store.delete_messages(&id("a")).await.unwrap();
+        store.update_messages(&id("d"), &message()).await.unwrap();
+        assert_eq!(store.get_messages(&id("c")).await.unwrap(), message());
+    }
+
+    #[test]
+    fn bound_of_zero_is_an_error() {
+        let error = InMemoryChatMemoryStore::builder().max_conversations(0).build().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Configuration);
+    }
+}

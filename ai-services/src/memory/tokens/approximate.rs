@@ -6,10 +6,16 @@ use crate::message::{ChatMessage, Content};
 
 /// Estimates tokens from the number of characters.
 ///
-/// For models whose tokenizer is not at hand. A text has one token for each 3.5 ASCII characters
-/// and one for each 1.5 others, rounded up. That is meant to be too much rather than too little
-/// for prose and code.
-/// In addition:
+/// For models whose tokenizer is not at hand. A text has one token for each
+///
+/// - 4 ASCII letters and blanks,
+/// - 1.5 ASCII digits and punctuation marks,
+/// - 2 characters of other alphabets (those of two bytes in UTF-8),
+/// - character of three bytes, such as Chinese, Japanese and Korean,
+/// - half of an emoji,
+///
+/// rounded up. On English prose, tables, JSON and source code that is 0.9 to 1.5 times what OpenAI's
+/// tokenizers find, usually a little too much. In addition:
 ///
 /// | what | tokens |
 /// |---|---|
@@ -24,7 +30,7 @@ use crate::message::{ChatMessage, Content};
 /// ```
 /// use ai_services::memory::{ApproximateCounter, TokenCountEstimator};
 ///
-/// assert_eq!(ApproximateCounter.count_text("Hello, world!"), 4);
+/// assert_eq!(ApproximateCounter.count_text("Hello, world!"), 5);
 /// assert_eq!(ApproximateCounter.count_text("你好"), 2);
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,10 +47,7 @@ impl ApproximateCounter {
 
 impl TokenCountEstimator for ApproximateCounter {
     fn count_text(&self, text: &str) -> usize {
-        let ascii = text.bytes().filter(u8::is_ascii).count();
-        let others = text.chars().count() - ascii;
-        // In parts of 21: 3.5 and 1.5 are 21/6 and 21/14.
-        (6 * ascii + 14 * others).div_ceil(21)
+        text.chars().map(twelfths).sum::<usize>().div_ceil(12)
     }
 
     fn count_message(&self, message: &ChatMessage) -> Result<usize> {
@@ -76,5 +79,58 @@ impl TokenCountEstimator for ApproximateCounter {
 
     fn identity(&self) -> Option<EstimatorId> {
         Some(EstimatorId::own(1))
+    }
+}
+
+/// Twelfths of a token.
+fn twelfths(c: char) -> usize {
+    match c.len_utf8() {
+        1 if c.is_ascii_alphabetic() || c.is_ascii_whitespace() => 3,
+        1 => 8,
+        2 => 6,
+        3 => 12,
+        _ => 24,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{AiMessage, CustomMessage, ToolCall, ToolResult, UserMessage};
+
+    #[test]
+    fn every_kind_of_message_is_counted() {
+        let count = |message: ChatMessage| ApproximateCounter.count_message(&message).unwrap();
+        let call = ToolCall::new("1", "look", "text");
+        let attributes = [("name".to_owned(), true.into())].into_iter().collect();
+        assert_eq!(count(ChatMessage::system("text")), 4 + 1);
+        assert_eq!(count(UserMessage::new("text").with_name("Anna").into()), 4 + 1 + 1);
+        assert_eq!(
+            count(UserMessage::from_contents([Content::image_url("http://x/y")]).into()),
+            4 + MEDIUM
+        );
+        assert_eq!(count(AiMessage::builder().tool_calls([call]).build().into()), 4 + 8 + 1 + 1);
+        assert_eq!(count(ToolResult::new("1", "look", "text").into()), 4 + 1);
+        // Eight letters and five marks of {"name":true}.
+        assert_eq!(count(CustomMessage::new(attributes).into()), 4 + 6);
+    }
+
+    #[cfg(feature = "tiktoken")]
+    #[test]
+    fn estimate_is_near_the_exact_count() {
+        let exact = crate::memory::TiktokenCounter::for_model("gpt-4o").unwrap();
+        let texts = [
+            include_str!("approximate.rs"),
+            r#"{"city": "Paris", "days": 3, "metric": true, "tags": ["a", "b"]}"#,
+            "The weather in Oslo will be mild tomorrow; an umbrella is not needed.",
+            "Das Wetter in Oslo wird morgen mild; ein Schirm wird nicht gebraucht.",
+            "敏捷的棕色狐狸跳过懒狗，然后询问明天的天气如何。",
+            "2026-11-20T19:44:12Z 1.234,56",
+        ];
+        for text in texts {
+            let (exact, estimate) = (exact.count_text(text), ApproximateCounter.count_text(text));
+            let ratio = estimate as f64 / exact as f64;
+            assert!((0.85..1.6).contains(&ratio), "{estimate} for {exact} of {text:.40}");
+        }
     }
 }

@@ -91,8 +91,8 @@ impl<'a, L: Limit> Draft<'a, L> {
             (Kind::Nothing, _) => None,
             (Kind::Advance, Some(evicted)) => {
                 let stored = self.stored.len();
-                let added = self.positions().skip_while(|at| *at < stored);
-                // A system message from the stored list may come before them.
+                let first = self.first.filter(|first| *first >= stored);
+                let added = first.into_iter().chain(self.next.max(stored)..self.end());
                 let added = added.filter_map(|at| self.at(at).cloned()).collect();
                 Some(Change::advance(version, evicted, added))
             }
@@ -170,7 +170,11 @@ impl<'a, L: Limit> Draft<'a, L> {
     }
 
     fn positions(&self) -> impl Iterator<Item = usize> + use<L> {
-        self.first.into_iter().chain(self.next..self.stored.len() + self.added.len())
+        self.first.into_iter().chain(self.next..self.end())
+    }
+
+    fn end(&self) -> usize {
+        self.stored.len() + self.added.len()
     }
 
     fn iter(&self) -> impl Iterator<Item = &ChatMessage> {

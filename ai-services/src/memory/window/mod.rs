@@ -87,26 +87,31 @@ impl<L: Limit> Window<L> {
         &self.id
     }
 
+    /// The store itself: through the pointer each call would box a second future.
+    fn store(&self) -> &dyn ChatMemoryStore {
+        &*self.store
+    }
+
     pub(super) fn residence(&self) -> Residence {
         self.residence
     }
 
     pub(super) async fn messages(&self) -> Result<Vec<ChatMessage>> {
         let maximum = self.limit.maximum(&self.id)?;
-        let stored = self.store.load(&self.id).await?.into_messages();
+        let stored = self.store().load(&self.id).await?.into_messages();
         let mut draft = Draft::new(&self.limit, maximum, stored)?;
         draft.evict()?;
         Ok(draft.into_vec())
     }
 
     /// Adds messages one after the other, with one load and at most one commit.
-    pub(super) async fn add_all(&self, messages: Vec<ChatMessage>) -> Result<()> {
+    pub(super) async fn add_all(&self, messages: &[ChatMessage]) -> Result<()> {
         if messages.is_empty() {
             return Ok(());
         }
         let mut attempt = 1;
         loop {
-            match self.try_add_all(messages.clone()).await {
+            match self.try_add_all(messages).await {
                 Err(error) if error.kind() == ErrorKind::Conflict && attempt < ATTEMPTS => {
                     attempt += 1;
                 }
@@ -115,18 +120,18 @@ impl<L: Limit> Window<L> {
         }
     }
 
-    async fn try_add_all(&self, messages: Vec<ChatMessage>) -> Result<()> {
+    async fn try_add_all(&self, messages: &[ChatMessage]) -> Result<()> {
         let maximum = self.limit.maximum(&self.id)?;
-        let snapshot = self.store.load(&self.id).await?;
+        let snapshot = self.store().load(&self.id).await?;
         let version = snapshot.version();
         let mut draft = Draft::new(&self.limit, maximum, snapshot.into_messages())?;
         for message in messages {
             draft.evict()?;
-            draft.add(message, self.system_position)?;
+            draft.add(message.clone(), self.system_position)?;
             draft.evict()?;
         }
         match draft.into_change(version) {
-            Some(change) => self.store.commit(&self.id, change).await,
+            Some(change) => self.store().commit(&self.id, change).await,
             None => Ok(()),
         }
     }
@@ -135,20 +140,20 @@ impl<L: Limit> Window<L> {
         let maximum = self.limit.maximum(&self.id)?;
         let mut draft = Draft::new(&self.limit, maximum, messages.into())?;
         draft.evict()?;
-        self.store.update_messages(&self.id, &draft.into_vec()).await
+        self.store().update_messages(&self.id, &draft.into_vec()).await
     }
 
     pub(super) async fn clear(&self) -> Result<()> {
-        self.store.delete_messages(&self.id).await
+        self.store().delete_messages(&self.id).await
     }
 
     pub(super) async fn load(&self) -> Result<Snapshot> {
-        self.store.load(&self.id).await
+        self.store().load(&self.id).await
     }
 
     pub(super) async fn commit(&self, turn: CompletedTurn) -> Result<()> {
         let evict = self.fit(turn.snapshot(), turn.system(), turn.messages())?;
-        self.store.commit(&self.id, turn.into_change(evict)).await
+        self.store().commit(&self.id, turn.into_change(evict)).await
     }
 
     /// How many of the oldest messages of the history have to go.
@@ -220,14 +225,14 @@ macro_rules! chat_memory_by_window {
             }
 
             async fn add(&self, message: $crate::message::ChatMessage) -> $crate::Result<()> {
-                self.0.add_all(vec![message]).await
+                self.0.add_all(std::slice::from_ref(&message)).await
             }
 
             async fn add_all(
                 &self,
                 messages: Vec<$crate::message::ChatMessage>,
             ) -> $crate::Result<()> {
-                self.0.add_all(messages).await
+                self.0.add_all(&messages).await
             }
 
             async fn set(&self, messages: Vec<$crate::message::ChatMessage>) -> $crate::Result<()> {
@@ -262,3 +267,6 @@ macro_rules! chat_memory_by_window {
     };
 }
 pub(super) use chat_memory_by_window;
+
+#[cfg(test)]
+mod tests;
