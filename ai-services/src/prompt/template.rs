@@ -4,7 +4,7 @@ use super::clock::{BuiltIn, Clock, SystemClock};
 use super::render::unprintable;
 use crate::error::{Error, ErrorKind, Result};
 use ai_services_template::Segment;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Display, Write};
 
 /// A template whose text is known only at run time.
@@ -65,7 +65,7 @@ impl PromptTemplate {
             RunTimePiece::Variable(name) => Some(&**name),
             RunTimePiece::BuiltIn(built_in) => Some(built_in.name()),
         });
-        names.collect::<std::collections::BTreeSet<_>>().into_iter()
+        names.collect::<BTreeSet<_>>().into_iter()
     }
 
     /// Fills in the values, with the system's date and time.
@@ -83,9 +83,9 @@ impl PromptTemplate {
     ///
     /// As [`render`](Self::render).
     pub fn render_at(&self, values: &PromptVariables, clock: &dyn Clock) -> Result<String> {
-        let missing: Vec<&str> = self.missing(values).collect();
+        let missing: BTreeSet<&str> = self.missing(values).collect();
         if !missing.is_empty() {
-            let names = missing.join("`, `");
+            let names = missing.into_iter().collect::<Vec<_>>().join("`, `");
             return Err(Error::new(ErrorKind::Prompt, format!("no value for `{names}`")));
         }
         let mut out = String::new();
@@ -154,8 +154,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_missing_variables_are_named() {
-        let template = PromptTemplate::parse("{{a}} {{b}} {{c}}").unwrap();
+    fn all_missing_variables_are_named_once() {
+        let template = PromptTemplate::parse("{{c}} {{b}} {{a}} {{c}}").unwrap();
         let error = template.render(&PromptVariables::new().with("b", 1)).unwrap_err();
         assert_eq!(error.to_string(), "no value for `a`, `c`");
     }
