@@ -5,7 +5,8 @@ use std::path::Path;
 
 fn report() -> Report {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = files.map(|entry| entry.path());
     let mut report = Report::default();
     for file in files.filter(|path| path.extension().is_some_and(|name| name == "jsonl")) {
         report.run_file(&file);

@@ -89,8 +89,16 @@ mod tests {
 
     #[test]
     fn deviating_templates_are_skipped() {
-        let templates =
-            ["{{{{x}}}}", "{{{x}}}", "{{}} {{x}}", "{{ }}", "{{x\ny}}", "{{x} }", "{{x", "{{\u{a0}x}}"];
+        let templates = [
+            "{{{{x}}}}",
+            "{{{x}}}",
+            "{{}} {{x}}",
+            "{{ }}",
+            "{{x\ny}}",
+            "{{x} }",
+            "{{x",
+            "{{\u{a0}x}}",
+        ];
         for template in templates {
             assert!(grammar(template).is_some(), "{template}");
         }

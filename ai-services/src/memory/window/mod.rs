@@ -269,4 +269,6 @@ macro_rules! chat_memory_by_window {
 pub(super) use chat_memory_by_window;
 
 #[cfg(test)]
+mod reference_tests;
+#[cfg(test)]
 mod tests;
