@@ -27,6 +27,15 @@ pub enum Piece {
 }
 
 impl Template {
+    /// The text, if it is the same whatever the values and the time.
+    pub(crate) fn fixed(&self) -> Option<String> {
+        let texts = self.pieces.iter().map(|piece| match piece {
+            Piece::Literal(text) => Some(*text),
+            _ => None,
+        });
+        texts.collect()
+    }
+
     /// Fills in the values. Values are text: nothing in them is ever read as a template.
     pub(crate) fn render(&self, values: &[Variable<'_>], clock: &dyn Clock) -> Result<String> {
         let literals = self.pieces.iter().map(|piece| match piece {
@@ -151,6 +160,14 @@ mod tests {
         let values = [Variable::new(&"{{current_date}} $1 \\1")];
         let text = template.render(&values, &noon).unwrap();
         assert_eq!(text, "{{current_date}} $1 \\1 {{x}} 2026-01-02");
+    }
+
+    #[test]
+    fn text_without_values_and_time_is_fixed() {
+        let fixed = Template { pieces: &[Piece::Literal("a"), Piece::Literal("b")] };
+        assert_eq!(fixed.fixed(), Some(fixed.render(&[], &noon).unwrap()));
+        let dated = Template { pieces: &[Piece::Literal("a"), Piece::CurrentDate] };
+        assert_eq!(dated.fixed(), None);
     }
 
     #[test]

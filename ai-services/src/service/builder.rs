@@ -1,11 +1,11 @@
 //! Building a service.
 
 use super::components::{
-    Components, ConcurrentCalls, Memories, RequestTransformer, SharedMemory, SystemMessageProvider,
-    ToolSettings, system_clock,
+    Components, ConcurrentCalls, FixedPrompts, Memories, RequestTransformer, SharedMemory,
+    SystemMessageProvider, ToolSettings, system_clock,
 };
 use super::conversations::Conversations;
-use super::description::{Given, Missing, Optional, Service};
+use super::description::{Given, Method, Missing, Optional, Service};
 use super::handle::AiService;
 use super::turn::Limits;
 use crate::error::{Error, Result};
@@ -291,12 +291,14 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
         Memory: MemoryGiven<S::Memory>,
         Moderation: ModerationGiven<S::Moderation>,
     {
-        self.parts.build(S::NAME).map(|components| S::from_ai_service(AiService::new(components)))
+        self.parts
+            .build(S::NAME, S::METHODS)
+            .map(|components| S::from_ai_service(AiService::new(components)))
     }
 }
 
 impl Parts {
-    fn build(self, name: &'static str) -> Result<Components> {
+    fn build(self, name: &'static str, methods: &[&'static Method]) -> Result<Components> {
         let model = self.model.ok_or_else(|| Error::configuration("there is no chat model"))?;
         if self.tool_settings.concurrency == 0 {
             return Err(Error::configuration("`tool_concurrency` must be at least 1"));
@@ -309,6 +311,7 @@ impl Parts {
             system_message_provider: self.system_message_provider,
             chat_request_transformer: self.chat_request_transformer,
             clock: self.clock.unwrap_or_else(system_clock),
+            fixed_prompts: FixedPrompts::of(methods),
             memory: Memories {
                 shared: self.shared_memory.map(SharedMemory::new),
                 provider: self.memory_provider,

@@ -1,11 +1,13 @@
 //! What a service is made of.
 
 use super::conversations::Conversations;
+use super::description::Method;
 use super::turn::Limits;
 use crate::error::{Error, Result};
 use crate::event::Listener;
 use crate::invocation::MemoryId;
 use crate::memory::{ChatMemory, ChatMemoryProvider};
+use crate::message::SystemMessage;
 use crate::model::{ChatModel, ChatRequest, ChatRequestParameters, ModerationModel};
 use crate::prompt::{Clock, SystemClock};
 use crate::tool::{ToolPolicies, ToolProvider, Toolbox};
@@ -36,12 +38,31 @@ pub(super) struct Components {
     pub(super) system_message_provider: Option<Arc<SystemMessageProvider>>,
     pub(super) chat_request_transformer: Option<Arc<RequestTransformer>>,
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) fixed_prompts: FixedPrompts,
     pub(super) memory: Memories,
     pub(super) toolbox: Toolbox,
     pub(super) tool_providers: Vec<Arc<dyn ToolProvider>>,
     pub(super) tool_settings: ToolSettings,
     pub(super) limits: Limits,
     pub(super) listeners: Vec<Arc<dyn Listener>>,
+}
+
+/// The system messages that are the same in every call, so that they are encoded only once.
+pub(super) struct FixedPrompts(Vec<(&'static Method, SystemMessage)>);
+
+impl FixedPrompts {
+    pub(super) fn of(methods: &[&'static Method]) -> Self {
+        let fixed = methods.iter().filter_map(|method| {
+            let text = method.system?.fixed()?;
+            Some((*method, SystemMessage::new(text)))
+        });
+        Self(fixed.collect())
+    }
+
+    pub(super) fn system(&self, method: &'static Method) -> Option<&SystemMessage> {
+        let (_, message) = self.0.iter().find(|(known, _)| std::ptr::eq(*known, method))?;
+        Some(message)
+    }
 }
 
 /// Where memories come from.

@@ -17,7 +17,7 @@ pub(super) struct Invocation<'a> {
     pub(super) system: Option<ChatMessage>,
     pub(super) user: UserMessage,
     pub(super) parameters: Arc<ChatRequestParameters>,
-    surroundings: Arc<Surroundings>,
+    surroundings: Surroundings,
 }
 
 impl<'a> Invocation<'a> {
@@ -31,8 +31,11 @@ impl<'a> Invocation<'a> {
             arguments;
         let clock = &*components.clock;
         let system = match (&method.system, &components.system_message_provider) {
-            (Some(template), _) => Some(template.render(variables, clock)?),
-            (None, Some(provider)) => provider(memory_id.as_ref()),
+            (Some(template), _) => Some(match components.fixed_prompts.system(method) {
+                Some(fixed) => fixed.clone(),
+                None => SystemMessage::new(template.render(variables, clock)?),
+            }),
+            (None, Some(provider)) => provider(memory_id.as_ref()).map(SystemMessage::new),
             (None, None) => None,
         };
         let user = match (&method.user, user_message) {
@@ -51,13 +54,10 @@ impl<'a> Invocation<'a> {
         Ok(Self {
             components,
             method,
-            system: system.map(|text| SystemMessage::new(text).into()),
+            system: system.map(Into::into),
             user,
             parameters,
-            surroundings: Arc::new(Surroundings {
-                memory_id,
-                context: context.unwrap_or_default(),
-            }),
+            surroundings: Surroundings { memory_id, context: context.unwrap_or_default() },
         })
     }
 
@@ -69,8 +69,8 @@ impl<'a> Invocation<'a> {
         &self.surroundings.context
     }
 
-    pub(super) fn surroundings(&self) -> Arc<Surroundings> {
-        Arc::clone(&self.surroundings)
+    pub(super) fn surroundings(&self) -> &Surroundings {
+        &self.surroundings
     }
 
     /// Who judges the user's message, if the method wants it judged.

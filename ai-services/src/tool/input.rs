@@ -4,18 +4,17 @@ use super::arguments::ToolArguments;
 use super::error::ToolError;
 use crate::invocation::{InvocationContext, MemoryId};
 use crate::message::{AiMessage, ToolCall};
-use std::sync::Arc;
 
 /// One call of a tool: what the model wrote, and what the application passes along.
 #[derive(Clone, Debug)]
 pub struct ToolInput {
     message: AiMessage,
     call: usize,
-    shared: Arc<Surroundings>,
+    surroundings: Surroundings,
 }
 
-/// What all tool calls of one service call share.
-#[derive(Debug, Default)]
+/// What all tool calls of one service call share. Cloning copies two pointers.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Surroundings {
     pub(crate) memory_id: Option<MemoryId>,
     pub(crate) context: InvocationContext,
@@ -25,8 +24,8 @@ pub(crate) struct Surroundings {
 static NO_ARGUMENTS: &str = "";
 
 impl ToolInput {
-    pub(crate) fn new(message: &AiMessage, call: usize, shared: &Arc<Surroundings>) -> Self {
-        Self { message: message.clone(), call, shared: Arc::clone(shared) }
+    pub(crate) fn new(message: &AiMessage, call: usize, surroundings: &Surroundings) -> Self {
+        Self { message: message.clone(), call, surroundings: surroundings.clone() }
     }
 
     /// What the model wrote.
@@ -38,13 +37,13 @@ impl ToolInput {
     /// Whose call it is, if the method has a `#[memory_id]`.
     #[must_use]
     pub fn memory_id(&self) -> Option<&MemoryId> {
-        self.shared.memory_id.as_ref()
+        self.surroundings.memory_id.as_ref()
     }
 
     /// The application's data for this call.
     #[must_use]
     pub fn context(&self) -> &InvocationContext {
-        &self.shared.context
+        &self.surroundings.context
     }
 
     /// The arguments by name.

@@ -12,7 +12,6 @@ use crate::message::{AiMessage, ToolCall, ToolResult};
 use futures_util::future::FutureExt;
 use futures_util::stream::{self, StreamExt};
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tracing::{Instrument, Span, field};
 
@@ -25,7 +24,7 @@ pub(crate) trait Observer: Sync {
 /// Runs the tools of one service call.
 pub(crate) struct Runner<'a> {
     pub(crate) toolbox: &'a Toolbox,
-    pub(crate) surroundings: Arc<Surroundings>,
+    pub(crate) surroundings: &'a Surroundings,
     pub(crate) policies: ToolPolicies,
     pub(crate) timeout: Duration,
     pub(crate) concurrency: usize,
@@ -99,7 +98,7 @@ impl Runner<'_> {
         index: usize,
         call: &ToolCall,
     ) -> (ToolExecution, Option<Error>) {
-        let input = ToolInput::new(message, index, &self.surroundings);
+        let input = ToolInput::new(message, index, self.surroundings);
         let span = tracing::info_span!(
             "execute_tool",
             otel.name = %format_args!("execute_tool {}", call.name()),
