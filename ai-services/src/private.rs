@@ -22,6 +22,7 @@ use crate::tool::{
 };
 use std::fmt;
 use std::future::Future;
+use std::pin::Pin;
 
 /// Calls a method of a service.
 pub fn call<'a, R: MethodReturn + 'a>(
@@ -30,6 +31,13 @@ pub fn call<'a, R: MethodReturn + 'a>(
     arguments: Arguments<'_>,
 ) -> impl Future<Output = R> + Send + use<'a, R> {
     service::call(service, method, arguments)
+}
+
+/// A method's future, in the shape of the trait.
+pub fn boxed<'a, R>(
+    future: impl Future<Output = R> + Send + 'a,
+) -> Pin<Box<dyn Future<Output = R> + Send + 'a>> {
+    Box::pin(future)
 }
 
 /// A `#[memory_id]` argument.

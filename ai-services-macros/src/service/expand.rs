@@ -199,7 +199,7 @@ fn variables(service: &Service<'_>, method: &Method<'_>) -> Vec<usize> {
 }
 
 // Output:
-//     Box::pin(call::<R>(&self.service, &__METHOD_0, Arguments { memory_id: … }))
+//     boxed(call::<R>(&self.service, &__METHOD_0, Arguments { memory_id: … }))
 fn call(service: &Service<'_>, method: &Method<'_>, index: usize) -> TokenStream {
     let name = static_name(index);
     let this = method.item.sig.inputs.iter().find_map(|input| match input {
@@ -236,10 +236,10 @@ fn call(service: &Service<'_>, method: &Method<'_>, index: usize) -> TokenStream
     let (first, last) = ty::ends(&output);
     let rt = quote_spanned!(first=> __rt);
     let call = quote_spanned!(last=> ::call::<#output>);
-    let pin = quote_spanned!(last=> ::Box::pin);
+    let boxed = quote_spanned!(last=> ::boxed);
     let arguments = parenthesized(last, arguments);
     let future = parenthesized(last, quote!(#rt #call #arguments));
-    quote!(#rt #pin #future)
+    quote!(#rt #boxed #future)
 }
 
 fn parenthesized(place: Span, tokens: TokenStream) -> Group {

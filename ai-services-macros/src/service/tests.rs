@@ -87,7 +87,7 @@ fn method_is_a_static_description() {
 #[test]
 fn method_body_is_one_call() {
     expect![[r#"
-        __rt::Box::pin(
+        __rt::boxed(
             __rt::call::<
                 Result<String>,
             >(
@@ -108,7 +108,7 @@ fn method_body_is_one_call() {
             ),
         )
     "#]]
-    .assert_eq(&item(&support(), "__rt::Box::pin"));
+    .assert_eq(&item(&support(), "__rt::boxed"));
 }
 
 #[test]

@@ -48,8 +48,7 @@ impl std::str::FromStr for LocalDateTime {
     /// Reads an ISO 8601 date and time, for example `2026-02-28T09:05:07.120`.
     fn from_str(text: &str) -> Result<Self> {
         text.parse().map(Self).map_err(|source| {
-            Error::configuration(format!("`{text}` is not a date and time"))
-                .with_source(source)
+            Error::configuration(format!("`{text}` is not a date and time")).with_source(source)
         })
     }
 }
