@@ -17,7 +17,7 @@ mod tests;
 
 pub(crate) use client::{CONNECT_TIMEOUT, Tls, client, client_builder};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use bytes::Bytes;
 use fault::Fault;
 use reqwest::header::{HeaderMap, HeaderValue};
@@ -129,7 +129,7 @@ impl Endpoint {
     }
 
     /// The error for an answer of status 2xx that consists of an error.
-    pub(crate) fn error_in(&self, answer: &Answer) -> crate::Error {
+    pub(crate) fn error_in(&self, answer: &Answer) -> Error {
         answer.annotate(fault::error_in_body(&answer.body, &self.headers))
     }
 }
@@ -183,7 +183,7 @@ impl Answer {
     }
 
     /// The same error with what is known of the answer.
-    pub(crate) fn annotate(&self, error: crate::Error) -> crate::Error {
+    pub(crate) fn annotate(&self, error: Error) -> Error {
         let error = match error.status() {
             Some(_) => error,
             None => error.with_status(self.status),
@@ -196,7 +196,7 @@ impl Answer {
     }
 
     /// The error for a body that is not the JSON it should be.
-    pub(crate) fn unreadable(&self, error: serde_json::Error) -> crate::Error {
+    pub(crate) fn unreadable(&self, error: serde_json::Error) -> Error {
         let content_type = self.content_type.as_ref().and_then(|value| value.to_str().ok());
         self.annotate(fault::unreadable(error, &self.body, content_type))
     }

@@ -3,6 +3,9 @@
 #[cfg(feature = "openai")]
 pub mod openai;
 
+#[cfg(feature = "http")]
+use crate::error::Result;
+
 /// The HTTP library of the clients.
 #[cfg(feature = "http")]
 pub use reqwest;
@@ -30,6 +33,6 @@ pub use reqwest;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[cfg(feature = "http")]
-pub fn http_client_builder() -> crate::Result<reqwest::ClientBuilder> {
+pub fn http_client_builder() -> Result<reqwest::ClientBuilder> {
     crate::http::client_builder(crate::http::Tls::Wanted)
 }

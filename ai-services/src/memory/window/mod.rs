@@ -220,30 +220,30 @@ macro_rules! chat_memory_by_window {
                 self.0.id()
             }
 
-            async fn messages(&self) -> $crate::Result<Vec<$crate::message::ChatMessage>> {
+            async fn messages(&self) -> $crate::error::Result<Vec<$crate::message::ChatMessage>> {
                 self.0.messages().await
             }
 
-            async fn add(&self, message: $crate::message::ChatMessage) -> $crate::Result<()> {
+            async fn add(&self, message: $crate::message::ChatMessage) -> $crate::error::Result<()> {
                 self.0.add_all(std::slice::from_ref(&message)).await
             }
 
             async fn add_all(
                 &self,
                 messages: Vec<$crate::message::ChatMessage>,
-            ) -> $crate::Result<()> {
+            ) -> $crate::error::Result<()> {
                 self.0.add_all(&messages).await
             }
 
-            async fn set(&self, messages: Vec<$crate::message::ChatMessage>) -> $crate::Result<()> {
+            async fn set(&self, messages: Vec<$crate::message::ChatMessage>) -> $crate::error::Result<()> {
                 self.0.set(messages).await
             }
 
-            async fn clear(&self) -> $crate::Result<()> {
+            async fn clear(&self) -> $crate::error::Result<()> {
                 self.0.clear().await
             }
 
-            async fn load(&self) -> $crate::Result<$crate::memory::Snapshot> {
+            async fn load(&self) -> $crate::error::Result<$crate::memory::Snapshot> {
                 self.0.load().await
             }
 
@@ -252,11 +252,11 @@ macro_rules! chat_memory_by_window {
                 snapshot: &$crate::memory::Snapshot,
                 system: Option<&$crate::message::ChatMessage>,
                 turn: &[$crate::message::ChatMessage],
-            ) -> $crate::Result<usize> {
+            ) -> $crate::error::Result<usize> {
                 self.0.fit(snapshot, system, turn)
             }
 
-            async fn commit(&self, turn: $crate::memory::CompletedTurn) -> $crate::Result<()> {
+            async fn commit(&self, turn: $crate::memory::CompletedTurn) -> $crate::error::Result<()> {
                 self.0.commit(turn).await
             }
 

@@ -1,6 +1,6 @@
 //! The reference's algorithm as it is written there, on a plain list, against ours.
 
-use crate::Result;
+use crate::error::Result;
 use crate::memory::{ChatMemory, TokenCountEstimator, TokenWindowChatMemory};
 use crate::message::{AiMessage, ChatMessage, ToolCall, ToolResult};
 use proptest::prelude::*;
