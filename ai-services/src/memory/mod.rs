@@ -32,6 +32,7 @@ pub use window::DEFAULT_ID;
 use crate::error::Result;
 use crate::message::ChatMessage;
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
 /// The messages of one conversation, and how many of them a model is reminded of.
@@ -146,34 +147,58 @@ pub enum Residence {
     Store,
 }
 
-#[async_trait]
+// The inner future is handed on as it is: an async function would put it into a second box.
 impl<M: ChatMemory + ?Sized> ChatMemory for Arc<M> {
     fn id(&self) -> &MemoryId {
         M::id(self)
     }
 
-    async fn messages(&self) -> Result<Vec<ChatMessage>> {
-        M::messages(self).await
+    fn messages<'a, 'z>(&'a self) -> BoxFuture<'z, Result<Vec<ChatMessage>>>
+    where
+        'a: 'z,
+        Self: 'z,
+    {
+        M::messages(self)
     }
 
-    async fn add(&self, message: ChatMessage) -> Result<()> {
-        M::add(self, message).await
+    fn add<'a, 'z>(&'a self, message: ChatMessage) -> BoxFuture<'z, Result<()>>
+    where
+        'a: 'z,
+        Self: 'z,
+    {
+        M::add(self, message)
     }
 
-    async fn add_all(&self, messages: Vec<ChatMessage>) -> Result<()> {
-        M::add_all(self, messages).await
+    fn add_all<'a, 'z>(&'a self, messages: Vec<ChatMessage>) -> BoxFuture<'z, Result<()>>
+    where
+        'a: 'z,
+        Self: 'z,
+    {
+        M::add_all(self, messages)
     }
 
-    async fn set(&self, messages: Vec<ChatMessage>) -> Result<()> {
-        M::set(self, messages).await
+    fn set<'a, 'z>(&'a self, messages: Vec<ChatMessage>) -> BoxFuture<'z, Result<()>>
+    where
+        'a: 'z,
+        Self: 'z,
+    {
+        M::set(self, messages)
     }
 
-    async fn clear(&self) -> Result<()> {
-        M::clear(self).await
+    fn clear<'a, 'z>(&'a self) -> BoxFuture<'z, Result<()>>
+    where
+        'a: 'z,
+        Self: 'z,
+    {
+        M::clear(self)
     }
 
-    async fn load(&self) -> Result<Snapshot> {
-        M::load(self).await
+    fn load<'a, 'z>(&'a self) -> BoxFuture<'z, Result<Snapshot>>
+    where
+        'a: 'z,
+        Self: 'z,
+    {
+        M::load(self)
     }
 
     fn fit(
@@ -185,8 +210,12 @@ impl<M: ChatMemory + ?Sized> ChatMemory for Arc<M> {
         M::fit(self, snapshot, system, turn)
     }
 
-    async fn commit(&self, turn: CompletedTurn) -> Result<()> {
-        M::commit(self, turn).await
+    fn commit<'a, 'z>(&'a self, turn: CompletedTurn) -> BoxFuture<'z, Result<()>>
+    where
+        'a: 'z,
+        Self: 'z,
+    {
+        M::commit(self, turn)
     }
 
     fn residence(&self) -> Residence {

@@ -4,6 +4,7 @@ use super::{MemoryId, Snapshot};
 use crate::error::Result;
 use crate::message::{ChatMessage, Messages};
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -142,25 +143,58 @@ impl Change {
     }
 }
 
-#[async_trait]
+// The inner future is handed on as it is: an async function would put it into a second box.
 impl<S: ChatMemoryStore + ?Sized> ChatMemoryStore for Arc<S> {
-    async fn get_messages(&self, id: &MemoryId) -> Result<Vec<ChatMessage>> {
-        S::get_messages(self, id).await
+    fn get_messages<'a, 'b, 'z>(
+        &'a self,
+        id: &'b MemoryId,
+    ) -> BoxFuture<'z, Result<Vec<ChatMessage>>>
+    where
+        'a: 'z,
+        'b: 'z,
+        Self: 'z,
+    {
+        S::get_messages(self, id)
     }
 
-    async fn update_messages(&self, id: &MemoryId, messages: &[ChatMessage]) -> Result<()> {
-        S::update_messages(self, id, messages).await
+    fn update_messages<'a, 'b, 'c, 'z>(
+        &'a self,
+        id: &'b MemoryId,
+        messages: &'c [ChatMessage],
+    ) -> BoxFuture<'z, Result<()>>
+    where
+        'a: 'z,
+        'b: 'z,
+        'c: 'z,
+        Self: 'z,
+    {
+        S::update_messages(self, id, messages)
     }
 
-    async fn delete_messages(&self, id: &MemoryId) -> Result<()> {
-        S::delete_messages(self, id).await
+    fn delete_messages<'a, 'b, 'z>(&'a self, id: &'b MemoryId) -> BoxFuture<'z, Result<()>>
+    where
+        'a: 'z,
+        'b: 'z,
+        Self: 'z,
+    {
+        S::delete_messages(self, id)
     }
 
-    async fn load(&self, id: &MemoryId) -> Result<Snapshot> {
-        S::load(self, id).await
+    fn load<'a, 'b, 'z>(&'a self, id: &'b MemoryId) -> BoxFuture<'z, Result<Snapshot>>
+    where
+        'a: 'z,
+        'b: 'z,
+        Self: 'z,
+    {
+        S::load(self, id)
     }
 
-    async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
-        S::commit(self, id, change).await
+    fn commit<'a, 'b, 'z>(&'a self, id: &'b MemoryId, change: Change) -> BoxFuture<'z, Result<()>>
+    where
+        'a: 'z,
+        'b: 'z,
+        Self: 'z,
+    {
+        S::commit(self, id, change)
     }
 }

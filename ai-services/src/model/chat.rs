@@ -3,6 +3,7 @@
 use super::{Capabilities, Capability, ChatRequest, ChatResponse};
 use crate::error::Result;
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use std::sync::Arc;
 
@@ -71,10 +72,15 @@ pub trait ChatModel: Send + Sync {
     }
 }
 
-#[async_trait]
+// The inner future is handed on as it is: an async function would put it into a second box.
 impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
-    async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
-        M::chat(self, request).await
+    fn chat<'a, 'b, 'z>(&'a self, request: &'b ChatRequest) -> BoxFuture<'z, Result<ChatResponse>>
+    where
+        'a: 'z,
+        'b: 'z,
+        Self: 'z,
+    {
+        M::chat(self, request)
     }
 
     fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<StreamEvent>> {

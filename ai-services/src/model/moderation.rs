@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
 /// A model that judges whether text violates a content policy.
@@ -20,10 +21,15 @@ pub trait ModerationModel: Send + Sync {
     async fn moderate(&self, text: &str) -> Result<Moderation>;
 }
 
-#[async_trait]
+// The inner future is handed on as it is: an async function would put it into a second box.
 impl<M: ModerationModel + ?Sized> ModerationModel for Arc<M> {
-    async fn moderate(&self, text: &str) -> Result<Moderation> {
-        M::moderate(self, text).await
+    fn moderate<'a, 'b, 'z>(&'a self, text: &'b str) -> BoxFuture<'z, Result<Moderation>>
+    where
+        'a: 'z,
+        'b: 'z,
+        Self: 'z,
+    {
+        M::moderate(self, text)
     }
 }
 

@@ -224,7 +224,10 @@ macro_rules! chat_memory_by_window {
                 self.0.messages().await
             }
 
-            async fn add(&self, message: $crate::message::ChatMessage) -> $crate::error::Result<()> {
+            async fn add(
+                &self,
+                message: $crate::message::ChatMessage,
+            ) -> $crate::error::Result<()> {
                 self.0.add_all(std::slice::from_ref(&message)).await
             }
 
@@ -235,7 +238,10 @@ macro_rules! chat_memory_by_window {
                 self.0.add_all(&messages).await
             }
 
-            async fn set(&self, messages: Vec<$crate::message::ChatMessage>) -> $crate::error::Result<()> {
+            async fn set(
+                &self,
+                messages: Vec<$crate::message::ChatMessage>,
+            ) -> $crate::error::Result<()> {
                 self.0.set(messages).await
             }
 
@@ -256,7 +262,10 @@ macro_rules! chat_memory_by_window {
                 self.0.fit(snapshot, system, turn)
             }
 
-            async fn commit(&self, turn: $crate::memory::CompletedTurn) -> $crate::error::Result<()> {
+            async fn commit(
+                &self,
+                turn: $crate::memory::CompletedTurn,
+            ) -> $crate::error::Result<()> {
                 self.0.commit(turn).await
             }
 
