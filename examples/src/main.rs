@@ -1,1 +1,51 @@
-fn main() {}
+//! `assistant`: a terminal chat with an agent that calls tools and remembers each user apart.
+
+mod args;
+mod assistant;
+mod chat;
+mod command;
+mod demo;
+mod input;
+mod ollama;
+mod pick;
+mod render;
+mod screen;
+mod tools;
+
+use args::Args;
+use chat::Chat;
+use input::Input;
+use screen::Screen;
+use std::io;
+use std::process::ExitCode;
+
+#[tokio::main(worker_threads = 2)]
+async fn main() -> ExitCode {
+    let args = Args::read();
+    let screen = Screen::new();
+    match run(&args, &screen).await {
+        Ok(code) => code,
+        // Whoever reads the answers has left.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            screen.say(&format!("error: {}", render::chain(error.as_ref())));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(args: &Args, screen: &Screen) -> anyhow::Result<ExitCode> {
+    let picked = pick::pick(args.model.as_ref(), args.base_url.as_deref()).await?;
+    screen.say(&format!("model: {} ({})", picked.name, picked.why));
+    let service = assistant::build(picked.model, screen.clone())?;
+    let mut chat = Chat::new(service, screen.clone(), args.user.clone());
+    match args.question() {
+        Some(question) => chat.once(&question).await.map(|()| ExitCode::SUCCESS),
+        None => chat.run(Input::open()?).await,
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let io = error.downcast_ref::<io::Error>();
+    io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}

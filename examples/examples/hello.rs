@@ -1,0 +1,33 @@
+//! The smallest AI service: a trait with one method.
+//!
+//! Offline, thanks to a model that reads its answers from a script. For a real one, put
+//! `OpenAiChatModel::from_env()?` in its place.
+
+use ai_services::ai_service;
+use ai_services::testing::ScriptedChatModel;
+
+/// Talks to people.
+#[ai_service]
+trait Greeter {
+    /// Greets somebody.
+    #[user_message("Say hello to {{name}} in one sentence.")]
+    async fn greet(&self, name: &str) -> ai_services::Result<String>;
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ai_services::Result<()> {
+    let model = ScriptedChatModel::replies(["Hello Ada, good to see you!"]);
+    let greeter = GreeterService::builder().chat_model(model.clone()).build()?;
+
+    let greeting = greeter.greet("Ada").await?;
+
+    assert_eq!(greeting, "Hello Ada, good to see you!");
+    assert_eq!(model.messages_of(0)[0].text(), Some("Say hello to Ada in one sentence."));
+    report(&greeting);
+    Ok(())
+}
+
+#[allow(clippy::print_stdout, reason = "an example shows what it got")]
+fn report(text: &str) {
+    println!("{text}");
+}

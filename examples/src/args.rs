@@ -1,0 +1,127 @@
+//! The command line.
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use std::str::FromStr;
+
+/// How long a user's name may be, in characters.
+const LONGEST_NAME: usize = 64;
+
+/// A terminal chat with an agent that calls tools and remembers each user apart.
+///
+/// With a question it answers that one and ends: the answer goes to standard output, everything
+/// else to standard error. Without, it chats until Ctrl-D.
+#[derive(Debug, Parser)]
+#[command(name = "assistant", version, after_help = ENVIRONMENT)]
+pub(crate) struct Args {
+    /// Who is talking: each user has a memory and notes of their own
+    #[arg(long, value_name = "NAME", default_value = "me", value_parser = user_name)]
+    pub(crate) user: String,
+
+    /// The model: `openai/NAME`, `ollama/NAME` or `demo`
+    #[arg(long, value_name = "PROVIDER/NAME")]
+    pub(crate) model: Option<Choice>,
+
+    /// A server compatible with OpenAI, for `--model openai/NAME`; it is sent no key
+    #[arg(long, value_name = "URL", requires = "model")]
+    pub(crate) base_url: Option<String>,
+
+    /// A question to answer at once
+    #[arg(value_name = "QUESTION")]
+    question: Vec<String>,
+}
+
+const ENVIRONMENT: &str = "\
+Without --model:
+  OPENAI_API_KEY or OPENAI_BASE_URL is set   OpenAI or that server, with OPENAI_MODEL
+  an Ollama server answers at OLLAMA_HOST    its first model (default 127.0.0.1:11434)
+  else                                       the offline demonstration model
+
+For a compatible server that wants a key, set OPENAI_BASE_URL and OPENAI_API_KEY.";
+
+/// A model that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    OpenAi(String),
+    Ollama(String),
+    Demo,
+}
+
+impl FromStr for Choice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (provider, name) = text.split_once('/').unwrap_or((text, ""));
+        match (provider, name.trim()) {
+            ("demo", "") => Ok(Self::Demo),
+            ("openai", name) if !name.is_empty() => Ok(Self::OpenAi(name.to_owned())),
+            ("ollama", name) if !name.is_empty() => Ok(Self::Ollama(name.to_owned())),
+            ("openai" | "ollama", _) => Err(format!("say which model: `{provider}/NAME`")),
+            ("demo", _) => Err("there is only one demonstration model: `demo`".to_owned()),
+            _ => Err("unknown provider; there are `openai/NAME`, `ollama/NAME` and `demo`".into()),
+        }
+    }
+}
+
+impl Args {
+    /// Reads the command line; wrong use, help and version end the process.
+    pub(crate) fn read() -> Self {
+        let args = Self::parse();
+        if let Err((kind, message)) = args.check() {
+            use clap::CommandFactory;
+            Self::command().error(kind, message).exit();
+        }
+        args
+    }
+
+    /// The rules that need more than one argument.
+    fn check(&self) -> Result<(), (ErrorKind, &'static str)> {
+        if self.base_url.is_some() && !matches!(self.model, Some(Choice::OpenAi(_))) {
+            let message = "--base-url goes with --model openai/NAME";
+            return Err((ErrorKind::ArgumentConflict, message));
+        }
+        if self.question().is_some_and(|question| question.trim().is_empty()) {
+            return Err((ErrorKind::InvalidValue, "the question is empty"));
+        }
+        Ok(())
+    }
+
+    /// The question, which needs no quotation marks.
+    pub(crate) fn question(&self) -> Option<String> {
+        (!self.question.is_empty()).then(|| self.question.join(" "))
+    }
+}
+
+/// A name that can be shown in a prompt.
+pub(crate) fn user_name(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    if name.is_empty() || name.chars().any(char::is_control) {
+        return Err("a user's name is text on one line".to_owned());
+    }
+    if name.chars().count() > LONGEST_NAME {
+        return Err(format!("a user's name has at most {LONGEST_NAME} characters"));
+    }
+    Ok(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn model_is_provider_and_name() {
+        assert_eq!("demo".parse(), Ok(Choice::Demo));
+        assert_eq!("openai/gpt-4o-mini".parse(), Ok(Choice::OpenAi("gpt-4o-mini".to_owned())));
+        assert_eq!("ollama/hf.co/x:1b".parse(), Ok(Choice::Ollama("hf.co/x:1b".to_owned())));
+        for wrong in ["", "openai", "openai/", "ollama/ ", "demo/x", "gpt-4o", "anthropic/x"] {
+            assert!(wrong.parse::<Choice>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn question_needs_no_quotes() {
+        let args = Args::parse_from(["assistant", "--user", "ann", "what", "is", "2+2"]);
+        assert_eq!(args.question().as_deref(), Some("what is 2+2"));
+        assert_eq!(args.user, "ann");
+    }
+}

@@ -1,0 +1,51 @@
+//! The AI service behind the chat: what the model is told, its memory, its tools.
+
+use crate::screen::Screen;
+use crate::tools::Desk;
+use ai_services::event::{Call, Event};
+use ai_services::memory::{InMemoryChatMemoryStore, MemoryId, MessageWindowChatMemory};
+use ai_services::model::ChatModel;
+use ai_services::{Response, Result, ai_service};
+use std::sync::Arc;
+
+/// How many messages of each user are remembered. A turn with one tool call takes four.
+const REMEMBERED_MESSAGES: usize = 40;
+
+/// A helpful assistant for several users.
+#[ai_service]
+#[system_message(
+    "You are an assistant in a terminal. It is {{current_date_time}}.",
+    "Answer in the language of the question, briefly, as plain text without Markdown.",
+    "Use the tools where they help: never calculate in your head, never guess the time.",
+    "Notes belong to the user you are talking to. If a tool fails, say so."
+)]
+pub(crate) trait Assistant {
+    /// One turn of the conversation with `user`.
+    async fn chat(
+        &self,
+        #[memory_id] user: &str,
+        #[user_message] text: &str,
+    ) -> Result<Response<String>>;
+}
+
+/// The service, which shows on `screen` what its tools do.
+pub(crate) fn build(model: Arc<dyn ChatModel>, screen: Screen) -> Result<AssistantService> {
+    let store = InMemoryChatMemoryStore::new();
+    AssistantService::builder()
+        .chat_model(model)
+        .chat_memory_provider(move |user: &MemoryId| {
+            MessageWindowChatMemory::builder()
+                .id(user)
+                .max_messages(REMEMBERED_MESSAGES)
+                .store(store.clone())
+                .build()
+        })
+        .tools(Desk::default())
+        .listener(move |_: &Call<'_>, event: &Event<'_>| match event {
+            Event::ToolStarted { call } => screen.working_on(call.name()),
+            Event::ToolFinished { execution } => screen.tool(execution),
+            Event::RequestIssued { .. } => screen.thinking(),
+            _ => {}
+        })
+        .build()
+}

@@ -1,0 +1,189 @@
+//! The conversation: turns, commands, and what they print.
+
+use crate::assistant::{Assistant, AssistantService};
+use crate::command::{Command, HELP};
+use crate::input::{Input, Line};
+use crate::render::{chain, one_line, plain};
+use crate::screen::Screen;
+use ai_services::Response;
+use ai_services::message::ChatMessage;
+use ai_services::model::TokenUsage;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// How many characters of a tool's arguments or result `/memory` shows.
+const SHOWN: usize = 200;
+
+/// The service, who is talking to it, and what that has cost.
+pub(crate) struct Chat {
+    service: AssistantService,
+    screen: Screen,
+    user: String,
+    users: BTreeSet<String>,
+    spent: Spent,
+}
+
+#[derive(Default)]
+struct Spent {
+    usage: TokenUsage,
+    turns: usize,
+    tool_calls: usize,
+    failed: usize,
+    cancelled: usize,
+}
+
+/// How a turn ended that did not fail.
+enum Turn {
+    Answered(Box<Response<String>>),
+    Cancelled,
+}
+
+impl Chat {
+    pub(crate) fn new(service: AssistantService, screen: Screen, user: String) -> Self {
+        let users = BTreeSet::from([user.clone()]);
+        Self { service, screen, user, users, spent: Spent::default() }
+    }
+
+    /// Answers one question. Ctrl-C ends the process, as it ends any other.
+    pub(crate) async fn once(&mut self, question: &str) -> anyhow::Result<()> {
+        let spinner = self.screen.spin();
+        let response = self.service.chat(&self.user, question).await;
+        drop(spinner);
+        Ok(print(&response?.value)?)
+    }
+
+    /// Answers until the input ends. Fails at the end if a turn did and nobody was there to see it.
+    pub(crate) async fn run(&mut self, mut input: Input) -> anyhow::Result<ExitCode> {
+        if input.is_terminal() {
+            self.screen.say("/help lists the commands, Ctrl-D leaves");
+        }
+        loop {
+            let line = match input.next(&format!("{}> ", self.user)).await? {
+                Line::Text(line) => line,
+                Line::GivenUp => continue,
+                Line::End => break,
+            };
+            match line.trim() {
+                "" => {}
+                command if command.starts_with('/') => match Command::read(command) {
+                    Ok(Command::Quit) => break,
+                    Ok(command) => self.obey(command).await?,
+                    Err(hint) => self.screen.say(&hint),
+                },
+                question => self.turn(question).await?,
+            }
+        }
+        let is_silent_failure = self.spent.failed > 0 && !input.is_terminal();
+        Ok(if is_silent_failure { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+
+    /// One turn, and how it ended. A turn that fails or is cancelled leaves no trace in the memory.
+    async fn turn(&mut self, question: &str) -> io::Result<()> {
+        match self.ask(question).await {
+            Ok(Turn::Answered(response)) => {
+                self.spent.turns += 1;
+                self.spent.usage += response.token_usage;
+                self.spent.tool_calls += response.tool_executions.len();
+                print(&response.value)?;
+            }
+            Ok(Turn::Cancelled) => {
+                self.spent.cancelled += 1;
+                self.screen.say("cancelled: this turn is not remembered");
+            }
+            Err(error) => {
+                self.spent.failed += 1;
+                self.spent.usage += error.usage().copied().unwrap_or_default();
+                self.screen.say(&format!("error: {}", chain(&error)));
+            }
+        }
+        Ok(())
+    }
+
+    async fn ask(&self, question: &str) -> ai_services::Result<Turn> {
+        let _spinner = self.screen.spin();
+        tokio::select! {
+            // First, so that no request is made that could not be cancelled.
+            biased;
+            _ = tokio::signal::ctrl_c() => Ok(Turn::Cancelled),
+            response = self.service.chat(&self.user, question) => {
+                response.map(|response| Turn::Answered(Box::new(response)))
+            }
+        }
+    }
+
+    async fn obey(&mut self, command: Command) -> anyhow::Result<()> {
+        let text = match command {
+            Command::User(name) => {
+                self.users.insert(name.clone());
+                self.user = name;
+                format!("you are {} now", self.user)
+            }
+            Command::Users => self.users.iter().cloned().collect::<Vec<_>>().join("\n"),
+            Command::Memory => self.memory().await?,
+            Command::Forget => {
+                self.service.chat_memory(&self.user)?.clear().await?;
+                format!("the conversation with {} is forgotten", self.user)
+            }
+            Command::Usage => self.spent.to_string(),
+            Command::Help | Command::Quit => HELP.to_owned(),
+        };
+        Ok(print(&text)?)
+    }
+
+    /// What the model will be reminded of.
+    async fn memory(&self) -> ai_services::Result<String> {
+        let messages = self.service.chat_memory(&self.user)?.messages().await?;
+        if messages.is_empty() {
+            return Ok(format!("nothing is remembered of {}", self.user));
+        }
+        Ok(messages.iter().map(described).collect::<Vec<_>>().join("\n"))
+    }
+}
+
+/// A remembered message.
+fn described(message: &ChatMessage) -> String {
+    let text = message.text().unwrap_or_default();
+    match message {
+        ChatMessage::User(_) => format!("user: {text}"),
+        ChatMessage::Ai(ai) => {
+            let mut lines = Vec::new();
+            if !text.is_empty() {
+                lines.push(format!("assistant: {text}"));
+            }
+            for call in ai.tool_calls() {
+                lines.push(format!("→ {}({})", call.name(), one_line(call.arguments(), SHOWN)));
+            }
+            lines.join("\n")
+        }
+        ChatMessage::ToolResult(result) => {
+            let mark = if result.is_error() { "✗" } else { "✓" };
+            format!("  {mark} {}", one_line(text, SHOWN))
+        }
+        _ => format!("system: {text}"),
+    }
+}
+
+/// An answer, on standard output.
+fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", plain(text))?;
+    out.flush()
+}
+
+impl std::fmt::Display for Spent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let count = |tokens: Option<u64>| tokens.map_or("unknown".to_owned(), |n| n.to_string());
+        let mut turns = format!("{} answered", self.turns);
+        for (number, how) in [(self.failed, "failed"), (self.cancelled, "cancelled")] {
+            if number > 0 {
+                write!(turns, ", {number} {how}")?;
+            }
+        }
+        writeln!(f, "turns: {turns}")?;
+        writeln!(f, "tool calls: {}", self.tool_calls)?;
+        let TokenUsage { input, output, .. } = self.usage;
+        write!(f, "tokens: {} in, {} out", count(input), count(output))
+    }
+}

@@ -1,0 +1,121 @@
+//! What the demonstration model answers.
+
+use super::intent::{Intent, Wish, introduced};
+use ai_services::message::{AiMessage, ChatMessage, ToolCall, ToolResult};
+use ai_services::model::ChatRequest;
+use serde_json::Value;
+
+const HELP: &str = "\
+I am the offline demonstration model, not a language model: I follow a few rules and understand
+  my name is Ann / what is my name? / what did I say?
+  12*31 / what is 17% of 340?
+  what time is it?
+  remember that … / list my notes / forget note 1";
+
+/// How many of the earlier messages are repeated.
+const REPEATED: usize = 5;
+
+/// The next message of the conversation.
+pub(super) fn reply(request: &ChatRequest) -> AiMessage {
+    let messages: Vec<&ChatMessage> = request.messages().collect();
+    let Some(asked) = messages.iter().rposition(|message| message.is_user()) else {
+        return AiMessage::new(HELP);
+    };
+    let (before, turn) = messages.split_at(asked);
+    if turn.iter().any(|message| message.is_tool_result()) {
+        return AiMessage::new(told(turn));
+    }
+    let text = turn.first().and_then(|message| message.text()).unwrap_or_default();
+    match Intent::of(text) {
+        Intent::Introduction(name) => AiMessage::new(format!("Nice to meet you, {name}.")),
+        Intent::Name => AiMessage::new(match name_in(before) {
+            Some(name) => format!("Your name is {name}."),
+            None => "You have not told me your name.".to_owned(),
+        }),
+        Intent::History => AiMessage::new(history(before)),
+        Intent::Greeting => AiMessage::new(match name_in(before) {
+            Some(name) => format!("Hello {name}! I am the offline demonstration model."),
+            None => {
+                "Hello! I am the offline demonstration model. Say `help` for what I know.".into()
+            }
+        }),
+        Intent::Tools(wishes) => call(request, turn.len() + before.len(), &wishes),
+        Intent::Help => AiMessage::new(HELP),
+    }
+}
+
+/// Calls of the wished tools, as far as the request offers them.
+fn call(request: &ChatRequest, at: usize, wishes: &[Wish]) -> AiMessage {
+    let offered = |name: &str| request.tools().as_slice().iter().any(|tool| *tool.name == *name);
+    if let Some(missing) = wishes.iter().find(|wish| !offered(wish.tool)) {
+        let tool = missing.tool;
+        return AiMessage::new(format!("That needs the tool `{tool}`, which I was not given."));
+    }
+    let calls = wishes.iter().enumerate().map(|(index, wish)| {
+        ToolCall::new(format!("demo-{at}-{index}"), wish.tool, wish.arguments.to_string())
+    });
+    AiMessage::builder().tool_calls(calls).build()
+}
+
+/// The newest name that somebody gave in the history.
+fn name_in(history: &[&ChatMessage]) -> Option<String> {
+    said(history).rev().find_map(introduced)
+}
+
+fn history(before: &[&ChatMessage]) -> String {
+    let said: Vec<&str> = said(before).collect();
+    if said.is_empty() {
+        return "This is the first thing you have said, as far as I remember.".to_owned();
+    }
+    let last = said.get(said.len().saturating_sub(REPEATED)..).unwrap_or_default();
+    format!("You said: {}", last.join(" / "))
+}
+
+fn said<'a>(messages: &'a [&'a ChatMessage]) -> impl DoubleEndedIterator<Item = &'a str> {
+    messages.iter().filter(|message| message.is_user()).filter_map(|message| message.text())
+}
+
+/// The results of the tools of this turn, in words.
+fn told(turn: &[&ChatMessage]) -> String {
+    let calls = || turn.iter().flat_map(|message| message.tool_calls());
+    let results = turn.iter().filter_map(|message| match message {
+        ChatMessage::ToolResult(result) => Some(result),
+        _ => None,
+    });
+    let lines = results.map(|result| {
+        let arguments = calls().find(|call| call.id() == result.id());
+        let arguments = arguments.and_then(|call| serde_json::from_str(call.arguments()).ok());
+        sentence(result, &arguments.unwrap_or_default())
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn sentence(result: &ToolResult, arguments: &Value) -> String {
+    let text = result.text().unwrap_or_default();
+    if result.is_error() {
+        return format!("That did not work: {text}.");
+    }
+    let note = || serde_json::from_str(text).map_or_else(|_| text.to_owned(), |n| numbered(&n));
+    match result.tool_name() {
+        "calculate" => {
+            let expression = arguments["expression"].as_str().unwrap_or("the result");
+            match text.strip_prefix("approx. ") {
+                Some(number) => format!("{expression} ≈ {number}"),
+                None => format!("{expression} = {text}"),
+            }
+        }
+        "current_date_time" => format!("It is {text}."),
+        "add_note" => format!("Noted as {}.", note()),
+        "forget_note" => format!("Forgotten: {}.", note()),
+        "list_notes" => match serde_json::from_str::<Vec<Value>>(text) {
+            Ok(notes) if notes.is_empty() => "You have no notes.".to_owned(),
+            Ok(notes) => notes.iter().map(numbered).collect::<Vec<_>>().join("\n"),
+            Err(_) => text.to_owned(),
+        },
+        name => format!("`{name}` says: {text}"),
+    }
+}
+
+fn numbered(note: &Value) -> String {
+    format!("{}: {}", note["number"], note["text"].as_str().unwrap_or_default())
+}

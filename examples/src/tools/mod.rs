@@ -1,0 +1,64 @@
+//! What the assistant can do: calculate, tell the time, keep notes for each user.
+
+mod calculator;
+mod notes;
+
+use ai_services::memory::MemoryId;
+use ai_services::tools;
+use calculator::CalculatorError;
+use jiff::Zoned;
+use notes::{Note, NoteError, Notes};
+
+/// The things on the assistant's desk.
+#[derive(Default)]
+pub(crate) struct Desk {
+    notes: Notes,
+}
+
+#[tools]
+impl Desk {
+    /// Calculates exactly. Knows + - * / ^ ! mod, parentheses, percentages, sqrt, cbrt, abs, floor,
+    /// ceil, round, exp, ln, log (base 10), sin, cos, tan, pi and e.
+    #[tool]
+    fn calculate(
+        &self,
+        /// What to calculate, for example `12 * 31`, `17% of 340` or `sqrt(2)^3`.
+        expression: &str,
+    ) -> Result<String, CalculatorError> {
+        calculator::calculate(expression)
+    }
+
+    /// Tells the local date, time, day of the week and time zone.
+    #[tool]
+    fn current_date_time(&self) -> String {
+        Zoned::now().strftime("%A, %Y-%m-%d %H:%M:%S %Z").to_string()
+    }
+
+    /// Keeps a note for the user, and returns it with its number.
+    #[tool]
+    fn add_note(
+        &self,
+        #[memory_id] user: &MemoryId,
+        /// What to note, in one sentence.
+        text: &str,
+    ) -> Result<Note, NoteError> {
+        self.notes.add(user, text)
+    }
+
+    /// Lists the user's notes with their numbers.
+    #[tool]
+    fn list_notes(&self, #[memory_id] user: &MemoryId) -> Vec<Note> {
+        self.notes.list(user)
+    }
+
+    /// Deletes one of the user's notes, and returns it.
+    #[tool]
+    fn forget_note(
+        &self,
+        #[memory_id] user: &MemoryId,
+        /// The number of the note, as `list_notes` gives it.
+        number: u32,
+    ) -> Result<Note, NoteError> {
+        self.notes.forget(user, number)
+    }
+}

@@ -1,0 +1,110 @@
+//! The notes of each user, kept as long as the process runs.
+
+use ai_services::memory::MemoryId;
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A list has to fit into a model's context together with the conversation.
+const MOST_NOTES: usize = 20;
+const LONGEST_NOTE: usize = 200;
+
+/// Notes by user and number. Numbers are not used again.
+#[derive(Default)]
+pub(super) struct Notes(Mutex<HashMap<MemoryId, Pad>>);
+
+#[derive(Default)]
+struct Pad {
+    notes: BTreeMap<u32, String>,
+    last: u32,
+}
+
+/// A note as the model is told.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Note {
+    number: u32,
+    text: String,
+}
+
+/// Why a note could not be kept or found. The model is told.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NoteError {
+    Empty,
+    TooLong,
+    TooMany,
+    Unknown(u32),
+}
+
+impl fmt::Display for NoteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => write!(f, "the note is empty"),
+            Self::TooLong => write!(f, "a note has at most {LONGEST_NOTE} characters"),
+            Self::TooMany => write!(f, "there are {MOST_NOTES} notes already; forget one first"),
+            Self::Unknown(number) => write!(f, "there is no note {number}"),
+        }
+    }
+}
+
+impl Notes {
+    pub(super) fn add(&self, user: &MemoryId, text: &str) -> Result<Note, NoteError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(NoteError::Empty);
+        }
+        if text.chars().count() > LONGEST_NOTE {
+            return Err(NoteError::TooLong);
+        }
+        let mut pads = self.pads();
+        let pad = pads.entry(user.clone()).or_default();
+        if pad.notes.len() >= MOST_NOTES {
+            return Err(NoteError::TooMany);
+        }
+        pad.last += 1;
+        pad.notes.insert(pad.last, text.to_owned());
+        Ok(Note { number: pad.last, text: text.to_owned() })
+    }
+
+    pub(super) fn list(&self, user: &MemoryId) -> Vec<Note> {
+        let pads = self.pads();
+        let notes = pads.get(user).into_iter().flat_map(|pad| &pad.notes);
+        notes.map(|(&number, text)| Note { number, text: text.clone() }).collect()
+    }
+
+    pub(super) fn forget(&self, user: &MemoryId, number: u32) -> Result<Note, NoteError> {
+        let mut pads = self.pads();
+        let text = pads.get_mut(user).and_then(|pad| pad.notes.remove(&number));
+        text.map(|text| Note { number, text }).ok_or(NoteError::Unknown(number))
+    }
+
+    fn pads(&self) -> MutexGuard<'_, HashMap<MemoryId, Pad>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_are_separate_per_user() {
+        let (notes, ann, ben) = (Notes::default(), MemoryId::from("ann"), MemoryId::from("ben"));
+        let milk = notes.add(&ann, " buy milk ").unwrap();
+        assert_eq!((milk.number, &*milk.text), (1, "buy milk"));
+        assert_eq!(notes.list(&ben), []);
+        assert_eq!(notes.forget(&ben, 1), Err(NoteError::Unknown(1)));
+        assert_eq!(notes.forget(&ann, 1), Ok(milk));
+        assert_eq!(notes.add(&ann, "bread").unwrap().number, 2);
+    }
+
+    #[test]
+    fn notes_are_bounded() {
+        let (notes, ann) = (Notes::default(), MemoryId::from("ann"));
+        assert_eq!(notes.add(&ann, &"x".repeat(LONGEST_NOTE + 1)), Err(NoteError::TooLong));
+        for _ in 0..MOST_NOTES {
+            notes.add(&ann, "x").unwrap();
+        }
+        assert_eq!(notes.add(&ann, "x"), Err(NoteError::TooMany));
+    }
+}
