@@ -1,3 +1,8 @@
 //! Shared parts of the test binaries.
 pub mod conformance;
 pub mod fault_server;
+
+/// The example of the README compiles.
+#[doc = include_str!("../../README.md")]
+#[cfg(doctest)]
+pub struct Readme;

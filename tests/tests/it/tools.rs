@@ -1,10 +1,15 @@
 //! Tools: schemas, arguments, results, failures.
 
-use ai_services::memory::{MemoryId, MessageWindowChatMemory};
+use ai_services::memory::{ChatMemory, MemoryId, MessageWindowChatMemory};
 use ai_services::message::{ChatMessage, ToolCall, ToolResult};
-use ai_services::model::{ChatRequestParameters, TokenUsage, ToolChoice};
+use ai_services::model::{
+    ChatRequest, ChatRequestParameters, TokenUsage, ToolChoice, ToolSpecification,
+};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
-use ai_services::tool::{ToolArgumentsPolicy, ToolError, ToolErrorPolicy, UnknownToolPolicy};
+use ai_services::tool::{
+    ToolArgumentsPolicy, ToolError, ToolErrorPolicy, ToolOutput, ToolProvider, ToolRequest,
+    UnknownToolPolicy,
+};
 use ai_services::{
     ErrorKind, InvocationContext, Response, UnfinishedTurn, ai_service, tool, tools,
 };
@@ -448,4 +453,71 @@ async fn usage_and_executions_are_summed_over_the_turn() {
 fn block_of_tools_keeps_its_other_methods() {
     assert_eq!(Desk::default().helper(), 0);
     assert_eq!(add(1, 2), 3);
+}
+
+/// Offers `add` to one user, and a second `weather` to another.
+struct Choosy;
+
+#[ai_services::async_trait]
+impl ToolProvider for Choosy {
+    async fn tools(&self, request: &ToolRequest<'_>) -> ai_services::Result<Vec<Tool>> {
+        assert!(request.user_message.text().is_some());
+        let weather = ToolSpecification::new("weather", "Another one.");
+        Ok(match request.memory_id.map(MemoryId::as_str) {
+            Some("ann") => vec![add::tool()],
+            Some("bob") => vec![Tool::from_fn(weather, |_| async { Ok(ToolOutput::text("")) })],
+            _ => Vec::new(),
+        })
+    }
+}
+
+#[tokio::test]
+async fn tools_can_be_chosen_for_each_call() {
+    let model = ScriptedChatModel::new([
+        ScriptedAnswer::tool_calls([call("1", "add", json!({"a": 1, "b": 1}))]),
+        ScriptedAnswer::text("2"),
+        ScriptedAnswer::text("no tools for me"),
+    ]);
+    let agent = UserAgentService::builder()
+        .chat_model(model.clone())
+        .chat_memory_provider(|id: &MemoryId| {
+            MessageWindowChatMemory::builder().id(id).max_messages(10).build()
+        })
+        .tools(Desk::default())
+        .tool_provider(Choosy)
+        .build()
+        .unwrap();
+    let context = InvocationContext::new();
+    agent.chat("ann", &context, "1 + 1").await.unwrap();
+    agent.chat("cid", &context, "1 + 1").await.unwrap();
+    assert_eq!(results(&model.messages_of(1)), [("2".to_owned(), false)]);
+    let offered: Vec<_> = model.requests().iter().map(|r| r.tools().as_slice().len()).collect();
+    assert_eq!(offered, [8, 8, 7]);
+    let error = agent.chat("bob", &context, "hi").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    model.check_finished().unwrap();
+}
+
+#[tokio::test]
+async fn transformer_changes_every_request_but_not_what_is_remembered() {
+    let model = calling([call("1", "add", json!({"a": 1, "b": 1}))]);
+    let memory = Arc::new(MessageWindowChatMemory::with_max_messages(10));
+    let agent = AgentService::builder()
+        .chat_model(model.clone())
+        .chat_memory(Arc::clone(&memory))
+        .tools(add::tool())
+        .chat_request_transformer(|request: ChatRequest| {
+            let said = request.messages().cloned().collect::<Vec<_>>();
+            ChatRequest::builder()
+                .messages([vec![ChatMessage::system("added")], said].concat())
+                .tools(request.tools().clone())
+                .build()
+        })
+        .build()
+        .unwrap();
+    agent.chat("go").await.unwrap();
+    for request in 0..2 {
+        assert_eq!(model.messages_of(request)[0], ChatMessage::system("added"));
+    }
+    assert_eq!(memory.messages().await.unwrap()[0], ChatMessage::user("go"));
 }
