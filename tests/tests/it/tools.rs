@@ -11,7 +11,7 @@ use ai_services::tool::{
     UnknownToolPolicy,
 };
 use ai_services::{
-    ErrorKind, InvocationContext, Response, UnfinishedTurn, ai_service, tool, tools,
+    ErrorKind, InvocationContext, Response, Tool, UnfinishedTurn, ai_service, tool, tools,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
