@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 /// Identifies the chat memory of one user, conversation or whatever else a service remembers apart.
 ///
-/// A text that is never empty unless you make it so. Ids of different shapes never meet: a tuple
-/// writes the length of each part before it, so `("ab", "c")` and `("a", "bc")` differ.
+/// A text. Two tuples that differ give ids that differ: a tuple writes the length of each part before
+/// it, so that `("ab", "c")` and `("a", "bc")` do not meet. A service refuses an empty id, because
+/// everybody without an id would share it.
 ///
 /// # Examples
 ///

@@ -2,7 +2,7 @@
 
 use super::conversations::{Lease, take_turn};
 use super::invocation::Invocation;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::memory::{ChatMemory, CompletedTurn, Snapshot};
 use crate::message::ChatMessage;
@@ -30,6 +30,9 @@ impl Recall {
         let memories = &invocation.components.memory;
         let concurrent_calls = memories.concurrent_calls;
         if let Some(id) = invocation.memory_id() {
+            if id.as_str().is_empty() {
+                return Err(empty_id(invocation.method.name));
+            }
             let lease = memories.conversations.lease(id, concurrent_calls).await?;
             let memory = lease.memory(|| memories.provide(id))?;
             return Ok(Self(Some((memory, Held::Own { _lease: lease }))));
@@ -72,4 +75,9 @@ impl Recall {
             None => Ok(()),
         }
     }
+}
+
+/// Whoever has no id would share a memory with everybody else who has none.
+fn empty_id(method: &str) -> Error {
+    Error::configuration(format!("the memory id of a call of `{method}` is empty"))
 }

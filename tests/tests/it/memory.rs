@@ -161,6 +161,14 @@ async fn memory_of_another_id_is_refused() {
 }
 
 #[tokio::test]
+async fn empty_id_is_refused() {
+    let model = ScriptedChatModel::replies(["never"]);
+    let error = assistant(&model).chat("", "Hi").await.unwrap_err();
+    assert_eq!(error.to_string(), "the memory id of a call of `chat` is empty");
+    assert!(model.requests().is_empty());
+}
+
+#[tokio::test]
 async fn conflict_is_played_again_when_no_tool_ran() {
     let store = Arc::new(InMemoryChatMemoryStore::new());
     let intruder = Arc::clone(&store);
