@@ -1,4 +1,10 @@
 //! Integration tests: each asserts what the model was sent, what was remembered, what was returned.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that fails panics"
+)]
 
 mod concurrency;
 mod events;
