@@ -13,11 +13,11 @@ pub(super) const DIALECT: &str = "openai-chat";
 
 /// A message as JSON; empty if the protocol cannot carry it, which [`unsupported`] explains.
 pub(super) fn encode(message: &ChatMessage) -> Vec<u8> {
-    // The usual message is one text and about 40 bytes of names.
-    let mut out = Vec::with_capacity(message.text().map_or(256, |text| text.len() + 48));
-    match wire(message).map(|wire| serde_json::to_writer(&mut out, &wire)) {
-        Ok(Ok(())) => out,
-        _ => Vec::new(),
+    let Ok(wire) = wire(message) else { return Vec::new() };
+    let mut out = Vec::with_capacity(wire.size());
+    match serde_json::to_writer(&mut out, &wire) {
+        Ok(()) => out,
+        Err(_) => Vec::new(),
     }
 }
 
@@ -32,6 +32,24 @@ pub(super) fn unsupported(message: &ChatMessage) -> Error {
 enum Wire<'a> {
     Message(Message<'a>),
     Custom(&'a serde_json::Map<String, serde_json::Value>),
+}
+
+impl Wire<'_> {
+    /// The exact size of a message of one text with nothing to escape, which is the usual one; else
+    /// a guess. What is kept with a message should neither grow nor shrink once it is written.
+    fn size(&self) -> usize {
+        let Self::Message(Message { role, content: Body::Text(text), name, tool_call_id, .. }) =
+            self
+        else {
+            return 256;
+        };
+        let member = |name: &str, value: &str| r#","":"""#.len() + name.len() + value.len();
+        r#"{"role":""}"#.len()
+            + role.len()
+            + member("content", text)
+            + name.map_or(0, |value| member("name", value))
+            + tool_call_id.map_or(0, |value| member("tool_call_id", value))
+    }
 }
 
 #[derive(Serialize)]
@@ -200,4 +218,24 @@ fn calls<S: Serializer>(calls: &&[ToolCall], serializer: S) -> Result<S::Ok, S::
         r#type: "function",
         function: Function { name: call.name(), arguments: call.arguments() },
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::UserMessage;
+
+    #[test]
+    fn usual_message_is_written_into_space_of_its_size() {
+        let messages = [
+            ChatMessage::system("a"),
+            ChatMessage::user("b"),
+            UserMessage::new("c").with_name("d").into(),
+            ChatMessage::ai("e"),
+            ToolResult::new("f", "g", "h").into(),
+        ];
+        for message in &messages {
+            assert_eq!(encode(message).len(), wire(message).unwrap().size(), "{message:?}");
+        }
+    }
 }

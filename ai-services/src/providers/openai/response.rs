@@ -8,6 +8,7 @@ use crate::model::{ChatResponse, FinishReason, TokenUsage};
 use serde::{Deserialize, Deserializer};
 use serde_json::Number;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 
 #[derive(Deserialize)]
 struct Completion<'a> {
@@ -112,7 +113,11 @@ pub(super) fn read(answer: &Answer, endpoint: &Endpoint) -> Result<ChatResponse>
     Ok(ChatResponse {
         message: message.into(),
         usage,
-        finish_reason: first.finish_reason.into_some_text().map(finish_reason),
+        finish_reason: first
+            .finish_reason
+            .text
+            .filter(|reason| !reason.is_empty())
+            .map(finish_reason),
         model: completion.model.into_text(),
         id: completion.id.into_text(),
         attempts: Some(answer.attempts),
@@ -176,13 +181,13 @@ impl From<Usage> for TokenUsage {
     }
 }
 
-fn finish_reason(reason: Box<str>) -> FinishReason {
+fn finish_reason(reason: Cow<'_, str>) -> FinishReason {
     match &*reason {
         "stop" => FinishReason::Stop,
         "length" => FinishReason::Length,
         "tool_calls" => FinishReason::ToolExecution,
         "content_filter" => FinishReason::ContentFilter,
-        _ => FinishReason::Other(reason),
+        _ => FinishReason::Other(reason.into()),
     }
 }
 
