@@ -103,7 +103,7 @@ async fn every_kind_of_message_is_sent() {
         { "role": "tool", "tool_call_id": "c1", "content": "no such city" },
         {
             "role": "assistant", "content": "Let me see.",
-            "tool_calls": [call("c2", "now", ""), call("c3", "now", "{}")],
+            "tool_calls": [call("c2", "now", "{}"), call("c3", "now", "{}")],
         },
         {
             "role": "tool", "tool_call_id": "c2",
@@ -115,6 +115,17 @@ async fn every_kind_of_message_is_sent() {
         { "role": "developer", "content": "Custom." },
     ]);
     assert_eq!(messages, expected);
+}
+
+#[tokio::test]
+async fn arguments_that_are_no_json_object_are_sent_as_an_empty_one() {
+    // Servers that read the arguments of earlier calls again would refuse the whole request.
+    for broken in ["", "{", r#"{"text":"cut o"#, r#"{"a":1,}"#, "[1]", "null", r#""{}""#] {
+        let call = AiMessage::builder().tool_calls([ToolCall::new("c1", "now", broken)]).build();
+        let result = ToolResult::new("c1", "now", "not a JSON object").into_error();
+        let messages = sent_messages([ChatMessage::user("?"), call.into(), result.into()]).await;
+        assert_eq!(messages[1]["tool_calls"][0]["function"]["arguments"], "{}", "{broken}");
+    }
 }
 
 #[tokio::test]

@@ -216,8 +216,17 @@ fn calls<S: Serializer>(calls: &&[ToolCall], serializer: S) -> Result<S::Ok, S::
     serializer.collect_seq(calls.iter().map(|call| Call {
         id: call.id(),
         r#type: "function",
-        function: Function { name: call.name(), arguments: call.arguments() },
+        function: Function { name: call.name(), arguments: arguments(call.arguments()) },
     }))
+}
+
+/// The arguments as the model wrote them. What is not a JSON object becomes an empty one, because
+/// compatible servers read the arguments of earlier calls again and refuse the whole request; the
+/// result that follows the call says what was wrong with it.
+fn arguments(text: &str) -> &str {
+    let is_object = text.trim_start().starts_with('{')
+        && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+    if is_object { text } else { "{}" }
 }
 
 #[cfg(test)]

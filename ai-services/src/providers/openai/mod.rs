@@ -10,7 +10,7 @@
 //! |---|---|
 //! | system | `role: system` |
 //! | user | `role: user` with `name`, a text or parts: text, `image_url` (URL or data URL), `input_audio` (base64), `file` (PDF as base64) |
-//! | assistant | `role: assistant` with content and `tool_calls`; thinking is not sent, a refusal only where there is nothing else |
+//! | assistant | `role: assistant` with content and `tool_calls`; arguments that are no JSON object become `{}`; thinking is not sent, a refusal only where there is nothing else |
 //! | tool result | `role: tool`, text only; OpenAI has no mark for errors, so an error is sent as its text |
 //! | custom | its attributes as they are |
 //!
