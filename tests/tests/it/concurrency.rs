@@ -90,19 +90,16 @@ async fn eight_thousand_turns_of_eight_tasks_are_all_there_in_order() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn threads_do_not_interleave_turns() {
     let chat = service(Slow { delay: Duration::ZERO });
-    let tasks: Vec<_> = (0..8)
-        .map(|task| {
-            let chat = chat.clone();
-            tokio::task::spawn(async move {
-                for n in 0..50 {
-                    chat.chat("room", &format!("{task} {n}")).await.unwrap();
-                }
-            })
-        })
-        .collect();
-    for task in tasks {
-        task.await.unwrap();
+    let mut tasks = tokio::task::JoinSet::new();
+    for task in 0..8 {
+        let chat = chat.clone();
+        tasks.spawn(async move {
+            for n in 0..50 {
+                chat.chat("room", &format!("{task} {n}")).await.unwrap();
+            }
+        });
     }
+    tasks.join_all().await;
     assert_eq!(turns(&remembered(&chat).await).len(), 400);
 }
 
@@ -138,8 +135,9 @@ async fn memory_holds_exactly_the_turns_that_succeeded() {
         }
     });
     join_all(tasks).await;
+    let turns = turns(&remembered(&chat).await);
     let succeeded = succeeded.lock().unwrap();
-    assert_eq!(turns(&remembered(&chat).await), *succeeded);
+    assert_eq!(turns, *succeeded);
     assert!((1_000..7_000).contains(&succeeded.len()), "{} of 8000", succeeded.len());
 }
 

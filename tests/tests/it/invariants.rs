@@ -116,7 +116,7 @@ fn service(model: &ScriptedChatModel, window: Window) -> AgentService {
                 Arc::new(MessageWindowChatMemory::builder().id(id).max_messages(max).build()?)
             }
             Window::Tokens(max) => {
-                let counter = ApproximateCounter::default();
+                let counter = ApproximateCounter;
                 Arc::new(TokenWindowChatMemory::builder().id(id).max_tokens(max, counter).build()?)
             }
         })

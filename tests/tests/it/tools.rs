@@ -43,12 +43,12 @@ enum Unit {
     Fahrenheit,
 }
 
-#[derive(Debug, Deserialize, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 struct Item {
     /// How many.
     qty: u32,
     #[serde(default)]
-    parts: Vec<Item>,
+    parts: Vec<Self>,
 }
 
 #[derive(Default)]
@@ -72,7 +72,7 @@ impl Desk {
 
     /// Orders items.
     #[tool(name = "order-items")]
-    fn order(&self, items: Vec<Item>) -> Result<usize, std::io::Error> {
+    fn order(&self, items: &[Item]) -> Result<usize, std::io::Error> {
         self.runs.fetch_add(1, Ordering::SeqCst);
         match items.len() {
             0 => Err(std::io::Error::other("nothing to order")),
@@ -89,7 +89,7 @@ impl Desk {
     /// Never ends.
     #[tool(timeout = "20ms")]
     async fn hang(&self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     /// Who asks.
@@ -125,6 +125,7 @@ fn add(a: i64, b: i64) -> i64 {
     a + b
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "so that calls need no `&`")]
 fn call(id: &str, name: &str, arguments: serde_json::Value) -> ToolCall {
     ToolCall::new(id, name, arguments.to_string())
 }

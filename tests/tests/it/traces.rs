@@ -27,11 +27,14 @@ fn repeat(text: String) -> String {
 /// Keeps all fields of all spans and events.
 #[derive(Clone, Default)]
 struct Recorder {
-    fields: Arc<Mutex<BTreeMap<u64, Vec<(String, String)>>>>,
+    fields: Arc<Mutex<BTreeMap<u64, Recorded>>>,
     next: Arc<AtomicU64>,
 }
 
-struct Fields<'a>(&'a mut Vec<(String, String)>);
+/// Names and values.
+type Recorded = Vec<(String, String)>;
+
+struct Fields<'a>(&'a mut Recorded);
 
 impl Visit for Fields<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
