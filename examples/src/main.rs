@@ -10,6 +10,7 @@ mod ollama;
 mod pick;
 mod render;
 mod screen;
+mod terminal;
 mod tools;
 
 use args::Args;

@@ -3,6 +3,7 @@
 //! All of it goes to standard error, so that standard output has nothing but answers.
 
 use crate::render::{one_line, plain};
+use crate::terminal;
 use ai_services::tool::ToolExecution;
 use console::style;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -29,6 +30,7 @@ impl Screen {
     /// Starts the spinner.
     pub(crate) fn spin(&self) -> Spinner<'_> {
         let bar = ProgressBar::new_spinner();
+        bar.set_draw_target(terminal::place());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
             bar.set_style(style);
         }
