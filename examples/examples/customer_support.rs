@@ -18,7 +18,7 @@ trait SupportAgent {
     async fn chat(&self, #[memory_id] id: u64, #[user_message] text: &str) -> Result<String>;
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 struct Customer {
     /// The first name.
     name: String,
@@ -32,7 +32,7 @@ struct Bookings;
 impl Bookings {
     /// Tells for how many days a booking is.
     #[tool]
-    fn get_booking_details(&self, number: &str, customer: Customer) -> Result<u32, String> {
+    fn get_booking_details(&self, number: &str, customer: &Customer) -> Result<u32, String> {
         match (number, &*customer.name, &*customer.surname) {
             ("123-456", "Klaus", "Heisler") => Ok(2),
             ("123-457", "Klaus", "Heisler") => Ok(7),
@@ -43,7 +43,7 @@ impl Bookings {
 
     /// Cancels a booking.
     #[tool(sequential)]
-    async fn cancel_booking(&self, number: &str, customer: Customer) -> Result<String, String> {
+    async fn cancel_booking(&self, number: &str, customer: &Customer) -> Result<String, String> {
         match self.get_booking_details(number, customer)? {
             0..3 => Err("policy: less than 3 days cannot be cancelled".to_owned()),
             _ => Ok(format!("{number} is cancelled")),

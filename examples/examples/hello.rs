@@ -2,8 +2,10 @@
 //!
 //! Offline, thanks to a model that reads its answers from a script. For a real one, put
 //! `OpenAiChatModel::from_env()?` in its place.
+#![allow(clippy::print_stdout, reason = "an example shows what it got")]
 
 use ai_services::ai_service;
+use ai_services::message::ChatMessage;
 use ai_services::testing::ScriptedChatModel;
 
 /// Talks to people.
@@ -22,12 +24,8 @@ async fn main() -> ai_services::Result<()> {
     let greeting = greeter.greet("Ada").await?;
 
     assert_eq!(greeting, "Hello Ada, good to see you!");
-    assert_eq!(model.messages_of(0)[0].text(), Some("Say hello to Ada in one sentence."));
-    report(&greeting);
+    let sent = [ChatMessage::user("Say hello to Ada in one sentence.")];
+    assert_eq!(model.messages_of(0), sent);
+    println!("{greeting}");
     Ok(())
-}
-
-#[allow(clippy::print_stdout, reason = "an example shows what it got")]
-fn report(text: &str) {
-    println!("{text}");
 }

@@ -1,5 +1,5 @@
 //! Tools: methods and functions that the model may call, with arguments of any type.
-#![allow(clippy::print_stdout, reason = "an example shows what the tools said")]
+#![allow(clippy::indexing_slicing, clippy::print_stdout, reason = "an example fails loudly")]
 
 use ai_services::message::ToolCall;
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};

@@ -8,8 +8,12 @@ use ai_services::model::ChatModel;
 use ai_services::{Response, Result, ai_service};
 use std::sync::Arc;
 
-/// How many messages of each user are remembered. A turn with one tool call takes four.
-const REMEMBERED_MESSAGES: usize = 40;
+/// How many messages of each user are remembered: about 5,000 tokens, which small local models can
+/// read. A turn with one tool call takes four.
+const REMEMBERED_MESSAGES: usize = 30;
+
+/// How often the model may look at results and call more tools, so that a turn fits the memory.
+const MOST_TOOL_ROUNDS: usize = 10;
 
 /// A helpful assistant for several users.
 #[ai_service]
@@ -41,6 +45,7 @@ pub(crate) fn build(model: Arc<dyn ChatModel>, screen: Screen) -> Result<Assista
                 .build()
         })
         .tools(Desk::default())
+        .max_tool_rounds(MOST_TOOL_ROUNDS)
         .listener(move |_: &Call<'_>, event: &Event<'_>| match event {
             Event::ToolStarted { call } => screen.working_on(call.name()),
             Event::ToolFinished { execution } => screen.tool(execution),

@@ -1,6 +1,6 @@
 //! The programs of the examples package, run as a user would: offline, through pipes.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests panic")]
 
 use ai_services_tests::fault_server::{FaultServer, Step, json_answer};
 use serde_json::{Value, json};

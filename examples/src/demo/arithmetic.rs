@@ -38,7 +38,7 @@ fn tokens(text: &str) -> Vec<String> {
         match tokens.last_mut() {
             Some(token) if continues => token.push(c),
             Some(token) if c.is_ascii_digit() && token.ends_with(',') && last == ',' => {
-                token.push(c)
+                token.push(c);
             }
             _ if c.is_whitespace() => {}
             _ => tokens.push(c.to_string()),
