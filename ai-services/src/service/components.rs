@@ -1,6 +1,6 @@
 //! What a service is made of.
 
-use super::conversations::Conversations;
+use super::conversations::{Conversations, Slot};
 use super::description::Method;
 use super::turn::Limits;
 use crate::error::{Error, Result};
@@ -13,7 +13,6 @@ use crate::prompt::{Clock, SystemClock};
 use crate::tool::{ToolPolicies, ToolProvider, Toolbox};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Mutex;
 
 /// What happens when a second call arrives for a memory id that is in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,13 +77,14 @@ pub(super) struct Memories {
 /// One memory for many callers.
 pub(super) struct SharedMemory {
     pub(super) memory: Arc<dyn ChatMemory>,
-    /// First come, first served.
-    pub(super) queue: Arc<Mutex<()>>,
+    /// The queue of its callers.
+    pub(super) slot: Arc<Slot>,
 }
 
 impl SharedMemory {
     pub(super) fn new(memory: Arc<dyn ChatMemory>) -> Self {
-        Self { memory, queue: Arc::default() }
+        let slot = Arc::new(Slot::new(Some(Arc::clone(&memory))));
+        Self { memory, slot }
     }
 }
 

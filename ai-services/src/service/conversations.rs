@@ -6,51 +6,51 @@ use super::components::ConcurrentCalls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::invocation::MemoryId;
 use crate::memory::{ChatMemory, Residence};
+use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::{Mutex as Queue, OwnedMutexGuard};
+use tokio::sync::Semaphore;
 
-/// The right to be the one that uses a memory, in the order of asking.
-pub(super) async fn take_turn(
-    queue: Arc<Queue<()>>,
-    id: &MemoryId,
-    concurrent_calls: ConcurrentCalls,
-) -> Result<OwnedMutexGuard<()>> {
-    match concurrent_calls {
-        ConcurrentCalls::Queue => Ok(queue.lock_owned().await),
-        ConcurrentCalls::Reject => queue.try_lock_owned().map_err(|_| {
-            Error::new(ErrorKind::Busy, format!("another call for memory id `{id}` is running"))
-        }),
-    }
-}
+/// How many parts the conversations are in, so that calls of different ids seldom meet.
+const SHARDS: usize = 32;
 
 /// All conversations in use, and those whose memory lives here.
-#[derive(Clone, Default)]
 pub(super) struct Conversations {
-    slots: Arc<Mutex<Slots>>,
+    shards: Box<[Arc<Mutex<Shard>>]>,
+    hasher: RandomState,
 }
 
 #[derive(Default)]
-struct Slots {
-    by_id: HashMap<MemoryId, Slot>,
-    /// Idle slots that are kept, by the time of their last use.
+struct Shard {
+    by_id: HashMap<MemoryId, Entry>,
+    /// Idle conversations that are kept, by the time of their last use. Only if there is a bound.
     idle: BTreeMap<u64, MemoryId>,
     clock: u64,
     max_kept: Option<usize>,
 }
 
-struct Slot {
-    /// First come, first served.
-    queue: Arc<Queue<()>>,
-    memory: Option<Arc<dyn ChatMemory>>,
-    /// Calls that use the slot or wait for it.
-    users: usize,
+struct Entry {
+    slot: Arc<Slot>,
     last_used: u64,
 }
 
+/// One conversation: whose turn it is, and its memory if that lives here.
+pub(super) struct Slot {
+    /// One permit, given in the order of asking.
+    turns: Semaphore,
+    memory: Mutex<Option<Arc<dyn ChatMemory>>>,
+    /// Calls that use the slot or wait for it. Grows only under the lock of the shard.
+    users: AtomicUsize,
+}
+
 impl Conversations {
+    /// With a bound there is one shard, so that exactly the least recently used memory goes.
     pub(super) fn new(max_kept: Option<usize>) -> Self {
-        Self { slots: Arc::new(Mutex::new(Slots { max_kept, ..Slots::default() })) }
+        let shards = if max_kept.is_some() { 1 } else { SHARDS };
+        let shard = || Arc::new(Mutex::new(Shard { max_kept, ..Shard::default() }));
+        Self { shards: (0..shards).map(|_| shard()).collect(), hasher: RandomState::new() }
     }
 
     /// Waits until no other call uses `id`.
@@ -59,9 +59,9 @@ impl Conversations {
         id: &MemoryId,
         concurrent_calls: ConcurrentCalls,
     ) -> Result<Lease> {
-        let (queue, place) = self.enter(id);
-        let turn = take_turn(queue, id, concurrent_calls).await?;
-        Ok(Lease { _turn: turn, place })
+        let place = self.enter(id)?;
+        let turn = Turn::take(&place.slot, id, concurrent_calls).await?;
+        Ok(Lease { turn, _place: Some(place) })
     }
 
     /// The memory that is kept for `id`, else the one that `provide` makes.
@@ -70,120 +70,164 @@ impl Conversations {
         id: &MemoryId,
         provide: impl FnOnce() -> Result<Arc<dyn ChatMemory>>,
     ) -> Result<Arc<dyn ChatMemory>> {
-        let (_, place) = self.enter(id);
-        place.memory(provide)
+        self.enter(id)?.slot.memory(provide)
     }
 
     /// Drops the memory that is kept for `id`; says whether there was one.
     pub(super) fn evict(&self, id: &MemoryId) -> bool {
-        let mut slots = lock(&self.slots);
-        let Some(slot) = slots.by_id.get_mut(id) else { return false };
-        let was_kept = slot.memory.take().is_some();
-        if slot.users == 0 {
-            let last_used = slot.last_used;
-            slots.by_id.remove(id);
-            slots.idle.remove(&last_used);
-        }
-        was_kept
+        let Ok(place) = self.enter(id) else { return false };
+        let evicted = lock(&place.slot.memory).take();
+        evicted.is_some()
     }
 
     /// How many ids cost something.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        lock(&self.slots).by_id.len()
+        self.shards.iter().map(|shard| lock(shard).by_id.len()).sum()
     }
 
-    fn enter(&self, id: &MemoryId) -> (Arc<Queue<()>>, Place) {
-        let mut slots = lock(&self.slots);
-        let slots = &mut *slots;
-        let slot = slots.by_id.entry(id.clone()).or_insert_with(|| Slot {
-            queue: Arc::default(),
-            memory: None,
-            users: 0,
-            last_used: 0,
-        });
-        if slot.users == 0 {
-            slots.idle.remove(&slot.last_used);
+    fn enter(&self, id: &MemoryId) -> Result<Place> {
+        let index = self.hasher.hash_one(id) as usize % self.shards.len().max(1);
+        let shard = self.shards.get(index).ok_or_else(no_place)?;
+        let mut guard = lock(shard);
+        let Shard { by_id, idle, .. } = &mut *guard;
+        let entry = by_id
+            .entry(id.clone())
+            .or_insert_with(|| Entry { slot: Arc::new(Slot::new(None)), last_used: 0 });
+        if entry.slot.users.fetch_add(1, Ordering::AcqRel) == 0 {
+            idle.remove(&entry.last_used);
         }
-        slot.users += 1;
-        let place = Place { slots: Arc::clone(&self.slots), id: id.clone() };
-        (Arc::clone(&slot.queue), place)
+        let slot = Arc::clone(&entry.slot);
+        Ok(Place { shard: Arc::clone(shard), slot, id: id.clone() })
+    }
+}
+
+impl Slot {
+    pub(super) fn new(memory: Option<Arc<dyn ChatMemory>>) -> Self {
+        Self { turns: Semaphore::new(1), memory: Mutex::new(memory), users: AtomicUsize::new(0) }
+    }
+
+    fn memory(
+        &self,
+        provide: impl FnOnce() -> Result<Arc<dyn ChatMemory>>,
+    ) -> Result<Arc<dyn ChatMemory>> {
+        if let Some(kept) = &*lock(&self.memory) {
+            return Ok(Arc::clone(kept));
+        }
+        let made = provide()?;
+        match made.residence() {
+            // Whoever was first decides: a memory that lives here must not exist twice.
+            Residence::Here => Ok(Arc::clone(lock(&self.memory).get_or_insert(made))),
+            Residence::Store => Ok(made),
+        }
     }
 }
 
 /// The right to use a conversation. Gives it back when dropped.
 pub(super) struct Lease {
     /// Given back before the place, so that the next in line finds the slot.
-    _turn: OwnedMutexGuard<()>,
-    place: Place,
+    turn: Turn,
+    _place: Option<Place>,
 }
 
 impl Lease {
+    /// Waits until no other call uses a slot that belongs to no id.
+    pub(super) async fn of_slot(
+        slot: &Arc<Slot>,
+        id: &MemoryId,
+        concurrent_calls: ConcurrentCalls,
+    ) -> Result<Self> {
+        let turn = Turn::take(slot, id, concurrent_calls).await?;
+        Ok(Self { turn, _place: None })
+    }
+
     /// The memory of the conversation, made by `provide` unless it is kept.
     pub(super) fn memory(
         &self,
         provide: impl FnOnce() -> Result<Arc<dyn ChatMemory>>,
     ) -> Result<Arc<dyn ChatMemory>> {
-        self.place.memory(provide)
+        self.turn.0.memory(provide)
+    }
+}
+
+/// The one permit of a slot.
+struct Turn(Arc<Slot>);
+
+impl Turn {
+    async fn take(
+        slot: &Arc<Slot>,
+        id: &MemoryId,
+        concurrent_calls: ConcurrentCalls,
+    ) -> Result<Self> {
+        let permit = match concurrent_calls {
+            ConcurrentCalls::Queue => slot.turns.acquire().await.ok(),
+            ConcurrentCalls::Reject => slot.turns.try_acquire().ok(),
+        };
+        match permit {
+            Some(permit) => {
+                // Given back by `drop`, so that the turn need not borrow the slot.
+                permit.forget();
+                Ok(Self(Arc::clone(slot)))
+            }
+            None => Err(Error::new(
+                ErrorKind::Busy,
+                format!("another call for memory id `{id}` is running"),
+            )),
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.turns.add_permits(1);
     }
 }
 
 /// One user of a slot, working or waiting.
 struct Place {
-    slots: Arc<Mutex<Slots>>,
+    shard: Arc<Mutex<Shard>>,
+    slot: Arc<Slot>,
     id: MemoryId,
-}
-
-impl Place {
-    fn memory(
-        &self,
-        provide: impl FnOnce() -> Result<Arc<dyn ChatMemory>>,
-    ) -> Result<Arc<dyn ChatMemory>> {
-        if let Some(Slot { memory: Some(memory), .. }) = lock(&self.slots).by_id.get(&self.id) {
-            return Ok(Arc::clone(memory));
-        }
-        let made = provide()?;
-        let mut slots = lock(&self.slots);
-        match slots.by_id.get_mut(&self.id) {
-            // Whoever was first decides; a memory that lives here must not exist twice.
-            Some(slot) if made.residence() == Residence::Here => {
-                Ok(Arc::clone(slot.memory.get_or_insert(made)))
-            }
-            _ => Ok(made),
-        }
-    }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
+        if self.slot.users.fetch_sub(1, Ordering::AcqRel) > 1 {
+            return;
+        }
         // Dropped behind the lock: a memory may be anybody's code.
         let mut forgotten = Vec::new();
-        let mut slots = lock(&self.slots);
-        let slots = &mut *slots;
-        let Some(slot) = slots.by_id.get_mut(&self.id) else { return };
-        slot.users -= 1;
-        if slot.users > 0 {
+        let mut guard = lock(&self.shard);
+        let Shard { by_id, idle, clock, max_kept } = &mut *guard;
+        let Some(entry) = by_id.get_mut(&self.id) else { return };
+        // Meanwhile somebody may have come, or even gone and left another slot under this id.
+        let is_idle =
+            Arc::ptr_eq(&entry.slot, &self.slot) && self.slot.users.load(Ordering::Acquire) == 0;
+        if !is_idle {
             return;
         }
-        if slot.memory.is_none() {
-            slots.by_id.remove(&self.id);
-            return;
-        }
-        if let Some(max) = slots.max_kept {
-            slots.clock += 1;
-            slot.last_used = slots.clock;
-            slots.idle.insert(slots.clock, self.id.clone());
-            while slots.idle.len() > max {
-                let Some((_, oldest)) = slots.idle.pop_first() else { return };
-                forgotten.extend(slots.by_id.remove(&oldest));
+        if lock(&self.slot.memory).is_none() {
+            by_id.remove(&self.id);
+        } else if let Some(max) = max_kept {
+            *clock += 1;
+            entry.last_used = *clock;
+            idle.insert(*clock, self.id.clone());
+            while idle.len() > *max {
+                let Some((_, oldest)) = idle.pop_first() else { return };
+                forgotten.extend(by_id.remove(&oldest));
             }
         }
     }
 }
 
-/// The lock is never held across user code, so a poisoned one is as good as any.
-fn lock(slots: &Mutex<Slots>) -> MutexGuard<'_, Slots> {
-    slots.lock().unwrap_or_else(PoisonError::into_inner)
+/// No lock is held across user code, so a poisoned one is as good as any.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// There is at least one shard.
+fn no_place() -> Error {
+    Error::configuration("the service has no place for conversations")
 }
 
 #[cfg(test)]

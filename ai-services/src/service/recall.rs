@@ -1,6 +1,6 @@
 //! The memory of one call: leased, loaded once, fitted into its window, committed once.
 
-use super::conversations::{Lease, take_turn};
+use super::conversations::Lease;
 use super::invocation::Invocation;
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -8,16 +8,9 @@ use crate::memory::{ChatMemory, CompletedTurn, Snapshot};
 use crate::message::ChatMessage;
 use crate::model::ChatRequest;
 use std::sync::Arc;
-use tokio::sync::OwnedMutexGuard;
 
 /// The memory of one call, if it has one. While it is held, no other call uses the memory.
-pub(super) struct Recall(Option<(Arc<dyn ChatMemory>, Held)>);
-
-/// Held to keep others out, until dropped.
-enum Held {
-    Own { _lease: Lease },
-    Shared { _turn: OwnedMutexGuard<()> },
-}
+pub(super) struct Recall(Option<(Arc<dyn ChatMemory>, Lease)>);
 
 impl Recall {
     /// The memory itself: called through its `Arc`, every future would be boxed twice.
@@ -35,12 +28,12 @@ impl Recall {
             }
             let lease = memories.conversations.lease(id, concurrent_calls).await?;
             let memory = lease.memory(|| memories.provide(id))?;
-            return Ok(Self(Some((memory, Held::Own { _lease: lease }))));
+            return Ok(Self(Some((memory, lease))));
         }
         let Some(shared) = &memories.shared else { return Ok(Self(None)) };
-        let (memory, queue) = (Arc::clone(&shared.memory), Arc::clone(&shared.queue));
-        let turn = take_turn(queue, memory.id(), concurrent_calls).await?;
-        Ok(Self(Some((memory, Held::Shared { _turn: turn }))))
+        let memory = Arc::clone(&shared.memory);
+        let lease = Lease::of_slot(&shared.slot, memory.id(), concurrent_calls).await?;
+        Ok(Self(Some((memory, lease))))
     }
 
     /// What was said before. A history that others left ill-formed is repaired, and the repair told.
