@@ -19,6 +19,8 @@ pub type BoxError = Box<dyn StdError + Send + Sync>;
 /// attached, for example the tools that had run before a limit was exceeded. More kinds may be
 /// added, so match with a wildcard.
 ///
+/// The text says all that a person needs; sources are for programs, and may repeat it.
+///
 /// # Examples
 ///
 /// ```

@@ -60,7 +60,8 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Something that happened during a call, in the order in which the variants are listed.
+/// Something that happened during a call, in the order in which the variants are listed. One of the last
+/// three ends every call.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -103,4 +104,6 @@ pub enum Event<'a> {
         /// Why.
         error: &'a Error,
     },
+    /// The call's future was dropped; it is not remembered.
+    Cancelled,
 }

@@ -184,6 +184,23 @@ pub fn default_value<T: serde::Serialize>(value: &T) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
+/// What a model writes for a parameter that is a reference: an owned value, which is lent.
+pub trait Lent {
+    type Owned;
+}
+
+impl<T> Lent for T {
+    type Owned = T;
+}
+
+impl Lent for str {
+    type Owned = String;
+}
+
+impl<T> Lent for [T] {
+    type Owned = Vec<T>;
+}
+
 /// A parameter that the application passes along.
 pub fn from_context<'a, T: FromToolInput<'a>>(input: &'a ToolInput) -> Result<T, ToolError> {
     T::from_tool_input(input)

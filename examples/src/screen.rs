@@ -52,7 +52,7 @@ impl Screen {
 
     /// Shows what a tool did.
     pub(crate) fn tool(&self, execution: &ToolExecution) {
-        let Some(call) = execution.call() else { return };
+        let call = execution.call();
         let name = one_line(call.name(), SHOWN);
         let arguments = one_line(call.arguments(), SHOWN);
         let time = execution.duration().as_millis();

@@ -1,6 +1,11 @@
 //! The programs of the examples package, run as a user would: offline, through pipes.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests panic")]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "tests panic"
+)]
 
 use ai_services_tests::fault_server::{FaultServer, Step, json_answer};
 use serde_json::{Value, json};

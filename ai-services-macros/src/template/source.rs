@@ -71,7 +71,8 @@ fn from_file(
         return Some(template);
     };
     match std::fs::read_to_string(&path) {
-        Ok(text) => template.text = text,
+        // The last line break is the editor's, not the author's.
+        Ok(text) => template.text = text.strip_suffix('\n').unwrap_or(&text).to_owned(),
         Err(error) => {
             let reason = match error.kind() {
                 ErrorKind::NotFound => "no such file".to_owned(),

@@ -204,7 +204,7 @@ pub(crate) fn owned(ty: &Type) -> TokenStream {
         Some(referent) => {
             let (first, last) = ty::ends(ty);
             let open = quote_spanned!(first=> <);
-            let close = quote_spanned!(last=> as ::std::borrow::ToOwned>::Owned);
+            let close = quote_spanned!(last=> as __rt::Lent>::Owned);
             quote!(#open #referent #close)
         }
         None => quote!(#ty),

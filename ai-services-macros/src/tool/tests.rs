@@ -52,7 +52,7 @@ fn tool_is_described() {
             description: "Cancels a booking.",
             parameters: ::core::convert::From::from([
                 __rt::parameter::<
-                    <str as ::std::borrow::ToOwned>::Owned,
+                    <str as __rt::Lent>::Owned,
                 >(
                     "number",
                     ::core::option::Option::Some("The booking number."),
@@ -87,7 +87,7 @@ fn tool_is_called_with_its_arguments() {
                     &MemoryId,
                 >(&__input)?;
                 let __argument_1 = __arguments
-                    .take::<<str as ::std::borrow::ToOwned>::Owned>("number")?;
+                    .take::<<str as __rt::Lent>::Owned>("number")?;
                 let __argument_2 = __arguments
                     .take_or::<
                         String,
@@ -224,7 +224,7 @@ fn broken_tool_keeps_its_type_checks() {
             #[must_use]
             fn tool() -> ::ai_services::Tool {
                 use ::ai_services::__private as __rt;
-                __rt::assert_tool_parameter::<<str as ::std::borrow::ToOwned>::Owned>();
+                __rt::assert_tool_parameter::<<str as __rt::Lent>::Owned>();
                 __rt::assert_injected::<&Bag>();
                 ::core::unreachable!()
             }

@@ -1,32 +1,25 @@
 //! The record of one tool call.
 
-use crate::message::{AiMessage, ToolCall, ToolResult};
+use crate::message::{ToolCall, ToolResult};
 use std::time::Duration;
 
 /// A tool call that was carried out, with its result.
 #[derive(Clone, Debug)]
 pub struct ToolExecution {
-    message: AiMessage,
-    index: usize,
+    call: ToolCall,
     result: ToolResult,
     duration: Duration,
 }
 
 impl ToolExecution {
-    /// The `index`-th call of `message`, if there is one.
-    pub(crate) fn new(
-        message: &AiMessage,
-        index: usize,
-        result: ToolResult,
-        duration: Duration,
-    ) -> Self {
-        Self { message: message.clone(), index, result, duration }
+    pub(crate) fn new(call: &ToolCall, result: ToolResult, duration: Duration) -> Self {
+        Self { call: call.clone(), result, duration }
     }
 
     /// What the model asked for.
     #[must_use]
-    pub fn call(&self) -> Option<&ToolCall> {
-        self.message.tool_calls().get(self.index)
+    pub fn call(&self) -> &ToolCall {
+        &self.call
     }
 
     /// What the model was told.

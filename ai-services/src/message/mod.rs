@@ -66,6 +66,15 @@ impl ChatMessage {
         AiMessage::new(text).into()
     }
 
+    /// The result of one text of the tool `name`, for the call `id`.
+    pub fn tool_result(
+        id: impl Into<Box<str>>,
+        name: impl Into<Box<str>>,
+        text: impl Into<Box<str>>,
+    ) -> Self {
+        ToolResult::new(id, name, text).into()
+    }
+
     /// The text, if the message consists of one text.
     #[must_use]
     pub fn text(&self) -> Option<&str> {

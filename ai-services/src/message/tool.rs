@@ -3,13 +3,19 @@
 use super::Attributes;
 use super::cache::{Cached, Shared};
 use super::content::{Content, Contents};
+use std::fmt;
+use std::sync::Arc;
 
 /// A model's wish to call a tool.
 ///
 /// The arguments are kept as the text that the model wrote, because models write broken JSON too.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Cheap to clone.
+#[derive(Clone, PartialEq, Eq)]
 #[doc(alias = "ToolExecutionRequest")]
-pub struct ToolCall {
+pub struct ToolCall(Arc<Parts>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Parts {
     id: Box<str>,
     name: Box<str>,
     arguments: Box<str>,
@@ -23,31 +29,41 @@ impl ToolCall {
         name: impl Into<Box<str>>,
         arguments: impl Into<Box<str>>,
     ) -> Self {
-        Self { id: id.into(), name: name.into(), arguments: arguments.into() }
+        Self(Arc::new(Parts { id: id.into(), name: name.into(), arguments: arguments.into() }))
     }
 
     /// What the result refers to. Within a service never empty and unique in its message.
     #[must_use]
     pub fn id(&self) -> &str {
-        &self.id
+        &self.0.id
     }
 
     /// The name of the tool.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.name
+        &self.0.name
     }
 
     /// The arguments, a JSON object if the model did well.
     #[must_use]
     pub fn arguments(&self) -> &str {
-        &self.arguments
+        &self.0.arguments
     }
 
     /// The same call with another id.
     #[must_use]
     pub fn with_id(self, id: impl Into<Box<str>>) -> Self {
-        Self { id: id.into(), ..self }
+        Self(Arc::new(Parts { id: id.into(), ..Arc::unwrap_or_clone(self.0) }))
+    }
+}
+
+impl fmt::Debug for ToolCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolCall")
+            .field("id", &self.0.id)
+            .field("name", &self.0.name)
+            .field("arguments", &self.0.arguments)
+            .finish()
     }
 }
 

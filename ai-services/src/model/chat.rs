@@ -40,7 +40,8 @@ pub trait ChatModel: Send + Sync {
     /// # Errors
     ///
     /// Whatever keeps the model from answering; see [`ErrorKind`](crate::ErrorKind). An answer that
-    /// was cut off is an error, never a short answer.
+    /// was cut off on its way is an error, never a short answer. One that the model ended at its
+    /// longest length is an answer, with [`FinishReason::Length`](super::FinishReason::Length).
     async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse>;
 
     /// Answers a request piece by piece.

@@ -23,12 +23,23 @@ pub(super) type Read<'a> = dyn FnMut(&ChatResponse) -> Result<()> + Send + 'a;
 /// Plays the turn of one call. Nothing is remembered unless it succeeds.
 pub(super) async fn invoke(invocation: &Invocation<'_>, read: &mut Read<'_>) -> Result<Finished> {
     invocation.emit(&Event::Started);
+    let dropped = Dropped(invocation);
     let outcome = take_turn(invocation, read).await;
+    std::mem::forget(dropped);
     match &outcome {
         Ok(finished) => invocation.emit(&Event::Completed { usage: &finished.usage }),
         Err(error) => invocation.emit(&Event::Failed { error }),
     }
     outcome
+}
+
+/// Tells the listeners that nobody waits for the call any more, unless it is forgotten in time.
+struct Dropped<'a>(&'a Invocation<'a>);
+
+impl Drop for Dropped<'_> {
+    fn drop(&mut self) {
+        self.0.emit(&Event::Cancelled);
+    }
 }
 
 /// Waits for the conversation, then plays the turn until nobody came between.
@@ -123,7 +134,7 @@ async fn converse(
             Step::RunTools(message) => {
                 // Before anything has an effect.
                 verdict.verify().await?;
-                let ran = runner(invocation, toolbox).run(&message).await;
+                let ran = runner(invocation, toolbox).run(message.tool_calls()).await;
                 turn.tools_replied(ran.executions, ran.is_answer);
                 if let Some(error) = ran.failed {
                     return Err(error);

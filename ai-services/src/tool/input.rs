@@ -3,13 +3,12 @@
 use super::arguments::ToolArguments;
 use super::error::ToolError;
 use crate::invocation::{InvocationContext, MemoryId};
-use crate::message::{AiMessage, ToolCall};
+use crate::message::ToolCall;
 
 /// One call of a tool: what the model wrote, and what the application passes along.
 #[derive(Clone, Debug)]
 pub struct ToolInput {
-    message: AiMessage,
-    call: usize,
+    call: ToolCall,
     surroundings: Surroundings,
 }
 
@@ -20,18 +19,15 @@ pub(crate) struct Surroundings {
     pub(crate) context: InvocationContext,
 }
 
-/// Stands in for a call that its message does not have.
-static NO_ARGUMENTS: &str = "";
-
 impl ToolInput {
-    pub(crate) fn new(message: &AiMessage, call: usize, surroundings: &Surroundings) -> Self {
-        Self { message: message.clone(), call, surroundings: surroundings.clone() }
+    pub(crate) fn new(call: &ToolCall, surroundings: &Surroundings) -> Self {
+        Self { call: call.clone(), surroundings: surroundings.clone() }
     }
 
     /// What the model wrote.
     #[must_use]
-    pub fn call(&self) -> Option<&ToolCall> {
-        self.message.tool_calls().get(self.call)
+    pub fn call(&self) -> &ToolCall {
+        &self.call
     }
 
     /// Whose call it is, if the method has a `#[memory_id]`.
@@ -53,7 +49,7 @@ impl ToolInput {
     /// If the model wrote something that is not a JSON object. No arguments at all are an empty
     /// object; a trailing comma, and an object inside a JSON string, are forgiven.
     pub fn arguments(&self) -> Result<ToolArguments<'_>, ToolError> {
-        ToolArguments::parse(self.call().map_or(NO_ARGUMENTS, ToolCall::arguments))
+        ToolArguments::parse(self.call.arguments())
     }
 }
 

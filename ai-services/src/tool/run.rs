@@ -8,7 +8,7 @@ use super::toolbox::Toolbox;
 use super::{Order, Then, Tool};
 use crate::error::{Error, ErrorKind, Result};
 use crate::invocation::ToolExecution;
-use crate::message::{AiMessage, ToolCall, ToolResult};
+use crate::message::{ToolCall, ToolResult};
 use futures_util::future::FutureExt;
 use futures_util::stream::{self, StreamExt};
 use std::panic::AssertUnwindSafe;
@@ -43,19 +43,18 @@ pub(crate) struct Ran {
 }
 
 impl Runner<'_> {
-    /// Runs all calls of `message`. Those of sequential tools run alone, the others beside each other.
-    pub(crate) async fn run(&self, message: &AiMessage) -> Ran {
-        let calls = message.tool_calls();
+    /// Runs the calls of one answer. Those of sequential tools run alone, the others beside each other.
+    pub(crate) async fn run(&self, calls: &[ToolCall]) -> Ran {
         let mut outcomes = Vec::with_capacity(calls.len());
         let mut next = 0;
         while next < calls.len() {
             let rest = calls.get(next..).unwrap_or_default();
             match rest.split_at(self.group_len(rest).min(rest.len())).0 {
-                [only] => outcomes.push(self.run_one(message, next, only).await),
+                [only] => outcomes.push(self.run_one(only).await),
                 group => {
                     let mut running = Vec::with_capacity(group.len());
-                    for (index, call) in group.iter().enumerate() {
-                        running.push(self.run_one(message, next + index, call));
+                    for call in group {
+                        running.push(self.run_one(call));
                     }
                     let mut running = stream::iter(running).buffered(self.concurrency.max(1));
                     while let Some(outcome) = running.next().await {
@@ -91,14 +90,8 @@ impl Runner<'_> {
         then == Some(Then::ReturnImmediately)
     }
 
-    /// Runs the `index`-th call of `message`.
-    async fn run_one(
-        &self,
-        message: &AiMessage,
-        index: usize,
-        call: &ToolCall,
-    ) -> (ToolExecution, Option<Error>) {
-        let input = ToolInput::new(message, index, self.surroundings);
+    async fn run_one(&self, call: &ToolCall) -> (ToolExecution, Option<Error>) {
+        let input = ToolInput::new(call, self.surroundings);
         let span = tracing::info_span!(
             "execute_tool",
             otel.name = %format_args!("execute_tool {}", call.name()),
@@ -111,7 +104,7 @@ impl Runner<'_> {
         let started = Instant::now();
         let outcome = self.call(call, input).instrument(span.clone()).await;
         let (result, failed) = self.judge(call, outcome, &span);
-        let execution = ToolExecution::new(message, index, result, started.elapsed());
+        let execution = ToolExecution::new(call, result, started.elapsed());
         self.observer.tool_finished(&execution);
         (execution, failed)
     }

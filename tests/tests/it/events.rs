@@ -5,7 +5,9 @@ use ai_services::memory::{MemoryId, MessageWindowChatMemory};
 use ai_services::message::{ChatMessage, ToolCall};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use ai_services::{ErrorKind, ai_service, tool};
+use futures_util::FutureExt;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 #[ai_service]
 trait Agent {
@@ -45,6 +47,7 @@ fn agent(model: ScriptedChatModel) -> (AgentService, Arc<Mutex<Vec<String>>>) {
                 }
                 Event::Completed { .. } => "completed".to_owned(),
                 Event::Failed { error } => format!("failed {:?}", error.kind()),
+                Event::Cancelled => "cancelled".to_owned(),
                 other => panic!("unknown event {other:?}"),
             };
             assert_eq!((call.service, call.method), ("Agent", "chat"));
@@ -86,4 +89,13 @@ async fn failure_and_repair_are_told() {
     agent.chat_memory("ann").unwrap().add(ChatMessage::ai("orphan")).await.unwrap();
     agent.chat("ann", "go").await.unwrap_err();
     assert_eq!(*told.lock().unwrap(), ["started", "repaired 1 0", "asked 1", "failed Unavailable"]);
+}
+
+#[tokio::test]
+async fn dropped_call_is_told() {
+    let model =
+        ScriptedChatModel::new([ScriptedAnswer::text("never").after(Duration::from_secs(60))]);
+    let (agent, told) = agent(model);
+    assert!(agent.chat("ann", "go").now_or_never().is_none());
+    assert_eq!(*told.lock().unwrap(), ["started", "asked 1", "cancelled"]);
 }

@@ -43,7 +43,7 @@ enum Unit {
     Fahrenheit,
 }
 
-#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
+#[derive(Debug, Deserialize, JsonSchema, Serialize)]
 struct Item {
     /// How many.
     qty: u32,
@@ -446,7 +446,7 @@ async fn usage_and_executions_are_summed_over_the_turn() {
     assert_eq!(response.token_usage, TokenUsage::new(30, 6));
     assert_eq!(response.intermediate_responses.len(), 1);
     let execution = &response.tool_executions[0];
-    assert_eq!(execution.call().unwrap().name(), "add");
+    assert_eq!(execution.call().name(), "add");
     assert_eq!(execution.result(), &ToolResult::new("1", "add", "2"));
 }
 

@@ -20,7 +20,7 @@ fn executed(turn: &Turn) -> Vec<ToolExecution> {
     let Step::RunTools(message) = turn.next() else { panic!("no tools to run") };
     let execution = |(index, call): (usize, &ToolCall)| {
         let result = ToolResult::new(call.id(), call.name(), index.to_string());
-        ToolExecution::new(&message, index, result, Duration::ZERO)
+        ToolExecution::new(call, result, Duration::ZERO)
     };
     message.tool_calls().iter().enumerate().map(execution).collect()
 }
