@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 /// The bytes of a value in one dialect. The first dialect that asks is kept, others encode anew.
 #[derive(Default)]
-pub(crate) struct Encoded(OnceLock<Box<Encoding>>);
+pub(crate) struct Encoded(OnceLock<Encoding>);
 
 struct Encoding {
     dialect: &'static str,
@@ -22,9 +22,7 @@ impl Encoded {
         dialect: &'static str,
         encode: impl Fn() -> Vec<u8>,
     ) -> Cow<'_, [u8]> {
-        let kept = self
-            .0
-            .get_or_init(|| Box::new(Encoding { dialect, bytes: encode().into_boxed_slice() }));
+        let kept = self.0.get_or_init(|| Encoding { dialect, bytes: encode().into_boxed_slice() });
         match kept.dialect == dialect {
             true => Cow::Borrowed(&*kept.bytes),
             false => Cow::Owned(encode()),

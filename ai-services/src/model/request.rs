@@ -80,6 +80,18 @@ impl ChatRequestBuilder {
         self
     }
 
+    /// Sets the message that comes before all others.
+    pub fn system(mut self, text: impl Into<Box<str>>) -> Self {
+        self.0.system = Some(ChatMessage::system(text));
+        self
+    }
+
+    /// Sets what was said before [`messages`](Self::messages). The list is shared, not copied.
+    pub fn history(mut self, history: Messages) -> Self {
+        self.0.history = history;
+        self
+    }
+
     /// Sets the tools that the model may call.
     pub fn tools(mut self, tools: impl Into<ToolSpecifications>) -> Self {
         self.0.tools = tools.into();
@@ -96,5 +108,22 @@ impl ChatRequestBuilder {
     #[must_use]
     pub fn build(self) -> ChatRequest {
         self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_come_in_the_order_of_a_conversation() {
+        let said = [ChatMessage::user("1"), ChatMessage::ai("2")];
+        let request = ChatRequest::builder()
+            .messages([ChatMessage::user("3")])
+            .history(said.into_iter().collect())
+            .system("0")
+            .build();
+        let texts: Vec<_> = request.messages().filter_map(ChatMessage::text).collect();
+        assert_eq!((texts.concat().as_str(), request.message_count()), ("0123", 4));
     }
 }

@@ -5,6 +5,7 @@ use super::options::{Options, SchemaMode};
 use super::parameters::Frame;
 use super::strict;
 use crate::error::Result;
+use crate::message::ChatMessage;
 use crate::model::{ChatRequest, ToolSpecification};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -16,24 +17,23 @@ use std::borrow::Cow;
 ///
 /// A message that the protocol cannot carry.
 pub(super) fn body(request: &ChatRequest, frame: &Frame, options: &Options) -> Result<Vec<u8>> {
-    let messages = if frame.own_messages { Vec::new() } else { messages(request)? };
+    let messages = if frame.own_messages { 0 } else { messages_len(request)? };
     let tools = if frame.own_tools { None } else { tools(request, options) };
     let tool_choice = match frame.own_tools || tools.is_some() {
         true => frame.tool_choice.as_slice(),
         false => &[],
     };
     // The names, brackets and the comma after every message.
-    let size = frame.head.len() + tool_choice.len() + 32;
-    let size = size + messages.iter().map(|message| message.len() + 1).sum::<usize>();
+    let size = frame.head.len() + messages + tool_choice.len() + 32;
     let mut body = Vec::with_capacity(size + tools.as_ref().map_or(0, |tools| tools.len()));
     body.extend_from_slice(&frame.head);
     if !frame.own_messages {
         body.extend_from_slice(br#","messages":["#);
-        for (index, message) in messages.iter().enumerate() {
+        for (index, message) in request.messages().enumerate() {
             if index > 0 {
                 body.push(b',');
             }
-            body.extend_from_slice(message);
+            body.extend_from_slice(&encoded(message));
         }
         body.push(b']');
     }
@@ -46,17 +46,16 @@ pub(super) fn body(request: &ChatRequest, frame: &Frame, options: &Options) -> R
     Ok(body)
 }
 
-fn messages(request: &ChatRequest) -> Result<Vec<Cow<'_, [u8]>>> {
-    let mut all = Vec::with_capacity(request.message_count());
-    for message in request.messages() {
-        let encoded = &message.cached().encoded;
-        let json = encoded.get_or_encode(message::DIALECT, || message::encode(message));
-        if json.is_empty() {
-            return Err(message::unsupported(message));
-        }
-        all.push(json);
-    }
-    Ok(all)
+/// How long the messages are with a comma behind each. Encodes those that are new.
+fn messages_len(request: &ChatRequest) -> Result<usize> {
+    request.messages().try_fold(0, |len, message| match encoded(message).len() {
+        0 => Err(message::unsupported(message)),
+        own => Ok(len + own + 1),
+    })
+}
+
+fn encoded(message: &ChatMessage) -> Cow<'_, [u8]> {
+    message.cached().encoded.get_or_encode(message::DIALECT, || message::encode(message))
 }
 
 fn tools<'a>(request: &'a ChatRequest, options: &Options) -> Option<Cow<'a, [u8]>> {

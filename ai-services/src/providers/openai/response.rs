@@ -5,10 +5,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::http::{Answer, Endpoint};
 use crate::message::{AiMessage, ToolCall};
 use crate::model::{ChatResponse, FinishReason, TokenUsage};
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Number;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
 
 #[derive(Deserialize)]
 struct Completion<'a> {
@@ -16,8 +19,8 @@ struct Completion<'a> {
     id: Content<'a>,
     #[serde(borrow, default)]
     model: Content<'a>,
-    #[serde(borrow, default)]
-    choices: Option<Vec<Choice<'a>>>,
+    #[serde(borrow, default, deserialize_with = "first")]
+    choices: Option<Choice<'a>>,
     #[serde(default)]
     usage: Option<Usage>,
     /// Gateways report errors with status 200.
@@ -107,8 +110,7 @@ pub(super) fn read(answer: &Answer, endpoint: &Endpoint) -> Result<ChatResponse>
         let error = Error::new(ErrorKind::InvalidResponse, message);
         answer.annotate(error.with_usage(usage))
     };
-    let first = completion.choices.and_then(|choices| choices.into_iter().next());
-    let first = first.ok_or_else(|| invalid("the answer has no choices"))?;
+    let first = completion.choices.ok_or_else(|| invalid("the answer has no choices"))?;
     let message = first.message.ok_or_else(|| invalid("the answer has no message"))?;
     Ok(ChatResponse {
         message: message.into(),
@@ -189,6 +191,33 @@ fn finish_reason(reason: Cow<'_, str>) -> FinishReason {
         "content_filter" => FinishReason::ContentFilter,
         _ => FinishReason::Other(reason.into()),
     }
+}
+
+/// The first element of a list that may be `null`. The others are answers that nobody asked for.
+fn first<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    struct First<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for First<T> {
+        type Value = Option<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list")
+        }
+
+        fn visit_unit<E>(self) -> Result<Option<T>, E> {
+            Ok(None)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Option<T>, A::Error> {
+            let first = list.next_element()?;
+            while list.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(first)
+        }
+    }
+
+    deserializer.deserialize_any(First(PhantomData))
 }
 
 /// A count, also when it is written as `12.0`; nothing if it is `null` or negative.
