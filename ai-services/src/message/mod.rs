@@ -21,6 +21,8 @@ pub use user::{CustomMessage, SystemMessage, UserMessage};
 
 pub(crate) use cache::{Cached, Encoded};
 
+use std::borrow::Cow;
+
 /// Data that an application keeps with a message. Never sent to a model.
 pub type Attributes = serde_json::Map<String, serde_json::Value>;
 
@@ -118,6 +120,26 @@ impl ChatMessage {
     #[must_use]
     pub fn is_tool_result(&self) -> bool {
         matches!(self, Self::ToolResult(_))
+    }
+
+    /// The message as a provider writes it, made by `encode` once and kept with the message.
+    ///
+    /// For implementations of [`ChatModel`](crate::model::ChatModel): a history is sent again with
+    /// every request, but then encoded only once. `dialect` names the form; one form is kept, that
+    /// of the dialect that asks first, and others are made anew each time.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ai_services::message::ChatMessage;
+    ///
+    /// let message = ChatMessage::user("Hi");
+    /// let encode = || message.text().unwrap_or_default().to_uppercase().into_bytes();
+    /// assert_eq!(message.encoded("loud", encode).as_ref(), b"HI");
+    /// assert_eq!(message.encoded("loud", || unreachable!()).as_ref(), b"HI");
+    /// ```
+    pub fn encoded(&self, dialect: &'static str, encode: impl Fn() -> Vec<u8>) -> Cow<'_, [u8]> {
+        self.cached().encoded.get_or_encode(dialect, encode)
     }
 
     /// What was computed from this message.

@@ -50,9 +50,11 @@ impl ToolSpecifications {
         self.as_slice().is_empty()
     }
 
-    /// The list in a provider's dialect, kept from the first time on.
-    #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "for providers"))]
-    pub(crate) fn encoded(
+    /// The list as a provider writes it, made by `encode` once and kept; `None` for an empty list.
+    ///
+    /// For implementations of [`ChatModel`](super::ChatModel); see
+    /// [`ChatMessage::encoded`](crate::message::ChatMessage::encoded).
+    pub fn encoded(
         &self,
         dialect: &'static str,
         encode: impl Fn(&[ToolSpecification]) -> Vec<u8>,

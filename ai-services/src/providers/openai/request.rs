@@ -55,7 +55,7 @@ fn messages_len(request: &ChatRequest) -> Result<usize> {
 }
 
 fn encoded(message: &ChatMessage) -> Cow<'_, [u8]> {
-    message.cached().encoded.get_or_encode(message::DIALECT, || message::encode(message))
+    message.encoded(message::DIALECT, || message::encode(message))
 }
 
 fn tools<'a>(request: &'a ChatRequest, options: &Options) -> Option<Cow<'a, [u8]>> {
