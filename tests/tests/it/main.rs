@@ -7,11 +7,13 @@
 )]
 
 mod concurrency;
+mod desk;
 mod events;
 mod invariants;
 mod limits;
 mod memory;
 mod moderation;
 mod prompts;
+mod tool_loop;
 mod tools;
 mod traces;
