@@ -8,12 +8,12 @@ use ai_services::model::ChatModel;
 use ai_services::{Response, Result, ai_service};
 use std::sync::Arc;
 
-/// How many messages of each user are remembered: about 5,000 tokens, which small local models can
-/// read. A turn with one tool call takes four.
-const REMEMBERED_MESSAGES: usize = 30;
+/// How many messages of each user are remembered. A turn with one tool call takes four. Small local
+/// models read 8,192 tokens, and even answers of 256 tokens each leave room for the tools then.
+const REMEMBERED_MESSAGES: usize = 24;
 
 /// How often the model may look at results and call more tools, so that a turn fits the memory.
-const MOST_TOOL_ROUNDS: usize = 10;
+const MOST_TOOL_ROUNDS: usize = 8;
 
 /// A helpful assistant for several users.
 #[ai_service]
