@@ -73,6 +73,11 @@
 //!   ids run in parallel.
 //! * Text from users, tools and memory is data: it is never read as a template.
 //!
+//! # Runtime
+//!
+//! The crate runs on Tokio and starts no tasks of its own. Tools need a runtime with time enabled, clients
+//! of providers one with time and I/O, as `#[tokio::main]` makes it.
+//!
 //! # Features
 //!
 //! | feature | brings | default |

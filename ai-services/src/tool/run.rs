@@ -5,12 +5,13 @@ use super::input::{Surroundings, ToolInput};
 use super::output::ToolOutput;
 use super::policy::{ToolArgumentsPolicy, ToolErrorPolicy, ToolPolicies, UnknownToolPolicy};
 use super::toolbox::Toolbox;
-use super::{Order, Then, Tool};
+use super::{Order, Then};
 use crate::error::{Error, ErrorKind, Result};
 use crate::invocation::ToolExecution;
 use crate::message::{ToolCall, ToolResult};
 use futures_util::future::FutureExt;
 use futures_util::stream::{self, StreamExt};
+use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 use tracing::{Instrument, Span, field};
@@ -114,12 +115,15 @@ impl Runner<'_> {
             return Err(self.unknown_tool(call));
         };
         let timeout = tool.0.timeout.unwrap_or(self.timeout);
-        match tokio::time::timeout(timeout, unwinding(tool, input)).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(ToolError::of(
+        // Caught around the time limit too, which needs a runtime with a timer.
+        let running = async { tokio::time::timeout(timeout, tool.call(input)).await };
+        match AssertUnwindSafe(running).catch_unwind().await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) => Err(ToolError::of(
                 Failure::Timeout,
                 format!("the tool took longer than {timeout:?} and was stopped"),
             )),
+            Err(panic) => Err(panicked(&*panic)),
         }
     }
 
@@ -185,17 +189,10 @@ impl Runner<'_> {
     }
 }
 
-/// Runs a tool; a panic becomes an error.
-async fn unwinding(tool: &Tool, input: ToolInput) -> Result<ToolOutput, ToolError> {
-    let running = AssertUnwindSafe(async { tool.call(input).await });
-    running.catch_unwind().await.unwrap_or_else(|panic| {
-        let text = panic
-            .downcast_ref::<&str>()
-            .copied()
-            .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        Err(ToolError::of(
-            Failure::Panic,
-            format!("the tool panicked: {}", text.unwrap_or("no message")),
-        ))
-    })
+fn panicked(panic: &(dyn Any + Send)) -> ToolError {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    ToolError::of(Failure::Panic, format!("the tool panicked: {}", text.unwrap_or("no message")))
 }

@@ -252,3 +252,14 @@ async fn transformer_changes_every_request_but_not_what_is_remembered() {
     }
     assert_eq!(memory.messages().await.unwrap()[0], ChatMessage::user("go"));
 }
+
+#[test]
+fn runtime_without_a_timer_is_an_error_of_the_tool() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let model = calling([call("1", "add", json!({"a": 1, "b": 1}))]);
+    let agent =
+        AgentService::builder().chat_model(model.clone()).tools(add::tool()).build().unwrap();
+    runtime.block_on(agent.chat("go")).unwrap();
+    let (told, is_error) = &results(&model.messages_of(1))[0];
+    assert!(*is_error && told.contains("timer"), "{told}");
+}
