@@ -54,7 +54,7 @@ async fn take_turn(invocation: &Invocation<'_>, read: &mut Read<'_>) -> Result<F
                 replays += 1;
                 tracing::debug!(%error, replays, "playing the turn again");
             }
-            Err(failed) => return Err(failed.error),
+            Err(failed) => return Err(with_spent(failed.error, spent)),
             Ok(finished) => return Ok(finished),
         }
     }
@@ -88,8 +88,7 @@ async fn play(
     *spent = turn.usage();
     let outcome = outcome.and_then(|()| turn.answer().map_or_else(|| Err(no_answer()), read));
     if let Err(error) = outcome {
-        let usage = turn.usage();
-        return Err(turn.into_unfinished().attach_to(with_spent(error, usage)).into());
+        return Err(turn.into_unfinished().attach_to(error).into());
     }
 
     let had_effects = turn.has_effects();
@@ -97,21 +96,13 @@ async fn play(
     let (ChatRequest { system, turn, .. }, finished) = turn.finish().ok_or_else(no_answer)?;
     match recall.commit(snapshot, system, turn).await {
         Ok(()) => Ok(finished),
-        Err(error) => Err(Failed {
-            is_repeatable: error.kind() == ErrorKind::Conflict && !had_effects,
-            error: with_spent(error, finished.usage),
+        Err(error) => {
+            let is_repeatable = error.kind() == ErrorKind::Conflict && !had_effects;
+            // The answer was paid for: the caller gets it with the error.
+            let Finished { executions, intermediate, answer, .. } = finished;
+            let report = UnfinishedTurn::new(executions, intermediate, Some(answer));
+            Err(Failed { error: report.attach_to(error), is_repeatable })
         }
-        .with_answer(finished)),
-    }
-}
-
-impl Failed {
-    /// The answer was paid for: the caller gets it with the error.
-    fn with_answer(mut self, finished: Finished) -> Self {
-        let Finished { executions, intermediate, answer, .. } = finished;
-        let report = UnfinishedTurn::new(executions, intermediate, Some(answer));
-        self.error = report.attach_to(self.error);
-        self
     }
 }
 

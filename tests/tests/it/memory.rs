@@ -1,12 +1,14 @@
 //! Memory of a service: apart for each id, one commit a turn, untouched by failure.
 
 use ai_services::memory::{
-    ChatMemory, ChatMemoryStore, InMemoryChatMemoryStore, MemoryId, MessageWindowChatMemory,
+    Change, ChatMemory, ChatMemoryStore, InMemoryChatMemoryStore, MemoryId, MessageWindowChatMemory,
 };
 use ai_services::message::{AiMessage, ChatMessage, ToolCall};
+use ai_services::model::TokenUsage;
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
-use ai_services::{ConcurrentCalls, ErrorKind, ai_service};
+use ai_services::{ConcurrentCalls, Error, ErrorKind, ai_service};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 #[ai_service]
@@ -202,6 +204,51 @@ async fn conflict_is_played_again_when_no_tool_ran() {
             ChatMessage::ai("ok"),
         ]
     );
+}
+
+/// Turns the first commit away, and then cannot be read any more.
+#[derive(Default)]
+struct Failing {
+    loads: AtomicUsize,
+}
+
+#[ai_services::async_trait]
+impl ChatMemoryStore for Failing {
+    async fn get_messages(&self, _: &MemoryId) -> ai_services::Result<Vec<ChatMessage>> {
+        match self.loads.fetch_add(1, Ordering::SeqCst) {
+            0 => Ok(Vec::new()),
+            _ => Err(Error::new(ErrorKind::Memory, "the disk is gone")),
+        }
+    }
+
+    async fn update_messages(&self, _: &MemoryId, _: &[ChatMessage]) -> ai_services::Result<()> {
+        Ok(())
+    }
+
+    async fn delete_messages(&self, _: &MemoryId) -> ai_services::Result<()> {
+        Ok(())
+    }
+
+    async fn commit(&self, _: &MemoryId, _: Change) -> ai_services::Result<()> {
+        Err(Error::new(ErrorKind::Conflict, "somebody was faster"))
+    }
+}
+
+#[tokio::test]
+async fn cost_of_a_turn_that_is_played_again_is_kept() {
+    let usage = TokenUsage::new(10, 5);
+    let model = ScriptedChatModel::new([ScriptedAnswer::text("ok").with_usage(usage)]);
+    let store = Arc::new(Failing::default());
+    let assistant = AssistantService::builder()
+        .chat_model(model)
+        .chat_memory_provider(move |id: &MemoryId| {
+            let builder = MessageWindowChatMemory::builder().id(id).max_messages(20);
+            builder.store(Arc::clone(&store)).build()
+        })
+        .build()
+        .unwrap();
+    let error = assistant.chat("ann", "Hi").await.unwrap_err();
+    assert_eq!((error.to_string().as_str(), error.usage()), ("the disk is gone", Some(&usage)));
 }
 
 #[tokio::test]
