@@ -25,7 +25,6 @@ pub(crate) enum Requirement {
 pub(crate) fn object(properties: Vec<Property>) -> Schema {
     let mut generator = SchemaSettings::draft2020_12()
         .with(|settings| settings.meta_schema = None)
-        .with_transform(RecursiveTransform(plain as fn(&mut Schema)))
         .into_generator();
     let mut members = Map::new();
     let mut required = Vec::new();
@@ -49,16 +48,11 @@ pub(crate) fn object(properties: Vec<Property>) -> Schema {
     if !required.is_empty() {
         object.insert("required".to_owned(), Value::Array(required));
     }
-    let mut definitions = generator.take_definitions(true);
-    for definition in definitions.values_mut() {
-        if let Ok(definition) = definition.try_into() {
-            RecursiveTransform(plain as fn(&mut Schema)).transform(definition);
-        }
-    }
+    let definitions = generator.take_definitions(true);
     if !definitions.is_empty() {
         object.insert("$defs".to_owned(), Value::Object(definitions));
     }
-    RecursiveTransform(plain as fn(&mut Schema)).transform(&mut object);
+    RecursiveTransform(plain).transform(&mut object);
     object
 }
 
