@@ -12,6 +12,7 @@ use super::{
 use crate::error::{Error, ErrorKind, Result};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// The version that [`messages_to_json`] writes.
@@ -56,38 +57,34 @@ pub fn messages_to_json<'a>(messages: impl IntoIterator<Item = &'a ChatMessage>)
 /// [`FORMAT_VERSION`].
 pub fn messages_from_json(json: &str) -> Result<Messages> {
     #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Stored {
-        Bare(Vec<ChatMessage>),
-        Envelope { v: u32, messages: serde_json::Value },
-        Null(()),
+    struct Envelope<'a> {
+        v: u32,
+        #[serde(borrow)]
+        messages: &'a RawValue,
     }
     let malformed = |source| {
         Error::new(ErrorKind::Memory, "stored messages are not in a known format")
             .with_source(source)
     };
-    if json.trim().is_empty() {
-        return Ok(Messages::new());
-    }
-    // Tried first for its errors: those of an untagged enum say nothing.
-    if json.trim_start().starts_with('[') {
-        return serde_json::from_str::<Vec<ChatMessage>>(json)
-            .map(Messages::from)
-            .map_err(malformed);
-    }
-    match serde_json::from_str(json).map_err(malformed)? {
-        Stored::Bare(messages) => Ok(messages.into()),
-        Stored::Null(()) => Ok(Messages::new()),
-        Stored::Envelope { v, .. } if v > FORMAT_VERSION => Err(Error::new(
-            ErrorKind::Memory,
-            format!(
-                "stored messages have format version {v}; this build reads up to {FORMAT_VERSION}"
-            ),
-        )),
-        Stored::Envelope { messages, .. } => serde_json::from_value::<Vec<ChatMessage>>(messages)
-            .map(Messages::from)
-            .map_err(malformed),
-    }
+    let list = match json.trim_start() {
+        "" => return Ok(Messages::new()),
+        list if list.starts_with('[') => list,
+        other => match serde_json::from_str::<Option<Envelope<'_>>>(other).map_err(malformed)? {
+            None => return Ok(Messages::new()),
+            Some(Envelope { v, .. }) if v > FORMAT_VERSION => return Err(too_new(v)),
+            Some(envelope) => envelope.messages.get(),
+        },
+    };
+    serde_json::from_str::<Vec<ChatMessage>>(list).map(Messages::from).map_err(malformed)
+}
+
+fn too_new(version: u32) -> Error {
+    Error::new(
+        ErrorKind::Memory,
+        format!(
+            "stored messages have format version {version}; this build reads up to {FORMAT_VERSION}"
+        ),
+    )
 }
 
 /// A message on the wire. Borrowed when writing, owned when reading.
@@ -237,22 +234,19 @@ impl<'de> Deserialize<'de> for ChatMessage {
 }
 
 fn wire(message: &ChatMessage) -> Wire<'_> {
-    let attributes = |attributes: Option<&'_ Attributes>| {
-        WireAttributes(attributes.map(|a| Cow::Owned(a.clone())))
-    };
     match message {
         ChatMessage::System(message) => Wire::System { text: message.text().into() },
         ChatMessage::User(message) => Wire::User {
             name: message.name().map(Into::into),
             contents: message.contents().iter().map(wire_content).collect(),
-            attributes: attributes(message.attributes()),
+            attributes: wire_attributes(message.attributes()),
         },
         ChatMessage::Ai(message) => Wire::Ai {
             text: message.text().map(Into::into),
             thinking: message.thinking().map(Into::into),
             refusal: message.refusal().map(Into::into),
             tool_execution_requests: message.tool_calls().iter().map(wire_call).collect(),
-            attributes: attributes(message.attributes()),
+            attributes: wire_attributes(message.attributes()),
         },
         ChatMessage::ToolResult(message) => Wire::ToolExecutionResult {
             id: given(message.id()),
@@ -260,10 +254,10 @@ fn wire(message: &ChatMessage) -> Wire<'_> {
             contents: message.contents().iter().map(wire_content).collect(),
             text: None,
             is_error: message.is_error().then_some(true),
-            attributes: attributes(message.attributes()),
+            attributes: wire_attributes(message.attributes()),
         },
         ChatMessage::Custom(message) => {
-            Wire::Custom { attributes: attributes(Some(message.attributes())) }
+            Wire::Custom { attributes: wire_attributes(Some(message.attributes())) }
         }
     }
 }
@@ -312,6 +306,10 @@ fn unwire(wire: Wire<'_>) -> Result<ChatMessage, &'static str> {
         }
         Wire::Custom { attributes } => CustomMessage::new(attributes.into_map()).into(),
     })
+}
+
+fn wire_attributes(attributes: Option<&Attributes>) -> WireAttributes<'_> {
+    WireAttributes(attributes.map(Cow::Borrowed))
 }
 
 fn given(text: &str) -> Option<Cow<'_, str>> {
