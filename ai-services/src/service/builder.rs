@@ -2,7 +2,7 @@
 
 use super::components::{
     Components, ConcurrentCalls, FixedPrompts, Memories, RequestTransformer, SharedMemory,
-    SystemMessageProvider, ToolSettings, system_clock,
+    SystemMessageProvider, ToolSettings,
 };
 use super::conversations::Conversations;
 use super::description::{Given, Method, Missing, Optional, Service};
@@ -13,7 +13,7 @@ use crate::event::Listener;
 use crate::invocation::MemoryId;
 use crate::memory::{ChatMemory, ChatMemoryProvider};
 use crate::model::{ChatModel, ChatRequest, ChatRequestParameters, ModerationModel};
-use crate::prompt::Clock;
+use crate::prompt::{Clock, SystemClock};
 use crate::tool::{
     Tool, ToolArgumentsPolicy, ToolErrorPolicy, ToolProvider, ToolSet, Toolbox, UnknownToolPolicy,
 };
@@ -310,7 +310,7 @@ impl Parts {
             parameters: Arc::new(self.parameters),
             system_message_provider: self.system_message_provider,
             chat_request_transformer: self.chat_request_transformer,
-            clock: self.clock.unwrap_or_else(system_clock),
+            clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
             fixed_prompts: FixedPrompts::of(methods),
             memory: Memories {
                 shared: self.shared_memory.map(SharedMemory::new),

@@ -9,7 +9,7 @@ use crate::invocation::MemoryId;
 use crate::memory::{ChatMemory, ChatMemoryProvider};
 use crate::message::SystemMessage;
 use crate::model::{ChatModel, ChatRequest, ChatRequestParameters, ModerationModel};
-use crate::prompt::{Clock, SystemClock};
+use crate::prompt::Clock;
 use crate::tool::{ToolPolicies, ToolProvider, Toolbox};
 use std::sync::Arc;
 use std::time::Duration;
@@ -123,14 +123,4 @@ impl Default for ToolSettings {
             max_result_bytes: 256 * 1024,
         }
     }
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { tool_rounds: 32, calls_per_answer: 128, argument_bytes: 1024 * 1024 }
-    }
-}
-
-pub(super) fn system_clock() -> Arc<dyn Clock> {
-    Arc::new(SystemClock)
 }

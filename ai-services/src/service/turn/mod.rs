@@ -22,6 +22,12 @@ pub(crate) struct Limits {
     pub(crate) argument_bytes: usize,
 }
 
+impl Default for Limits {
+    fn default() -> Self {
+        Self { tool_rounds: 32, calls_per_answer: 128, argument_bytes: 1024 * 1024 }
+    }
+}
+
 /// What to do next.
 #[derive(Debug)]
 pub(crate) enum Step {
