@@ -1,6 +1,7 @@
 //! Shared parts of the test binaries.
 pub mod conformance;
 pub mod fault_server;
+pub mod servers;
 
 /// The example of the README compiles.
 #[doc = include_str!("../../README.md")]
