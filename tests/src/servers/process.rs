@@ -169,10 +169,12 @@ impl Supervised {
     /// Ends the server with this signal, for example `TERM`, when the test process ends or drops
     /// the value; only if it is still there after 5 seconds it is killed. Otherwise it is killed
     /// at once.
-    #[must_use]
-    pub fn ended_by(mut self, signal: &str) -> Self {
+    ///
+    /// # Panics
+    ///
+    /// If the watchdog is gone.
+    pub fn ended_by(&mut self, signal: &str) {
         self.order(&format!("signal {signal}"));
-        self
     }
 
     /// Runs a command to its end. Of the command, the program, the arguments and the variables
