@@ -113,6 +113,8 @@ pub mod prompt;
 pub mod providers;
 pub mod schema;
 pub mod service;
+#[cfg(feature = "_store")]
+pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod tool;

@@ -16,10 +16,11 @@ const RANKS: &[(u8, &[&str])] = &[
     (1, &["error"]),
     (2, &["message", "schema"]),
     (3, &["http", "invocation", "model", "prompt"]),
-    (4, &["event", "memory", "output", "providers", "testing", "tool"]),
-    (5, &["service"]),
-    (6, &["private", "docs"]),
-    (7, &["lib"]),
+    (4, &["event", "memory", "output", "providers", "tool"]),
+    (5, &["store", "testing"]),
+    (6, &["service"]),
+    (7, &["private", "docs"]),
+    (8, &["lib"]),
 ];
 
 fn rank(module: &str) -> Option<u8> {

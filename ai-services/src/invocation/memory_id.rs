@@ -1,5 +1,6 @@
 //! The identity of a conversation.
 
+use crate::error::{Error, Result};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -27,6 +28,14 @@ impl MemoryId {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// Refuses an empty id: everybody without an id would share it.
+pub(crate) fn check_memory_id(id: &MemoryId) -> Result<()> {
+    match id.as_str() {
+        "" => Err(Error::configuration("a memory id must not be empty")),
+        _ => Ok(()),
     }
 }
 

@@ -6,4 +6,5 @@ mod memory_id;
 
 pub use context::InvocationContext;
 pub use execution::ToolExecution;
+pub(crate) use memory_id::check_memory_id;
 pub use memory_id::{MemoryId, ToMemoryId};

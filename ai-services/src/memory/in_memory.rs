@@ -1,8 +1,14 @@
 //! A store for many conversations in the memory of the process.
 
-use super::{Change, ChatMemoryStore, MemoryId, Snapshot};
+use super::conversation::check_limit;
+use super::slot::{Slot, conflict};
+use super::{
+    Change, ChatMemoryStore, Conversation, ConversationStore, EvictedMessages, HistoryEntry,
+    HistoryPosition, MemoryId, RawRecord, Snapshot,
+};
 use crate::error::{Error, ErrorKind, Result};
-use crate::message::{ChatMessage, Messages};
+use crate::invocation::check_memory_id as check_id;
+use crate::message::{ChatMessage, messages_to_json};
 use async_trait::async_trait;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -10,6 +16,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 /// How many locks an unbounded store is divided by, so that conversations do not wait for each other.
 const SHARDS: usize = 32;
@@ -54,52 +61,29 @@ struct Shared {
     /// that was deleted and begun again differs from the old one.
     version: AtomicU64,
     bound: Option<NonZeroUsize>,
+    evicted_messages: EvictedMessages,
 }
 
 #[derive(Default)]
 struct Shard {
-    slots: HashMap<MemoryId, Slot>,
+    slots: HashMap<MemoryId, Entry>,
     /// The conversations by last use, if the store is bounded.
     by_use: BTreeMap<u64, MemoryId>,
     uses: u64,
 }
 
-/// One conversation.
-#[derive(Debug, Default)]
-pub(super) struct Slot {
-    messages: Messages,
-    /// 0 for a conversation that has not begun.
-    pub(super) version: u64,
+#[derive(Default)]
+struct Entry {
+    slot: Slot,
+    /// When it was last used, in the shard's own count.
     used: u64,
-}
-
-impl Slot {
-    pub(super) fn snapshot(&self) -> Snapshot {
-        Snapshot::new(self.messages.clone(), Some(self.version))
-    }
-
-    pub(super) fn is_expected_by(&self, change: &Change) -> bool {
-        change.expected_version().is_none_or(|version| version == self.version)
-    }
-
-    pub(super) fn apply(&mut self, change: Change, version: u64) {
-        change.apply(&mut self.messages);
-        self.version = version;
-    }
-}
-
-pub(super) fn conflict(id: &MemoryId) -> Error {
-    Error::new(
-        ErrorKind::Conflict,
-        format!("the conversation `{id}` was changed since it was loaded; load it again"),
-    )
 }
 
 impl InMemoryChatMemoryStore {
     /// An empty store without a bound.
     #[must_use]
     pub fn new() -> Self {
-        Self::with_bound(None)
+        Self::with(None, EvictedMessages::Forget)
     }
 
     /// Starts a store with a bound.
@@ -107,7 +91,7 @@ impl InMemoryChatMemoryStore {
         InMemoryChatMemoryStoreBuilder::default()
     }
 
-    fn with_bound(bound: Option<NonZeroUsize>) -> Self {
+    fn with(bound: Option<NonZeroUsize>, evicted_messages: EvictedMessages) -> Self {
         // Which conversation was used least recently is known to one lock only.
         let shards = if bound.is_some() { 1 } else { SHARDS };
         Self(Arc::new(Shared {
@@ -115,6 +99,7 @@ impl InMemoryChatMemoryStore {
             hasher: RandomState::new(),
             version: AtomicU64::new(0),
             bound,
+            evicted_messages,
         }))
     }
 
@@ -128,6 +113,14 @@ impl InMemoryChatMemoryStore {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    fn describe(&self, id: &MemoryId) -> Result<Option<Conversation>> {
+        let shard = self.shard(id)?;
+        let entry = shard.slots.get(id).filter(|entry| !entry.slot.is_empty());
+        Ok(entry.map(|Entry { slot, .. }| {
+            Conversation::new(id.clone(), slot.messages().len() as u64, slot.last_used)
+        }))
     }
 
     fn shard(&self, id: &MemoryId) -> Result<MutexGuard<'_, Shard>> {
@@ -150,17 +143,17 @@ fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
 impl Shard {
     /// Marks a conversation as just used.
     fn touch(&mut self, id: &MemoryId) {
-        let Some(slot) = self.slots.get_mut(id) else { return };
+        let Some(entry) = self.slots.get_mut(id) else { return };
         self.uses += 1;
-        let id = self.by_use.remove(&slot.used).unwrap_or_else(|| id.clone());
-        slot.used = self.uses;
+        let id = self.by_use.remove(&entry.used).unwrap_or_else(|| id.clone());
+        entry.used = self.uses;
         self.by_use.insert(self.uses, id);
     }
 
     fn remove(&mut self, id: &MemoryId) -> Option<Slot> {
-        let slot = self.slots.remove(id)?;
-        self.by_use.remove(&slot.used);
-        Some(slot)
+        let entry = self.slots.remove(id)?;
+        self.by_use.remove(&entry.used);
+        Some(entry.slot)
     }
 
     /// Takes out the least recently used conversations that are too many.
@@ -193,18 +186,23 @@ impl ChatMemoryStore for InMemoryChatMemoryStore {
         if self.0.bound.is_some() {
             shard.touch(id);
         }
-        Ok(shard.slots.get(id).map_or_else(|| Slot::default().snapshot(), Slot::snapshot))
+        let known = shard.slots.get(id).map(|entry| entry.slot.snapshot());
+        Ok(known.unwrap_or_else(|| Slot::default().snapshot()))
     }
 
     async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
+        check_id(id)?;
+        let policy = self.0.evicted_messages;
         let mut shard = self.shard(id)?;
         let version = self.0.version.fetch_add(1, Ordering::Relaxed) + 1;
         match shard.slots.get_mut(id) {
-            Some(slot) if slot.is_expected_by(&change) => slot.apply(change, version),
+            Some(Entry { slot, .. }) if slot.is_expected_by(&change) => {
+                slot.apply(change, version, policy);
+            }
             None if Slot::default().is_expected_by(&change) => {
-                let mut slot = Slot::default();
-                slot.apply(change, version);
-                shard.slots.insert(id.clone(), slot);
+                let mut entry = Entry::default();
+                entry.slot.apply(change, version, policy);
+                shard.slots.insert(id.clone(), entry);
             }
             _ => return Err(conflict(id)),
         }
@@ -214,6 +212,68 @@ impl ChatMemoryStore for InMemoryChatMemoryStore {
         drop(shard);
         drop(evicted);
         Ok(())
+    }
+}
+
+#[async_trait]
+impl ConversationStore for InMemoryChatMemoryStore {
+    /// In the order of the ids. Each page looks at all ids.
+    async fn conversations(
+        &self,
+        after: Option<&MemoryId>,
+        limit: usize,
+    ) -> Result<Vec<Conversation>> {
+        let limit = check_limit(limit)?;
+        let mut ids = Vec::new();
+        for shard in &self.0.shards {
+            let shard = lock(shard);
+            let known = shard.slots.iter().filter(|(_, entry)| !entry.slot.is_empty());
+            ids.extend(known.map(|(id, _)| id).filter(|id| after < Some(*id)).cloned());
+        }
+        ids.sort_unstable();
+        ids.truncate(limit);
+        let known = ids.into_iter().map(|id| self.describe(&id));
+        known.filter_map(Result::transpose).collect()
+    }
+
+    async fn conversation(&self, id: &MemoryId) -> Result<Option<Conversation>> {
+        self.describe(id)
+    }
+
+    async fn delete_unused_since(&self, time: SystemTime) -> Result<u64> {
+        let mut deleted = 0;
+        for shard in &self.0.shards {
+            let mut shard = lock(shard);
+            let old = shard.slots.iter().filter(|(_, entry)| entry.slot.last_used < time);
+            let old: Vec<MemoryId> = old.map(|(id, _)| id.clone()).collect();
+            let slots: Vec<_> = old.iter().filter_map(|id| shard.remove(id)).collect();
+            // Freed after the lock is released.
+            drop(shard);
+            deleted += slots.len() as u64;
+        }
+        Ok(deleted)
+    }
+
+    async fn history(
+        &self,
+        id: &MemoryId,
+        position: HistoryPosition,
+        limit: usize,
+    ) -> Result<Vec<HistoryEntry>> {
+        let limit = check_limit(limit)?;
+        let shard = self.shard(id)?;
+        let entry = shard.slots.get(id);
+        Ok(entry.map(|entry| entry.slot.history(position, limit)).unwrap_or_default())
+    }
+
+    /// The messages as JSON: there are no rows.
+    async fn export_raw(&self, id: &MemoryId) -> Result<Vec<RawRecord>> {
+        let entries = self.history(id, HistoryPosition::Oldest, usize::MAX).await?;
+        let raw = |entry: &HistoryEntry| {
+            let json = messages_to_json([&entry.message])?;
+            Ok(RawRecord::new(format!("message {}", entry.position), json))
+        };
+        entries.iter().map(raw).collect()
     }
 }
 
@@ -237,6 +297,7 @@ impl fmt::Debug for InMemoryChatMemoryStore {
 #[must_use]
 pub struct InMemoryChatMemoryStoreBuilder {
     bound: Option<usize>,
+    evicted_messages: EvictedMessages,
 }
 
 impl InMemoryChatMemoryStoreBuilder {
@@ -244,6 +305,12 @@ impl InMemoryChatMemoryStoreBuilder {
     /// recently is forgotten. No bound unless set.
     pub fn max_conversations(mut self, bound: usize) -> Self {
         self.bound = Some(bound);
+        self
+    }
+
+    /// What becomes of the messages that a window evicts: forgotten by default.
+    pub fn evicted_messages(mut self, evicted_messages: EvictedMessages) -> Self {
+        self.evicted_messages = evicted_messages;
         self
     }
 
@@ -259,7 +326,7 @@ impl InMemoryChatMemoryStoreBuilder {
                 Error::configuration("`max_conversations` must be greater than zero, but is 0")
             })?),
         };
-        Ok(InMemoryChatMemoryStore::with_bound(bound))
+        Ok(InMemoryChatMemoryStore::with(bound, self.evicted_messages))
     }
 }
 

@@ -5,29 +5,45 @@
 //! [`ChatMemoryProvider`] for the memory of an id, loads it once at the start of a turn, and commits
 //! the whole turn once at its end.
 
+mod change;
+mod conversation;
+mod difference;
 mod history;
 mod in_memory;
+mod lease;
 mod message_window;
 mod provider;
 mod single_slot;
+mod slot;
 mod store;
 mod token_window;
 mod tokens;
 mod turn;
+mod unreadable;
 mod window;
 
 pub use crate::invocation::{MemoryId, ToMemoryId};
+pub use change::Change;
+pub use conversation::{
+    Conversation, ConversationStore, EvictedMessages, HistoryEntry, HistoryPosition, RawRecord,
+};
 pub use in_memory::{InMemoryChatMemoryStore, InMemoryChatMemoryStoreBuilder};
+pub use lease::{ConversationLeases, Lease, LeaseOptions, LeaseRequest, LeaseToken};
 pub use message_window::{MessageWindowChatMemory, MessageWindowChatMemoryBuilder};
 pub use provider::{ChatMemoryProvider, IntoChatMemory};
 pub use single_slot::SingleSlotChatMemoryStore;
-pub use store::{Change, ChatMemoryStore};
+pub use store::ChatMemoryStore;
 pub use token_window::{TokenWindowChatMemory, TokenWindowChatMemoryBuilder};
 #[cfg(feature = "tiktoken")]
 pub use tokens::TiktokenCounter;
 pub use tokens::{ApproximateCounter, EstimatorId, OpenAiFormula, TokenCountEstimator};
 pub use turn::{CompletedTurn, Snapshot};
+pub use unreadable::{UnreadableProblem, UnreadableRecord};
 pub use window::DEFAULT_ID;
+
+pub(crate) use difference::Difference;
+#[cfg(feature = "_store")]
+pub(crate) use {conversation::check_limit, lease::random, slot::conflict};
 
 use crate::error::Result;
 use crate::message::ChatMessage;
@@ -131,6 +147,14 @@ pub trait ChatMemory: Send + Sync {
         self.set(turn.into_messages(0)).await
     }
 
+    /// How to take turns with other processes on this conversation, if its store gives leases.
+    ///
+    /// A memory that returns one must commit [under the lease](CompletedTurn::lease): the commit
+    /// gives it back.
+    fn lease_request(&self) -> Option<LeaseRequest> {
+        None
+    }
+
     /// Where the messages live.
     fn residence(&self) -> Residence {
         Residence::Here
@@ -216,6 +240,10 @@ impl<M: ChatMemory + ?Sized> ChatMemory for Arc<M> {
         Self: 'z,
     {
         M::commit(self, turn)
+    }
+
+    fn lease_request(&self) -> Option<LeaseRequest> {
+        M::lease_request(self)
     }
 
     fn residence(&self) -> Residence {

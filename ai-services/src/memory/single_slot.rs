@@ -1,7 +1,7 @@
 //! A store for one conversation.
 
-use super::in_memory::{Slot, conflict};
-use super::{Change, ChatMemoryStore, MemoryId, Snapshot};
+use super::slot::{Slot, conflict};
+use super::{Change, ChatMemoryStore, EvictedMessages, MemoryId, Snapshot};
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::ChatMessage;
 use async_trait::async_trait;
@@ -77,7 +77,7 @@ impl ChatMemoryStore for SingleSlotChatMemoryStore {
             return Err(conflict(id));
         }
         let version = slot.version + 1;
-        slot.apply(change, version);
+        slot.apply(change, version, EvictedMessages::Forget);
         Ok(())
     }
 }

@@ -1,11 +1,10 @@
 //! Where messages are kept.
 
-use super::{MemoryId, Snapshot};
+use super::{Change, ConversationLeases, MemoryId, Snapshot};
 use crate::error::Result;
 use crate::message::{ChatMessage, Messages};
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Keeps the messages of many conversations.
@@ -51,8 +50,8 @@ pub trait ChatMemoryStore: Send + Sync {
     /// # Errors
     ///
     /// [`ErrorKind::Conflict`](crate::ErrorKind::Conflict) if the conversation no longer has the
-    /// version that the change expects, else as [`update_messages`](Self::update_messages). The
-    /// store is unchanged then.
+    /// version that the change expects, or if the lease that the change names is not held any more;
+    /// else as [`update_messages`](Self::update_messages). The store is unchanged then.
     async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
         let mut messages = match change.is_replacement() {
             true => Messages::new(),
@@ -61,85 +60,10 @@ pub trait ChatMemoryStore: Send + Sync {
         change.apply(&mut messages);
         self.update_messages(id, &messages.to_vec()).await
     }
-}
 
-/// A change of one conversation: what is evicted and what is added.
-#[derive(Clone, Debug)]
-pub struct Change {
-    expected: Option<u64>,
-    kind: Kind,
-}
-
-#[derive(Clone, Debug)]
-enum Kind {
-    /// Removes a range, counted from the oldest, then adds messages at the end.
-    Advance { evict: Range<usize>, append: Vec<ChatMessage>, complete_turn: bool },
-    /// Replaces everything.
-    Replace(Messages),
-}
-
-impl Change {
-    /// Removes the messages in `evict`, counted from the oldest, and adds `append` at the end.
-    #[must_use]
-    pub fn advance(expected: Option<u64>, evict: Range<usize>, append: Vec<ChatMessage>) -> Self {
-        Self { expected, kind: Kind::Advance { evict, append, complete_turn: false } }
-    }
-
-    /// As [`advance`](Self::advance), with a complete turn.
-    pub(super) fn turn(
-        expected: Option<u64>,
-        evict: Range<usize>,
-        append: Vec<ChatMessage>,
-    ) -> Self {
-        Self { expected, kind: Kind::Advance { evict, append, complete_turn: true } }
-    }
-
-    /// Replaces all messages.
-    #[must_use]
-    pub fn replace(expected: Option<u64>, messages: Messages) -> Self {
-        Self { expected, kind: Kind::Replace(messages) }
-    }
-
-    /// The version that the conversation must still have. `None`: any.
-    #[must_use]
-    pub fn expected_version(&self) -> Option<u64> {
-        self.expected
-    }
-
-    /// Which messages are removed, counted from the oldest; `None` for all.
-    #[must_use]
-    pub fn evicted(&self) -> Option<Range<usize>> {
-        match &self.kind {
-            Kind::Advance { evict, .. } => Some(evict.clone()),
-            Kind::Replace(_) => None,
-        }
-    }
-
-    /// What is added at the end after the removal.
-    pub fn appended(&self) -> impl Iterator<Item = &ChatMessage> {
-        let (advance, replace): (&[ChatMessage], _) = match &self.kind {
-            Kind::Advance { append, .. } => (append, None),
-            Kind::Replace(messages) => (&[], Some(messages)),
-        };
-        advance.iter().chain(replace.into_iter().flatten())
-    }
-
-    /// Whether everything that was there is replaced.
-    #[must_use]
-    pub fn is_replacement(&self) -> bool {
-        matches!(self.kind, Kind::Replace(_))
-    }
-
-    /// Makes the change in a list.
-    pub fn apply(self, messages: &mut Messages) {
-        match self.kind {
-            Kind::Advance { evict, append, complete_turn: true } => messages.advance(evict, append),
-            Kind::Advance { evict, append, complete_turn: false } => {
-                messages.remove(evict);
-                messages.extend(append);
-            }
-            Kind::Replace(new) => *messages = new,
-        }
+    /// The leases that processes take turns by, if this store gives any.
+    fn leases(&self) -> Option<&dyn ConversationLeases> {
+        None
     }
 }
 
@@ -196,5 +120,9 @@ impl<S: ChatMemoryStore + ?Sized> ChatMemoryStore for Arc<S> {
         Self: 'z,
     {
         S::commit(self, id, change)
+    }
+
+    fn leases(&self) -> Option<&dyn ConversationLeases> {
+        S::leases(self)
     }
 }

@@ -1,7 +1,7 @@
 //! What a turn starts from and what it leaves behind.
 
 use super::history::{self, Repair};
-use super::store::Change;
+use super::{Change, LeaseToken};
 use crate::message::{ChatMessage, Messages};
 
 /// The messages of a conversation as a turn found them.
@@ -81,6 +81,7 @@ pub struct CompletedTurn {
     snapshot: Snapshot,
     system: Option<ChatMessage>,
     messages: Vec<ChatMessage>,
+    lease: Option<LeaseToken>,
 }
 
 impl CompletedTurn {
@@ -89,7 +90,13 @@ impl CompletedTurn {
         system: Option<ChatMessage>,
         messages: Vec<ChatMessage>,
     ) -> Self {
-        Self { snapshot, system, messages }
+        Self { snapshot, system, messages, lease: None }
+    }
+
+    /// The same turn, to be remembered only while the lease is held.
+    pub(crate) fn under(mut self, lease: Option<LeaseToken>) -> Self {
+        self.lease = lease;
+        self
     }
 
     /// What the turn started from.
@@ -110,6 +117,13 @@ impl CompletedTurn {
         &self.messages
     }
 
+    /// The lease under which the turn ran. A memory of your own that gives a
+    /// [`LeaseRequest`](super::LeaseRequest) hands it on [with the change](Change::under).
+    #[must_use]
+    pub fn lease(&self) -> Option<LeaseToken> {
+        self.lease
+    }
+
     /// The whole list after the turn, without the `evict` oldest messages of the history.
     #[must_use]
     pub fn into_messages(self, evict: usize) -> Vec<ChatMessage> {
@@ -125,13 +139,18 @@ impl CompletedTurn {
     /// Gives up the snapshot, so that a store that shares its list changes it in place.
     #[must_use]
     pub fn into_change(self, evict: usize) -> Change {
-        let version = self.snapshot.version;
-        if self.snapshot.rewritten {
+        let (version, lease) = (self.snapshot.version, self.lease);
+        let change = if self.snapshot.rewritten {
             let messages = Messages::from(self.into_messages(evict));
             messages.mark_complete();
-            return Change::replace(version, messages);
+            Change::replace(version, messages)
+        } else {
+            let start = self.snapshot.start;
+            Change::turn(version, start..start + evict, self.messages)
+        };
+        match lease {
+            Some(lease) => change.under(lease),
+            None => change,
         }
-        let start = self.snapshot.start;
-        Change::turn(version, start..start + evict, self.messages)
     }
 }

@@ -2,12 +2,12 @@
 
 use super::invocation::Invocation;
 use super::moderation::Verdict;
-use super::recall::Recall;
+use super::recall::{Recall, patience};
 use super::turn::{Finished, Step, Turn};
 use super::unfinished::UnfinishedTurn;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Event;
-use crate::memory::Snapshot;
+use crate::memory::{CompletedTurn, LeaseToken, Snapshot};
 use crate::model::{ChatRequest, ChatResponse, TokenUsage};
 use crate::tool::{Runner, ToolRequest, Toolbox};
 use std::borrow::Cow;
@@ -45,17 +45,34 @@ impl Drop for Dropped<'_> {
 /// Waits for the conversation, then plays the turn until nobody came between.
 async fn take_turn(invocation: &Invocation<'_>, read: &mut Read<'_>) -> Result<Finished> {
     let recall = Recall::lease(invocation).await?;
+    let lease = recall.lease_from_store(invocation).await?;
     let mut spent = TokenUsage::default();
     let mut replays = 0;
     loop {
-        match play(invocation, &recall, read, &mut spent).await {
+        let outcome = match &lease {
+            None => play(invocation, &recall, None, read, &mut spent).await,
+            Some(lease) => {
+                let turn = play(invocation, &recall, Some(lease.token()), read, &mut spent);
+                Box::pin(lease.keep(turn)).await
+            }
+        };
+        match outcome {
             // Tools may have acted on the world: their turn is not played twice.
             Err(Failed { error, is_repeatable: true }) if replays < REPLAYS => {
                 replays += 1;
                 tracing::debug!(%error, replays, "playing the turn again");
+                if let Some(lease) = &lease {
+                    let regained = lease.regain(patience(invocation)).await;
+                    regained.map_err(|error| with_spent(error, spent))?;
+                }
             }
             Err(failed) => return Err(with_spent(failed.error, spent)),
-            Ok(finished) => return Ok(finished),
+            Ok(finished) => {
+                if let Some(lease) = lease {
+                    lease.given_back();
+                }
+                return Ok(finished);
+            }
         }
     }
 }
@@ -76,6 +93,7 @@ impl From<Error> for Failed {
 async fn play(
     invocation: &Invocation<'_>,
     recall: &Recall,
+    lease: Option<LeaseToken>,
     read: &mut Read<'_>,
     spent: &mut TokenUsage,
 ) -> Result<Finished, Failed> {
@@ -94,7 +112,8 @@ async fn play(
     let had_effects = turn.has_effects();
     // The request gives up its share of the history, so that the memory changes its list in place.
     let (ChatRequest { system, turn, .. }, finished) = turn.finish().ok_or_else(no_answer)?;
-    match recall.commit(snapshot, system, turn).await {
+    let turn = CompletedTurn::new(snapshot, system, turn).under(lease);
+    match recall.commit(turn).await {
         Ok(()) => Ok(finished),
         Err(error) => {
             let is_repeatable = error.kind() == ErrorKind::Conflict && !had_effects;

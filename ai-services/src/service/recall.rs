@@ -1,16 +1,20 @@
 //! The memory of one call: leased, loaded once, fitted into its window, committed once.
 
+use super::components::ConcurrentCalls;
 use super::conversations::Lease;
 use super::invocation::Invocation;
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::memory::{ChatMemory, CompletedTurn, Snapshot};
-use crate::message::ChatMessage;
+use crate::memory::{self, ChatMemory, CompletedTurn, Snapshot};
 use crate::model::ChatRequest;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The memory of one call, if it has one. While it is held, no other call uses the memory.
 pub(super) struct Recall(Option<(Arc<dyn ChatMemory>, Lease)>);
+
+/// The lease of a conversation in a store that several processes use.
+pub(super) type StoreLease = memory::Lease;
 
 impl Recall {
     /// The memory itself: called through its `Arc`, every future would be boxed twice.
@@ -36,6 +40,18 @@ impl Recall {
         Ok(Self(Some((memory, lease))))
     }
 
+    /// Waits until no other process uses the conversation, if its store gives leases.
+    pub(super) async fn lease_from_store(
+        &self,
+        invocation: &Invocation<'_>,
+    ) -> Result<Option<StoreLease>> {
+        let request = self.memory().and_then(|memory| memory.lease_request());
+        match request {
+            Some(request) => request.wait(patience(invocation)).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
     /// What was said before. A history that others left ill-formed is repaired, and the repair told.
     pub(super) async fn load(&self, invocation: &Invocation<'_>) -> Result<Snapshot> {
         let Some(memory) = self.memory() else { return Ok(Snapshot::default()) };
@@ -57,16 +73,19 @@ impl Recall {
     }
 
     /// Remembers the whole turn, or nothing.
-    pub(super) async fn commit(
-        &self,
-        snapshot: Snapshot,
-        system: Option<ChatMessage>,
-        turn: Vec<ChatMessage>,
-    ) -> Result<()> {
+    pub(super) async fn commit(&self, turn: CompletedTurn) -> Result<()> {
         match self.memory() {
-            Some(memory) => memory.commit(CompletedTurn::new(snapshot, system, turn)).await,
+            Some(memory) => memory.commit(turn).await,
             None => Ok(()),
         }
+    }
+}
+
+/// How long a call waits for other processes. A store may set less.
+pub(super) fn patience(invocation: &Invocation<'_>) -> Duration {
+    match invocation.components.memory.concurrent_calls {
+        ConcurrentCalls::Queue => Duration::MAX,
+        ConcurrentCalls::Reject => Duration::ZERO,
     }
 }
 

@@ -6,7 +6,8 @@ mod maximum;
 pub(super) use maximum::Maximum;
 
 use super::{
-    ChatMemoryStore, CompletedTurn, MemoryId, Residence, SingleSlotChatMemoryStore, Snapshot,
+    ChatMemoryStore, CompletedTurn, LeaseRequest, MemoryId, Residence, SingleSlotChatMemoryStore,
+    Snapshot,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::{ChatMessage, Messages};
@@ -94,6 +95,10 @@ impl<L: Limit> Window<L> {
 
     pub(super) fn residence(&self) -> Residence {
         self.residence
+    }
+
+    pub(super) fn lease_request(&self) -> Option<LeaseRequest> {
+        LeaseRequest::new(&self.store, &self.id)
     }
 
     pub(super) async fn messages(&self) -> Result<Vec<ChatMessage>> {
@@ -267,6 +272,10 @@ macro_rules! chat_memory_by_window {
                 turn: $crate::memory::CompletedTurn,
             ) -> $crate::error::Result<()> {
                 self.0.commit(turn).await
+            }
+
+            fn lease_request(&self) -> Option<$crate::memory::LeaseRequest> {
+                self.0.lease_request()
             }
 
             fn residence(&self) -> $crate::memory::Residence {
