@@ -2,6 +2,7 @@
 
 #![allow(clippy::panic, reason = "a test without its server has nothing else to do")]
 
+pub mod cassandra;
 pub mod postgres;
 pub mod process;
 pub mod redis;

@@ -1,0 +1,228 @@
+//! A Cassandra cluster of one node, from Maven's artefacts.
+
+use super::process::Supervised;
+use super::{free_port, installed};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// How long a node may take to start, or to read its commit log again.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// The class path is what this asks for.
+const POM: &str = include_str!("../../cassandra/pom.xml");
+
+/// What Cassandra reaches of Java 17's inside: the modules of its `jvm17-server.options`.
+const OPENED: &[&str] = &[
+    "--add-exports=java.base/java.lang.ref=ALL-UNNAMED",
+    "--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED",
+    "--add-exports=java.management.rmi/com.sun.jmx.remote.internal.rmi=ALL-UNNAMED",
+    "--add-exports=java.rmi/sun.rmi.registry=ALL-UNNAMED",
+    "--add-exports=java.rmi/sun.rmi.server=ALL-UNNAMED",
+    "--add-exports=java.sql/java.sql=ALL-UNNAMED",
+    "--add-exports=jdk.unsupported/sun.misc=ALL-UNNAMED",
+    "--add-opens=java.base/java.io=ALL-UNNAMED",
+    "--add-opens=java.base/java.lang=ALL-UNNAMED",
+    "--add-opens=java.base/java.lang.module=ALL-UNNAMED",
+    "--add-opens=java.base/java.lang.reflect=ALL-UNNAMED",
+    "--add-opens=java.base/java.util=ALL-UNNAMED",
+    "--add-opens=java.base/jdk.internal.loader=ALL-UNNAMED",
+    "--add-opens=java.base/jdk.internal.math=ALL-UNNAMED",
+    "--add-opens=java.base/jdk.internal.module=ALL-UNNAMED",
+    "--add-opens=java.base/jdk.internal.ref=ALL-UNNAMED",
+    "--add-opens=java.base/jdk.internal.reflect=ALL-UNNAMED",
+    "--add-opens=java.base/jdk.internal.util.jar=ALL-UNNAMED",
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--add-opens=jdk.management/com.sun.management.internal=ALL-UNNAMED",
+];
+
+const LOGBACK: &str = r#"<configuration>
+  <appender name="OUTPUT" class="ch.qos.logback.core.ConsoleAppender">
+    <encoder><pattern>%d{HH:mm:ss.SSS} %-5level %logger{0} %msg%n</pattern></encoder>
+  </appender>
+  <root level="INFO"><appender-ref ref="OUTPUT"/></root>
+</configuration>
+"#;
+
+/// A running node, of the data centre `datacenter1`, without passwords. It keeps what it has
+/// acknowledged, even when it is killed: its commit log is synced before every answer.
+///
+/// All limits on sizes and times are those of an unchanged configuration.
+#[derive(Debug)]
+pub struct Cassandra {
+    process: Supervised,
+    java: PathBuf,
+    class_path: PathBuf,
+    port: u16,
+}
+
+/// The node of this test process, started by the first call; `None` if Java or Maven is missing.
+///
+/// # Panics
+///
+/// As [`start`].
+#[must_use]
+pub fn shared() -> Option<&'static Cassandra> {
+    static SERVER: OnceLock<Option<Cassandra>> = OnceLock::new();
+    SERVER.get_or_init(start).as_ref()
+}
+
+/// Starts a node for one test; `None` if Java or Maven is missing.
+///
+/// The first call on a machine has Maven fetch Cassandra, 70 MB, into the user's cache directory.
+///
+/// # Panics
+///
+/// If it cannot be fetched or does not start, or, with the environment variable `CI`, if
+/// something is missing.
+#[must_use]
+pub fn start() -> Option<Cassandra> {
+    let java = installed(java_17(), "Java 17", "openjdk-17-jre-headless")?;
+    let class_path = class_path()?;
+    let (process, port) = (Supervised::new("cassandra", None), free_port());
+    let write = |name: &str, text: &str| {
+        let file = process.directory().join(name);
+        std::fs::write(&file, text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    };
+    write("cassandra.yaml", &configuration(port, free_port()));
+    write("logback.xml", LOGBACK);
+    let mut server = Cassandra { process, java, class_path, port };
+    server.restart();
+    Some(server)
+}
+
+impl Cassandra {
+    /// `127.0.0.1:port`, for CQL.
+    #[must_use]
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// Kills the node with `SIGKILL`.
+    pub fn kill9(&mut self) {
+        self.process.kill9();
+    }
+
+    /// Starts the node again, with the same data and address. One that runs is killed.
+    ///
+    /// # Panics
+    ///
+    /// If it does not start.
+    pub fn restart(&mut self) {
+        let directory = self.process.directory().display();
+        let mut java = Command::new(&self.java);
+        java.args(OPENED);
+        java.args(["-ea", "-Djdk.attach.allowAttachSelf=true", "-XX:+ExitOnOutOfMemoryError"]);
+        // A heap that is small at first is what makes the start fast: all of it is locked.
+        java.args(["-Xms64m", "-Xmx1g", "-XX:+UseSerialGC"]);
+        // Nothing is written but into the directory, which disappears with the node.
+        java.args(["-XX:-UsePerfData", &format!("-Djava.io.tmpdir={directory}")]);
+        java.arg(format!("-Dcassandra.storagedir={directory}"));
+        java.arg(format!("-Dcassandra.logdir={directory}"));
+        java.arg(format!("-Dcassandra.config=file://{directory}/cassandra.yaml"));
+        java.arg(format!("-Dlogback.configurationFile={directory}/logback.xml"));
+        java.arg("-cp").arg(self.class_path.join("*"));
+        java.arg("org.apache.cassandra.service.CassandraDaemon");
+        self.process.start(&java);
+        self.process.until_ready(LIMIT, || speaks_cql(self.port).is_ok_and(|yes| yes));
+    }
+}
+
+/// What an unchanged `cassandra.yaml` does not say, or cannot for a node that has to start at once
+/// beside others.
+fn configuration(native_port: u16, storage_port: u16) -> String {
+    format!(
+        "cluster_name: ai-services
+partitioner: org.apache.cassandra.dht.Murmur3Partitioner
+endpoint_snitch: SimpleSnitch
+seed_provider:
+  - class_name: org.apache.cassandra.locator.SimpleSeedProvider
+    parameters:
+      - seeds: '127.0.0.1:{storage_port}'
+listen_address: 127.0.0.1
+storage_port: {storage_port}
+rpc_address: 127.0.0.1
+native_transport_port: {native_port}
+num_tokens: 1
+initial_token: 0
+auto_bootstrap: false
+commitlog_sync: batch
+hinted_handoff_enabled: false
+auto_snapshot: false
+"
+    )
+}
+
+/// Whether the node answers a request for its `OPTIONS`.
+fn speaks_cql(port: u16) -> std::io::Result<bool> {
+    const REQUEST_OF_VERSION_4: u8 = 0x04;
+    const RESPONSE_OF_VERSION_4: u8 = 0x84;
+    const OPTIONS: u8 = 0x05;
+    const SUPPORTED: u8 = 0x06;
+    let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+    connection.set_read_timeout(Some(Duration::from_secs(5)))?;
+    // Version, flags, stream (2 bytes), operation, length (4 bytes).
+    connection.write_all(&[REQUEST_OF_VERSION_4, 0, 0, 0, OPTIONS, 0, 0, 0, 0])?;
+    let mut head = [0; 9];
+    connection.read_exact(&mut head)?;
+    Ok(head.starts_with(&[RESPONSE_OF_VERSION_4, 0, 0, 0, SUPPORTED]))
+}
+
+/// Cassandra 5.0 runs on no newer one.
+fn java_17() -> Option<PathBuf> {
+    let homes = std::fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten();
+    let homes = std::env::var_os("JAVA_HOME").into_iter().map(PathBuf::from).chain(
+        // Debian's names begin with `java-17-openjdk`.
+        homes.map(|home| home.path()).filter(|home| home.to_string_lossy().contains("17")),
+    );
+    let homes = homes.map(|home| home.join("bin/java"));
+    in_path("java").chain(homes).find(|java| {
+        let version = Command::new(java).arg("-version").output();
+        version.is_ok_and(|it| String::from_utf8_lossy(&it.stderr).contains(" version \"17."))
+    })
+}
+
+/// The directory of Cassandra and what it needs, filled by the first call on a machine; `None` if
+/// that takes Maven, which is missing.
+fn class_path() -> Option<PathBuf> {
+    let home = || std::env::home_dir().map(|home| home.join(".cache"));
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|it| it.is_absolute());
+    let cache = cache.or_else(home).unwrap_or_else(std::env::temp_dir).join("ai-services-tests");
+    let pom = BuildHasherDefault::<DefaultHasher>::new().hash_one(POM);
+    let directory = cache.join(format!("cassandra-{pom:016x}"));
+    if !directory.is_dir() {
+        let maven = installed(in_path("mvn").next(), "Maven", "maven")?;
+        fetch(&maven, &directory);
+    }
+    Some(directory)
+}
+
+/// The directory appears only when it is complete; another process may be the one that moves it
+/// there.
+fn fetch(maven: &Path, directory: &Path) {
+    let partial = directory.with_extension(std::process::id().to_string());
+    let mut command = Command::new(maven);
+    command.args(["--batch-mode", "--quiet", "--file"]);
+    command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/cassandra/pom.xml"));
+    command.args(["dependency:copy-dependencies", "-DincludeScope=runtime"]);
+    command.arg(format!("-DoutputDirectory={}", partial.display()));
+    let output = command.output().unwrap_or_else(|error| panic!("{}: {error}", maven.display()));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "Maven does not fetch Cassandra:\n{text}");
+    if let Err(error) = std::fs::rename(&partial, directory) {
+        assert!(directory.is_dir(), "{}: {error}", directory.display());
+        // What cannot be removed is left over in a cache, no more.
+        let _ = std::fs::remove_dir_all(&partial);
+    }
+}
+
+/// The programs of this name in the `PATH`.
+fn in_path(name: &str) -> impl Iterator<Item = PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let programs: Vec<_> = std::env::split_paths(&path).map(|it| it.join(name)).collect();
+    programs.into_iter().filter(|it| it.is_file())
+}
