@@ -10,6 +10,7 @@ mod concurrency;
 mod desk;
 mod events;
 mod invariants;
+mod leases;
 mod limits;
 mod memory;
 mod moderation;
