@@ -49,7 +49,7 @@ pub trait ConversationLeases: Send + Sync {
 pub struct LeaseToken(u64);
 
 impl LeaseToken {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(random())
     }
 

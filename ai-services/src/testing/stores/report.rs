@@ -1,0 +1,77 @@
+//! What the checks found.
+
+use std::fmt;
+
+/// What all checks of a [`StoreSuite`](super::StoreSuite) found, in the order of the checks.
+///
+/// Printed, it is one line a check.
+#[derive(Clone, Debug)]
+#[must_use = "a report says whether the store passed"]
+pub struct Report {
+    checks: Vec<Check>,
+}
+
+/// One check and how it went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Check {
+    /// What is checked, for example `stale_commit_is_refused`.
+    pub name: &'static str,
+    /// How it went.
+    pub outcome: Outcome,
+}
+
+/// How a check went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The store does what it has to.
+    Passed,
+    /// The store does something else, described here.
+    Failed(String),
+    /// The check does not apply, or needs something that the suite was not given, named here.
+    Skipped(&'static str),
+}
+
+impl Report {
+    pub(super) fn new(checks: Vec<Check>) -> Self {
+        Self { checks }
+    }
+
+    /// All checks.
+    #[must_use]
+    pub fn checks(&self) -> &[Check] {
+        &self.checks
+    }
+
+    /// The checks that failed.
+    pub fn failures(&self) -> impl Iterator<Item = &Check> {
+        self.checks.iter().filter(|check| matches!(check.outcome, Outcome::Failed(_)))
+    }
+
+    /// The checks that were skipped.
+    pub fn skipped(&self) -> impl Iterator<Item = &Check> {
+        self.checks.iter().filter(|check| matches!(check.outcome, Outcome::Skipped(_)))
+    }
+
+    /// Whether no check failed. Some may have been [skipped](Self::skipped).
+    #[must_use]
+    pub fn is_passed(&self) -> bool {
+        self.failures().next().is_none()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for Check { name, outcome } in &self.checks {
+            match outcome {
+                Outcome::Passed => writeln!(f, "passed   {name}")?,
+                Outcome::Failed(why) => writeln!(f, "FAILED   {name}: {why}")?,
+                Outcome::Skipped(why) => writeln!(f, "skipped  {name}: {why}")?,
+            }
+        }
+        let (failed, skipped) = (self.failures().count(), self.skipped().count());
+        let passed = self.checks.len() - failed - skipped;
+        write!(f, "{passed} passed, {failed} failed, {skipped} skipped")
+    }
+}
