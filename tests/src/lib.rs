@@ -2,6 +2,7 @@
 pub mod conformance;
 pub mod fault_server;
 pub mod servers;
+pub mod turns;
 
 /// The example of the README compiles.
 #[doc = include_str!("../../README.md")]

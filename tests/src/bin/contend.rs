@@ -1,0 +1,171 @@
+//! Lets several processes play turns in the same conversations, and checks that each is there once.
+
+#![allow(clippy::print_stdout, reason = "the result of a harness")]
+
+use ai_services::memory::LeaseOptions;
+use ai_services_tests::turns::check::{Acknowledged, tag};
+use ai_services_tests::turns::harness::{Dice, Kind, Stage, acknowledge, again};
+use ai_services_tests::turns::place::Place;
+use ai_services_tests::turns::play::Player;
+use anyhow::Context;
+use clap::Parser;
+use futures_util::future::{try_join, try_join_all};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Child;
+
+/// How many turns a process plays at the same time.
+const TASKS: u64 = 8;
+
+/// Several processes play turns in the same conversations; a checker looks for lost, duplicated,
+/// incomplete and interleaved turns.
+#[derive(Clone, Debug, Parser)]
+struct Args {
+    /// Which store
+    #[arg(long)]
+    store: Kind,
+    /// How many processes
+    #[arg(long, default_value_t = 4)]
+    processes: u64,
+    /// How many conversations
+    #[arg(long, default_value_t = 100)]
+    ids: u64,
+    /// How many turns, over all processes
+    #[arg(long, default_value_t = 10_000)]
+    turns: u64,
+    /// Take turns by leases, so that no answer is paid for twice
+    #[arg(long)]
+    leases: bool,
+    /// For the choice of conversations
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Be one of the processes, with this number
+    #[arg(long, hide = true, requires = "place")]
+    process: Option<u64>,
+    /// Where the store is
+    #[arg(long, hide = true)]
+    place: Option<String>,
+}
+
+#[tokio::main(worker_threads = 2)]
+async fn main() -> anyhow::Result<ExitCode> {
+    let args = Args::parse();
+    match (args.process, &args.place) {
+        (Some(process), Some(place)) => {
+            let Ok(place) = place.parse::<Place>();
+            play(&args, process, &place).await?;
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => direct(&args).await,
+    }
+}
+
+/// One process: several tasks, each a client of its own.
+async fn play(args: &Args, process: u64, place: &Place) -> anyhow::Result<()> {
+    let leases = args.leases.then(LeaseOptions::new);
+    let player = Player::new(place.open(leases).await?)?;
+    let turns = share(args.turns, args.processes, process);
+    let conflicts = AtomicU64::new(0);
+    let tasks = (0..TASKS).map(|task| {
+        let (player, conflicts) = (&player, &conflicts);
+        async move {
+            let client = format!("p{process}t{task}");
+            let mut dice = Dice::new(args.seed ^ (process * TASKS + task) << 32);
+            for n in 0..share(turns, TASKS, task) {
+                let id = name(dice.below(args.ids));
+                let tag = tag(&client, n);
+                let played = player.play(&id, &tag).await?;
+                conflicts.fetch_add(played.conflicts, Ordering::Relaxed);
+                acknowledge(&id, &tag)?;
+            }
+            anyhow::Ok(())
+        }
+    });
+    try_join_all(tasks).await?;
+    Ok(acknowledge("conflicts", &conflicts.into_inner().to_string())?)
+}
+
+/// What one of `count` gets of `all`, so that nothing is left.
+fn share(all: u64, count: u64, index: u64) -> u64 {
+    all / count.max(1) + u64::from(index < all % count.max(1))
+}
+
+fn name(id: u64) -> String {
+    format!("conversation {id}")
+}
+
+/// Starts the processes, listens to them, checks the store.
+async fn direct(args: &Args) -> anyhow::Result<ExitCode> {
+    let stage = Stage::set(args.store)?;
+    let place = stage.place();
+    let store = place.open(None).await?;
+    let bar = ProgressBar::new(args.turns);
+    bar.set_style(ProgressStyle::with_template("{bar:40} {pos}/{len} turns, {eta} left")?);
+
+    let began = Instant::now();
+    let mut children = Vec::new();
+    for process in 0..args.processes {
+        children.push(listen(again(&arguments(args, process, &place), None)?, bar.clone()));
+    }
+    let told = try_join_all(children).await?;
+    let took = began.elapsed();
+    bar.finish_and_clear();
+
+    let mut acknowledged = Acknowledged::default();
+    let mut conflicts = 0;
+    for (turns, own_conflicts) in told {
+        acknowledged.extend(turns);
+        conflicts += own_conflicts;
+    }
+    let verdict = acknowledged.check(&*store, (0..args.ids).map(name)).await?;
+    let count = acknowledged.count();
+    println!("{} turns, {count} acknowledged, {verdict}", args.turns);
+    println!(
+        "{} processes, {} conversations, {:.1} s, {:.0} turns/s, {conflicts} conflicts after replays",
+        args.processes,
+        args.ids,
+        took.as_secs_f64(),
+        count as f64 / took.as_secs_f64(),
+    );
+    let is_good = verdict.is_clean() && count == args.turns && verdict.unacknowledged == 0;
+    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn arguments(args: &Args, process: u64, place: &Place) -> Vec<String> {
+    let mut arguments = vec![
+        args.store.as_argument(),
+        format!("--place={place}"),
+        format!("--process={process}"),
+        format!("--processes={}", args.processes),
+        format!("--ids={}", args.ids),
+        format!("--turns={}", args.turns),
+        format!("--seed={}", args.seed),
+    ];
+    arguments.extend(args.leases.then(|| "--leases".to_owned()));
+    arguments
+}
+
+/// What a process tells until it ends.
+async fn listen(mut child: Child, bar: ProgressBar) -> anyhow::Result<(Acknowledged, u64)> {
+    let out = child.stdout.take().context("the process has no output")?;
+    let reading = async {
+        let (mut turns, mut conflicts) = (Acknowledged::default(), 0);
+        let mut lines = BufReader::new(out).lines();
+        while let Some(line) = lines.next_line().await? {
+            let (id, tag) = line.rsplit_once(' ').context("the process told nonsense")?;
+            if id == "conflicts" {
+                conflicts = tag.parse()?;
+            } else {
+                turns.add(id, tag);
+                bar.inc(1);
+            }
+        }
+        anyhow::Ok((turns, conflicts))
+    };
+    let (told, status) = try_join(reading, async { Ok(child.wait().await?) }).await?;
+    anyhow::ensure!(status.success(), "a process failed: {status}");
+    Ok(told)
+}

@@ -1,0 +1,287 @@
+//! Checking what became of turns.
+
+use super::play::{answer, uses_tool};
+use ai_services::Result;
+use ai_services::memory::{ConversationStore, HistoryPosition, MemoryId};
+use ai_services::message::ChatMessage;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// How many messages are read at a time.
+const PAGE: usize = 1_000;
+
+/// What is wrong with the turns of a store.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// Turns that were acknowledged and are not there, or not in the order of their client.
+    pub lost: u64,
+    /// Turns that are there more than once.
+    pub duplicated: u64,
+    /// Turns of which only a part is there.
+    pub partial: u64,
+    /// Turns with messages of another one inside.
+    pub interleaved: u64,
+    /// Turns that are there although nobody was told: the process ended in between.
+    pub unacknowledged: u64,
+    /// The first things that were wrong.
+    pub examples: Vec<String>,
+}
+
+impl Verdict {
+    /// Whether nothing is wrong.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.lost + self.duplicated + self.partial + self.interleaved == 0
+    }
+
+    fn note(&mut self, id: &str, what: &str) {
+        if self.examples.len() < 10 {
+            self.examples.push(format!("{id}: {what}"));
+        }
+    }
+}
+
+impl std::ops::AddAssign for Verdict {
+    fn add_assign(&mut self, other: Self) {
+        self.lost += other.lost;
+        self.duplicated += other.duplicated;
+        self.partial += other.partial;
+        self.interleaved += other.interleaved;
+        self.unacknowledged += other.unacknowledged;
+        self.examples.extend(other.examples);
+        self.examples.truncate(10);
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { lost, duplicated, partial, interleaved, unacknowledged, examples } = self;
+        write!(f, "{lost} lost, {duplicated} duplicated, {partial} partial, ")?;
+        write!(f, "{interleaved} interleaved ({unacknowledged} there but not acknowledged)")?;
+        examples.iter().try_for_each(|example| write!(f, "\n  {example}"))
+    }
+}
+
+/// The tag of turn `n` of a client.
+#[must_use]
+pub fn tag(client: &str, n: u64) -> String {
+    format!("{client}/{n}")
+}
+
+/// The tags that were acknowledged, by conversation, in the order of their clients.
+#[derive(Clone, Debug, Default)]
+pub struct Acknowledged(BTreeMap<String, Vec<String>>);
+
+impl Acknowledged {
+    /// Adds the turn that a process told of.
+    pub fn add(&mut self, id: &str, tag: &str) {
+        self.0.entry(id.to_owned()).or_default().push(tag.to_owned());
+    }
+
+    /// How many turns were acknowledged.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.0.values().map(|tags| tags.len() as u64).sum()
+    }
+
+    /// Adds what another process told of.
+    pub fn extend(&mut self, other: Self) {
+        for (id, tags) in other.0 {
+            self.0.entry(id).or_default().extend(tags);
+        }
+    }
+
+    /// Compares these conversations with what is in the store.
+    ///
+    /// # Errors
+    ///
+    /// As the store: a conversation that cannot be read is an error.
+    pub async fn check(
+        &self,
+        store: &dyn ConversationStore,
+        ids: impl IntoIterator<Item = String>,
+    ) -> Result<Verdict> {
+        let mut verdict = Verdict::default();
+        for id in ids {
+            let memory_id = MemoryId::from(id.as_str());
+            let remembered = store.load(&memory_id).await?;
+            let mut ignored = Verdict::default();
+            turns(&id, &remembered.messages().to_vec(), &mut ignored);
+            verdict += ignored;
+
+            let said = everything(store, &memory_id).await?;
+            let present = turns(&id, &said, &mut verdict);
+            let expected = self.0.get(&id).map(Vec::as_slice).unwrap_or_default();
+            compare(&id, expected, &present, &mut verdict);
+        }
+        Ok(verdict)
+    }
+}
+
+/// All that was said, evicted or not.
+async fn everything(store: &dyn ConversationStore, id: &MemoryId) -> Result<Vec<ChatMessage>> {
+    let (mut messages, mut position) = (Vec::new(), HistoryPosition::Oldest);
+    loop {
+        let page = store.history(id, position, PAGE).await?;
+        let Some(last) = page.last() else { return Ok(messages) };
+        position = HistoryPosition::After(last.position);
+        messages.extend(page.into_iter().map(|entry| entry.message));
+    }
+}
+
+/// The tags of the complete turns, in order.
+fn turns(id: &str, messages: &[ChatMessage], verdict: &mut Verdict) -> Vec<String> {
+    let mut present = Vec::new();
+    let mut rest = messages.iter().peekable();
+    while let Some(first) = rest.next() {
+        if !first.is_user() {
+            verdict.partial += 1;
+            verdict.note(id, "a turn has lost its beginning");
+            continue;
+        }
+        let tag = first.text().unwrap_or_default().to_owned();
+        let mut turn = Vec::new();
+        while let Some(next) = rest.next_if(|next| !next.is_user()) {
+            turn.push(next);
+        }
+        match turn.as_slice() {
+            [reply] if !uses_tool(&tag) && says(reply, &answer(&tag)) => present.push(tag),
+            [call, result, reply]
+                if uses_tool(&tag)
+                    && !call.tool_calls().is_empty()
+                    && says(result, &tag)
+                    && says(reply, &answer(&tag)) =>
+            {
+                present.push(tag);
+            }
+            [.., reply] if says(reply, &answer(&tag)) => {
+                verdict.partial += 1;
+                verdict.note(id, &format!("turn {tag} is incomplete"));
+            }
+            [] => {
+                verdict.partial += 1;
+                verdict.note(id, &format!("turn {tag} has no answer"));
+            }
+            _ => {
+                verdict.interleaved += 1;
+                verdict.note(id, &format!("turn {tag} has messages of another one"));
+            }
+        }
+    }
+    present
+}
+
+fn says(message: &ChatMessage, text: &str) -> bool {
+    message.text().is_some_and(|said| said == text)
+}
+
+/// What was acknowledged must be there once, in the order of each client.
+fn compare(id: &str, expected: &[String], present: &[String], verdict: &mut Verdict) {
+    let mut seen = BTreeMap::new();
+    for (place, tag) in present.iter().enumerate() {
+        if seen.insert(tag.as_str(), place).is_some() {
+            verdict.duplicated += 1;
+            verdict.note(id, &format!("turn {tag} is there twice"));
+        }
+    }
+    let mut last_of_client = BTreeMap::new();
+    for tag in expected {
+        let client = tag.split_once('/').map_or("", |(client, _)| client);
+        match seen.get(tag.as_str()) {
+            Some(place)
+                if last_of_client.insert(client, *place).is_none_or(|last| last < *place) => {}
+            Some(_) => {
+                verdict.lost += 1;
+                verdict.note(id, &format!("turn {tag} is out of order"));
+            }
+            None => {
+                verdict.lost += 1;
+                verdict.note(id, &format!("turn {tag} was acknowledged and is not there"));
+            }
+        }
+    }
+    let expected: BTreeSet<_> = expected.iter().map(String::as_str).collect();
+    verdict.unacknowledged += seen.keys().filter(|tag| !expected.contains(*tag)).count() as u64;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ai_services::memory::{ChatMemoryStore, InMemoryChatMemoryStore};
+    use ai_services::message::{AiMessage, ToolCall, ToolResult};
+
+    /// The messages of a complete turn.
+    fn turn(tag: &str) -> Vec<ChatMessage> {
+        let mut turn = vec![ChatMessage::user(tag)];
+        if uses_tool(tag) {
+            let call = ToolCall::new("1", "look", "{}");
+            turn.push(AiMessage::builder().tool_calls([call]).build().into());
+            turn.push(ToolResult::new("1", "look", tag).into());
+        }
+        turn.push(ChatMessage::ai(answer(tag)));
+        turn
+    }
+
+    async fn verdict(messages: Vec<ChatMessage>, acknowledged: &[&str]) -> Verdict {
+        let store = InMemoryChatMemoryStore::new();
+        store.update_messages(&"id".into(), &messages).await.unwrap();
+        let mut known = Acknowledged::default();
+        acknowledged.iter().for_each(|tag| known.add("id", tag));
+        known.check(&store, ["id".to_owned()]).await.unwrap()
+    }
+
+    fn both(first: &str, second: &str) -> Vec<ChatMessage> {
+        [turn(first), turn(second)].concat()
+    }
+
+    #[tokio::test]
+    async fn complete_turns_are_clean() {
+        let tags = ["a/0", "a/1", "a/2", "a/3"];
+        let messages = tags.iter().flat_map(|tag| turn(tag)).collect();
+        let found = verdict(messages, &tags).await;
+        assert!(found.is_clean(), "{found}");
+        assert_eq!(found.unacknowledged, 0);
+    }
+
+    #[tokio::test]
+    async fn lost_turn_is_found() {
+        assert_eq!(verdict(turn("a/0"), &["a/0", "a/1"]).await.lost, 1);
+    }
+
+    #[tokio::test]
+    async fn turns_out_of_order_are_found() {
+        assert_eq!(verdict(both("a/1", "a/0"), &["a/0", "a/1"]).await.lost, 1);
+    }
+
+    #[tokio::test]
+    async fn duplicated_turn_is_found() {
+        assert_eq!(verdict(both("a/0", "a/0"), &["a/0"]).await.duplicated, 1);
+    }
+
+    #[tokio::test]
+    async fn turn_that_nobody_was_told_of_is_counted() {
+        let found = verdict(both("a/0", "a/1"), &["a/0"]).await;
+        assert_eq!((found.unacknowledged, found.is_clean()), (1, true));
+    }
+
+    #[tokio::test]
+    async fn half_a_turn_is_found() {
+        for tag in ["a/0", "a/1", "a/2"] {
+            let whole = turn(tag);
+            for missing in 0..whole.len() {
+                let mut half = whole.clone();
+                half.remove(missing);
+                let found = verdict(half, &[]).await;
+                assert!(found.partial + found.interleaved > 0, "{tag} without {missing}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn interleaved_turns_are_found() {
+        let (one, two) = (turn("a/0"), turn("b/0"));
+        let mixed = vec![one[0].clone(), two[0].clone(), one.last().unwrap().clone()];
+        let mixed = [mixed, vec![two.last().unwrap().clone()]].concat();
+        assert!(!verdict(mixed, &[]).await.is_clean());
+    }
+}

@@ -1,0 +1,86 @@
+//! Where the harnesses keep their turns.
+
+use ai_services::memory::{ConversationStore, EvictedMessages, LeaseOptions};
+use ai_services::{Error, ErrorKind, Result};
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// A store that several processes can open.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// A file.
+    Sqlite(PathBuf),
+    /// The URL of a PostgreSQL server.
+    Postgres(String),
+    /// The URL of a Redis server.
+    Redis(String),
+}
+
+impl FromStr for Place {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+        Ok(match scheme {
+            Some("postgres" | "postgresql") => Self::Postgres(text.to_owned()),
+            Some("redis" | "rediss") => Self::Redis(text.to_owned()),
+            _ => Self::Sqlite(text.into()),
+        })
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sqlite(path) => path.display().fmt(f),
+            Self::Postgres(url) | Self::Redis(url) => url.fmt(f),
+        }
+    }
+}
+
+impl Place {
+    /// Opens the store, creating it if need be. What windows evict is kept, so that all turns can be
+    /// checked.
+    ///
+    /// # Errors
+    ///
+    /// As the store itself; and if the store is not among the features of this build.
+    pub async fn open(&self, leases: Option<LeaseOptions>) -> Result<Arc<dyn ConversationStore>> {
+        let kept = EvictedMessages::Keep;
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(path) => {
+                use ai_services::store::sqlite::SqliteChatMemoryStore;
+                let builder = SqliteChatMemoryStore::builder().path(path).evicted_messages(kept);
+                let builder = leases.into_iter().fold(builder, |builder, on| builder.leases(on));
+                Ok(Arc::new(builder.open().await?))
+            }
+            #[cfg(feature = "postgres")]
+            Self::Postgres(url) => {
+                use ai_services::store::postgres::PostgresChatMemoryStore;
+                let builder = PostgresChatMemoryStore::builder().url(url).evicted_messages(kept);
+                let builder = leases.into_iter().fold(builder, |builder, on| builder.leases(on));
+                let store = builder.build()?;
+                store.ensure_schema().await?;
+                Ok(Arc::new(store))
+            }
+            #[cfg(feature = "redis")]
+            Self::Redis(url) => {
+                use ai_services::store::redis::RedisChatMemoryStore;
+                let builder = RedisChatMemoryStore::builder().url(url).evicted_messages(kept);
+                let builder = leases.into_iter().fold(builder, |builder, on| builder.leases(on));
+                let store = builder.connect().await?;
+                store.ensure_schema().await?;
+                Ok(Arc::new(store))
+            }
+            #[allow(unreachable_patterns, reason = "reached if a feature is off")]
+            _ => {
+                let _ = (kept, leases);
+                let message = format!("this build has no store for `{self}`; enable its feature");
+                Err(Error::new(ErrorKind::Configuration, message))
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Playing turns through a real service.
+
+use ai_services::memory::{ConversationStore, MemoryId, MessageWindowChatMemory};
+use ai_services::message::{AiMessage, ChatMessage, ToolCall};
+use ai_services::model::{ChatModel, ChatRequest, ChatResponse};
+use ai_services::{ErrorKind, Result, ai_service, async_trait, tool};
+use std::sync::Arc;
+
+/// How many messages a model is reminded of: few, so that most commits evict something.
+const WINDOW: usize = 10;
+
+/// An assistant that repeats what it is told.
+#[ai_service]
+trait Parrot {
+    /// One turn.
+    async fn repeat(&self, #[memory_id] id: &str, #[user_message] tag: &str) -> Result<String>;
+}
+
+/// Plays turns on one store.
+#[derive(Clone, Debug)]
+pub struct Player(ParrotService);
+
+/// How a turn ended that was not lost to a failure of the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Played {
+    /// How often it had to be begun anew by the caller, because others were faster.
+    pub conflicts: u64,
+}
+
+impl Player {
+    /// A player on this store.
+    ///
+    /// # Errors
+    ///
+    /// As the builder of a service.
+    pub fn new(store: Arc<dyn ConversationStore>) -> Result<Self> {
+        let service = ParrotService::builder()
+            .chat_model(Echo)
+            .chat_memory_provider(move |id: &MemoryId| {
+                let window = MessageWindowChatMemory::builder().id(id).max_messages(WINDOW);
+                window.store(Arc::clone(&store)).build()
+            })
+            .tools(look::tool())
+            .build()?;
+        Ok(Self(service))
+    }
+
+    /// Plays one turn, again and again if others change the conversation meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// As the store.
+    pub async fn play(&self, id: &str, tag: &str) -> Result<Played> {
+        let mut conflicts = 0;
+        loop {
+            match self.0.repeat(id, tag).await {
+                Ok(_) => return Ok(Played { conflicts }),
+                Err(error) if error.kind() == ErrorKind::Conflict => conflicts += 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Looks something up.
+#[tool]
+fn look(
+    /// The tag of the turn.
+    tag: String,
+) -> String {
+    tag
+}
+
+/// Whether the turn with this tag calls a tool.
+pub(super) fn uses_tool(tag: &str) -> bool {
+    tag.bytes().map(u32::from).sum::<u32>() % 3 == 0
+}
+
+/// What the assistant answers.
+pub(super) fn answer(tag: &str) -> String {
+    format!("re: {tag}")
+}
+
+#[derive(Debug)]
+struct Echo;
+
+#[async_trait]
+impl ChatModel for Echo {
+    async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
+        let asked = request.messages().filter(|message| message.is_user()).last();
+        let tag = asked.and_then(ChatMessage::text).unwrap_or_default().to_owned();
+        let has_looked = request.messages().last().is_some_and(ChatMessage::is_tool_result);
+        let message = if uses_tool(&tag) && !has_looked {
+            let arguments = serde_json::json!({ "tag": tag }).to_string();
+            AiMessage::builder().tool_calls([ToolCall::new("1", "look", arguments)]).build()
+        } else {
+            AiMessage::new(answer(&tag))
+        };
+        Ok(ChatResponse::new(message))
+    }
+}
