@@ -7,6 +7,7 @@ use crate::memory::{
     Change, ChatMemoryStore, ConversationLeases, ConversationStore, LeaseToken, MemoryId,
 };
 use crate::message::ChatMessage;
+use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 /// How a check ends; `Ok` if the store does what it has to.
@@ -17,6 +18,16 @@ pub(super) type Verdict<T = ()> = std::result::Result<T, Stop>;
 pub(super) enum Stop {
     Failed(String),
     Skipped(&'static str),
+}
+
+impl Stop {
+    /// The same reason, with what it is about.
+    pub(super) fn about(self, what: impl fmt::Display) -> Self {
+        match self {
+            Self::Failed(why) => Self::Failed(format!("{what}: {why}")),
+            Self::Skipped(why) => Self::Skipped(why),
+        }
+    }
 }
 
 impl From<Stop> for Outcome {
@@ -49,14 +60,23 @@ impl<'a> Case<'a> {
 
     /// An id for this check alone. The conversation is deleted when the check ends.
     pub(super) fn id(&self, name: &str) -> MemoryId {
-        let id = MemoryId::from(format!("{}{name}", self.prefix));
+        self.keep(format!("{}{name}", self.prefix))
+    }
+
+    /// An id that begins and ends with `name`.
+    pub(super) fn odd_id(&self, name: &str) -> MemoryId {
+        self.keep(format!("{name}{}{name}", self.prefix))
+    }
+
+    fn keep(&self, id: String) -> MemoryId {
+        let id = MemoryId::from(id);
         self.ids.lock().unwrap_or_else(PoisonError::into_inner).push(id.clone());
         id
     }
 
     /// Whether `id` is one of this check.
     pub(super) fn owns(&self, id: &MemoryId) -> bool {
-        id.as_str().starts_with(&self.prefix)
+        id.as_str().contains(&self.prefix)
     }
 
     /// Deletes what the check has written.

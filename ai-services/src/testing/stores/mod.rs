@@ -81,7 +81,14 @@
 //! ```
 
 mod case;
+mod conversations;
+mod damage;
+mod history;
+mod leases;
+mod memory;
 mod report;
+mod samples;
+mod versions;
 
 pub use report::{Check, Outcome, Report};
 
@@ -214,7 +221,14 @@ macro_rules! checks {
 }
 use checks;
 
-const GROUPS: &[&[NamedCheck]] = &[];
+const GROUPS: &[&[NamedCheck]] = &[
+    memory::CHECKS,
+    versions::CHECKS,
+    conversations::CHECKS,
+    history::CHECKS,
+    leases::CHECKS,
+    damage::CHECKS,
+];
 
 impl fmt::Debug for StoreSuite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
