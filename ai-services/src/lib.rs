@@ -117,6 +117,8 @@ pub mod service;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
+#[cfg(feature = "_rustls")]
+mod tls;
 pub mod tool;
 mod usage;
 

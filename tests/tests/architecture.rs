@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const RANKS: &[(u8, &[&str])] = &[
     (0, &["usage"]),
     (1, &["error"]),
-    (2, &["message", "schema"]),
+    (2, &["message", "schema", "tls"]),
     (3, &["http", "invocation", "model", "prompt"]),
     (4, &["event", "memory", "output", "providers", "tool"]),
     (5, &["store", "testing"]),

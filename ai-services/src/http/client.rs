@@ -1,17 +1,11 @@
 //! The connection pool, with the TLS backend that the features choose.
 
 use crate::error::{Error, Result};
+#[cfg(feature = "rustls")]
+use crate::tls;
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Url};
 use std::time::Duration;
-#[cfg(feature = "rustls")]
-use {
-    rustls::client::WantsClientCert,
-    rustls::crypto::CryptoProvider,
-    rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier},
-    rustls_platform_verifier::BuilderVerifierExt,
-    std::sync::{Arc, OnceLock},
-};
 
 /// How long connecting may take unless somebody says otherwise.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -44,40 +38,14 @@ pub(crate) fn client(url: &Url, connect_timeout: Duration) -> Result<Client> {
 
 #[cfg(feature = "rustls")]
 fn with_tls(builder: ClientBuilder, tls: Tls) -> Result<ClientBuilder> {
-    /// Reading the system's certificates takes tens of milliseconds, so it is done once.
-    static SHARED: OnceLock<ClientConfig> = OnceLock::new();
-
-    let config = match SHARED.get() {
-        Some(config) => config.clone(),
-        None => match config_with(|builder| builder.with_platform_verifier()) {
-            Ok(config) => SHARED.get_or_init(|| config).clone(),
-            // A machine without certificates can still reach a local server.
-            Err(_) if tls == Tls::Wanted => {
-                config_with(|builder| Ok(builder.with_root_certificates(RootCertStore::empty())))?
-            }
-            Err(error) => return Err(error),
-        },
+    let mut config = match tls::trusting_the_system() {
+        Ok(config) => config,
+        // A machine without certificates can still reach a local server.
+        Err(_) if tls == Tls::Wanted => tls::trusting_nobody()?,
+        Err(error) => return Err(error),
     };
-    Ok(builder.tls_backend_preconfigured(config))
-}
-
-#[cfg(feature = "rustls")]
-fn config_with(
-    verifier: impl FnOnce(
-        ConfigBuilder<ClientConfig, WantsVerifier>,
-    ) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, rustls::Error>,
-) -> Result<ClientConfig> {
-    // What the application chose for the whole process, else ring. Nothing is installed.
-    let provider = CryptoProvider::get_default()
-        .cloned()
-        .unwrap_or_else(|| Arc::new(rustls::crypto::ring::default_provider()));
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .and_then(verifier)
-        .map_err(|source| Error::configuration("TLS cannot be set up").with_source(source))?;
-    let mut config = config.with_no_client_auth();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
+    Ok(builder.tls_backend_preconfigured(config))
 }
 
 #[cfg(all(feature = "native-tls", not(feature = "rustls")))]
