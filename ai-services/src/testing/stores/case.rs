@@ -63,9 +63,9 @@ impl<'a> Case<'a> {
         self.keep(format!("{}{name}", self.prefix))
     }
 
-    /// An id that begins and ends with `name`.
-    pub(super) fn odd_id(&self, name: &str) -> MemoryId {
-        self.keep(format!("{name}{}{name}", self.prefix))
+    /// As [`id`](Self::id), with the name in front.
+    pub(super) fn id_beginning_with(&self, name: &str) -> MemoryId {
+        self.keep(format!("{name}{}", self.prefix))
     }
 
     fn keep(&self, id: String) -> MemoryId {

@@ -105,9 +105,9 @@ async fn damaged_conversation_can_be_deleted(case: &Case<'_>) -> Verdict {
 }
 
 async fn damage_stays_in_its_conversation(case: &Case<'_>) -> Verdict {
+    damaged(case).await?;
     let other = case.id("other");
     case.update(&other, &numbered("other", 2)).await?;
-    damaged(case).await?;
     case.expect(&other, &numbered("other", 2)).await?;
     case.append(&other, numbered("more", 2)).await?;
     case.expect(&other, &[numbered("other", 2), numbered("more", 2)].concat()).await

@@ -45,9 +45,10 @@ async fn expect(case: &Case<'_>, id: &MemoryId, kept: &str) -> Verdict {
 }
 
 async fn history_of_an_unknown_id_is_empty(case: &Case<'_>) -> Verdict {
-    let store = case.conversations()?;
-    let id = case.id("");
     use HistoryPosition::{After, Before, Newest, Oldest};
+    let store = case.conversations()?;
+    let (id, other) = (case.id("unknown"), case.id("known"));
+    case.update(&other, &letters("abc")).await?;
     for position in [Oldest, After(0), Newest, Before(u64::MAX)] {
         let found = store.history(&id, position, 10).await?;
         ensure(found.is_empty(), || format!("an unknown id has the history {found:?}"))?;

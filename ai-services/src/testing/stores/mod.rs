@@ -240,3 +240,8 @@ impl fmt::Debug for StoreSuite {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod faulty_tests;
+#[cfg(test)]
+mod tests;

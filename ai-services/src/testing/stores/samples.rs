@@ -109,8 +109,8 @@ const ODD_NAMES: &[&str] = &[
     "\u{1}", "\u{2028}", "\u{202e}", "日本語", "😀", "😁", "\u{10ffff}",
 ];
 
-/// Those, and two that differ only after 2,000 bytes.
+/// Those, and two that differ only after 4,000 bytes.
 pub(super) fn odd_names() -> impl Iterator<Item = String> {
-    let long = ["a", "b"].map(|end| "x".repeat(2_000) + end);
+    let long = ["a", "b"].map(|end| "x".repeat(4_000) + end);
     ODD_NAMES.iter().map(|name| (*name).to_owned()).chain(long)
 }

@@ -64,6 +64,7 @@ async fn every_commit_changes_the_version(case: &Case<'_>) -> Verdict {
 
 async fn stale_commit_is_refused(case: &Case<'_>) -> Verdict {
     let id = case.id("");
+    case.version(&id).await?;
     case.update(&id, &numbered("first", 2)).await?;
     let stale = case.version(&id).await?;
     case.commit(&id, Change::advance(Some(stale), 0..1, numbered("second", 2))).await?;
@@ -90,6 +91,7 @@ async fn stale_commit_is_refused(case: &Case<'_>) -> Verdict {
 
 async fn version_that_never_was_is_refused(case: &Case<'_>) -> Verdict {
     let (known, unknown) = (case.id("known"), case.id("unknown"));
+    case.version(&known).await?;
     case.update(&known, &numbered("first", 2)).await?;
     for (id, expected) in [(&known, numbered("first", 2)), (&unknown, Vec::new())] {
         let wrong = case.version(id).await?.saturating_add(1_000);
@@ -120,6 +122,7 @@ async fn commit_without_version_always_applies(case: &Case<'_>) -> Verdict {
 
 async fn conversation_begun_again_has_another_version(case: &Case<'_>) -> Verdict {
     let id = case.id("");
+    case.version(&id).await?;
     let mut old = Vec::new();
     for _ in 0..3 {
         case.append(&id, numbered("old", 2)).await?;
@@ -146,6 +149,7 @@ async fn conversation_begun_again_has_another_version(case: &Case<'_>) -> Verdic
 async fn one_of_many_racers_wins(case: &Case<'_>) -> Verdict {
     let (known, unknown, replaced) = (case.id("known"), case.id("unknown"), case.id("replaced"));
     let base = numbered("base", 2);
+    case.version(&known).await?;
     case.update(&known, &base).await?;
     case.update(&replaced, &base).await?;
     race(case, &known, &base, |version, new| Change::advance(version, 0..0, new)).await?;
