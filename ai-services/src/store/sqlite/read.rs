@@ -135,7 +135,8 @@ pub(super) fn history(
 pub(super) fn export_raw(connection: &Connection, id: &MemoryId) -> Result<Vec<RawRecord>, Fault> {
     let mut exported = Vec::new();
     let mut heads = connection.prepare_cached("SELECT * FROM conversation WHERE id = ?1")?;
-    let names: Vec<String> = heads.column_names().into_iter().map(str::to_owned).collect();
+    let names = (0..heads.column_count()).map(|column| Ok(heads.column_name(column)?.to_owned()));
+    let names: Vec<String> = names.collect::<rusqlite::Result<_>>()?;
     let mut rows = heads.query([id.as_str()])?;
     while let Some(row) = rows.next()? {
         for (column, name) in names.iter().enumerate() {

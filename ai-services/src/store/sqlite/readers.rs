@@ -49,7 +49,7 @@ impl Readers {
             _alive: alive,
         });
         let readers = Self { queue, pool: Arc::downgrade(&pool), most };
-        pool.start_thread().map_err(|error| {
+        pool.start_thread(most).map_err(|error| {
             Error::new(ErrorKind::Memory, "cannot start a thread that reads from SQLite")
                 .with_source(error)
         })?;
@@ -60,8 +60,7 @@ impl Readers {
     pub(super) fn make_room(&self) {
         let Some(pool) = self.pool.upgrade() else { return };
         if pool.idle.load(Ordering::Relaxed) == 0
-            && pool.started.load(Ordering::Relaxed) < self.most
-            && let Err(error) = pool.start_thread()
+            && let Err(error) = pool.start_thread(self.most)
         {
             tracing::warn!(%error, "cannot start another thread that reads from SQLite");
         }
@@ -69,10 +68,10 @@ impl Readers {
 
     /// Ends all threads after what they are doing.
     pub(super) async fn close(&self) {
-        let started = self
-            .pool
-            .upgrade()
-            .map_or(0, |pool| pool.started.swap(usize::MAX / 2, Ordering::Relaxed).min(self.most));
+        let Some(pool) = self.pool.upgrade() else { return };
+        // From now on none is started.
+        let started = pool.started.swap(usize::MAX, Ordering::Relaxed).min(self.most);
+        drop(pool);
         for _ in 0..started {
             // Refused if the threads have ended already.
             let _ = self.queue.send(Message::Close).await;
@@ -81,8 +80,13 @@ impl Readers {
 }
 
 impl Pool {
-    fn start_thread(self: Arc<Self>) -> std::io::Result<()> {
-        self.started.fetch_add(1, Ordering::Relaxed);
+    /// Starts a thread unless there are `most`.
+    fn start_thread(self: Arc<Self>, most: usize) -> std::io::Result<()> {
+        let started = &self.started;
+        let one_more = |started| (started < most).then_some(started + 1);
+        if started.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_err() {
+            return Ok(());
+        }
         thread::Builder::new().name("sqlite-reader".into()).spawn(move || self.serve()).map(drop)
     }
 
