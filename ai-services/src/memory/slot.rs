@@ -162,3 +162,141 @@ pub(crate) fn conflict(id: &MemoryId) -> Error {
         format!("the conversation `{id}` was changed since it was loaded; load it again"),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn message(n: u8) -> ChatMessage {
+        ChatMessage::user(n.to_string())
+    }
+
+    fn advance(evict: Range<usize>, append: &[u8]) -> Change {
+        Change::advance(None, evict, append.iter().copied().map(message).collect())
+    }
+
+    fn replace(new: &[u8]) -> Change {
+        Change::replace(None, new.iter().copied().map(message).collect())
+    }
+
+    fn slot(changes: impl IntoIterator<Item = Change>) -> Slot {
+        let mut slot = Slot::default();
+        for (change, version) in changes.into_iter().zip(1..) {
+            slot.apply(change, version, EvictedMessages::Keep);
+        }
+        slot
+    }
+
+    /// The positions in memory and those that were evicted.
+    fn positions(slot: &Slot) -> [Vec<u64>; 2] {
+        let all = slot.history(HistoryPosition::Oldest, usize::MAX);
+        let evicted = |evicted| {
+            let found = all.iter().filter(move |entry| entry.is_evicted == evicted);
+            found.map(|entry| entry.position).collect()
+        };
+        [evicted(false), evicted(true)]
+    }
+
+    #[test]
+    fn eviction_behind_a_pinned_message_splits_a_run() {
+        let slot = slot([advance(0..0, &[1, 2, 3, 4]), advance(1..3, &[5])]);
+        assert_eq!(slot.positions, [1..2, 4..6]);
+        assert_eq!(positions(&slot), [vec![1, 4, 5], vec![2, 3]]);
+    }
+
+    #[test]
+    fn eviction_past_the_end_takes_what_is_there() {
+        let slot = slot([advance(0..0, &[1, 2]), advance(1..9, &[3]), advance(7..9, &[])]);
+        assert_eq!(positions(&slot), [vec![1, 3], vec![2]]);
+    }
+
+    #[test]
+    fn position_is_never_given_twice() {
+        let slot = slot([advance(0..0, &[1, 2]), advance(0..2, &[]), advance(0..0, &[3])]);
+        assert_eq!(positions(&slot), [vec![3], vec![1, 2]]);
+    }
+
+    #[test]
+    fn replacement_keeps_the_positions_of_what_stays() {
+        let slot = slot([replace(&[1, 2, 3]), replace(&[2, 3, 4]), replace(&[4, 2])]);
+        assert_eq!(positions(&slot), [vec![4, 5], vec![1, 2, 3]]);
+    }
+
+    #[test]
+    fn forgotten_slot_is_empty_and_kept_one_is_not() {
+        for (policy, is_empty) in [(EvictedMessages::Forget, true), (EvictedMessages::Keep, false)]
+        {
+            let mut slot = Slot::default();
+            slot.apply(advance(0..0, &[1]), 1, policy);
+            slot.apply(replace(&[]), 2, policy);
+            assert_eq!(slot.is_empty(), is_empty);
+            assert!(slot.messages().is_empty());
+        }
+    }
+
+    #[test]
+    fn pages_meet_at_both_ends() {
+        let slot = slot([advance(0..0, &[1, 2, 3, 4]), advance(0..2, &[])]);
+        let page = |position, limit| -> Vec<u64> {
+            slot.history(position, limit).iter().map(|entry| entry.position).collect()
+        };
+        assert_eq!(page(HistoryPosition::Oldest, 3), [1, 2, 3]);
+        assert_eq!(page(HistoryPosition::After(1), 2), [2, 3]);
+        assert_eq!(page(HistoryPosition::Newest, 3), [2, 3, 4]);
+        assert_eq!(page(HistoryPosition::Before(4), 2), [2, 3]);
+        assert!(page(HistoryPosition::After(4), 2).is_empty());
+    }
+
+    fn change() -> impl Strategy<Value = Change> {
+        let list = || prop::collection::vec(0_u8..4, 0..5);
+        prop_oneof![
+            3 => (0_usize..8, 0_usize..8, list()).prop_map(|(a, b, new)| advance(a..b, &new)),
+            1 => list().prop_map(|new| replace(&new)),
+        ]
+    }
+
+    proptest! {
+        /// The same rows as a list of everything that was ever said, with flags.
+        #[test]
+        fn history_is_what_was_said(changes in prop::collection::vec(change(), 0..20)) {
+            let mut said: Vec<(ChatMessage, bool)> = Vec::new();
+            let mut slot = Slot::default();
+            let mut forgetful = Slot::default();
+            for (change, version) in changes.into_iter().zip(1..) {
+                let mut expected = slot.messages().clone();
+                change.clone().apply(&mut expected);
+                let current: Vec<usize> =
+                    (0..said.len()).filter(|at| !said[*at].1).collect();
+                let new: Vec<_> = change.appended().cloned().collect();
+                let mut kept = 0;
+                for (index, at) in current.into_iter().enumerate() {
+                    let stays = match change.evicted() {
+                        Some(range) => !range.contains(&index),
+                        None => {
+                            let stays = new.get(kept) == Some(&said[at].0);
+                            kept += usize::from(stays);
+                            stays
+                        }
+                    };
+                    said[at].1 = !stays;
+                }
+                said.extend(new.into_iter().skip(kept).map(|message| (message, false)));
+
+                slot.apply(change.clone(), version, EvictedMessages::Keep);
+                forgetful.apply(change, version, EvictedMessages::Forget);
+                prop_assert_eq!(slot.messages(), &expected);
+                prop_assert_eq!(forgetful.messages(), &expected);
+                let history = |slot: &Slot| slot.history(HistoryPosition::Oldest, usize::MAX);
+                // Nothing is lost, so that positions are those in the list.
+                let all = said.iter().zip(1..).map(|((message, is_evicted), position)| {
+                    HistoryEntry::new(position, message.clone(), *is_evicted)
+                });
+                let all: Vec<_> = all.collect();
+                let current: Vec<_> = all.iter().filter(|e| !e.is_evicted).cloned().collect();
+                prop_assert_eq!(history(&slot), all);
+                prop_assert_eq!(history(&forgetful), current);
+            }
+        }
+    }
+}
