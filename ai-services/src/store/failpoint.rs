@@ -15,13 +15,19 @@ pub(crate) use failpoint;
 /// third time.
 #[cfg(feature = "_failpoints")]
 pub(crate) fn reached(name: &str) {
+    use std::sync::OnceLock;
     use std::sync::atomic::{AtomicU64, Ordering};
 
+    static WANTED: OnceLock<Option<(String, u64)>> = OnceLock::new();
     static REACHED: AtomicU64 = AtomicU64::new(0);
 
-    let Ok(wanted) = std::env::var("AI_SERVICES_FAILPOINT") else { return };
-    let Some((wanted, times)) = wanted.rsplit_once(':') else { return };
-    if wanted == name && times.parse() == Ok(REACHED.fetch_add(1, Ordering::Relaxed) + 1) {
+    let wanted = WANTED.get_or_init(|| {
+        let wanted = std::env::var("AI_SERVICES_FAILPOINT").ok()?;
+        let (name, times) = wanted.rsplit_once(':')?;
+        Some((name.to_owned(), times.parse().ok()?))
+    });
+    let Some((wanted, times)) = wanted else { return };
+    if wanted == name && REACHED.fetch_add(1, Ordering::Relaxed) + 1 == *times {
         std::process::abort();
     }
 }

@@ -144,13 +144,17 @@ async fn kill_client(
     dice: &mut Dice,
     outcome: &mut Outcome,
 ) -> anyhow::Result<()> {
-    let (place, client) = (stage.place(), format!("c{kill}"));
+    let client = format!("c{kill}");
     let points = points(args.store);
     let point = match kill % 2 {
         0 => None,
         _ => points.get((kill / 2) as usize % points.len().max(1)).copied(),
     };
-    let failpoint = point.map(|point| format!("{point}:{}", 1 + dice.below(12)));
+    // A point that is reached once only, with a store that is not there yet.
+    let is_beginning = point.is_some_and(|point| point.ends_with("migration"));
+    let place = if is_beginning { stage.fresh_place(kill) } else { stage.place() };
+    let times = if is_beginning { 1 } else { 1 + dice.below(12) };
+    let failpoint = point.map(|point| format!("{point}:{times}"));
     let mut child = start(args, &client, &place, failpoint.as_deref())?;
     let out = child.stdout.take().context("the process has no output")?;
     let told = tokio::spawn(listen(out));
@@ -218,7 +222,18 @@ async fn listen(out: ChildStdout) -> anyhow::Result<Acknowledged> {
 /// The points at which a store can be told to end the process.
 fn points(store: Kind) -> &'static [&'static str] {
     match store {
-        Kind::Sqlite => &[],
+        Kind::Sqlite => &[
+            "sqlite.in_migration",
+            "sqlite.before_begin",
+            "sqlite.after_begin",
+            "sqlite.after_version_check",
+            "sqlite.after_eviction",
+            "sqlite.after_append",
+            "sqlite.after_head",
+            "sqlite.before_commit",
+            "sqlite.after_commit",
+            "sqlite.before_answer",
+        ],
         Kind::Postgres => &[],
         Kind::Redis => &[],
     }

@@ -22,16 +22,13 @@ use std::time::{Duration, Instant};
 /// Keeps one server as long as its own standard input lasts, and answers every order with one
 /// line. `$1` is the name of the server.
 const WATCHDOG: &str = r#"
-directory=$(mktemp -d "${TMPDIR:-/tmp}/ai-services-$1.XXXXXX" 2> /dev/null) ||
-    directory=$(mktemp -d "/tmp/ai-services-$1.XXXXXX") || exit
-cd "$directory" && mkfifo output || exit
-exec 2>> log
-echo "$directory"
-server='' signal=KILL
+directory='' server='' signal=KILL
 
-# The process and its descendants. Each is stopped first, so that it has no more children.
+# The process and its descendants. Each is stopped first, so that it has no more children; a signal
+# does not stop it before it is through with the call that it is in, which may be `fork`.
 family() {
     kill -s STOP "$1"
+    while grep -qs '^State:[[:space:]]*[RSDI]' /proc/"$1"/task/*/status; do :; done
     echo "$1"
     for child in $(grep -ls "^PPid:[[:space:]]*$1\$" /proc/[0-9]*/status); do
         child=${child%/status}
@@ -51,11 +48,11 @@ kill9() {
     server_is_gone
 }
 
-# The pipe ends when the last process has closed it, that is, when all are gone.
+# The pipe of `all` ends when the last process that has inherited it is gone.
 server_is_gone() {
     wait "$server"
     status=$?
-    wait "$logger"
+    wait "$all"
     server=''
 }
 
@@ -67,16 +64,28 @@ end() {
         tries=$((tries + 1))
     done
     kill9
+    cd / && rm -rf "$directory"
 }
+
+# An answer that nobody reads any more is no reason to die. Traps, unlike ignored signals, are not
+# inherited by the server.
+trap : PIPE
+trap 'end; exit' HUP INT TERM
+
+directory=$(mktemp -d "${TMPDIR:-/tmp}/ai-services-$1.XXXXXX" 2> /dev/null) ||
+    directory=$(mktemp -d "/tmp/ai-services-$1.XXXXXX") || exit
+cd "$directory" && mkfifo alive || exit
+exec 2>> log
+echo "$directory"
 
 while IFS= read -r order; do
     case $order in
     start\ *)
         kill9
         eval "set -- ${order#start }"
-        cat < output >> log &
-        logger=$!
-        "$@" < /dev/null > output 2>&1 &
+        cat < alive > /dev/null &
+        all=$!
+        "$@" < /dev/null >> log 2>&1 9> alive &
         server=$!
         echo "$server"
         ;;
@@ -95,7 +104,6 @@ while IFS= read -r order; do
     esac
 done
 end
-cd / && rm -rf "$directory"
 "#;
 
 /// A server in a temporary directory of its own.
@@ -146,18 +154,19 @@ impl Supervised {
     ///
     /// # Panics
     ///
-    /// If there is no `sh`, or no place for a temporary directory.
+    /// If there is no `setsid`, or no place for a temporary directory.
     #[must_use]
     pub fn new(name: &str, account: Option<Account>) -> Self {
-        let mut command = Command::new("sh");
-        command.args(["-c", WATCHDOG, "watchdog", name]).current_dir("/");
+        // A session of its own: an interrupt at the terminal is for the test process only. And the
+        // system hangs up a process group of the same session when the test process dies and the
+        // watchdog has already stopped something.
+        let mut command = Command::new("setsid");
+        command.args(["sh", "-c", WATCHDOG, "watchdog", name]).current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        // An interrupt at the terminal is for the test process; the watchdog outlives it.
-        command.process_group(0);
         if let Some(Account { uid, gid }) = account {
             command.uid(uid).gid(gid);
         }
-        let mut watchdog = command.spawn().expect("`sh` starts");
+        let mut watchdog = command.spawn().expect("`setsid` starts");
         let orders = watchdog.stdin.take();
         let answers = BufReader::new(watchdog.stdout.take().expect("it was piped"));
         let (name, directory) = (name.to_owned(), PathBuf::new());
@@ -185,6 +194,8 @@ impl Supervised {
     /// If it fails, with the end of its output.
     pub fn run(&mut self, command: &Command) {
         self.start(command);
+        // The watchdog must not be the one who waits: it has to see when this process dies.
+        poll(Duration::MAX, || !self.is_running());
         let status = self.order("wait");
         self.pid = None;
         assert_eq!(status, "0", "{command:?} fails:\n{}", self.log_tail());
@@ -203,8 +214,8 @@ impl Supervised {
         self.pid = pid.parse().ok();
     }
 
-    /// Kills the server and its descendants with `SIGKILL`, and returns when they are gone. The
-    /// directory stays as they leave it.
+    /// Kills the server and its descendants with `SIGKILL`, and returns when they have let go of
+    /// their files and ports. The directory stays as they leave it.
     ///
     /// # Panics
     ///
@@ -238,7 +249,7 @@ impl Supervised {
         self.pid
     }
 
-    /// The temporary directory. Its files `log` and `output` are the watchdog's.
+    /// The temporary directory. Its files `log` and `alive` are the watchdog's.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory

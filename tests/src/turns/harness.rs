@@ -5,7 +5,6 @@ use crate::servers::{postgres, redis};
 use anyhow::Context;
 use clap::ValueEnum;
 use std::io::Write;
-use std::path::Path;
 use std::process::Stdio;
 use tokio::process::{Child, Command};
 
@@ -58,9 +57,20 @@ impl Stage {
     #[must_use]
     pub fn place(&self) -> Place {
         match self {
-            Self::Sqlite(directory) => Place::Sqlite(file_in(directory.path())),
+            Self::Sqlite(directory) => Place::Sqlite(directory.path().join("memory.sqlite")),
             Self::Postgres(server) => Place::Postgres(server.url()),
             Self::Redis(server) => Place::Redis(server.url()),
+        }
+    }
+
+    /// Where there is no store yet; the same as [`place`](Self::place) if it has a server.
+    #[must_use]
+    pub fn fresh_place(&self, number: u64) -> Place {
+        match self {
+            Self::Sqlite(directory) => {
+                Place::Sqlite(directory.path().join(format!("fresh-{number}.sqlite")))
+            }
+            Self::Postgres(_) | Self::Redis(_) => self.place(),
         }
     }
 
@@ -83,10 +93,6 @@ impl Stage {
         }
         Ok(())
     }
-}
-
-fn file_in(directory: &Path) -> std::path::PathBuf {
-    directory.join("memory.sqlite")
 }
 
 /// Starts this program again, with other arguments, and reads what it prints.
