@@ -1,6 +1,10 @@
 //! The store in the memory of the process.
 
-use ai_services::memory::{EvictedMessages, InMemoryChatMemoryStore};
+use ai_services::ErrorKind;
+use ai_services::memory::{
+    Change, ChatMemoryStore, EvictedMessages, InMemoryChatMemoryStore, MemoryId,
+};
+use ai_services::message::ChatMessage;
 use ai_services::testing::stores::StoreSuite;
 
 async fn passes(evicted_messages: EvictedMessages) {
@@ -8,7 +12,6 @@ async fn passes(evicted_messages: EvictedMessages) {
     let store = builder.evicted_messages(evicted_messages).build().unwrap();
     let suite = StoreSuite::of_conversations(store.clone()).second(store.clone());
     let report = suite.evicted_messages(evicted_messages).disposable().run().await;
-    println!("{report}");
     assert!(report.is_passed(), "{report}");
     assert!(store.is_empty());
 }
@@ -21,4 +24,41 @@ async fn in_memory_store_that_forgets_passes() {
 #[tokio::test]
 async fn in_memory_store_that_keeps_passes() {
     passes(EvictedMessages::Keep).await;
+}
+
+/// Within one task its futures never wait, so that only threads can race.
+#[test]
+fn in_memory_store_keeps_every_turn_of_racing_threads() {
+    const THREADS: usize = 4;
+    const TURNS: usize = 200;
+    let (store, id) = (InMemoryChatMemoryStore::new(), MemoryId::from("klaus"));
+    let race = async |thread: usize| {
+        for turn in 0..TURNS {
+            loop {
+                let version = store.load(&id).await.unwrap().version();
+                let said = vec![ChatMessage::user(format!("{thread} {turn}"))];
+                match store.commit(&id, Change::advance(version, 0..0, said)).await {
+                    Ok(()) => break,
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict),
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let race = &race;
+        for thread in 0..THREADS {
+            scope.spawn(move || block_on(race(thread)));
+        }
+    });
+    let messages = block_on(store.get_messages(&id)).unwrap();
+    assert_eq!(messages.len(), THREADS * TURNS);
+    for thread in 0..THREADS {
+        let prefix = format!("{thread} ");
+        let turns = messages.iter().filter_map(|message| message.text()?.strip_prefix(&prefix));
+        assert!(turns.eq((0..TURNS).map(|turn| turn.to_string())));
+    }
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }

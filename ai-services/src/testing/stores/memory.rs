@@ -1,6 +1,6 @@
 //! What every store does: keep messages, apart for each id.
 
-use super::case::{Case, Verdict, failed, numbered, refused};
+use super::case::{Case, Verdict, failed, numbered, refused, same};
 use super::samples::{TEXTS, messages_of_every_kind, odd_names};
 use crate::error::ErrorKind;
 use crate::memory::{Change, MemoryId};
@@ -181,5 +181,7 @@ async fn large_message_is_read_back(case: &Case<'_>) -> Verdict {
     let [first, rest @ ..] = messages.clone();
     case.append(&id, vec![first]).await?;
     case.append(&id, rest.to_vec()).await?;
-    case.expect(&id, &messages).await
+    // Read once only, as it takes long.
+    let loaded = case.second().load(&id).await?.messages().to_vec();
+    same("`load`", &loaded, &messages)
 }

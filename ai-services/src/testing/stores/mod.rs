@@ -16,8 +16,8 @@
 //! | rows of a newer format | the suite is told how to [write one](StoreSuite::newer_format) |
 //!
 //! Every check uses ids of its own and deletes them afterwards, so the store need not be empty, and
-//! several suites may run on it at once. A run takes about a second on a local database, and a few more for a
-//! message of 10 MB and for leases that have to end.
+//! several suites may run on it at once. A run makes about 2,000 reads and writes, a few seconds with a
+//! local database, and takes a little longer for a message of 10 MB and for leases that have to end.
 //!
 //! The suite runs on any Tokio runtime with time enabled and not paused. It does not catch panics.
 //!
@@ -98,7 +98,7 @@ use case::{Case, Verdict};
 use futures_util::future::BoxFuture;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 /// A check that takes longer has failed.
@@ -190,13 +190,14 @@ impl StoreSuite {
         let mut checks = Vec::new();
         for NamedCheck { name, check } in GROUPS.iter().copied().flatten() {
             let case = Case::new(self);
+            let began = Instant::now();
             let outcome = match timeout(TIME_LIMIT, check(&case)).await {
                 Ok(Ok(())) => Outcome::Passed,
                 Ok(Err(stop)) => stop.into(),
                 Err(_) => Outcome::Failed(format!("it did not end within {TIME_LIMIT:?}")),
             };
             case.clean_up().await;
-            checks.push(Check { name, outcome });
+            checks.push(Check { name, outcome, took: began.elapsed() });
         }
         Report::new(checks)
     }

@@ -1,6 +1,7 @@
 //! What the checks found.
 
 use std::fmt;
+use std::time::Duration;
 
 /// What all checks of a [`StoreSuite`](super::StoreSuite) found, in the order of the checks.
 ///
@@ -19,6 +20,8 @@ pub struct Check {
     pub name: &'static str,
     /// How it went.
     pub outcome: Outcome,
+    /// How long it took.
+    pub took: Duration,
 }
 
 /// How a check went.
@@ -63,9 +66,9 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for Check { name, outcome } in &self.checks {
+        for Check { name, outcome, took } in &self.checks {
             match outcome {
-                Outcome::Passed => writeln!(f, "passed   {name}")?,
+                Outcome::Passed => writeln!(f, "passed   {name} ({} ms)", took.as_millis())?,
                 Outcome::Failed(why) => writeln!(f, "FAILED   {name}: {why}")?,
                 Outcome::Skipped(why) => writeln!(f, "skipped  {name}: {why}")?,
             }
