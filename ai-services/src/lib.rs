@@ -87,7 +87,7 @@
 //! | `native-tls` | TLS by the system's library | no |
 //! | `tiktoken` | exact token counts for OpenAI's models | yes |
 //! | `uuid` | memory ids from `uuid::Uuid` | no |
-//! | `testing` | doubles for tests | no |
+//! | `testing` | doubles for tests; checks for a store of your own | no |
 //!
 //! Without default features the crate has no HTTP and fewer than 35 dependencies.
 

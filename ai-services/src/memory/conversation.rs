@@ -12,6 +12,9 @@ use std::time::SystemTime;
 /// What an operator needs, and what a user interface shows. A service itself needs only a
 /// [`ChatMemoryStore`]. All stores of this crate for many conversations implement it.
 ///
+/// Such a store has versions, and refuses to write under an empty id, which everybody without an id
+/// would share, with [`ErrorKind::Configuration`](crate::ErrorKind::Configuration).
+///
 /// # Examples
 ///
 /// ```
@@ -45,7 +48,7 @@ pub trait ConversationStore: ChatMemoryStore {
     /// first if `after` is `None`. An empty page is the end.
     ///
     /// A conversation that exists from the first page to the last is listed exactly once. One whose
-    /// memory holds no message is listed only if something of it was kept as history.
+    /// memory holds no message is listed if something of it was kept as history, and else not.
     ///
     /// # Errors
     ///

@@ -13,6 +13,8 @@ use std::sync::Arc;
 /// [`commit`](Self::commit) are what a turn uses; their defaults read and rewrite the whole list and
 /// know no versions, so that of two writers in two processes the last one wins. A store that
 /// implements them writes only what a turn adds, and turns the second writer away.
+///
+/// `ai_services::testing::stores` (feature `testing`) checks all that is promised here.
 #[async_trait]
 pub trait ChatMemoryStore: Send + Sync {
     /// All messages of this id, oldest first; empty for an unknown id.

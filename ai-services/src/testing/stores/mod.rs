@@ -166,7 +166,19 @@ impl StoreSuite {
     /// How to damage the row of the newest message of a conversation behind the store's back, so that
     /// it cannot be read.
     ///
-    /// The conversation has several messages, none of them evicted.
+    /// The conversation has several messages, none of them evicted. Any error fails the check; `?` works
+    /// with those of all drivers.
+    ///
+    /// ```
+    /// # use ai_services::memory::ConversationStore;
+    /// # use ai_services::testing::stores::StoreSuite;
+    /// # fn suite(store: impl ConversationStore + 'static) -> StoreSuite {
+    /// StoreSuite::of_conversations(store).damage(|id| async move {
+    ///     std::fs::write(format!("conversations/{id}/newest.json"), "{")?;
+    ///     Ok(())
+    /// })
+    /// # }
+    /// ```
     pub fn damage<F>(mut self, damage: impl Fn(MemoryId) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<(), BoxError>> + Send + 'static,
