@@ -84,8 +84,8 @@ fn server_is_gone_when_its_value_is_dropped() {
     let (server, family) = server_with_a_child();
     let directory = server.directory().to_owned();
     drop(server);
-    assert!(!family.iter().any(|pid| is_running(*pid)));
     assert!(!directory.exists());
+    assert_gone(&family, &directory);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn server_with_an_ending_may_say_goodbye() {
 fn killed_server_is_gone_with_its_descendants_and_starts_again() {
     let (mut server, family) = server_with_a_child();
     server.kill9();
-    assert!(!family.iter().any(|pid| is_running(*pid)));
+    assert_ended(&family);
     assert!(server.directory().join("child").exists(), "the directory stays");
     assert!(!server.is_running());
 
@@ -182,8 +182,13 @@ fn server_with_a_child() -> (Supervised, Vec<u32>) {
 }
 
 fn assert_gone(family: &[u32], directory: &Path) {
-    assert!(poll(LIMIT, || !family.iter().any(|pid| is_running(*pid))));
+    assert_ended(family);
     assert!(poll(LIMIT, || !directory.exists()));
+}
+
+/// The last steps of a process come after it has closed its files.
+fn assert_ended(family: &[u32]) {
+    assert!(poll(LIMIT, || !family.iter().any(|pid| is_running(*pid))));
 }
 
 fn psql(server: &Postgres, sql: &str) -> String {

@@ -83,10 +83,13 @@ while IFS= read -r order; do
     start\ *)
         kill9
         eval "set -- ${order#start }"
-        cat < alive > /dev/null &
+        # Opened here: a child that opens one end waits for ever if the other dies before.
+        exec 9<> alive 8< alive
+        cat <&8 > /dev/null 8<&- 9<&- &
         all=$!
-        "$@" < /dev/null >> log 2>&1 9> alive &
+        "$@" < /dev/null >> log 2>&1 8<&- &
         server=$!
+        exec 8<&- 9<&-
         echo "$server"
         ;;
     wait)
