@@ -9,6 +9,7 @@ use crate::memory::{EvictedMessages, LeaseOptions};
 use redis::aio::ConnectionManager;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 const MAX_CONNECTIONS: usize = 64;
@@ -152,7 +153,8 @@ impl RedisChatMemoryStoreBuilder {
         let time_to_live = self.time_to_live.map(millis).transpose()?;
         let connections = self.open()?;
         let evicted_messages = self.evicted_messages;
-        let shared = Shared { connections, keys, time_to_live, evicted_messages, leases };
+        let commits = AtomicU32::new(0);
+        let shared = Shared { connections, keys, time_to_live, evicted_messages, leases, commits };
         let store = RedisChatMemoryStore(Arc::new(shared));
         store.check_schema().await?;
         Ok(store)

@@ -27,19 +27,23 @@ if version == '0' and count + evicted > 0 then return {'headless'} end
 if promised ~= tostring(count) then return {'count', promised, tostring(count)} end
 if redis.call('ZCOUNT', messages, '(' .. version, '+inf') > 0 then return {'newer', version} end
 
-local at = 11
-for _ = 1, tonumber(ranges) do
-  local first, last = ARGV[at], ARGV[at + 1]
-  at = at + 2
-  if keep == '1' then
-    local range = by == 'rank' and 'ZRANGE' or 'ZRANGEBYSCORE'
-    local rows = redis.call(range, messages, first, last, 'WITHSCORES')
-    for i = 1, #rows, 2 do redis.call('ZADD', history, rows[i + 1], rows[i]) end
-  end
-  local remove = by == 'rank' and 'ZREMRANGEBYRANK' or 'ZREMRANGEBYSCORE'
-  redis.call(remove, messages, first, last)
-end
+-- What is new goes first: a server without memory refuses that, but only as long as nothing was written.
+local at = 11 + 2 * tonumber(ranges)
 for i = at, #ARGV, 2 do redis.call('ZADD', messages, ARGV[i], ARGV[i + 1]) end
+for i = 11, at - 1, 2 do
+  local first, last = ARGV[i], ARGV[i + 1]
+  -- Positions past the end must not reach what is new.
+  if by == 'rank' then last = tostring(math.min(tonumber(last), count - 1)) end
+  if by ~= 'rank' or tonumber(first) <= tonumber(last) then
+    if keep == '1' then
+      local range = by == 'rank' and 'ZRANGE' or 'ZRANGEBYSCORE'
+      local rows = redis.call(range, messages, first, last, 'WITHSCORES')
+      for row = 1, #rows, 2 do redis.call('ZADD', history, rows[row + 1], rows[row]) end
+    end
+    local remove = by == 'rank' and 'ZREMRANGEBYRANK' or 'ZREMRANGEBYSCORE'
+    redis.call(remove, messages, first, last)
+  end
+end
 
 count = redis.call('ZCARD', messages)
 evicted = redis.call('ZCARD', history)

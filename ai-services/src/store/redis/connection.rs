@@ -118,16 +118,6 @@ impl Connections {
         self.links.len()
     }
 
-    /// Connects, and asks once.
-    pub(super) async fn probe<T: FromRedisValue>(
-        &self,
-        what: &str,
-        request: impl Into<Request>,
-    ) -> Result<T> {
-        let answer = self.link(what)?.ask(&request.into()).await;
-        answer.map_err(|failure| failure.explain(what))
-    }
-
     /// Asks, and asks again on a new connection if that may help. The request must be one that does
     /// no harm if it was answered before and the answer was lost.
     pub(super) async fn ask<T: FromRedisValue>(
@@ -145,7 +135,7 @@ impl Connections {
             // Somewhere between the half and the whole: many callers have lost one connection.
             sleep(pause.mul_f64(0.5 + (random() % 512) as f64 / 1024.0)).await;
         }
-        self.probe(what, request).await
+        self.link(what)?.ask(&request).await.map_err(|failure| failure.explain(what))
     }
 
     fn link(&self, what: &str) -> Result<&Link> {

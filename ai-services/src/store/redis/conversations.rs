@@ -1,23 +1,19 @@
 //! Listing, cleaning up, and reading back.
 
 use super::RedisChatMemoryStore;
-use super::rows::{RawField, RawRow, Record, corrupt_head, field, head, rows};
-use super::scripts::{PRUNE, REMOVE};
-use crate::error::{Error, ErrorKind, Result};
+use super::rows::{RawField, RawRow, corrupt_head, field, head};
+use crate::error::Result;
 use crate::memory::{
     Conversation, ConversationStore, HistoryEntry, HistoryPosition, MemoryId, RawRecord,
     UnreadableRecord, check_limit,
 };
-use crate::store::{record, time};
+use crate::store::time;
 use async_trait::async_trait;
 use redis::Pipeline;
 use std::time::SystemTime;
 
 /// How many conversations are asked for at once.
 const PAGE: usize = 500;
-
-/// How many conversations are deleted in one step.
-const BATCH: usize = 100;
 
 /// A head and whether something was kept as history.
 type RawConversation = ((RawField, RawField, RawField), bool);
@@ -55,16 +51,11 @@ impl ConversationStore for RedisChatMemoryStore {
         let before = time::millis(time);
         let mut deleted = 0;
         loop {
-            let mut pipeline = redis::pipe();
-            let command = pipeline.cmd("ZRANGEBYSCORE").arg(&self.0.keys.used).arg("-inf");
-            command.arg(format!("({before}")).arg("LIMIT").arg(0).arg(BATCH);
-            let what = "look for old conversations";
-            let ask = self.0.connections.ask(what, pipeline);
-            let (ids,): (Vec<Vec<u8>>,) = ask.await?;
+            let ids = self.unused_since(before).await?;
             if ids.is_empty() {
                 return Ok(deleted);
             }
-            deleted += self.remove(&readable(&ids)?, Some(before)).await?;
+            deleted += self.remove(&ids, Some(before)).await?;
         }
     }
 
@@ -74,36 +65,7 @@ impl ConversationStore for RedisChatMemoryStore {
         position: HistoryPosition,
         limit: usize,
     ) -> Result<Vec<HistoryEntry>> {
-        let limit = check_limit(limit)?;
-        let keys = self.0.keys.of(id);
-        let mut pipeline = redis::pipe();
-        pipeline.atomic();
-        for key in [&keys.history, &keys.messages] {
-            let (range, from, to) = match position {
-                HistoryPosition::Oldest => ("ZRANGEBYSCORE", "-inf".to_owned(), "+inf"),
-                HistoryPosition::After(at) => ("ZRANGEBYSCORE", format!("({at}"), "+inf"),
-                HistoryPosition::Newest => ("ZREVRANGEBYSCORE", "+inf".to_owned(), "-inf"),
-                HistoryPosition::Before(at) => ("ZREVRANGEBYSCORE", format!("({at}"), "-inf"),
-            };
-            let command = pipeline.cmd(range).arg(key).arg(from).arg(to).arg("WITHSCORES");
-            command.arg("LIMIT").arg(0).arg(i64::try_from(limit).unwrap_or(i64::MAX));
-        }
-        let ask = self.0.connections.ask("read a history", pipeline);
-        let (evicted, current): (Vec<RawRow>, Vec<RawRow>) = ask.await?;
-        let mut entries = entries(id, evicted, true)?;
-        entries.extend(self::entries(id, current, false)?);
-        entries.sort_by_key(|entry| entry.position);
-        if let Some(twice) = entries.windows(2).find_map(repeated) {
-            let row = format_args!("message {twice}");
-            return Err(UnreadableRecord::corrupt(id, row, "it is there twice").into());
-        }
-        match position {
-            HistoryPosition::Newest | HistoryPosition::Before(_) => {
-                entries.drain(..entries.len().saturating_sub(limit));
-            }
-            HistoryPosition::Oldest | HistoryPosition::After(_) => entries.truncate(limit),
-        }
-        Ok(entries)
+        self.page(id, position, check_limit(limit)?).await
     }
 
     async fn export_raw(&self, id: &MemoryId) -> Result<Vec<RawRecord>> {
@@ -128,17 +90,6 @@ impl ConversationStore for RedisChatMemoryStore {
 }
 
 impl RedisChatMemoryStore {
-    /// Ids from the index, also of conversations that have expired.
-    async fn ids(&self, after: Option<&MemoryId>, limit: usize) -> Result<Vec<MemoryId>> {
-        let after = after.map_or("-".to_owned(), |after| format!("({after}"));
-        let mut pipeline = redis::pipe();
-        let command = pipeline.cmd("ZRANGEBYLEX").arg(&self.0.keys.ids).arg(after).arg("+");
-        command.arg("LIMIT").arg(0).arg(limit);
-        let ask = self.0.connections.ask("list conversations", pipeline);
-        let (ids,): (Vec<Vec<u8>>,) = ask.await?;
-        readable(&ids)
-    }
-
     /// Adds what is known about these conversations. Those that are gone are taken out of the index.
     async fn describe(&self, ids: &[MemoryId], found: &mut Vec<Conversation>) -> Result<()> {
         if ids.is_empty() {
@@ -167,33 +118,6 @@ impl RedisChatMemoryStore {
         head.arg("version").arg("messages").arg("used");
         pipeline.cmd("EXISTS").arg(keys.history);
     }
-
-    async fn prune(&self, ids: &[MemoryId]) -> Result<()> {
-        if ids.is_empty() {
-            return Ok(());
-        }
-        let mut script = PRUNE.prepare_invoke();
-        script.key(&self.0.keys.ids).key(&self.0.keys.used);
-        for id in ids {
-            let keys = self.0.keys.of(id);
-            script.key(keys.head).key(keys.messages).key(keys.history).arg(id.as_str());
-        }
-        let _: u64 = self.0.connections.ask("forget expired conversations", script).await?;
-        Ok(())
-    }
-
-    /// Removes conversations, or those that were last changed before a time.
-    pub(super) async fn remove(&self, ids: &[MemoryId], before: Option<i64>) -> Result<u64> {
-        let mut script = REMOVE.prepare_invoke();
-        script.key(&self.0.keys.ids).key(&self.0.keys.used);
-        script.arg(before.map(|before| before.to_string()).unwrap_or_default());
-        for id in ids {
-            let keys = self.0.keys.of(id);
-            script.key(keys.head).key(keys.messages).key(keys.history).key(keys.lease);
-            script.arg(id.as_str());
-        }
-        self.0.connections.ask("delete conversations", script).await
-    }
 }
 
 /// What is known, and whether nothing is left that somebody could read.
@@ -206,36 +130,4 @@ fn described(
     let used = used.map_err(|_| corrupt_head(id, "its field `used` is no time"))?;
     let known = Conversation::new(id.clone(), head.messages, time::from_millis(used));
     Ok(Some((known, head.messages == 0 && !has_history)))
-}
-
-/// The ids of an index. This store writes only text.
-fn readable(ids: &[Vec<u8>]) -> Result<Vec<MemoryId>> {
-    let text = |id: &Vec<u8>| {
-        let id = std::str::from_utf8(id).map_err(|source| {
-            let message = "an index of conversations holds an id that is not text; the database was \
-                           changed by something else";
-            Error::new(ErrorKind::Memory, message).with_source(source)
-        })?;
-        Ok(MemoryId::from(id))
-    };
-    ids.iter().map(text).collect()
-}
-
-fn entries(
-    id: &MemoryId,
-    stored: Vec<RawRow>,
-    is_evicted: bool,
-) -> Result<Vec<HistoryEntry>, UnreadableRecord> {
-    let entry = |(number, record): &(u64, Record)| {
-        let message = record::decode(id, *number, record.as_ref())?;
-        Ok(HistoryEntry::new(*number, message, is_evicted))
-    };
-    rows(id, stored)?.iter().map(entry).collect()
-}
-
-fn repeated(pair: &[HistoryEntry]) -> Option<u64> {
-    match pair {
-        [one, other] if one.position == other.position => Some(one.position),
-        _ => None,
-    }
 }

@@ -39,7 +39,7 @@ const fn meaning(
 const CLUSTER: &str = "the server belongs to a Redis Cluster, which this store does not support";
 const REFUSED: &str = "the server refuses the user or the password; check the URL";
 
-const MEANINGS: [Meaning; 18] = [
+const MEANINGS: [Meaning; 17] = [
     meaning(
         "WRONGTYPE",
         ErrorKind::Memory,
@@ -98,7 +98,6 @@ const MEANINGS: [Meaning; 18] = [
     meaning("CLUSTERDOWN", ErrorKind::Configuration, false, CLUSTER),
     meaning("TRYAGAIN", ErrorKind::Configuration, false, CLUSTER),
     meaning("NOSCRIPT", ErrorKind::Memory, true, "the server has forgotten a script; try again"),
-    meaning("EXECABORT", ErrorKind::Memory, false, "the server has refused the transaction"),
 ];
 
 impl Failure {
@@ -144,16 +143,20 @@ impl Failure {
                 None => (ErrorKind::Memory, false, "the server refuses"),
             },
         };
-        Error::new(kind, format!("cannot {what} in Redis: {advice} ({source})"))
+        Error::new(kind, format!("Redis: cannot {what}: {advice} ({source})"))
             .with_retryable(passes)
             .with_source(source)
     }
 }
 
-/// Servers before 7 put the error of a command into the text of the error of the script.
+/// What the server says, also where it says it within something else: a transaction repeats the codes of
+/// its commands, and so does a script before version 7; a script puts a missing permission in words.
 fn meaning_of(source: &RedisError) -> Option<&'static Meaning> {
     let text = source.to_string();
     let of = |code: &str| MEANINGS.iter().find(|meaning| meaning.code == code);
+    if text.contains("user executing the script can't") {
+        return of("NOPERM");
+    }
     source.code().and_then(of).or_else(|| {
         let mut words = text.split(|c: char| !c.is_ascii_uppercase());
         words.find_map(of)
@@ -181,7 +184,7 @@ mod tests {
         ] {
             let error = explain(code, "says the server");
             assert_eq!((error.kind(), error.is_retryable()), (kind, passes), "{error}");
-            assert!(error.to_string().starts_with("cannot load a conversation in Redis: "));
+            assert!(error.to_string().starts_with("Redis: cannot load a conversation: "));
             assert!(error.to_string().contains("says the server"), "{error}");
         }
     }

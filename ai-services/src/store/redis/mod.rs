@@ -47,6 +47,8 @@ mod commit;
 mod connection;
 mod conversations;
 mod error;
+mod history;
+mod index;
 mod keys;
 mod lease;
 mod rows;
@@ -66,6 +68,7 @@ use keys::Keys;
 use redis::aio::ConnectionManager;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 /// A store that keeps chat memories in Redis 6.2 or newer, or in Valkey.
 ///
@@ -119,6 +122,8 @@ struct Shared {
     time_to_live: Option<u64>,
     evicted_messages: EvictedMessages,
     leases: Option<LeaseOptions>,
+    /// How many there were, more or less.
+    commits: AtomicU32,
 }
 
 impl RedisChatMemoryStore {
@@ -143,7 +148,9 @@ impl ChatMemoryStore for RedisChatMemoryStore {
 
     async fn update_messages(&self, id: &MemoryId, messages: &[ChatMessage]) -> Result<()> {
         let change = Change::replace(None, messages.iter().cloned().collect());
-        self.change(id, &change).await
+        self.change(id, &change).await?;
+        self.sweep().await;
+        Ok(())
     }
 
     async fn delete_messages(&self, id: &MemoryId) -> Result<()> {
@@ -156,7 +163,9 @@ impl ChatMemoryStore for RedisChatMemoryStore {
     }
 
     async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
-        self.change(id, &change).await
+        self.change(id, &change).await?;
+        self.sweep().await;
+        Ok(())
     }
 
     fn leases(&self) -> Option<&dyn ConversationLeases> {
@@ -166,7 +175,7 @@ impl ChatMemoryStore for RedisChatMemoryStore {
 
 impl fmt::Debug for RedisChatMemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { connections, keys, time_to_live, evicted_messages, leases } = &*self.0;
+        let Shared { connections, keys, time_to_live, evicted_messages, leases, .. } = &*self.0;
         f.debug_struct("RedisChatMemoryStore")
             .field("key_prefix", &keys.prefix)
             .field("connections", connections)

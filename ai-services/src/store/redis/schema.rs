@@ -36,8 +36,8 @@ impl RedisChatMemoryStore {
         for _ in 0..self.0.connections.count() {
             let mut pipeline = redis::pipe();
             pipeline.cmd("GET").arg(&self.0.keys.schema);
-            let probe = self.0.connections.probe("connect", pipeline);
-            let (found,): (RawField,) = probe.await?;
+            let ask = self.0.connections.ask("connect", pipeline);
+            let (found,): (RawField,) = ask.await?;
             readable(&found)?;
         }
         Ok(())

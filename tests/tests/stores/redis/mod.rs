@@ -1,0 +1,617 @@
+//! The store in Redis.
+
+mod damage;
+mod proxy;
+
+use ai_services::memory::{
+    Change, ChatMemoryStore, ConversationLeases, ConversationStore, EvictedMessages,
+    HistoryPosition, LeaseOptions, LeaseRequest, MemoryId,
+};
+use ai_services::message::ChatMessage;
+use ai_services::store::redis::{RedisChatMemoryStore, RedisChatMemoryStoreBuilder};
+use ai_services::testing::stores::StoreSuite;
+use ai_services::{Error, ErrorKind};
+use ai_services_tests::servers::process::poll;
+use ai_services_tests::servers::redis::{self as server, Redis};
+use futures_util::future::join_all;
+use proxy::{Loss, Proxy};
+use redis::FromRedisValue;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+/// A store whose keys no other test uses, and their prefix.
+fn builder(server: &Redis) -> (RedisChatMemoryStoreBuilder, String) {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let prefix = format!("test-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+    (RedisChatMemoryStore::builder().url(server.url()).key_prefix(&prefix), prefix)
+}
+
+fn dialogue(numbers: Range<usize>) -> Vec<ChatMessage> {
+    numbers.map(|n| ChatMessage::user(format!("{n}"))).collect()
+}
+
+fn id() -> MemoryId {
+    "klaus".into()
+}
+
+fn port(server: &Redis) -> u16 {
+    let url = server.url();
+    url.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap()
+}
+
+/// Looks at the keys of a store behind its back.
+struct Raw {
+    connection: redis::Connection,
+    prefix: String,
+}
+
+impl Raw {
+    fn of(server: &Redis, prefix: &str) -> Self {
+        let client = redis::Client::open(server.url()).unwrap();
+        Self { connection: client.get_connection().unwrap(), prefix: prefix.to_owned() }
+    }
+
+    fn key(&self, kind: &str, id: &str) -> String {
+        format!("{{{}}}:{kind}:{id}", self.prefix)
+    }
+
+    fn try_ask<T: FromRedisValue>(&mut self, command: &[&[u8]]) -> redis::RedisResult<T> {
+        let mut all = redis::Cmd::new();
+        command.iter().for_each(|word| {
+            all.arg(*word);
+        });
+        all.query(&mut self.connection)
+    }
+
+    fn ask<T: FromRedisValue>(&mut self, command: &[&[u8]]) -> T {
+        self.try_ask(command).unwrap()
+    }
+
+    fn run(&mut self, command: &str) {
+        let words: Vec<_> = command.split(' ').map(str::as_bytes).collect();
+        let _: redis::Value = self.ask(&words);
+    }
+
+    /// Head, messages and history.
+    fn dump(&mut self, id: &str) -> Vec<Vec<u8>> {
+        let keys = ["head", "messages", "history"].map(|kind| self.key(kind, id));
+        let dumped = keys.iter().map(|key| {
+            let dump: Option<Vec<u8>> = self.ask(&[b"DUMP", key.as_bytes()]);
+            dump.unwrap_or_default()
+        });
+        dumped.collect()
+    }
+
+    fn restore(&mut self, id: &str, dump: &[Vec<u8>]) {
+        for (kind, dump) in ["head", "messages", "history"].iter().zip(dump) {
+            let key = self.key(kind, id);
+            let _: () = self.ask(&[b"RESTORE", key.as_bytes(), b"0", dump, b"REPLACE"]);
+        }
+    }
+}
+
+async fn passes(
+    evicted_messages: EvictedMessages,
+    leases: Option<LeaseOptions>,
+    configure: impl Fn(RedisChatMemoryStoreBuilder, &Redis) -> RedisChatMemoryStoreBuilder,
+) {
+    let Some(server) = server::shared() else { return };
+    let (builder, prefix) = builder(server);
+    let mut builder = configure(builder.evicted_messages(evicted_messages), server);
+    if let Some(options) = leases {
+        builder = builder.leases(options);
+    }
+    let store = builder.clone().connect().await.unwrap();
+    let second = builder.connect().await.unwrap();
+    let suite = StoreSuite::of_conversations(store).second(second);
+    let suite = suite.evicted_messages(evicted_messages).disposable();
+    let (url, its) = (server.url(), prefix.clone());
+    let suite =
+        suite.damage(move |id| spoil(url.clone(), its.clone(), id, "\"message\":", "\"messagf\":"));
+    let url = server.url();
+    let suite =
+        suite.newer_format(move |id| spoil(url.clone(), prefix.clone(), id, "\"v\":1", "\"v\":2"));
+    let report = suite.run().await;
+    println!("{report}");
+    assert!(report.is_passed(), "{report}");
+    let skipped: Vec<_> = report.skipped().collect();
+    assert!(leases.is_none() || skipped.is_empty(), "{skipped:?}");
+}
+
+/// Replaces a part of the newest row.
+async fn spoil(
+    url: String,
+    prefix: String,
+    id: MemoryId,
+    part: &str,
+    by: &str,
+) -> Result<(), ai_services::BoxError> {
+    let mut connection = redis::Client::open(url)?.get_connection()?;
+    let key = format!("{{{prefix}}}:messages:{id}");
+    let newest: Vec<(String, String)> =
+        redis::cmd("ZRANGE").arg(&key).arg(-1).arg(-1).arg("WITHSCORES").query(&mut connection)?;
+    let (member, score) = &newest[0];
+    assert!(member.contains(part), "{member}");
+    redis::cmd("ZREM").arg(&key).arg(member).exec(&mut connection)?;
+    redis::cmd("ZADD").arg(&key).arg(score).arg(member.replace(part, by)).exec(&mut connection)?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn redis_store_that_forgets_passes() {
+    passes(EvictedMessages::Forget, None, |builder, _| builder).await;
+}
+
+#[tokio::test]
+async fn redis_store_that_keeps_passes() {
+    let time_to_live = Duration::from_secs(3600);
+    passes(EvictedMessages::Keep, None, |builder, _| builder.time_to_live(time_to_live)).await;
+}
+
+#[tokio::test]
+async fn redis_store_that_forgets_and_leases_passes() {
+    let options = LeaseOptions::new().duration(Duration::from_secs(1));
+    passes(EvictedMessages::Forget, Some(options), |builder, _| builder.connections(1)).await;
+}
+
+#[tokio::test]
+async fn redis_store_with_the_newer_protocol_passes() {
+    let newer = |builder: RedisChatMemoryStoreBuilder, server: &Redis| {
+        builder.url(format!("{}?protocol=resp3", server.url()))
+    };
+    let options = LeaseOptions::new().duration(Duration::from_secs(1));
+    passes(EvictedMessages::Keep, Some(options), newer).await;
+}
+
+#[tokio::test]
+async fn redis_connection_of_the_application_is_used() {
+    let Some(server) = server::shared() else { return };
+    let client = redis::Client::open(server.url()).unwrap();
+    let manager = client.get_connection_manager().await.unwrap();
+    let builder = RedisChatMemoryStore::from_connection_manager(manager);
+    let store = builder.key_prefix("manager").connect().await.unwrap();
+    store.update_messages(&id(), &dialogue(0..2)).await.unwrap();
+    assert_eq!(store.get_messages(&id()).await.unwrap(), dialogue(0..2));
+}
+
+#[tokio::test]
+async fn redis_writers_in_a_race_lose_nothing() {
+    let Some(server) = server::shared() else { return };
+    let (builder, _) = builder(server);
+    let stores = [builder.clone().connect().await.unwrap(), builder.connect().await.unwrap()];
+    let (stores, id) = (&stores, &id());
+    join_all((0..40).map(|n| async move {
+        let change = Change::advance(None, 0..0, dialogue(n..n + 1));
+        stores[n % 2].commit(id, change).await.unwrap();
+    }))
+    .await;
+    let messages = stores[0].get_messages(id).await.unwrap();
+    assert_eq!(messages.len(), 40);
+    assert!(dialogue(0..40).iter().all(|message| messages.contains(message)));
+}
+
+#[tokio::test]
+async fn redis_server_is_killed_and_the_store_goes_on() {
+    let Some(mut server) = server::start() else { return };
+    let store = builder(&server).0.connect().await.unwrap();
+    store.update_messages(&id(), &dialogue(0..2)).await.unwrap();
+    let version = store.load(&id()).await.unwrap().version();
+
+    server.kill9();
+    let change = Change::advance(version, 0..0, dialogue(2..3));
+    let error = store.commit(&id(), change.clone()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+
+    server.restart();
+    assert_eq!(store.get_messages(&id()).await.unwrap(), dialogue(0..2));
+    store.commit(&id(), change).await.unwrap();
+    assert_eq!(store.get_messages(&id()).await.unwrap(), dialogue(0..3));
+}
+
+#[tokio::test]
+async fn redis_connection_that_broke_is_not_noticed() {
+    let Some(server) = server::start() else { return };
+    let (own, prefix) = builder(&server);
+    let manager =
+        redis::Client::open(server.url()).unwrap().get_connection_manager().await.unwrap();
+    let given = RedisChatMemoryStore::from_connection_manager(manager);
+    let mut raw = Raw::of(&server, &prefix);
+    for builder in [own, given] {
+        let store = builder.connect().await.unwrap();
+        store.update_messages(&id(), &dialogue(0..1)).await.unwrap();
+        for n in 1..3 {
+            raw.run("CLIENT KILL TYPE normal SKIPME yes");
+            let version = store.load(&id()).await.unwrap().version();
+            raw.run("CLIENT KILL TYPE normal SKIPME yes");
+            raw.run("SCRIPT FLUSH");
+            let change = Change::advance(version, 0..0, dialogue(n..n + 1));
+            store.commit(&id(), change).await.unwrap();
+        }
+        assert_eq!(store.get_messages(&id()).await.unwrap(), dialogue(0..3));
+    }
+}
+
+/// Loses the answer to a commit, lets others commit `others` times, and expects it to be made once.
+async fn made_once(loss: Loss, change: impl Fn(Option<u64>) -> Change, others: usize) {
+    let Some(server) = server::shared() else { return };
+    let (builder, _) = builder(server);
+    let direct = builder.clone().connect().await.unwrap();
+    let proxy = Proxy::before(port(server), loss).await;
+    let url = server.url().replace(&format!(":{}/", port(server)), &format!(":{}/", proxy.port()));
+    let timeout = Duration::from_millis(500);
+    let store = builder.url(url).connections(1).response_timeout(timeout).connect().await.unwrap();
+    direct.update_messages(&id(), &dialogue(0..2)).await.unwrap();
+    let version = direct.load(&id()).await.unwrap().version();
+
+    proxy.lose_next_answer();
+    let commit = {
+        let change = change(version);
+        tokio::spawn(async move { store.commit(&id(), change).await })
+    };
+    proxy.lost().await;
+    for n in 3..3 + others {
+        let change = Change::advance(None, 0..0, dialogue(n..n + 1));
+        direct.commit(&id(), change).await.unwrap();
+    }
+    proxy.open();
+    commit.await.unwrap().unwrap();
+    assert_eq!(direct.get_messages(&id()).await.unwrap(), dialogue(0..3 + others));
+}
+
+#[tokio::test]
+async fn redis_commit_whose_answer_is_lost_is_made_once() {
+    made_once(Loss::Cut, |version| Change::advance(version, 0..0, dialogue(2..3)), 0).await;
+}
+
+#[tokio::test]
+async fn redis_commit_whose_answer_never_comes_is_made_once() {
+    made_once(Loss::Silence, |version| Change::advance(version, 0..0, dialogue(2..3)), 0).await;
+}
+
+#[tokio::test]
+async fn redis_commit_knows_itself_again_behind_those_of_others() {
+    made_once(Loss::Cut, |version| Change::advance(version, 0..0, dialogue(2..3)), 5).await;
+}
+
+#[tokio::test]
+async fn redis_commit_of_any_version_whose_answer_is_lost_is_made_once() {
+    made_once(Loss::Cut, |_| Change::advance(None, 0..0, dialogue(2..3)), 2).await;
+    made_once(Loss::Cut, |_| Change::replace(None, dialogue(0..3).into()), 0).await;
+}
+
+#[tokio::test]
+async fn redis_server_that_cannot_be_reached_is_reported_in_time() {
+    let refusing = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = |listener: &std::net::TcpListener| {
+        format!("redis://:canary@127.0.0.1:{}/", listener.local_addr().unwrap().port())
+    };
+    let urls = [url(&refusing), url(&silent), url(&silent).replace("redis:", "rediss:")];
+    drop(refusing);
+    for url in urls {
+        let began = Instant::now();
+        let builder = RedisChatMemoryStore::builder().url(&url);
+        let timeout = Duration::from_millis(300);
+        let error = builder.connect_timeout(timeout).connect().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+        assert!(error.is_retryable());
+        assert!(began.elapsed() < Duration::from_secs(3));
+        assert!(!format!("{error:?}{error}").contains("canary"), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn redis_server_without_tls_is_an_error_with_it() {
+    let Some(server) = server::shared() else { return };
+    let url = server.url().replace("redis:", "rediss:");
+    let timeout = Duration::from_secs(2);
+    let builder = RedisChatMemoryStore::builder().url(url).connect_timeout(timeout);
+    let error = builder.connect().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+}
+
+#[tokio::test]
+async fn redis_wrong_password_is_refused_and_not_repeated() {
+    let Some(server) = server::shared() else { return };
+    for user in [":canary@", "canary:canary@", ""] {
+        let url = format!("redis://{user}127.0.0.1:{}/", port(server));
+        let error = RedisChatMemoryStore::builder().url(url).connect().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Authentication, "{error}");
+        assert!(!error.is_retryable());
+        assert!(!format!("{error:?}{error}").contains("canary"), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn redis_complaints_become_errors_with_advice() {
+    let Some(server) = server::start() else { return };
+    let (builder, prefix) = builder(&server);
+    let store = builder.connect().await.unwrap();
+    store.update_messages(&id(), &dialogue(0..3)).await.unwrap();
+    let mut raw = Raw::of(&server, &prefix);
+    let dump = raw.dump("klaus");
+    let cases = [
+        ("CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", "`maxmemory`", false),
+        ("REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "replica", true),
+        (
+            "CONFIG SET min-replicas-to-write 1",
+            "CONFIG SET min-replicas-to-write 0",
+            "`min-replicas-to-write`",
+            true,
+        ),
+    ];
+    for (spoil, mend, advice, passes) in cases {
+        raw.run(spoil);
+        for change in [
+            Change::advance(None, 0..1, dialogue(3..4)),
+            Change::replace(None, dialogue(5..6).into()),
+        ] {
+            let error = store.commit(&id(), change).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+            assert!(error.to_string().contains(advice), "{error}");
+            assert_eq!(error.is_retryable(), passes, "{error}");
+            assert_eq!(raw.dump("klaus"), dump);
+        }
+        raw.run(mend);
+    }
+    store.update_messages(&id(), &dialogue(0..4)).await.unwrap();
+}
+
+#[tokio::test]
+async fn redis_server_busy_with_a_script_is_reported() {
+    let Some(server) = server::start() else { return };
+    let (builder, prefix) = builder(&server);
+    let store = builder.connect().await.unwrap();
+    let mut raw = Raw::of(&server, &prefix);
+    raw.run("CONFIG SET busy-reply-threshold 1");
+    let mut busy = Raw::of(&server, &prefix);
+    let script = std::thread::spawn(move || {
+        busy.try_ask::<redis::Value>(&[b"EVAL", b"while true do end", b"0"]).is_err()
+    });
+    let is_busy = || raw.try_ask::<redis::Value>(&[b"PING"]).is_err();
+    assert!(poll(Duration::from_secs(5), is_busy));
+    let error = store.load(&id()).await.unwrap_err();
+    raw.run("SCRIPT KILL");
+    assert!(script.join().unwrap());
+    assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+    assert!(error.is_retryable() && error.to_string().contains("busy"), "{error}");
+}
+
+#[tokio::test]
+async fn redis_user_who_may_not_write_changes_nothing() {
+    let Some(server) = server::shared() else { return };
+    let (builder, prefix) = builder(server);
+    let owner = builder.clone().connect().await.unwrap();
+    owner.update_messages(&id(), &dialogue(0..2)).await.unwrap();
+    let mut raw = Raw::of(server, &prefix);
+    let (before, user) = (raw.dump("klaus"), format!("reader-{prefix}"));
+    raw.run(&format!(
+        "ACL SETUSER {user} on >secret ~* +@read +@connection +@scripting +multi +exec"
+    ));
+    let url = format!("redis://{user}:secret@127.0.0.1:{}/", port(server));
+    let reader = builder.url(url).connect().await.unwrap();
+    assert_eq!(reader.get_messages(&id()).await.unwrap(), dialogue(0..2));
+    let change = Change::advance(None, 0..1, dialogue(2..3));
+    let error = reader.commit(&id(), change).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Authentication, "{error}");
+    assert_eq!(raw.dump("klaus"), before);
+}
+
+#[tokio::test]
+async fn redis_key_of_somebody_else_stops_a_commit_before_it_writes() {
+    let Some(server) = server::shared() else { return };
+    for kind in ["head", "messages", "history", "lease", "ids", "used"] {
+        let (builder, prefix) = builder(server);
+        let keep = EvictedMessages::Keep;
+        let store = builder.evicted_messages(keep).connect().await.unwrap();
+        store.update_messages(&id(), &dialogue(0..2)).await.unwrap();
+        let mut raw = Raw::of(server, &prefix);
+        let key = match kind {
+            "ids" | "used" => format!("{{{prefix}}}:{kind}"),
+            _ => raw.key(kind, "klaus"),
+        };
+        raw.run(&format!("DEL {key}"));
+        raw.run(&format!("RPUSH {key} foreign"));
+        let before = raw.dump("klaus");
+        let change = Change::advance(None, 0..1, dialogue(2..3));
+        let error = store.commit(&id(), change).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Memory, "{kind}: {error}");
+        assert!(error.to_string().contains("`key_prefix`"), "{kind}: {error}");
+        assert_eq!(raw.dump("klaus"), before, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn redis_conversation_expires_as_a_whole_after_its_last_change() {
+    let Some(server) = server::shared() else { return };
+    let (builder, prefix) = builder(server);
+    let builder = builder.evicted_messages(EvictedMessages::Keep);
+    let hour = Duration::from_secs(3600);
+    let store = builder.clone().time_to_live(hour).connect().await.unwrap();
+    let mut raw = Raw::of(server, &prefix);
+    let mut ends = move || {
+        let keys = ["head", "messages", "history"].map(|kind| raw.key(kind, "klaus"));
+        keys.map(|key| raw.ask::<i64>(&[b"PEXPIRETIME", key.as_bytes()]))
+    };
+    let now =
+        || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis() as i64;
+
+    let began = now();
+    store.update_messages(&id(), &dialogue(0..3)).await.unwrap();
+    store.commit(&id(), Change::advance(None, 0..1, dialogue(3..4))).await.unwrap();
+    let [head, messages, history] = ends();
+    assert!(head == messages && head == history);
+    assert!((began + 3_600_000..=now() + 3_600_000).contains(&head), "{head}");
+
+    let longer = builder.clone().time_to_live(2 * hour).connect().await.unwrap();
+    longer.commit(&id(), Change::advance(None, 0..0, dialogue(4..5))).await.unwrap();
+    let [head, messages, history] = ends();
+    assert!(head == messages && head == history && head > began + 7_199_000);
+
+    let forever = builder.connect().await.unwrap();
+    forever.commit(&id(), Change::advance(None, 0..0, dialogue(5..6))).await.unwrap();
+    assert_eq!(ends(), [-1; 3]);
+}
+
+#[tokio::test]
+async fn redis_expired_conversation_is_taken_out_of_the_index() {
+    let Some(server) = server::shared() else { return };
+    let (builder, prefix) = builder(server);
+    let store = builder.time_to_live(Duration::from_millis(1)).connect().await.unwrap();
+    let mut raw = Raw::of(server, &prefix);
+    let mut indexed = move || {
+        let count = |raw: &mut Raw, index| {
+            raw.ask::<u64>(&[b"ZCARD", format!("{{{prefix}}}:{index}").as_bytes()])
+        };
+        (count(&mut raw, "ids"), count(&mut raw, "used"))
+    };
+    for n in 0..5 {
+        store.update_messages(&format!("{n}").into(), &dialogue(0..1)).await.unwrap();
+    }
+    assert_eq!(indexed(), (5, 5));
+    while store.conversation(&"4".into()).await.unwrap().is_some() {}
+    assert_eq!(store.conversations(None, 2).await.unwrap(), []);
+    assert_eq!(indexed(), (0, 0));
+
+    // Whoever never lists them has them swept by commits.
+    for n in 0..200 {
+        store.update_messages(&format!("{n}").into(), &dialogue(0..1)).await.unwrap();
+    }
+    assert!(indexed().1 < 180, "{:?}", indexed());
+}
+
+#[tokio::test]
+async fn redis_lease_ends_by_the_clock_of_the_server_and_goes_with_the_conversation() {
+    let Some(server) = server::shared() else { return };
+    let (builder, prefix) = builder(server);
+    let store = Arc::new(builder.leases(LeaseOptions::new()).connect().await.unwrap());
+    let request = LeaseRequest::new(&(store.clone() as Arc<dyn ChatMemoryStore>), &id()).unwrap();
+    let lease = request.clone().wait(Duration::ZERO).await.unwrap();
+    let mut raw = Raw::of(server, &prefix);
+    let key = raw.key("lease", "klaus");
+    let left: i64 = raw.ask(&[b"PTTL", key.as_bytes()]);
+    assert!((25_000..=30_000).contains(&left), "{left}");
+
+    let _: u64 = raw.ask(&[b"DEL", key.as_bytes()]);
+    let change = Change::advance(None, 0..0, dialogue(0..1)).under(lease.token());
+    let error = store.commit(&id(), change.clone()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert!(error.to_string().contains("lease"), "{error}");
+    assert!(store.acquire(&id(), lease.token()).await.unwrap());
+    store.commit(&id(), change).await.unwrap();
+    assert_eq!(raw.ask::<u64>(&[b"EXISTS", key.as_bytes()]), 0);
+
+    assert!(store.acquire(&id(), lease.token()).await.unwrap());
+    store.delete_messages(&id()).await.unwrap();
+    assert!(request.wait(Duration::ZERO).await.is_ok());
+}
+
+#[tokio::test]
+async fn redis_hostile_ids_stay_apart() {
+    let Some(server) = server::shared() else { return };
+    let (builder, prefix) = builder(server);
+    let store = builder.connect().await.unwrap();
+    let mut ids: Vec<String> = [
+        "x",
+        "x:",
+        ":x",
+        "head:x",
+        "x\r\nFLUSHALL\r\n",
+        "*1\r\n$8\r\nFLUSHALL\r\n",
+        "\0",
+        "x\0",
+        "'; return redis.call('FLUSHALL')--",
+        "]]..redis.call('FLUSHALL')..[[",
+        "{x}",
+        "}:head:x",
+        "*",
+        "?",
+        "[a-z]",
+        "(x",
+        "[x",
+        "-",
+        "+",
+        "\u{202e}x",
+        "é",
+        "e\u{301}",
+        "\u{1f980}",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    ids.push(format!("{{{prefix}}}:head:x"));
+    ids.push("x".repeat(8 * 1024));
+    for id in &ids {
+        let message = ChatMessage::user(id.clone());
+        store.update_messages(&id.as_str().into(), &[message]).await.unwrap();
+    }
+    let mut listed = Vec::new();
+    loop {
+        let after = listed.last().map(|id: &String| MemoryId::from(id.as_str()));
+        let page = store.conversations(after.as_ref(), 3).await.unwrap();
+        if page.is_empty() {
+            break;
+        }
+        listed.extend(page.iter().map(|conversation| conversation.id.to_string()));
+    }
+    ids.sort();
+    assert_eq!(listed, ids);
+    for id in &ids {
+        let messages = store.get_messages(&id.as_str().into()).await.unwrap();
+        assert_eq!(messages, [ChatMessage::user(id.clone())], "{id:?}");
+    }
+}
+
+#[tokio::test]
+async fn redis_stores_with_different_prefixes_share_nothing() {
+    let Some(server) = server::shared() else { return };
+    let (one, other) = (builder(server).0, builder(server).0);
+    let (one, other) = (one.connect().await.unwrap(), other.connect().await.unwrap());
+    one.update_messages(&id(), &dialogue(0..1)).await.unwrap();
+    assert_eq!(other.get_messages(&id()).await.unwrap(), []);
+    assert_eq!(other.conversations(None, 9).await.unwrap(), []);
+    assert_eq!(other.delete_unused_since(SystemTime::now()).await.unwrap(), 0);
+    other.delete_messages(&id()).await.unwrap();
+    assert_eq!(one.get_messages(&id()).await.unwrap(), dialogue(0..1));
+}
+
+#[tokio::test]
+async fn redis_schema_is_noted_by_several_at_once_and_a_newer_one_refused() {
+    let Some(server) = server::shared() else { return };
+    let (builder, prefix) = builder(server);
+    let store = builder.clone().connect().await.unwrap();
+    for outcome in join_all((0..10).map(|_| store.ensure_schema())).await {
+        outcome.unwrap();
+    }
+    builder.clone().connect().await.unwrap();
+    let mut raw = Raw::of(server, &prefix);
+    raw.run(&format!("SET {{{prefix}}}:schema 2"));
+    let refused = |error: Error| {
+        assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+        assert!(error.to_string().contains("update ai-services"), "{error}");
+    };
+    refused(store.ensure_schema().await.unwrap_err());
+    refused(builder.connect().await.unwrap_err());
+}
+
+#[tokio::test]
+async fn redis_page_of_a_long_history_does_not_read_the_rest() {
+    let Some(server) = server::shared() else { return };
+    let (builder, prefix) = builder(server);
+    let keep = EvictedMessages::Keep;
+    let store = builder.evicted_messages(keep).connect().await.unwrap();
+    store.update_messages(&id(), &dialogue(0..500)).await.unwrap();
+    store.commit(&id(), Change::advance(None, 0..490, Vec::new())).await.unwrap();
+    // A row that is not on the page may be anything.
+    let mut raw = Raw::of(server, &prefix);
+    let key = raw.key("history", "klaus");
+    let _: u64 = raw.ask(&[b"ZADD", key.as_bytes(), b"1", b"nonsense"]);
+    let page = store.history(&id(), HistoryPosition::Newest, 20).await.unwrap();
+    let messages: Vec<_> = page.iter().map(|entry| entry.message.clone()).collect();
+    assert_eq!(messages, dialogue(480..500));
+    assert!(page[9].is_evicted && !page[10].is_evicted);
+    let before = HistoryPosition::Before(page[0].position);
+    assert_eq!(store.history(&id(), before, 1).await.unwrap()[0].message, dialogue(479..480)[0]);
+    assert!(store.history(&id(), HistoryPosition::Oldest, 1).await.is_err());
+}
