@@ -1,0 +1,104 @@
+//! The store in Cassandra.
+
+use ai_services::memory::{
+    Change, ChatMemoryStore, ConversationStore, EvictedMessages, LeaseOptions, LeaseToken,
+    MemoryId, UnreadableRecord,
+};
+use ai_services::message::ChatMessage;
+use ai_services::store::cassandra::scylla::client::session::Session;
+use ai_services::store::cassandra::scylla::client::session_builder::SessionBuilder;
+use ai_services::store::cassandra::scylla::value::{CqlValue, Row};
+use ai_services::store::cassandra::{CassandraChatMemoryStore, CassandraChatMemoryStoreBuilder};
+use ai_services::testing::stores::StoreSuite;
+use ai_services::{ErrorKind, Result};
+use ai_services_tests::servers::cassandra::{self as server, Cassandra};
+use futures_util::future::join_all;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// A store whose tables no other test uses.
+fn builder(server: &Cassandra) -> CassandraChatMemoryStoreBuilder {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let prefix = format!("test{}", COUNT.fetch_add(1, Ordering::Relaxed));
+    CassandraChatMemoryStore::builder()
+        .contact_points([server.address()])
+        .keyspace("stores")
+        .table_prefix(prefix)
+}
+
+async fn open(builder: CassandraChatMemoryStoreBuilder) -> CassandraChatMemoryStore {
+    let store = builder.connect().await.unwrap();
+    store.ensure_schema().await.unwrap();
+    store
+}
+
+/// The table of a store.
+fn table(store: &CassandraChatMemoryStore) -> String {
+    let shown = format!("{store:?}");
+    let (_, rest) = shown.split_once("messages: \"").unwrap();
+    format!("stores.{}", rest.split_once('"').unwrap().0)
+}
+
+async fn session(server: &Cassandra) -> Arc<Session> {
+    Arc::new(SessionBuilder::new().known_node(server.address()).build().await.unwrap())
+}
+
+async fn rows(session: &Session, query: &str) -> Vec<Row> {
+    let answer = session.query_unpaged(query, ()).await.unwrap_or_else(|e| panic!("{query}: {e}"));
+    answer.into_rows_result().unwrap().rows::<Row>().unwrap().map(|row| row.unwrap()).collect()
+}
+
+fn user(text: &str) -> ChatMessage {
+    ChatMessage::user(text.to_owned())
+}
+
+fn turn(number: usize) -> Vec<ChatMessage> {
+    vec![user(&format!("question {number}")), ChatMessage::ai(format!("answer {number}"))]
+}
+
+async fn passes(evicted_messages: EvictedMessages, leases: Option<LeaseOptions>) {
+    let Some(server) = server::shared() else { return };
+    let mut builder = builder(server).evicted_messages(evicted_messages);
+    if let Some(options) = leases {
+        builder = builder.leases(options);
+    }
+    let store = open(builder.clone()).await;
+    let second = builder.connect().await.unwrap();
+    let (table, raw) = (table(&store), session(server).await);
+    let change_newest = move |id: MemoryId, change: fn(String) -> String| {
+        let (table, raw) = (table.clone(), raw.clone());
+        async move {
+            let query = format!("SELECT number, record FROM {table} WHERE id = ? AND kind = 1");
+            let found = raw.query_unpaged(query, (id.as_str(),)).await?.into_rows_result()?;
+            let (number, record) = found.rows::<(i64, String)>()?.last().unwrap()?;
+            let update =
+                format!("UPDATE {table} SET record = ? WHERE id = ? AND kind = 1 AND number = ?");
+            raw.query_unpaged(update, (change(record), id.as_str(), number)).await?;
+            Ok(())
+        }
+    };
+    let change = change_newest.clone();
+    let damage = move |id| change(id, |record| record.replace("message", "massage"));
+    let newer = move |id| change_newest(id, |record| record.replace("\"v\":1", "\"v\":2"));
+    let report = StoreSuite::of_conversations(store)
+        .second(second)
+        .evicted_messages(evicted_messages)
+        .disposable()
+        .damage(damage)
+        .newer_format(newer)
+        .run()
+        .await;
+    println!("{report}");
+    assert!(report.is_passed(), "{report}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cassandra_store_that_forgets_passes() {
+    passes(EvictedMessages::Forget, None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cassandra_store_that_keeps_and_leases_passes() {
+    passes(EvictedMessages::Keep, Some(LeaseOptions::new())).await;
+}

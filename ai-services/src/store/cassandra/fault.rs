@@ -1,0 +1,216 @@
+//! What a failed request means, and whether it is tried again.
+
+use crate::error::{BoxError, Error, ErrorKind, Result};
+use scylla::errors::{
+    BadQuery, ConnectionError, ConnectionPoolError, ConnectionSetupRequestErrorKind, DbError,
+    ExecutionError, MetadataError, NewSessionError, PrepareError, RequestAttemptError,
+};
+use std::future::Future;
+use std::time::Duration;
+
+/// How often a request is made if its connection breaks or the cluster asks for patience.
+pub(super) const ATTEMPTS: u32 = 3;
+
+/// A failure of one request.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) error: Error,
+    /// Whether the same request may succeed, and whether it is unknown what this one has done.
+    pub(super) is_transient: bool,
+}
+
+/// The pause after attempt `number`, counted from 0. The driver connects again after a moment.
+pub(super) async fn pause(number: u32) {
+    let whole = Duration::from_millis(100) * 4_u32.saturating_pow(number.min(3));
+    let jitter = 0.5 + (crate::memory::random() % 512) as f64 / 1024.0;
+    tokio::time::sleep(whole.mul_f64(jitter)).await;
+}
+
+/// Makes a request that does no harm if it is made twice until it succeeds or there is no hope.
+pub(super) async fn retried<T, F>(mut request: impl FnMut() -> F + Send) -> Result<T>
+where
+    F: Future<Output = Result<T, Fault>> + Send,
+{
+    let mut number = 0;
+    loop {
+        let fault = match request().await {
+            Ok(value) => return Ok(value),
+            Err(fault) => fault,
+        };
+        number += 1;
+        if !fault.is_transient || number == ATTEMPTS {
+            return Err(fault.error.with_attempts(number));
+        }
+        pause(number - 1).await;
+    }
+}
+
+impl Fault {
+    fn transient(error: Error) -> Self {
+        Self { error, is_transient: true }
+    }
+
+    fn is_final(error: Error) -> Self {
+        Self { error, is_transient: false }
+    }
+
+    /// An answer that is not what was asked for.
+    pub(super) fn answer(what: &str, error: impl Into<BoxError>) -> Self {
+        let error = error.into();
+        let message = format!("Cassandra's answer cannot be read ({what}): {error}");
+        Self::is_final(Error::new(ErrorKind::Memory, message).with_source(error))
+    }
+
+    pub(super) fn prepare(error: PrepareError) -> Self {
+        match &error {
+            PrepareError::AllAttemptsFailed { first_attempt } => {
+                Self::attempt("prepare a statement", &first_attempt.clone(), error)
+            }
+            PrepareError::ConnectionPoolError(pool) => Self::pool(&pool.clone(), error),
+            _ => Self::transient(failed("prepare a statement", error)),
+        }
+    }
+
+    pub(super) fn prepare_timeout(limit: Duration) -> Self {
+        let message = format!("Cassandra did not prepare a statement within {limit:?}");
+        Self::transient(Error::new(ErrorKind::Timeout, message))
+    }
+
+    /// What came of a request to `what`, for example `load a conversation`.
+    pub(super) fn execution(what: &str, error: ExecutionError) -> Self {
+        match &error {
+            ExecutionError::RequestTimeout(limit) => {
+                let message = format!("Cassandra did not {what} within {limit:?}");
+                Self::transient(Error::new(ErrorKind::Timeout, message).with_source(error))
+            }
+            ExecutionError::ConnectionPoolError(pool) => Self::pool(&pool.clone(), error),
+            ExecutionError::PrepareError(inner) => Self::prepare(inner.clone()),
+            ExecutionError::LastAttemptError(attempt) => {
+                Self::attempt(what, &attempt.clone(), error)
+            }
+            ExecutionError::BadQuery(BadQuery::TooManyQueriesInBatchStatement(rows)) => {
+                let message = format!("one change has at most 65,000 messages, not {rows}");
+                Self::is_final(Error::new(ErrorKind::LimitExceeded, message).with_source(error))
+            }
+            ExecutionError::BadQuery(_) => Self::is_final(failed(what, error)),
+            ExecutionError::EmptyPlan => {
+                let message = format!("no node of Cassandra is there to {what}");
+                Self::transient(Error::new(ErrorKind::Connection, message).with_source(error))
+            }
+            _ => Self::transient(failed(what, error)),
+        }
+    }
+
+    fn pool(pool: &ConnectionPoolError, source: impl Into<BoxError>) -> Self {
+        if let ConnectionPoolError::Broken { last_connection_error } = pool
+            && is_refused(last_connection_error)
+        {
+            return Self::is_final(refused(source.into()));
+        }
+        let message = format!("there is no connection to Cassandra: {pool}");
+        Self::transient(Error::new(ErrorKind::Connection, message).with_source(source))
+    }
+
+    fn attempt(what: &str, attempt: &RequestAttemptError, source: impl Into<BoxError>) -> Self {
+        let source = source.into();
+        match attempt {
+            RequestAttemptError::BrokenConnectionError(_) => {
+                let message = format!("the connection broke while Cassandra had to {what}");
+                Self::transient(Error::new(ErrorKind::Connection, message).with_source(source))
+            }
+            RequestAttemptError::DbError(kind, text) => Self::database(what, kind, text, source),
+            RequestAttemptError::SerializationError(_)
+            | RequestAttemptError::CqlRequestSerialization(_) => {
+                Self::is_final(failed(what, source))
+            }
+            _ => Self::transient(failed(what, source)),
+        }
+    }
+
+    fn database(what: &str, kind: &DbError, text: &str, source: BoxError) -> Self {
+        match kind {
+            DbError::Unauthorized | DbError::AuthenticationError => {
+                let message = format!("Cassandra does not let this user {what}: {text}");
+                Self::is_final(Error::new(ErrorKind::Authentication, message).with_source(source))
+            }
+            DbError::Invalid if is_too_large(text) => {
+                let message = format!(
+                    "a change of a conversation is too large for Cassandra, whose limit is 16 MiB \
+                     unless configured otherwise: {text}"
+                );
+                Self::is_final(Error::new(ErrorKind::LimitExceeded, message).with_source(source))
+            }
+            DbError::Invalid | DbError::ConfigError if is_missing(text) => {
+                let message = format!(
+                    "the keyspace or its tables do not exist; call `ensure_schema` once: {text}"
+                );
+                Self::is_final(Error::configuration(message).with_source(source))
+            }
+            DbError::Invalid
+            | DbError::SyntaxError
+            | DbError::ConfigError
+            | DbError::AlreadyExists { .. }
+            | DbError::ProtocolError => Self::is_final(failed(what, source)),
+            DbError::ReadTimeout { .. } | DbError::WriteTimeout { .. } => {
+                let message = format!("Cassandra's replicas did not {what} in time: {kind}");
+                Self::transient(Error::new(ErrorKind::Timeout, message).with_source(source))
+            }
+            _ => Self::transient(failed(what, source).with_retryable(true)),
+        }
+    }
+}
+
+/// Why there is no session.
+pub(super) fn not_connected(error: NewSessionError) -> Error {
+    if let NewSessionError::MetadataError(MetadataError::ConnectionPoolError(
+        ConnectionPoolError::Broken { last_connection_error },
+    )) = &error
+        && is_refused(last_connection_error)
+    {
+        return refused(error.into());
+    }
+    let message = format!("Cassandra cannot be reached: {error}");
+    let kind = match error {
+        NewSessionError::EmptyKnownNodesList | NewSessionError::IllegalConfig(_) => {
+            ErrorKind::Configuration
+        }
+        _ => ErrorKind::Connection,
+    };
+    Error::new(kind, message).with_source(error)
+}
+
+fn failed(what: &str, source: impl Into<BoxError>) -> Error {
+    let source = source.into();
+    Error::new(ErrorKind::Memory, format!("Cassandra could not {what}: {source}"))
+        .with_source(source)
+}
+
+fn refused(source: BoxError) -> Error {
+    let message = format!("Cassandra refused the user or the password; set both: {source}");
+    Error::new(ErrorKind::Authentication, message).with_source(source)
+}
+
+/// Whether a connection failed because of who asked for it.
+fn is_refused(error: &ConnectionError) -> bool {
+    let ConnectionError::ConnectionSetupRequestError(setup) = error else { return false };
+    matches!(
+        setup.get_error(),
+        ConnectionSetupRequestErrorKind::MissingAuthentication
+            | ConnectionSetupRequestErrorKind::StartAuthSessionError(_)
+            | ConnectionSetupRequestErrorKind::AuthChallengeEvaluationError(_)
+            | ConnectionSetupRequestErrorKind::AuthFinishError(_)
+            | ConnectionSetupRequestErrorKind::DbError(
+                DbError::AuthenticationError | DbError::Unauthorized,
+                _
+            )
+    )
+}
+
+/// Cassandra has no codes for these two.
+fn is_too_large(text: &str) -> bool {
+    ["too big", "too large", "Batch too"].iter().any(|sign| text.contains(sign))
+}
+
+fn is_missing(text: &str) -> bool {
+    ["does not exist", "unconfigured table"].iter().any(|sign| text.contains(sign))
+}
