@@ -126,9 +126,11 @@ impl PostgresChatMemoryStoreBuilder {
         self
     }
 
-    /// Sets how long one statement may take; 30 s by default. The server is told as well
-    /// (`statement_timeout`), unless the URL says something else. An operation may take
-    /// several times as long, because what broke off is tried again.
+    /// Sets how long one statement may take; 30 s by default.
+    ///
+    /// The server is told (`statement_timeout`), unless the URL or the [`pool`](Self::pool) says
+    /// something else. If it does not answer at all, the connection is given up after a quarter more of
+    /// the time, and the operation is tried again: it may take several times as long.
     pub fn operation_timeout(mut self, timeout: Duration) -> Self {
         self.operation_timeout = timeout;
         self

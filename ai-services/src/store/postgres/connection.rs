@@ -20,7 +20,7 @@ pub(super) struct Limits {
     pub(super) wait: Duration,
     /// For a new connection.
     pub(super) connect: Duration,
-    /// For one statement.
+    /// For one statement, at the server.
     pub(super) operation: Duration,
 }
 
@@ -91,8 +91,16 @@ impl Connection {
 
     /// Begins a transaction in which each statement sees what was committed before it, whatever
     /// the database's own default is.
+    ///
+    /// If this machine falls silent, the server lets go of the locks when a second attempt, after the
+    /// time limit of the first one, may wait for them.
     pub(super) async fn begin(&mut self) -> Result<(), Fault> {
-        self.batch("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
+        let idle = millis(self.limit);
+        let begin = format!(
+            "BEGIN ISOLATION LEVEL READ COMMITTED; \
+             SET LOCAL idle_in_transaction_session_timeout = {idle}"
+        );
+        self.batch(&begin).await?;
         self.is_usable = false;
         Ok(())
     }
@@ -133,10 +141,17 @@ impl Connection {
     }
 }
 
+/// A time limit in milliseconds, as settings of the server have it. There 0 would be none.
+pub(super) fn millis(limit: Duration) -> i32 {
+    i32::try_from(limit.as_millis()).unwrap_or(i32::MAX).max(1)
+}
+
 async fn limited<T>(
     limit: Duration,
     work: impl Future<Output = Result<T, tokio_postgres::Error>>,
 ) -> Result<T, Fault> {
+    // The server is to be the first to give up: then it is known that nothing was written.
+    let limit = limit.saturating_add(limit / 4);
     match tokio::time::timeout(limit, work).await {
         Ok(answer) => Ok(answer?),
         Err(_) => Err(Fault::timeout(limit)),

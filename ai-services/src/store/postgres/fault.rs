@@ -115,6 +115,9 @@ impl Fault {
         let reason = reason(&error);
         let (kind, cure, hint) = match error.to_string().as_str() {
             "authentication error" => (ErrorKind::Authentication, Cure::None, ""),
+            "invalid configuration" if reason.ends_with("password missing") => {
+                (ErrorKind::Authentication, Cure::None, "")
+            }
             "invalid configuration" => (ErrorKind::Configuration, Cure::None, ""),
             "error performing TLS handshake" => (
                 ErrorKind::Connection,
@@ -171,7 +174,7 @@ fn meaning(code: &str) -> (ErrorKind, Cure, &'static str) {
         "3D000" => (Configuration, Cure::None, "; create it, or name another one in the URL"),
         "42501" => (Authentication, Cure::None, "; grant the user what the store needs"),
         "40001" | "40P01" => (Memory, Cure::Repeat, ""),
-        "57014" => (Timeout, Cure::Reconnect, "; raise `operation_timeout`"),
+        "57014" => (Timeout, Cure::None, "; raise `operation_timeout`"),
         "25006" => (
             Connection,
             Cure::Reconnect,

@@ -1,6 +1,6 @@
 //! Settings of connections, and the pool that makes them.
 
-use super::connection::Limits;
+use super::connection::{Limits, millis};
 use super::deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
 use super::tokio_postgres::config::SslMode;
 use super::tokio_postgres::{Config, NoTls};
@@ -51,7 +51,7 @@ pub(super) fn adjust(config: &mut Config, limits: Limits) {
         config.application_name("ai-services");
     }
     // The last one of two settings counts.
-    let timeout = limits.operation.as_millis().clamp(1, i32::MAX as u128);
+    let timeout = millis(limits.operation);
     let options = config.get_options().unwrap_or_default();
     let options = format!("-c statement_timeout={timeout} {options}");
     config.options(options.trim_end());

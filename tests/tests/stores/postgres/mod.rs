@@ -1,5 +1,9 @@
 //! The store in PostgreSQL.
 
+mod broken;
+mod damage;
+mod settings;
+
 use ai_services::memory::{EvictedMessages, LeaseOptions, MemoryId};
 use ai_services::store::postgres::deadpool_postgres::{Manager, Object, Pool};
 use ai_services::store::postgres::tokio_postgres::NoTls;

@@ -1,0 +1,276 @@
+//! Connections and servers that break.
+
+use super::{builder, prefix, raw, ready};
+use ai_services::ErrorKind;
+use ai_services::memory::{Change, ChatMemoryStore, MemoryId, Snapshot};
+use ai_services::message::ChatMessage;
+use ai_services::store::postgres::PostgresChatMemoryStore;
+use ai_services_tests::servers::postgres::{self as server, Postgres};
+use futures_util::future::join_all;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinSet;
+
+/// A line to the server that breaks at a given piece of data, once.
+struct Line {
+    port: u16,
+    fault: Arc<Fault>,
+    _task: JoinSet<()>,
+}
+
+/// How a line breaks.
+struct Fault {
+    /// How many more pieces come through; negative if it does not break.
+    requests: AtomicI32,
+    answers: AtomicI32,
+    /// Whether the line is silent afterwards instead of closed.
+    is_silent: bool,
+    /// Told when it breaks.
+    broken: Semaphore,
+    /// Asked before the line is closed.
+    may_close: Semaphore,
+}
+
+impl Fault {
+    fn new(is_silent: bool) -> Self {
+        let never = || AtomicI32::new(-1);
+        let (broken, may_close) = (Semaphore::new(0), Semaphore::new(0));
+        Self { requests: never(), answers: never(), is_silent, broken, may_close }
+    }
+
+    /// Whether the next piece is the one that is lost.
+    fn is_due(count: &AtomicI32) -> bool {
+        let next = |left: i32| (left >= 0).then_some(left - 1);
+        count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, next) == Ok(0)
+    }
+
+    async fn carry(&self, client: &mut TcpStream, server: &mut TcpStream) -> std::io::Result<()> {
+        let (mut request, mut answer) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+        loop {
+            tokio::select! {
+                count = client.read(&mut request) => {
+                    let count = count?;
+                    if count == 0 || Self::is_due(&self.requests) {
+                        return self.end(count).await;
+                    }
+                    server.write_all(&request[..count]).await?;
+                }
+                count = server.read(&mut answer) => {
+                    let count = count?;
+                    if count == 0 || Self::is_due(&self.answers) {
+                        return self.end(count).await;
+                    }
+                    client.write_all(&answer[..count]).await?;
+                }
+            }
+        }
+    }
+
+    async fn end(&self, lost: usize) -> std::io::Result<()> {
+        if lost > 0 {
+            self.broken.add_permits(1);
+            if self.is_silent {
+                std::future::pending::<()>().await;
+            }
+            self.may_close.acquire().await.unwrap().forget();
+        }
+        Ok(())
+    }
+}
+
+impl Line {
+    async fn new(server: &Postgres, fault: Fault) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let address = server.url().split(['@', '/']).nth(3).unwrap().to_owned();
+        let fault = Arc::new(fault);
+        let mut task = JoinSet::new();
+        let shared = Arc::clone(&fault);
+        task.spawn(async move {
+            let mut lines = JoinSet::new();
+            loop {
+                let (mut client, _) = listener.accept().await.unwrap();
+                let mut server = TcpStream::connect(&address).await.unwrap();
+                let fault = Arc::clone(&shared);
+                lines.spawn(async move {
+                    let _ = fault.carry(&mut client, &mut server).await;
+                });
+            }
+        });
+        Self { port, fault, _task: task }
+    }
+
+    /// A store behind this line, with one warm connection.
+    async fn store(&self, server: &Postgres, prefix: &str) -> PostgresChatMemoryStore {
+        let url = format!("postgres://postgres@127.0.0.1:{}/postgres", self.port);
+        let store = builder(server, prefix).url(url).pool_size(1);
+        let store = ready(store.operation_timeout(Duration::from_millis(500))).await;
+        for id in ["warm", "warm again"].map(MemoryId::from) {
+            add(&store, &id, "a").await;
+            store.update_messages(&id, &[user("b")]).await.unwrap();
+            store.load(&id).await.unwrap();
+        }
+        store
+    }
+}
+
+fn user(text: &str) -> ChatMessage {
+    ChatMessage::user(text)
+}
+
+fn adding(snapshot: &Snapshot, text: &str) -> Change {
+    Change::advance(snapshot.version(), 0..0, vec![user(text)])
+}
+
+async fn add(store: &PostgresChatMemoryStore, id: &MemoryId, text: &str) {
+    let snapshot = store.load(id).await.unwrap();
+    store.commit(id, adding(&snapshot, text)).await.unwrap();
+}
+
+async fn texts(store: &PostgresChatMemoryStore, id: &MemoryId) -> Vec<String> {
+    let messages = store.get_messages(id).await.unwrap();
+    messages.iter().map(|message| message.text().unwrap().to_owned()).collect()
+}
+
+/// Commits of every kind, each behind a line that breaks at every one of its pieces of data.
+async fn is_made_once(is_silent: bool) {
+    let Some(server) = server::shared() else { return };
+    let prefix = prefix();
+    let line = Line::new(server, Fault::new(is_silent)).await;
+    line.fault.may_close.add_permits(1000);
+    let store = line.store(server, &prefix).await;
+    let mut breaks = 0;
+    for case in 0..(2 * 3 * 7) {
+        let (is_answer, kind, pieces) = (case % 2 == 0, case / 2 % 3, case / 6);
+        let id = MemoryId::from(format!("{case}"));
+        if pieces % 2 == 0 {
+            add(&store, &id, "before").await;
+        }
+        let mut expected = texts(&store, &id).await;
+        let version = store.load(&id).await.unwrap().version();
+        let change = match kind {
+            0 => Change::advance(version, 0..0, vec![user("new")]),
+            1 => Change::advance(None, 0..0, vec![user("new")]),
+            _ => {
+                let all = expected.iter().map(String::as_str).chain(["new"]).map(user);
+                Change::replace(version, all.collect())
+            }
+        };
+        expected.push("new".to_owned());
+        let count = if is_answer { &line.fault.answers } else { &line.fault.requests };
+        count.store(pieces, Ordering::SeqCst);
+        store.commit(&id, change).await.unwrap();
+        breaks += i32::from(count.swap(-1, Ordering::SeqCst) == -1);
+        assert_eq!(texts(&store, &id).await, expected, "kind {kind}, piece {pieces}, {is_answer}");
+    }
+    // Of one statement one piece breaks; of a transaction, four or five; of seven that were tried.
+    assert!(breaks >= 2 * (1 + 4 + 4), "only {breaks} commits were hit");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commit_on_a_connection_that_is_closed_is_made_once() {
+    is_made_once(false).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commit_on_a_connection_that_falls_silent_is_made_once() {
+    is_made_once(true).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commit_whose_answer_was_lost_is_known_after_another_one() {
+    let Some(server) = server::shared() else { return };
+    let prefix = prefix();
+    let line = Line::new(server, Fault::new(false)).await;
+    let (store, other) = (line.store(server, &prefix).await, ready(builder(server, &prefix)).await);
+    let id = MemoryId::from("klaus");
+    add(&store, &id, "first").await;
+    let snapshot = store.load(&id).await.unwrap();
+    line.fault.answers.store(0, Ordering::SeqCst);
+    let mine = store.commit(&id, adding(&snapshot, "mine"));
+    let theirs = async {
+        line.fault.broken.acquire().await.unwrap().forget();
+        add(&other, &id, "theirs").await;
+        line.fault.may_close.add_permits(1);
+    };
+    let (mine, ()) = tokio::join!(mine, theirs);
+    mine.unwrap();
+    assert_eq!(texts(&other, &id).await, ["first", "mine", "theirs"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_the_server_ended_are_replaced() {
+    let Some(server) = server::shared() else { return };
+    let prefix = prefix();
+    let name = format!("{}?application_name={prefix}", server.url());
+    let store = ready(builder(server, &prefix).url(name)).await;
+    let ids: Vec<_> = (0..4).map(|n| MemoryId::from(n.to_string())).collect();
+    join_all(ids.iter().map(|id| add(&store, id, "before"))).await;
+    let end =
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = $1";
+    assert!(raw(server).await.execute(end, &[&prefix]).await.unwrap() > 0);
+    join_all(ids.iter().map(|id| add(&store, id, "after"))).await;
+    for id in &ids {
+        assert_eq!(texts(&store, id).await, ["before", "after"]);
+    }
+}
+
+/// What one writer tried, and whether it was told of a success.
+async fn write(
+    store: PostgresChatMemoryStore,
+    id: MemoryId,
+    acknowledged: mpsc::UnboundedSender<()>,
+    rounds: Arc<AtomicU32>,
+) -> Vec<(String, bool)> {
+    let mut attempts = Vec::new();
+    while rounds.load(Ordering::SeqCst) > 0 {
+        let Ok(snapshot) = store.load(&id).await else { continue };
+        let text = attempts.len().to_string();
+        let outcome = store.commit(&id, adding(&snapshot, &text)).await;
+        attempts.push((text, outcome.is_ok()));
+        match outcome {
+            Ok(()) => drop(acknowledged.send(())),
+            Err(error) => assert!(error.kind() != ErrorKind::Conflict, "{error}"),
+        }
+    }
+    attempts
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn store_goes_on_when_the_server_was_killed() {
+    let Some(mut server) = server::start() else { return };
+    let store = ready(builder(&server, "killed")).await;
+    let rounds = Arc::new(AtomicU32::new(3));
+    let (acknowledged, mut acknowledgements) = mpsc::unbounded_channel();
+    let ids: Vec<_> = (0..8).map(|n| MemoryId::from(n.to_string())).collect();
+    let mut writers = JoinSet::new();
+    for id in ids.clone() {
+        let writing = write(store.clone(), id.clone(), acknowledged.clone(), Arc::clone(&rounds));
+        writers.spawn(async move { (id, writing.await) });
+    }
+    while rounds.fetch_sub(1, Ordering::SeqCst) > 1 {
+        for _ in 0..100 {
+            acknowledgements.recv().await.unwrap();
+        }
+        tokio::task::block_in_place(|| {
+            server.kill9();
+            server.restart();
+        });
+        while acknowledgements.try_recv().is_ok() {}
+    }
+    for (id, attempts) in writers.join_all().await {
+        let stored = texts(&store, &id).await;
+        let mut rest = stored.iter();
+        for (text, is_acknowledged) in attempts {
+            match rest.as_slice().first() {
+                Some(next) if *next == text => drop(rest.next()),
+                _ => assert!(!is_acknowledged, "{text} of {id} is lost: {stored:?}"),
+            }
+        }
+        assert_eq!(rest.len(), 0, "{id} has more than was said: {stored:?}");
+    }
+}
