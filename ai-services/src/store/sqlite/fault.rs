@@ -84,13 +84,11 @@ pub(super) fn describe(error: rusqlite::Error, problem: &str) -> Error {
         Some(ErrorCode::DiskFull) => {
             (ErrorKind::Memory, "; nothing was changed, free some space and try again")
         }
-        Some(ErrorCode::ReadOnly) => (
+        // A journal that cannot be made beside the file is one that cannot be opened.
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen) => (
             ErrorKind::Memory,
             "; nothing was changed, the file and its directory must be writable",
         ),
-        Some(ErrorCode::CannotOpen) => {
-            (ErrorKind::Memory, "; the file and its directory must exist and be accessible")
-        }
         _ => (ErrorKind::Memory, ""),
     };
     Error::new(kind, format!("{problem}: {error}{advice}")).with_source(error)

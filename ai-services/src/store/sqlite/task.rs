@@ -71,3 +71,36 @@ pub(super) async fn ask<T: Send + 'static>(
     thread.send(Message::Task(Box::new(task))).await.map_err(|_| Fault::Closed)?;
     outcome.await.unwrap_or(Err(Fault::Closed))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::SqliteChatMemoryStore;
+    use crate::error::ErrorKind;
+    use crate::memory::{ChatMemoryStore, MemoryId};
+    use crate::message::ChatMessage;
+    use futures_util::future::join3;
+
+    #[tokio::test]
+    async fn panic_is_an_error_of_its_own_change_only() {
+        let store = SqliteChatMemoryStore::in_memory().await.unwrap();
+        let [klaus, anna] = ["klaus", "anna"].map(MemoryId::from);
+        let messages = [ChatMessage::user("Hello!")];
+        let (before, panicked, after) = join3(
+            store.update_messages(&klaus, &messages),
+            store.write::<()>("change", Some(&klaus), |connection| {
+                connection.execute("DELETE FROM message", [])?;
+                panic!("on purpose")
+            }),
+            store.update_messages(&anna, &messages),
+        )
+        .await;
+        before.unwrap();
+        after.unwrap();
+        let error = panicked.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Memory);
+        assert!(error.to_string().contains("panicked; nothing was changed"), "{error}");
+        for id in [klaus, anna] {
+            assert_eq!(store.get_messages(&id).await.unwrap(), messages);
+        }
+    }
+}

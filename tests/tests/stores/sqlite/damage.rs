@@ -1,0 +1,258 @@
+//! Damage behind the back of the store: the right messages or an error, never other messages.
+
+use super::{builder, place, raw};
+use ai_services::memory::{
+    ChatMemoryStore, ConversationStore, EvictedMessages, HistoryEntry, HistoryPosition, MemoryId,
+    UnreadableRecord,
+};
+use ai_services::message::ChatMessage;
+use ai_services::store::sqlite::SqliteChatMemoryStore;
+use ai_services::{ErrorKind, Result};
+use rusqlite::types::Value;
+use rusqlite::{Connection, params_from_iter};
+use std::path::{Path, PathBuf};
+
+/// What is in a store that nobody has damaged.
+#[derive(Clone)]
+struct Truth {
+    id: MemoryId,
+    messages: Vec<ChatMessage>,
+    history: Vec<HistoryEntry>,
+}
+
+async fn open(path: &Path) -> Result<SqliteChatMemoryStore> {
+    builder(path).readers(1).evicted_messages(EvictedMessages::Keep).open().await
+}
+
+/// A conversation with three messages, and one that was evicted.
+async fn fill(store: &SqliteChatMemoryStore, id: &str) -> Truth {
+    let id = MemoryId::from(id);
+    let all: Vec<_> = (0..4).map(|n| ChatMessage::user(format!("{id} says {n}"))).collect();
+    store.update_messages(&id, &all).await.unwrap();
+    store.update_messages(&id, &all[1..]).await.unwrap();
+    let messages = store.get_messages(&id).await.unwrap();
+    assert_eq!(messages, &all[1..]);
+    let history = store.history(&id, HistoryPosition::Oldest, 100).await.unwrap();
+    assert_eq!(history.len(), 4);
+    Truth { id, messages, history }
+}
+
+/// What is read is what was written, or an error says why not. An evicted message may be missing.
+async fn check(store: &SqliteChatMemoryStore, truth: &Truth, what: &str) -> bool {
+    let is_read = match store.get_messages(&truth.id).await {
+        Ok(messages) => {
+            assert_eq!(messages, truth.messages, "{what}");
+            true
+        }
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::Memory, "{what}: {error}");
+            false
+        }
+    };
+    match store.history(&truth.id, HistoryPosition::Oldest, 100).await {
+        Ok(history) => {
+            let is_true = |entry: &HistoryEntry| {
+                truth.history.iter().any(|known| {
+                    (known.position, &known.message) == (entry.position, &entry.message)
+                })
+            };
+            assert!(history.iter().all(is_true), "{what}: {history:?}");
+        }
+        Err(error) => assert_eq!(error.kind(), ErrorKind::Memory, "{what}: {error}"),
+    }
+    is_read
+}
+
+/// A table with its columns and rows.
+struct Table {
+    name: &'static str,
+    columns: Vec<String>,
+    rows: Vec<Vec<Value>>,
+}
+
+impl Table {
+    fn read(connection: &Connection, name: &'static str) -> Self {
+        let mut statement = connection.prepare(&format!("SELECT * FROM {name}")).unwrap();
+        let count = statement.column_count();
+        let columns = (0..count).map(|at| statement.column_name(at).unwrap().to_owned()).collect();
+        let rows = statement
+            .query_map([], |row| (0..count).map(|at| row.get(at)).collect())
+            .unwrap()
+            .collect::<rusqlite::Result<_>>()
+            .unwrap();
+        Self { name, columns, rows }
+    }
+
+    /// Writes all rows anew, if no two have the same key. Text is bound as bytes, which need not be
+    /// text any more.
+    fn write(&self, connection: &mut Connection, rows: &[Vec<Value>]) -> rusqlite::Result<()> {
+        let transaction = connection.transaction()?;
+        transaction.execute(&format!("DELETE FROM {}", self.name), [])?;
+        for row in rows {
+            let holes = row.iter().map(|value| match value {
+                Value::Text(_) | Value::Blob(_) => "CAST(? AS TEXT)",
+                _ => "?",
+            });
+            let holes = holes.collect::<Vec<_>>().join(", ");
+            let statement = format!("INSERT INTO {} VALUES ({holes})", self.name);
+            transaction.execute(&statement, params_from_iter(row))?;
+        }
+        transaction.commit()
+    }
+}
+
+/// Everything in a table, whether it is text or not.
+fn contents(connection: &Connection, table: &str) -> Vec<String> {
+    let mut statement = connection.prepare(&format!("SELECT * FROM {table}")).unwrap();
+    let count = statement.column_count();
+    let mut rows = statement.query([]).unwrap();
+    let mut found = Vec::new();
+    while let Some(row) = rows.next().unwrap() {
+        found.extend((0..count).map(|at| format!("{:?}", row.get_ref(at).unwrap())));
+    }
+    found
+}
+
+/// The value with each of its bytes changed.
+fn mutations(value: &Value) -> Vec<Value> {
+    const CHANGES: [u8; 5] = [0x01, 0x04, 0x20, 0x80, 0xff];
+    match value {
+        Value::Text(text) => (0..text.len())
+            .flat_map(|at| CHANGES.map(|change| (at, change)))
+            .map(|(at, change)| {
+                let mut bytes = text.clone().into_bytes();
+                bytes[at] ^= change;
+                Value::Blob(bytes)
+            })
+            .collect(),
+        Value::Integer(number) => (0..8)
+            .flat_map(|at| CHANGES.map(|change| number ^ (i64::from(change) << (8 * at))))
+            .map(Value::Integer)
+            .collect(),
+        Value::Null => vec![Value::Integer(0), Value::Integer(-1), Value::Integer(i64::MAX)],
+        other => panic!("{other:?} is in no column"),
+    }
+}
+
+#[tokio::test]
+async fn sqlite_column_with_a_changed_byte_is_noticed_or_harmless() {
+    let (_directory, path) = place();
+    let store = open(&path).await.unwrap();
+    let truth = fill(&store, "klaus").await;
+    let mut connection = raw(&path);
+    connection.execute_batch("PRAGMA synchronous = OFF").unwrap();
+    let (mut noticed, mut harmless) = (0, 0);
+    for name in ["conversation", "message", "history"] {
+        let table = Table::read(&connection, name);
+        for (row, column) in (0..table.rows.len())
+            .flat_map(|row| (0..table.columns.len()).map(move |column| (row, column)))
+        {
+            for mutation in mutations(&table.rows[row][column]) {
+                let what = format!("{name}, row {row}, {}: {mutation:?}", table.columns[column]);
+                let mut rows = table.rows.clone();
+                rows[row][column] = mutation;
+                if table.write(&mut connection, &rows).is_err() {
+                    continue;
+                }
+                let before = contents(&connection, name);
+                match check(&store, &truth, &what).await {
+                    true => harmless += 1,
+                    false => noticed += 1,
+                }
+                assert_eq!(contents(&connection, name), before, "{what}");
+            }
+        }
+        table.write(&mut connection, &table.rows).unwrap();
+    }
+    println!("{noticed} noticed, {harmless} harmless");
+    assert!(noticed > 1_000);
+    assert!(check(&store, &truth, "restored").await);
+}
+
+#[tokio::test]
+async fn sqlite_conversation_without_its_head_is_noticed() {
+    let (_directory, path) = place();
+    let store = open(&path).await.unwrap();
+    let Truth { id, .. } = fill(&store, "klaus").await;
+    raw(&path).execute("DELETE FROM conversation", []).unwrap();
+    for error in [
+        store.load(&id).await.unwrap_err(),
+        store.update_messages(&id, &[]).await.unwrap_err(),
+        store.history(&id, HistoryPosition::Newest, 1).await.unwrap_err(),
+    ] {
+        assert_eq!(error.detail::<UnreadableRecord>().unwrap().row, "the head", "{error}");
+    }
+    store.delete_messages(&id).await.unwrap();
+    assert_eq!(store.get_messages(&id).await.unwrap(), []);
+}
+
+/// The bytes of a closed file, and what is in it. Its pages are small, so that it has many of them and
+/// messages go on from one to the next.
+async fn fixture() -> (Vec<u8>, Vec<Truth>) {
+    let (_directory, path) = place();
+    let store = open(&path).await.unwrap();
+    let truths = vec![fill(&store, "klaus").await, fill(&store, "anna").await];
+    store.close().await;
+    let shrink = "PRAGMA journal_mode = DELETE; PRAGMA page_size = 512; VACUUM";
+    raw(&path).execute_batch(shrink).unwrap();
+    (std::fs::read(&path).unwrap(), truths)
+}
+
+/// Where files are written fastest.
+fn fast_directory() -> tempfile::TempDir {
+    let memory = PathBuf::from("/dev/shm");
+    match memory.is_dir() {
+        true => tempfile::tempdir_in(memory).unwrap(),
+        false => tempfile::tempdir().unwrap(),
+    }
+}
+
+/// Changes one byte of the file, opens it and reads; says whether all was read.
+async fn survives(path: &Path, bytes: &[u8], position: usize, truths: &[Truth]) -> bool {
+    let mut bytes = bytes.to_vec();
+    bytes[position] ^= 1_u8.rotate_left(u32::try_from(position % 8).unwrap());
+    for suffix in ["-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{suffix}", path.display()));
+    }
+    std::fs::write(path, &bytes).unwrap();
+    let what = format!("byte {position}");
+    let store = match open(path).await {
+        Ok(store) => store,
+        Err(error) => {
+            let kinds = [ErrorKind::Memory, ErrorKind::Configuration];
+            assert!(kinds.contains(&error.kind()), "{what}: {error}");
+            return false;
+        }
+    };
+    let mut is_read = true;
+    for truth in truths {
+        is_read &= check(&store, truth, &what).await;
+    }
+    store.close().await;
+    is_read
+}
+
+#[test]
+fn sqlite_file_with_a_changed_byte_is_noticed_or_harmless() {
+    const THREADS: usize = 4;
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (bytes, truths) = runtime().block_on(fixture());
+    let noticed: usize = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|first| {
+                let (bytes, truths) = (&bytes, &truths);
+                scope.spawn(move || {
+                    let directory = fast_directory();
+                    let path = directory.path().join("damaged.db");
+                    let positions = (first..bytes.len()).step_by(THREADS);
+                    positions
+                        .filter(|at| !runtime().block_on(survives(&path, bytes, *at, truths)))
+                        .count()
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    println!("{} bytes, {noticed} noticed", bytes.len());
+    assert!(noticed > 1_000, "{noticed}");
+}

@@ -1,0 +1,170 @@
+//! Files: which are made, which are refused, and who may have them.
+
+use super::{builder, place, raw};
+use ai_services::memory::{ChatMemoryStore, LeaseOptions};
+use ai_services::message::ChatMessage;
+use ai_services::store::sqlite::SqliteChatMemoryStore;
+use ai_services::{Error, ErrorKind};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+async fn refused(path: &Path) -> Error {
+    SqliteChatMemoryStore::open(path).await.unwrap_err()
+}
+
+/// The store refuses what is in the file and does not change it.
+async fn is_refused_unchanged(path: &Path, kind: ErrorKind, text: &str) {
+    let before = std::fs::read(path).unwrap();
+    let error = refused(path).await;
+    assert_eq!(error.kind(), kind, "{error}");
+    assert!(error.to_string().contains(text), "{error}");
+    assert_eq!(std::fs::read(path).unwrap(), before);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn sqlite_files_are_for_their_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let (directory, path) = place();
+    let store = SqliteChatMemoryStore::open(&path).await.unwrap();
+    store.update_messages(&"klaus".into(), &[ChatMessage::user("Hello!")]).await.unwrap();
+    let files: Vec<_> = std::fs::read_dir(directory.path()).unwrap().map(Result::unwrap).collect();
+    assert_eq!(files.len(), 3);
+    for file in files {
+        let mode = file.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{:?}", file.path());
+    }
+}
+
+#[tokio::test]
+async fn sqlite_closed_store_is_one_file() {
+    let (directory, path) = place();
+    let store = SqliteChatMemoryStore::open(&path).await.unwrap();
+    store.update_messages(&"klaus".into(), &[ChatMessage::user("Hello!")]).await.unwrap();
+    assert_eq!(store.get_messages(&"klaus".into()).await.unwrap().len(), 1);
+    let clone = store.clone();
+    store.close().await;
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    for error in [
+        clone.get_messages(&"klaus".into()).await.unwrap_err(),
+        clone.delete_messages(&"klaus".into()).await.unwrap_err(),
+    ] {
+        assert!(error.to_string().ends_with("the SQLite store is closed"), "{error}");
+    }
+    clone.close().await;
+}
+
+#[tokio::test]
+async fn sqlite_missing_directory_is_named() {
+    let (directory, _) = place();
+    let error = refused(&directory.path().join("missing").join("conversations.db")).await;
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    assert!(error.to_string().contains("its directory does not exist"), "{error}");
+    let error = refused(directory.path()).await;
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    assert!(error.to_string().contains("it is a directory"), "{error}");
+}
+
+#[tokio::test]
+async fn sqlite_impossible_settings_are_refused() {
+    let (_directory, path) = place();
+    let short = LeaseOptions::new().duration(Duration::from_millis(10));
+    for builder in [
+        SqliteChatMemoryStore::builder(),
+        builder(Path::new("")),
+        builder(Path::new(":memory:")),
+        builder(&path).readers(0),
+        builder(&path).busy_timeout(Duration::MAX),
+        builder(&path).leases(short),
+    ] {
+        let error = builder.open().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+    }
+    assert!(!path.exists());
+}
+
+#[tokio::test]
+async fn sqlite_file_of_another_application_is_not_touched() {
+    for statements in [
+        "CREATE TABLE invoice (id INTEGER)",
+        "CREATE TABLE invoice (id INTEGER); PRAGMA user_version = 1",
+        "PRAGMA application_id = 7; PRAGMA user_version = 1",
+        "PRAGMA user_version = 3",
+        "PRAGMA journal_mode = wal; CREATE TABLE invoice (id INTEGER)",
+    ] {
+        let (_directory, path) = place();
+        raw(&path).execute_batch(statements).unwrap();
+        is_refused_unchanged(&path, ErrorKind::Configuration, "another application").await;
+    }
+}
+
+#[tokio::test]
+async fn sqlite_file_that_is_no_database_is_not_touched() {
+    let (_directory, path) = place();
+    std::fs::write(&path, "Dear diary, ".repeat(100)).unwrap();
+    is_refused_unchanged(&path, ErrorKind::Memory, "damaged or no database").await;
+}
+
+#[tokio::test]
+async fn sqlite_newer_schema_asks_for_an_update() {
+    let (_directory, path) = place();
+    SqliteChatMemoryStore::open(&path).await.unwrap().close().await;
+    raw(&path).execute_batch("PRAGMA user_version = 2").unwrap();
+    is_refused_unchanged(&path, ErrorKind::Configuration, "update ai-services").await;
+}
+
+#[tokio::test]
+async fn sqlite_strange_names_of_files_are_taken_as_they_are() {
+    let (directory, _) = place();
+    for name in ["file:a?mode=memory", "a b'\";--", "ü.db", "%41"] {
+        let path = directory.path().join(name);
+        let store = SqliteChatMemoryStore::open(&path).await.unwrap();
+        store.update_messages(&"klaus".into(), &[ChatMessage::user("Hello!")]).await.unwrap();
+        assert_eq!(store.get_messages(&"klaus".into()).await.unwrap().len(), 1);
+        store.close().await;
+        assert!(path.metadata().unwrap().len() > 0, "{name}");
+    }
+}
+
+/// Not a test of its own: one of the processes of the next.
+#[tokio::test]
+#[ignore = "started by another test"]
+async fn opening_process() {
+    let path = std::env::var_os("AI_SERVICES_TEST_FILE").unwrap();
+    let id = std::process::id();
+    // All begin when the last has been started.
+    std::io::stdin().read_line(&mut String::new()).unwrap();
+    let store = SqliteChatMemoryStore::open(Path::new(&path)).await.unwrap();
+    store.update_messages(&(&id).into(), &[ChatMessage::user("Hello!")]).await.unwrap();
+    store.close().await;
+}
+
+#[tokio::test]
+async fn sqlite_new_file_is_opened_by_several_processes() {
+    const PROCESSES: u32 = 8;
+    for _ in 0..4 {
+        let (_directory, path) = place();
+        let mut processes: Vec<_> = (0..PROCESSES)
+            .map(|_| {
+                Command::new(std::env::current_exe().unwrap())
+                    .args(["--exact", "--ignored", "sqlite::files::opening_process"])
+                    .env("AI_SERVICES_TEST_FILE", &path)
+                    .stdin(Stdio::piped())
+                    .stdout(Stdio::null())
+                    .spawn()
+                    .unwrap()
+            })
+            .collect();
+        // The end of its input is what each waits for.
+        processes.iter_mut().for_each(|process| drop(process.stdin.take()));
+        for mut process in processes {
+            assert!(process.wait().unwrap().success());
+        }
+        let count: u32 = raw(&path)
+            .query_row("SELECT count(*) FROM conversation", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(count, PROCESSES);
+    }
+}

@@ -1,0 +1,96 @@
+//! The store in a SQLite file.
+
+mod damage;
+mod files;
+mod writing;
+
+use ai_services::memory::{ConversationStore, EvictedMessages, LeaseOptions, MemoryId};
+use ai_services::store::sqlite::{SqliteChatMemoryStore, SqliteChatMemoryStoreBuilder};
+use ai_services::testing::stores::StoreSuite;
+use rusqlite::Connection;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A directory that is gone when the test is over, and a file to be in it.
+fn place() -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("conversations.db");
+    (directory, path)
+}
+
+fn builder(path: &Path) -> SqliteChatMemoryStoreBuilder {
+    SqliteChatMemoryStore::builder().path(path)
+}
+
+/// A connection behind the back of the store.
+fn raw(path: &Path) -> Connection {
+    let connection = Connection::open(path).unwrap();
+    connection.busy_timeout(Duration::from_secs(5)).unwrap();
+    connection
+}
+
+fn change_newest(path: &Path, id: &MemoryId, expression: &str) {
+    let statement = format!(
+        "UPDATE message SET record = {expression}
+         WHERE id = ?1 AND number = (SELECT max(number) FROM message WHERE id = ?1)"
+    );
+    assert_eq!(raw(path).execute(&statement, [id.as_str()]).unwrap(), 1);
+}
+
+async fn passes(evicted_messages: EvictedMessages, leases: Option<LeaseOptions>) {
+    let (_directory, path) = place();
+    let open = async || {
+        let builder = builder(&path).evicted_messages(evicted_messages);
+        let builder = match leases {
+            Some(options) => builder.leases(options),
+            None => builder,
+        };
+        builder.open().await.unwrap()
+    };
+    let (damaged, newer) = (path.clone(), path.clone());
+    let suite = StoreSuite::of_conversations(open().await)
+        .second(open().await)
+        .evicted_messages(evicted_messages)
+        .disposable()
+        .damage(move |id| {
+            change_newest(&damaged, &id, "replace(record, 'contents', 'contentz')");
+            async { Ok(()) }
+        })
+        .newer_format(move |id| {
+            change_newest(&newer, &id, "replace(record, '\"v\":1', '\"v\":2')");
+            async { Ok(()) }
+        });
+    let report = suite.run().await;
+    println!("{report}");
+    assert!(report.is_passed(), "{report}");
+    assert!(open().await.conversations(None, 1).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn sqlite_store_that_forgets_passes() {
+    passes(EvictedMessages::Forget, None).await;
+}
+
+#[tokio::test]
+async fn sqlite_store_that_keeps_passes() {
+    passes(EvictedMessages::Keep, None).await;
+}
+
+#[tokio::test]
+async fn sqlite_store_that_forgets_and_leases_passes() {
+    let options = LeaseOptions::new().duration(Duration::from_secs(1));
+    passes(EvictedMessages::Forget, Some(options)).await;
+}
+
+#[tokio::test]
+async fn sqlite_store_that_keeps_and_leases_passes() {
+    passes(EvictedMessages::Keep, Some(LeaseOptions::new())).await;
+}
+
+#[tokio::test]
+async fn sqlite_store_in_memory_passes() {
+    let store = SqliteChatMemoryStore::in_memory().await.unwrap();
+    let report = StoreSuite::of_conversations(store.clone()).second(store).disposable().run().await;
+    assert!(report.is_passed(), "{report}");
+}

@@ -1,0 +1,260 @@
+//! Writing: together, against others, on a full disk.
+
+use super::{builder, place, raw};
+use ai_services::ErrorKind;
+use ai_services::memory::{
+    Change, ChatMemoryStore, ConversationStore, EvictedMessages, HistoryPosition, MemoryId,
+};
+use ai_services::message::ChatMessage;
+use ai_services::store::sqlite::SqliteChatMemoryStore;
+use futures_util::FutureExt;
+use futures_util::future::{join, join_all};
+use std::path::Path;
+use std::pin::pin;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+use std::time::Duration;
+
+fn turn(text: &str) -> Vec<ChatMessage> {
+    vec![ChatMessage::user(text), ChatMessage::ai(text)]
+}
+
+/// How many transactions the write-ahead log holds: the frames that say how large the file is.
+fn transactions(path: &Path) -> usize {
+    const HEADER: usize = 32;
+    const FRAME: usize = 24 + 4096;
+    let log = std::fs::read(format!("{}-wal", path.display())).unwrap();
+    log[HEADER..].chunks_exact(FRAME).filter(|frame| frame[4..8] != [0; 4]).count()
+}
+
+#[tokio::test]
+async fn sqlite_changes_that_wait_are_written_together() {
+    let (_directory, path) = place();
+    let store = builder(&path).open().await.unwrap();
+    let lock = raw(&path);
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let before = transactions(&path);
+    let commits = (0..64).map(|n| {
+        let store = store.clone();
+        async move {
+            let id = MemoryId::from(&n);
+            // Every eighth expects what is not so.
+            let expected = if n % 8 == 0 { Some(7) } else { Some(0) };
+            store.commit(&id, Change::advance(expected, 0..0, turn("a"))).await
+        }
+    });
+    // The first to be asked are all commits: each is in the queue when the lock is given back.
+    let unlock = async { lock.execute_batch("COMMIT").unwrap() };
+    let (outcomes, ()) = join(join_all(commits), unlock).await;
+    for (n, outcome) in outcomes.into_iter().enumerate() {
+        match outcome {
+            Ok(()) => assert_ne!(n % 8, 0),
+            Err(error) => assert_eq!((error.kind(), n % 8), (ErrorKind::Conflict, 0)),
+        }
+    }
+    assert_eq!(store.conversations(None, 100).await.unwrap().len(), 56);
+    let made = transactions(&path) - before;
+    assert!((1..=2).contains(&made), "{made}");
+}
+
+#[tokio::test]
+async fn sqlite_change_waits_for_another_process_no_longer_than_told() {
+    let (_directory, path) = place();
+    let store = builder(&path).busy_timeout(Duration::from_millis(50)).open().await.unwrap();
+    store.update_messages(&"klaus".into(), &turn("a")).await.unwrap();
+    let lock = raw(&path);
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let error = store.update_messages(&"klaus".into(), &turn("b")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert!(error.is_retryable());
+    assert!(error.to_string().contains("another process kept it locked"), "{error}");
+    assert_eq!(store.get_messages(&"klaus".into()).await.unwrap(), turn("a"));
+    lock.execute_batch("ROLLBACK").unwrap();
+    store.update_messages(&"klaus".into(), &turn("b")).await.unwrap();
+    assert_eq!(store.get_messages(&"klaus".into()).await.unwrap(), turn("b"));
+}
+
+#[tokio::test]
+async fn sqlite_change_that_nobody_waits_for_is_not_begun() {
+    let (_directory, path) = place();
+    let store = builder(&path).open().await.unwrap();
+    let lock = raw(&path);
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    // One change is being made; the next ones are behind it.
+    let id = MemoryId::from("klaus");
+    let change = turn("a");
+    let mut first = pin!(store.update_messages(&id, &change));
+    assert!(first.as_mut().now_or_never().is_none());
+    for n in 0..20 {
+        let id = MemoryId::from(&n);
+        assert!(store.update_messages(&id, &change).now_or_never().is_none());
+    }
+    lock.execute_batch("COMMIT").unwrap();
+    first.await.unwrap();
+    store.update_messages(&id, &turn("c")).await.unwrap();
+    assert_eq!(store.conversations(None, 100).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn sqlite_dropped_change_is_made_in_full_or_not_at_all() {
+    let (_directory, path) = place();
+    let store = builder(&path).evicted_messages(EvictedMessages::Keep).open().await.unwrap();
+    let id = MemoryId::from("klaus");
+    for n in 0..100 {
+        let text = n.to_string();
+        let change = Change::advance(None, 0..2, turn(&text));
+        let made = store.commit(&id, change).now_or_never();
+        assert!(made.is_none());
+        let messages = store.get_messages(&id).await.unwrap();
+        assert!(messages.is_empty() || messages == turn(messages[0].text().unwrap()));
+        let history = store.history(&id, HistoryPosition::Oldest, 1000).await.unwrap();
+        assert_eq!(history.len() % 2, 0);
+    }
+}
+
+/// The plainest executor there is.
+fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(Thread);
+
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+#[test]
+fn sqlite_store_needs_no_runtime() {
+    let (_directory, path) = place();
+    block_on(async {
+        let store = SqliteChatMemoryStore::open(&path).await.unwrap();
+        store.update_messages(&"klaus".into(), &turn("a")).await.unwrap();
+        assert_eq!(store.get_messages(&"klaus".into()).await.unwrap(), turn("a"));
+        store.close().await;
+    });
+}
+
+#[tokio::test]
+async fn sqlite_ids_are_taken_as_they_are() {
+    let long = "x".repeat(8 * 1024);
+    let ids = [
+        "a\0b",
+        "a\0",
+        "a",
+        "\0",
+        "'; DROP TABLE message; --",
+        "\" OR 1=1",
+        "%",
+        "_",
+        "?1",
+        "ü",
+        "\u{feff}",
+        "\u{10ffff}",
+        "NULL",
+        "0",
+        &long,
+    ];
+    let (_directory, path) = place();
+    let store = SqliteChatMemoryStore::open(&path).await.unwrap();
+    for id in ids {
+        store.update_messages(&id.into(), &turn(id)).await.unwrap();
+    }
+    for id in ids {
+        assert_eq!(store.get_messages(&id.into()).await.unwrap(), turn(id), "{id:?}");
+    }
+    let mut listed = Vec::new();
+    loop {
+        let page = store.conversations(listed.last(), 2).await.unwrap();
+        if page.is_empty() {
+            break;
+        }
+        listed.extend(page.into_iter().map(|conversation| conversation.id));
+    }
+    let mut expected = ids.map(MemoryId::from).to_vec();
+    expected.sort_unstable();
+    assert_eq!(listed, expected);
+}
+
+/// Not a test of its own: what the tests below run where the disk is full or cannot be written.
+#[tokio::test]
+#[ignore = "started by other tests"]
+async fn process_on_a_full_disk() {
+    let path = std::env::var_os("AI_SERVICES_TEST_FILE").unwrap();
+    let store = SqliteChatMemoryStore::open(Path::new(&path)).await.unwrap();
+    let mut last = None;
+    let error = loop {
+        let text = "x".repeat(10_000);
+        let next = turn(&format!("{}{text}", last.as_ref().map_or(0, Vec::len)));
+        match store.update_messages(&"klaus".into(), &next).await {
+            Ok(()) => last = Some(next),
+            Err(error) => break error,
+        }
+        let more = Change::advance(None, 0..0, turn(&text));
+        if let Err(error) = store.commit(&"other".into(), more).await {
+            break error;
+        }
+    };
+    assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+    assert!(error.to_string().contains("free some space"), "{error}");
+    // Together with changes that are too large, a small one fails or not, but the store lives on.
+    assert_eq!(store.get_messages(&"klaus".into()).await.unwrap(), last.unwrap());
+    let other = store.get_messages(&"other".into()).await.unwrap();
+    assert_eq!(other.len() % 2, 0);
+    store.close().await;
+    let store = SqliteChatMemoryStore::open(Path::new(&path)).await.unwrap();
+    assert_eq!(store.get_messages(&"other".into()).await.unwrap(), other);
+}
+
+/// Not a test of its own: what a test below runs where nothing can be written.
+#[tokio::test]
+#[ignore = "started by another test"]
+async fn process_on_a_disk_that_cannot_be_written() {
+    let path = std::env::var_os("AI_SERVICES_TEST_FILE").unwrap();
+    let error = SqliteChatMemoryStore::open(Path::new(&path)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+    assert!(error.to_string().contains("must be writable"), "{error}");
+}
+
+/// Runs one of the tests above with mounts of its own; `None` where that is not allowed.
+fn with_mount(mount: &str, directory: &Path, file: &Path, test: &str) -> Option<bool> {
+    let unshare = |script: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--map-root-user", "--mount", "sh", "-c", script, "sh"]);
+        command.arg(directory).arg(std::env::current_exe().unwrap()).arg(test);
+        command.env("AI_SERVICES_TEST_FILE", file).stdout(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    unshare(mount).then(|| unshare(&format!("{mount} && exec \"$2\" --exact --ignored \"$3\"")))
+}
+
+#[tokio::test]
+async fn sqlite_full_disk_is_an_error_and_loses_nothing() {
+    let (directory, path) = place();
+    let mount = "mount -t tmpfs -o size=1m tmpfs \"$1\"";
+    let test = "sqlite::writing::process_on_a_full_disk";
+    if let Some(passed) = with_mount(mount, directory.path(), &path, test) {
+        assert!(passed);
+    }
+}
+
+#[tokio::test]
+async fn sqlite_disk_that_cannot_be_written_is_an_error() {
+    let (directory, path) = place();
+    SqliteChatMemoryStore::open(&path).await.unwrap().close().await;
+    let mount = "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\"";
+    let test = "sqlite::writing::process_on_a_disk_that_cannot_be_written";
+    if let Some(passed) = with_mount(mount, directory.path(), &path, test) {
+        assert!(passed);
+    }
+}
