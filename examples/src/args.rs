@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::place::Place;
 use clap::Parser;
 use clap::error::ErrorKind;
 use std::str::FromStr;
@@ -26,6 +27,20 @@ pub(crate) struct Args {
     #[arg(long, value_name = "URL", requires = "model")]
     pub(crate) base_url: Option<String>,
 
+    /// Where conversations are remembered: a file, `postgres://…`, `redis://…` or `none`
+    ///
+    /// Without it, a file in the directory that this system has for the data of programs.
+    #[arg(long, value_name = "WHERE", env = "ASSISTANT_MEMORY", hide_env_values = true)]
+    pub(crate) memory: Option<Place>,
+
+    /// List who is remembered: name, number of messages, last use
+    #[arg(long, conflicts_with_all = ["export", "question"])]
+    pub(crate) list_users: bool,
+
+    /// Print everything that was said with a user, one JSON object a line
+    #[arg(long, value_name = "USER", conflicts_with = "question", value_parser = user_name)]
+    pub(crate) export: Option<String>,
+
     /// A question to answer at once
     #[arg(value_name = "QUESTION")]
     question: Vec<String>,
@@ -36,6 +51,8 @@ Without --model:
   OPENAI_API_KEY or OPENAI_BASE_URL is set   OpenAI or that server, with OPENAI_MODEL
   an Ollama server answers at OLLAMA_HOST    its first model (default 127.0.0.1:11434)
   else                                       the offline demonstration model
+
+A URL in ASSISTANT_MEMORY is not shown to other users of the machine; one on the command line is.
 
 For a compatible server that wants a key, set OPENAI_BASE_URL and OPENAI_API_KEY.";
 
@@ -123,5 +140,14 @@ mod tests {
         let args = Args::parse_from(["assistant", "--user", "ann", "what", "is", "2+2"]);
         assert_eq!(args.question().as_deref(), Some("what is 2+2"));
         assert_eq!(args.user, "ann");
+    }
+
+    #[test]
+    fn listing_goes_with_nothing_else() {
+        for wrong in
+            [["--list-users", "--export=ann"], ["--list-users", "hi"], ["--export=a", "hi"]]
+        {
+            assert!(Args::try_parse_from([&["assistant"], wrong.as_slice()].concat()).is_err());
+        }
     }
 }

@@ -3,7 +3,7 @@
 use crate::screen::Screen;
 use crate::tools::Desk;
 use ai_services::event::{Call, Event};
-use ai_services::memory::{InMemoryChatMemoryStore, MemoryId, MessageWindowChatMemory};
+use ai_services::memory::{ConversationStore, MemoryId, MessageWindowChatMemory};
 use ai_services::model::ChatModel;
 use ai_services::{Response, Result, ai_service};
 use std::sync::Arc;
@@ -32,9 +32,12 @@ pub(crate) trait Assistant {
     ) -> Result<Response<String>>;
 }
 
-/// The service, which shows on `screen` what its tools do.
-pub(crate) fn build(model: Arc<dyn ChatModel>, screen: Screen) -> Result<AssistantService> {
-    let store = InMemoryChatMemoryStore::new();
+/// The service, which remembers in `store` and shows on `screen` what its tools do.
+pub(crate) fn build(
+    model: Arc<dyn ChatModel>,
+    store: Arc<dyn ConversationStore>,
+    screen: Screen,
+) -> Result<AssistantService> {
     AssistantService::builder()
         .chat_model(model)
         .chat_memory_provider(move |user: &MemoryId| {

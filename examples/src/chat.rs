@@ -3,15 +3,18 @@
 use crate::assistant::{Assistant, AssistantService};
 use crate::command::{Command, HELP};
 use crate::input::{Input, Line};
+use crate::records;
 use crate::render::{chain, one_line, plain};
 use crate::screen::Screen;
 use ai_services::Response;
+use ai_services::memory::ConversationStore;
 use ai_services::message::ChatMessage;
 use ai_services::model::TokenUsage;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// How many characters of a tool's arguments or result `/memory` shows.
 const SHOWN: usize = 200;
@@ -19,8 +22,10 @@ const SHOWN: usize = 200;
 /// The service, who is talking to it, and what that has cost.
 pub(crate) struct Chat {
     service: AssistantService,
+    store: Arc<dyn ConversationStore>,
     screen: Screen,
     user: String,
+    /// Who has been here, even without a word.
     users: BTreeSet<String>,
     spent: Spent,
 }
@@ -41,9 +46,14 @@ enum Turn {
 }
 
 impl Chat {
-    pub(crate) fn new(service: AssistantService, screen: Screen, user: String) -> Self {
+    pub(crate) fn new(
+        service: AssistantService,
+        store: Arc<dyn ConversationStore>,
+        screen: Screen,
+        user: String,
+    ) -> Self {
         let users = BTreeSet::from([user.clone()]);
-        Self { service, screen, user, users, spent: Spent::default() }
+        Self { service, store, screen, user, users, spent: Spent::default() }
     }
 
     /// Answers one question. Ctrl-C ends the process, as it ends any other.
@@ -113,33 +123,70 @@ impl Chat {
         }
     }
 
-    async fn obey(&mut self, command: Command) -> anyhow::Result<()> {
-        let text = match command {
+    /// What a command asks for. One that fails is reported, and the chat goes on.
+    async fn obey(&mut self, command: Command) -> io::Result<()> {
+        match self.reply(command).await {
+            Ok(text) => print(&text),
+            Err(error) => {
+                self.spent.failed += 1;
+                self.screen.say(&format!("error: {}", chain(&error)));
+                Ok(())
+            }
+        }
+    }
+
+    async fn reply(&mut self, command: Command) -> ai_services::Result<String> {
+        Ok(match command {
             Command::User(name) => {
                 self.users.insert(name.clone());
                 self.user = name;
                 format!("you are {} now", self.user)
             }
-            Command::Users => self.users.iter().cloned().collect::<Vec<_>>().join("\n"),
+            Command::Users => self.users().await?,
             Command::Memory => self.memory().await?,
+            Command::History => self.history().await?,
             Command::Forget => {
                 self.service.chat_memory(&self.user)?.clear().await?;
                 format!("the conversation with {} is forgotten", self.user)
             }
             Command::Usage => self.spent.to_string(),
             Command::Help | Command::Quit => HELP.to_owned(),
-        };
-        Ok(print(&text)?)
+        })
+    }
+
+    /// Who is remembered, and who has been here.
+    async fn users(&self) -> ai_services::Result<String> {
+        let mut users = self.users.clone();
+        let remembered = records::conversations(&*self.store).await?;
+        users.extend(remembered.into_iter().map(|conversation| conversation.id.to_string()));
+        Ok(users.into_iter().collect::<Vec<_>>().join("\n"))
+    }
+
+    /// Everything that was said, also what the model is not reminded of any more.
+    async fn history(&self) -> ai_services::Result<String> {
+        let entries = records::history(&*self.store, &self.user).await?;
+        Ok(match entries.as_slice() {
+            [] => self.nothing(),
+            entries => listed(entries.iter().map(|entry| &entry.message)),
+        })
     }
 
     /// What the model will be reminded of.
     async fn memory(&self) -> ai_services::Result<String> {
         let messages = self.service.chat_memory(&self.user)?.messages().await?;
-        if messages.is_empty() {
-            return Ok(format!("nothing is remembered of {}", self.user));
-        }
-        Ok(messages.iter().map(described).collect::<Vec<_>>().join("\n"))
+        Ok(match messages.as_slice() {
+            [] => self.nothing(),
+            messages => listed(messages),
+        })
     }
+
+    fn nothing(&self) -> String {
+        format!("nothing is remembered of {}", self.user)
+    }
+}
+
+fn listed<'a>(messages: impl IntoIterator<Item = &'a ChatMessage>) -> String {
+    messages.into_iter().map(described).collect::<Vec<_>>().join("\n")
 }
 
 /// A remembered message.

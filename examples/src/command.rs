@@ -5,8 +5,9 @@ use crate::args::user_name;
 /// All commands, as `/help` shows them.
 pub(crate) const HELP: &str = "\
 /user NAME   talk as somebody else, with a memory and notes of their own
-/users       who has talked so far
-/memory      what is remembered of this user
+/users       who is remembered
+/memory      what the model is reminded of
+/history     everything that was said with this user
 /forget      forget this user's conversation
 /usage       tokens, turns and tool calls so far
 /help        this list
@@ -20,6 +21,7 @@ pub(crate) enum Command {
     User(String),
     Users,
     Memory,
+    History,
     Forget,
     Usage,
     Help,
@@ -40,6 +42,7 @@ impl Command {
         let command = match name {
             "/users" => Self::Users,
             "/memory" => Self::Memory,
+            "/history" => Self::History,
             "/forget" => Self::Forget,
             "/usage" => Self::Usage,
             "/help" => Self::Help,

@@ -8,6 +8,8 @@ mod demo;
 mod input;
 mod ollama;
 mod pick;
+mod place;
+mod records;
 mod render;
 mod screen;
 mod terminal;
@@ -16,9 +18,11 @@ mod tools;
 use args::Args;
 use chat::Chat;
 use input::Input;
+use place::Place;
 use screen::Screen;
 use std::io;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 #[tokio::main(worker_threads = 2)]
 async fn main() -> ExitCode {
@@ -36,10 +40,18 @@ async fn main() -> ExitCode {
 }
 
 async fn run(args: &Args, screen: &Screen) -> anyhow::Result<ExitCode> {
+    let place = args.memory.clone().map_or_else(Place::usual, Ok)?;
+    let store = place.open().await?;
+    if args.list_users {
+        return records::list(&*store).await.map(|()| ExitCode::SUCCESS);
+    }
+    if let Some(user) = &args.export {
+        return records::export(&*store, user).await.map(|()| ExitCode::SUCCESS);
+    }
     let picked = pick::pick(args.model.as_ref(), args.base_url.as_deref()).await?;
     screen.say(&format!("model: {} ({})", picked.name, picked.why));
-    let service = assistant::build(picked.model, screen.clone())?;
-    let mut chat = Chat::new(service, screen.clone(), args.user.clone());
+    let service = assistant::build(picked.model, Arc::clone(&store), screen.clone())?;
+    let mut chat = Chat::new(service, store, screen.clone(), args.user.clone());
     match args.question() {
         Some(question) => chat.once(&question).await.map(|()| ExitCode::SUCCESS),
         None => chat.run(Input::open()?).await,

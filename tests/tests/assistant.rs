@@ -8,6 +8,7 @@
 )]
 
 use ai_services_tests::fault_server::{FaultServer, Step, json_answer};
+use ai_services_tests::servers;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,8 +21,8 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 /// How long anything may take before a test gives up. Nothing waits that long when all is well.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-const SMALL_EXAMPLES: [&str; 5] =
-    ["customer_support", "hello", "memory_per_user", "prompts", "tools"];
+const SMALL_EXAMPLES: [&str; 6] =
+    ["customer_support", "hello", "memory_per_user", "memory_that_survives", "prompts", "tools"];
 
 /// The programs by name, built by the cargo that built this test.
 fn programs() -> &'static BTreeMap<String, PathBuf> {
@@ -59,6 +60,7 @@ fn offline(program: &str) -> Command {
         }
     }
     command.env("OLLAMA_HOST", "127.0.0.1:1").env("NO_COLOR", "1").kill_on_drop(true);
+    command.env("ASSISTANT_MEMORY", "none");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -161,6 +163,8 @@ async fn wrong_use_exits_with_2() {
         &["--model", "demo", "--base-url", "http://127.0.0.1:1/v1", "hi"],
         &["--user", "", "hi"],
         &[""],
+        &["--list-users", "hi"],
+        &["--list-users", "--export", "ann"],
     ] {
         let (code, answer, notices) = assistant(wrong).await;
         assert_eq!((code, answer.as_str()), (Some(2), ""), "{wrong:?}: {notices}");
@@ -207,6 +211,107 @@ async fn users_have_separate_memories() {
     assert_eq!(chat.ask("/user ben").await, "you are ben now");
     assert_eq!(chat.ask("list my notes").await, "1: buy milk");
     assert_eq!(chat.end().await, (vec![], Some(0)));
+}
+
+/// Asks one question with this memory.
+async fn ask_with(memory: &str, user: &str, question: &str) -> String {
+    let (code, answer, notices) = assistant(&["--memory", memory, "--user", user, question]).await;
+    assert_eq!(code, Some(0), "{notices}");
+    answer
+}
+
+/// What a memory promises wherever it is.
+async fn remembers_across_runs(memory: &str) {
+    ask_with(memory, "ann", "My name is Ann.").await;
+    ask_with(memory, "ben", "Hello!").await;
+    assert_eq!(ask_with(memory, "ann", "What is my name?").await, "Your name is Ann.\n");
+
+    let (code, listed, notices) = assistant(&["--memory", memory, "--list-users"]).await;
+    assert_eq!((code, notices.as_str()), (Some(0), ""));
+    let listed: Vec<Vec<_>> = listed.lines().map(|line| line.split('\t').collect()).collect();
+    assert_eq!(listed[0][..2], ["ann", "4 messages"]);
+    assert_eq!(listed[1][..2], ["ben", "2 messages"]);
+    assert!(listed.iter().all(|line| line[2].starts_with("20") && line[2].ends_with('Z')));
+
+    let (code, exported, notices) = assistant(&["--memory", memory, "--export", "ann"]).await;
+    assert_eq!((code, notices.as_str()), (Some(0), ""));
+    let lines = exported.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let said: Vec<_> = lines.map(|line| line["message"]["text"].clone()).collect();
+    assert_eq!(said[1], "Nice to meet you, Ann.");
+    assert_eq!(said.len(), 4);
+}
+
+#[tokio::test]
+async fn file_is_remembered_across_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    remembers_across_runs(directory.path().join("m.sqlite").to_str().unwrap()).await;
+}
+
+#[tokio::test]
+async fn servers_are_remembered_across_runs() {
+    if let Some(server) = servers::postgres::start() {
+        remembers_across_runs(&server.url()).await;
+    }
+    if let Some(server) = servers::redis::start() {
+        remembers_across_runs(&server.url()).await;
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn data_directory_is_the_usual_place() {
+    let home = tempfile::tempdir().unwrap();
+    for (question, answer) in [
+        ("My name is Ann.", "Nice to meet you, Ann.\n"),
+        ("What is my name?", "Your name is Ann.\n"),
+    ] {
+        let mut command = offline("assistant");
+        command.env("XDG_DATA_HOME", home.path()).env_remove("ASSISTANT_MEMORY");
+        let (_, said, notices) = finished(command.args(["--user", "ann", question])).await;
+        assert_eq!(said, answer, "{notices}");
+    }
+    use std::os::unix::fs::PermissionsExt;
+    let file = home.path().join("ai-services-assistant/memory.sqlite");
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn evicted_messages_are_exported() {
+    let directory = tempfile::tempdir().unwrap();
+    let memory = directory.path().join("m.sqlite");
+    let memory = memory.to_str().unwrap();
+    let mut chat = Chat::start(&["--user", "ann", "--memory", memory]);
+    for _ in 0..14 {
+        chat.ask("My name is Ann.").await;
+    }
+    assert_eq!(chat.ask("/history").await, "user: My name is Ann.");
+    let (rest, _) = chat.end().await;
+    assert_eq!(rest.len(), 27, "{rest:?}");
+    let (_, exported, _) = assistant(&["--memory", memory, "--export", "ann"]).await;
+    let evicted: Vec<_> = exported
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["evicted"].as_bool().unwrap())
+        .collect();
+    // The window of 24 has room for the system message and for eleven turns.
+    assert_eq!(evicted, [vec![true; 6], vec![false; 22]].concat());
+    let (_, listed, _) = assistant(&["--memory", memory, "--list-users"]).await;
+    assert!(listed.starts_with("ann\t22 messages\t"), "{listed}");
+}
+
+#[tokio::test]
+async fn memory_that_cannot_be_opened_exits_with_1_and_one_line() {
+    for (memory, expected) in [
+        ("/nowhere/m.sqlite", "its directory does not exist"),
+        ("postgres://ann:canary@127.0.0.1:1/x", "PostgreSQL cannot be reached"),
+        ("redis://:canary@127.0.0.1:1/", "the server cannot be reached"),
+    ] {
+        let (code, answer, notices) = assistant(&["--memory", memory, "hi"]).await;
+        assert_eq!((code, answer.as_str()), (Some(1), ""), "{notices}");
+        assert!(notices.starts_with("error: ") && notices.contains(expected), "{notices}");
+        assert!(notices.lines().count() == 1 && !notices.contains("canary"), "{notices}");
+    }
+    let (code, _, notices) = assistant(&["--export", "nobody"]).await;
+    assert_eq!((code, notices.as_str()), (Some(1), "error: nothing is remembered of nobody\n"));
 }
 
 #[tokio::test]

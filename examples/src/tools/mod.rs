@@ -34,7 +34,7 @@ impl Desk {
         Zoned::now().strftime("%A, %Y-%m-%d %H:%M:%S %Z").to_string()
     }
 
-    /// Keeps a note for the user, and returns it with its number.
+    /// Keeps a note for the user until the program ends, and returns it with its number.
     #[tool]
     fn add_note(
         &self,

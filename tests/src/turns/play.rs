@@ -87,9 +87,9 @@ struct Echo;
 #[async_trait]
 impl ChatModel for Echo {
     async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
-        let asked = request.messages().filter(|message| message.is_user()).last();
+        let asked = request.messages().rfind(|message| message.is_user());
         let tag = asked.and_then(ChatMessage::text).unwrap_or_default().to_owned();
-        let has_looked = request.messages().last().is_some_and(ChatMessage::is_tool_result);
+        let has_looked = request.messages().next_back().is_some_and(ChatMessage::is_tool_result);
         let message = if uses_tool(&tag) && !has_looked {
             let arguments = serde_json::json!({ "tag": tag }).to_string();
             AiMessage::builder().tool_calls([ToolCall::new("1", "look", arguments)]).build()
