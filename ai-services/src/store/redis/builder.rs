@@ -75,7 +75,8 @@ impl RedisChatMemoryStoreBuilder {
     /// Sets the server: `redis://user:password@host:port/database`, `rediss://…` for TLS, or
     /// `unix:///path?db=0`.
     ///
-    /// With TLS, the server's certificate is checked against the certificates of the system. If the
+    /// With TLS, the server's certificate is checked against the certificates of the system, or those
+    /// in the file that the environment variable `SSL_CERT_FILE` names. If the
     /// program has not chosen a [`CryptoProvider`](https://docs.rs/rustls/0.23/rustls/crypto/struct.CryptoProvider.html)
     /// for rustls, connecting makes ring the one of the process; a program that prefers another
     /// installs it before.

@@ -2,6 +2,8 @@
 
 use crate::error::{Error, ErrorKind};
 use redis::{ErrorKind as DriverError, RedisError};
+use std::error::Error as StdError;
+use std::sync::Arc;
 
 /// A request that failed.
 #[derive(Debug)]
@@ -127,6 +129,10 @@ impl Failure {
                 let advice = "the server has not answered in time; see `response_timeout`";
                 (ErrorKind::Timeout, true, advice)
             }
+            DriverError::Io if is_of_the_certificate(&source) => {
+                let advice = "the server's certificate is not accepted; trust who signed it";
+                (ErrorKind::Connection, false, advice)
+            }
             DriverError::Io if stage == Stage::Connecting => {
                 (ErrorKind::Connection, true, "the server cannot be reached; check that it runs")
             }
@@ -147,6 +153,15 @@ impl Failure {
             .with_retryable(passes)
             .with_source(source)
     }
+}
+
+fn is_of_the_certificate(source: &RedisError) -> bool {
+    // The driver gives the pointer itself as the source.
+    let shared =
+        source.source().and_then(|shared| shared.downcast_ref::<Arc<dyn StdError + Send + Sync>>());
+    let io = shared.and_then(|error| error.downcast_ref::<std::io::Error>());
+    let tls = io.and_then(std::io::Error::get_ref).and_then(|tls| tls.downcast_ref());
+    matches!(tls, Some(rustls::Error::InvalidCertificate(_)))
 }
 
 /// What the server says, also where it says it within something else: a transaction repeats the codes of
@@ -187,6 +202,15 @@ mod tests {
             assert!(error.to_string().starts_with("Redis: cannot load a conversation: "));
             assert!(error.to_string().contains("says the server"), "{error}");
         }
+    }
+
+    #[test]
+    fn refused_certificate_is_no_broken_connection() {
+        let tls = rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
+        let source = std::io::Error::new(std::io::ErrorKind::InvalidData, tls).into();
+        let error = Failure { stage: Stage::Connecting, source }.explain("connect");
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Connection, false));
+        assert!(error.to_string().contains("trust"), "{error}");
     }
 
     #[test]
