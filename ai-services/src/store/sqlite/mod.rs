@@ -48,9 +48,9 @@ use tokio::sync::{mpsc, oneshot};
 /// which, but never half of it.
 ///
 /// What was written is guarded by checksums, and the head of a conversation knows how many messages it
-/// has, so damage is an [error](crate::memory::UnreadableRecord). Not noticed are damage to the end of the
-/// write-ahead log, which reads as if the last commits had not been made, and the loss of messages
-/// that were already evicted.
+/// has, so damage to the file is an [error](crate::memory::UnreadableRecord). Three kinds of it go
+/// unnoticed: in the write-ahead log, which then ends earlier, as if the last commits had not been made; the
+/// loss of messages that were already evicted; and the loss of a conversation as a whole.
 ///
 /// The file is neither encrypted nor made smaller when something is deleted. For a copy of a file that is
 /// in use, ask SQLite (`VACUUM INTO`); the file alone may lack the last commits.

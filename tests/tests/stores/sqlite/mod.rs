@@ -62,7 +62,6 @@ async fn passes(evicted_messages: EvictedMessages, leases: Option<LeaseOptions>)
             async { Ok(()) }
         });
     let report = suite.run().await;
-    println!("{report}");
     assert!(report.is_passed(), "{report}");
     assert!(open().await.conversations(None, 1).await.unwrap().is_empty());
 }
