@@ -13,7 +13,7 @@ use ai_services::testing::stores::StoreSuite;
 use ai_services::{Error, ErrorKind};
 use ai_services_tests::servers::process::poll;
 use ai_services_tests::servers::redis::{self as server, Redis};
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use proxy::{Loss, Proxy};
 use redis::FromRedisValue;
 use std::ops::Range;
@@ -114,7 +114,6 @@ async fn passes(
     let suite =
         suite.newer_format(move |id| spoil(url.clone(), prefix.clone(), id, "\"v\":1", "\"v\":2"));
     let report = suite.run().await;
-    println!("{report}");
     assert!(report.is_passed(), "{report}");
     let skipped: Vec<_> = report.skipped().collect();
     assert!(leases.is_none() || skipped.is_empty(), "{skipped:?}");
@@ -246,18 +245,18 @@ async fn made_once(loss: Loss, change: impl Fn(Option<u64>) -> Change, others: u
     let version = direct.load(&id()).await.unwrap().version();
 
     proxy.lose_next_answer();
-    let commit = {
-        let change = change(version);
-        tokio::spawn(async move { store.commit(&id(), change).await })
+    let id = id();
+    let meanwhile = async {
+        proxy.lost().await;
+        for n in 3..3 + others {
+            let change = Change::advance(None, 0..0, dialogue(n..n + 1));
+            direct.commit(&id, change).await.unwrap();
+        }
+        proxy.open();
     };
-    proxy.lost().await;
-    for n in 3..3 + others {
-        let change = Change::advance(None, 0..0, dialogue(n..n + 1));
-        direct.commit(&id(), change).await.unwrap();
-    }
-    proxy.open();
-    commit.await.unwrap().unwrap();
-    assert_eq!(direct.get_messages(&id()).await.unwrap(), dialogue(0..3 + others));
+    let (outcome, ()) = join(store.commit(&id, change(version)), meanwhile).await;
+    outcome.unwrap();
+    assert_eq!(direct.get_messages(&id).await.unwrap(), dialogue(0..3 + others));
 }
 
 #[tokio::test]
