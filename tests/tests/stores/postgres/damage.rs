@@ -17,6 +17,29 @@ struct Fixture {
     prefix: String,
 }
 
+/// From bytes to a number.
+const NUMBER: &str = "('x' || encode({}, 'hex'))::bit(64)::bigint";
+/// From bytes to a text.
+const TEXT: &str = "convert_from({}, 'UTF8')";
+
+/// Every column that is read, as bytes and back.
+const COLUMNS: &[(&str, &str, &str, &str)] = &[
+    ("conversations", "key", "key", "{}"),
+    ("conversations", "id", "id", "{}"),
+    ("conversations", "version", "int8send(version)", NUMBER),
+    ("conversations", "messages", "int8send(messages)", NUMBER),
+    ("conversations", "token", "int8send(token)", NUMBER),
+    ("conversations", "last_used", "int8send(last_used)", NUMBER),
+    ("messages", "key", "key", "{}"),
+    ("messages", "number", "int8send(number)", NUMBER),
+    ("messages", "token", "int8send(token)", NUMBER),
+    ("messages", "record", "convert_to(record, 'UTF8')", TEXT),
+    ("history", "key", "key", "{}"),
+    ("history", "number", "int8send(number)", NUMBER),
+    ("history", "token", "int8send(token)", NUMBER),
+    ("history", "record", "convert_to(record, 'UTF8')", TEXT),
+];
+
 const TABLES: [&str; 3] = ["conversations", "messages", "history"];
 
 impl Fixture {
@@ -93,42 +116,8 @@ async fn changed_byte_is_noticed_or_harmless() {
     // The copies are wrong as soon as the machine crashes, which is no concern of this test.
     fixture.raw.batch_execute("SET synchronous_commit = off").await.unwrap();
     fixture.keep().await;
-    let columns: &[(&str, &str, &str, &str)] = &[
-        ("conversations", "key", "key", "{}"),
-        ("conversations", "id", "id", "{}"),
-        (
-            "conversations",
-            "version",
-            "int8send(version)",
-            "('x' || encode({}, 'hex'))::bit(64)::bigint",
-        ),
-        (
-            "conversations",
-            "messages",
-            "int8send(messages)",
-            "('x' || encode({}, 'hex'))::bit(64)::bigint",
-        ),
-        (
-            "conversations",
-            "token",
-            "int8send(token)",
-            "('x' || encode({}, 'hex'))::bit(64)::bigint",
-        ),
-        (
-            "conversations",
-            "last_used",
-            "int8send(last_used)",
-            "('x' || encode({}, 'hex'))::bit(64)::bigint",
-        ),
-        ("messages", "key", "key", "{}"),
-        ("messages", "number", "int8send(number)", "('x' || encode({}, 'hex'))::bit(64)::bigint"),
-        ("messages", "token", "int8send(token)", "('x' || encode({}, 'hex'))::bit(64)::bigint"),
-        ("messages", "record", "convert_to(record, 'UTF8')", "convert_from({}, 'UTF8')"),
-        ("history", "number", "int8send(number)", "('x' || encode({}, 'hex'))::bit(64)::bigint"),
-        ("history", "record", "convert_to(record, 'UTF8')", "convert_from({}, 'UTF8')"),
-    ];
     let mut changes = 0;
-    for (table, column, bytes, back) in columns {
+    for (table, column, bytes, back) in COLUMNS {
         let (rows, length) = fixture.size(table, bytes).await;
         for (row, byte, bit) in (0..rows)
             .flat_map(|row| (0..length).map(move |byte| (row, byte)))

@@ -67,7 +67,6 @@ async fn passes(evicted: EvictedMessages, leases: Option<LeaseOptions>, isolatio
     let suite = StoreSuite::of_conversations(store).second(second).evicted_messages(evicted);
     let suite = suite.disposable().damage(write(&damage)).newer_format(write(&newer));
     let report = suite.run().await;
-    println!("{report}");
     assert!(report.is_passed(), "{report}");
 }
 
