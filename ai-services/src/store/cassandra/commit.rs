@@ -8,7 +8,7 @@ use super::CassandraChatMemoryStore;
 use super::eviction::Eviction;
 use super::fault::{ATTEMPTS, Fault, pause, retried};
 use super::rows::{MemoryRow, NumberRow, Raw, Stored, StoredMessage, bigint, token};
-use super::session::{ConditionalBatch, Verdict};
+use super::session::{ConditionalBatch, Present, Verdict};
 use super::statements::{EVICTED, MESSAGE, Statements};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{
@@ -19,8 +19,9 @@ use crate::store::plan::{Head, Plan};
 use crate::store::{limits, time};
 use scylla::response::PagingState;
 
-/// How often a change that expects no version is made anew because others came first.
-const CONFLICTS: u32 = 8;
+/// How often a change that expects no version is made anew because others came first. Each time one
+/// of them has gone ahead, but not always another one.
+const CONFLICTS: u32 = 40;
 
 /// What is evicted and kept goes ahead of a commit in portions of this size, if all together would be
 /// larger: a request has at most 16 MiB.
@@ -36,6 +37,8 @@ struct Commit<'a> {
     before: Option<i64>,
     lease: Option<LeaseToken>,
     token: i64,
+    /// The version that it makes.
+    after: i64,
     /// The number of the first row that it writes.
     first: Option<i64>,
 }
@@ -46,7 +49,7 @@ enum Settled {
     /// Nothing has changed since before.
     Open,
     /// It was not applied and never will be.
-    Superseded,
+    Superseded(Present),
 }
 
 impl CassandraChatMemoryStore {
@@ -87,6 +90,7 @@ impl CassandraChatMemoryStore {
             before: version.map(bigint),
             lease: change.lease(),
             token: token(random()),
+            after: bigint(plan.version),
             first: plan.rows.first().map(|(number, _)| bigint(*number)),
         };
         let moved: &[_] = match self.evicted_messages() {
@@ -97,7 +101,7 @@ impl CassandraChatMemoryStore {
         let appended: usize = plan.rows.iter().map(|(_, record)| size(record.as_bytes())).sum();
         let kept: usize = moved.iter().map(|message| size(&message.record.0)).sum();
         let mut batch = self.client().new_batch();
-        commit.begin(&mut batch, statements, (bigint(plan.version), messages));
+        commit.begin(&mut batch, statements, messages);
         if kept == 0 || appended + kept <= PORTION {
             commit.keep(&mut batch, statements, moved);
         } else if let Verdict::Refused(present) = self.keep_ahead(&commit, moved).await? {
@@ -197,10 +201,9 @@ impl CassandraChatMemoryStore {
             };
             match (self.settle(commit).await?, refused) {
                 (Settled::Applied, _) => return Ok(Verdict::Applied),
-                (Settled::Superseded, present) => {
-                    return Ok(Verdict::Refused(present.unwrap_or_default()));
+                (Settled::Superseded(present), _) | (Settled::Open, Some(present)) => {
+                    return Ok(Verdict::Refused(present));
                 }
-                (Settled::Open, Some(present)) => return Ok(Verdict::Refused(present)),
                 (Settled::Open, None) => {}
             }
         }
@@ -217,11 +220,11 @@ impl CassandraChatMemoryStore {
     async fn settle(&self, commit: &Commit<'_>) -> Result<Settled> {
         let statements = self.client().statements().await?;
         let head = self.head(commit.id, &statements.read.latest_head).await?;
-        let version = head.and_then(|head| head.version);
+        let present = head.map(|head| head.present).unwrap_or_default();
         if head.is_some_and(|head| head.commit_token == Some(commit.token)) {
             return Ok(Settled::Applied);
         }
-        if version == commit.before {
+        if present.version == commit.before {
             return Ok(Settled::Open);
         }
         let Some(first) = commit.first else { return Err(in_doubt(commit.id)) };
@@ -238,22 +241,17 @@ impl CassandraChatMemoryStore {
             return Ok(Settled::Applied);
         }
         // Versions do not come back: whoever wrote this row took the place of the commit.
-        match writers.is_empty() {
-            true => Err(in_doubt(commit.id)),
-            false => Ok(Settled::Superseded),
+        match !writers.is_empty() || commit.is_of_another_beginning(present.version) {
+            true => Ok(Settled::Superseded(present)),
+            false => Err(in_doubt(commit.id)),
         }
     }
 }
 
 impl<'a> Commit<'a> {
     /// The condition, and the head after the commit.
-    fn begin(
-        &self,
-        batch: &mut ConditionalBatch<'a>,
-        statements: &Statements,
-        (version, messages): (i64, i64),
-    ) {
-        let Self { id, before, token, .. } = *self;
+    fn begin(&self, batch: &mut ConditionalBatch<'a>, statements: &Statements, messages: i64) {
+        let Self { id, before, after: version, token, .. } = *self;
         let id = id.as_str();
         let now = time::now();
         match self.lease_number() {
@@ -274,9 +272,16 @@ impl<'a> Commit<'a> {
         match self.lease_number() {
             None => batch.add(&statements.write.guard, (before, id, before)),
             Some(lease) => {
-                batch.add(&statements.write.guard_under_lease, (before, id, before, lease))
+                batch.add(&statements.write.guard_under_lease, (before, id, before, lease));
             }
         }
+    }
+
+    /// Whether a conversation of this version was begun by somebody else: first versions are random, and
+    /// later ones come after them.
+    fn is_of_another_beginning(&self, version: Option<i64>) -> bool {
+        let following = self.after..self.after.saturating_add(1 << 32);
+        self.before.is_none() && version.is_some_and(|version| !following.contains(&version))
     }
 
     /// Copies of rows as history.
@@ -316,7 +321,7 @@ fn count(
 
 /// A moment in which whoever came first can finish, longer each time.
 async fn pause_between(number: u32) {
-    let longest = 4_u64 << number.min(6);
+    let longest = 4_u64 << number.min(5);
     tokio::time::sleep(std::time::Duration::from_millis(random() % longest)).await;
 }
 

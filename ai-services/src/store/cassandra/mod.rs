@@ -31,8 +31,8 @@
 //!   marks of one conversation are merged into one, because they are ranges that cover each other. Do not lower
 //!   `gc_grace_seconds` below the time between repairs: what comes back is reported as damage.
 //! - [`delete_unused_since`](crate::memory::ConversationStore::delete_unused_since) reads all heads.
-//! - It is not tested with `ScyllaDB`. Its tables with tablets have had lightweight transactions only since
-//!   2025.4; the conditions that are used here (`IF … != …`, `IN` with null) may mean something else there.
+//! - It is not tested with ScyllaDB, which up to version 2025.3 has no lightweight transactions in keyspaces with
+//!   tablets, its default, and where conditions of other kinds may mean something else.
 //!
 //! # TLS
 //!

@@ -3,6 +3,7 @@
 use super::CassandraChatMemoryStore;
 use super::fault::Fault;
 use super::rows::{MemoryRow, Raw, Stored, bigint, head, number};
+use super::session::Present;
 use super::statements::{EVICTED, MESSAGE};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{
@@ -23,7 +24,7 @@ const RESTARTS: u32 = 8;
 /// A conversation without its messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeadRow {
-    pub(super) version: Option<i64>,
+    pub(super) present: Present,
     pub(super) head: Option<Head>,
     pub(super) last_used: i64,
     pub(super) commit_token: Option<i64>,
@@ -105,7 +106,7 @@ impl CassandraChatMemoryStore {
         id: &MemoryId,
         statement: &PreparedStatement,
     ) -> Result<Option<HeadRow>> {
-        type Columns = (Option<i64>, Option<i64>, Option<i64>, Option<i64>);
+        type Columns = (Option<i64>, Option<i64>, Option<i64>, Option<i64>, Option<i64>);
         let what = "read the head of a conversation";
         let start = PagingState::start();
         let (rows, _) = self.client().page(what, statement, &(id.as_str(),), start).await?;
@@ -113,9 +114,10 @@ impl CassandraChatMemoryStore {
         let Some(row) = row.map_err(|error| Fault::answer(what, error).error)? else {
             return Ok(None);
         };
-        let (version, messages, last_used, commit_token) = row;
+        let (version, lease, messages, last_used, commit_token) = row;
         let head = head(id, version, messages)?;
-        Ok(Some(HeadRow { version, head, last_used: last_used.unwrap_or(0), commit_token }))
+        let present = Present { version, lease };
+        Ok(Some(HeadRow { present, head, last_used: last_used.unwrap_or(0), commit_token }))
     }
 
     pub(super) async fn history_page(

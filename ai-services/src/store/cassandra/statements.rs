@@ -134,7 +134,7 @@ impl Reads {
         let listed = "DISTINCT id, version, messages, last_used";
         let all =
             "kind, number, record, row_token, version, messages, last_used, commit_token, lease";
-        let head = read("version, messages, last_used, commit_token", one).await?;
+        let head = read("version, lease, messages, last_used, commit_token", one).await?;
         let rows = read(&format!("{row}, record"), in_memory).await?;
         Ok(Self {
             latest_head: latest(head.clone()),

@@ -1,21 +1,19 @@
 //! The store in Cassandra.
 
-use ai_services::memory::{
-    Change, ChatMemoryStore, ConversationStore, EvictedMessages, LeaseOptions, LeaseToken,
-    MemoryId, UnreadableRecord,
-};
+mod commits;
+mod damage;
+mod proxy;
+mod setup;
+
+use ai_services::memory::{EvictedMessages, LeaseOptions, MemoryId};
 use ai_services::message::ChatMessage;
 use ai_services::store::cassandra::scylla::client::session::Session;
 use ai_services::store::cassandra::scylla::client::session_builder::SessionBuilder;
-use ai_services::store::cassandra::scylla::value::{CqlValue, Row};
 use ai_services::store::cassandra::{CassandraChatMemoryStore, CassandraChatMemoryStoreBuilder};
 use ai_services::testing::stores::StoreSuite;
-use ai_services::{ErrorKind, Result};
 use ai_services_tests::servers::cassandra::{self as server, Cassandra};
-use futures_util::future::join_all;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 /// A store whose tables no other test uses.
 fn builder(server: &Cassandra) -> CassandraChatMemoryStoreBuilder {
@@ -42,11 +40,6 @@ fn table(store: &CassandraChatMemoryStore) -> String {
 
 async fn session(server: &Cassandra) -> Arc<Session> {
     Arc::new(SessionBuilder::new().known_node(server.address()).build().await.unwrap())
-}
-
-async fn rows(session: &Session, query: &str) -> Vec<Row> {
-    let answer = session.query_unpaged(query, ()).await.unwrap_or_else(|e| panic!("{query}: {e}"));
-    answer.into_rows_result().unwrap().rows::<Row>().unwrap().map(|row| row.unwrap()).collect()
 }
 
 fn user(text: &str) -> ChatMessage {

@@ -1,0 +1,171 @@
+//! Commits when something breaks.
+
+use super::proxy::{Cut, Proxy};
+use super::{builder, open, server, turn, user};
+use ai_services::ErrorKind;
+use ai_services::memory::{
+    Change, ChatMemoryStore, ConversationStore, EvictedMessages, HistoryPosition, LeaseOptions,
+    LeaseRequest, MemoryId,
+};
+use ai_services::message::ChatMessage;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+fn append(number: usize) -> Change {
+    Change::advance(None, 0..0, turn(number))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cassandra_commit_whose_connection_breaks_is_made_once() {
+    let Some(server) = server::shared() else { return };
+    let builder = builder(server);
+    let direct = open(builder.clone()).await;
+    let proxy = Proxy::to(server.address()).await;
+    let store = builder.contact_points([&proxy.address]).connect().await.unwrap();
+    let id = MemoryId::from("klaus");
+    let mut expected = Vec::new();
+    for (number, when) in
+        [Cut::BeforeRequest, Cut::BeforeAnswer].into_iter().cycle().take(6).enumerate()
+    {
+        let version = direct.load(&id).await.unwrap().version();
+        // With and without an expected version.
+        let change = match number % 4 {
+            0 | 1 => Change::advance(version, 0..0, turn(number)),
+            _ => append(number),
+        };
+        expected.extend(turn(number));
+        let before = proxy.batches();
+        proxy.cut(when);
+        store.commit(&id, change).await.unwrap();
+        assert_eq!(direct.get_messages(&id).await.unwrap(), expected);
+        let needed = if when == Cut::BeforeRequest { 2 } else { 1 };
+        assert_eq!(proxy.batches() - before, needed, "batches of commit {number}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cassandra_commit_is_found_behind_those_of_others() {
+    let Some(server) = server::shared() else { return };
+    let builder = builder(server).evicted_messages(EvictedMessages::Keep);
+    let direct = open(builder.clone()).await;
+    let proxy = Proxy::to(server.address()).await;
+    let store = builder.contact_points([&proxy.address]).connect().await.unwrap();
+    // Another goes on behind the commit, or has evicted what it wrote; or takes its place.
+    for (name, when, evicted) in [
+        ("behind", Cut::BeforeAnswer, 0..0),
+        ("evicted", Cut::BeforeAnswer, 0..2),
+        ("instead", Cut::BeforeRequest, 0..0),
+    ] {
+        let id = MemoryId::from(name);
+        proxy.hold(when);
+        let other = async {
+            proxy.reached().await;
+            direct.commit(&id, Change::advance(None, evicted, turn(2))).await.unwrap();
+            proxy.release();
+        };
+        let (done, ()) = tokio::join!(store.commit(&id, append(1)), other);
+        done.unwrap();
+        let history = direct.history(&id, HistoryPosition::Oldest, 10).await.unwrap();
+        let found: Vec<ChatMessage> = history.into_iter().map(|entry| entry.message).collect();
+        let expected = match when {
+            Cut::BeforeAnswer => [turn(1), turn(2)].concat(),
+            Cut::BeforeRequest => [turn(2), turn(1)].concat(),
+        };
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cassandra_commit_that_was_overtaken_is_a_conflict() {
+    let Some(server) = server::shared() else { return };
+    let builder = builder(server);
+    let direct = open(builder.clone()).await;
+    let proxy = Proxy::to(server.address()).await;
+    let store = builder.contact_points([&proxy.address]).connect().await.unwrap();
+    let id = MemoryId::from("klaus");
+    direct.commit(&id, append(1)).await.unwrap();
+    let version = direct.load(&id).await.unwrap().version();
+    proxy.hold(Cut::BeforeRequest);
+    let other = async {
+        proxy.reached().await;
+        direct.commit(&id, append(2)).await.unwrap();
+        proxy.release();
+    };
+    let late = store.commit(&id, Change::advance(version, 0..0, turn(3)));
+    let (done, ()) = tokio::join!(late, other);
+    assert_eq!(done.unwrap_err().kind(), ErrorKind::Conflict);
+    assert_eq!(direct.get_messages(&id).await.unwrap(), [turn(1), turn(2)].concat());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cassandra_deletion_whose_connection_breaks_is_made() {
+    let Some(server) = server::shared() else { return };
+    let builder = builder(server);
+    let direct = open(builder.clone()).await;
+    let proxy = Proxy::to(server.address()).await;
+    let store = builder.contact_points([&proxy.address]).connect().await.unwrap();
+    let id = MemoryId::from("klaus");
+    for when in [Cut::BeforeRequest, Cut::BeforeAnswer] {
+        store.commit(&id, append(1)).await.unwrap();
+        proxy.cut(when);
+        store.delete_messages(&id).await.unwrap();
+        assert_eq!(direct.export_raw(&id).await.unwrap(), []);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cassandra_turn_that_is_too_large_is_refused() {
+    let Some(server) = server::shared() else { return };
+    let store = open(builder(server)).await;
+    let id = MemoryId::from("klaus");
+    store.commit(&id, append(1)).await.unwrap();
+    for bytes in [17_000_000, 40_000_000] {
+        let change = Change::advance(None, 0..0, vec![user(&"x".repeat(bytes))]);
+        let error = store.commit(&id, change).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
+        assert!(error.to_string().contains("16 MiB"), "{error}");
+    }
+    assert_eq!(store.get_messages(&id).await.unwrap(), turn(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cassandra_evicted_messages_of_any_size_are_kept() {
+    let Some(server) = server::shared() else { return };
+    let store = open(builder(server).evicted_messages(EvictedMessages::Keep)).await;
+    let id = MemoryId::from("klaus");
+    let large: Vec<_> = ["a", "b", "c"].map(|letter| user(&letter.repeat(7_000_000))).into();
+    for message in &large {
+        store.commit(&id, Change::advance(None, 0..0, vec![message.clone()])).await.unwrap();
+    }
+    store.commit(&id, Change::advance(None, 0..3, turn(1))).await.unwrap();
+    assert_eq!(store.get_messages(&id).await.unwrap(), turn(1));
+    let history = store.history(&id, HistoryPosition::Oldest, 10).await.unwrap();
+    let evicted = history.iter().filter(|entry| entry.is_evicted).map(|entry| &entry.message);
+    assert!(evicted.eq(&large));
+    assert_eq!(history.len(), 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cassandra_lease_ends_by_itself() {
+    let Some(server) = server::shared() else { return };
+    let duration = Duration::from_secs(2);
+    let options = LeaseOptions::new().duration(duration);
+    let store = open(builder(server).leases(options)).await;
+    let (id, shared) =
+        (MemoryId::from("klaus"), Arc::new(store.clone()) as Arc<dyn ChatMemoryStore>);
+    let request = || LeaseRequest::new(&shared, &id).unwrap().wait(Duration::from_secs(10));
+    let began = Instant::now();
+    let lost = request().await.unwrap();
+    let late = append(1).under(lost.token());
+    // Its holder does not give it back.
+    std::mem::forget(lost);
+    let next = request().await.unwrap();
+    let lasted = began.elapsed();
+    assert!(lasted >= duration, "{lasted:?}");
+    assert!(lasted < duration + Duration::from_secs(2), "{lasted:?}");
+    let error = store.commit(&id, late).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert!(error.to_string().contains("lease"), "{error}");
+    store.commit(&id, append(2).under(next.token())).await.unwrap();
+    assert_eq!(store.get_messages(&id).await.unwrap(), turn(2));
+}
