@@ -6,6 +6,7 @@
 //! | bench | measures | run |
 //! |---|---|---|
 //! | `calls` | time | `cargo bench -p ai-services-benches --bench calls` |
+//! | `stores` | time of commits and loads in databases, beside rewriting the list | `cargo bench -p ai-services-benches --bench stores` |
 //! | `instructions` | instructions, by callgrind | `cargo bench -p ai-services-benches --bench instructions` |
 //! | `allocations` | heap allocations; fails above the budget | `cargo bench -p ai-services-benches --bench allocations` |
 //!
@@ -13,5 +14,6 @@
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot be set up has nothing to measure")]
 
 pub mod by_hand;
+pub mod rewrite;
 pub mod server;
 pub mod workload;

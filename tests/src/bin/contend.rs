@@ -4,7 +4,8 @@
 
 use ai_services::memory::LeaseOptions;
 use ai_services_tests::turns::check::{Acknowledged, tag};
-use ai_services_tests::turns::harness::{Dice, Kind, Stage, acknowledge, again};
+use ai_services_tests::turns::harness::{Dice, Stage, acknowledge, again};
+use ai_services_tests::turns::kind::Kind;
 use ai_services_tests::turns::place::Place;
 use ai_services_tests::turns::play::Player;
 use anyhow::Context;

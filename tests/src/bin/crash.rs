@@ -1,24 +1,31 @@
 //! Kills a process that plays turns, again and again, and checks what is left of them.
 
 #![allow(clippy::print_stdout, reason = "the result of a harness")]
+#![allow(clippy::disallowed_methods, reason = "what a process tells is read while it is killed")]
 
+use ai_services::memory::MemoryId;
+use ai_services::message::ChatMessage;
 use ai_services_tests::turns::check::{Acknowledged, Verdict, tag};
-use ai_services_tests::turns::harness::{Dice, Kind, Stage, acknowledge, again};
+use ai_services_tests::turns::harness::{Dice, Stage, acknowledge, again};
+use ai_services_tests::turns::kind::{Kind, Point, Way};
 use ai_services_tests::turns::place::Place;
-use ai_services_tests::turns::play::Player;
+use ai_services_tests::turns::play::{Player, messages};
 use anyhow::Context;
 use clap::{Parser, ValueEnum};
-use futures_util::future::join_all;
+use futures_util::future::{join_all, try_join_all};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdout};
 use tokio::time::{sleep, timeout};
 
 /// How many conversations a process has, each with a task of its own.
 const CONVERSATIONS: u64 = 4;
+
+/// How many turns a replacement leaves.
+const REMEMBERED_TURNS: usize = 4;
 
 /// How long opening the store and reading a conversation may take after a crash.
 const REOPEN_LIMIT: Duration = Duration::from_secs(1);
@@ -48,6 +55,9 @@ struct Args {
     /// Where the store is
     #[arg(long, hide = true)]
     place: Option<String>,
+    /// What the client does
+    #[arg(long, hide = true, default_value = "turns")]
+    way: Way,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -64,7 +74,10 @@ async fn main() -> anyhow::Result<ExitCode> {
     match (&args.client, &args.place) {
         (Some(client), Some(place)) => {
             let Ok(place) = place.parse::<Place>();
-            play(client, &place).await?;
+            match args.way {
+                Way::Turns | Way::Beginning => play(client, &place).await?,
+                Way::Rewrites => rewrite(client, &place).await?,
+            }
             Ok(ExitCode::SUCCESS)
         }
         _ => direct(&args).await,
@@ -93,12 +106,42 @@ async fn play(client: &str, place: &Place) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Replaces whole memories until the process is killed: each time by the last turns and a new one.
+/// Between, it begins conversations and deletes them, alone and together.
+async fn rewrite(client: &str, place: &Place) -> anyhow::Result<()> {
+    let store = place.open(None).await?;
+    let tasks = (0..CONVERSATIONS).map(|number| {
+        let store = &store;
+        async move {
+            let id = name(client, number);
+            let short_lived = MemoryId::from(format!("{id}-short-lived"));
+            let mut turns: VecDeque<Vec<ChatMessage>> = VecDeque::new();
+            for n in 0.. {
+                let tag = tag(client, n);
+                turns.push_back(messages(&tag));
+                turns.drain(..turns.len().saturating_sub(REMEMBERED_TURNS));
+                let memory: Vec<_> = turns.iter().flatten().cloned().collect();
+                store.update_messages(&id.as_str().into(), &memory).await?;
+                acknowledge(&id, &tag)?;
+                store.update_messages(&short_lived, &messages(&tag)).await?;
+                store.delete_messages(&short_lived).await?;
+                store.delete_unused_since(SystemTime::UNIX_EPOCH + Duration::from_secs(1)).await?;
+            }
+            anyhow::Ok(())
+        }
+    });
+    try_join_all(tasks).await?;
+    Ok(())
+}
+
 fn name(client: &str, number: u64) -> String {
     format!("{client}-{number}")
 }
 
+/// All conversations of a client; a short-lived one is there in whole or not at all.
 fn names(client: &str) -> impl Iterator<Item = String> {
-    (0..CONVERSATIONS).map(move |number| name(client, number))
+    let names = (0..CONVERSATIONS).map(move |number| name(client, number));
+    names.flat_map(|name| [format!("{name}-short-lived"), name])
 }
 
 /// What came out of all kills so far.
@@ -145,17 +188,23 @@ async fn kill_client(
     outcome: &mut Outcome,
 ) -> anyhow::Result<()> {
     let client = format!("c{kill}");
-    let points = points(args.store);
+    let points = args.store.points();
     let point = match kill % 2 {
         0 => None,
-        _ => points.get((kill / 2) as usize % points.len().max(1)).copied(),
+        _ => points.get((kill / 2) as usize % points.len().max(1)),
     };
-    // A point that is reached once only, with a store that is not there yet.
-    let is_beginning = point.is_some_and(|point| point.ends_with("migration"));
-    let place = if is_beginning { stage.fresh_place(kill) } else { stage.place() };
-    let times = if is_beginning { 1 } else { 1 + dice.below(12) };
-    let failpoint = point.map(|point| format!("{point}:{times}"));
-    let mut child = start(args, &client, &place, failpoint.as_deref())?;
+    let way = match point {
+        Some(Point(_, way)) => *way,
+        None if dice.below(8) == 0 => Way::Rewrites,
+        None => Way::Turns,
+    };
+    let (place, times) = match way {
+        Way::Beginning => (stage.fresh_place(kill), 1),
+        Way::Turns | Way::Rewrites => (stage.place(), 1 + dice.below(12)),
+    };
+    let point = point.map(|Point(name, _)| *name);
+    let failpoint = point.map(|name| format!("{name}:{times}"));
+    let mut child = start(args, &client, way, &place, failpoint.as_deref())?;
     let out = child.stdout.take().context("the process has no output")?;
     let told = tokio::spawn(listen(out));
     // From the opening of the store to some dozens of turns.
@@ -184,7 +233,7 @@ async fn kill_server(
     outcome: &mut Outcome,
 ) -> anyhow::Result<()> {
     let (place, client) = (stage.place(), format!("c{kill}"));
-    let mut child = start(args, &client, &place, None)?;
+    let mut child = start(args, &client, Way::Turns, &place, None)?;
     let out = child.stdout.take().context("the process has no output")?;
     let told = tokio::spawn(listen(out));
     sleep(Duration::from_millis(100 + dice.below(300))).await;
@@ -202,9 +251,20 @@ async fn kill_server(
     Ok(())
 }
 
-fn start(args: &Args, client: &str, place: &Place, point: Option<&str>) -> anyhow::Result<Child> {
-    let arguments =
-        [args.store.as_argument(), format!("--client={client}"), format!("--place={place}")];
+fn start(
+    args: &Args,
+    client: &str,
+    way: Way,
+    place: &Place,
+    point: Option<&str>,
+) -> anyhow::Result<Child> {
+    let way = way.to_possible_value();
+    let arguments = [
+        args.store.as_argument(),
+        format!("--client={client}"),
+        format!("--way={}", way.as_ref().map_or("", |way| way.get_name())),
+        format!("--place={place}"),
+    ];
     again(&arguments, point)
 }
 
@@ -217,24 +277,4 @@ async fn listen(out: ChildStdout) -> anyhow::Result<Acknowledged> {
         turns.add(id, tag);
     }
     Ok(turns)
-}
-
-/// The points at which a store can be told to end the process.
-fn points(store: Kind) -> &'static [&'static str] {
-    match store {
-        Kind::Sqlite => &[
-            "sqlite.in_migration",
-            "sqlite.before_begin",
-            "sqlite.after_begin",
-            "sqlite.after_version_check",
-            "sqlite.after_eviction",
-            "sqlite.after_append",
-            "sqlite.after_head",
-            "sqlite.before_commit",
-            "sqlite.after_commit",
-            "sqlite.before_answer",
-        ],
-        Kind::Postgres => &[],
-        Kind::Redis => &[],
-    }
 }

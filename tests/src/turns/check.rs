@@ -206,21 +206,9 @@ fn compare(id: &str, expected: &[String], present: &[String], verdict: &mut Verd
 
 #[cfg(test)]
 mod tests {
+    use super::super::play::messages as turn;
     use super::*;
     use ai_services::memory::{ChatMemoryStore, InMemoryChatMemoryStore};
-    use ai_services::message::{AiMessage, ToolCall, ToolResult};
-
-    /// The messages of a complete turn.
-    fn turn(tag: &str) -> Vec<ChatMessage> {
-        let mut turn = vec![ChatMessage::user(tag)];
-        if uses_tool(tag) {
-            let call = ToolCall::new("1", "look", "{}");
-            turn.push(AiMessage::builder().tool_calls([call]).build().into());
-            turn.push(ToolResult::new("1", "look", tag).into());
-        }
-        turn.push(ChatMessage::ai(answer(tag)));
-        turn
-    }
 
     async fn verdict(messages: Vec<ChatMessage>, acknowledged: &[&str]) -> Verdict {
         let store = InMemoryChatMemoryStore::new();

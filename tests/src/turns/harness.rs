@@ -1,32 +1,12 @@
 //! What the harnesses share: a store of their own, processes that play, numbers by chance.
 
+use super::kind::Kind;
 use super::place::Place;
 use crate::servers::{postgres, redis};
 use anyhow::Context;
-use clap::ValueEnum;
 use std::io::Write;
 use std::process::Stdio;
 use tokio::process::{Child, Command};
-
-/// Which store a harness works on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Kind {
-    /// A file in a temporary directory.
-    Sqlite,
-    /// A server of its own.
-    Postgres,
-    /// A server of its own.
-    Redis,
-}
-
-impl Kind {
-    /// How a harness is told of this store.
-    #[must_use]
-    pub fn as_argument(self) -> String {
-        let value = self.to_possible_value();
-        format!("--store={}", value.as_ref().map_or("", |value| value.get_name()))
-    }
-}
 
 /// A store of one's own, gone when dropped.
 #[derive(Debug)]
@@ -63,14 +43,13 @@ impl Stage {
         }
     }
 
-    /// Where there is no store yet; the same as [`place`](Self::place) if it has a server.
+    /// Where there is no store yet.
     #[must_use]
     pub fn fresh_place(&self, number: u64) -> Place {
-        match self {
-            Self::Sqlite(directory) => {
-                Place::Sqlite(directory.path().join(format!("fresh-{number}.sqlite")))
-            }
-            Self::Postgres(_) | Self::Redis(_) => self.place(),
+        match self.place() {
+            Place::Sqlite(path) => Place::Sqlite(path.with_file_name(format!("{number}.sqlite"))),
+            Place::Postgres(url) => Place::Postgres(format!("{url}#fresh_{number}")),
+            Place::Redis(url) => Place::Redis(format!("{url}#fresh_{number}")),
         }
     }
 

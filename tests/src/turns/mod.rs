@@ -6,5 +6,6 @@
 
 pub mod check;
 pub mod harness;
+pub mod kind;
 pub mod place;
 pub mod play;

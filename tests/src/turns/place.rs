@@ -12,11 +12,14 @@ use std::sync::Arc;
 pub enum Place {
     /// A file.
     Sqlite(PathBuf),
-    /// The URL of a PostgreSQL server.
+    /// The URL of a PostgreSQL server, with the prefix of the tables behind a `#`.
     Postgres(String),
-    /// The URL of a Redis server.
+    /// The URL of a Redis server, with the prefix of the keys behind a `#`.
     Redis(String),
 }
+
+/// The prefix that stores have by themselves.
+const PREFIX: &str = "ai_services";
 
 impl FromStr for Place {
     type Err = std::convert::Infallible;
@@ -60,7 +63,9 @@ impl Place {
             #[cfg(feature = "postgres")]
             Self::Postgres(url) => {
                 use ai_services::store::postgres::PostgresChatMemoryStore;
+                let (url, prefix) = url.split_once('#').unwrap_or((url, PREFIX));
                 let builder = PostgresChatMemoryStore::builder().url(url).evicted_messages(kept);
+                let builder = builder.table_prefix(prefix);
                 let builder = leases.into_iter().fold(builder, |builder, on| builder.leases(on));
                 let store = builder.build()?;
                 store.ensure_schema().await?;
@@ -69,7 +74,9 @@ impl Place {
             #[cfg(feature = "redis")]
             Self::Redis(url) => {
                 use ai_services::store::redis::RedisChatMemoryStore;
+                let (url, prefix) = url.split_once('#').unwrap_or((url, PREFIX));
                 let builder = RedisChatMemoryStore::builder().url(url).evicted_messages(kept);
+                let builder = builder.key_prefix(prefix);
                 let builder = leases.into_iter().fold(builder, |builder, on| builder.leases(on));
                 let store = builder.connect().await?;
                 store.ensure_schema().await?;

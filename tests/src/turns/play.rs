@@ -1,7 +1,7 @@
 //! Playing turns through a real service.
 
 use ai_services::memory::{ConversationStore, MemoryId, MessageWindowChatMemory};
-use ai_services::message::{AiMessage, ChatMessage, ToolCall};
+use ai_services::message::{AiMessage, ChatMessage, ToolCall, ToolResult};
 use ai_services::model::{ChatModel, ChatRequest, ChatResponse};
 use ai_services::{ErrorKind, Result, ai_service, async_trait, tool};
 use std::sync::Arc;
@@ -60,6 +60,19 @@ impl Player {
             }
         }
     }
+}
+
+/// The messages of the turn with this tag.
+#[must_use]
+pub fn messages(tag: &str) -> Vec<ChatMessage> {
+    let mut turn = vec![ChatMessage::user(tag)];
+    if uses_tool(tag) {
+        let call = ToolCall::new("1", "look", "{}");
+        turn.push(AiMessage::builder().tool_calls([call]).build().into());
+        turn.push(ToolResult::new("1", "look", tag).into());
+    }
+    turn.push(ChatMessage::ai(answer(tag)));
+    turn
 }
 
 /// Looks something up.

@@ -1,0 +1,108 @@
+//! Which stores the harnesses know.
+
+use clap::ValueEnum;
+
+/// Which store a harness works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// A file in a temporary directory.
+    Sqlite,
+    /// A server of its own.
+    Postgres,
+    /// A server of its own.
+    Redis,
+}
+
+impl Kind {
+    /// How a harness is told of this store.
+    #[must_use]
+    pub fn as_argument(self) -> String {
+        let value = self.to_possible_value();
+        format!("--store={}", value.as_ref().map_or("", |value| value.get_name()))
+    }
+
+    /// The points at which the store can be told to end the process.
+    #[must_use]
+    pub fn points(self) -> &'static [Point] {
+        use Way::{Beginning, Rewrites, Turns};
+        match self {
+            Self::Sqlite => &[
+                Point("sqlite.in_migration", Beginning),
+                Point("sqlite.before_begin", Turns),
+                Point("sqlite.after_begin", Turns),
+                Point("sqlite.after_version_check", Turns),
+                Point("sqlite.after_eviction", Turns),
+                Point("sqlite.after_eviction", Rewrites),
+                Point("sqlite.after_append", Turns),
+                Point("sqlite.after_append", Rewrites),
+                Point("sqlite.after_head", Turns),
+                Point("sqlite.before_commit", Turns),
+                Point("sqlite.before_commit", Rewrites),
+                Point("sqlite.after_commit", Turns),
+                Point("sqlite.before_answer", Turns),
+            ],
+            Self::Postgres => &[
+                Point("postgres.schema.migrated", Beginning),
+                Point("postgres.schema.written", Beginning),
+                Point("postgres.commit.before", Turns),
+                Point("postgres.commit.after", Turns),
+                Point("postgres.transaction.locked", Rewrites),
+                Point("postgres.transaction.written", Rewrites),
+                Point("postgres.transaction.after", Rewrites),
+                Point("postgres.delete.head", Rewrites),
+                Point("postgres.delete.heads", Rewrites),
+            ],
+            Self::Redis => &[
+                Point("redis.before_commit", Turns),
+                Point("redis.before_commit", Rewrites),
+                Point("redis.after_commit", Turns),
+                Point("redis.after_commit", Rewrites),
+            ],
+        }
+    }
+}
+
+/// A point of a store, and what has to be done to reach it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point(pub &'static str, pub Way);
+
+/// What a process does until it is killed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Way {
+    /// It plays turns.
+    #[default]
+    Turns,
+    /// It plays turns in a store that is not there yet.
+    Beginning,
+    /// It replaces whole memories, and deletes conversations.
+    Rewrites,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    /// The points in the source of a store.
+    fn in_source(folder: &Path) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            let points = text.split("failpoint!(\"").skip(1);
+            found.extend(points.filter_map(|rest| rest.split('"').next()).map(str::to_owned));
+        }
+        found
+    }
+
+    #[test]
+    fn all_points_of_a_store_are_known() {
+        let stores = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ai-services/src/store");
+        for kind in Kind::value_variants() {
+            let name = kind.as_argument().replace("--store=", "");
+            let known = kind.points().iter().map(|Point(name, _)| (*name).to_owned());
+            let known: BTreeSet<_> = known.collect();
+            assert_eq!(known, in_source(&stores.join(name)));
+        }
+    }
+}
