@@ -11,9 +11,10 @@ use scylla::statement::{Consistency, SerialConsistency};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CassandraConsistency {
-    /// Those of one data centre, [`local_datacenter`](super::CassandraChatMemoryStoreBuilder::local_datacenter):
-    /// `LOCAL_SERIAL` and `LOCAL_QUORUM`. Fast; the other data centres follow by themselves. Processes in
-    /// two data centres must not write the same conversation: both could succeed.
+    /// Those of one data centre, the
+    /// [local](super::CassandraChatMemoryStoreBuilder::local_datacenter) one: `LOCAL_SERIAL` and
+    /// `LOCAL_QUORUM`. Fast; the other data centres follow by themselves. Processes in two data centres
+    /// must not write the same conversation: both could succeed.
     #[default]
     Local,
     /// Those of all data centres: `SERIAL` and `QUORUM`. Processes anywhere may write any conversation;
