@@ -76,8 +76,8 @@ fn turn() -> [ChatMessage; 2] {
 }
 
 fn stores(criterion: &mut Criterion) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all();
-    let runtime = { runtime }.build().unwrap();
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
     let directory = tempfile::tempdir().unwrap();
     for mut subject in runtime.block_on(subjects(directory.path())) {
         for window in WINDOWS {

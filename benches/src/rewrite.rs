@@ -54,6 +54,7 @@ impl Texts {
     /// As the driver.
     pub async fn postgres(url: &str) -> Result<Self> {
         let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await?;
+        #[allow(clippy::disallowed_methods, reason = "the driver wants it so")]
         tokio::spawn(connection);
         client
             .batch_execute("CREATE TABLE memory (id text PRIMARY KEY, messages text NOT NULL)")

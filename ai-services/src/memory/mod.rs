@@ -43,7 +43,11 @@ pub use window::DEFAULT_ID;
 
 pub(crate) use difference::Difference;
 #[cfg(feature = "_store")]
-pub(crate) use {conversation::check_limit, lease::random, slot::conflict};
+pub(crate) use {
+    conversation::check_limit,
+    lease::random,
+    slot::{conflict, lease_lost},
+};
 
 use crate::error::Result;
 use crate::message::ChatMessage;

@@ -156,6 +156,19 @@ impl Evicted {
     }
 }
 
+/// The error of a change that names a lease that is not held any more.
+#[cfg(feature = "_store")]
+pub(crate) fn lease_lost(id: &MemoryId) -> Error {
+    Error::new(
+        ErrorKind::Conflict,
+        format!(
+            "the lease of the conversation `{id}` was lost: it ended, or another process took it; load \
+             the conversation again"
+        ),
+    )
+}
+
+/// The error of a change that was made for another version.
 pub(crate) fn conflict(id: &MemoryId) -> Error {
     Error::new(
         ErrorKind::Conflict,

@@ -77,6 +77,8 @@ async fn main() -> anyhow::Result<ExitCode> {
             match args.way {
                 Way::Turns | Way::Beginning => play(client, &place).await?,
                 Way::Rewrites => rewrite(client, &place).await?,
+                Way::LongTurns => replace_long_turns(client, &place).await?,
+                Way::Cleanups => clean_up(client, &place).await?,
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -107,7 +109,7 @@ async fn play(client: &str, place: &Place) -> anyhow::Result<()> {
 }
 
 /// Replaces whole memories until the process is killed: each time by the last turns and a new one.
-/// Between, it begins conversations and deletes them, alone and together.
+/// Between, it begins conversations and deletes them.
 async fn rewrite(client: &str, place: &Place) -> anyhow::Result<()> {
     let store = place.open(None).await?;
     let tasks = (0..CONVERSATIONS).map(|number| {
@@ -125,12 +127,37 @@ async fn rewrite(client: &str, place: &Place) -> anyhow::Result<()> {
                 acknowledge(&id, &tag)?;
                 store.update_messages(&short_lived, &messages(&tag)).await?;
                 store.delete_messages(&short_lived).await?;
-                store.delete_unused_since(SystemTime::UNIX_EPOCH + Duration::from_secs(1)).await?;
             }
             anyhow::Ok(())
         }
     });
     try_join_all(tasks).await?;
+    Ok(())
+}
+
+/// Replaces memories that are too long to be evicted in one step. Nobody is told.
+async fn replace_long_turns(client: &str, place: &Place) -> anyhow::Result<()> {
+    let store = place.open(None).await?;
+    let id = MemoryId::from(name(client, 0));
+    for n in 0_u64.. {
+        let long = |part| tag(client, n * 3 + part) + &"x".repeat(1 << 20);
+        let turns: Vec<_> = (0..3).flat_map(|part| messages(&long(part))).collect();
+        store.update_messages(&id, &turns).await?;
+    }
+    Ok(())
+}
+
+/// Begins conversations and deletes them together. Nothing is promised of them but that none is left
+/// half deleted.
+async fn clean_up(client: &str, place: &Place) -> anyhow::Result<()> {
+    let store = place.open(None).await?;
+    for n in 0_u64.. {
+        for number in 0..CONVERSATIONS {
+            let id = name(client, number);
+            store.update_messages(&id.as_str().into(), &messages(&tag(client, n))).await?;
+        }
+        store.delete_unused_since(SystemTime::now() + Duration::from_secs(1)).await?;
+    }
     Ok(())
 }
 
@@ -200,6 +227,8 @@ async fn kill_client(
     };
     let (place, times) = match way {
         Way::Beginning => (stage.fresh_place(kill), 1),
+        Way::Cleanups => (stage.fresh_place(kill), 1 + dice.below(12)),
+        Way::LongTurns => (stage.place(), 1),
         Way::Turns | Way::Rewrites => (stage.place(), 1 + dice.below(12)),
     };
     let point = point.map(|Point(name, _)| *name);

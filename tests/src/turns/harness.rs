@@ -2,7 +2,7 @@
 
 use super::kind::Kind;
 use super::place::Place;
-use crate::servers::{postgres, redis};
+use crate::servers::{cassandra, postgres, redis};
 use anyhow::Context;
 use std::io::Write;
 use std::process::Stdio;
@@ -17,6 +17,8 @@ pub enum Stage {
     Postgres(postgres::Postgres),
     /// A server of its own.
     Redis(redis::Redis),
+    /// A node of its own.
+    Cassandra(cassandra::Cassandra),
 }
 
 impl Stage {
@@ -30,6 +32,9 @@ impl Stage {
             Kind::Sqlite => Self::Sqlite(tempfile::tempdir()?),
             Kind::Postgres => Self::Postgres(postgres::start().context("there is no PostgreSQL")?),
             Kind::Redis => Self::Redis(redis::start().context("there is no Redis")?),
+            Kind::Cassandra => {
+                Self::Cassandra(cassandra::start().context("there is no Cassandra")?)
+            }
         })
     }
 
@@ -40,6 +45,7 @@ impl Stage {
             Self::Sqlite(directory) => Place::Sqlite(directory.path().join("memory.sqlite")),
             Self::Postgres(server) => Place::Postgres(server.url()),
             Self::Redis(server) => Place::Redis(server.url()),
+            Self::Cassandra(node) => Place::Cassandra(format!("cassandra://{}", node.address())),
         }
     }
 
@@ -50,6 +56,7 @@ impl Stage {
             Place::Sqlite(path) => Place::Sqlite(path.with_file_name(format!("{number}.sqlite"))),
             Place::Postgres(url) => Place::Postgres(format!("{url}#fresh_{number}")),
             Place::Redis(url) => Place::Redis(format!("{url}#fresh_{number}")),
+            Place::Cassandra(url) => Place::Cassandra(format!("{url}#fresh_{number}")),
         }
     }
 
@@ -68,6 +75,10 @@ impl Stage {
             Self::Redis(server) => {
                 server.kill9();
                 server.restart();
+            }
+            Self::Cassandra(node) => {
+                node.kill9();
+                node.restart();
             }
         }
         Ok(())

@@ -11,6 +11,8 @@ pub enum Kind {
     Postgres,
     /// A server of its own.
     Redis,
+    /// A node of its own.
+    Cassandra,
 }
 
 impl Kind {
@@ -24,7 +26,7 @@ impl Kind {
     /// The points at which the store can be told to end the process.
     #[must_use]
     pub fn points(self) -> &'static [Point] {
-        use Way::{Beginning, Rewrites, Turns};
+        use Way::{Beginning, Cleanups, LongTurns, Rewrites, Turns};
         match self {
             Self::Sqlite => &[
                 Point("sqlite.in_migration", Beginning),
@@ -50,13 +52,20 @@ impl Kind {
                 Point("postgres.transaction.written", Rewrites),
                 Point("postgres.transaction.after", Rewrites),
                 Point("postgres.delete.head", Rewrites),
-                Point("postgres.delete.heads", Rewrites),
+                Point("postgres.delete.heads", Cleanups),
             ],
             Self::Redis => &[
                 Point("redis.before_commit", Turns),
                 Point("redis.before_commit", Rewrites),
                 Point("redis.after_commit", Turns),
                 Point("redis.after_commit", Rewrites),
+            ],
+            Self::Cassandra => &[
+                Point("cassandra.before_commit", Turns),
+                Point("cassandra.before_commit", Rewrites),
+                Point("cassandra.after_commit", Turns),
+                Point("cassandra.after_commit", Rewrites),
+                Point("cassandra.after_portion", LongTurns),
             ],
         }
     }
@@ -76,6 +85,10 @@ pub enum Way {
     Beginning,
     /// It replaces whole memories, and deletes conversations.
     Rewrites,
+    /// It replaces memories of several megabytes.
+    LongTurns,
+    /// It begins conversations and deletes all that are not used, again and again.
+    Cleanups,
 }
 
 #[cfg(test)]

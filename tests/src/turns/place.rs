@@ -16,10 +16,14 @@ pub enum Place {
     Postgres(String),
     /// The URL of a Redis server, with the prefix of the keys behind a `#`.
     Redis(String),
+    /// `cassandra://` and the address of a node, with the prefix of the tables behind a `#`.
+    Cassandra(String),
 }
 
-/// The prefix that stores have by themselves.
-const PREFIX: &str = "ai_services";
+/// The address, and the prefix behind it.
+fn split(text: &str) -> (&str, &str) {
+    text.split_once('#').unwrap_or((text, "chat"))
+}
 
 impl FromStr for Place {
     type Err = std::convert::Infallible;
@@ -29,6 +33,7 @@ impl FromStr for Place {
         Ok(match scheme {
             Some("postgres" | "postgresql") => Self::Postgres(text.to_owned()),
             Some("redis" | "rediss") => Self::Redis(text.to_owned()),
+            Some("cassandra") => Self::Cassandra(text.to_owned()),
             _ => Self::Sqlite(text.into()),
         })
     }
@@ -38,7 +43,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sqlite(path) => path.display().fmt(f),
-            Self::Postgres(url) | Self::Redis(url) => url.fmt(f),
+            Self::Postgres(url) | Self::Redis(url) | Self::Cassandra(url) => url.fmt(f),
         }
     }
 }
@@ -63,7 +68,7 @@ impl Place {
             #[cfg(feature = "postgres")]
             Self::Postgres(url) => {
                 use ai_services::store::postgres::PostgresChatMemoryStore;
-                let (url, prefix) = url.split_once('#').unwrap_or((url, PREFIX));
+                let (url, prefix) = split(url);
                 let builder = PostgresChatMemoryStore::builder().url(url).evicted_messages(kept);
                 let builder = builder.table_prefix(prefix);
                 let builder = leases.into_iter().fold(builder, |builder, on| builder.leases(on));
@@ -74,7 +79,7 @@ impl Place {
             #[cfg(feature = "redis")]
             Self::Redis(url) => {
                 use ai_services::store::redis::RedisChatMemoryStore;
-                let (url, prefix) = url.split_once('#').unwrap_or((url, PREFIX));
+                let (url, prefix) = split(url);
                 let builder = RedisChatMemoryStore::builder().url(url).evicted_messages(kept);
                 let builder = builder.key_prefix(prefix);
                 let builder = leases.into_iter().fold(builder, |builder, on| builder.leases(on));
@@ -82,9 +87,20 @@ impl Place {
                 store.ensure_schema().await?;
                 Ok(Arc::new(store))
             }
+            #[cfg(feature = "cassandra")]
+            Self::Cassandra(url) => {
+                use ai_services::store::cassandra::CassandraChatMemoryStore;
+                let (address, prefix) = split(url.trim_start_matches("cassandra://"));
+                let builder = CassandraChatMemoryStore::builder().contact_points([address]);
+                let builder = builder.evicted_messages(kept).table_prefix(prefix);
+                let builder = leases.into_iter().fold(builder, |builder, on| builder.leases(on));
+                let store = builder.connect().await?;
+                store.ensure_schema().await?;
+                Ok(Arc::new(store))
+            }
             #[allow(unreachable_patterns, reason = "reached if a feature is off")]
             _ => {
-                let _ = (kept, leases);
+                let _ = (kept, leases, split);
                 let message = format!("this build has no store for `{self}`; enable its feature");
                 Err(Error::new(ErrorKind::Configuration, message))
             }

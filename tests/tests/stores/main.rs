@@ -5,6 +5,7 @@
     clippy::indexing_slicing,
     reason = "a test that fails panics"
 )]
+#![allow(clippy::disallowed_methods, reason = "servers and rivals run beside the test")]
 
 #[cfg(feature = "cassandra")]
 mod cassandra;

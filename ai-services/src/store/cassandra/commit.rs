@@ -12,7 +12,9 @@ use super::session::Verdict;
 use super::statements::{MESSAGE, Statements};
 use super::write::Commit;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{Change, EvictedMessages, MemoryId, UnreadableRecord, conflict, random};
+use crate::memory::{
+    Change, EvictedMessages, MemoryId, UnreadableRecord, conflict, lease_lost, random,
+};
 use crate::store::failpoint::failpoint;
 use crate::store::limits;
 use crate::store::plan::{Head, Plan};
@@ -174,11 +176,4 @@ fn count(
 async fn pause_between(number: u32) {
     let longest = 4_u64 << number.min(5);
     tokio::time::sleep(std::time::Duration::from_millis(random() % longest)).await;
-}
-
-fn lease_lost(id: &MemoryId) -> Error {
-    Error::new(
-        ErrorKind::Conflict,
-        format!("the lease of the conversation `{id}` was lost; load it again"),
-    )
 }

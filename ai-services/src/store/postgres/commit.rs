@@ -5,8 +5,8 @@ use super::connection::{Connection, Parameters, Text};
 use super::fault::{Fault, retried};
 use super::read::{head, numbered};
 use super::tokio_postgres::types::ToSql;
-use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{Change, LeaseToken, MemoryId, conflict, random};
+use crate::error::Result;
+use crate::memory::{Change, LeaseToken, MemoryId, conflict, lease_lost, random};
 use crate::store::failpoint::failpoint;
 use crate::store::plan::{Evict, Plan};
 use crate::store::time;
@@ -149,7 +149,7 @@ impl PostgresChatMemoryStore {
             return Ok(());
         }
         if !row.try_get::<_, bool>("is_leased")? {
-            return Err(lease_was_lost(id).into());
+            return Err(lease_lost(id).into());
         }
         let version = row.try_get::<_, Option<i64>>("version")?.unwrap_or(0);
         if expected.is_some_and(|expected| signed(expected) != version) {
@@ -159,14 +159,6 @@ impl PostgresChatMemoryStore {
         self.read(connection, id).await?;
         Err(Fault::contended(conflict(id)))
     }
-}
-
-fn lease_was_lost(id: &MemoryId) -> Error {
-    let message = format!(
-        "the lease of the conversation `{id}` was lost: it ended, or another process took it; load the \
-         conversation again"
-    );
-    Error::new(ErrorKind::Conflict, message)
 }
 
 /// Versions and positions never come near the end of the range; a larger one matches nothing.

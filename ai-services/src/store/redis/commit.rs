@@ -4,7 +4,9 @@ use super::rows::{RawField, RawRow, corrupt_head, head, member, number, rows};
 use super::scripts::COMMIT;
 use super::{RedisChatMemoryStore, Shared};
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{Change, EvictedMessages, LeaseToken, MemoryId, Snapshot, conflict, random};
+use crate::memory::{
+    Change, EvictedMessages, LeaseToken, MemoryId, Snapshot, conflict, lease_lost, random,
+};
 use crate::store::failpoint::failpoint;
 use crate::store::limits::check_id;
 use crate::store::plan::{self, Evict, Plan};
@@ -172,10 +174,7 @@ fn outcome(id: &MemoryId, version: u64, answer: &[Vec<u8>]) -> Result<Outcome> {
         ["applied"] => Ok(Outcome::Applied),
         ["version", found] if number(found.as_bytes()).is_some() => Ok(Outcome::Outdated),
         ["version", _] => Err(corrupt_head(id, "its field `version` is not a number").into()),
-        ["lease"] => Err(Error::new(
-            ErrorKind::Conflict,
-            format!("the lease of the conversation `{id}` was lost; load it again"),
-        )),
+        ["lease"] => Err(lease_lost(id)),
         ["headless"] => Err(corrupt_head(id, "it is missing").into()),
         ["count", promised, count] => {
             let reason = format_args!("it promises {promised} messages, but there are {count}");

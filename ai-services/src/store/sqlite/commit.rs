@@ -4,8 +4,10 @@ use super::super::failpoint::failpoint;
 use super::fault::Fault;
 use super::head::{Head, check_lost, signed};
 use super::read;
-use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{Change, EvictedMessages, MemoryId, UnreadableRecord, conflict, random};
+use crate::error::Result;
+use crate::memory::{
+    Change, EvictedMessages, MemoryId, UnreadableRecord, conflict, lease_lost, random,
+};
 use crate::store::plan::{Evict, Plan};
 use rusqlite::Connection;
 use std::ops::Range;
@@ -76,9 +78,7 @@ impl Commit {
             return Err(conflict(&self.id));
         }
         if self.change.lease().is_some_and(|token| !present.is_leased_to(token)) {
-            let message =
-                format!("the lease of the conversation `{}` was lost; load it again", self.id);
-            return Err(Error::new(ErrorKind::Conflict, message));
+            return Err(lease_lost(&self.id));
         }
         Ok(())
     }

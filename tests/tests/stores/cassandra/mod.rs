@@ -82,7 +82,6 @@ async fn passes(evicted_messages: EvictedMessages, leases: Option<LeaseOptions>)
         .newer_format(newer)
         .run()
         .await;
-    println!("{report}");
     assert!(report.is_passed(), "{report}");
 }
 

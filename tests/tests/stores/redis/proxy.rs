@@ -1,5 +1,4 @@
 //! A server in between that loses answers.
-#![allow(clippy::disallowed_methods, reason = "a server runs beside its test")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
