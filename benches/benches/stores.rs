@@ -15,7 +15,7 @@
 //! ```
 #![allow(clippy::unwrap_used, reason = "a commit that fails has no duration")]
 
-use ai_services::memory::{Change, ChatMemoryStore, MemoryId};
+use ai_services::memory::{ChatMemoryStore, MemoryId};
 use ai_services::message::ChatMessage;
 use ai_services::store::cassandra::CassandraChatMemoryStore;
 use ai_services::store::postgres::PostgresChatMemoryStore;
@@ -108,12 +108,11 @@ fn stores(criterion: &mut Criterion) {
     }
 }
 
-/// Only the commits are timed: each needs the version that the one before it left.
+/// Only the commits are timed. Each needs what the one before it left, so that is loaded between.
 async fn commits(store: &dyn ChatMemoryStore, id: &MemoryId, times: u64) -> Duration {
     let mut took = Duration::ZERO;
     for _ in 0..times {
-        let version = store.load(id).await.unwrap().version();
-        let change = Change::advance(version, 0..2, turn().into());
+        let change = store.load(id).await.unwrap().change(0..2, turn().into());
         let began = Instant::now();
         store.commit(id, change).await.unwrap();
         took += began.elapsed();

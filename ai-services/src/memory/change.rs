@@ -9,6 +9,8 @@ use std::ops::Range;
 pub struct Change {
     expected: Option<u64>,
     lease: Option<LeaseToken>,
+    /// The numbers that the store gave to the messages that are removed, if they are known.
+    numbers: Option<Vec<u64>>,
     kind: Kind,
 }
 
@@ -45,7 +47,7 @@ impl Change {
     }
 
     fn new(expected: Option<u64>, kind: Kind) -> Self {
-        Self { expected, lease: None, kind }
+        Self { expected, lease: None, numbers: None, kind }
     }
 
     /// Makes the change depend on a lease. The store gives the lease back with the change.
@@ -53,6 +55,17 @@ impl Change {
     pub fn under(mut self, lease: LeaseToken) -> Self {
         self.lease = Some(lease);
         self
+    }
+
+    pub(super) fn numbered(mut self, numbers: Option<Vec<u64>>) -> Self {
+        self.numbers = numbers;
+        self
+    }
+
+    /// The numbers of the messages that are removed, true for the expected version.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn evicted_numbers(&self) -> Option<&[u64]> {
+        self.numbers.as_deref().filter(|_| self.expected.is_some())
     }
 
     /// The version that the conversation must still have. `None`: any.

@@ -3,6 +3,8 @@
 use super::history::{self, Repair};
 use super::{Change, LeaseToken};
 use crate::message::{ChatMessage, Messages};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// The messages of a conversation as a turn found them.
 ///
@@ -15,13 +17,37 @@ pub struct Snapshot {
     start: usize,
     /// Whether `messages` are a repaired copy of what is stored.
     rewritten: bool,
+    /// The numbers that a store gave to the messages, if it gives any.
+    numbers: Option<Arc<[u64]>>,
 }
 
 impl Snapshot {
     /// Messages as they are stored, with the version of the conversation, if the store has versions.
     #[must_use]
     pub fn new(messages: impl Into<Messages>, version: Option<u64>) -> Self {
-        Self { messages: messages.into(), version, start: 0, rewritten: false }
+        let messages = messages.into();
+        Self { messages, version, start: 0, rewritten: false, numbers: None }
+    }
+
+    /// The same snapshot, with the numbers that the store gave to the messages.
+    #[cfg(feature = "_store")]
+    pub(crate) fn with_numbers(mut self, numbers: impl IntoIterator<Item = u64>) -> Self {
+        self.numbers = Some(numbers.into_iter().collect());
+        self
+    }
+
+    /// The change that removes the messages in `evict`, counted from the oldest, and adds `append`, if
+    /// the conversation is still as in this snapshot.
+    #[must_use]
+    pub fn change(&self, evict: Range<usize>, append: Vec<ChatMessage>) -> Change {
+        let numbers = self.numbers_of(&evict);
+        Change::advance(self.version, evict, append).numbered(numbers)
+    }
+
+    fn numbers_of(&self, range: &Range<usize>) -> Option<Vec<u64>> {
+        let end = range.end.min(self.messages.len());
+        let numbers = self.numbers.as_ref()?.get(range.start.min(end)..end)?;
+        Some(numbers.to_vec())
     }
 
     /// All messages, a stored system message included.
@@ -145,8 +171,9 @@ impl CompletedTurn {
             messages.mark_complete();
             Change::replace(version, messages)
         } else {
-            let start = self.snapshot.start;
-            Change::turn(version, start..start + evict, self.messages)
+            let evict = self.snapshot.start..self.snapshot.start + evict;
+            let numbers = self.snapshot.numbers_of(&evict);
+            Change::turn(version, evict, self.messages).numbered(numbers)
         };
         match lease {
             Some(lease) => change.under(lease),

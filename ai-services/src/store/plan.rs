@@ -103,7 +103,8 @@ pub(crate) fn snapshot<D: AsRef<[u8]>>(
     rows: &[(u64, D)],
 ) -> Result<Snapshot> {
     let messages = messages(id, head, rows)?;
-    Ok(Snapshot::new(messages, Some(head.map_or(0, |head| head.version))))
+    let snapshot = Snapshot::new(messages, Some(head.map_or(0, |head| head.version)));
+    Ok(snapshot.with_numbers(rows.iter().map(|(number, _)| *number)))
 }
 
 fn messages<D: AsRef<[u8]>>(

@@ -109,15 +109,30 @@ impl PostgresChatMemoryStore {
             let sql = &sql.begin_conversation;
             connection.execute(sql, &[&id, lease, &after, &now, token, &numbers, &records]).await?
         } else {
-            let (range, gone) = match &plan.evict {
-                Evict::Positions(range) => (range.clone(), Vec::new()),
-                Evict::Numbers(gone) => (0..0, gone.iter().copied().map(signed).collect()),
-            };
-            let (start, end) = (signed(range.start as u64), signed(range.end as u64));
             let before = signed(version);
-            let parameters: [&(dyn ToSql + Sync); 11] =
-                [&id, lease, &after, &now, token, &numbers, &records, &before, &start, &end, &gone];
-            connection.execute(&sql.advance, &parameters).await?
+            let common: [&(dyn ToSql + Sync); 8] =
+                [&id, lease, &after, &now, token, &numbers, &records, &before];
+            match (&plan.evict, commit.change.evicted_numbers()) {
+                (Evict::Positions(_), Some(gone)) => {
+                    // An empty range has no row, wherever it lies.
+                    let first = gone.first().map_or(1, |first| signed(*first));
+                    let last = gone.last().map_or(0, |last| signed(*last));
+                    let count = signed(gone.len() as u64);
+                    let range: [&(dyn ToSql + Sync); 3] = [&first, &last, &count];
+                    let parameters = [&common[..], &range[..]].concat();
+                    connection.execute(&sql.advance_numbered, &parameters).await?
+                }
+                (evict, _) => {
+                    let (range, gone) = match evict {
+                        Evict::Positions(range) => (range.clone(), Vec::new()),
+                        Evict::Numbers(gone) => (0..0, gone.iter().copied().map(signed).collect()),
+                    };
+                    let (start, end) = (signed(range.start as u64), signed(range.end as u64));
+                    let evicted: [&(dyn ToSql + Sync); 3] = [&start, &end, &gone];
+                    let parameters = [&common[..], &evicted[..]].concat();
+                    connection.execute(&sql.advance, &parameters).await?
+                }
+            }
         };
         Ok(if written == 0 { Outcome::Refused } else { Outcome::Applied })
     }

@@ -11,6 +11,7 @@ pub(super) struct Sql {
     pub(super) rows: String,
     pub(super) begin_conversation: String,
     pub(super) advance: String,
+    pub(super) advance_numbered: String,
     pub(super) why_refused: String,
     pub(super) delete_head: String,
     pub(super) delete_unused_heads: String,
@@ -57,12 +58,14 @@ impl Tables {
 impl Sql {
     pub(super) fn new(tables: &Tables, keeps_evicted: bool) -> Self {
         let fill = |statement: &str| tables.fill(statement);
+        let kept = if keeps_evicted { KEPT } else { "" };
         Self {
             load: fill(LOAD),
             lock: fill(LOCK),
             rows: fill(ROWS),
             begin_conversation: fill(BEGIN_CONVERSATION),
-            advance: fill(&ADVANCE.replace("{kept}", if keeps_evicted { KEPT } else { "" })),
+            advance: fill(&ADVANCE.replace("{kept}", kept)),
+            advance_numbered: fill(&ADVANCE_NUMBERED.replace("{kept}", kept)),
             why_refused: fill(WHY_REFUSED),
             delete_head: fill(DELETE_HEAD),
             delete_unused_heads: fill(DELETE_UNUSED_HEADS),
@@ -149,6 +152,37 @@ WITH lease AS (\
 ), evicted AS (\
     DELETE FROM {messages} USING head, gone \
     WHERE {messages}.key = head.key AND {messages}.number = gone.number \
+    RETURNING {messages}.key, {messages}.number, {messages}.token, {messages}.record\
+){kept}, added AS (\
+    INSERT INTO {messages} (key, number, token, record) \
+    SELECT head.key, new.number, $5, new.record \
+    FROM head, unnest($6::bigint[], $7::text[]) AS new (number, record)\
+), released AS (\
+    DELETE FROM {leases} USING head WHERE {leases}.key = head.key AND {leases}.token = $2\
+) SELECT FROM head";
+
+/// A later commit by who has loaded the rows and knows which numbers the evicted ones have: one row
+/// if it was applied, else none. Parameters: those of the first commit, then the version before, the
+/// first and the last number evicted, and how many rows lie there.
+///
+/// The usual one. A range needs no guess about the length of an array or a limit, so the server keeps
+/// one plan for it, where for [`ADVANCE`] it would plan each execution, which takes longer than the
+/// execution itself; and it does not count through what was evicted since the last vacuum.
+const ADVANCE_NUMBERED: &str = "\
+WITH lease AS (\
+    SELECT FROM {leases} \
+    WHERE key = sha256($1) AND token = $2 AND ends > clock_timestamp() FOR UPDATE\
+), head AS (\
+    UPDATE {conversations} SET version = $3, last_used = $4, token = $5, \
+        messages = messages - $11 + cardinality($6::bigint[]) \
+    WHERE key = sha256($1) AND id = $1 AND version = $8 \
+        AND ($2::bigint IS NULL OR EXISTS (SELECT FROM lease)) \
+        AND (SELECT count(*) FROM {messages} \
+            WHERE key = sha256($1) AND number BETWEEN $9 AND $10) = $11::bigint \
+    RETURNING key\
+), evicted AS (\
+    DELETE FROM {messages} USING head \
+    WHERE {messages}.key = head.key AND {messages}.number BETWEEN $9 AND $10 \
     RETURNING {messages}.key, {messages}.number, {messages}.token, {messages}.record\
 ){kept}, added AS (\
     INSERT INTO {messages} (key, number, token, record) \
