@@ -73,6 +73,9 @@ async fn history_holds_what_is_kept(case: &Case<'_>) -> Verdict {
         case.commit(&id, Change::advance(None, evicted, letters(added))).await?;
         expect(case, &id, expected).await?;
     }
+    let loaded = case.handle(0).load(&id).await?;
+    case.commit(&id, loaded.change(0..1, letters("j"))).await?;
+    expect(case, &id, "ABCDEFGHIj").await?;
     expect(case, &other, "xyz").await
 }
 

@@ -84,13 +84,19 @@ async fn eviction_removes_exactly_the_range(case: &Case<'_>) -> Verdict {
     for range in ranges {
         for added in [0, 2] {
             let old = numbered("old", COUNT);
-            case.update(&id, &old).await?;
-            let change = Change::advance(None, range.clone(), numbered("new", added));
-            case.commit(&id, change.clone()).await?;
-            let mut expected = Messages::from(old);
-            change.apply(&mut expected);
-            let met = case.expect(&id, &expected.to_vec()).await;
-            met.map_err(|stop| stop.about(format_args!("{range:?} of {COUNT}")))?;
+            for is_loaded in [false, true] {
+                case.update(&id, &old).await?;
+                let new = numbered("new", added);
+                let change = match is_loaded {
+                    true => case.handle(0).load(&id).await?.change(range.clone(), new),
+                    false => Change::advance(None, range.clone(), new),
+                };
+                case.commit(&id, change.clone()).await?;
+                let mut expected = Messages::from(old.clone());
+                change.apply(&mut expected);
+                let met = case.expect(&id, &expected.to_vec()).await;
+                met.map_err(|stop| stop.about(format_args!("{range:?} of {COUNT}")))?;
+            }
         }
     }
     Ok(())
@@ -102,8 +108,8 @@ async fn eviction_counts_from_the_oldest_after_gaps(case: &Case<'_>) -> Verdict 
     let steps =
         [(0..0, 8), (1..3, 2), (1..2, 2), (3..6, 1), (0..1, 2), (2..4, 3), (0..5, 2), (1..2, 0)];
     for (step, (range, added)) in steps.into_iter().enumerate() {
-        let version = case.handle(step).load(&id).await?.version();
-        let change = Change::advance(version, range, numbered(&format!("step {step}"), added));
+        let snapshot = case.handle(step).load(&id).await?;
+        let change = snapshot.change(range, numbered(&format!("step {step}"), added));
         case.handle(step).commit(&id, change.clone()).await?;
         change.apply(&mut expected);
         case.expect(&id, &expected.to_vec()).await?;
