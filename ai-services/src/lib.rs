@@ -60,6 +60,7 @@
 //! | give it tools | [`tools`](macro@tools), [`tool`](mod@tool) |
 //! | build it | [`AiServiceBuilder`] |
 //! | choose what it remembers | [`memory`] |
+//! | keep it in a database | `store` (features `sqlite`, `postgres`, `redis`, `cassandra`) |
 //! | choose who answers | [`providers`], [`model`] |
 //! | test it without a network | `testing` (feature `testing`) |
 //! | see what it does | [`event`], and `tracing` spans with the names of OpenTelemetry's conventions for generative AI |
@@ -75,8 +76,9 @@
 //!
 //! # Runtime
 //!
-//! The crate runs on Tokio and starts no tasks of its own. Tools need a runtime with time enabled, clients
-//! of providers one with time and I/O, as `#[tokio::main]` makes it.
+//! The crate runs on Tokio and starts no tasks of its own but to give back a lease. Tools need a
+//! runtime with time enabled, clients of providers and of databases one with time and I/O, as
+//! `#[tokio::main]` makes it.
 //!
 //! # Features
 //!
@@ -86,6 +88,7 @@
 //! | `rustls` | TLS by rustls with ring | yes |
 //! | `native-tls` | TLS by the system's library | no |
 //! | `tiktoken` | exact token counts for OpenAI's models | yes |
+//! | `sqlite`, `postgres`, `redis`, `cassandra` | a store for memories in that database | no |
 //! | `uuid` | memory ids from `uuid::Uuid` | no |
 //! | `testing` | doubles for tests; checks for a store of your own | no |
 //!

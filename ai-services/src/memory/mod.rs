@@ -4,6 +4,12 @@
 //! sees; a [`ChatMemoryStore`] keeps the messages of all conversations. A service asks its
 //! [`ChatMemoryProvider`] for the memory of an id, loads it once at the start of a turn, and commits
 //! the whole turn once at its end.
+//!
+//! Several processes may serve the same conversations from one store in a database. A commit names the
+//! version that it was made for, and whoever comes second is turned away: its turn is played again if no
+//! tool ran, else the call fails with [`ErrorKind::Conflict`](crate::ErrorKind::Conflict) and the
+//! finished answer ([`UnfinishedTurn`](crate::UnfinishedTurn)). A store that gives
+//! [leases](ConversationLeases) lets processes take turns before the model is asked.
 
 mod change;
 mod conversation;
