@@ -59,13 +59,20 @@ impl Sql {
     pub(super) fn new(tables: &Tables, keeps_evicted: bool) -> Self {
         let fill = |statement: &str| tables.fill(statement);
         let kept = if keeps_evicted { KEPT } else { "" };
+        let commit = |statement: &str| {
+            let parts = [("{held}", HELD), ("{kept}", kept), ("{written}", WRITTEN)];
+            let whole = parts
+                .iter()
+                .fold(statement.to_owned(), |sql, (name, part)| sql.replace(name, part));
+            fill(&whole)
+        };
         Self {
             load: fill(LOAD),
             lock: fill(LOCK),
             rows: fill(ROWS),
-            begin_conversation: fill(BEGIN_CONVERSATION),
-            advance: fill(&ADVANCE.replace("{kept}", kept)),
-            advance_numbered: fill(&ADVANCE_NUMBERED.replace("{kept}", kept)),
+            begin_conversation: commit(BEGIN_CONVERSATION),
+            advance: commit(ADVANCE),
+            advance_numbered: commit(ADVANCE_NUMBERED),
             why_refused: fill(WHY_REFUSED),
             delete_head: fill(DELETE_HEAD),
             delete_unused_heads: fill(DELETE_UNUSED_HEADS),
@@ -103,28 +110,36 @@ SELECT version, messages, id = $1 AS is_own FROM {conversations} WHERE key = sha
 
 const ROWS: &str = "SELECT number, record FROM {messages} WHERE key = sha256($1) ORDER BY number";
 
-/// The first commit: one row if it was applied, else none. Parameters: id, lease or null, version
-/// after, last use, token, numbers, records.
-///
-/// Two of them at once meet at the primary key. Messages without a head are damage.
-const BEGIN_CONVERSATION: &str = "\
+/// How each commit begins: with the lease that it names, if that is held.
+const HELD: &str = "\
 WITH lease AS (\
     SELECT FROM {leases} \
     WHERE key = sha256($1) AND token = $2 AND ends > clock_timestamp() FOR UPDATE\
-), head AS (\
-    INSERT INTO {conversations} (key, id, version, messages, last_used, token) \
-    SELECT sha256($1), $1, $3, cardinality($6::bigint[]), $4, $5 \
-    WHERE ($2::bigint IS NULL OR EXISTS (SELECT FROM lease)) \
-        AND NOT EXISTS (SELECT FROM {messages} WHERE key = sha256($1)) \
-        AND NOT EXISTS (SELECT FROM {history} WHERE key = sha256($1)) \
-    ON CONFLICT (key) DO NOTHING RETURNING key\
-), added AS (\
+), ";
+
+/// How each commit ends: the rows are added and the lease is given back, if the head was written.
+const WRITTEN: &str = "\
+added AS (\
     INSERT INTO {messages} (key, number, token, record) \
     SELECT head.key, new.number, $5, new.record \
     FROM head, unnest($6::bigint[], $7::text[]) AS new (number, record)\
 ), released AS (\
     DELETE FROM {leases} USING head WHERE {leases}.key = head.key AND {leases}.token = $2\
 ) SELECT FROM head";
+
+/// The first commit: one row if it was applied, else none. Parameters: id, lease or null, version
+/// after, last use, token, numbers, records.
+///
+/// Two of them at once meet at the primary key. Messages without a head are damage.
+const BEGIN_CONVERSATION: &str = "\
+{held}head AS (\
+    INSERT INTO {conversations} (key, id, version, messages, last_used, token) \
+    SELECT sha256($1), $1, $3, cardinality($6::bigint[]), $4, $5 \
+    WHERE ($2::bigint IS NULL OR EXISTS (SELECT FROM lease)) \
+        AND NOT EXISTS (SELECT FROM {messages} WHERE key = sha256($1)) \
+        AND NOT EXISTS (SELECT FROM {history} WHERE key = sha256($1)) \
+    ON CONFLICT (key) DO NOTHING RETURNING key\
+), {written}";
 
 /// Any later commit: one row if it was applied, else none. Parameters: those of the first commit,
 /// then the version before, the positions evicted from and up to, and the numbers evicted.
@@ -133,10 +148,7 @@ WITH lease AS (\
 /// the statement sees the rows as they were before the wait does no harm: the head had the expected
 /// version before and after, so nothing has changed.
 const ADVANCE: &str = "\
-WITH lease AS (\
-    SELECT FROM {leases} \
-    WHERE key = sha256($1) AND token = $2 AND ends > clock_timestamp() FOR UPDATE\
-), gone AS MATERIALIZED (\
+{held}gone AS MATERIALIZED (\
     (SELECT number FROM {messages} WHERE key = sha256($1) \
         ORDER BY number OFFSET $9 LIMIT greatest(0, $10::bigint - $9::bigint)) \
     UNION ALL \
@@ -153,13 +165,7 @@ WITH lease AS (\
     DELETE FROM {messages} USING head, gone \
     WHERE {messages}.key = head.key AND {messages}.number = gone.number \
     RETURNING {messages}.key, {messages}.number, {messages}.token, {messages}.record\
-){kept}, added AS (\
-    INSERT INTO {messages} (key, number, token, record) \
-    SELECT head.key, new.number, $5, new.record \
-    FROM head, unnest($6::bigint[], $7::text[]) AS new (number, record)\
-), released AS (\
-    DELETE FROM {leases} USING head WHERE {leases}.key = head.key AND {leases}.token = $2\
-) SELECT FROM head";
+){kept}, {written}";
 
 /// A later commit by who has loaded the rows and knows which numbers the evicted ones have: one row
 /// if it was applied, else none. Parameters: those of the first commit, then the version before, the
@@ -169,10 +175,7 @@ WITH lease AS (\
 /// one plan for it, where for [`ADVANCE`] it would plan each execution, which takes longer than the
 /// execution itself; and it does not count through what was evicted since the last vacuum.
 const ADVANCE_NUMBERED: &str = "\
-WITH lease AS (\
-    SELECT FROM {leases} \
-    WHERE key = sha256($1) AND token = $2 AND ends > clock_timestamp() FOR UPDATE\
-), head AS (\
+{held}head AS (\
     UPDATE {conversations} SET version = $3, last_used = $4, token = $5, \
         messages = messages - $11 + cardinality($6::bigint[]) \
     WHERE key = sha256($1) AND id = $1 AND version = $8 \
@@ -184,13 +187,7 @@ WITH lease AS (\
     DELETE FROM {messages} USING head \
     WHERE {messages}.key = head.key AND {messages}.number BETWEEN $9 AND $10 \
     RETURNING {messages}.key, {messages}.number, {messages}.token, {messages}.record\
-){kept}, added AS (\
-    INSERT INTO {messages} (key, number, token, record) \
-    SELECT head.key, new.number, $5, new.record \
-    FROM head, unnest($6::bigint[], $7::text[]) AS new (number, record)\
-), released AS (\
-    DELETE FROM {leases} USING head WHERE {leases}.key = head.key AND {leases}.token = $2\
-) SELECT FROM head";
+){kept}, {written}";
 
 const KEPT: &str = ", kept AS (\
     INSERT INTO {history} (key, number, token, record) \
