@@ -1,5 +1,9 @@
 //! What a service method can return.
 
+mod shape;
+
+pub use shape::Shape;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::AiMessage;
 use crate::model::ChatResponse;
@@ -11,17 +15,24 @@ use crate::model::ChatResponse;
     note = "supported outputs: `String`, `AiMessage`, `()`, and `Response<T>` of these"
 )]
 pub trait Output: Sized + Send {
+    /// What the answer should look like.
+    fn shape() -> Shape;
+
     /// Reads the answer.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Refused`] if the model refused to answer, [`ErrorKind::Output`] if the answer is
     /// not such a value. The turn is not remembered then.
-    fn from_response(response: &ChatResponse) -> Result<Self>;
+    fn from_response(response: &ChatResponse, shape: &Shape) -> Result<Self>;
 }
 
 impl Output for String {
-    fn from_response(response: &ChatResponse) -> Result<Self> {
+    fn shape() -> Shape {
+        Shape::text()
+    }
+
+    fn from_response(response: &ChatResponse, _: &Shape) -> Result<Self> {
         let message = &response.message;
         match (message.text(), message.refusal()) {
             (_, Some(refusal)) => Err(refused(refusal)),
@@ -32,13 +43,21 @@ impl Output for String {
 }
 
 impl Output for AiMessage {
-    fn from_response(response: &ChatResponse) -> Result<Self> {
+    fn shape() -> Shape {
+        Shape::text()
+    }
+
+    fn from_response(response: &ChatResponse, _: &Shape) -> Result<Self> {
         Ok(response.message.clone())
     }
 }
 
 impl Output for () {
-    fn from_response(_: &ChatResponse) -> Result<Self> {
+    fn shape() -> Shape {
+        Shape::nothing()
+    }
+
+    fn from_response(_: &ChatResponse, _: &Shape) -> Result<Self> {
         Ok(())
     }
 }

@@ -135,9 +135,10 @@ pub(crate) fn call<'a, R: MethodReturn + 'a>(
 
 /// The only generic part of a call.
 async fn respond<T: Output>(invocation: &Invocation<'_>) -> Result<Response<T>> {
+    let shape = T::shape();
     let mut value = None;
     let mut read = |response: &ChatResponse| {
-        value = Some(T::from_response(response)?);
+        value = Some(T::from_response(response, &shape)?);
         Ok(())
     };
     let finished = invoke::invoke(invocation, &mut read).await?;
