@@ -52,9 +52,7 @@ pub trait ChatModel: Send + Sync {
         let whole = async move {
             match self.chat(request).await {
                 Ok(response) => {
-                    let text = response.message.text().map(|text| StreamEvent::Text(text.into()));
-                    let completed = StreamEvent::Completed(Box::new(response));
-                    stream::iter(text.into_iter().chain([completed]).map(Ok).collect::<Vec<_>>())
+                    stream::iter(pieces(response).into_iter().map(Ok).collect::<Vec<_>>())
                 }
                 Err(error) => stream::iter(vec![Err(error)]),
             }
@@ -71,6 +69,21 @@ pub trait ChatModel: Send + Sync {
     fn name(&self) -> &str {
         "unknown"
     }
+}
+
+/// A whole answer as the events of a stream.
+pub(crate) fn pieces(response: ChatResponse) -> Vec<StreamEvent> {
+    let message = &response.message;
+    let thinking = message.thinking().map(|thinking| StreamEvent::Thinking(thinking.into()));
+    let text = message.text().map(|text| StreamEvent::Text(text.into()));
+    let calls = message.tool_calls().iter().enumerate().map(|(index, call)| {
+        let delta = ToolCallDelta::new(index).with_name(call.name());
+        let delta = delta.with_arguments(call.arguments());
+        StreamEvent::ToolCall(if call.id().is_empty() { delta } else { delta.with_id(call.id()) })
+    });
+    let mut events: Vec<_> = thinking.into_iter().chain(text).chain(calls).collect();
+    events.push(StreamEvent::Completed(Box::new(response)));
+    events
 }
 
 // The inner future is handed on as it is: an async function would put it into a second box.
@@ -97,7 +110,9 @@ impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
     }
 }
 
-/// A piece of a streamed answer.
+/// A piece of a streamed answer, as a model emits it.
+///
+/// The pieces of one kind, put together, are what [`Completed`](Self::Completed) carries.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum StreamEvent {
@@ -105,6 +120,66 @@ pub enum StreamEvent {
     Text(String),
     /// A piece of what the model thinks.
     Thinking(String),
+    /// A piece of a tool call, as it is written.
+    ToolCall(ToolCallDelta),
     /// The end: the whole answer, with everything that was sent before.
     Completed(Box<ChatResponse>),
+}
+
+/// A piece of a tool call that the model is still writing.
+///
+/// For showing progress. The call may only be executed when it stands in the completed answer:
+/// until then its arguments are the beginning of a text, not JSON.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::model::ToolCallDelta;
+///
+/// let begin = ToolCallDelta::new(0).with_id("call-1").with_name("weather");
+/// let next = ToolCallDelta::new(0).with_arguments(r#"{"city":"#);
+/// assert_eq!((begin.index, begin.name.as_deref()), (next.index, Some("weather")));
+/// assert_eq!(next.arguments, r#"{"city":"#);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolCallDelta {
+    /// Which call of the answer it belongs to, counted from 0 in the order of
+    /// [`AiMessage::tool_calls`](crate::message::AiMessage::tool_calls).
+    pub index: usize,
+    /// The id of the call, in the first piece if the provider gives one.
+    pub id: Option<Box<str>>,
+    /// The name of the tool, in the first piece.
+    pub name: Option<Box<str>>,
+    /// What is added to the arguments; empty if nothing.
+    pub arguments: String,
+}
+
+impl ToolCallDelta {
+    /// A piece that adds nothing yet to the call at `index`.
+    #[must_use]
+    pub fn new(index: usize) -> Self {
+        Self { index, ..Self::default() }
+    }
+
+    /// The same piece with the id of the call.
+    #[must_use]
+    pub fn with_id(mut self, id: impl Into<Box<str>>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    /// The same piece with the name of the tool.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<Box<str>>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// The same piece with what it adds to the arguments.
+    #[must_use]
+    pub fn with_arguments(mut self, arguments: impl Into<String>) -> Self {
+        self.arguments = arguments.into();
+        self
+    }
 }

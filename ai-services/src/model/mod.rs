@@ -10,7 +10,7 @@ mod tool;
 
 pub use crate::usage::TokenUsage;
 pub use capabilities::{Capabilities, Capability};
-pub use chat::{ChatModel, StreamEvent};
+pub use chat::{ChatModel, StreamEvent, ToolCallDelta};
 pub use moderation::{Moderation, ModerationModel};
 pub use parameters::{ChatRequestParameters, ReasoningEffort, ResponseFormat, ToolChoice};
 pub use request::{ChatRequest, ChatRequestBuilder};
