@@ -8,10 +8,18 @@ pub enum Capability {
     Tools,
     /// Answers with JSON that follows a schema, enforced by the provider.
     JsonSchema,
+    /// Does so while it is offered tools, and still calls them.
+    JsonSchemaWithTools,
+    /// Answers with some JSON object, enforced by the provider.
+    JsonObject,
     /// Sends the answer piece by piece.
     Streaming,
     /// Looks at images.
     Images,
+    /// Follows a schema while tools are offered too. Some servers can do each, but not both at once.
+    JsonSchemaWithTools,
+    /// Answers with some JSON object, whose form is up to the prompt.
+    JsonObject,
 }
 
 impl Capability {
@@ -30,6 +38,7 @@ impl Capability {
 /// let can = Capabilities::of([Capability::Tools]);
 /// assert!(can.include(Capability::Tools));
 /// assert!(!can.include(Capability::Images));
+/// assert_eq!(can.with(Capability::Images).without(Capability::Images), can);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities(u32);
@@ -51,5 +60,11 @@ impl Capabilities {
     #[must_use]
     pub fn with(self, capability: Capability) -> Self {
         Self(self.0 | capability.bit())
+    }
+
+    /// These but one.
+    #[must_use]
+    pub fn without(self, capability: Capability) -> Self {
+        Self(self.0 & !capability.bit())
     }
 }

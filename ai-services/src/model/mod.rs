@@ -14,5 +14,5 @@ pub use chat::{ChatModel, StreamEvent, ToolCallDelta};
 pub use moderation::{Moderation, ModerationModel};
 pub use parameters::{ChatRequestParameters, ReasoningEffort, ResponseFormat, ToolChoice};
 pub use request::{ChatRequest, ChatRequestBuilder};
-pub use response::{ChatResponse, FinishReason};
+pub use response::{ChatResponse, FinishReason, PartialAnswer};
 pub use tool::{ToolSpecification, ToolSpecifications};
