@@ -16,10 +16,6 @@ pub enum Capability {
     Streaming,
     /// Looks at images.
     Images,
-    /// Follows a schema while tools are offered too. Some servers can do each, but not both at once.
-    JsonSchemaWithTools,
-    /// Answers with some JSON object, whose form is up to the prompt.
-    JsonObject,
 }
 
 impl Capability {
