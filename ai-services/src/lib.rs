@@ -127,7 +127,10 @@ mod usage;
 
 pub use error::{BoxError, Error, ErrorKind, Result};
 pub use invocation::InvocationContext;
-pub use service::{AiService, AiServiceBuilder, ConcurrentCalls, Response, UnfinishedTurn};
+pub use service::{
+    AiService, AiServiceBuilder, ConcurrentCalls, OutputStrategy, Response, StreamEvent, TokenStream,
+    UnfinishedTurn,
+};
 pub use tool::Tool;
 
 /// For implementing the crate's traits, which have async methods.

@@ -14,9 +14,10 @@ pub use std::vec::Vec;
 
 use crate::invocation::{InvocationContext, ToMemoryId};
 use crate::model::{ChatRequestParameters, ToolSpecification};
+use crate::output::{Output, Shape};
 use crate::prompt::{TemplateValue, UserText};
 use crate::schema::{self, Property, Requirement};
-use crate::service::{self, MethodReturn};
+use crate::service::{self, MethodReturn, Returned, StreamReturn};
 use crate::tool::{
     FromToolInput, IntoToolError, IntoToolOutput, ToolParameter, argument_is_optional,
 };
@@ -31,6 +32,25 @@ pub fn call<'a, R: MethodReturn + 'a>(
     arguments: Arguments<'_>,
 ) -> impl Future<Output = R> + Send + use<'a, R> {
     service::call(service, method, arguments)
+}
+
+/// Calls a method that streams its answer.
+pub fn stream<R: StreamReturn>(
+    service: &AiService,
+    method: &'static Method,
+    arguments: Arguments<'_>,
+) -> R {
+    service::stream(service, method, arguments)
+}
+
+/// What the answer of a method should look like.
+pub fn shape<R: MethodReturn>() -> Shape {
+    <<R::Value as Returned>::Output as Output>::shape()
+}
+
+/// What the answer of a method that streams it should look like.
+pub fn stream_shape<R: StreamReturn>() -> Shape {
+    <R::Output as Output>::shape()
 }
 
 /// A method's future, in the shape of the trait.
@@ -250,6 +270,7 @@ impl ValueTag {
 // Checks of types, reported where the user wrote the type.
 
 pub const fn assert_return<T: MethodReturn>() {}
+pub const fn assert_stream<T: StreamReturn>() {}
 pub const fn assert_memory_id<T: ToMemoryId + ?Sized>() {}
 pub const fn assert_variable<T: TemplateValue>() {}
 pub const fn assert_user_text<T: UserText>() {}

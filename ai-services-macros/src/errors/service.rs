@@ -35,24 +35,24 @@ pub(crate) fn generic_method(cx: &mut Diagnostics, at: &dyn ToTokens, method: &I
         .help("use concrete types, and leave out lifetimes");
 }
 
-/// A method without a body that is not `async`.
-pub(crate) fn method_not_async(cx: &mut Diagnostics, at: &dyn ToTokens, method: &Ident) {
-    cx.error(at, format!("method `{method}` must be `async`"))
-        .note("each call of an AI service waits for a model")
-        .help("write `async fn`, or give the method a body to leave it out of the AI service");
-}
-
 /// A method whose receiver is missing, or is not `&self`.
 pub(crate) fn method_without_self(cx: &mut Diagnostics, at: &dyn ToTokens, method: &Ident) {
     cx.error(at, format!("method `{method}` must take `&self`"))
         .note("one service is shared by all of its calls");
 }
 
-/// A method without a return type.
+/// An `async` method without a return type.
 pub(crate) fn missing_return_type(cx: &mut Diagnostics, at: &dyn ToTokens, method: &Ident) {
     cx.error(at, format!("method `{method}` must return a `Result`"))
         .note("every call can fail: the model, a tool, or the output parser may return an error")
         .help("add `-> ai_services::Result<String>`, or `-> ai_services::Result<()>` to ignore the answer");
+}
+
+/// A method that is not `async` and has neither a body nor a return type.
+pub(crate) fn method_without_stream(cx: &mut Diagnostics, at: &dyn ToTokens, method: &Ident) {
+    cx.error(at, format!("method `{method}` must be `async` or return a `TokenStream`"))
+        .note("each call of an AI service waits for a model")
+        .help("write `async fn`, add `-> ai_services::TokenStream`, or give the method a body to leave it out of the AI service");
 }
 
 /// A parameter that is a pattern, `&mut` or `impl Trait`.

@@ -48,14 +48,11 @@ fn trait_is_supported(cx: &mut Diagnostics, service: &Service<'_>) {
     }
 }
 
-// The signature is `async fn name(&self, …) -> …`, without generics.
+// The signature is `async fn name(&self, …) -> …`, or `fn` for a stream, without generics.
 fn method_is_supported(cx: &mut Diagnostics, method: &Method<'_>) {
     let signature = &method.item.sig;
     let name = &signature.ident;
     modifiers_are_supported(cx, signature);
-    if signature.asyncness.is_none() {
-        errors::method_not_async(cx, &signature.fn_token, name);
-    }
     match signature.receiver() {
         None => errors::method_without_self(cx, name, name),
         Some(receiver) => match &receiver.kind {
@@ -69,7 +66,10 @@ fn method_is_supported(cx: &mut Diagnostics, method: &Method<'_>) {
         errors::generic_method(cx, clause, name);
     }
     if matches!(signature.output, ReturnType::Default) {
-        errors::missing_return_type(cx, name, name);
+        match signature.asyncness {
+            Some(_) => errors::missing_return_type(cx, name, name),
+            None => errors::method_without_stream(cx, name, name),
+        }
     }
 }
 

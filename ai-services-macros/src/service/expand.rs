@@ -164,7 +164,7 @@ pub(crate) fn stripped(method: &Method<'_>, service: &Service<'_>) -> syn::Signa
 }
 
 // Output:
-//     Method { name: "chat", system: Some(Template { pieces: &[…] }), user: None, moderate: false }
+//     Method { name: "chat", system: Some(Template { … }), user: None, moderate: false, shape: shape::<R> }
 fn method_description(service: &Service<'_>, method: &Method<'_>) -> TokenStream {
     let name = method.ident().to_string();
     let variables = variables(service, method);
@@ -172,7 +172,19 @@ fn method_description(service: &Service<'_>, method: &Method<'_>) -> TokenStream
         |template: Option<&Template>| ty::option(template.map(|it| pieces(it, method, &variables)));
     let (system, user) = (template(service.system(method)), template(service.user(method)));
     let moderate = moderated(service, method);
-    quote!(__rt::Method { name: #name, system: #system, user: #user, moderate: #moderate })
+    let output = boxed::output(&method.item.sig);
+    let shape = format_ident!("{}", if method.streams() { "stream_shape" } else { "shape" });
+    let (first, last) = ty::ends(&output);
+    let (rt, shape) = (quote_spanned!(first=> __rt), quote_spanned!(last=> ::#shape::<#output>));
+    quote! {
+        __rt::Method {
+            name: #name,
+            system: #system,
+            user: #user,
+            moderate: #moderate,
+            shape: #rt #shape,
+        }
+    }
 }
 
 fn pieces(template: &Template, method: &Method<'_>, variables: &[usize]) -> TokenStream {
@@ -200,6 +212,8 @@ fn variables(service: &Service<'_>, method: &Method<'_>) -> Vec<usize> {
 
 // Output:
 //     boxed(call::<R>(&self.service, &__METHOD_0, Arguments { memory_id: … }))
+// or for a stream
+//     stream::<R>(&self.service, &__METHOD_0, Arguments { memory_id: … })
 fn call(service: &Service<'_>, method: &Method<'_>, index: usize) -> TokenStream {
     let name = static_name(index);
     let this = method.item.sig.inputs.iter().find_map(|input| match input {
@@ -235,6 +249,11 @@ fn call(service: &Service<'_>, method: &Method<'_>, index: usize) -> TokenStream
     // Every part has the place of the type, or rustc would report a mistake in it several times.
     let (first, last) = ty::ends(&output);
     let rt = quote_spanned!(first=> __rt);
+    if method.streams() {
+        let stream = quote_spanned!(last=> ::stream::<#output>);
+        let arguments = parenthesized(last, arguments);
+        return quote!(#rt #stream #arguments);
+    }
     let call = quote_spanned!(last=> ::call::<#output>);
     let boxed = quote_spanned!(last=> ::boxed);
     let arguments = parenthesized(last, arguments);

@@ -64,10 +64,11 @@ fn method_checks<'s>(
 ) -> impl Iterator<Item = TokenStream> + 's {
     let generic = !method.item.sig.generics.params.is_empty();
     let output = match &method.item.sig.output {
-        ReturnType::Type(_, ty) if method.item.sig.asyncness.is_some() => Some(&**ty),
-        _ => None,
+        ReturnType::Type(_, ty) => Some(&**ty),
+        ReturnType::Default => None,
     };
-    let output = output.map(|ty| (format_ident!("assert_return"), ty));
+    let assertion = if method.streams() { "assert_stream" } else { "assert_return" };
+    let output = output.map(|ty| (format_ident!("{assertion}"), ty));
     let parameters = method.parameters.iter().enumerate().flat_map(move |(index, parameter)| {
         assertions(service, method, (index, parameter)).map(|function| (function, parameter.ty))
     });

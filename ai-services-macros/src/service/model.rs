@@ -101,6 +101,11 @@ impl<'a> Method<'a> {
         &self.item.sig.ident
     }
 
+    /// Whether the method streams its answer: it is no `async fn`.
+    pub(crate) fn streams(&self) -> bool {
+        self.item.sig.asyncness.is_none()
+    }
+
     /// The parameters without an attribute of ours, with their indices.
     pub(crate) fn unmarked(&self) -> impl Iterator<Item = (usize, &Parameter<'a>)> {
         self.parameters.iter().enumerate().filter(|(_, parameter)| parameter.is_unmarked())

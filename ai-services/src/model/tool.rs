@@ -50,6 +50,14 @@ impl ToolSpecifications {
         self.as_slice().is_empty()
     }
 
+    /// Whether both are the same shared list.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            (own, other) => own.is_none() && other.is_none(),
+        }
+    }
+
     /// The list as a provider writes it, made by `encode` once and kept; `None` for an empty list.
     ///
     /// For implementations of [`ChatModel`](super::ChatModel); see

@@ -1,7 +1,9 @@
 //! What a service method can return.
 
+mod partial;
 mod shape;
 
+pub(crate) use partial::Growing;
 pub use shape::Shape;
 
 use crate::error::{Error, ErrorKind, Result};

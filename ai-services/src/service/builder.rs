@@ -1,11 +1,12 @@
 //! Building a service.
 
 use super::components::{
-    Components, ConcurrentCalls, FixedPrompts, Memories, RequestTransformer, SharedMemory,
+    Components, ConcurrentCalls, Memories, Plans, RequestTransformer, SharedMemory,
     SystemMessageProvider, ToolSettings,
 };
 use super::conversations::Conversations;
 use super::description::{Given, Method, Missing, Optional, Service};
+use super::form::{AnswerForm, Means, OutputStrategy};
 use super::handle::AiService;
 use super::turn::Limits;
 use crate::error::{Error, Result};
@@ -73,6 +74,8 @@ struct Parts {
     tool_providers: Vec<Arc<dyn ToolProvider>>,
     tool_settings: ToolSettings,
     limits: Limits,
+    output_strategy: OutputStrategy,
+    output_retries: Option<usize>,
     listeners: Vec<Arc<dyn Listener>>,
 }
 
@@ -272,6 +275,20 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
         self
     }
 
+    /// Sets how the model is made to answer with JSON where a method returns more than text: the best
+    /// way that the model can by default.
+    pub fn output_strategy(mut self, strategy: OutputStrategy) -> Self {
+        self.parts.output_strategy = strategy;
+        self
+    }
+
+    /// Sets how often a model whose answer is not a value of the method's type is told so and asked
+    /// again: once by default. What was wrong is not remembered, what it cost is counted.
+    pub fn output_retries(mut self, retries: usize) -> Self {
+        self.parts.output_retries = Some(retries);
+        self
+    }
+
     /// Adds somebody who is told what happens.
     pub fn listener(mut self, listener: impl Listener + 'static) -> Self {
         self.parts.listeners.push(Arc::new(listener));
@@ -283,7 +300,7 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
     /// # Errors
     ///
     /// What only shows when the parts come together: two tools with one name, an invalid tool name,
-    /// a concurrency of zero.
+    /// a concurrency of zero, an output strategy that the model is not capable of.
     pub fn build(self) -> Result<S>
     where
         S: Service,
@@ -303,25 +320,34 @@ impl Parts {
         if self.tool_settings.concurrency == 0 {
             return Err(Error::configuration("`tool_concurrency` must be at least 1"));
         }
+        let toolbox = Toolbox::new(self.tools)?;
+        let means = Means {
+            model: &*model,
+            strategy: self.output_strategy,
+            parameters: &Arc::new(self.parameters),
+            toolbox: &toolbox,
+            has_tool_providers: !self.tool_providers.is_empty(),
+        };
+        let plans = Plans::new(methods, |method| AnswerForm::new((method.shape)(), &means))?;
         Ok(Components {
             name,
             model,
             moderation_model: self.moderation_model,
-            parameters: Arc::new(self.parameters),
             system_message_provider: self.system_message_provider,
             chat_request_transformer: self.chat_request_transformer,
             clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
-            fixed_prompts: FixedPrompts::of(methods),
+            plans,
             memory: Memories {
                 shared: self.shared_memory.map(SharedMemory::new),
                 provider: self.memory_provider,
                 conversations: Conversations::new(self.max_kept_memories),
                 concurrent_calls: self.concurrent_calls,
             },
-            toolbox: Toolbox::new(self.tools)?,
+            toolbox,
             tool_providers: self.tool_providers,
             tool_settings: self.tool_settings,
             limits: self.limits,
+            output_retries: self.output_retries.unwrap_or(1),
             listeners: self.listeners,
         })
     }

@@ -2,13 +2,14 @@
 
 use super::conversations::{Conversations, Slot};
 use super::description::Method;
+use super::form::AnswerForm;
 use super::turn::Limits;
 use crate::error::{Error, Result};
 use crate::event::Listener;
 use crate::invocation::MemoryId;
 use crate::memory::{ChatMemory, ChatMemoryProvider};
 use crate::message::SystemMessage;
-use crate::model::{ChatModel, ChatRequest, ChatRequestParameters, ModerationModel};
+use crate::model::{ChatModel, ChatRequest, ModerationModel};
 use crate::prompt::Clock;
 use crate::tool::{ToolPolicies, ToolProvider, Toolbox};
 use std::sync::Arc;
@@ -33,34 +34,45 @@ pub(super) struct Components {
     pub(super) name: &'static str,
     pub(super) model: Arc<dyn ChatModel>,
     pub(super) moderation_model: Option<Arc<dyn ModerationModel>>,
-    pub(super) parameters: Arc<ChatRequestParameters>,
     pub(super) system_message_provider: Option<Arc<SystemMessageProvider>>,
     pub(super) chat_request_transformer: Option<Arc<RequestTransformer>>,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) fixed_prompts: FixedPrompts,
+    pub(super) plans: Plans,
     pub(super) memory: Memories,
     pub(super) toolbox: Toolbox,
     pub(super) tool_providers: Vec<Arc<dyn ToolProvider>>,
     pub(super) tool_settings: ToolSettings,
     pub(super) limits: Limits,
+    pub(super) output_retries: usize,
     pub(super) listeners: Vec<Arc<dyn Listener>>,
 }
 
-/// The system messages that are the same in every call, so that they are encoded only once.
-pub(super) struct FixedPrompts(Vec<(&'static Method, SystemMessage)>);
+/// What is known of the methods before they are called.
+pub(super) struct Plans(Vec<(&'static Method, MethodPlan)>);
 
-impl FixedPrompts {
-    pub(super) fn of(methods: &[&'static Method]) -> Self {
-        let fixed = methods.iter().filter_map(|method| {
-            let text = method.system?.fixed()?;
-            Some((*method, SystemMessage::new(text)))
-        });
-        Self(fixed.collect())
+/// What is the same in every call of a method.
+pub(super) struct MethodPlan {
+    /// The system message, if nothing in it changes: it is encoded only once.
+    pub(super) system: Option<SystemMessage>,
+    pub(super) form: AnswerForm,
+}
+
+impl Plans {
+    /// Plans the methods; `form` says how an answer of a shape is asked for.
+    pub(super) fn new(
+        methods: &[&'static Method],
+        form: impl Fn(&Method) -> Result<AnswerForm>,
+    ) -> Result<Self> {
+        let plan = |method: &&'static Method| {
+            let system = method.system.and_then(|template| template.fixed()).map(SystemMessage::new);
+            Ok((*method, MethodPlan { system, form: form(method)? }))
+        };
+        methods.iter().map(plan).collect::<Result<_>>().map(Self)
     }
 
-    pub(super) fn system(&self, method: &'static Method) -> Option<&SystemMessage> {
-        let (_, message) = self.0.iter().find(|(known, _)| std::ptr::eq(*known, method))?;
-        Some(message)
+    pub(super) fn of(&self, method: &'static Method) -> Option<&MethodPlan> {
+        let (_, plan) = self.0.iter().find(|(known, _)| std::ptr::eq(*known, method))?;
+        Some(plan)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::handle::AiService;
 use crate::invocation::{InvocationContext, MemoryId};
 use crate::model::ChatRequestParameters;
+use crate::output::Shape;
 use crate::prompt::{Template, Variable};
 
 /// A generated service: what its builder needs to know of it.
@@ -49,6 +50,8 @@ pub struct Method {
     pub user: Option<Template>,
     /// Whether the user message is judged by the moderation model.
     pub moderate: bool,
+    /// What the answer should look like.
+    pub shape: fn() -> Shape,
 }
 
 /// The arguments of one call of a method.

@@ -2,18 +2,20 @@
 
 use super::components::Components;
 use super::description::{Arguments, Method};
-use super::invocation::Invocation;
+use super::invocation::{Invocation, Said};
 use super::invoke;
 use super::response::{MethodReturn, Response, Returned};
+use super::stream::{Outlet, StreamReturn, TokenStream};
 use crate::error::{Error, Result};
 use crate::invocation::{MemoryId, ToMemoryId};
 use crate::memory::ChatMemory;
 use crate::model::ChatResponse;
 use crate::output::Output;
+use futures_util::future::FutureExt;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
-use tracing::{Instrument, field};
+use tracing::{Instrument, Span, field};
 
 /// The engine behind a generated service; every `{Trait}Service` dereferences to it.
 ///
@@ -103,7 +105,38 @@ pub(crate) fn call<'a, R: MethodReturn + 'a>(
     arguments: Arguments<'_>,
 ) -> impl Future<Output = R> + Send + use<'a, R> {
     let components = &*service.0;
-    let span = tracing::info_span!(
+    let span = span(components, method, &arguments);
+    let said = Said::render(components, method, arguments);
+    async move {
+        let outcome = respond(components, method, said, None).instrument(span.clone()).await;
+        record(&span, &outcome);
+        R::from_result(outcome.map(<R::Value as Returned>::from_response))
+    }
+}
+
+/// Calls a method whose answer is told while it grows. The stream owns all that it needs.
+pub(crate) fn stream<R: StreamReturn>(
+    service: &AiService,
+    method: &'static Method,
+    arguments: Arguments<'_>,
+) -> R {
+    let service = service.clone();
+    let span = span(&service.0, method, &arguments);
+    let said = Said::render(&service.0, method, arguments);
+    let outlet = Arc::new(Outlet::default());
+    let told = Arc::clone(&outlet);
+    let call = async move {
+        let outcome = respond::<R::Output>(&service.0, method, said, Some(&told))
+            .instrument(span.clone())
+            .await;
+        record(&span, &outcome);
+        outcome
+    };
+    R::from_stream(TokenStream::of_call(outlet, call.boxed()))
+}
+
+fn span(components: &Components, method: &Method, arguments: &Arguments<'_>) -> Span {
+    tracing::info_span!(
         "invoke_agent",
         otel.name = %format_args!("invoke_agent {}", components.name),
         gen_ai.operation.name = "invoke_agent",
@@ -113,35 +146,42 @@ pub(crate) fn call<'a, R: MethodReturn + 'a>(
         gen_ai.usage.input_tokens = field::Empty,
         gen_ai.usage.output_tokens = field::Empty,
         error.r#type = field::Empty,
-    );
-    let invocation = Invocation::new(components, method, arguments);
-    async move {
-        let outcome = match invocation {
-            Ok(invocation) => respond(&invocation).instrument(span.clone()).await,
-            Err(error) => Err(error),
-        };
-        match &outcome {
-            Ok(response) => {
-                span.record("gen_ai.usage.input_tokens", response.token_usage.input);
-                span.record("gen_ai.usage.output_tokens", response.token_usage.output);
-            }
-            Err(error) => {
-                span.record("error.type", field::debug(error.kind()));
-            }
+    )
+}
+
+fn record<T>(span: &Span, outcome: &Result<Response<T>>) {
+    match outcome {
+        Ok(response) => {
+            span.record("gen_ai.usage.input_tokens", response.token_usage.input);
+            span.record("gen_ai.usage.output_tokens", response.token_usage.output);
         }
-        R::from_result(outcome.map(<R::Value as Returned>::from_response))
+        Err(error) => {
+            span.record("error.type", field::debug(error.kind()));
+        }
     }
 }
 
 /// The only generic part of a call.
-async fn respond<T: Output>(invocation: &Invocation<'_>) -> Result<Response<T>> {
-    let shape = T::shape();
+async fn respond<T: Output>(
+    components: &Components,
+    method: &'static Method,
+    said: Result<Said>,
+    outlet: Option<&Outlet>,
+) -> Result<Response<T>> {
+    let plan = components.plans.of(method).ok_or_else(|| unknown_method(method))?;
+    let (said, form) = (&said?, &plan.form);
+    let invocation = Invocation { components, method, said, form, outlet };
     let mut value = None;
     let mut read = |response: &ChatResponse| {
-        value = Some(T::from_response(response, &shape)?);
+        value = Some(T::from_response(response, form.shape())?);
         Ok(())
     };
-    let finished = invoke::invoke(invocation, &mut read).await?;
+    let finished = invoke::invoke(&invocation, &mut read).await?;
     let value = value.ok_or_else(|| Error::configuration("the answer was not read"))?;
     Ok(finished.into_response(value))
+}
+
+/// Generated code lists all methods; a hand-made description may not.
+fn unknown_method(method: &Method) -> Error {
+    Error::configuration(format!("method `{}` is not listed in `Service::METHODS`", method.name))
 }

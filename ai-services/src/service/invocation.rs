@@ -2,6 +2,8 @@
 
 use super::components::Components;
 use super::description::{Arguments, Method};
+use super::form::AnswerForm;
+use super::stream::{Outlet, Progress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Call, Event};
 use crate::invocation::{InvocationContext, MemoryId, ToolExecution};
@@ -10,20 +12,20 @@ use crate::model::{ChatRequestParameters, ModerationModel};
 use crate::tool::{Observer, Surroundings};
 use std::sync::Arc;
 
-/// One call of a method, with its prompts rendered.
-pub(super) struct Invocation<'a> {
-    pub(super) components: &'a Components,
-    pub(super) method: &'static Method,
+/// What is said in one call, and on behalf of whom. Owns all of it, so that a stream may outlive
+/// the arguments it was made from.
+pub(super) struct Said {
     pub(super) system: Option<ChatMessage>,
     pub(super) user: UserMessage,
-    pub(super) parameters: Arc<ChatRequestParameters>,
+    /// Parameters for this call alone.
+    pub(super) parameters: Option<ChatRequestParameters>,
     surroundings: Surroundings,
 }
 
-impl<'a> Invocation<'a> {
+impl Said {
     /// Renders the prompts. Values are text; nothing in them is read as a template.
-    pub(super) fn new(
-        components: &'a Components,
+    pub(super) fn render(
+        components: &Components,
         method: &'static Method,
         arguments: Arguments<'_>,
     ) -> Result<Self> {
@@ -31,10 +33,12 @@ impl<'a> Invocation<'a> {
             arguments;
         let clock = &*components.clock;
         let system = match (&method.system, &components.system_message_provider) {
-            (Some(template), _) => Some(match components.fixed_prompts.system(method) {
-                Some(fixed) => fixed.clone(),
-                None => SystemMessage::new(template.render(variables, clock)?),
-            }),
+            (Some(template), _) => {
+                Some(match components.plans.of(method).and_then(|plan| plan.system.as_ref()) {
+                    Some(fixed) => fixed.clone(),
+                    None => SystemMessage::new(template.render(variables, clock)?),
+                })
+            }
             (None, Some(provider)) => provider(memory_id.as_ref()).map(SystemMessage::new),
             (None, None) => None,
         };
@@ -47,35 +51,58 @@ impl<'a> Invocation<'a> {
         if let Some(name) = user_name {
             user = user.with_name(name.into_text()?);
         }
-        let parameters = match parameters {
-            Some(own) => Arc::new(own.or(&components.parameters)),
-            None => Arc::clone(&components.parameters),
-        };
         Ok(Self {
-            components,
-            method,
             system: system.map(Into::into),
             user,
             parameters,
             surroundings: Surroundings { memory_id, context: context.unwrap_or_default() },
         })
     }
+}
 
+/// One call of a method, with its prompts rendered.
+pub(super) struct Invocation<'a> {
+    pub(super) components: &'a Components,
+    pub(super) method: &'static Method,
+    pub(super) said: &'a Said,
+    /// How the answer is asked for.
+    pub(super) form: &'a AnswerForm,
+    /// Who is told of the answer while it grows.
+    pub(super) outlet: Option<&'a Outlet>,
+}
+
+impl<'a> Invocation<'a> {
     pub(super) fn memory_id(&self) -> Option<&MemoryId> {
-        self.surroundings.memory_id.as_ref()
+        self.said.surroundings.memory_id.as_ref()
     }
 
     pub(super) fn context(&self) -> &InvocationContext {
-        &self.surroundings.context
+        &self.said.surroundings.context
     }
 
     pub(super) fn surroundings(&self) -> &Surroundings {
-        &self.surroundings
+        &self.said.surroundings
+    }
+
+    /// The parameters of this call, over those of the service and of the answer's form.
+    pub(super) fn parameters(&self) -> Arc<ChatRequestParameters> {
+        let shared = self.form.parameters();
+        match &self.said.parameters {
+            Some(own) => Arc::new(own.or(shared)),
+            None => Arc::clone(shared),
+        }
     }
 
     /// Who judges the user's message, if the method wants it judged.
     pub(super) fn moderation_model(&self) -> Option<&'a dyn ModerationModel> {
         self.components.moderation_model.as_deref().filter(|_| self.method.moderate)
+    }
+
+    /// Tells whoever watches the answer grow.
+    pub(super) fn tell(&self, progress: impl FnOnce() -> Progress) {
+        if let Some(outlet) = self.outlet {
+            outlet.push(progress());
+        }
     }
 
     /// Tells the listeners.
@@ -94,10 +121,12 @@ impl<'a> Invocation<'a> {
 impl Observer for Invocation<'_> {
     fn tool_started(&self, call: &ToolCall) {
         self.emit(&Event::ToolStarted { call });
+        self.tell(|| Progress::ToolStarted(call.clone()));
     }
 
     fn tool_finished(&self, execution: &ToolExecution) {
         self.emit(&Event::ToolFinished { execution });
+        self.tell(|| Progress::ToolFinished(Box::new(execution.clone())));
     }
 }
 

@@ -3,15 +3,16 @@
 use super::invocation::Invocation;
 use super::moderation::Verdict;
 use super::recall::{Recall, patience};
-use super::turn::{Finished, Step, Turn};
+use super::stream::{Outlet, Progress, listen};
+use super::turn::{Finished, Rules, Step, Turn};
 use super::unfinished::UnfinishedTurn;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Event;
 use crate::memory::{CompletedTurn, LeaseToken, Snapshot};
+use crate::message::UserMessage;
 use crate::model::{ChatRequest, ChatResponse, TokenUsage};
 use crate::tool::{Runner, ToolRequest, Toolbox};
 use std::borrow::Cow;
-use std::sync::Arc;
 use tracing::{Instrument, Span, field};
 
 /// How often a turn is played again because somebody else changed the conversation meanwhile.
@@ -99,60 +100,83 @@ async fn play(
 ) -> Result<Finished, Failed> {
     let snapshot = recall.load(invocation).await?;
     let toolbox = toolbox(invocation).await?;
-    let request = first_request(invocation, &snapshot, &toolbox);
-    let mut turn = Turn::new(request, invocation.components.limits, *spent);
+    let instructed = invocation.form.instruct(&invocation.said.user);
+    let user = instructed.as_ref().unwrap_or(&invocation.said.user);
+    let request = first_request(invocation, &snapshot, &toolbox, user);
+    let mut turn = Turn::new(request, rules(invocation), *spent);
 
-    let outcome = converse(invocation, recall, &snapshot, &toolbox, &mut turn).await;
+    let outcome = converse(invocation, recall, &snapshot, &toolbox, (&mut turn, read)).await;
     *spent = turn.usage();
-    let outcome = outcome.and_then(|()| turn.answer().map_or_else(|| Err(no_answer()), read));
     if let Err(error) = outcome {
         return Err(turn.into_unfinished().attach_to(error).into());
     }
 
-    let had_effects = turn.has_effects();
+    let was_noticed = turn.has_effects() || invocation.outlet.is_some_and(Outlet::is_used);
     // The request gives up its share of the history, so that the memory changes its list in place.
-    let (ChatRequest { system, turn, .. }, finished) = turn.finish().ok_or_else(no_answer)?;
+    let (ChatRequest { system, mut turn, .. }, finished) = turn.finish().ok_or_else(no_answer)?;
+    // What was said only for the form of the answer is not remembered.
+    if let (Some(_), Some(first)) = (instructed, turn.first_mut()) {
+        *first = invocation.said.user.clone().into();
+    }
     let turn = CompletedTurn::new(snapshot, system, turn).under(lease);
     match recall.commit(turn).await {
         Ok(()) => Ok(finished),
         Err(error) => {
-            let is_repeatable = error.kind() == ErrorKind::Conflict && !had_effects;
+            let is_repeatable = error.kind() == ErrorKind::Conflict && !was_noticed;
             // The answer was paid for: the caller gets it with the error.
-            let Finished { executions, intermediate, answer, .. } = finished;
-            let report = UnfinishedTurn::new(executions, intermediate, Some(answer));
+            let Finished { executions, intermediate, rejected, answer, .. } = finished;
+            let report = UnfinishedTurn::new(executions, intermediate, rejected, Some(answer));
             Err(Failed { error: report.attach_to(error), is_repeatable })
         }
     }
 }
 
-/// The conversation between model and tools, up to the final answer.
+/// The conversation between model and tools, up to an answer that could be read.
 async fn converse(
     invocation: &Invocation<'_>,
     recall: &Recall,
     snapshot: &Snapshot,
     toolbox: &Toolbox,
-    turn: &mut Turn,
+    (turn, read): (&mut Turn<'_>, &mut Read<'_>),
 ) -> Result<()> {
-    let mut verdict = Verdict::ask(invocation.moderation_model(), &invocation.user);
+    let mut verdict = Verdict::ask(invocation.moderation_model(), &invocation.said.user);
     loop {
         match turn.next() {
             Step::AskModel => {
                 recall.fit(snapshot, turn.request_mut())?;
-                let response = verdict.beside(ask_model(invocation, turn.request())).await?;
+                let response = ask_model(invocation, turn.request(), &mut verdict).await?;
                 turn.model_replied(response)?;
+                invocation.tell(|| Progress::Usage(turn.usage()));
             }
             Step::RunTools(message) => {
                 // Before anything has an effect.
                 verdict.verify().await?;
                 let ran = runner(invocation, toolbox).run(message.tool_calls()).await;
-                turn.tools_replied(ran.executions, ran.is_answer);
+                if turn.tools_replied(ran.executions, ran.is_answer) {
+                    invocation.tell(|| Progress::Restarted);
+                }
                 if let Some(error) = ran.failed {
                     return Err(error);
                 }
             }
-            Step::Finish => return verdict.verify().await,
+            Step::ReadAnswer => {
+                verdict.verify().await?;
+                let outcome = turn.answer().map_or_else(|| Err(no_answer()), &mut *read);
+                if turn.answer_read(outcome)? {
+                    invocation.tell(|| Progress::Restarted);
+                }
+            }
+            Step::Finish => return Ok(()),
         }
     }
+}
+
+fn rules<'a>(invocation: &Invocation<'a>) -> Rules<'a> {
+    let components = invocation.components;
+    let form = invocation.form;
+    // Only an answer of some form can be put right.
+    let output_retries = form.shape().schema().map_or(0, |_| components.output_retries);
+    Rules { limits: components.limits, answer_tool: form.answer_tool(), output_retries }
 }
 
 /// The service's tools, and those that are chosen for this call.
@@ -161,33 +185,40 @@ async fn toolbox<'a>(invocation: &Invocation<'a>) -> Result<Cow<'a, Toolbox>> {
     if components.tool_providers.is_empty() {
         return Ok(Cow::Borrowed(&components.toolbox));
     }
-    let request = ToolRequest::new(&invocation.user, invocation.memory_id(), invocation.context());
+    let request = ToolRequest::new(&invocation.said.user, invocation.memory_id(), invocation.context());
     let mut more = Vec::new();
     for provider in &components.tool_providers {
         more.extend(provider.tools(&request).await?);
     }
-    components.toolbox.with(more).map(Cow::Owned)
+    let toolbox = components.toolbox.with(more)?;
+    invocation.form.check(&toolbox)?;
+    Ok(Cow::Owned(toolbox))
 }
 
 fn first_request(
     invocation: &Invocation<'_>,
     snapshot: &Snapshot,
     toolbox: &Toolbox,
+    user: &UserMessage,
 ) -> ChatRequest {
     // The usual turn is a message and its answer.
     let mut turn = Vec::with_capacity(2);
-    turn.push(invocation.user.clone().into());
+    turn.push(user.clone().into());
     ChatRequest {
-        system: invocation.system.clone().or_else(|| snapshot.system().cloned()),
+        system: invocation.said.system.clone().or_else(|| snapshot.system().cloned()),
         history: snapshot.messages().clone(),
         skipped: snapshot.start(),
         turn,
-        tools: toolbox.specifications().clone(),
-        parameters: Arc::clone(&invocation.parameters),
+        tools: invocation.form.specifications(toolbox),
+        parameters: invocation.parameters(),
     }
 }
 
-async fn ask_model(invocation: &Invocation<'_>, request: &ChatRequest) -> Result<ChatResponse> {
+async fn ask_model(
+    invocation: &Invocation<'_>,
+    request: &ChatRequest,
+    verdict: &mut Verdict<'_>,
+) -> Result<ChatResponse> {
     let components = invocation.components;
     // Called through its `Arc`, the model's future would be boxed twice.
     let model = &*components.model;
@@ -206,7 +237,15 @@ async fn ask_model(invocation: &Invocation<'_>, request: &ChatRequest) -> Result
         error.r#type = field::Empty,
     );
     invocation.emit(&Event::RequestIssued { request });
-    let outcome = model.chat(request).instrument(span.clone()).await;
+    let outcome = match invocation.outlet {
+        None => verdict.beside(model.chat(request).instrument(span.clone())).await,
+        Some(outlet) => {
+            let answer_tool = invocation.form.answer_tool();
+            listen(model.stream(request), outlet, verdict, answer_tool)
+                .instrument(span.clone())
+                .await
+        }
+    };
     match &outcome {
         Ok(response) => {
             record_response(&span, response);

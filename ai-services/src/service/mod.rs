@@ -4,20 +4,25 @@ mod builder;
 mod components;
 mod conversations;
 mod description;
+mod form;
 mod handle;
 mod invocation;
 mod invoke;
 mod moderation;
 mod recall;
 mod response;
+mod stream;
 mod turn;
 mod unfinished;
 
 pub use builder::{AiServiceBuilder, ChatModelGiven, MemoryGiven, ModerationGiven};
 pub use components::ConcurrentCalls;
 pub use description::{Arguments, Given, Method, Missing, Optional, Required, Service};
+pub use form::OutputStrategy;
 pub use handle::AiService;
 pub use response::{MethodReturn, Response, Returned};
+pub use stream::{PartialStream, StreamEvent, StreamReturn, TextStream, TokenStream};
+pub use turn::RejectedAnswer;
 pub use unfinished::UnfinishedTurn;
 
-pub(crate) use handle::call;
+pub(crate) use handle::{call, stream};

@@ -1,5 +1,6 @@
 //! What a service method gives back.
 
+use super::turn::RejectedAnswer;
 use crate::error::{Error, Result};
 use crate::invocation::ToolExecution;
 use crate::model::{ChatResponse, FinishReason, TokenUsage};
@@ -41,6 +42,8 @@ pub struct Response<T> {
     pub tool_executions: Vec<ToolExecution>,
     /// The answers that called tools, in order.
     pub intermediate_responses: Vec<ChatResponse>,
+    /// The answers that could not be read as a value, in order. Not in the memory.
+    pub rejected_answers: Vec<RejectedAnswer>,
     /// The last answer of the model.
     pub final_response: ChatResponse,
 }
@@ -81,7 +84,8 @@ impl<T: Output> Returned for Response<T> {
     message = "an AI service method must return a `Result`, not `{Self}`",
     label = "not a `Result`",
     note = "every call can fail: the model, a tool, or the reader of the answer may return an error",
-    note = "for example `ai_services::Result<String>`, or any `Result<T, E>` with `E: From<ai_services::Error>`"
+    note = "for example `ai_services::Result<String>`, or any `Result<T, E>` with `E: From<ai_services::Error>`",
+    note = "a method that streams its answer is a plain `fn` that returns a `TokenStream`"
 )]
 pub trait MethodReturn: Send {
     #[doc(hidden)]

@@ -1,5 +1,6 @@
 //! The report of a turn that failed late.
 
+use super::turn::RejectedAnswer;
 use crate::error::{BoxError, Error};
 use crate::invocation::ToolExecution;
 use crate::model::ChatResponse;
@@ -29,6 +30,8 @@ pub struct UnfinishedTurn {
     pub tool_executions: Vec<ToolExecution>,
     /// The answers that called them.
     pub intermediate_responses: Vec<ChatResponse>,
+    /// The answers that could not be read as a value of the method's type, before the last one.
+    pub rejected_answers: Vec<RejectedAnswer>,
     /// The final answer, if it had arrived.
     pub answer: Option<ChatResponse>,
     source: Option<BoxError>,
@@ -38,14 +41,18 @@ impl UnfinishedTurn {
     pub(crate) fn new(
         tool_executions: Vec<ToolExecution>,
         intermediate_responses: Vec<ChatResponse>,
+        rejected_answers: Vec<RejectedAnswer>,
         answer: Option<ChatResponse>,
     ) -> Self {
-        Self { tool_executions, intermediate_responses, answer, source: None }
+        Self { tool_executions, intermediate_responses, rejected_answers, answer, source: None }
     }
 
     /// The error with this report in its chain of sources.
     pub(crate) fn attach_to(mut self, error: Error) -> Error {
-        if self.tool_executions.is_empty() && self.answer.is_none() {
+        let is_empty = self.tool_executions.is_empty()
+            && self.rejected_answers.is_empty()
+            && self.answer.is_none();
+        if is_empty {
             return error;
         }
         error.map_source(|source| {

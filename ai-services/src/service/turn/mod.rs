@@ -3,12 +3,17 @@
 //! The turn decides and never waits: it says what to do next and is told how that went. Whoever
 //! drives it does the asking and the running, so that there is one loop however the answer arrives.
 
+mod answer;
+mod finished;
+
+pub use answer::RejectedAnswer;
+pub(crate) use finished::Finished;
+
+use super::unfinished::UnfinishedTurn;
 use crate::error::{Error, ErrorKind, Result};
 use crate::invocation::ToolExecution;
-use crate::message::{AiMessage, Content, ToolCall};
+use crate::message::{AiMessage, ChatMessage, ToolCall};
 use crate::model::{ChatRequest, ChatResponse, FinishReason, TokenUsage, ToolChoice};
-use crate::service::response::Response;
-use crate::service::unfinished::UnfinishedTurn;
 use std::sync::Arc;
 
 /// How far a turn may go.
@@ -28,6 +33,16 @@ impl Default for Limits {
     }
 }
 
+/// What decides about the course of a turn.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rules<'a> {
+    pub(crate) limits: Limits,
+    /// The tool whose arguments are the answer.
+    pub(crate) answer_tool: Option<&'a str>,
+    /// How often the model is told what is wrong with its answer.
+    pub(crate) output_retries: usize,
+}
+
 /// What to do next.
 #[derive(Debug)]
 pub(crate) enum Step {
@@ -35,40 +50,49 @@ pub(crate) enum Step {
     AskModel,
     /// Run the calls of this message.
     RunTools(AiMessage),
-    /// The answer is there.
+    /// Read [`Turn::answer`].
+    ReadAnswer,
+    /// The answer was read.
     Finish,
 }
 
 /// A turn under way.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct Turn<'a> {
     request: ChatRequest,
-    limits: Limits,
+    rules: Rules<'a>,
     state: State,
     rounds: usize,
     usage: TokenUsage,
     executions: Vec<ToolExecution>,
     intermediate: Vec<ChatResponse>,
+    rejected: Vec<RejectedAnswer>,
+    /// Where in the turn each rejected answer stands; what was said to it follows.
+    rejected_at: Vec<usize>,
 }
 
 #[derive(Debug)]
 enum State {
     Asking,
-    Calling(AiMessage),
+    /// Tools are called, perhaps beside an answer that counts if all of them succeed.
+    Calling(AiMessage, Option<ChatResponse>),
     Answered(ChatResponse),
+    Accepted(ChatResponse),
 }
 
-impl Turn {
+impl<'a> Turn<'a> {
     /// A turn that starts with `request`; `spent` was spent on it before.
-    pub(crate) fn new(request: ChatRequest, limits: Limits, spent: TokenUsage) -> Self {
+    pub(crate) fn new(request: ChatRequest, rules: Rules<'a>, spent: TokenUsage) -> Self {
         Self {
             request,
-            limits,
+            rules,
             state: State::Asking,
             rounds: 0,
             usage: spent,
             executions: Vec::new(),
             intermediate: Vec::new(),
+            rejected: Vec::new(),
+            rejected_at: Vec::new(),
         }
     }
 
@@ -95,8 +119,9 @@ impl Turn {
     pub(crate) fn next(&self) -> Step {
         match &self.state {
             State::Asking => Step::AskModel,
-            State::Calling(message) => Step::RunTools(message.clone()),
-            State::Answered(_) => Step::Finish,
+            State::Calling(message, _) => Step::RunTools(message.clone()),
+            State::Answered(_) => Step::ReadAnswer,
+            State::Accepted(_) => Step::Finish,
         }
     }
 
@@ -105,59 +130,118 @@ impl Turn {
     /// # Errors
     ///
     /// If the answer calls more tools than a limit allows. None of them has run then.
-    pub(crate) fn model_replied(&mut self, mut response: ChatResponse) -> Result<()> {
+    pub(crate) fn model_replied(&mut self, response: ChatResponse) -> Result<()> {
         self.usage += response.usage;
+        let (mut response, answer) = answer::split(response, self.rules.answer_tool);
         if response.message.tool_calls().is_empty() {
-            self.request.turn.push(response.message.clone().into());
-            self.state = State::Answered(response);
+            self.answer_with(answer.unwrap_or(response));
             return Ok(());
         }
         self.check_limits(response.message.tool_calls())?;
         self.rounds += 1;
         response.message = self.with_unique_ids(response.message);
         self.request.turn.push(response.message.clone().into());
-        self.state = State::Calling(response.message.clone());
+        self.state = State::Calling(response.message.clone(), answer);
         self.intermediate.push(response);
         Ok(())
     }
 
     /// Takes the results of the tools that the last answer called. If they `are_answer`, the model
-    /// is not asked again.
-    pub(crate) fn tools_replied(&mut self, executions: Vec<ToolExecution>, are_answer: bool) {
+    /// is not asked again. Says whether an answer that came beside the calls is void.
+    pub(crate) fn tools_replied(
+        &mut self,
+        executions: Vec<ToolExecution>,
+        are_answer: bool,
+    ) -> bool {
+        let beside = match std::mem::replace(&mut self.state, State::Asking) {
+            State::Calling(_, answer) => answer,
+            _ => None,
+        };
         let results = executions.iter().map(|execution| execution.result().clone().into());
         self.request.turn.extend(results);
-        // Once it has called, a model that is made to call tools would never come to an end.
-        if let Some(ToolChoice::Required | ToolChoice::Tool(_)) =
-            self.request.parameters.tool_choice
-        {
-            Arc::make_mut(&mut self.request.parameters).tool_choice = Some(ToolChoice::Auto);
+        self.relax_tool_choice();
+        let all_succeeded = executions.iter().all(|execution| !execution.result().is_error());
+        let is_void = beside.is_some() && !all_succeeded;
+        match beside {
+            Some(answer) if all_succeeded => self.answer_with(answer),
+            _ if are_answer => self.answer_with(answer::of_results(&executions)),
+            _ => {}
         }
-        self.state = match are_answer {
-            true => {
-                let answer = immediate_answer(&executions);
-                self.request.turn.push(answer.message.clone().into());
-                State::Answered(answer)
-            }
-            false => State::Asking,
-        };
         self.executions.extend(executions);
+        is_void
+    }
+
+    /// Takes what reading the answer came to, and says whether the model is asked once more.
+    ///
+    /// # Errors
+    ///
+    /// The error of reading, if the model is not told of it.
+    pub(crate) fn answer_read(&mut self, outcome: Result<()>) -> Result<bool> {
+        let State::Answered(answer) = &self.state else { return outcome.map(|()| false) };
+        let answer = answer.clone();
+        match outcome {
+            Ok(()) => {
+                self.state = State::Accepted(answer);
+                Ok(false)
+            }
+            Err(error) if self.may_repair(&answer, &error) => {
+                // The answer is the last message.
+                self.rejected_at.push(self.request.turn.len().saturating_sub(1));
+                self.request.turn.push(ChatMessage::user(answer::complaint(&error)));
+                self.rejected.push(RejectedAnswer::new(answer, error));
+                self.state = State::Asking;
+                Ok(true)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// An answer that was cut at its greatest length would be cut again.
+    fn may_repair(&self, answer: &ChatResponse, error: &Error) -> bool {
+        error.kind() == ErrorKind::Output
+            && self.rejected.len() < self.rules.output_retries
+            && answer.finish_reason != Some(FinishReason::Length)
+    }
+
+    fn answer_with(&mut self, answer: ChatResponse) {
+        self.request.turn.push(answer.message.clone().into());
+        self.state = State::Answered(answer);
+    }
+
+    /// Once it has called, a model that is made to call tools would never come to an end, unless
+    /// one of them takes the answer.
+    fn relax_tool_choice(&mut self) {
+        let relaxed = match (&self.request.parameters.tool_choice, self.rules.answer_tool) {
+            (Some(ToolChoice::Required | ToolChoice::Tool(_)), None) => ToolChoice::Auto,
+            (Some(ToolChoice::Tool(name)), Some(answer)) if **name != *answer => {
+                ToolChoice::Required
+            }
+            _ => return,
+        };
+        Arc::make_mut(&mut self.request.parameters).tool_choice = Some(relaxed);
     }
 
     /// The answer, once there is one.
     pub(crate) fn answer(&self) -> Option<&ChatResponse> {
         match &self.state {
-            State::Answered(response) => Some(response),
+            State::Answered(response) | State::Accepted(response) => Some(response),
             _ => None,
         }
     }
 
-    /// What is to be remembered and what is to be reported, once there is an answer.
-    pub(crate) fn finish(self) -> Option<(ChatRequest, Finished)> {
-        let State::Answered(answer) = self.state else { return None };
+    /// What is to be remembered and what is to be reported, once the answer was read. Rejected
+    /// answers are reported only.
+    pub(crate) fn finish(mut self) -> Option<(ChatRequest, Finished)> {
+        let State::Accepted(answer) = self.state else { return None };
+        for at in self.rejected_at.into_iter().rev() {
+            let end = self.request.turn.len().min(at + 2);
+            self.request.turn.drain(at..end);
+        }
         let finished = Finished {
             usage: self.usage,
             executions: self.executions,
             intermediate: self.intermediate,
+            rejected: self.rejected,
             answer,
         };
         Some((self.request, finished))
@@ -166,14 +250,14 @@ impl Turn {
     /// What had been done when the turn failed.
     pub(crate) fn into_unfinished(self) -> UnfinishedTurn {
         let answer = match self.state {
-            State::Answered(response) => Some(response),
+            State::Answered(response) | State::Accepted(response) => Some(response),
             _ => None,
         };
-        UnfinishedTurn::new(self.executions, self.intermediate, answer)
+        UnfinishedTurn::new(self.executions, self.intermediate, self.rejected, answer)
     }
 
     fn check_limits(&self, calls: &[ToolCall]) -> Result<()> {
-        let Limits { tool_rounds, calls_per_answer, argument_bytes } = self.limits;
+        let Limits { tool_rounds, calls_per_answer, argument_bytes } = self.rules.limits;
         let exceeded = |what: String| Err(Error::new(ErrorKind::LimitExceeded, what));
         if self.rounds >= tool_rounds {
             return exceeded(format!(
@@ -217,37 +301,6 @@ impl Turn {
         }
         message.with_tool_calls(unique)
     }
-}
-
-/// A turn that has its answer.
-#[derive(Debug)]
-pub(crate) struct Finished {
-    pub(crate) usage: TokenUsage,
-    pub(crate) executions: Vec<ToolExecution>,
-    pub(crate) intermediate: Vec<ChatResponse>,
-    pub(crate) answer: ChatResponse,
-}
-
-impl Finished {
-    /// The method's value with everything that it took.
-    pub(crate) fn into_response<T>(self, value: T) -> Response<T> {
-        Response {
-            value,
-            token_usage: self.usage,
-            finish_reason: self.answer.finish_reason.clone(),
-            tool_executions: self.executions,
-            intermediate_responses: self.intermediate,
-            final_response: self.answer,
-        }
-    }
-}
-
-/// The answer that the results of tools are: their texts, one below the other.
-fn immediate_answer(executions: &[ToolExecution]) -> ChatResponse {
-    let contents = executions.iter().flat_map(|execution| execution.result().contents());
-    let texts: Vec<&str> = contents.filter_map(Content::text).collect();
-    ChatResponse::new(AiMessage::new(texts.join("\n")))
-        .with_finish_reason(FinishReason::ToolExecution)
 }
 
 #[cfg(test)]

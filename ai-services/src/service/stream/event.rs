@@ -1,0 +1,49 @@
+//! What a stream of a service tells.
+
+use super::outlet::Progress;
+use crate::invocation::ToolExecution;
+use crate::message::ToolCall;
+use crate::model::{TokenUsage, ToolCallDelta};
+use crate::service::response::Response;
+
+/// An item of a [`TokenStream`](super::TokenStream): something that happened on the way to the answer,
+/// or the answer itself.
+///
+/// What a *model* streams is a [`model::StreamEvent`](crate::model::StreamEvent); a call may consist
+/// of several streams of a model, with tools running in between. More variants may be added, so match
+/// with a wildcard.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum StreamEvent<T = String> {
+    /// A piece of the model's text. The pieces since the last tool together are the answer.
+    Text(String),
+    /// A piece of what the model thinks.
+    Thinking(String),
+    /// A piece of a tool call that the model is writing.
+    ToolCall(ToolCallDelta),
+    /// A tool is about to run.
+    ToolStarted(ToolCall),
+    /// A tool has run, or failed.
+    ToolFinished(Box<ToolExecution>),
+    /// The tokens of the turn so far; told after every answer of the model.
+    Usage(TokenUsage),
+    /// The text so far was not an answer of the method's type. It is void: the model was told what is
+    /// wrong with it and answers again.
+    Restarted,
+    /// The end: the whole answer. The turn is in the memory.
+    Completed(Box<Response<T>>),
+}
+
+impl<T> From<Progress> for StreamEvent<T> {
+    fn from(progress: Progress) -> Self {
+        match progress {
+            Progress::Text(text) => Self::Text(text),
+            Progress::Thinking(text) => Self::Thinking(text),
+            Progress::ToolCall(delta) => Self::ToolCall(delta),
+            Progress::ToolStarted(call) => Self::ToolStarted(call),
+            Progress::ToolFinished(execution) => Self::ToolFinished(execution),
+            Progress::Usage(usage) => Self::Usage(usage),
+            Progress::Restarted => Self::Restarted,
+        }
+    }
+}

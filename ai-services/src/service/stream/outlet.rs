@@ -1,0 +1,115 @@
+//! Where a running call puts what it has to tell, until somebody takes it.
+
+use crate::invocation::ToolExecution;
+use crate::message::ToolCall;
+use crate::model::{TokenUsage, ToolCallDelta};
+use std::collections::VecDeque;
+use std::future;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// How many pieces wait before the model is read on. Each poll of a stream can then hand over many
+/// without waking the whole call for each.
+const CAPACITY: usize = 64;
+
+/// Something that happened on the way to the answer, whatever its type.
+#[derive(Debug)]
+pub(crate) enum Progress {
+    Text(String),
+    Thinking(String),
+    ToolCall(ToolCallDelta),
+    ToolStarted(ToolCall),
+    ToolFinished(Box<ToolExecution>),
+    Usage(TokenUsage),
+    Restarted,
+}
+
+/// A bounded queue between a call and its stream, both on one task.
+#[derive(Debug, Default)]
+pub(crate) struct Outlet(Mutex<Queue>);
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: VecDeque<Progress>,
+    /// Who waits for room.
+    sender: Option<Waker>,
+    /// Whether anything was ever put in.
+    is_used: bool,
+}
+
+impl Outlet {
+    /// Puts a piece in once there is room for it.
+    pub(crate) async fn send(&self, progress: Progress) {
+        let mut progress = Some(progress);
+        future::poll_fn(|cx| self.poll_send(&mut progress, cx)).await;
+    }
+
+    fn poll_send(&self, progress: &mut Option<Progress>, cx: &mut Context<'_>) -> Poll<()> {
+        let mut queue = self.lock();
+        if queue.waiting.len() >= CAPACITY {
+            queue.sender = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        queue.is_used = true;
+        queue.waiting.extend(progress.take());
+        Poll::Ready(())
+    }
+
+    /// Puts a piece in even if there is no room. For what is bounded otherwise, such as tool calls.
+    pub(crate) fn push(&self, progress: Progress) {
+        let mut queue = self.lock();
+        queue.is_used = true;
+        queue.waiting.push_back(progress);
+    }
+
+    /// Takes the oldest piece.
+    pub(crate) fn pop(&self) -> Option<Progress> {
+        let mut queue = self.lock();
+        let progress = queue.waiting.pop_front();
+        if queue.waiting.is_empty()
+            && let Some(sender) = queue.sender.take()
+        {
+            sender.wake();
+        }
+        progress
+    }
+
+    /// Whether anything was ever put in.
+    pub(crate) fn is_used(&self) -> bool {
+        self.lock().is_used
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+    use std::pin::pin;
+
+    #[test]
+    fn full_outlet_makes_the_sender_wait() {
+        let outlet = Outlet::default();
+        assert!(!outlet.is_used());
+        for _ in 0..CAPACITY {
+            assert!(outlet.send(Progress::Restarted).now_or_never().is_some());
+        }
+        let mut late = pin!(outlet.send(Progress::Restarted));
+        assert!(late.as_mut().now_or_never().is_none());
+        while outlet.pop().is_some() {}
+        assert!(late.now_or_never().is_some());
+        assert!(outlet.is_used() && outlet.pop().is_some() && outlet.pop().is_none());
+    }
+
+    #[test]
+    fn push_never_waits() {
+        let outlet = Outlet::default();
+        for _ in 0..=CAPACITY {
+            outlet.push(Progress::Restarted);
+        }
+        assert_eq!(std::iter::from_fn(|| outlet.pop()).count(), CAPACITY + 1);
+    }
+}
