@@ -128,8 +128,8 @@ mod usage;
 pub use error::{BoxError, Error, ErrorKind, Result};
 pub use invocation::InvocationContext;
 pub use service::{
-    AiService, AiServiceBuilder, ConcurrentCalls, OutputStrategy, Response, StreamEvent, TokenStream,
-    UnfinishedTurn,
+    AiService, AiServiceBuilder, ConcurrentCalls, OutputStrategy, Response, StreamEvent,
+    TokenStream, UnfinishedTurn,
 };
 pub use tool::Tool;
 

@@ -64,7 +64,8 @@ impl Plans {
         form: impl Fn(&Method) -> Result<AnswerForm>,
     ) -> Result<Self> {
         let plan = |method: &&'static Method| {
-            let system = method.system.and_then(|template| template.fixed()).map(SystemMessage::new);
+            let system =
+                method.system.and_then(|template| template.fixed()).map(SystemMessage::new);
             Ok((*method, MethodPlan { system, form: form(method)? }))
         };
         methods.iter().map(plan).collect::<Result<_>>().map(Self)

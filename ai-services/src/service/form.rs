@@ -3,8 +3,8 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::{Content, UserMessage};
 use crate::model::{
-    Capability, ChatModel, ChatRequestParameters, ResponseFormat, ToolChoice,
-    ToolSpecification, ToolSpecifications,
+    Capability, ChatModel, ChatRequestParameters, ResponseFormat, ToolChoice, ToolSpecification,
+    ToolSpecifications,
 };
 use crate::output::Shape;
 use crate::tool::Toolbox;

@@ -105,6 +105,13 @@ impl<'a> Invocation<'a> {
         }
     }
 
+    /// Waits until whoever watches has seen everything so far, and wants to see more.
+    pub(super) async fn told(&self) {
+        if let Some(outlet) = self.outlet {
+            outlet.emptied().await;
+        }
+    }
+
     /// Tells the listeners.
     pub(super) fn emit(&self, event: &Event<'_>) {
         if self.components.listeners.is_empty() {

@@ -111,6 +111,8 @@ async fn play(
         return Err(turn.into_unfinished().attach_to(error).into());
     }
 
+    // Whoever drops a stream before its last item finds the memory as it was.
+    invocation.told().await;
     let was_noticed = turn.has_effects() || invocation.outlet.is_some_and(Outlet::is_used);
     // The request gives up its share of the history, so that the memory changes its list in place.
     let (ChatRequest { system, mut turn, .. }, finished) = turn.finish().ok_or_else(no_answer)?;
@@ -151,6 +153,7 @@ async fn converse(
             Step::RunTools(message) => {
                 // Before anything has an effect.
                 verdict.verify().await?;
+                invocation.told().await;
                 let ran = runner(invocation, toolbox).run(message.tool_calls()).await;
                 if turn.tools_replied(ran.executions, ran.is_answer) {
                     invocation.tell(|| Progress::Restarted);
@@ -185,7 +188,8 @@ async fn toolbox<'a>(invocation: &Invocation<'a>) -> Result<Cow<'a, Toolbox>> {
     if components.tool_providers.is_empty() {
         return Ok(Cow::Borrowed(&components.toolbox));
     }
-    let request = ToolRequest::new(&invocation.said.user, invocation.memory_id(), invocation.context());
+    let request =
+        ToolRequest::new(&invocation.said.user, invocation.memory_id(), invocation.context());
     let mut more = Vec::new();
     for provider in &components.tool_providers {
         more.extend(provider.tools(&request).await?);

@@ -1,6 +1,8 @@
 //! Doubles for tests of services, without a network, and the checks that every store has to pass.
 
+mod answer;
 mod scripted;
 pub mod stores;
 
-pub use scripted::{ScriptedAnswer, ScriptedChatModel};
+pub use answer::ScriptedAnswer;
+pub use scripted::ScriptedChatModel;

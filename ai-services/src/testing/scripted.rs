@@ -1,13 +1,14 @@
 //! A chat model that reads its answers from a script.
 
+use super::answer::ScriptedAnswer;
 use crate::error::{Error, ErrorKind, Result};
-use crate::message::{AiMessage, ChatMessage, ToolCall};
-use crate::model::{ChatModel, ChatRequest, ChatResponse, FinishReason, TokenUsage};
+use crate::message::ChatMessage;
+use crate::model::{Capabilities, Capability, ChatModel, ChatRequest, ChatResponse, StreamEvent};
 use async_trait::async_trait;
+use futures_util::stream::{self, BoxStream, StreamExt};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// A chat model that gives prepared answers in order and records every request.
 ///
@@ -42,7 +43,10 @@ use std::time::Duration;
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct ScriptedChatModel(Arc<State>);
+pub struct ScriptedChatModel {
+    state: Arc<State>,
+    capabilities: Capabilities,
+}
 
 struct State {
     script: Script,
@@ -55,55 +59,6 @@ enum Script {
 }
 
 type Function = dyn Fn(usize, &ChatRequest) -> ScriptedAnswer + Send + Sync;
-
-/// One answer of a [`ScriptedChatModel`].
-#[derive(Debug)]
-pub struct ScriptedAnswer {
-    outcome: Result<ChatResponse>,
-    delay: Option<Duration>,
-}
-
-impl ScriptedAnswer {
-    /// A text.
-    pub fn text(text: impl Into<Box<str>>) -> Self {
-        let response = ChatResponse::new(AiMessage::new(text));
-        response.with_finish_reason(FinishReason::Stop).into()
-    }
-
-    /// Calls of tools, without a text.
-    pub fn tool_calls(calls: impl IntoIterator<Item = ToolCall>) -> Self {
-        let response = ChatResponse::new(AiMessage::builder().tool_calls(calls).build());
-        response.with_finish_reason(FinishReason::ToolExecution).into()
-    }
-
-    /// An error.
-    pub fn error(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { outcome: Err(Error::new(kind, message.into())), delay: None }
-    }
-
-    /// The same answer with its cost. An error's cost is what was spent before it.
-    #[must_use]
-    pub fn with_usage(mut self, usage: TokenUsage) -> Self {
-        self.outcome = match self.outcome {
-            Ok(response) => Ok(response.with_usage(usage)),
-            Err(error) => Err(error.with_usage(usage)),
-        };
-        self
-    }
-
-    /// The same answer after a time, measured by tokio's clock, so that tests can pause it.
-    #[must_use]
-    pub fn after(mut self, delay: Duration) -> Self {
-        self.delay = Some(delay);
-        self
-    }
-}
-
-impl From<ChatResponse> for ScriptedAnswer {
-    fn from(response: ChatResponse) -> Self {
-        Self { outcome: Ok(response), delay: None }
-    }
-}
 
 impl ScriptedChatModel {
     /// A model that gives these answers in order, and then errors.
@@ -125,26 +80,41 @@ impl ScriptedChatModel {
     }
 
     fn with(script: Script) -> Self {
-        Self(Arc::new(State { script, requests: Mutex::default() }))
+        let capabilities = Capabilities::of([
+            Capability::Tools,
+            Capability::JsonSchema,
+            Capability::JsonSchemaWithTools,
+            Capability::JsonObject,
+            Capability::Streaming,
+            Capability::Images,
+        ]);
+        Self { state: Arc::new(State { script, requests: Mutex::default() }), capabilities }
+    }
+
+    /// The same script for a model that is capable of exactly this; of everything, unless told.
+    #[must_use]
+    pub fn with_capabilities(mut self, capabilities: Capabilities) -> Self {
+        self.capabilities = capabilities;
+        self
     }
 
     /// All requests so far, in order.
     #[must_use]
     pub fn requests(&self) -> Vec<ChatRequest> {
-        lock(&self.0.requests).clone()
+        lock(&self.state.requests).clone()
     }
 
     /// The messages of a request, counted from 0; none if it was never made.
     #[must_use]
     pub fn messages_of(&self, request: usize) -> Vec<ChatMessage> {
-        let requests = lock(&self.0.requests);
+        let requests = lock(&self.state.requests);
         requests.get(request).into_iter().flat_map(ChatRequest::messages).cloned().collect()
     }
 
     /// How many answers of the script are left.
     #[must_use]
     pub fn unused_answers(&self) -> usize {
-        match &self.0.script {
+        match &self.state.script {
             Script::Answers(answers) => lock(answers).len(),
             Script::Function(_) => 0,
         }
@@ -159,7 +129,7 @@ impl ScriptedChatModel {
         match self.unused_answers() {
             0 => Ok(()),
             left => {
-                let asked = lock(&self.0.requests).len();
+                let asked = lock(&self.state.requests).len();
                 Err(Error::configuration(format!(
                     "{left} answers of the script were not used; the model was asked {asked} times"
                 )))
@@ -169,11 +139,11 @@ impl ScriptedChatModel {
 
     fn next_answer(&self, request: &ChatRequest) -> ScriptedAnswer {
         let number = {
-            let mut requests = lock(&self.0.requests);
+            let mut requests = lock(&self.state.requests);
             requests.push(request.clone());
             requests.len() - 1
         };
-        match &self.0.script {
+        match &self.state.script {
             Script::Function(answer) => answer(number, request),
             Script::Answers(answers) => lock(answers).pop_front().unwrap_or_else(|| {
                 ScriptedAnswer::error(
@@ -189,10 +159,21 @@ impl ScriptedChatModel {
 impl ChatModel for ScriptedChatModel {
     async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
         let answer = self.next_answer(request);
-        if let Some(delay) = answer.delay {
-            tokio::time::sleep(delay).await;
-        }
+        answer.wait().await;
         answer.outcome
+    }
+
+    fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<StreamEvent>> {
+        let events = async move {
+            let answer = self.next_answer(request);
+            answer.wait().await;
+            answer.into_events()
+        };
+        stream::once(events).flatten().boxed()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities
     }
 
     fn name(&self) -> &str {
@@ -203,7 +184,7 @@ impl ChatModel for ScriptedChatModel {
 impl fmt::Debug for ScriptedChatModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScriptedChatModel")
-            .field("requests", &lock(&self.0.requests).len())
+            .field("requests", &lock(&self.state.requests).len())
             .field("unused_answers", &self.unused_answers())
             .finish()
     }

@@ -15,6 +15,7 @@ mod limits;
 mod memory;
 mod moderation;
 mod prompts;
+mod streaming;
 mod tool_loop;
 mod tools;
 mod traces;

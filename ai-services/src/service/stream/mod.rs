@@ -74,11 +74,17 @@ pub struct TokenStream<T = String>(State<T>);
 
 enum State<T> {
     /// A call of a service.
-    Running { call: BoxFuture<'static, Result<Response<T>>>, outlet: Arc<Outlet> },
+    Running {
+        call: BoxFuture<'static, Result<Response<T>>>,
+        outlet: Arc<Outlet>,
+    },
     /// Anything else, for example a double in a test.
     Other(BoxStream<'static, Result<StreamEvent<T>>>),
     /// The last item is waiting for the pieces before it.
-    Finished { last: Box<Result<Response<T>>>, outlet: Arc<Outlet> },
+    Finished {
+        last: Box<Result<Response<T>>>,
+        outlet: Arc<Outlet>,
+    },
     Over,
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Outlet(Mutex<Queue>);
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<Progress>,
-    /// Who waits for room.
+    /// Who waits until it is empty again.
     sender: Option<Waker>,
     /// Whether anything was ever put in.
     is_used: bool,
@@ -60,6 +60,19 @@ impl Outlet {
         let mut queue = self.lock();
         queue.is_used = true;
         queue.waiting.push_back(progress);
+    }
+
+    /// Waits until everything was taken, and more is asked for.
+    pub(crate) async fn emptied(&self) {
+        future::poll_fn(|cx| {
+            let mut queue = self.lock();
+            if queue.waiting.is_empty() {
+                return Poll::Ready(());
+            }
+            queue.sender = Some(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
     }
 
     /// Takes the oldest piece.
@@ -102,6 +115,17 @@ mod tests {
         while outlet.pop().is_some() {}
         assert!(late.now_or_never().is_some());
         assert!(outlet.is_used() && outlet.pop().is_some() && outlet.pop().is_none());
+    }
+
+    #[test]
+    fn outlet_is_emptied_when_the_last_piece_is_taken() {
+        let outlet = Outlet::default();
+        assert!(outlet.emptied().now_or_never().is_some());
+        outlet.push(Progress::Restarted);
+        let mut emptied = pin!(outlet.emptied());
+        assert!(emptied.as_mut().now_or_never().is_none());
+        outlet.pop();
+        assert!(emptied.now_or_never().is_some());
     }
 
     #[test]

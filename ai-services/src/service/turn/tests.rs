@@ -2,8 +2,12 @@ use super::*;
 use crate::message::{ChatMessage, ToolResult};
 use std::time::Duration;
 
-fn turn(limits: Limits) -> Turn {
-    Turn::new(ChatRequest::new([ChatMessage::user("go")]), limits, TokenUsage::default())
+fn turn(limits: Limits) -> Turn<'static> {
+    turn_by(Rules { limits, ..Rules::default() })
+}
+
+fn turn_by(rules: Rules<'_>) -> Turn<'_> {
+    Turn::new(ChatRequest::new([ChatMessage::user("go")]), rules, TokenUsage::default())
 }
 
 fn limits() -> Limits {
@@ -16,7 +20,7 @@ fn calling(ids: &[&str]) -> ChatResponse {
         .with_usage(TokenUsage::new(1, 1))
 }
 
-fn executed(turn: &Turn) -> Vec<ToolExecution> {
+fn executed(turn: &Turn<'_>) -> Vec<ToolExecution> {
     let Step::RunTools(message) = turn.next() else { panic!("no tools to run") };
     let execution = |(index, call): (usize, &ToolCall)| {
         let result = ToolResult::new(call.id(), call.name(), index.to_string());
@@ -36,6 +40,8 @@ fn turn_asks_runs_asks_and_finishes() {
     assert!(matches!(turn.next(), Step::AskModel));
     assert_eq!(turn.request().message_count(), 4);
     turn.model_replied(ChatResponse::new(AiMessage::new("done"))).unwrap();
+    assert!(matches!(turn.next(), Step::ReadAnswer));
+    assert!(!turn.answer_read(Ok(())).unwrap());
     assert!(matches!(turn.next(), Step::Finish));
     let (request, finished) = turn.finish().unwrap();
     assert_eq!(request.message_count(), 5);
@@ -92,4 +98,122 @@ fn ids_are_made_unique_only_where_they_are_not() {
     assert_eq!(unique(&["a", "b"]), ["a", "b"]);
     assert_eq!(unique(&["a", "a", ""]), ["a", "call_1_1", "call_1_2"]);
     assert_eq!(unique(&["call_1_1", ""]), ["call_1_1", "call_1_3"]);
+}
+
+/// A rule with a tool for the answer, and one retry.
+const TYPED: Rules<'static> = Rules {
+    limits: Limits { tool_rounds: 2, calls_per_answer: 3, argument_bytes: 10 },
+    answer_tool: Some("final_answer"),
+    output_retries: 1,
+};
+
+fn unreadable() -> Result<()> {
+    Err(Error::new(ErrorKind::Output, "age: expected u8"))
+}
+
+/// An answer beside calls of other tools.
+fn answering(answers: &[&str], others: &[&str]) -> ChatResponse {
+    let answers = answers.iter().map(|text| ToolCall::new("a", "final_answer", *text));
+    let others = others.iter().map(|id| ToolCall::new(*id, "t", "{}"));
+    ChatResponse::new(AiMessage::builder().tool_calls(others.chain(answers)).build())
+}
+
+#[test]
+fn arguments_of_the_answer_tool_are_the_answer() {
+    let mut turn = turn_by(TYPED);
+    turn.model_replied(answering(&[r#"{"value":12345}"#], &[])).unwrap();
+    assert!(matches!(turn.next(), Step::ReadAnswer));
+    turn.answer_read(Ok(())).unwrap();
+    let (request, finished) = turn.finish().unwrap();
+    let texts: Vec<_> = request.messages().map(|message| message.text().unwrap()).collect();
+    assert_eq!(texts, ["go", r#"{"value":12345}"#]);
+    assert!(finished.answer.message.tool_calls().is_empty());
+}
+
+#[test]
+fn answer_beside_calls_counts_if_they_succeed() {
+    let mut turn = turn_by(TYPED);
+    turn.model_replied(answering(&["1"], &["x"])).unwrap();
+    let results = executed(&turn);
+    assert_eq!(results.len(), 1);
+    assert!(!turn.tools_replied(results, false));
+    assert_eq!(turn.answer().unwrap().message.text(), Some("1"));
+    assert_eq!(turn.request().message_count(), 4);
+}
+
+#[test]
+fn answer_beside_a_failed_call_is_void() {
+    let mut turn = turn_by(TYPED);
+    turn.model_replied(answering(&["1"], &["x"])).unwrap();
+    let call = ToolCall::new("x", "t", "{}");
+    let result = ToolResult::new("x", "t", "no").into_error();
+    let execution = ToolExecution::new(&call, result, Duration::ZERO);
+    assert!(turn.tools_replied(vec![execution], false));
+    assert!(matches!(turn.next(), Step::AskModel));
+    assert!(turn.answer().is_none());
+}
+
+#[test]
+fn unreadable_answer_is_asked_for_again_and_not_remembered() {
+    let mut turn = turn_by(TYPED);
+    turn.model_replied(ChatResponse::new(AiMessage::new("old"))).unwrap();
+    assert!(turn.answer_read(unreadable()).unwrap());
+    assert!(matches!(turn.next(), Step::AskModel));
+    let complaint = turn.request().messages().last().unwrap().text().unwrap().to_owned();
+    assert!(complaint.contains("age: expected u8"), "{complaint}");
+
+    turn.model_replied(calling(&["1"])).unwrap();
+    let results = executed(&turn);
+    turn.tools_replied(results, false);
+    turn.model_replied(ChatResponse::new(AiMessage::new("good"))).unwrap();
+    turn.answer_read(Ok(())).unwrap();
+    let (request, finished) = turn.finish().unwrap();
+    let texts: Vec<_> = request.messages().filter_map(ChatMessage::text).collect();
+    assert_eq!(texts, ["go", "0", "good"]);
+    assert_eq!(request.message_count(), 4);
+    assert_eq!(finished.rejected[0].response.message.text(), Some("old"));
+}
+
+#[test]
+fn retries_end_with_all_attempts_in_the_error() {
+    let mut turn = turn_by(TYPED);
+    for text in ["first", "second"] {
+        turn.model_replied(ChatResponse::new(AiMessage::new(text))).unwrap();
+        if text == "first" {
+            assert!(turn.answer_read(unreadable()).unwrap());
+        }
+    }
+    let error = turn.answer_read(unreadable()).unwrap_err();
+    let error = turn.into_unfinished().attach_to(error);
+    let report = error.detail::<UnfinishedTurn>().unwrap();
+    assert_eq!(report.rejected_answers[0].response.message.text(), Some("first"));
+    assert_eq!(report.answer.as_ref().unwrap().message.text(), Some("second"));
+}
+
+#[test]
+fn answer_that_was_cut_or_refused_is_not_asked_for_again() {
+    let cut = ChatResponse::new(AiMessage::new("{")).with_finish_reason(FinishReason::Length);
+    let mut turn = turn_by(TYPED);
+    turn.model_replied(cut).unwrap();
+    assert!(turn.answer_read(unreadable()).is_err());
+    let mut turn = turn_by(TYPED);
+    turn.model_replied(ChatResponse::new(AiMessage::new("no"))).unwrap();
+    assert!(turn.answer_read(Err(Error::new(ErrorKind::Refused, "no"))).is_err());
+}
+
+#[test]
+fn model_is_made_to_call_until_it_answers() {
+    let choice_after_a_call = |choice: ToolChoice, rules: Rules<'static>| {
+        let parameters = crate::model::ChatRequestParameters::new().tool_choice(choice);
+        let mut turn = turn_by(rules);
+        turn.request_mut().parameters = Arc::new(parameters);
+        turn.model_replied(calling(&["1"])).unwrap();
+        let results = executed(&turn);
+        turn.tools_replied(results, false);
+        turn.request().parameters().tool_choice.clone().unwrap()
+    };
+    let plain = Rules { answer_tool: None, ..TYPED };
+    assert_eq!(choice_after_a_call(ToolChoice::Required, plain), ToolChoice::Auto);
+    assert_eq!(choice_after_a_call(ToolChoice::Required, TYPED), ToolChoice::Required);
+    assert_eq!(choice_after_a_call(ToolChoice::Tool("t".into()), TYPED), ToolChoice::Required);
 }
