@@ -1,20 +1,73 @@
 //! What a service method can return.
 
+mod name;
 mod partial;
+mod read;
 mod shape;
+mod unreadable;
 
 pub(crate) use partial::Growing;
 pub use shape::Shape;
+pub use unreadable::UnreadableAnswer;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::AiMessage;
-use crate::model::ChatResponse;
+use crate::model::{ChatResponse, FinishReason};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 
 /// A value that a model's answer can be turned into.
+///
+/// Implemented for every type that is [`DeserializeOwned`] and [`JsonSchema`], and for [`AiMessage`].
+/// What is asked of the model depends on the schema:
+///
+/// | type | answer |
+/// |---|---|
+/// | [`String`], newtypes of it | any text, taken as it is |
+/// | `()` | anything; nobody reads it |
+/// | structs, maps | a JSON object |
+/// | `Vec`, sets, arrays | a JSON object `{"values": […]}` |
+/// | numbers, `bool`, enums, dates, `Option`, tuples | a JSON object `{"value": …}` |
+///
+/// Doc comments of fields and variants are sent as descriptions. Reading forgives what is safe to
+/// forgive: code fences, prose around one block of JSON, trailing commas, numbers and booleans in
+/// quotes, integers written `42.0`, names of variants in another case, a value without its wrapper.
+/// It refuses what would be a guess: two different blocks, fractions for integers, numbers that do
+/// not fit, unknown variants, JSON that breaks off, a key given twice.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::testing::ScriptedChatModel;
+/// use ai_services::{ai_service, schema::JsonSchema};
+/// use serde::Deserialize;
+///
+/// #[derive(Debug, Deserialize, JsonSchema, PartialEq)]
+/// struct Person {
+///     name: String,
+///     /// In whole years.
+///     age: u8,
+/// }
+///
+/// #[ai_service]
+/// trait Extractor {
+///     #[user_message("Who is it? {{text}}")]
+///     async fn person(&self, text: &str) -> ai_services::Result<Person>;
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> ai_services::Result<()> {
+/// let model = ScriptedChatModel::replies(["```json\n{\"name\": \"Ada\", \"age\": \"36\"}\n```"]);
+/// let extractor = ExtractorService::builder().chat_model(model).build()?;
+/// let person = extractor.person("Ada, 36").await?;
+/// assert_eq!(person, Person { name: "Ada".into(), age: 36 });
+/// # Ok(())
+/// # }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "an AI service method cannot return `{Self}`",
     label = "not a supported AI service output",
-    note = "supported outputs: `String`, `AiMessage`, `()`, and `Response<T>` of these"
+    note = "supported outputs: `String`, `AiMessage`, `()`, every type that derives `serde::Deserialize` and `schemars::JsonSchema`, and `Response<T>` of these"
 )]
 pub trait Output: Sized + Send {
     /// What the answer should look like.
@@ -25,22 +78,22 @@ pub trait Output: Sized + Send {
     /// # Errors
     ///
     /// [`ErrorKind::Refused`] if the model refused to answer, [`ErrorKind::Output`] if the answer is
-    /// not such a value. The turn is not remembered then.
+    /// not such a value; its detail is an [`UnreadableAnswer`]. The turn is not remembered then.
     fn from_response(response: &ChatResponse, shape: &Shape) -> Result<Self>;
 }
 
-impl Output for String {
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema + Send> Output for T {
     fn shape() -> Shape {
-        Shape::text()
+        Shape::of::<T>()
     }
 
-    fn from_response(response: &ChatResponse, _: &Shape) -> Result<Self> {
-        let message = &response.message;
-        match (message.text(), message.refusal()) {
-            (_, Some(refusal)) => Err(refused(refusal)),
-            (Some(text), None) => Ok(text.to_owned()),
-            (None, None) => Err(no_text(response)),
-        }
+    fn from_response(response: &ChatResponse, shape: &Shape) -> Result<Self> {
+        let text = match shape.is_nothing() {
+            true => "",
+            false => text(response)?,
+        };
+        read::read(text, shape).map_err(|unreadable| explained(unreadable, response, shape))
     }
 }
 
@@ -54,24 +107,34 @@ impl Output for AiMessage {
     }
 }
 
-impl Output for () {
-    fn shape() -> Shape {
-        Shape::nothing()
+/// The text of the answer.
+fn text(response: &ChatResponse) -> Result<&str> {
+    let message = &response.message;
+    if let Some(refusal) = message.refusal() {
+        let refused = format!("the model refused to answer: {refusal}");
+        return Err(Error::new(ErrorKind::Refused, refused));
     }
-
-    fn from_response(_: &ChatResponse, _: &Shape) -> Result<Self> {
-        Ok(())
-    }
+    message.text().ok_or_else(|| {
+        let reason = response.finish_reason.as_ref().map_or("none given", FinishReason::as_str);
+        let message = format!("the model answered without text (finish reason: {reason})");
+        Error::new(ErrorKind::Output, message)
+    })
 }
 
-fn refused(refusal: &str) -> Error {
-    Error::new(ErrorKind::Refused, format!("the model refused to answer: {refusal}"))
-}
-
-fn no_text(response: &ChatResponse) -> Error {
-    let reason = response.finish_reason.as_ref().map_or("none given", |reason| reason.as_str());
-    Error::new(
-        ErrorKind::Output,
-        format!("the model answered without text (finish reason: {reason})"),
-    )
+/// The error, with the reason why the answer is not whole where there is one.
+fn explained(unreadable: UnreadableAnswer, response: &ChatResponse, shape: &Shape) -> Error {
+    let what = match shape.schema() {
+        Some((name, _)) => format!("the answer does not fit `{name}`"),
+        None => "the answer does not fit".to_owned(),
+    };
+    let message = match &response.finish_reason {
+        Some(FinishReason::Length) => format!(
+            "{what}: it was cut off at its longest length; allow more with `max_output_tokens` ({unreadable})"
+        ),
+        Some(FinishReason::ContentFilter) => {
+            format!("{what}: the provider's filter cut it off ({unreadable})")
+        }
+        _ => format!("{what}: {unreadable}"),
+    };
+    Error::new(ErrorKind::Output, message).with_source(unreadable)
 }

@@ -1,0 +1,62 @@
+//! Names of schemas, as providers accept them.
+
+use serde_json::Value;
+
+/// Providers refuse longer names.
+const LONGEST: usize = 64;
+
+/// The name for the schema of a type that calls itself `own`: `Person`, `List_of_Person`, `integer`.
+pub(super) fn of(own: &str, schema: &Value) -> Box<str> {
+    match schema.get("type").and_then(Value::as_str) {
+        Some(scalar @ ("integer" | "number" | "boolean")) => return scalar.into(),
+        _ if own.is_empty() => return "answer".into(),
+        _ => {}
+    }
+    let mut name = String::new();
+    for word in own.split('_') {
+        if !name.is_empty() {
+            name.push('_');
+        }
+        name.push_str(spoken(word));
+    }
+    // Both are ASCII after this, so a character is a byte.
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    name.chars().map(|c| if allowed(c) { c } else { '_' }).take(LONGEST).collect()
+}
+
+/// A part of a name in words that are not Rust's.
+fn spoken(word: &str) -> &str {
+    match word {
+        "Array" => "List",
+        "string" => "String",
+        "boolean" => "Boolean",
+        "float" => "Float",
+        "double" => "Double",
+        "int" | "int8" | "int16" | "int32" | "int64" | "int128" | "uint" | "uint8" | "uint16"
+        | "uint32" | "uint64" | "uint128" => "Integer",
+        word => word,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn names_are_those_of_the_reference_where_it_has_one() {
+        let array = json!({ "type": "array" });
+        assert_eq!(&*of("Array_of_int32", &array), "List_of_Integer");
+        assert_eq!(&*of("Set_of_string", &array), "Set_of_String");
+        assert_eq!(&*of("uint8", &json!({ "type": "integer" })), "integer");
+        assert_eq!(&*of("Person", &json!({ "type": "object" })), "Person");
+    }
+
+    #[test]
+    fn names_are_accepted_by_providers() {
+        let object = json!({ "type": "object" });
+        assert_eq!(&*of("Page<Größe>", &object), "Page_Gr__e_");
+        assert_eq!(of(&"x".repeat(100), &object).len(), LONGEST);
+        assert_eq!(&*of("", &object), "answer");
+    }
+}
