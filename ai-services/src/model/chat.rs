@@ -52,7 +52,7 @@ pub trait ChatModel: Send + Sync {
         let whole = async move {
             match self.chat(request).await {
                 Ok(response) => {
-                    stream::iter(whole_answer(response).into_iter().map(Ok).collect::<Vec<_>>())
+                    stream::iter(pieces(response).into_iter().map(Ok).collect::<Vec<_>>())
                 }
                 Err(error) => stream::iter(vec![Err(error)]),
             }
@@ -72,7 +72,7 @@ pub trait ChatModel: Send + Sync {
 }
 
 /// A whole answer as the events of a stream.
-pub(crate) fn whole_answer(response: ChatResponse) -> Vec<StreamEvent> {
+pub(crate) fn pieces(response: ChatResponse) -> Vec<StreamEvent> {
     let message = &response.message;
     let thinking = message.thinking().map(|thinking| StreamEvent::Thinking(thinking.into()));
     let text = message.text().map(|text| StreamEvent::Text(text.into()));

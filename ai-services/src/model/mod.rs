@@ -10,7 +10,6 @@ mod tool;
 
 pub use crate::usage::TokenUsage;
 pub use capabilities::{Capabilities, Capability};
-pub(crate) use chat::whole_answer;
 pub use chat::{ChatModel, StreamEvent, ToolCallDelta};
 pub use moderation::{Moderation, ModerationModel};
 pub use parameters::{ChatRequestParameters, ReasoningEffort, ResponseFormat, ToolChoice};
