@@ -60,6 +60,8 @@ pub enum ErrorKind {
     Configuration,
     /// A template could not be rendered.
     Prompt,
+    /// An image, a recording, a film or a document could not be read, or is not what it should be.
+    Media,
     /// The provider refused the request as wrong (status 400, 404, 422 and the like).
     InvalidRequest,
     /// The provider refused the key (status 401 or 403).

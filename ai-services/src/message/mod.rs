@@ -14,7 +14,10 @@ mod user;
 
 pub use ai::{AiMessage, AiMessageBuilder};
 pub use codec::{FORMAT_VERSION, messages_from_json, messages_to_json};
-pub use content::{Content, ImageDetail, Media, MediaSource};
+pub use content::{
+    AudioContent, Content, ImageContent, ImageDetail, Media, MediaSource, PdfContent, ToContents,
+    VideoContent,
+};
 pub use list::{Iter, Messages};
 pub use tool::{ToolCall, ToolResult};
 pub use user::{CustomMessage, SystemMessage, UserMessage};

@@ -1,7 +1,7 @@
 //! What tools return.
 
 use super::error::ToolError;
-use crate::message::{Attributes, Content};
+use crate::message::{Attributes, Content, Media};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -40,12 +40,8 @@ impl ToolOutput {
     pub(crate) fn size(&self) -> usize {
         self.contents
             .iter()
-            .map(|content| match content {
-                Content::Text(text) => text.len(),
-                Content::Image(media, _)
-                | Content::Audio(media)
-                | Content::Video(media)
-                | Content::Pdf(media) => media.len(),
+            .map(|content| {
+                content.text().map_or(0, str::len) + content.media().map_or(0, Media::len)
             })
             .sum()
     }

@@ -3,8 +3,8 @@
 use super::{CANARY, client, hi};
 use ai_services::ErrorKind;
 use ai_services::message::{
-    AiMessage, ChatMessage, Content, CustomMessage, ImageDetail, Media, ToolCall, ToolResult,
-    UserMessage,
+    AiMessage, AudioContent, ChatMessage, Content, CustomMessage, ImageContent, ImageDetail,
+    PdfContent, ToolCall, ToolResult, UserMessage, VideoContent,
 };
 use ai_services::model::{
     ChatModel, ChatRequest, ChatRequestParameters, ReasoningEffort, ResponseFormat, ToolChoice,
@@ -130,14 +130,14 @@ async fn arguments_that_are_no_json_object_are_sent_as_an_empty_one() {
 
 #[tokio::test]
 async fn media_are_sent_as_parts() {
-    let media = |data, kind| Box::new(Media::base64(data, kind));
     let messages = sent_messages([UserMessage::from_contents([
         Content::from("Look:"),
         Content::image_url("https://example.org/cat.png"),
-        Content::Image(media("iVBO", "image/png"), ImageDetail::High),
-        Content::Audio(media("UklG", "audio/wav")),
-        Content::Audio(media("SUQz", "audio/mpeg")),
-        Content::Pdf(media("JVBE", "application/pdf")),
+        ImageContent::base64("iVBO", "image/png").with_detail(ImageDetail::High).into(),
+        ImageContent::bytes(b"\x89PNG\r\n\x1a\n").unwrap().into(),
+        AudioContent::base64("UklG", "audio/wav").into(),
+        AudioContent::base64("SUQz", "audio/mpeg").into(),
+        PdfContent::base64("JVBE", "application/pdf").into(),
     ])
     .into()])
     .await;
@@ -151,6 +151,7 @@ async fn media_are_sent_as_parts() {
         { "type": "text", "text": "Look:" },
         image("https://example.org/cat.png", "low"),
         image("data:image/png;base64,iVBO", "high"),
+        image("data:image/png;base64,iVBORw0KGgo=", "low"),
         audio("UklG", "wav"),
         audio("SUQz", "mp3"),
         { "type": "file", "file": file },
@@ -158,18 +159,128 @@ async fn media_are_sent_as_parts() {
     assert_eq!(messages[0]["content"], expected);
 }
 
+/// A user's question, calls of a camera with these ids, and what each returned.
+fn round<const N: usize>(results: [(&str, Vec<Content>); N]) -> Vec<ChatMessage> {
+    let calls = results.iter().map(|(id, _)| ToolCall::new(*id, "camera", "{}"));
+    let calls = AiMessage::builder().tool_calls(calls).build();
+    let mut messages = vec![ChatMessage::user("Look!"), calls.into()];
+    messages.extend(results.into_iter().map(|(id, contents)| {
+        ChatMessage::from(ToolResult::from_contents(id, "camera", contents))
+    }));
+    messages
+}
+
+fn image_part(url: &str) -> Value {
+    json!({ "type": "image_url", "image_url": { "url": url, "detail": "low" } })
+}
+
+fn text_part(text: &str) -> Value {
+    json!({ "type": "text", "text": text })
+}
+
+#[tokio::test]
+async fn image_that_a_tool_returned_follows_in_a_user_message() {
+    let image = ImageContent::base64("iVBO", "image/png").into();
+    let mut messages = round([("c1", vec![image])]);
+    messages.push(ChatMessage::ai("A cat."));
+    messages.push(ChatMessage::user("Sure?"));
+    let sent = sent_messages(messages).await;
+    let expected = json!([
+        {
+            "role": "tool", "tool_call_id": "c1",
+            "content": "[image 1 of tool call c1: see the next user message]",
+        },
+        {
+            "role": "user",
+            "content": [text_part("[image 1 of tool call c1]"), image_part("data:image/png;base64,iVBO")],
+        },
+        { "role": "assistant", "content": "A cat." },
+        { "role": "user", "content": "Sure?" },
+    ]);
+    assert_eq!(sent.as_array().unwrap()[2..], expected.as_array().unwrap()[..]);
+}
+
+#[tokio::test]
+async fn media_of_one_round_follow_its_last_result() {
+    let url = |name: &str| format!("https://example.org/{name}.png");
+    let image = |name| Content::image_url(url(name));
+    let sound = AudioContent::base64("UklG", "audio/wav").into();
+    let sent = sent_messages(round([
+        ("c1", vec!["Front:".into(), image("a"), "Back\n:".into(), image("b")]),
+        ("c2", vec!["It is dark.".into()]),
+        ("c3", vec![sound]),
+    ]))
+    .await;
+    let sound =
+        json!({ "type": "input_audio", "input_audio": { "data": "UklG", "format": "wav" } });
+    let expected = json!([
+        {
+            "role": "tool", "tool_call_id": "c1",
+            "content": [
+                text_part("Front:"),
+                text_part("[image 1 of tool call c1: see the next user message]"),
+                text_part("Back\n:"),
+                text_part("[image 2 of tool call c1: see the next user message]"),
+            ],
+        },
+        { "role": "tool", "tool_call_id": "c2", "content": "It is dark." },
+        {
+            "role": "tool", "tool_call_id": "c3",
+            "content": "[recording 1 of tool call c3: see the next user message]",
+        },
+        {
+            "role": "user",
+            "content": [
+                text_part("[image 1 of tool call c1]"), image_part(&url("a")),
+                text_part("[image 2 of tool call c1]"), image_part(&url("b")),
+                text_part("[recording 1 of tool call c3]"), sound,
+            ],
+        },
+    ]);
+    assert_eq!(sent.as_array().unwrap()[2..], expected.as_array().unwrap()[..]);
+}
+
+#[tokio::test]
+async fn each_round_has_its_own_media() {
+    let image = |name| vec![Content::image_url(format!("https://example.org/{name}.png"))];
+    let mut messages = round([("c1", image("a"))]);
+    messages.extend(round([("c2", image("b"))]));
+    let request = ChatRequest::new(messages);
+    let server = FaultServer::answering([hi(), hi()]).await.unwrap();
+    let model = client(&server).build().unwrap();
+    // The second time everything comes from what is kept with the messages.
+    for _ in 0..2 {
+        model.chat(&request).await.unwrap();
+    }
+    let requests = server.requests();
+    assert_eq!(requests[0].body, requests[1].body);
+    let body = requests[0].json();
+    let roles: Vec<_> = body["messages"].as_array().unwrap().iter().map(|it| &it["role"]).collect();
+    assert_eq!(
+        roles,
+        ["user", "assistant", "tool", "user", "user", "assistant", "tool", "user"]
+            .map(Value::from)
+            .iter()
+            .collect::<Vec<_>>()
+    );
+    let parts = |message: usize| &body["messages"][message]["content"];
+    assert_eq!(parts(3)[0], text_part("[image 1 of tool call c1]"));
+    assert_eq!(parts(7)[1], image_part("https://example.org/b.png"));
+}
+
 #[tokio::test]
 async fn what_the_protocol_cannot_carry_is_an_error_before_any_request() {
     let server = FaultServer::start([]).await.unwrap();
     let model = client(&server).build().unwrap();
-    let media = || Box::new(Media::url("https://example.org/x"));
+    let url = "https://example.org/x";
     let user = |content| ChatMessage::from(UserMessage::from_contents([content]));
-    let image = Content::image_url("https://example.org/cat.png");
+    let result = |content| ChatMessage::from(ToolResult::from_contents("c", "t", [content]));
     for message in [
-        user(Content::Video(media())),
-        user(Content::Audio(media())),
-        user(Content::Pdf(media())),
-        ToolResult::from_contents("c", "t", [image]).into(),
+        user(VideoContent::url(url).into()),
+        user(AudioContent::url(url).into()),
+        user(PdfContent::url(url).into()),
+        result(VideoContent::url(url).into()),
+        result(PdfContent::url(url).into()),
     ] {
         // Twice: the second time the refusal comes from what is kept with the message.
         for _ in 0..2 {

@@ -4,12 +4,14 @@
 //! directions. A list is written with a version: `{"v":1,"messages":[…]}`. Reading also accepts
 //! LangChain4j's bare array and its older form of tool results.
 
-use super::content::{Content, ImageDetail, Media, MediaSource};
+mod content;
+
 use super::{
     AiMessage, Attributes, ChatMessage, CustomMessage, Messages, SystemMessage, ToolCall,
     ToolResult, UserMessage,
 };
 use crate::error::{Error, ErrorKind, Result};
+use content::{WireContent, unwire_contents, wire_content};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -146,52 +148,6 @@ struct WireCall<'a> {
     arguments: Option<Cow<'a, str>>,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "SCREAMING_SNAKE_CASE")]
-enum WireContent<'a> {
-    Text {
-        text: Cow<'a, str>,
-    },
-    #[serde(rename_all = "camelCase")]
-    Image {
-        image: WireMedia<'a>,
-        #[serde(default)]
-        detail_level: WireDetail,
-    },
-    Audio {
-        audio: WireMedia<'a>,
-    },
-    Video {
-        video: WireMedia<'a>,
-    },
-    #[serde(rename_all = "camelCase")]
-    Pdf {
-        pdf_file: WireMedia<'a>,
-    },
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireMedia<'a> {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    url: Option<Cow<'a, str>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    base64_data: Option<Cow<'a, str>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    mime_type: Option<Cow<'a, str>>,
-}
-
-#[derive(Clone, Copy, Default, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-enum WireDetail {
-    #[default]
-    Low,
-    Medium,
-    High,
-    UltraHigh,
-    Auto,
-}
-
 /// Attributes: absent, `null` and `{}` are the same.
 #[derive(Default)]
 struct WireAttributes<'a>(Option<Cow<'a, Attributes>>);
@@ -326,71 +282,6 @@ fn wire_call(call: &ToolCall) -> WireCall<'_> {
 
 fn unwire_call(call: WireCall<'_>) -> ToolCall {
     ToolCall::new(call.id.unwrap_or_default(), call.name, call.arguments.unwrap_or_default())
-}
-
-fn wire_content(content: &Content) -> WireContent<'_> {
-    match content {
-        Content::Text(text) => WireContent::Text { text: Cow::Borrowed(text) },
-        Content::Image(media, detail) => {
-            WireContent::Image { image: wire_media(media), detail_level: wire_detail(*detail) }
-        }
-        Content::Audio(media) => WireContent::Audio { audio: wire_media(media) },
-        Content::Video(media) => WireContent::Video { video: wire_media(media) },
-        Content::Pdf(media) => WireContent::Pdf { pdf_file: wire_media(media) },
-    }
-}
-
-fn unwire_contents(contents: Vec<WireContent<'_>>) -> Result<Vec<Content>, &'static str> {
-    let media = |media| unwire_media(media).map(Box::new);
-    let unwire = |content| {
-        Ok(match content {
-            WireContent::Text { text } => Content::Text(text.into()),
-            WireContent::Image { image, detail_level } => {
-                Content::Image(media(image)?, unwire_detail(detail_level))
-            }
-            WireContent::Audio { audio } => Content::Audio(media(audio)?),
-            WireContent::Video { video } => Content::Video(media(video)?),
-            WireContent::Pdf { pdf_file } => Content::Pdf(media(pdf_file)?),
-        })
-    };
-    contents.into_iter().map(unwire).collect()
-}
-
-fn wire_media(media: &Media) -> WireMedia<'_> {
-    let (url, base64_data) = match &media.source {
-        MediaSource::Url(url) => (Some(Cow::Borrowed(&**url)), None),
-        MediaSource::Base64(data) => (None, Some(Cow::Borrowed(&**data))),
-    };
-    WireMedia { url, base64_data, mime_type: media.media_type.as_deref().map(Into::into) }
-}
-
-fn unwire_media(media: WireMedia<'_>) -> Result<Media, &'static str> {
-    let source = match (media.url, media.base64_data) {
-        (Some(url), _) => MediaSource::Url(url.into()),
-        (None, Some(data)) => MediaSource::Base64(data.into()),
-        (None, None) => return Err("a medium has neither `url` nor `base64Data`"),
-    };
-    Ok(Media { source, media_type: media.mime_type.map(Into::into) })
-}
-
-fn wire_detail(detail: ImageDetail) -> WireDetail {
-    match detail {
-        ImageDetail::Low => WireDetail::Low,
-        ImageDetail::Medium => WireDetail::Medium,
-        ImageDetail::High => WireDetail::High,
-        ImageDetail::UltraHigh => WireDetail::UltraHigh,
-        ImageDetail::Auto => WireDetail::Auto,
-    }
-}
-
-fn unwire_detail(detail: WireDetail) -> ImageDetail {
-    match detail {
-        WireDetail::Low => ImageDetail::Low,
-        WireDetail::Medium => ImageDetail::Medium,
-        WireDetail::High => ImageDetail::High,
-        WireDetail::UltraHigh => ImageDetail::UltraHigh,
-        WireDetail::Auto => ImageDetail::Auto,
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::message::{AudioContent, ImageContent, ImageDetail, PdfContent, VideoContent};
 
 fn read(json: &str) -> Vec<ChatMessage> {
     messages_from_json(json).unwrap().to_vec()
@@ -25,10 +26,10 @@ fn every_kind_survives_the_round_trip() {
         ChatMessage::system("s"),
         UserMessage::from_contents([
             "look".into(),
-            Content::Image(Box::new(Media::base64("aGk=", "image/png")), ImageDetail::High),
-            Content::Audio(Box::new(Media::url("http://x/y.mp3"))),
-            Content::Video(Box::new(Media::url("http://x/y.mp4"))),
-            Content::Pdf(Box::new(Media::url("http://x/y.pdf"))),
+            ImageContent::base64("aGk=", "image/png").with_detail(ImageDetail::High).into(),
+            AudioContent::url("http://x/y.mp3").into(),
+            VideoContent::url("http://x/y.mp4").into(),
+            PdfContent::url("http://x/y.pdf").into(),
         ])
         .with_attributes(attributes.clone())
         .into(),

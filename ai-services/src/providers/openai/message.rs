@@ -1,30 +1,66 @@
 //! Messages as the protocol writes them.
 
+use super::part::{self, Body};
 use crate::error::{Error, ErrorKind};
-use crate::message::{
-    AiMessage, ChatMessage, Content, ImageDetail, Media, MediaSource, ToolCall, ToolResult,
-};
+use crate::message::{AiMessage, ChatMessage, ToolCall, ToolResult};
 use serde::{Serialize, Serializer};
-use std::borrow::Cow;
 
 /// The name under which encoded messages are kept with them. All servers share it, so nothing here
 /// may depend on options.
 pub(super) const DIALECT: &str = "openai-chat";
 
-/// A message as JSON; empty if the protocol cannot carry it, which [`unsupported`] explains.
+/// A message as JSON; empty if the protocol cannot carry it, which [`unsupported`] explains. Of a
+/// tool's result the media follow in another line, see [`split`].
 pub(super) fn encode(message: &ChatMessage) -> Vec<u8> {
-    let Ok(wire) = wire(message) else { return Vec::new() };
-    let mut out = Vec::with_capacity(wire.size());
-    match serde_json::to_writer(&mut out, &wire) {
-        Ok(()) => out,
-        Err(_) => Vec::new(),
-    }
+    try_encode(message).unwrap_or_default()
 }
 
 /// The error for a message that [`encode`] refused.
 pub(super) fn unsupported(message: &ChatMessage) -> Error {
-    let why = wire(message).err().unwrap_or("the message cannot be written as JSON");
+    let why = try_encode(message).err().unwrap_or("the message cannot be written as JSON");
     Error::new(ErrorKind::Unsupported, why)
+}
+
+/// An encoded message, and the parts of a user message that have to be said after it: the media of a
+/// tool's result, with commas in between. Mostly there are none.
+pub(super) fn split<'a>(message: &ChatMessage, encoded: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+    // JSON without blanks has no line breaks.
+    let end = match media_result(message) {
+        Some(_) => encoded.iter().position(|byte| *byte == b'\n'),
+        None => None,
+    };
+    match end.and_then(|end| encoded.split_at_checked(end)) {
+        Some((message, [_, parts @ ..])) => (message, parts),
+        _ => (encoded, &[]),
+    }
+}
+
+fn try_encode(message: &ChatMessage) -> Result<Vec<u8>, &'static str> {
+    let wire = wire(message)?;
+    let mut out = Vec::with_capacity(wire.size());
+    write(&mut out, &wire)?;
+    if let Some(result) = media_result(message) {
+        for (index, part) in part::attached(result)?.iter().enumerate() {
+            out.push(if index == 0 { b'\n' } else { b',' });
+            write(&mut out, part)?;
+        }
+    }
+    Ok(out)
+}
+
+fn write(out: &mut Vec<u8>, value: &impl Serialize) -> Result<(), &'static str> {
+    serde_json::to_writer(out, value).map_err(|_| "the message cannot be written as JSON")
+}
+
+/// The message, if it is a tool's result that is not only text.
+fn media_result(message: &ChatMessage) -> Option<&ToolResult> {
+    match message {
+        ChatMessage::ToolResult(result) => {
+            let has_media = result.contents().iter().any(|content| content.media().is_some());
+            has_media.then_some(result)
+        }
+        _ => None,
+    }
 }
 
 #[derive(Serialize)]
@@ -65,42 +101,6 @@ struct Message<'a> {
 }
 
 #[derive(Serialize)]
-#[serde(untagged)]
-enum Body<'a> {
-    Text(&'a str),
-    Parts(Vec<Part<'a>>),
-    /// `null`, which a message that only calls tools must have for some servers.
-    Nothing,
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Part<'a> {
-    Text { text: &'a str },
-    ImageUrl { image_url: ImageUrl<'a> },
-    InputAudio { input_audio: InputAudio<'a> },
-    File { file: File },
-}
-
-#[derive(Serialize)]
-struct ImageUrl<'a> {
-    url: Cow<'a, str>,
-    detail: &'static str,
-}
-
-#[derive(Serialize)]
-struct InputAudio<'a> {
-    data: &'a str,
-    format: &'a str,
-}
-
-#[derive(Serialize)]
-struct File {
-    filename: &'static str,
-    file_data: String,
-}
-
-#[derive(Serialize)]
 struct Call<'a> {
     id: &'a str,
     r#type: &'static str,
@@ -117,16 +117,16 @@ fn wire(message: &ChatMessage) -> Result<Wire<'_>, &'static str> {
     let plain =
         |role, content| Message { role, content, name: None, tool_call_id: None, tool_calls: &[] };
     Ok(Wire::Message(match message {
-        ChatMessage::System(message) => plain("system", Body::Text(message.text())),
+        ChatMessage::System(message) => plain("system", Body::text(message.text())),
         ChatMessage::User(message) => Message {
             name: message.name(),
-            ..plain("user", body(message.text(), message.contents())?)
+            ..plain("user", Body::of(message.text(), message.contents())?)
         },
         ChatMessage::Ai(message) => {
             Message { tool_calls: message.tool_calls(), ..plain("assistant", answer(message)) }
         }
         ChatMessage::ToolResult(message) => {
-            Message { tool_call_id: Some(message.id()), ..plain("tool", result(message)?) }
+            Message { tool_call_id: Some(message.id()), ..plain("tool", Body::of_result(message)) }
         }
         ChatMessage::Custom(message) => return Ok(Wire::Custom(message.attributes())),
     }))
@@ -134,82 +134,11 @@ fn wire(message: &ChatMessage) -> Result<Wire<'_>, &'static str> {
 
 fn answer(message: &AiMessage) -> Body<'_> {
     match message.text() {
-        Some(text) => Body::Text(text),
+        Some(text) => Body::text(text),
         None if !message.tool_calls().is_empty() => Body::Nothing,
         // Only here a refusal must be sent: an empty message is refused.
-        None => Body::Text(message.refusal().unwrap_or_default()),
+        None => Body::text(message.refusal().unwrap_or_default()),
     }
-}
-
-fn result(message: &ToolResult) -> Result<Body<'_>, &'static str> {
-    if message.contents().iter().any(|content| content.text().is_none()) {
-        return Err("tool results can only be text at this provider");
-    }
-    body(message.text(), message.contents())
-}
-
-fn body<'a>(text: Option<&'a str>, contents: &'a [Content]) -> Result<Body<'a>, &'static str> {
-    match text {
-        Some(text) => Ok(Body::Text(text)),
-        None if contents.is_empty() => Ok(Body::Text("")),
-        None => contents.iter().map(part).collect::<Result<_, _>>().map(Body::Parts),
-    }
-}
-
-fn part(content: &Content) -> Result<Part<'_>, &'static str> {
-    Ok(match content {
-        Content::Text(text) => Part::Text { text },
-        Content::Image(media, detail) => {
-            let url = image_url(media)?;
-            Part::ImageUrl { image_url: ImageUrl { url, detail: level(*detail) } }
-        }
-        Content::Audio(media) => {
-            let MediaSource::Base64(data) = &media.source else {
-                return Err("audio must be given as base64, this provider fetches no URL");
-            };
-            let format = audio_format(media.media_type.as_deref())?;
-            Part::InputAudio { input_audio: InputAudio { data, format } }
-        }
-        Content::Pdf(media) => {
-            let MediaSource::Base64(data) = &media.source else {
-                return Err("a PDF must be given as base64, this provider fetches no URL");
-            };
-            let file_data = format!("data:application/pdf;base64,{data}");
-            Part::File { file: File { filename: "document.pdf", file_data } }
-        }
-        Content::Video(_) => return Err("this provider takes no videos"),
-    })
-}
-
-fn image_url(media: &Media) -> Result<Cow<'_, str>, &'static str> {
-    match (&media.source, media.media_type.as_deref()) {
-        (MediaSource::Url(url), _) => Ok(Cow::Borrowed(url)),
-        (MediaSource::Base64(data), Some(media_type)) => {
-            Ok(Cow::Owned(format!("data:{media_type};base64,{data}")))
-        }
-        (MediaSource::Base64(_), None) => Err("an image given as base64 needs its media type"),
-    }
-}
-
-/// The nearest of the three levels that the protocol knows.
-fn level(detail: ImageDetail) -> &'static str {
-    match detail {
-        ImageDetail::Low => "low",
-        ImageDetail::High | ImageDetail::UltraHigh => "high",
-        ImageDetail::Medium | ImageDetail::Auto => "auto",
-    }
-}
-
-fn audio_format(media_type: Option<&str>) -> Result<&str, &'static str> {
-    let Some(media_type) = media_type else {
-        return Err("audio needs its media type, for example `audio/wav`");
-    };
-    Ok(match media_type {
-        "audio/wav" | "audio/x-wav" | "audio/wave" | "audio/vnd.wave" => "wav",
-        "audio/mpeg" | "audio/mp3" => "mp3",
-        // Compatible servers know more formats than OpenAI, and say so if not.
-        other => other.strip_prefix("audio/").unwrap_or(other),
-    })
 }
 
 fn calls<S: Serializer>(calls: &&[ToolCall], serializer: S) -> Result<S::Ok, S::Error> {

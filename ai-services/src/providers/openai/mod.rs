@@ -11,11 +11,12 @@
 //! | system | `role: system` |
 //! | user | `role: user` with `name`, a text or parts: text, `image_url` (URL or data URL), `input_audio` (base64), `file` (PDF as base64) |
 //! | assistant | `role: assistant` with content and `tool_calls`; arguments that are no JSON object become `{}`; thinking is not sent, a refusal only where there is nothing else |
-//! | tool result | `role: tool`, text only; OpenAI has no mark for errors, so an error is sent as its text |
+//! | tool result | `role: tool`; OpenAI has no mark for errors, so an error is sent as its text |
+//! | media in tool results | mentioned there, and said in one `role: user` behind the last result of the round, each below the id of its call |
 //! | custom | its attributes as they are |
 //!
-//! What the protocol cannot carry (videos, media behind URLs other than images, media in tool
-//! results) is [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) before anything is sent.
+//! What the protocol cannot carry (videos, and media behind URLs other than images) is
+//! [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) before anything is sent.
 //!
 //! # Failures
 //!
@@ -30,8 +31,10 @@ mod content;
 mod message;
 mod options;
 mod parameters;
+mod part;
 mod request;
 mod response;
+mod round;
 mod strict;
 
 pub use builder::OpenAiChatModelBuilder;

@@ -3,6 +3,7 @@
 use super::message;
 use super::options::{Options, SchemaMode};
 use super::parameters::Frame;
+use super::round::Round;
 use super::strict;
 use crate::error::Result;
 use crate::message::ChatMessage;
@@ -29,12 +30,7 @@ pub(super) fn body(request: &ChatRequest, frame: &Frame, options: &Options) -> R
     body.extend_from_slice(&frame.head);
     if !frame.own_messages {
         body.extend_from_slice(br#","messages":["#);
-        for (index, message) in request.messages().enumerate() {
-            if index > 0 {
-                body.push(b',');
-            }
-            body.extend_from_slice(&encoded(message));
-        }
+        write_messages(request, &mut body);
         body.push(b']');
     }
     if let Some(tools) = &tools {
@@ -48,10 +44,26 @@ pub(super) fn body(request: &ChatRequest, frame: &Frame, options: &Options) -> R
 
 /// How long the messages are with a comma behind each. Encodes those that are new.
 fn messages_len(request: &ChatRequest) -> Result<usize> {
-    request.messages().try_fold(0, |len, message| match encoded(message).len() {
-        0 => Err(message::unsupported(message)),
-        own => Ok(len + own + 1),
+    request.messages().try_fold(0, |len, message| {
+        let encoded = encoded(message);
+        match encoded.len() {
+            0 => Err(message::unsupported(message)),
+            own => Ok(len + own + 1 + Round::extra_len(message, &encoded)),
+        }
     })
+}
+
+/// The messages with commas in between, and the media of tool results behind those of a round.
+fn write_messages(request: &ChatRequest, body: &mut Vec<u8>) {
+    let mut round = Round::default();
+    for (index, message) in request.messages().enumerate() {
+        round.end_before(message, body);
+        if index > 0 {
+            body.push(b',');
+        }
+        round.write(message, encoded(message), body);
+    }
+    round.end(body);
 }
 
 fn encoded(message: &ChatMessage) -> Cow<'_, [u8]> {

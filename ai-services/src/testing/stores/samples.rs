@@ -1,8 +1,8 @@
 //! Messages and ids that are hard to keep.
 
 use crate::message::{
-    AiMessage, Attributes, ChatMessage, Content, CustomMessage, ImageDetail, Media, ToolCall,
-    ToolResult, UserMessage,
+    AiMessage, Attributes, AudioContent, ChatMessage, Content, CustomMessage, ImageContent,
+    ImageDetail, PdfContent, ToolCall, ToolResult, UserMessage, VideoContent,
 };
 use serde_json::{Value, json};
 
@@ -46,18 +46,18 @@ pub(super) fn messages_of_every_kind() -> Vec<ChatMessage> {
 }
 
 fn contents() -> Vec<Content> {
-    let image = || Box::new(Media::base64("aGVsbG8=", "image/png"));
-    let url = |path: &str| Box::new(Media::url(format!("https://example.org/{path}?a=1&b=%20")));
+    let image = |detail| ImageContent::base64("aGVsbG8=", "image/png").with_detail(detail).into();
+    let url = |path: &str| format!("https://example.org/{path}?a=1&b=%20");
     vec![
         "What is on these?".into(),
-        Content::Image(image(), ImageDetail::Low),
-        Content::Image(image(), ImageDetail::Medium),
-        Content::Image(image(), ImageDetail::High),
-        Content::Image(image(), ImageDetail::UltraHigh),
-        Content::Image(url("cat.png"), ImageDetail::Auto),
-        Content::Audio(url("sound.mp3")),
-        Content::Video(Box::new(Media::base64("", "video/mp4"))),
-        Content::Pdf(url("paper.pdf")),
+        image(ImageDetail::Low),
+        image(ImageDetail::Medium),
+        image(ImageDetail::High),
+        image(ImageDetail::UltraHigh),
+        ImageContent::url(url("cat.png")).with_detail(ImageDetail::Auto).into(),
+        AudioContent::url(url("sound.mp3")).into(),
+        VideoContent::base64("", "video/mp4").into(),
+        PdfContent::url(url("paper.pdf")).into(),
         "".into(),
     ]
 }
