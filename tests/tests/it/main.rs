@@ -6,6 +6,7 @@
     reason = "a test that fails panics"
 )]
 
+mod answers;
 mod concurrency;
 mod desk;
 mod events;

@@ -177,8 +177,13 @@ impl<'a> Turn<'a> {
     ///
     /// The error of reading, if the model is not told of it.
     pub(crate) fn answer_read(&mut self, outcome: Result<()>) -> Result<bool> {
-        let State::Answered(answer) = &self.state else { return outcome.map(|()| false) };
-        let answer = answer.clone();
+        let answer = match std::mem::replace(&mut self.state, State::Asking) {
+            State::Answered(answer) => answer,
+            other => {
+                self.state = other;
+                return outcome.map(|()| false);
+            }
+        };
         match outcome {
             Ok(()) => {
                 self.state = State::Accepted(answer);
@@ -189,10 +194,12 @@ impl<'a> Turn<'a> {
                 self.rejected_at.push(self.request.turn.len().saturating_sub(1));
                 self.request.turn.push(ChatMessage::user(answer::complaint(&error)));
                 self.rejected.push(RejectedAnswer::new(answer, error));
-                self.state = State::Asking;
                 Ok(true)
             }
-            Err(error) => Err(error),
+            Err(error) => {
+                self.state = State::Answered(answer);
+                Err(error)
+            }
         }
     }
 
