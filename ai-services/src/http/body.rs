@@ -4,6 +4,8 @@ use super::{Ends, Limits, fault};
 use crate::error::{Error, ErrorKind};
 use bytes::Bytes;
 use reqwest::Response;
+use std::fmt;
+use std::time::Duration;
 
 /// The most of an error's body that is read.
 const MAX_ERROR_BYTES: usize = 64 << 10;
@@ -12,30 +14,54 @@ const MAX_ERROR_BYTES: usize = 64 << 10;
 const MAX_RESERVED: usize = 1 << 20;
 
 /// Why a body could not be read.
+#[derive(Debug)]
 pub(super) enum Broken {
     TooLarge(usize),
+    /// One event of a stream is larger than this.
+    EventTooLarge(usize),
+    /// Nothing came in the middle of a stream for this time.
+    Silent(Duration),
     Connection(reqwest::Error),
 }
 
-impl Broken {
-    pub(super) fn into_error(self, limits: &Limits, ends: Ends) -> Error {
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooLarge(limit) => Error::new(
-                ErrorKind::InvalidResponse,
-                format!("the answer is larger than {limit} bytes, the limit of this client"),
-            ),
-            Self::Connection(error) => fault::broken_body(error, limits, ends),
+            Self::TooLarge(limit) => {
+                write!(f, "the answer is larger than {limit} bytes, the limit of this client")
+            }
+            Self::EventTooLarge(limit) => {
+                write!(f, "a part of the answer is larger than {limit} bytes")
+            }
+            Self::Silent(limit) => write!(f, "the answer stopped coming for {limit:?}"),
+            Self::Connection(error) => error.fmt(f),
         }
     }
 }
 
-/// The whole body, if it has at most `limit` bytes.
-pub(super) async fn read(response: &mut Response, limit: usize) -> Result<Bytes, Broken> {
+impl std::error::Error for Broken {}
+
+impl Broken {
+    pub(super) fn into_error(self, limits: &Limits, ends: Ends) -> Error {
+        let kind = match self {
+            Self::TooLarge(_) | Self::EventTooLarge(_) => ErrorKind::InvalidResponse,
+            Self::Silent(_) => ErrorKind::Timeout,
+            Self::Connection(error) => return fault::broken_body(error, limits, ends),
+        };
+        Error::new(kind, self.to_string())
+    }
+}
+
+/// The whole body after its beginning `first`, if it has at most `limit` bytes.
+pub(super) async fn read(
+    response: &mut Response,
+    mut first: Bytes,
+    limit: usize,
+) -> Result<Bytes, Broken> {
     let announced = response.content_length().and_then(|length| usize::try_from(length).ok());
-    if announced.is_some_and(|length| length > limit) {
+    if announced.is_some_and(|length| length > limit) || first.len() > limit {
         return Err(Broken::TooLarge(limit));
     }
-    let mut first = Bytes::new();
     let mut whole = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(Broken::Connection)? {
         if first.len().max(whole.len()).saturating_add(chunk.len()) > limit {

@@ -6,21 +6,27 @@
     allow(dead_code, unused_imports, reason = "nobody sends without a provider")
 )]
 
+mod answer;
 mod body;
 mod client;
 mod fault;
 mod retry;
 mod said;
+mod stream;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use answer::Answer;
 pub(crate) use client::{CONNECT_TIMEOUT, Tls, client, client_builder};
+#[cfg(any(test, feature = "_fuzzing"))]
+pub(crate) use stream::given;
+pub(crate) use stream::{Event, Events, Streamed};
 
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use fault::Fault;
-use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::header::HeaderMap;
 use reqwest::{Client, Method, Request, Response, Url};
 use retry::Retry;
 use std::fmt;
@@ -31,11 +37,16 @@ use tracing::debug;
 /// Time limits, size limits and retries of an [`Endpoint`].
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
-    /// The longest attempt, from connecting to the last byte.
+    /// The longest attempt, from connecting to the last byte, of a stream too.
     pub(crate) timeout: Duration,
     /// The longest call, all attempts and pauses together.
     pub(crate) deadline: Option<Duration>,
+    /// The largest answer that comes as one document.
     pub(crate) max_response_bytes: usize,
+    /// The largest answer that comes in events, with everything around them.
+    pub(crate) max_stream_bytes: usize,
+    /// The longest time in which nothing of a stream comes.
+    pub(crate) stream_idle_timeout: Duration,
     /// How many times a request is sent again.
     pub(crate) max_retries: u32,
     /// The pause before the first retry; doubled for each further one.
@@ -50,6 +61,8 @@ impl Default for Limits {
             timeout: Duration::from_secs(600),
             deadline: None,
             max_response_bytes: 16 << 20,
+            max_stream_bytes: 64 << 20,
+            stream_idle_timeout: Duration::from_secs(300),
             max_retries: 2,
             retry_delay: Duration::from_millis(500),
             max_retry_after: Duration::from_secs(60),
@@ -75,12 +88,20 @@ impl Endpoint {
     /// Sends a JSON body and reads the answer of a status 2xx.
     pub(crate) async fn post(&self, body: Vec<u8>) -> Result<Answer> {
         let (mut response, attempts, ends) = self.open(body).await?;
-        let read = body::read(&mut response, self.limits.max_response_bytes).await;
+        let limit = self.limits.max_response_bytes;
+        let read = body::read(&mut response, Bytes::new(), limit).await;
         let answer = Answer::of(&response, attempts);
         match read {
-            Ok(body) => Ok(Answer { body, ..answer }),
+            Ok(body) => Ok(answer.with_body(body)),
             Err(broken) => Err(answer.annotate(broken.into_error(&self.limits, ends))),
         }
+    }
+
+    /// Sends a JSON body and reads the answer of a status 2xx event by event. Once the answer has
+    /// begun nothing is sent again.
+    pub(crate) async fn stream(&self, body: Vec<u8>) -> Result<Streamed<'_>> {
+        let (response, attempts, ends) = self.open(body).await?;
+        stream::open(response, attempts, &self.limits, &self.headers, ends).await
     }
 
     /// Sends a JSON body until the head of an answer with status 2xx is there.
@@ -159,45 +180,5 @@ impl Ends {
             Some(left) if left < timeout => Self { timeout: left, is_deadline: true },
             _ => Self { timeout, is_deadline: false },
         }
-    }
-}
-
-/// An answer with status 2xx.
-pub(crate) struct Answer {
-    pub(crate) body: Bytes,
-    pub(crate) attempts: u32,
-    status: u16,
-    request_id: Option<HeaderValue>,
-    content_type: Option<HeaderValue>,
-}
-
-impl Answer {
-    fn of(response: &Response, attempts: u32) -> Self {
-        Self {
-            body: Bytes::new(),
-            attempts,
-            status: response.status().as_u16(),
-            request_id: fault::request_id(response.headers()).cloned(),
-            content_type: response.headers().get(reqwest::header::CONTENT_TYPE).cloned(),
-        }
-    }
-
-    /// The same error with what is known of the answer.
-    pub(crate) fn annotate(&self, error: Error) -> Error {
-        let error = match error.status() {
-            Some(_) => error,
-            None => error.with_status(self.status),
-        };
-        let error = error.with_attempts(self.attempts);
-        match self.request_id.as_ref().and_then(|id| id.to_str().ok()) {
-            Some(id) => error.with_request_id(id),
-            None => error,
-        }
-    }
-
-    /// The error for a body that is not the JSON it should be.
-    pub(crate) fn unreadable(&self, error: serde_json::Error) -> Error {
-        let content_type = self.content_type.as_ref().and_then(|value| value.to_str().ok());
-        self.annotate(fault::unreadable(error, &self.body, content_type))
     }
 }

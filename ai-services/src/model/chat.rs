@@ -49,15 +49,7 @@ pub trait ChatModel: Send + Sync {
     /// The last item is [`StreamEvent::Completed`] or an error; nothing follows it. Unless a model
     /// does better, the answer comes as one piece.
     fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<StreamEvent>> {
-        let whole = async move {
-            match self.chat(request).await {
-                Ok(response) => {
-                    stream::iter(pieces(response).into_iter().map(Ok).collect::<Vec<_>>())
-                }
-                Err(error) => stream::iter(vec![Err(error)]),
-            }
-        };
-        stream::once(whole).flatten().boxed()
+        in_one_piece(self, request)
     }
 
     /// What the model can do; tools only, unless it says otherwise.
@@ -69,6 +61,20 @@ pub trait ChatModel: Send + Sync {
     fn name(&self) -> &str {
         "unknown"
     }
+}
+
+/// The stream of a model that only answers whole.
+pub(crate) fn in_one_piece<'a, M: ChatModel + ?Sized>(
+    model: &'a M,
+    request: &'a ChatRequest,
+) -> BoxStream<'a, Result<StreamEvent>> {
+    let whole = async move {
+        match model.chat(request).await {
+            Ok(response) => stream::iter(pieces(response).into_iter().map(Ok).collect::<Vec<_>>()),
+            Err(error) => stream::iter(vec![Err(error)]),
+        }
+    };
+    stream::once(whole).flatten().boxed()
 }
 
 /// A whole answer as the events of a stream.

@@ -11,6 +11,8 @@ mod tool;
 pub use crate::usage::TokenUsage;
 pub use capabilities::{Capabilities, Capability};
 pub use chat::{ChatModel, StreamEvent, ToolCallDelta};
+#[cfg(feature = "openai")]
+pub(crate) use chat::{in_one_piece, pieces};
 pub use moderation::{Moderation, ModerationModel};
 pub use parameters::{ChatRequestParameters, ReasoningEffort, ResponseFormat, ToolChoice};
 pub use request::{ChatRequest, ChatRequestBuilder};

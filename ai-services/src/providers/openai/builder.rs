@@ -1,7 +1,7 @@
 //! Building an [`OpenAiChatModel`].
 
-use super::options::{MaxTokensField, Options, SchemaMode};
-use super::parameters::Frame;
+use super::options::{MaxTokensField, Options, SchemaMode, StreamUsage, ThinkingReplay};
+use super::parameters::{Delivery, Frame};
 use super::{Inner, OpenAiChatModel};
 use crate::error::{Error, Result};
 use crate::http::{self, Endpoint, Limits};
@@ -56,7 +56,9 @@ pub struct OpenAiChatModelBuilder {
     max_tokens: Option<MaxTokensField>,
     tool_schemas: SchemaMode,
     response_schemas: SchemaMode,
-    capabilities: Capabilities,
+    thinking: ThinkingReplay,
+    stream_usage: StreamUsage,
+    capabilities: Option<Capabilities>,
     http_client: Option<reqwest::Client>,
 }
 
@@ -75,11 +77,9 @@ impl Default for OpenAiChatModelBuilder {
             max_tokens: None,
             tool_schemas: SchemaMode::default(),
             response_schemas: SchemaMode::default(),
-            capabilities: Capabilities::of([
-                Capability::Tools,
-                Capability::JsonSchema,
-                Capability::Images,
-            ]),
+            thinking: ThinkingReplay::default(),
+            stream_usage: StreamUsage::default(),
+            capabilities: None,
             http_client: None,
         }
     }
@@ -127,7 +127,7 @@ impl OpenAiChatModelBuilder {
     }
 
     /// Sets how long one attempt may take, from connecting to the last byte; 600 s by default,
-    /// because reasoning models are silent for minutes.
+    /// because reasoning models are silent for minutes. A stream, too, must have ended by then.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.limits.timeout = timeout;
         self
@@ -170,7 +170,22 @@ impl OpenAiChatModelBuilder {
         self
     }
 
-    /// Sets the largest answer that is read, in bytes; 16 MiB by default.
+    /// Sets how long nothing of a stream may come; 300 s by default. Comments, with which some
+    /// servers keep a connection open, count as something, and the time in which a reader does not
+    /// ask for more does not count.
+    pub fn stream_idle_timeout(mut self, timeout: Duration) -> Self {
+        self.limits.stream_idle_timeout = timeout;
+        self
+    }
+
+    /// Sets the largest answer that is read as a stream, in bytes, with everything that is sent
+    /// around the text; 64 MiB by default. A single event has at most 4 MiB.
+    pub fn max_stream_bytes(mut self, bytes: usize) -> Self {
+        self.limits.max_stream_bytes = bytes;
+        self
+    }
+
+    /// Sets the largest answer that is read whole, in bytes; 16 MiB by default.
     pub fn max_response_bytes(mut self, bytes: usize) -> Self {
         self.limits.max_response_bytes = bytes;
         self
@@ -204,11 +219,43 @@ impl OpenAiChatModelBuilder {
         self
     }
 
-    /// Sets what the model can do; tools, JSON schemas and images by default. A server without
-    /// `response_format`, for example, should be described without
-    /// [`Capability::JsonSchema`](crate::model::Capability::JsonSchema).
+    /// Sets whether the model's earlier thinking is sent back to it;
+    /// [`Never`](ThinkingReplay::Never) by default.
+    pub fn thinking_replay(mut self, replay: ThinkingReplay) -> Self {
+        self.thinking = replay;
+        self
+    }
+
+    /// Sets whether streams ask for the tokens they cost;
+    /// [`Requested`](StreamUsage::Requested) by default.
+    pub fn stream_usage(mut self, usage: StreamUsage) -> Self {
+        self.stream_usage = usage;
+        self
+    }
+
+    /// Sets what the model can do. By default everything but, at servers other than OpenAI's and
+    /// Azure's, [`JsonSchemaWithTools`](Capability::JsonSchemaWithTools).
+    ///
+    /// A server without `response_format`, for example, should be described without
+    /// [`Capability::JsonSchema`] and [`Capability::JsonObject`]. Without
+    /// [`Capability::Streaming`], a stream is one whole answer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ai_services::model::{Capabilities, Capability, ChatModel};
+    /// use ai_services::providers::openai::OpenAiChatModel;
+    ///
+    /// let local = OpenAiChatModel::builder()
+    ///     .base_url("http://localhost:8080/v1")
+    ///     .model("small")
+    ///     .capabilities(Capabilities::of([Capability::Tools, Capability::Streaming]))
+    ///     .build()?;
+    /// assert!(!local.capabilities().include(Capability::JsonSchema));
+    /// # Ok::<(), ai_services::Error>(())
+    /// ```
     pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
-        self.capabilities = capabilities;
+        self.capabilities = Some(capabilities);
         self
     }
 
@@ -253,26 +300,33 @@ impl OpenAiChatModelBuilder {
                 "no API key: set the environment variable OPENAI_API_KEY or call `api_key`",
             ));
         }
-        let wants_new_field = is_openai || host.ends_with(".openai.azure.com");
-        let max_tokens = self.max_tokens.unwrap_or(match wants_new_field {
+        let is_genuine = is_openai || host.ends_with(".openai.azure.com");
+        let max_tokens = self.max_tokens.unwrap_or(match is_genuine {
             true => MaxTokensField::MaxCompletionTokens,
             false => MaxTokensField::MaxTokens,
         });
         let model = self.model.or_else(|| self.parameters.model.clone());
         let model = model.ok_or_else(|| Error::configuration("no model: call `model`"))?;
-        let options =
-            Options { max_tokens, tools: self.tool_schemas, answers: self.response_schemas };
+        let options = Options {
+            thinking: self.thinking,
+            stream_usage: self.stream_usage,
+            max_tokens,
+            tools: self.tool_schemas,
+            answers: self.response_schemas,
+        };
+        let frame = |delivery| Frame::new(&self.parameters, &model, &options, delivery);
         let client = match self.http_client {
             Some(client) => client,
             None => http::client(&url, self.connect_timeout)?,
         };
         Ok(OpenAiChatModel(Arc::new(Inner {
-            frame: Frame::new(&self.parameters, &model, &options),
+            frame: frame(Delivery::Whole),
+            stream_frame: frame(Delivery::Stream),
             endpoint: Endpoint::new(client, url, headers, self.limits),
             options,
             defaults: self.parameters,
             model,
-            capabilities: self.capabilities,
+            capabilities: self.capabilities.unwrap_or_else(|| default_capabilities(is_genuine)),
         })))
     }
 
@@ -315,6 +369,18 @@ impl fmt::Debug for OpenAiChatModelBuilder {
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }
+}
+
+/// What a server can do as far as its host tells. llama.cpp, for one, refuses a schema beside tools.
+fn default_capabilities(is_genuine: bool) -> Capabilities {
+    let all = Capabilities::of([
+        Capability::Tools,
+        Capability::JsonSchema,
+        Capability::JsonObject,
+        Capability::Streaming,
+        Capability::Images,
+    ]);
+    if is_genuine { all.with(Capability::JsonSchemaWithTools) } else { all }
 }
 
 /// The value of a variable, unless it is empty.

@@ -29,11 +29,6 @@ impl<'a> Content<'a> {
     pub(super) fn into_text(self) -> Option<Box<str>> {
         self.text.map(Into::into)
     }
-
-    /// The text unless it is empty, owned.
-    pub(super) fn into_some_text(self) -> Option<Box<str>> {
-        self.text.filter(|text| !text.is_empty()).map(Into::into)
-    }
 }
 
 fn append<'a>(text: &mut Option<Cow<'a, str>>, more: Option<Cow<'a, str>>) {

@@ -35,17 +35,27 @@ mod part;
 mod request;
 mod response;
 mod round;
+mod stream;
 mod strict;
+mod wire;
 
 pub use builder::OpenAiChatModelBuilder;
-pub use options::{MaxTokensField, SchemaMode};
+#[cfg(any(test, feature = "_fuzzing"))]
+pub(crate) use stream::read_pieces;
+
+pub use options::{MaxTokensField, SchemaMode, StreamUsage, ThinkingReplay};
 
 use crate::error::Result;
 use crate::http::Endpoint;
-use crate::model::{Capabilities, ChatModel, ChatRequest, ChatRequestParameters, ChatResponse};
+use crate::model::{
+    Capabilities, Capability, ChatModel, ChatRequest, ChatRequestParameters, ChatResponse,
+    StreamEvent, in_one_piece,
+};
 use async_trait::async_trait;
+use futures_util::stream::{self as streams, BoxStream, StreamExt};
 use options::Options;
-use parameters::Frame;
+use parameters::{Delivery, Frame};
+use stream::AnswerStream;
 use std::fmt;
 use std::sync::Arc;
 
@@ -91,6 +101,7 @@ struct Inner {
     defaults: ChatRequestParameters,
     /// The beginning of every request that sets no parameters of its own.
     frame: Frame,
+    stream_frame: Frame,
     model: Box<str>,
     capabilities: Capabilities,
 }
@@ -119,20 +130,39 @@ impl OpenAiChatModel {
     }
 }
 
+impl Inner {
+    fn body(&self, request: &ChatRequest, delivery: Delivery) -> Result<Vec<u8>> {
+        let parameters = request.parameters();
+        if *parameters != ChatRequestParameters::default() {
+            let parameters = parameters.or(&self.defaults);
+            let frame = Frame::new(&parameters, &self.model, &self.options, delivery);
+            return request::body(request, &frame, &self.options);
+        }
+        let frame = match delivery {
+            Delivery::Whole => &self.frame,
+            Delivery::Stream => &self.stream_frame,
+        };
+        request::body(request, frame, &self.options)
+    }
+}
+
 #[async_trait]
 impl ChatModel for OpenAiChatModel {
     async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
         let inner = &*self.0;
-        let parameters = request.parameters();
-        let body = if *parameters == ChatRequestParameters::default() {
-            request::body(request, &inner.frame, &inner.options)?
-        } else {
-            let parameters = parameters.or(&inner.defaults);
-            let frame = Frame::new(&parameters, &inner.model, &inner.options);
-            request::body(request, &frame, &inner.options)?
-        };
-        let answer = inner.endpoint.post(body).await?;
+        let answer = inner.endpoint.post(inner.body(request, Delivery::Whole)?).await?;
         response::read(&answer, &inner.endpoint)
+    }
+
+    fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<StreamEvent>> {
+        let inner = &*self.0;
+        if !inner.capabilities.include(Capability::Streaming) {
+            return in_one_piece(self, request);
+        }
+        match inner.body(request, Delivery::Stream) {
+            Ok(body) => AnswerStream::new(&inner.endpoint, body).boxed(),
+            Err(error) => streams::iter([Err(error)]).boxed(),
+        }
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -1,10 +1,17 @@
 //! The members of a request beside messages and tools.
 
-use super::options::{Options, SchemaMode};
+use super::options::{Options, SchemaMode, StreamUsage};
 use super::strict;
 use crate::model::{ChatRequestParameters, ResponseFormat, ToolChoice};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+
+/// How an answer is to come.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Delivery {
+    Whole,
+    Stream,
+}
 
 /// The encoded parameters of a request, ready for its messages and tools.
 pub(super) struct Frame {
@@ -23,6 +30,7 @@ impl Frame {
         parameters: &ChatRequestParameters,
         default_model: &str,
         options: &Options,
+        delivery: Delivery,
     ) -> Self {
         let extra = parameters.extra.as_deref();
         let mut head = Members::new(extra, b'{');
@@ -38,6 +46,11 @@ impl Frame {
         head.add("reasoning_effort", parameters.reasoning_effort.as_ref().map(|e| e.as_str()));
         let format = parameters.response_format.as_ref();
         head.add("response_format", format.map(|format| response_format(format, options.answers)));
+        if delivery == Delivery::Stream {
+            head.add("stream", Some(true));
+            let asks_for_usage = options.stream_usage == StreamUsage::Requested;
+            head.add("stream_options", asks_for_usage.then(|| json!({ "include_usage": true })));
+        }
         head.add_extra();
         let mut choice = Members::new(extra, b',');
         choice.add("tool_choice", parameters.tool_choice.as_ref().map(tool_choice));

@@ -1,0 +1,62 @@
+//! An answer that came, and what its head said.
+
+use super::fault;
+use crate::error::Error;
+use bytes::Bytes;
+use reqwest::Response;
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
+
+/// An answer with status 2xx.
+pub(crate) struct Answer {
+    pub(crate) body: Bytes,
+    pub(crate) attempts: u32,
+    status: u16,
+    request_id: Option<HeaderValue>,
+    content_type: Option<HeaderValue>,
+}
+
+impl Answer {
+    pub(super) fn of(response: &Response, attempts: u32) -> Self {
+        Self {
+            body: Bytes::new(),
+            attempts,
+            status: response.status().as_u16(),
+            request_id: fault::request_id(response.headers()).cloned(),
+            content_type: response.headers().get(CONTENT_TYPE).cloned(),
+        }
+    }
+
+    pub(super) fn with_body(mut self, body: Bytes) -> Self {
+        self.body = body;
+        self
+    }
+
+    /// The same error with what is known of the answer.
+    pub(crate) fn annotate(&self, error: Error) -> Error {
+        let error = match error.status() {
+            Some(_) => error,
+            None => error.with_status(self.status),
+        };
+        let error = error.with_attempts(self.attempts);
+        match self.request_id.as_ref().and_then(|id| id.to_str().ok()) {
+            Some(id) => error.with_request_id(id),
+            None => error,
+        }
+    }
+
+    /// The error for a body that is not the JSON it should be.
+    pub(crate) fn unreadable(&self, error: serde_json::Error) -> Error {
+        self.annotate(fault::unreadable(error, &self.body, self.content_type()))
+    }
+
+    /// Whether its head says that it consists of events.
+    pub(super) fn is_event_stream(&self) -> bool {
+        const EVENTS: &str = "text/event-stream";
+        let start = self.content_type().and_then(|value| value.get(..EVENTS.len()));
+        start.is_some_and(|start| start.eq_ignore_ascii_case(EVENTS))
+    }
+
+    fn content_type(&self) -> Option<&str> {
+        self.content_type.as_ref()?.to_str().ok()
+    }
+}

@@ -1,0 +1,171 @@
+use super::given::{events_of, read};
+use super::*;
+use crate::http::Limits;
+use bytes::Bytes;
+use hyper::body::Frame;
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout};
+
+/// A body that is written while it is read.
+struct Written(mpsc::Receiver<Bytes>);
+
+impl hyper::body::Body for Written {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
+    }
+}
+
+fn written(limits: &Limits) -> (mpsc::Sender<Bytes>, Events<'_>) {
+    let (writer, reader) = mpsc::channel(1);
+    (writer, events_of(Body::wrap(Written(reader)), limits))
+}
+
+async fn next(events: &mut Events<'_>) -> Option<Result<Event, Error>> {
+    poll_fn(|context| events.poll_next(context)).await
+}
+
+/// The data of the events in a body, or the error at its end.
+fn data(pieces: impl IntoIterator<Item = Vec<u8>>) -> Result<Vec<String>, Error> {
+    read(pieces).into_iter().map(|event| event.map(|event| event.data)).collect()
+}
+
+fn of(body: &str) -> Vec<String> {
+    data([body.into()]).unwrap()
+}
+
+#[test]
+fn events_are_found_whatever_ends_the_lines() {
+    for end in ["\n", "\r", "\r\n"] {
+        let body =
+            ["data: a", "data:b", "", "", "event: x", "data:  c ", "id: 7", "", ""].join(end);
+        assert_eq!(of(&body), ["a\nb", " c "], "{end:?}");
+    }
+    assert_eq!(of("\u{feff}data: a\n\n\u{feff}data: b\n\n"), ["a"]);
+}
+
+#[test]
+fn what_is_no_data_is_no_event() {
+    assert_eq!(of(": ping\n\nretry: 5\n\nevent: ping\n\nid: 3\n\nfoo: bar\n\ndata: a\n\n"), ["a"]);
+    assert_eq!(of("data:\n\ndata\n\n"), ["", ""]);
+    assert!(of("").is_empty());
+}
+
+#[test]
+fn last_event_needs_no_empty_line() {
+    for end in ["", "\n", "\r", "\r\n", "\n\n"] {
+        assert_eq!(of(&format!("data: a\n\ndata: [DONE]{end}")), ["a", "[DONE]"], "{end:?}");
+    }
+}
+
+#[test]
+fn error_event_is_marked() {
+    let events = read([b"event: error\ndata: a\n\nevent: errors\ndata: b\n\n".to_vec()]);
+    let marks = events.into_iter().map(|event| event.unwrap().is_error);
+    assert!(marks.eq([true, false]));
+}
+
+#[test]
+fn body_split_anywhere_has_the_same_events() {
+    let body =
+        "\u{feff}: c\r\n\r\ndata: é\r\ndata: 😀\r\revent: error\ndata: x\n\ndata: y".as_bytes();
+    let whole = data([body.to_vec()]).unwrap();
+    assert_eq!(whole, ["é\n😀", "x", "y"]);
+    for split in 0..=body.len() {
+        let (a, b) = body.split_at(split);
+        assert_eq!(data([a.to_vec(), b.to_vec()]).unwrap(), whole, "{split}");
+    }
+    assert_eq!(data(body.iter().map(|byte| vec![*byte])).unwrap(), whole);
+}
+
+#[test]
+fn text_that_is_not_utf8_is_an_error() {
+    let error = data([b"data: a\n\ndata: \xff\n\ndata: b\n\n".to_vec()]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidResponse);
+    assert_eq!(error.to_string(), "the answer is not UTF-8");
+    // At the end of the body it is a character that was cut off.
+    let error = data([b"data: \xc3".to_vec()]).unwrap_err();
+    assert_eq!(error.to_string(), "the answer was cut off");
+}
+
+#[test]
+fn event_has_at_most_4_mib() {
+    let most = 4 << 20;
+    let line = |len: usize| [b"data:".to_vec(), vec![b'x'; len - 7], b"\n\n".to_vec()].concat();
+    assert_eq!(
+        data([line(most), line(most)].concat().chunks(999).map(<[u8]>::to_vec)).unwrap().len(),
+        2
+    );
+    let in_one_piece = data([line(most)]).unwrap();
+    assert_eq!(in_one_piece.len(), 1);
+    for pieces in [vec![line(most + 1)], line(most + 1).chunks(4096).map(<[u8]>::to_vec).collect()]
+    {
+        let error = data(pieces).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidResponse);
+        assert_eq!(error.to_string(), "a part of the answer is larger than 4194304 bytes");
+    }
+    // Many short lines are one event, too.
+    let lines = b"data: x\n".repeat(most / 8 + 1);
+    assert_eq!(data([lines]).unwrap_err().kind(), ErrorKind::InvalidResponse);
+}
+
+#[tokio::test]
+async fn stream_has_at_most_its_limit() {
+    let limits = Limits { max_stream_bytes: 18, ..Limits::default() };
+    for (piece, is_read) in [("data: b\n\n", true), ("data: bb\n\n", false)] {
+        let (writer, mut events) = written(&limits);
+        writer.send("data: a\n\n".into()).await.unwrap();
+        assert_eq!(next(&mut events).await.unwrap().unwrap().data, "a");
+        writer.send(piece.into()).await.unwrap();
+        drop(writer);
+        let second = next(&mut events).await.unwrap();
+        assert_eq!(second.is_ok(), is_read, "{second:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_ends_a_stream() {
+    let limits = Limits { stream_idle_timeout: Duration::from_secs(5), ..Limits::default() };
+    let (writer, mut events) = written(&limits);
+    let begin = Instant::now();
+    // Each piece, a comment too, begins a new measure.
+    for _ in 0..3 {
+        assert!(timeout(Duration::from_secs(4), next(&mut events)).await.is_err());
+        writer.send(": ping\n\n".into()).await.unwrap();
+        assert!(timeout(Duration::from_millis(1), next(&mut events)).await.is_err());
+    }
+    let error = next(&mut events).await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert_eq!(error.to_string(), "the answer stopped coming for 5s");
+    assert_eq!(begin.elapsed().as_secs(), 17);
+    assert!(next(&mut events).await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn reader_that_was_away_does_not_end_a_stream() {
+    let limits = Limits { stream_idle_timeout: Duration::from_secs(5), ..Limits::default() };
+    let (writer, mut events) = written(&limits);
+    assert!(timeout(Duration::from_secs(1), next(&mut events)).await.is_err());
+    tokio::time::advance(Duration::from_secs(60)).await;
+    // What comes is found only after the reader has asked once more.
+    let (event, ()) = tokio::join!(next(&mut events), async {
+        tokio::task::yield_now().await;
+        writer.send("data: a\n\n".into()).await.unwrap();
+    });
+    assert_eq!(event.unwrap().unwrap().data, "a");
+}
+
+#[tokio::test(start_paused = true)]
+async fn limit_beyond_the_clock_is_none() {
+    let limits = Limits { stream_idle_timeout: Duration::MAX, ..Limits::default() };
+    let (_writer, mut events) = written(&limits);
+    assert!(timeout(Duration::from_secs(1 << 30), next(&mut events)).await.is_err());
+}

@@ -1,0 +1,180 @@
+//! From the events of a stream to an answer: what each one says, and what they say together.
+//!
+//! Does no I/O and knows no clock.
+
+use super::calls::Calls;
+use crate::model::{ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage};
+use crate::providers::openai::content::Content;
+use crate::providers::openai::wire::{Message, Parts, Usage, finish_reason, first};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// The data of the last event.
+const DONE: &str = "[DONE]";
+
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow, default)]
+    id: Content<'a>,
+    #[serde(borrow, default)]
+    model: Content<'a>,
+    /// `error` at vLLM, in place of a member of that name.
+    #[serde(borrow, default)]
+    object: Content<'a>,
+    #[serde(borrow, default, deserialize_with = "first")]
+    choices: Option<Choice<'a>>,
+    #[serde(default)]
+    usage: Option<Usage>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(borrow, default)]
+    index: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    delta: Option<Message<'a>>,
+    /// The whole message, from servers that send one event.
+    #[serde(borrow, default)]
+    message: Option<Message<'a>>,
+    #[serde(borrow, default)]
+    finish_reason: Content<'a>,
+}
+
+/// What an event is beside its pieces.
+#[derive(Debug, PartialEq)]
+pub(super) enum Said {
+    /// There is more to come.
+    More,
+    /// The stream is at its end.
+    Done,
+}
+
+/// Why an event cannot be used.
+#[derive(Debug)]
+pub(super) enum Wrong {
+    /// It is an error of the server.
+    Reported,
+    /// It is not the JSON it should be.
+    Unreadable(serde_json::Error),
+    /// It is one of more tool calls than any answer has.
+    TooManyCalls,
+}
+
+/// The answer so far.
+#[derive(Default)]
+pub(super) struct Assembly {
+    id: Option<Box<str>>,
+    model: Option<Box<str>>,
+    text: Option<String>,
+    thinking: String,
+    refusal: String,
+    calls: Calls,
+    pub(super) usage: TokenUsage,
+    finish_reason: Option<FinishReason>,
+}
+
+impl Assembly {
+    /// Adds an event, and emits its pieces.
+    pub(super) fn add(
+        &mut self,
+        data: &str,
+        mut emit: impl FnMut(StreamEvent),
+    ) -> Result<Said, Wrong> {
+        let data = data.trim_ascii();
+        match data {
+            "" => return Ok(Said::More),
+            DONE => return Ok(Said::Done),
+            _ => {}
+        }
+        let chunk: Chunk<'_> = serde_json::from_str(data).map_err(Wrong::Unreadable)?;
+        if chunk.error.is_some() || chunk.object.text.as_deref() == Some("error") {
+            return Err(Wrong::Reported);
+        }
+        keep_first(&mut self.id, chunk.id);
+        keep_first(&mut self.model, chunk.model);
+        if let Some(usage) = chunk.usage {
+            self.usage = usage.into();
+        }
+        let Some(choice) = chunk.choices.filter(Choice::is_first) else { return Ok(Said::More) };
+        if let Some(delta) = choice.delta.or(choice.message) {
+            self.add_delta(delta, &mut emit)?;
+        }
+        if let Some(reason) = finish_reason(choice.finish_reason) {
+            self.finish_reason = Some(reason);
+        }
+        Ok(Said::More)
+    }
+
+    fn add_delta(
+        &mut self,
+        mut delta: Message<'_>,
+        emit: &mut impl FnMut(StreamEvent),
+    ) -> Result<(), Wrong> {
+        if let Some(thinking) = delta.take_thinking() {
+            self.thinking.push_str(&thinking);
+            emit(StreamEvent::Thinking(thinking.into_owned()));
+        }
+        if let Some(refusal) = delta.take_refusal() {
+            self.refusal.push_str(&refusal);
+        }
+        if let Some(text) = delta.content.text {
+            self.text.get_or_insert_default().push_str(&text);
+            if !text.is_empty() {
+                emit(StreamEvent::Text(text.into_owned()));
+            }
+        }
+        for call in delta.tool_calls {
+            if let Some(delta) = self.calls.add(call)? {
+                emit(StreamEvent::ToolCall(delta));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the model said why it stopped, without which its answer is not complete.
+    pub(super) fn is_complete(&self) -> bool {
+        self.finish_reason.is_some()
+    }
+
+    /// The answer.
+    pub(super) fn into_response(self, attempts: u32) -> ChatResponse {
+        let some = |text: String| Some(text).filter(|text| !text.is_empty()).map(Into::into);
+        let parts = Parts {
+            text: self.text.map(Into::into),
+            thinking: some(self.thinking),
+            refusal: some(self.refusal),
+            calls: self.calls.into_calls(),
+        };
+        ChatResponse {
+            message: parts.into(),
+            usage: self.usage,
+            finish_reason: self.finish_reason,
+            model: self.model,
+            id: self.id,
+            attempts: Some(attempts),
+        }
+    }
+
+    /// The answer as far as it came.
+    pub(super) fn into_partial(self) -> PartialAnswer {
+        PartialAnswer::new(self.text.unwrap_or_default())
+            .with_thinking(self.thinking)
+            .with_tool_calls(self.calls.into_calls())
+    }
+}
+
+impl Choice<'_> {
+    /// Whether this is the answer that was asked for, not one more of several.
+    fn is_first(&self) -> bool {
+        self.index.is_none_or(|index| matches!(index.get(), "0" | "null"))
+    }
+}
+
+/// Every event repeats these; the first one that is not empty counts.
+fn keep_first(kept: &mut Option<Box<str>>, text: Content<'_>) {
+    if kept.is_none() {
+        *kept = text.text.filter(|text| !text.is_empty()).map(Into::into);
+    }
+}

@@ -1,0 +1,261 @@
+//! The parts that whole answers and streamed ones have in common.
+
+use super::content::Content;
+use crate::message::{AiMessage, ToolCall};
+use crate::model::{FinishReason, TokenUsage};
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::Number;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// The message of an answer, or what a piece of a stream adds to it.
+#[derive(Deserialize)]
+pub(super) struct Message<'a> {
+    #[serde(borrow, default)]
+    pub(super) content: Content<'a>,
+    #[serde(borrow, default)]
+    pub(super) refusal: Content<'a>,
+    /// What the model thought, at vLLM, llama.cpp, DeepSeek and others.
+    #[serde(borrow, default)]
+    pub(super) reasoning_content: Content<'a>,
+    /// The same at OpenRouter, Ollama and Groq.
+    #[serde(borrow, default)]
+    pub(super) reasoning: Content<'a>,
+    #[serde(borrow, default)]
+    pub(super) tool_calls: Calls<'a>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Call<'a> {
+    /// Which call of the answer this is a piece of, in streams.
+    #[serde(borrow, default)]
+    index: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) id: Content<'a>,
+    #[serde(borrow, default)]
+    pub(super) function: Function<'a>,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct Function<'a> {
+    #[serde(borrow, default)]
+    pub(super) name: Content<'a>,
+    #[serde(borrow, default)]
+    pub(super) arguments: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct Usage {
+    #[serde(default, deserialize_with = "count")]
+    prompt_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
+    completion_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
+    total_tokens: Option<u64>,
+    /// DeepSeek's name for cached tokens.
+    #[serde(default, deserialize_with = "count")]
+    prompt_cache_hit_tokens: Option<u64>,
+    #[serde(default)]
+    prompt_tokens_details: Option<Details>,
+    #[serde(default)]
+    completion_tokens_details: Option<Details>,
+}
+
+#[derive(Default, Deserialize)]
+struct Details {
+    #[serde(default, deserialize_with = "count")]
+    cached_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
+    reasoning_tokens: Option<u64>,
+}
+
+impl<'a> Message<'a> {
+    /// What the model thought, wherever the server writes it.
+    pub(super) fn take_thinking(&mut self) -> Option<Cow<'a, str>> {
+        let places = [
+            self.reasoning_content.text.take(),
+            self.reasoning.text.take(),
+            self.content.thinking.take(),
+        ];
+        places.into_iter().flatten().find(|text| !text.is_empty())
+    }
+
+    /// Why the model refused, wherever the server writes it.
+    pub(super) fn take_refusal(&mut self) -> Option<Cow<'a, str>> {
+        let places = [self.refusal.text.take(), self.content.refusal.take()];
+        places.into_iter().flatten().find(|text| !text.is_empty())
+    }
+}
+
+impl<'a> Call<'a> {
+    /// The number of the call, if the server numbers them.
+    pub(super) fn index(&self) -> Option<u64> {
+        self.index?.get().trim_matches('"').parse().ok()
+    }
+
+    /// The arguments: a text that contains JSON, by the protocol; at some servers the JSON itself.
+    pub(super) fn arguments(&self) -> Cow<'a, str> {
+        let raw = self.function.arguments.map_or("", RawValue::get);
+        let unquoted = match raw.starts_with('"') {
+            true => serde_json::from_str::<Content<'_>>(raw).ok().and_then(|content| content.text),
+            false => None,
+        };
+        unquoted.unwrap_or(Cow::Borrowed(raw))
+    }
+}
+
+/// The parts of a message, in the form in which they are kept.
+#[derive(Default)]
+pub(super) struct Parts {
+    pub(super) text: Option<Box<str>>,
+    pub(super) thinking: Option<Box<str>>,
+    pub(super) refusal: Option<Box<str>>,
+    pub(super) calls: Vec<ToolCall>,
+}
+
+impl From<Parts> for AiMessage {
+    fn from(parts: Parts) -> Self {
+        // Some servers write an empty text beside tool calls or a refusal.
+        let needs_text = parts.calls.is_empty() && parts.refusal.is_none();
+        let text = parts.text.filter(|text| needs_text || !text.is_empty());
+        let mut builder = Self::builder().tool_calls(parts.calls);
+        if let Some(text) = text {
+            builder = builder.text(text);
+        }
+        if let Some(thinking) = parts.thinking {
+            builder = builder.thinking(thinking);
+        }
+        if let Some(refusal) = parts.refusal {
+            builder = builder.refusal(refusal);
+        }
+        builder.build()
+    }
+}
+
+impl From<Message<'_>> for AiMessage {
+    fn from(mut message: Message<'_>) -> Self {
+        let thinking = message.take_thinking().map(Into::into);
+        let refusal = message.take_refusal().map(Into::into);
+        let text = message.content.into_text();
+        let calls = message.tool_calls.into_iter().map(ToolCall::from).collect();
+        Parts { text, thinking, refusal, calls }.into()
+    }
+}
+
+impl From<Call<'_>> for ToolCall {
+    fn from(call: Call<'_>) -> Self {
+        let arguments = call.arguments();
+        let name = call.function.name.into_text().unwrap_or_default();
+        Self::new(call.id.into_text().unwrap_or_default(), name, arguments)
+    }
+}
+
+impl From<Usage> for TokenUsage {
+    fn from(usage: Usage) -> Self {
+        let cached = usage.prompt_tokens_details.and_then(|details| details.cached_tokens);
+        let reasoning =
+            usage.completion_tokens_details.and_then(|details| details.reasoning_tokens);
+        let mut tokens = Self::default()
+            .with_cached_input(cached.or(usage.prompt_cache_hit_tokens))
+            .with_reasoning(reasoning)
+            .with_total(usage.total_tokens);
+        tokens.input = usage.prompt_tokens;
+        tokens.output = usage.completion_tokens;
+        tokens
+    }
+}
+
+/// Why the model stopped, if the server says so.
+pub(super) fn finish_reason(reason: Content<'_>) -> Option<FinishReason> {
+    let reason = reason.text.filter(|reason| !reason.is_empty())?;
+    Some(match &*reason {
+        "stop" => FinishReason::Stop,
+        "length" => FinishReason::Length,
+        "tool_calls" => FinishReason::ToolExecution,
+        "content_filter" => FinishReason::ContentFilter,
+        _ => FinishReason::Other(reason.into()),
+    })
+}
+
+/// The first element of a list that may be `null`. The others are answers that nobody asked for.
+pub(super) fn first<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    struct First<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for First<T> {
+        type Value = Option<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list")
+        }
+
+        fn visit_unit<E>(self) -> Result<Option<T>, E> {
+            Ok(None)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Option<T>, A::Error> {
+            let first = list.next_element()?;
+            while list.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(first)
+        }
+    }
+
+    deserializer.deserialize_any(First(PhantomData))
+}
+
+/// A list of calls that may be `null`. In a stream it has nearly always one, which needs no space.
+#[derive(Default)]
+pub(super) struct Calls<'a> {
+    first: Option<Call<'a>>,
+    rest: Vec<Call<'a>>,
+}
+
+impl<'a> IntoIterator for Calls<'a> {
+    type Item = Call<'a>;
+    type IntoIter = std::iter::Chain<std::option::IntoIter<Call<'a>>, std::vec::IntoIter<Call<'a>>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.first.into_iter().chain(self.rest)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Calls<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct List;
+
+        impl<'de> Visitor<'de> for List {
+            type Value = Calls<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of tool calls")
+            }
+
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(Calls::default())
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let mut calls = Calls { first: list.next_element()?, rest: Vec::new() };
+                while let Some(call) = list.next_element()? {
+                    calls.rest.push(call);
+                }
+                Ok(calls)
+            }
+        }
+
+        deserializer.deserialize_any(List)
+    }
+}
+
+/// A count, also when it is written as `12.0`; nothing if it is `null` or negative.
+fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let number = Option::<Number>::deserialize(deserializer)?;
+    Ok(number.and_then(|number| {
+        let whole = number.as_f64().filter(|count| *count >= 0.0).map(|count| count as u64);
+        number.as_u64().or(whole)
+    }))
+}
