@@ -57,6 +57,8 @@
 //! | to | read |
 //! |---|---|
 //! | declare a service | [`ai_service`](macro@ai_service) |
+//! | return more than text | [`docs::outputs`], [`output`] |
+//! | stream an answer | [`docs::streaming`], [`TokenStream`] |
 //! | give it tools | [`tools`](macro@tools), [`tool`](mod@tool) |
 //! | build it | [`AiServiceBuilder`] |
 //! | choose what it remembers | [`memory`] |
@@ -68,8 +70,8 @@
 //! # What a call promises
 //!
 //! * Every request is well formed: a system message if there is one, whole turns, the current turn.
-//! * A turn is remembered as a whole or not at all. A call that fails, or whose future is dropped,
-//!   leaves the memory as it was.
+//! * A turn is remembered as a whole or not at all. A call that fails, or whose future or stream is
+//!   dropped, leaves the memory as it was.
 //! * Calls for one memory id run one after the other in the order of asking; calls for different
 //!   ids run in parallel.
 //! * Text from users, tools and memory is data: it is never read as a template.
