@@ -48,6 +48,20 @@ pub trait Support: ::core::marker::Send + ::core::marker::Sync {
         #[user_message] message: &str,
     ) -> ::ai_services::Result<Text>;
 
+    /// Streams.
+    fn stream(
+        &self,
+        #[v] company: &str,
+        #[user_message] message: &str,
+    ) -> ::ai_services::TokenStream;
+
+    /// Counts.
+    async fn count(
+        &self,
+        #[v] company: &str,
+        #[user_message] message: &str,
+    ) -> ::ai_services::Result<u32>;
+
     /// Left alone.
     async fn twice(&self, text: Text) -> ::ai_services::Result<Text> {
         self.chat("ann", "us", &text).await?;

@@ -79,6 +79,7 @@ fn method_is_a_static_description() {
             }),
             user: ::core::option::Option::None,
             moderate: false,
+            shape: __rt::shape::<Result<String>>,
         };
     "#]]
     .assert_eq(&item(&support(), "static __METHOD_0"));
@@ -109,6 +110,47 @@ fn method_body_is_one_call() {
         )
     "#]]
     .assert_eq(&item(&support(), "__rt::boxed"));
+}
+
+#[test]
+fn body_of_a_streaming_method_is_one_call_too() {
+    let text = expand(
+        quote!(),
+        &quote! {
+            trait Support {
+                fn chat(&self, message: &str) -> TokenStream;
+            }
+        },
+    );
+    expect![[r#"
+        __rt::stream::<
+            TokenStream,
+        >(
+            &self.service,
+            &__METHOD_0,
+            __rt::Arguments {
+                memory_id: ::core::option::Option::None,
+                variables: &[],
+                user_message: ::core::option::Option::Some(
+                    __rt::user_text(&message),
+                ),
+                user_name: ::core::option::Option::None,
+                parameters: ::core::option::Option::None,
+                context: ::core::option::Option::None,
+            },
+        )
+    "#]]
+    .assert_eq(&item(&text, "__rt::stream::<"));
+    expect![[r#"
+        static __METHOD_0: __rt::Method = __rt::Method {
+            name: "chat",
+            system: ::core::option::Option::None,
+            user: ::core::option::Option::None,
+            moderate: false,
+            shape: __rt::stream_shape::<TokenStream>,
+        };
+    "#]]
+    .assert_eq(&item(&text, "static __METHOD_0"));
 }
 
 #[test]
@@ -177,6 +219,7 @@ fn template_uses_each_kind_of_piece() {
                 ],
             }),
             moderate: true,
+            shape: __rt::shape::<Result<String>>,
         };
     "#]]
     .assert_eq(&item(&text, "static __METHOD_0"));

@@ -46,6 +46,13 @@ pub trait Support: ::core::marker::Send + ::core::marker::Sync {
         #[user_message] message: &str,
     ) -> ::mine::Result<Text>;
 
+    /// Streams.
+    fn stream(&self, #[v] company: &str, #[user_message] message: &str) -> ::mine::TokenStream;
+
+    /// Counts.
+    async fn count(&self, #[v] company: &str, #[user_message] message: &str)
+        -> ::mine::Result<u32>;
+
     /// Left alone.
     async fn twice(&self, text: Text) -> ::mine::Result<Text> {
         self.chat("ann", "us", &text).await?;

@@ -55,9 +55,9 @@ use async_trait::async_trait;
 use futures_util::stream::{self as streams, BoxStream, StreamExt};
 use options::Options;
 use parameters::{Delivery, Frame};
-use stream::AnswerStream;
 use std::fmt;
 use std::sync::Arc;
+use stream::AnswerStream;
 
 /// A chat model behind OpenAI's chat completions or a compatible server.
 ///

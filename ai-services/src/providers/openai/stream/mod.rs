@@ -3,7 +3,6 @@
 mod assembly;
 mod calls;
 
-
 use super::response;
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::{Endpoint, Event, Events, Streamed};
