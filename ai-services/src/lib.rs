@@ -107,6 +107,9 @@ pub mod __private;
 pub mod docs;
 mod error;
 pub mod event;
+#[cfg(all(feature = "_fuzzing", feature = "openai"))]
+#[doc(hidden)]
+pub mod fuzzing;
 #[cfg(feature = "http")]
 mod http;
 mod invocation;

@@ -22,6 +22,8 @@ pub enum Step {
     Send(Vec<u8>),
     /// Sends the letter `x` until the client closes.
     Flood,
+    /// Sends these bytes again and again until the client closes.
+    Repeat(Vec<u8>),
     /// Waits.
     Pause(Duration),
     /// Closes without a sound.
@@ -76,6 +78,7 @@ struct Log {
     requests: Vec<Recorded>,
     connections: usize,
     hung_up: usize,
+    flooded: usize,
 }
 
 impl FaultServer {
@@ -129,8 +132,22 @@ impl FaultServer {
         self.state.until(|log| log.requests.len() >= count).await;
     }
 
-    /// Waits until the client has closed this many connections at [`Step::Hang`] or
-    /// [`Step::Flood`].
+    /// How many bytes of [`Step::Flood`] and [`Step::Repeat`] the network has taken.
+    #[must_use]
+    pub fn flooded(&self) -> usize {
+        self.state.log().flooded
+    }
+
+    /// Waits until the network takes no more of [`Step::Flood`] or [`Step::Repeat`], because the
+    /// client does not read: nothing for 100 ms.
+    pub async fn stuck(&self) {
+        let more = |before| self.state.until(move |log| log.flooded > before);
+        while tokio::time::timeout(Duration::from_millis(100), more(self.flooded())).await.is_ok() {
+        }
+    }
+
+    /// Waits until the client has closed this many connections at [`Step::Hang`],
+    /// [`Step::Flood`] or [`Step::Repeat`].
     pub async fn hung_up(&self, count: usize) {
         self.state.until(|log| log.hung_up >= count).await;
     }
@@ -185,11 +202,8 @@ async fn play(mut stream: TcpStream, script: Vec<Step>, state: &State) -> std::i
                 state.change(|log| log.requests.push(request));
             }
             Step::Send(bytes) => stream.write_all(&bytes).await?,
-            Step::Flood => {
-                let letters = vec![b'x'; 64 << 10];
-                while stream.write_all(&letters).await.is_ok() {}
-                state.change(|log| log.hung_up += 1);
-            }
+            Step::Flood => flood(&mut stream, &[b'x'; 64 << 10], state).await,
+            Step::Repeat(bytes) => flood(&mut stream, &bytes, state).await,
             Step::Pause(time) => tokio::time::sleep(time).await,
             Step::Close => return Ok(()),
             Step::Reset => return stream.set_zero_linger(),
@@ -200,6 +214,13 @@ async fn play(mut stream: TcpStream, script: Vec<Step>, state: &State) -> std::i
         }
     }
     Ok(())
+}
+
+async fn flood(stream: &mut TcpStream, bytes: &[u8], state: &State) {
+    while stream.write_all(bytes).await.is_ok() {
+        state.change(|log| log.flooded += bytes.len());
+    }
+    state.change(|log| log.hung_up += 1);
 }
 
 async fn read_request(stream: &mut TcpStream) -> std::io::Result<Recorded> {
@@ -244,4 +265,22 @@ pub fn answer(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> 
 #[must_use]
 pub fn json_answer(body: &serde_json::Value) -> Vec<u8> {
     answer(200, &[("content-type", "application/json")], body.to_string())
+}
+
+/// The head of an answer that consists of events and ends with the connection.
+#[must_use]
+pub fn events_head() -> Vec<u8> {
+    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nx-request-id: r-1\r\n\r\n".to_vec()
+}
+
+/// The bytes of an answer of events in one chunk, after which the connection stays open.
+#[must_use]
+pub fn events_answer(body: impl AsRef<[u8]>) -> Vec<u8> {
+    let body = body.as_ref();
+    let head =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n";
+    let mut bytes = format!("{head}\r\n{:x}\r\n", body.len()).into_bytes();
+    bytes.extend_from_slice(body);
+    bytes.extend_from_slice(b"\r\n0\r\n\r\n");
+    bytes
 }

@@ -19,7 +19,7 @@ const RANKS: &[(u8, &[&str])] = &[
     (4, &["event", "memory", "output", "providers", "tool"]),
     (5, &["store", "testing"]),
     (6, &["service"]),
-    (7, &["private", "docs"]),
+    (7, &["private", "docs", "fuzzing"]),
     (8, &["lib"]),
 ];
 

@@ -10,6 +10,16 @@ mod requests;
 mod responses;
 #[path = "openai/secrets.rs"]
 mod secrets;
+#[path = "openai/stream_calls.rs"]
+mod stream_calls;
+#[path = "openai/stream_cuts.rs"]
+mod stream_cuts;
+#[path = "openai/stream_equals_whole.rs"]
+mod stream_equals_whole;
+#[path = "openai/streams.rs"]
+mod streams;
+#[path = "openai/thinking.rs"]
+mod thinking;
 
 use ai_services::message::ChatMessage;
 use ai_services::model::{ChatModel, ChatRequest, ChatResponse};

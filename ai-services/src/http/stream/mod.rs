@@ -27,7 +27,7 @@ use std::task::{Context, Poll, ready};
 
 /// What a server sends that is asked for events.
 pub(crate) enum Streamed<'a> {
-    Events(Events<'a>),
+    Events(Box<Events<'a>>),
     /// One document instead: an error, or the whole answer of a server that does not stream.
     Whole(Answer),
 }

@@ -44,7 +44,7 @@ pub(in crate::http) async fn open<'a>(
         true => body,
         false => reqwest::Body::wrap(Begun { first: Some(first), rest: body }),
     };
-    Ok(Streamed::Events(Events::new(body, answer, limits, secrets, ends)))
+    Ok(Streamed::Events(Box::new(Events::new(body, answer, limits, secrets, ends))))
 }
 
 /// The first bytes that are not all white; empty if there are none.

@@ -5,19 +5,43 @@ use crate::error::{Error, ErrorKind};
 use crate::message::{AiMessage, ChatMessage, ToolCall, ToolResult};
 use serde::{Serialize, Serializer};
 
-/// The name under which encoded messages are kept with them. All servers share it, so nothing here
-/// may depend on options.
-pub(super) const DIALECT: &str = "openai-chat";
+/// How a message is written. Encoded messages are kept with it and shared by all servers, so nothing
+/// else here may depend on options.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Form {
+    Plain,
+    /// With what the model thought.
+    Thinking,
+}
+
+impl Form {
+    /// This form, if it makes a difference for a message.
+    pub(super) fn of(self, message: &ChatMessage) -> Self {
+        match message {
+            ChatMessage::Ai(message) if message.thinking().is_some() => self,
+            _ => Self::Plain,
+        }
+    }
+
+    /// The name under which messages in this form are kept.
+    pub(super) fn dialect(self) -> &'static str {
+        match self {
+            Self::Plain => "openai-chat",
+            Self::Thinking => "openai-chat-thinking",
+        }
+    }
+}
 
 /// A message as JSON; empty if the protocol cannot carry it, which [`unsupported`] explains. Of a
 /// tool's result the media follow in another line, see [`split`].
-pub(super) fn encode(message: &ChatMessage) -> Vec<u8> {
-    try_encode(message).unwrap_or_default()
+pub(super) fn encode(message: &ChatMessage, form: Form) -> Vec<u8> {
+    try_encode(message, form).unwrap_or_default()
 }
 
 /// The error for a message that [`encode`] refused.
 pub(super) fn unsupported(message: &ChatMessage) -> Error {
-    let why = try_encode(message).err().unwrap_or("the message cannot be written as JSON");
+    let why =
+        try_encode(message, Form::Plain).err().unwrap_or("the message cannot be written as JSON");
     Error::new(ErrorKind::Unsupported, why)
 }
 
@@ -35,8 +59,13 @@ pub(super) fn split<'a>(message: &ChatMessage, encoded: &'a [u8]) -> (&'a [u8], 
     }
 }
 
-fn try_encode(message: &ChatMessage) -> Result<Vec<u8>, &'static str> {
-    let wire = wire(message)?;
+fn try_encode(message: &ChatMessage, form: Form) -> Result<Vec<u8>, &'static str> {
+    let mut wire = wire(message)?;
+    if let (Wire::Message(wire), ChatMessage::Ai(message), Form::Thinking) =
+        (&mut wire, message, form)
+    {
+        wire.reasoning_content = message.thinking();
+    }
     let mut out = Vec::with_capacity(wire.size());
     write(&mut out, &wire)?;
     if let Some(result) = media_result(message) {
@@ -98,6 +127,8 @@ struct Message<'a> {
     tool_call_id: Option<&'a str>,
     #[serde(skip_serializing_if = "<[_]>::is_empty", serialize_with = "calls")]
     tool_calls: &'a [ToolCall],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_content: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -114,8 +145,14 @@ struct Function<'a> {
 }
 
 fn wire(message: &ChatMessage) -> Result<Wire<'_>, &'static str> {
-    let plain =
-        |role, content| Message { role, content, name: None, tool_call_id: None, tool_calls: &[] };
+    let plain = |role, content| Message {
+        role,
+        content,
+        name: None,
+        tool_call_id: None,
+        tool_calls: &[],
+        reasoning_content: None,
+    };
     Ok(Wire::Message(match message {
         ChatMessage::System(message) => plain("system", Body::text(message.text())),
         ChatMessage::User(message) => Message {
@@ -173,7 +210,11 @@ mod tests {
             ToolResult::new("f", "g", "h").into(),
         ];
         for message in &messages {
-            assert_eq!(encode(message).len(), wire(message).unwrap().size(), "{message:?}");
+            assert_eq!(
+                encode(message, Form::Plain).len(),
+                wire(message).unwrap().size(),
+                "{message:?}"
+            );
         }
     }
 }

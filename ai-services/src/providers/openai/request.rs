@@ -1,7 +1,7 @@
 //! The body of a request, put together from parts that are mostly encoded already.
 
-use super::message;
-use super::options::{Options, SchemaMode};
+use super::message::{self, Form};
+use super::options::{Options, SchemaMode, ThinkingReplay};
 use super::parameters::Frame;
 use super::round::Round;
 use super::strict;
@@ -18,7 +18,10 @@ use std::borrow::Cow;
 ///
 /// A message that the protocol cannot carry.
 pub(super) fn body(request: &ChatRequest, frame: &Frame, options: &Options) -> Result<Vec<u8>> {
-    let messages = if frame.own_messages { 0 } else { messages_len(request)? };
+    let messages = match frame.own_messages {
+        true => 0,
+        false => messages_len(request, options.thinking)?,
+    };
     let tools = if frame.own_tools { None } else { tools(request, options) };
     let tool_choice = match frame.own_tools || tools.is_some() {
         true => frame.tool_choice.as_slice(),
@@ -30,7 +33,7 @@ pub(super) fn body(request: &ChatRequest, frame: &Frame, options: &Options) -> R
     body.extend_from_slice(&frame.head);
     if !frame.own_messages {
         body.extend_from_slice(br#","messages":["#);
-        write_messages(request, &mut body);
+        write_messages(request, options.thinking, &mut body);
         body.push(b']');
     }
     if let Some(tools) = &tools {
@@ -43,31 +46,46 @@ pub(super) fn body(request: &ChatRequest, frame: &Frame, options: &Options) -> R
 }
 
 /// How long the messages are with a comma behind each. Encodes those that are new.
-fn messages_len(request: &ChatRequest) -> Result<usize> {
-    request.messages().try_fold(0, |len, message| {
-        let encoded = encoded(message);
-        match encoded.len() {
-            0 => Err(message::unsupported(message)),
-            own => Ok(len + own + 1 + Round::extra_len(message, &encoded)),
-        }
+fn messages_len(request: &ChatRequest, replay: ThinkingReplay) -> Result<usize> {
+    encoded(request, replay).try_fold(0, |len, (message, encoded)| match encoded.len() {
+        0 => Err(message::unsupported(message)),
+        own => Ok(len + own + 1 + Round::extra_len(message, &encoded)),
     })
 }
 
 /// The messages with commas in between, and the media of tool results behind those of a round.
-fn write_messages(request: &ChatRequest, body: &mut Vec<u8>) {
+fn write_messages(request: &ChatRequest, replay: ThinkingReplay, body: &mut Vec<u8>) {
     let mut round = Round::default();
-    for (index, message) in request.messages().enumerate() {
+    for (index, (message, encoded)) in encoded(request, replay).enumerate() {
         round.end_before(message, body);
         if index > 0 {
             body.push(b',');
         }
-        round.write(message, encoded(message), body);
+        round.write(message, encoded, body);
     }
     round.end(body);
 }
 
-fn encoded(message: &ChatMessage) -> Cow<'_, [u8]> {
-    message.encoded(message::DIALECT, || message::encode(message))
+fn encoded(
+    request: &ChatRequest,
+    replay: ThinkingReplay,
+) -> impl Iterator<Item = (&ChatMessage, Cow<'_, [u8]>)> {
+    let plain = match replay {
+        ThinkingReplay::Never => usize::MAX,
+        ThinkingReplay::Always => 0,
+        ThinkingReplay::CurrentTurn => before_the_answer(request),
+    };
+    request.messages().enumerate().map(move |(index, message)| {
+        let form = if index < plain { Form::Plain } else { Form::Thinking.of(message) };
+        (message, message.encoded(form.dialect(), || message::encode(message, form)))
+    })
+}
+
+/// How many messages there are up to the last one of the user.
+fn before_the_answer(request: &ChatRequest) -> usize {
+    let is_user = |message: &&ChatMessage| matches!(message, ChatMessage::User(_));
+    let answer = request.messages().rev().take_while(|message| !is_user(message)).count();
+    request.message_count().saturating_sub(answer)
 }
 
 fn tools<'a>(request: &'a ChatRequest, options: &Options) -> Option<Cow<'a, [u8]>> {

@@ -79,7 +79,7 @@ impl Stream for AnswerStream<'_> {
             let answered = ready!(asking.as_mut().poll(context));
             let endpoint = *endpoint;
             match answered {
-                Ok(Streamed::Events(events)) => *this = Self::of(events),
+                Ok(Streamed::Events(events)) => *this = Self::of(*events),
                 Ok(Streamed::Whole(answer)) => {
                     this.state = State::Ended;
                     match response::read(&answer, endpoint) {

@@ -1,0 +1,120 @@
+//! What the fuzz targets call, and the tests that replay their corpus: each function takes any bytes
+//! and panics if they break a promise.
+
+use crate::error::{ErrorKind, Result};
+use crate::http::given;
+use crate::message::ToolCall;
+use crate::model::{PartialAnswer, StreamEvent, TokenUsage};
+use crate::providers::openai::read_pieces;
+
+/// Server-sent events: how the bytes are split does not matter.
+///
+/// The first byte says how they are split.
+pub fn sse(input: &[u8]) {
+    let Some((size, body)) = input.split_first() else { return };
+    let read = |pieces| -> Vec<_> {
+        given::read(pieces).into_iter().map(|event| event.map_err(|error| error.kind())).collect()
+    };
+    let whole = read(vec![body.to_vec()]);
+    assert_eq!(whole, read(split(body, *size)), "split into {size}");
+    let errors = whole.iter().filter(|event| event.is_err()).count();
+    assert!(errors == 0 || (errors == 1 && whole.last().is_some_and(|last| last.is_err())));
+}
+
+/// A streamed chat completion: how the bytes are split does not matter, the pieces are what the
+/// answer consists of, and whatever is not a whole answer is an error.
+///
+/// The first byte says how they are split.
+pub fn chat_stream(input: &[u8]) {
+    let Some((size, body)) = input.split_first() else { return };
+    let whole = summary(&chat_events([body.to_vec()]));
+    let pieces = summary(&chat_events(split(body, *size)));
+    assert_eq!(whole, pieces, "split into {size}");
+}
+
+/// The events of a streamed chat completion whose body consists of these pieces.
+pub fn chat_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
+    read_pieces(pieces)
+}
+
+/// What a stream said, in a form that can be compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// All text.
+    pub text: String,
+    /// All thinking.
+    pub thinking: String,
+    /// Each tool call, put together.
+    pub calls: Vec<(String, String, String)>,
+    /// The tokens it cost.
+    pub usage: TokenUsage,
+    /// Why it failed, if it did.
+    pub error: Option<(ErrorKind, String)>,
+}
+
+/// Puts the pieces of a stream together.
+///
+/// # Panics
+///
+/// If they are not what the answer carries at the end, or what the error says had come.
+pub fn summary(events: &[Result<StreamEvent>]) -> Summary {
+    let mut summary = Summary::default();
+    let Some((last, pieces)) = events.split_last() else {
+        assert!(events.is_empty());
+        return summary;
+    };
+    for piece in pieces {
+        match piece {
+            Ok(StreamEvent::Text(text)) => summary.text.push_str(text),
+            Ok(StreamEvent::Thinking(text)) => summary.thinking.push_str(text),
+            Ok(StreamEvent::ToolCall(delta)) => {
+                if delta.index == summary.calls.len() {
+                    summary.calls.push(Default::default());
+                }
+                let call = summary.calls.get_mut(delta.index);
+                assert!(call.is_some(), "call {} comes out of order", delta.index);
+                let Some((id, name, arguments)) = call else { continue };
+                id.push_str(delta.id.as_deref().unwrap_or_default());
+                name.push_str(delta.name.as_deref().unwrap_or_default());
+                arguments.push_str(&delta.arguments);
+            }
+            Ok(StreamEvent::Completed(_)) | Err(_) => {
+                assert!(piece.is_err() && piece.is_ok(), "something follows the end: {piece:?}");
+            }
+        }
+    }
+    match last {
+        Ok(StreamEvent::Completed(response)) => {
+            let message = &response.message;
+            assert_eq!(summary.text, message.text().unwrap_or_default());
+            assert_eq!(summary.thinking, message.thinking().unwrap_or_default());
+            assert_eq!(summary.calls, parts(message.tool_calls()));
+            assert!(response.finish_reason.is_some());
+            summary.usage = response.usage;
+        }
+        Err(error) => {
+            let partial = error.detail::<PartialAnswer>();
+            assert!(partial.is_some(), "{error:?}");
+            if let Some(partial) = partial {
+                assert_eq!(summary.text, partial.text);
+                assert_eq!(summary.thinking, partial.thinking);
+                assert_eq!(summary.calls, parts(&partial.tool_calls));
+            }
+            summary.usage = error.usage().copied().unwrap_or_default();
+            summary.error = Some((error.kind(), error.to_string()));
+        }
+        piece => assert!(piece.is_err(), "the last item is no end: {piece:?}"),
+    }
+    summary
+}
+
+fn parts(calls: &[ToolCall]) -> Vec<(String, String, String)> {
+    calls
+        .iter()
+        .map(|call| (call.id().to_owned(), call.name().to_owned(), call.arguments().to_owned()))
+        .collect()
+}
+
+fn split(body: &[u8], size: u8) -> Vec<Vec<u8>> {
+    body.chunks(usize::from(size).max(1)).map(<[u8]>::to_vec).collect()
+}

@@ -1,0 +1,129 @@
+//! Streams that are cut, split or damaged at every byte, in process.
+
+use ai_services::ErrorKind;
+use ai_services::fuzzing::{Summary, chat_events, summary};
+use ai_services::model::{StreamEvent, TokenUsage};
+
+/// What servers of several makes send.
+const STREAMS: [(&str, &str); 5] = [
+    ("openai", include_str!("streams/openai.sse")),
+    ("openai_tools", include_str!("streams/openai_tools.sse")),
+    ("vllm", include_str!("streams/vllm.sse")),
+    ("ollama", include_str!("streams/ollama.sse")),
+    ("azure", include_str!("streams/azure.sse")),
+];
+
+fn of(pieces: impl IntoIterator<Item = Vec<u8>>) -> Summary {
+    summary(&chat_events(pieces))
+}
+
+fn call(id: &str, name: &str, arguments: &str) -> (String, String, String) {
+    (id.into(), name.into(), arguments.into())
+}
+
+/// What each of them says.
+fn expected(name: &str) -> Summary {
+    let mut expected = Summary::default();
+    let usage = |input, output| TokenUsage::new(input, output).with_total(Some(input + output));
+    let details = usage(9, 5).with_cached_input(Some(4)).with_reasoning(Some(0));
+    match name {
+        "openai" => (expected.text, expected.usage) = ("Grüße, \"日本\"\n😀!".into(), details),
+        "openai_tools" => {
+            let (a, b) = (r#"{"city":"Köln"}"#, r#"{"city":"Rio"}"#);
+            expected.calls = vec![call("call_a", "weather", a), call("call_b", "weather", b)];
+            expected.usage = details;
+        }
+        "vllm" => {
+            (expected.text, expected.thinking) = ("It is 4.".into(), "Let me see…".into());
+            expected.usage = usage(11, 4);
+        }
+        "ollama" => {
+            expected.thinking = "Hm.".into();
+            expected.calls =
+                vec![call("call_1", "add", r#"{"a":1}"#), call("call_2", "add", r#"{"a":2}"#)];
+        }
+        _ => (expected.text, expected.usage) = ("Ja.".into(), details),
+    }
+    expected
+}
+
+#[test]
+fn every_dialect_is_read() {
+    for (name, stream) in STREAMS {
+        assert_eq!(of([stream.into()]), expected(name), "{name}");
+    }
+}
+
+#[test]
+fn stream_split_anywhere_says_the_same() {
+    for (name, stream) in STREAMS {
+        let bytes = stream.as_bytes();
+        for at in 0..=bytes.len() {
+            let (a, b) = bytes.split_at(at);
+            assert_eq!(of([a.to_vec(), b.to_vec()]), expected(name), "{name} at {at}");
+        }
+        assert_eq!(of(bytes.iter().map(|byte| vec![*byte])), expected(name), "{name}");
+    }
+}
+
+#[test]
+fn stream_cut_anywhere_is_whole_or_an_error_with_what_had_come() {
+    for (name, stream) in STREAMS {
+        let whole = expected(name);
+        // What follows this is only the end of a line.
+        let done = stream.find("[DONE]").unwrap() + "[DONE]".len();
+        for cut in 0..=stream.len() {
+            let part = of([stream.as_bytes()[..cut].to_vec()]);
+            if cut >= done {
+                assert_eq!(part, whole, "{name} at {cut}");
+                continue;
+            }
+            let error = (ErrorKind::InvalidResponse, "the answer was cut off".to_owned());
+            assert_eq!(part.error, Some(error), "{name} at {cut}");
+            assert!(whole.text.starts_with(&part.text), "{name} at {cut}");
+            assert!(whole.thinking.starts_with(&part.thinking), "{name} at {cut}");
+            for (whole, part) in whole.calls.iter().zip(&part.calls) {
+                assert!(whole.2.starts_with(&part.2), "{name} at {cut}");
+            }
+        }
+    }
+}
+
+#[test]
+fn stream_damaged_anywhere_keeps_its_promises() {
+    for (_, stream) in STREAMS {
+        for at in 0..stream.len() {
+            for damage in [b'\0', b'\n', b'"', b'}', 0xff, b'9'] {
+                let mut bytes = stream.as_bytes().to_vec();
+                bytes[at] = damage;
+                // Checks that the pieces are what the answer, or the error, consists of.
+                of([bytes]);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_follows_the_end_is_ignored() {
+    for (name, stream) in STREAMS {
+        let more = [stream, "data: {\"error\":\"x\"}\n\n", stream].concat();
+        assert_eq!(of([more.into_bytes()]), expected(name), "{name}");
+    }
+}
+
+#[test]
+fn partial_answer_shows_none_of_it() {
+    let (_, stream) = STREAMS[0];
+    let events = chat_events([stream.replace("[DONE]", "").into_bytes()]);
+    let error = events.into_iter().find_map(Result::err).unwrap();
+    assert!(!format!("{error:?} {error}").contains("Grü"), "{error:?}");
+    assert_eq!(error.usage().unwrap().input, Some(9));
+}
+
+#[test]
+fn empty_pieces_are_no_events() {
+    let (_, ollama) = STREAMS[3];
+    let events = chat_events([ollama.into()]);
+    assert!(!events.iter().any(|event| matches!(event, Ok(StreamEvent::Text(_)))), "{events:?}");
+    assert_eq!(events.len(), 4);
+}
