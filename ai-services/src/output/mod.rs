@@ -1,12 +1,18 @@
 //! What a service method can return.
 
+mod direct;
+mod find;
+mod json;
+mod lines;
 mod name;
 mod partial;
 mod read;
 mod shape;
+mod typed;
 mod unreadable;
 
-pub(crate) use partial::Growing;
+#[doc(hidden)]
+pub use partial::{Growing, Progress};
 pub use shape::Shape;
 pub use unreadable::UnreadableAnswer;
 
@@ -80,6 +86,12 @@ pub trait Output: Sized + Send {
     /// [`ErrorKind::Refused`] if the model refused to answer, [`ErrorKind::Output`] if the answer is
     /// not such a value; its detail is an [`UnreadableAnswer`]. The turn is not remembered then.
     fn from_response(response: &ChatResponse, shape: &Shape) -> Result<Self>;
+
+    /// The value that the beginning of an answer amounts to, if it shows more than the one before.
+    #[doc(hidden)]
+    fn partial(_text: &str, _shape: &Shape, _progress: &mut Progress) -> Option<Self> {
+        None
+    }
 }
 
 #[diagnostic::do_not_recommend]
@@ -94,6 +106,10 @@ impl<T: DeserializeOwned + JsonSchema + Send> Output for T {
             false => text(response)?,
         };
         read::read(text, shape).map_err(|unreadable| explained(unreadable, response, shape))
+    }
+
+    fn partial(text: &str, shape: &Shape, progress: &mut Progress) -> Option<Self> {
+        partial::value(text, shape, progress)
     }
 }
 
@@ -138,3 +154,6 @@ fn explained(unreadable: UnreadableAnswer, response: &ChatResponse, shape: &Shap
     };
     Error::new(ErrorKind::Output, message).with_source(unreadable)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! JSON as a model wrote it: in its order, numbers as text, perhaps not finished.
+
+mod number;
+mod parse;
+mod string;
+#[cfg(test)]
+mod tests;
+
+pub(super) use number::{float, is_decimal, whole};
+pub(super) use parse::{Fault, open, prefix, whole_text};
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+/// A piece of JSON.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Node<'a> {
+    Null,
+    Bool(bool),
+    /// As it was written.
+    Number(&'a str),
+    Text(Text<'a>),
+    List(List<'a>),
+    Object(Object<'a>),
+    /// Text that is no JSON, where a single value is wanted.
+    Bare(&'a str),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Text<'a> {
+    pub(super) text: Cow<'a, str>,
+    pub(super) is_closed: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct List<'a> {
+    pub(super) items: Vec<Node<'a>>,
+    pub(super) is_closed: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Object<'a> {
+    pub(super) members: Vec<(Cow<'a, str>, Node<'a>)>,
+    pub(super) is_closed: bool,
+}
+
+impl<'a> Node<'a> {
+    /// Whether more of it may come.
+    pub(super) fn is_open(&self) -> bool {
+        match self {
+            Self::Text(text) => !text.is_closed,
+            Self::List(list) => !list.is_closed,
+            Self::Object(object) => !object.is_closed,
+            Self::Null | Self::Bool(_) | Self::Number(_) | Self::Bare(_) => false,
+        }
+    }
+
+    /// The member of an object.
+    pub(super) fn member(&self, name: &str) -> Option<&Self> {
+        let Self::Object(object) = self else { return None };
+        object.members.iter().find(|(own, _)| own == name).map(|(_, node)| node)
+    }
+}
+
+impl Object<'_> {
+    /// A key that is given twice.
+    fn repeated(&self) -> Option<&str> {
+        /// Up to here, comparing all is faster than remembering.
+        const FEW: usize = 8;
+        let keys = || self.members.iter().map(|(key, _)| &**key);
+        if self.members.len() <= FEW {
+            return keys().enumerate().find_map(|(index, key)| {
+                keys().take(index).any(|earlier| earlier == key).then_some(key)
+            });
+        }
+        let mut seen = HashSet::with_capacity(self.members.len());
+        keys().find(|key| !seen.insert(*key))
+    }
+}

@@ -1,0 +1,133 @@
+//! Values of answers that are being written.
+
+use super::*;
+use std::collections::BTreeMap;
+
+/// The value after each character, where it is another one.
+fn values<T: Output>(text: &str) -> Vec<T> {
+    let mut growing = Growing::new(T::shape());
+    let mut values = Vec::new();
+    for character in text.chars() {
+        growing.push(character.encode_utf8(&mut [0; 4]));
+        values.extend(growing.value());
+    }
+    values
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq)]
+struct Dish {
+    name: String,
+    minutes: u32,
+    mood: Option<Mood>,
+    steps: Vec<Step>,
+    #[serde(default = "four")]
+    persons: u8,
+    price: (u8, String),
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq)]
+struct Step {
+    text: String,
+    mood: Mood,
+}
+
+fn four() -> u8 {
+    4
+}
+
+fn dish(name: &str) -> Dish {
+    let price = (0, String::new());
+    Dish { name: name.into(), minutes: 0, mood: None, steps: Vec::new(), persons: 4, price }
+}
+
+#[test]
+fn texts_grow_and_numbers_wait_for_their_end() {
+    let values = values::<Dish>(r#"{"name":"ab","minutes":12,"#);
+    let expected =
+        [dish(""), dish("a"), dish("ab"), dish("ab"), Dish { minutes: 12, ..dish("ab") }];
+    assert_eq!(values, expected);
+}
+
+#[test]
+fn enums_wait_for_their_end_and_so_does_what_needs_them() {
+    let mut growing = Growing::<Dish>::new(Dish::shape());
+    growing.push(r#"{"mood":"Hap"#);
+    assert_eq!(growing.value(), Some(dish("")));
+    growing.push("py\"");
+    assert_eq!(growing.value(), Some(Dish { mood: Some(Mood::Happy), ..dish("") }));
+    growing.push(r#","steps":[{"text":"Stir","mood":"S"#);
+    assert_eq!(growing.value().map(|dish| dish.steps), Some(vec![]));
+    growing.push("ad\"");
+    let stir = Step { text: "Stir".into(), mood: Mood::Sad };
+    assert_eq!(growing.value().map(|dish| dish.steps), Some(vec![stir]));
+}
+
+#[test]
+fn tuples_are_filled_and_maps_leave_out_what_waits() {
+    let mut growing = Growing::<Dish>::new(Dish::shape());
+    growing.push(r#"{"price":[5, "E"#);
+    assert_eq!(growing.value().map(|dish| dish.price), Some((5, "E".to_owned())));
+    let mut growing = Growing::<BTreeMap<String, Mood>>::new(BTreeMap::<String, Mood>::shape());
+    growing.push(r#"{"a":"Sad","b":"Ha"#);
+    assert_eq!(growing.value(), Some(BTreeMap::from([("a".to_owned(), Mood::Sad)])));
+}
+
+#[test]
+fn nothing_new_is_no_value() {
+    let mut growing = Growing::<Dish>::new(Dish::shape());
+    growing.push("Here is the dish:\n```json\n{");
+    assert_eq!(growing.value(), None);
+    growing.push("\"minutes\":5, ");
+    assert_eq!(growing.value(), Some(Dish { minutes: 5, ..dish("") }));
+    growing.push("\n  \"na");
+    assert_eq!(growing.value(), None);
+    growing.clear();
+    assert_eq!(growing.value(), None);
+    growing.push("{\"minutes\":5,");
+    assert!(growing.value().is_some());
+}
+
+#[test]
+fn wrapped_values_grow_too() {
+    assert_eq!(
+        values::<Vec<u8>>(r#"{"values":[1,23]}"#),
+        [vec![], vec![1], vec![1, 23], vec![1, 23]]
+    );
+    assert_eq!(values::<Vec<u8>>("[1,2]").last(), Some(&vec![1, 2]));
+    assert_eq!(values::<u8>(r#"{"value":12}"#), [12]);
+    let leaf = |name: &str| Tree { name: name.into(), children: Vec::new() };
+    let trees = values::<Tree>(r#"{"value":{"name":"a","children":[{"name":"b"}]}}"#);
+    assert_eq!(trees.first(), Some(&leaf("")));
+    assert_eq!(trees.last(), Some(&Tree { children: vec![leaf("b")], ..leaf("a") }));
+}
+
+#[test]
+fn free_text_grows_as_it_is() {
+    assert_eq!(values::<String>("{a"), ["{", "{a"]);
+    assert!(values::<()>("{a").is_empty());
+    assert!(values::<AiMessage>("{a").is_empty());
+}
+
+#[test]
+fn variants_with_members_are_filled() {
+    #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq)]
+    enum Reply {
+        Text { body: String, urgent: bool },
+        Never(Box<Self>),
+    }
+
+    let values = values::<Reply>(r#"{"value":{"Text":{"body":"Hi"#);
+    let body = |body: &str| Reply::Text { body: body.into(), urgent: false };
+    assert_eq!(values, [body(""), body(""), body("H"), body("Hi")]);
+}
+
+#[test]
+fn types_that_contain_themselves_without_end_have_no_value() {
+    #[derive(Debug, Deserialize, JsonSchema, PartialEq)]
+    struct Endless {
+        name: String,
+        next: Box<Self>,
+    }
+
+    assert!(values::<Endless>(r#"{"value":{"name":"a","next":{"name":"b"#).is_empty());
+}

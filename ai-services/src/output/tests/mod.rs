@@ -1,0 +1,117 @@
+mod growing;
+mod hostile;
+mod reading;
+
+use super::*;
+use serde::Deserialize;
+use std::collections::HashMap;
+
+/// Reads an answer; an error is its path and its reason.
+fn read<T: Output>(text: &str) -> Result<T, String> {
+    let response = ChatResponse::new(AiMessage::new(text));
+    T::from_response(&response, &T::shape()).map_err(|error| {
+        assert_eq!(error.kind(), ErrorKind::Output);
+        let unreadable = error.detail::<UnreadableAnswer>().expect("a detail");
+        assert_eq!(unreadable.text(), text);
+        unreadable.to_string()
+    })
+}
+
+#[derive(Clone, Debug, Deserialize, Eq, Hash, JsonSchema, PartialEq)]
+enum Mood {
+    Happy,
+    Sad,
+    #[serde(rename = "NEUTRAL")]
+    Neutral,
+}
+
+#[derive(Debug, Deserialize, JsonSchema, PartialEq)]
+struct Order {
+    id: String,
+    items: Vec<Item>,
+    mood: Option<Mood>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema, PartialEq)]
+struct Item {
+    qty: u32,
+    #[serde(default = "one")]
+    weight: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+#[derive(Debug, Deserialize, JsonSchema, PartialEq)]
+struct Tree {
+    name: String,
+    #[serde(default)]
+    children: Vec<Self>,
+}
+
+fn order(id: &str, quantities: &[u32]) -> Order {
+    let items = quantities.iter().map(|qty| Item { qty: *qty, weight: 1.0 }).collect();
+    Order { id: id.into(), items, mood: None }
+}
+
+#[test]
+fn shapes_are_wrapped_where_a_provider_wants_an_object() {
+    let required = |shape: Shape| {
+        let (name, schema) = shape.schema().expect("JSON");
+        assert_eq!(schema.as_value()["type"], "object");
+        (name.to_owned(), schema.as_value()["required"][0].as_str().unwrap_or_default().to_owned())
+    };
+    let named = |name: &str, member: &str| (name.to_owned(), member.to_owned());
+    assert_eq!(required(Order::shape()), named("Order", "id"));
+    assert_eq!(required(Vec::<Order>::shape()), named("List_of_Order", "values"));
+    assert_eq!(required(Mood::shape()), named("Mood", "value"));
+    assert_eq!(required(<[u8; 2]>::shape()), named("List_size_2_of_Integer", "values"));
+    assert_eq!(required(<(u8, bool)>::shape()), named("Tuple_of_Integer_and_Boolean", "value"));
+    assert_eq!(required(Option::<Order>::shape()), named("Nullable_Order", "value"));
+    assert_eq!(required(Tree::shape()), named("Tree", "value"));
+    assert_eq!(required(HashMap::<String, u8>::shape()), named("Map_of_Integer", ""));
+}
+
+#[test]
+fn text_and_nothing_have_no_schema() {
+    #[derive(Debug, Deserialize, JsonSchema, PartialEq)]
+    struct Title(String);
+
+    assert!(String::shape().schema().is_none() && <()>::shape().schema().is_none());
+    assert!(String::shape().instructions().is_none());
+    assert!(char::shape().schema().is_some());
+    assert_eq!(read(" {\"a\":1}\n"), Ok(Title(" {\"a\":1}\n".into())));
+    assert_eq!(read("null"), Ok("null".to_owned()));
+    assert_eq!(read("whatever"), Ok(()));
+}
+
+#[test]
+fn instructions_are_short_where_no_json_is_needed() {
+    let text = |shape: Shape| shape.instructions().expect("instructions");
+    assert!(text(Mood::shape()).starts_with("Answer with one of: Happy, Sad, NEUTRAL;"));
+    assert!(text(u8::shape()).contains("one integer from 0 to 255"));
+    assert!(text(i64::shape()).contains("one integer;"));
+    assert!(text(Order::shape()).contains("\"required\":[\"id\",\"items\"]"));
+}
+
+#[test]
+fn refusal_is_an_error_of_its_own() {
+    let response = ChatResponse::new(AiMessage::builder().refusal("no").text("{}").build());
+    let error = Order::from_response(&response, &Order::shape()).expect_err("refused");
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert!(<()>::from_response(&response, &<()>::shape()).is_ok());
+}
+
+#[test]
+fn answer_that_was_cut_off_says_why() {
+    let cut = |reason| {
+        let response = ChatResponse::new(AiMessage::new("{\"id\":\"x\",\"it"));
+        let response = response.with_finish_reason(reason);
+        let error = Order::from_response(&response, &Order::shape()).expect_err("cut off");
+        error.to_string()
+    };
+    assert!(cut(FinishReason::Length).contains("cut off at its longest length"));
+    assert!(cut(FinishReason::ContentFilter).contains("filter"));
+    assert!(cut(FinishReason::Stop).ends_with("the JSON breaks off before its end"));
+}
