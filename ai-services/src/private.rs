@@ -1,7 +1,7 @@
 //! What generated code names. Not for anybody else: it may change with every release.
 
 pub use crate::memory::MemoryId;
-pub use crate::prompt::{Piece, Template, Variable};
+pub use crate::prompt::{Part, Piece, Template, Variable};
 pub use crate::service::{AiService, Arguments, Method, Optional, Required, Service};
 pub use crate::tool::{Tool, ToolError, ToolInput, ToolOutput, ToolSet};
 pub use async_trait::async_trait;
@@ -13,16 +13,18 @@ pub use std::time::Duration;
 pub use std::vec::Vec;
 
 use crate::invocation::{InvocationContext, ToMemoryId};
+use crate::message::ToContents;
 use crate::model::{ChatRequestParameters, ToolSpecification};
 use crate::output::{Output, Shape};
-use crate::prompt::{TemplateValue, UserText};
+use crate::prompt::{TemplateValue, UserPart};
 use crate::schema::{self, Property, Requirement};
 use crate::service::{self, MethodReturn, Returned, StreamReturn};
 use crate::tool::{
     FromToolInput, IntoToolError, IntoToolOutput, ToolParameter, argument_is_optional,
 };
-use std::fmt;
+use std::fmt::{self, Display};
 use std::future::Future;
+use std::marker::PhantomData;
 use std::pin::Pin;
 
 /// Calls a method of a service.
@@ -70,10 +72,38 @@ pub fn variable<T: TemplateValue>(value: &T) -> Variable<'_> {
     Variable::new(value)
 }
 
-/// A `#[user_message]` argument.
-pub fn user_text<T: UserText>(value: &T) -> Variable<'_> {
-    Variable::user(value)
+/// The type of a `#[user_message]` argument. Its own items are those of contents. Where they do not
+/// apply, those of [`TextArgument`] are found, so that every other type is taken for text.
+#[derive(Debug)]
+pub struct UserArgument<T>(PhantomData<T>);
+
+impl<T: Display> UserArgument<T> {
+    pub const PRINTS: bool = true;
 }
+
+impl<T: ToContents> UserArgument<T> {
+    pub const IS_CONTENT: bool = true;
+
+    pub fn part(value: &T) -> Part<'_> {
+        Part::contents(value)
+    }
+
+    pub const fn assert_user_part<U>() {}
+}
+
+/// A `#[user_message]` argument that is text.
+pub trait TextArgument {
+    const PRINTS: bool = false;
+    const IS_CONTENT: bool = false;
+
+    fn part<T: UserPart>(value: &T) -> Part<'_> {
+        Part::text(value)
+    }
+
+    fn assert_user_part<T: UserPart>() {}
+}
+
+impl<T> TextArgument for UserArgument<T> {}
 
 /// A `#[parameters]` argument.
 pub fn parameters<T: CallParameters>(parameters: T) -> ChatRequestParameters {
@@ -226,23 +256,74 @@ pub fn from_context<'a, T: FromToolInput<'a>>(input: &'a ToolInput) -> Result<T,
     T::from_tool_input(input)
 }
 
-/// Chosen for what a tool returns if it is a `Result`.
+/// What a tool returned. Of the traits that give it a kind the one with the most references is found.
+#[derive(Debug)]
+pub struct Out<'a, T>(pub &'a T);
+
+/// Chosen for contents.
+pub trait ContentsKind {
+    fn __kind(&self) -> ContentsTag {
+        ContentsTag
+    }
+}
+
+impl<T: ToContents> ContentsKind for &&Out<'_, T> {}
+
+/// Chosen for a `Result` of contents.
+pub trait ContentsResultKind {
+    fn __kind(&self) -> ContentsResultTag {
+        ContentsResultTag
+    }
+}
+
+impl<T: ToContents, E> ContentsResultKind for &&Out<'_, Result<T, E>> {}
+
+/// Chosen for every other `Result`.
 pub trait ResultKind {
     fn __kind(&self) -> ResultTag {
         ResultTag
     }
 }
 
-impl<T, E> ResultKind for Result<T, E> {}
+impl<T, E> ResultKind for &Out<'_, Result<T, E>> {}
 
-/// Chosen for everything else, because it needs one more reference.
+/// Chosen for everything else.
 pub trait ValueKind {
     fn __kind(&self) -> ValueTag {
         ValueTag
     }
 }
 
-impl<T> ValueKind for &T {}
+impl<T> ValueKind for Out<'_, T> {}
+
+/// What has to be in scope to ask for a kind.
+pub mod kinds {
+    pub use super::{ContentsKind, ContentsResultKind, ResultKind, ValueKind};
+}
+
+/// Converts contents.
+#[derive(Debug)]
+pub struct ContentsTag;
+
+impl ContentsTag {
+    #[allow(clippy::needless_pass_by_value, reason = "as the other conversions")]
+    pub fn convert<T: ToContents>(self, value: T) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::contents(value.to_contents()))
+    }
+}
+
+/// Converts a `Result` of contents.
+#[derive(Debug)]
+pub struct ContentsResultTag;
+
+impl ContentsResultTag {
+    pub fn convert<T: ToContents, E: IntoToolError>(
+        self,
+        result: Result<T, E>,
+    ) -> Result<ToolOutput, ToolError> {
+        ContentsTag.convert(result.map_err(E::into_tool_error)?)
+    }
+}
 
 /// Converts a `Result`.
 #[derive(Debug)]
@@ -273,7 +354,6 @@ pub const fn assert_return<T: MethodReturn>() {}
 pub const fn assert_stream<T: StreamReturn>() {}
 pub const fn assert_memory_id<T: ToMemoryId + ?Sized>() {}
 pub const fn assert_variable<T: TemplateValue>() {}
-pub const fn assert_user_text<T: UserText>() {}
 pub const fn assert_parameters<T: CallParameters>() {}
 pub const fn assert_context<T: CallContext>() {}
 pub const fn assert_tool_parameter<T: ToolParameter>() {}

@@ -105,20 +105,18 @@ pub(crate) fn conflicting_roles(
         .help("remove one, or use two parameters");
 }
 
-/// More than one source for the user message.
-pub(crate) fn two_user_messages(
-    cx: &mut Diagnostics,
-    at: &dyn ToTokens,
-    method: &Ident,
-    first: Option<&Ident>,
-) {
+/// More than one text in the user message. What is text depends on types, so that rustc evaluates a
+/// condition and this is only the message.
+pub(crate) fn two_user_messages(method: &Ident, second: &Ident, first: Option<&Ident>) -> String {
     let first = match first {
-        Some(first) => format!("the first one is parameter `{first}`"),
-        None => "the first one is the template on the method".to_owned(),
+        Some(first) => format!("parameter `{first}`"),
+        None => "the template on the method".to_owned(),
     };
-    cx.error(at, format!("method `{method}` has more than one user message"))
-        .note(first)
-        .help("mark the parameter with `#[v]` and use it in the template of the method");
+    format!(
+        "method `{method}` has more than one text in its user message\n\
+         note: the first one is {first}, the second one parameter `{second}`\n\
+         help: mark `{second}` with `#[v]` and use it in the template of the method"
+    )
 }
 
 /// Nothing in the method says what to send.

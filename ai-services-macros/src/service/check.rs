@@ -17,7 +17,7 @@ pub(crate) fn service(cx: &mut Diagnostics, service: &Service<'_>) {
         if method.incomplete {
             continue;
         }
-        there_is_one_user_message(cx, method);
+        there_is_a_user_message(cx, method);
         if templates_are_sound(service, method) {
             variables_are_used(cx, service, method);
             parameters_have_a_role(cx, service, method);
@@ -117,20 +117,12 @@ fn variables_are_distinct(cx: &mut Diagnostics, method: &Method<'_>) {
     }
 }
 
-// The user message comes from the template on the method or from one parameter.
-fn there_is_one_user_message(cx: &mut Diagnostics, method: &Method<'_>) {
-    let mut marked = method.parameters.iter().filter(|parameter| parameter.is(Role::UserMessage));
-    let first = match &method.user {
-        Some(_) => None,
-        None => marked.next(),
-    };
-    for second in marked {
-        let Some((_, at)) = second.role else { continue };
-        errors::two_user_messages(cx, at, method.ident(), first.map(|first| first.ident));
-    }
+// The user message comes from the template on the method, from parameters, or from both. That only one
+// of them is text, rustc checks.
+fn there_is_a_user_message(cx: &mut Diagnostics, method: &Method<'_>) {
     let unmarked = method.unmarked().count();
     // With several unmarked parameters the mistake is that they have no role.
-    let has_one = method.has_user_template() || method.user_parameter().is_some();
+    let has_one = method.has_user_template() || !method.user_parts().is_empty();
     if !has_one && unmarked == 0 {
         errors::missing_user_message(cx, method.ident());
     }
@@ -156,10 +148,9 @@ fn variables_are_used(cx: &mut Diagnostics, service: &Service<'_>, method: &Meth
 
 // A parameter without an attribute is the user message, `{{it}}`, or a variable by its name.
 fn parameters_have_a_role(cx: &mut Diagnostics, service: &Service<'_>, method: &Method<'_>) {
-    let sent = method.user_parameter().map(|parameter| parameter.ident);
     let only = method.it().is_some();
     for (index, parameter) in method.unmarked() {
-        if sent != Some(parameter.ident) && !service.uses(method, index) {
+        if !method.sends(parameter) && !service.uses(method, index) {
             errors::parameter_without_role(cx, parameter.ident, method.ident(), only);
         }
     }

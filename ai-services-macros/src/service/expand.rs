@@ -2,6 +2,7 @@
 
 use super::boxed;
 use super::model::{Binding, Method, Parameter, Role, Service};
+use super::user_parts;
 use crate::attribute;
 use crate::template::{Segment, Template};
 use crate::ty;
@@ -35,10 +36,11 @@ pub(crate) fn service(service: &Service<'_>) -> TokenStream {
             service.methods.iter().flat_map(|method| method.system.iter().chain(&method.user)),
         );
     let tracking = templates.filter_map(Template::tracking);
+    let one_text = user_parts::there_is_one_text(service);
     block(
         service,
         &definition,
-        &quote!(#(#tracking)* #(#statics)* #common #description #implementation),
+        &quote!(#(#tracking)* #(#statics)* #one_text #common #description #implementation),
     )
 }
 
@@ -54,6 +56,7 @@ pub(crate) fn block(
         #allow
         const _: () = {
             #import
+            use __rt::TextArgument as _;
             #items
         };
     }
@@ -230,7 +233,7 @@ fn call(service: &Service<'_>, method: &Method<'_>, index: usize) -> TokenStream
     };
     let memory_id = with(Role::MemoryId, "memory_id");
     let user_name = with(Role::UserName, "variable");
-    let user_message = ty::option(method.user_parameter().map(|it| borrowed("user_text", it)));
+    let user_message = user_parts::parts(method);
     let moved = |role, function: &str| {
         ty::option(method.with_role(role).map(|parameter| given(function, parameter)))
     };

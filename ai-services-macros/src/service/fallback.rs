@@ -75,9 +75,16 @@ fn method_checks<'s>(
     let checks = output.into_iter().chain(parameters);
     checks.filter(move |(_, ty)| !generic && is_closed(ty)).map(|(function, ty)| {
         let conditions = attribute::conditions(&method.item.attrs);
-        quote!(#(#conditions)* __rt::#function::<#ty>();)
+        let place = match function == USER_PART {
+            true => quote!(<__rt::UserArgument<#ty>>),
+            false => quote!(__rt),
+        };
+        quote!(#(#conditions)* #place::#function::<#ty>();)
     })
 }
+
+/// The assertion that asks whether a type is text or content, and therefore belongs to the type.
+const USER_PART: &str = "assert_user_part";
 
 /// What the parameter has to be able to do.
 fn assertions(
@@ -85,15 +92,14 @@ fn assertions(
     method: &Method<'_>,
     (index, parameter): (usize, &Parameter<'_>),
 ) -> impl Iterator<Item = Ident> + use<> {
-    let sent = method.user_parameter().is_some_and(|sent| sent.ident == parameter.ident);
     let role = parameter.role.map(|(role, _)| match role {
         Role::MemoryId => "assert_memory_id",
-        Role::UserMessage => "assert_user_text",
+        Role::UserMessage => USER_PART,
         Role::UserName => "assert_variable",
         Role::Parameters => "assert_parameters",
         Role::Context => "assert_context",
     });
-    let role = role.or(sent.then_some("assert_user_text"));
+    let role = role.or(method.sends(parameter).then_some(USER_PART));
     let variable = service.uses(method, index).then_some("assert_variable");
     let variable = variable.filter(|variable| role != Some(*variable));
     role.into_iter().chain(variable).map(|name| format_ident!("{name}"))

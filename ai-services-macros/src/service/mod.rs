@@ -8,6 +8,7 @@ mod model;
 mod parse;
 mod placeholders;
 mod roles;
+mod user_parts;
 mod user_trait;
 
 pub(crate) use roles::supported;

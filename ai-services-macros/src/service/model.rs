@@ -144,13 +144,19 @@ impl<'a> Method<'a> {
         self.user.is_some() || self.inherits_user
     }
 
-    /// The parameter that is sent as the user message.
-    pub(crate) fn user_parameter(&self) -> Option<&Parameter<'a>> {
-        if self.has_user_template() {
-            return None;
+    /// The parameters that are sent as parts of the user message, behind its template if there is one.
+    pub(crate) fn user_parts(&self) -> Vec<&Parameter<'a>> {
+        let marked: Vec<_> =
+            self.parameters.iter().filter(|parameter| parameter.is(Role::UserMessage)).collect();
+        if !marked.is_empty() || self.has_user_template() {
+            return marked;
         }
-        let it = self.it().and_then(|index| self.parameters.get(index));
-        self.with_role(Role::UserMessage).or(it)
+        self.it().and_then(|index| self.parameters.get(index)).into_iter().collect()
+    }
+
+    /// Whether the parameter is a part of the user message.
+    pub(crate) fn sends(&self, parameter: &Parameter<'_>) -> bool {
+        self.user_parts().iter().any(|part| part.ident == parameter.ident)
     }
 }
 

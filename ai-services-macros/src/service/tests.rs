@@ -99,9 +99,7 @@ fn method_body_is_one_call() {
                         __rt::memory_id(&customer),
                     ),
                     variables: &[__rt::variable(&company)],
-                    user_message: ::core::option::Option::Some(
-                        __rt::user_text(&message),
-                    ),
+                    user_message: &[<__rt::UserArgument<&str>>::part(&message)],
                     user_name: ::core::option::Option::None,
                     parameters: ::core::option::Option::None,
                     context: ::core::option::Option::None,
@@ -131,9 +129,7 @@ fn body_of_a_streaming_method_is_one_call_too() {
             __rt::Arguments {
                 memory_id: ::core::option::Option::None,
                 variables: &[],
-                user_message: ::core::option::Option::Some(
-                    __rt::user_text(&message),
-                ),
+                user_message: &[<__rt::UserArgument<&str>>::part(&message)],
                 user_name: ::core::option::Option::None,
                 parameters: ::core::option::Option::None,
                 context: ::core::option::Option::None,
@@ -297,9 +293,7 @@ fn parameters_and_context_are_given() {
             __rt::Arguments {
                 memory_id: ::core::option::Option::None,
                 variables: &[],
-                user_message: ::core::option::Option::Some(
-                    __rt::user_text(&text),
-                ),
+                user_message: &[<__rt::UserArgument<String>>::part(&text)],
                 user_name: ::core::option::Option::Some(__rt::variable(&name)),
                 parameters: ::core::option::Option::Some(
                     __rt::parameters(parameters),
@@ -309,6 +303,31 @@ fn parameters_and_context_are_given() {
         ),
     "#]]
     .assert_eq(&item(&text, "__rt::call"));
+}
+
+#[test]
+fn texts_among_several_parts_are_counted() {
+    let text = expand(
+        quote!(),
+        &quote! {
+            trait Chat {
+                async fn chat(
+                    &self,
+                    #[user_message] text: &str,
+                    #[user_message] image: ImageContent,
+                ) -> Result<String>;
+            }
+        },
+    );
+    expect![[r#"
+        const _: () = ::core::assert!(
+            ! ((< __rt::UserArgument < & str > > ::PRINTS && ! < __rt::UserArgument < & str >
+            > ::IS_CONTENT) && (< __rt::UserArgument < ImageContent > > ::PRINTS && ! <
+            __rt::UserArgument < ImageContent > > ::IS_CONTENT)),
+            "method `chat` has more than one text in its user message\nnote: the first one is parameter `text`, the second one parameter `image`\nhelp: mark `image` with `#[v]` and use it in the template of the method"
+        );
+    "#]]
+    .assert_eq(&item(&text, "const _: () = ::core::assert"));
 }
 
 #[test]

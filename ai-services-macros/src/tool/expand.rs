@@ -218,16 +218,17 @@ fn pass(parameter: &Parameter<'_>, name: &Ident) -> TokenStream {
     }
 }
 
-// The method that takes a `Result` apart is found before the one that takes any value.
+// The method that takes a `Result` apart is found before the one that takes any value, and those that
+// take contents are found before both.
 fn convert(output: &ReturnType) -> TokenStream {
     let place = match output {
         ReturnType::Default => proc_macro2::Span::call_site(),
         ReturnType::Type(_, ty) => ty::ends(ty).0,
     };
-    let convert = quote_spanned!(place=> (&__value).__kind().convert(__value));
+    let convert = quote_spanned!(place=> (&&&__rt::Out(&__value)).__kind().convert(__value));
     quote! {
         {
-            use __rt::{ResultKind as _, ValueKind as _};
+            use __rt::kinds::*;
             match __output { __value => #convert }
         }
     }

@@ -97,9 +97,11 @@ fn tool_is_called_with_its_arguments() {
                     .cancel(__argument_0, &__argument_1, __argument_2)
                     .await;
                 {
-                    use __rt::{ResultKind as _, ValueKind as _};
+                    use __rt::kinds::*;
                     match __output {
-                        __value => (&__value).__kind().convert(__value),
+                        __value => {
+                            (&&&__rt::Out(&__value)).__kind().convert(__value)
+                        }
                     }
                 }
             }
@@ -144,9 +146,11 @@ fn set_is_bounded() {
                                     async move {
                                         let __output = Self::list();
                                         {
-                                            use __rt::{ResultKind as _, ValueKind as _};
+                                            use __rt::kinds::*;
                                             match __output {
-                                                __value => (&__value).__kind().convert(__value),
+                                                __value => {
+                                                    (&&&__rt::Out(&__value)).__kind().convert(__value)
+                                                }
                                             }
                                         }
                                     }
@@ -198,9 +202,9 @@ fn function_has_a_type_beside_it() {
                     ::core::mem::drop(__arguments);
                     let __output = add(__argument_0).await;
                     {
-                        use __rt::{ResultKind as _, ValueKind as _};
+                        use __rt::kinds::*;
                         match __output {
-                            __value => (&__value).__kind().convert(__value),
+                            __value => (&&&__rt::Out(&__value)).__kind().convert(__value),
                         }
                     }
                 }

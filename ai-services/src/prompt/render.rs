@@ -83,12 +83,12 @@ impl<'a> Variable<'a> {
         Self(value.as_display())
     }
 
-    pub(crate) fn user<T: UserText>(value: &'a T) -> Self {
-        Self(value.as_display())
+    pub(super) fn of(value: &'a dyn Display) -> Self {
+        Self(value)
     }
 
     /// The value as text.
-    pub(crate) fn into_text(self) -> Result<String> {
+    pub(crate) fn to_text(&self) -> Result<String> {
         let mut text = String::new();
         write!(text, "{self}").map_err(unprintable)?;
         Ok(text)
@@ -120,24 +120,6 @@ pub trait TemplateValue {
 
 #[diagnostic::do_not_recommend]
 impl<T: Display> TemplateValue for T {
-    fn as_display(&self) -> &dyn Display {
-        self
-    }
-}
-
-/// A value that can be a `#[user_message]`: anything that implements [`Display`].
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a user message",
-    label = "does not implement `Display`",
-    note = "a user message is text, or a value that prints itself with `std::fmt::Display`"
-)]
-pub trait UserText {
-    #[doc(hidden)]
-    fn as_display(&self) -> &dyn Display;
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: Display> UserText for T {
     fn as_display(&self) -> &dyn Display {
         self
     }

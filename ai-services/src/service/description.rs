@@ -4,7 +4,7 @@ use super::handle::AiService;
 use crate::invocation::{InvocationContext, MemoryId};
 use crate::model::ChatRequestParameters;
 use crate::output::Shape;
-use crate::prompt::{Template, Variable};
+use crate::prompt::{Part, Template, Variable};
 
 /// A generated service: what its builder needs to know of it.
 ///
@@ -46,7 +46,7 @@ pub struct Method {
     pub name: &'static str,
     /// The method's own system message, or that of the trait.
     pub system: Option<Template>,
-    /// The user message; `None` if an argument is the message.
+    /// The text of the user message; `None` if it consists of arguments.
     pub user: Option<Template>,
     /// Whether the user message is judged by the moderation model.
     pub moderate: bool,
@@ -61,8 +61,8 @@ pub struct Arguments<'a> {
     pub memory_id: Option<MemoryId>,
     /// The values of the template variables, by index.
     pub variables: &'a [Variable<'a>],
-    /// The user message, if it is an argument.
-    pub user_message: Option<Variable<'a>>,
+    /// The parts of the user message that are arguments, behind its template if there is one.
+    pub user_message: &'a [Part<'a>],
     /// The name of the person.
     pub user_name: Option<Variable<'a>>,
     /// Parameters for this call.

@@ -4,7 +4,8 @@ use super::components::Components;
 use super::description::{Arguments, Method};
 use super::form::AnswerForm;
 use super::stream::{Outlet, Progress};
-use crate::error::{Error, ErrorKind, Result};
+use super::user_message;
+use crate::error::Result;
 use crate::event::{Call, Event};
 use crate::invocation::{InvocationContext, MemoryId, ToolExecution};
 use crate::message::{ChatMessage, SystemMessage, ToolCall, UserMessage};
@@ -29,7 +30,7 @@ impl Said {
         method: &'static Method,
         arguments: Arguments<'_>,
     ) -> Result<Self> {
-        let Arguments { memory_id, variables, user_message, user_name, parameters, context } =
+        let Arguments { memory_id, variables, user_message: parts, user_name, parameters, context } =
             arguments;
         let clock = &*components.clock;
         let system = match (&method.system, &components.system_message_provider) {
@@ -42,14 +43,10 @@ impl Said {
             (None, Some(provider)) => provider(memory_id.as_ref()).map(SystemMessage::new),
             (None, None) => None,
         };
-        let user = match (&method.user, user_message) {
-            (Some(template), _) => template.render(variables, clock)?,
-            (None, Some(text)) => text.into_text()?,
-            (None, None) => return Err(no_user_message(method)),
-        };
-        let mut user = UserMessage::new(user);
+        let template = method.user.map(|template| template.render(variables, clock)).transpose()?;
+        let mut user = user_message::of(method, template, parts)?;
         if let Some(name) = user_name {
-            user = user.with_name(name.into_text()?);
+            user = user.with_name(name.to_text()?);
         }
         Ok(Self {
             system: system.map(Into::into),
@@ -135,9 +132,4 @@ impl Observer for Invocation<'_> {
         self.emit(&Event::ToolFinished { execution });
         self.tell(|| Progress::ToolFinished(Box::new(execution.clone())));
     }
-}
-
-/// Generated code always has one; a hand-made description may not.
-fn no_user_message(method: &Method) -> Error {
-    Error::new(ErrorKind::Prompt, format!("method `{}` has no user message", method.name))
 }

@@ -14,6 +14,7 @@ mod response;
 mod stream;
 mod turn;
 mod unfinished;
+mod user_message;
 
 pub use builder::{AiServiceBuilder, ChatModelGiven, MemoryGiven, ModerationGiven};
 pub use components::ConcurrentCalls;

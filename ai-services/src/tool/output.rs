@@ -1,11 +1,25 @@
 //! What tools return.
 
 use super::error::ToolError;
-use crate::message::{Attributes, Content, Media};
+use crate::message::{
+    Attributes, AudioContent, Content, ImageContent, Media, PdfContent, ToContents, VideoContent,
+};
 use serde::Serialize;
 use serde_json::Value;
 
 /// What a tool tells the model: text, images, or both.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::message::{Content, ImageContent};
+/// use ai_services::tool::ToolOutput;
+///
+/// let photo = ImageContent::url("https://example.org/front-door.jpg");
+/// assert_eq!(ToolOutput::from(photo.clone()), ToolOutput::contents([photo.clone().into()]));
+///
+/// let both = ToolOutput::contents(["The front door:".into(), Content::from(photo)]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolOutput {
     pub(crate) contents: Vec<Content>,
@@ -47,13 +61,21 @@ impl ToolOutput {
     }
 }
 
-/// A value that a tool may return: a [`ToolOutput`], or anything that serialises.
+impl<T: ToContents> From<T> for ToolOutput {
+    fn from(contents: T) -> Self {
+        Self::contents(contents.to_contents())
+    }
+}
+
+/// A value that a tool may return: a [`ToolOutput`], contents, or anything that serialises.
 ///
-/// Text is told as it is, `()` as `success`, everything else as JSON.
+/// Text is told as it is, `()` as `success`, everything else as JSON. Contents are images and the
+/// like: what implements [`ToContents`] is never written as JSON by a
+/// [`#[tool]`](macro@crate::tool), lists and options of images included.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
     label = "does not implement `serde::Serialize`",
-    note = "the model is told the result as text or JSON: derive `serde::Serialize`, or return an `ai_services::tool::ToolOutput`"
+    note = "the model is told the result as text or JSON: derive `serde::Serialize`, or return an `ai_services::message::Content` or `ai_services::tool::ToolOutput`"
 )]
 pub trait IntoToolOutput {
     /// The value as the model is told.
@@ -69,6 +91,18 @@ impl IntoToolOutput for ToolOutput {
         Ok(self)
     }
 }
+
+macro_rules! contents {
+    ($($name:ident),*) => {$(
+        impl IntoToolOutput for $name {
+            fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+                Ok(self.into())
+            }
+        }
+    )*};
+}
+
+contents!(Content, ImageContent, AudioContent, VideoContent, PdfContent);
 
 #[diagnostic::do_not_recommend]
 impl<T: Serialize> IntoToolOutput for T {

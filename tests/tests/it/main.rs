@@ -15,6 +15,7 @@ mod leases;
 mod limits;
 mod memory;
 mod moderation;
+mod multimodal;
 mod prompts;
 mod streaming;
 mod tool_loop;
