@@ -37,10 +37,9 @@ async fn specification_says_what_the_signature_says() {
             "required": ["city"],
             "$defs": {
                 "Unit": {
-                    "oneOf": [
-                        { "type": "string", "enum": ["fahrenheit"] },
-                        { "type": "string", "const": "celsius", "description": "Degrees Celsius." },
-                    ],
+                    "type": "string",
+                    "enum": ["fahrenheit", "celsius"],
+                    "description": "`celsius`: Degrees Celsius.",
                 },
             },
         })
