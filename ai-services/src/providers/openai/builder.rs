@@ -1,5 +1,6 @@
 //! Building an [`OpenAiChatModel`].
 
+use super::frames::Frames;
 use super::options::{MaxTokensField, Options, SchemaMode, StreamUsage, ThinkingReplay};
 use super::parameters::{Delivery, Frame};
 use super::{Inner, OpenAiChatModel};
@@ -55,7 +56,7 @@ pub struct OpenAiChatModelBuilder {
     headers: Vec<(String, SecretString)>,
     max_tokens: Option<MaxTokensField>,
     tool_schemas: SchemaMode,
-    response_schemas: SchemaMode,
+    response_schemas: Option<SchemaMode>,
     thinking: ThinkingReplay,
     stream_usage: StreamUsage,
     capabilities: Option<Capabilities>,
@@ -76,7 +77,7 @@ impl Default for OpenAiChatModelBuilder {
             headers: Vec::new(),
             max_tokens: None,
             tool_schemas: SchemaMode::default(),
-            response_schemas: SchemaMode::default(),
+            response_schemas: None,
             thinking: ThinkingReplay::default(),
             stream_usage: StreamUsage::default(),
             capabilities: None,
@@ -213,9 +214,12 @@ impl OpenAiChatModelBuilder {
         self
     }
 
-    /// Sets whether answers with a schema are kept to it by the provider; loose by default.
+    /// Sets whether answers with a schema are kept to it by the provider:
+    /// [`Strict`](SchemaMode::Strict) by default at OpenAI and Azure, [`Loose`](SchemaMode::Loose) at
+    /// every other server. A schema that strict mode has no form for, a map for example, is always
+    /// sent loosely.
     pub fn response_schemas(mut self, mode: SchemaMode) -> Self {
-        self.response_schemas = mode;
+        self.response_schemas = Some(mode);
         self
     }
 
@@ -312,7 +316,10 @@ impl OpenAiChatModelBuilder {
             stream_usage: self.stream_usage,
             max_tokens,
             tools: self.tool_schemas,
-            answers: self.response_schemas,
+            answers: self.response_schemas.unwrap_or(match is_genuine {
+                true => SchemaMode::Strict,
+                false => SchemaMode::Loose,
+            }),
         };
         let frame = |delivery| Frame::new(&self.parameters, &model, &options, delivery);
         let client = match self.http_client {
@@ -320,6 +327,7 @@ impl OpenAiChatModelBuilder {
             None => http::client(&url, self.connect_timeout)?,
         };
         Ok(OpenAiChatModel(Arc::new(Inner {
+            frames: Frames::default(),
             frame: frame(Delivery::Whole),
             stream_frame: frame(Delivery::Stream),
             endpoint: Endpoint::new(client, url, headers, self.limits),

@@ -28,6 +28,7 @@
 
 mod builder;
 mod content;
+mod frames;
 mod message;
 mod options;
 mod parameters;
@@ -52,6 +53,7 @@ use crate::model::{
     StreamEvent, in_one_piece,
 };
 use async_trait::async_trait;
+use frames::Frames;
 use futures_util::stream::{self as streams, BoxStream, StreamExt};
 use options::Options;
 use parameters::{Delivery, Frame};
@@ -91,7 +93,8 @@ use stream::AnswerStream;
 /// # Differences from LangChain4j
 ///
 /// Failed requests are retried with growing pauses that respect `retry-after`, redirects are not
-/// followed, and tools and schemas are not strict unless asked for.
+/// followed. At OpenAI and Azure an answer with a schema is kept to it by the provider; tools are not
+/// strict unless asked for.
 #[derive(Clone)]
 pub struct OpenAiChatModel(Arc<Inner>);
 
@@ -102,6 +105,8 @@ struct Inner {
     /// The beginning of every request that sets no parameters of its own.
     frame: Frame,
     stream_frame: Frame,
+    /// That of requests whose service does.
+    frames: Frames,
     model: Box<str>,
     capabilities: Capabilities,
 }
@@ -134,8 +139,10 @@ impl Inner {
     fn body(&self, request: &ChatRequest, delivery: Delivery) -> Result<Vec<u8>> {
         let parameters = request.parameters();
         if *parameters != ChatRequestParameters::default() {
-            let parameters = parameters.or(&self.defaults);
-            let frame = Frame::new(&parameters, &self.model, &self.options, delivery);
+            let frame = self.frames.get(&request.parameters, delivery, || {
+                let parameters = parameters.or(&self.defaults);
+                Frame::new(&parameters, &self.model, &self.options, delivery)
+            });
             return request::body(request, &frame, &self.options);
         }
         let frame = match delivery {
