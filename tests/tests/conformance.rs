@@ -19,13 +19,19 @@ fn cases_agree_with_the_reference() {
     let report = report();
     assert!(report.unreadable.is_empty(), "{:?}", report.unreadable);
     assert!(report.failures.is_empty(), "{report}");
-    assert!(report.passed > 700, "{report}");
+    assert!(report.passed > 950, "{report}");
 }
 
 #[test]
 fn windows_counts_and_json_skip_nothing() {
     let ops = ["message_window", "token_window", "token_count", "serde"];
     assert_eq!(report().skipped_of(&ops), 0);
+}
+
+#[test]
+fn few_answers_are_read_differently() {
+    let skipped = report().skipped_of(&["parse"]);
+    assert!(skipped < 45, "{skipped} of 300");
 }
 
 #[test]

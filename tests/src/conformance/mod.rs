@@ -3,9 +3,11 @@
 
 mod estimator;
 mod message;
+mod parse;
 mod recorder;
 mod serde_json_form;
 mod skip;
+mod skip_parse;
 mod template;
 mod token_count;
 mod window;
@@ -114,6 +116,7 @@ fn run(case: &Case, op: &str) -> Result<Outcome, Malformed> {
     match op {
         "message_window" | "token_window" => window::run(case),
         "token_count" => token_count::run(case),
+        "parse" => parse::run(case),
         "template" => template::run(case),
         "serde" => serde_json_form::run(case),
         _ => Err(format!("unknown op `{op}`")),
