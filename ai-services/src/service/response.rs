@@ -52,7 +52,7 @@ pub struct Response<T> {
 #[diagnostic::on_unimplemented(
     message = "an AI service method cannot return `{Self}`",
     label = "not a supported AI service output",
-    note = "supported outputs: `String`, `AiMessage`, `()`, and `Response<T>` of these"
+    note = "supported outputs: `String`, `AiMessage`, `()`, every type that derives `serde::Deserialize` and `schemars::JsonSchema`, and `Response<T>` of these"
 )]
 pub trait Returned: Send {
     #[doc(hidden)]
