@@ -5,7 +5,10 @@ mod assistant;
 mod chat;
 mod command;
 mod demo;
+mod filter;
 mod input;
+#[allow(dead_code)]
+mod markdown;
 mod ollama;
 mod pick;
 mod place;
