@@ -27,6 +27,18 @@ pub(crate) struct Args {
     #[arg(long, value_name = "URL", requires = "model")]
     pub(crate) base_url: Option<String>,
 
+    /// Wait for the whole answer; for models that cannot stream
+    #[arg(long)]
+    pub(crate) no_stream: bool,
+
+    /// Show what the model thinks, if it tells
+    #[arg(long)]
+    pub(crate) thinking: bool,
+
+    /// Print answers as they are: no colours, Markdown as text; always so when piped
+    #[arg(long)]
+    pub(crate) plain: bool,
+
     /// Where conversations are remembered: a file, `postgres://…`, `redis://…` or `none`
     ///
     /// Without it, a file in the directory that this system has for the data of programs.
@@ -133,6 +145,14 @@ mod tests {
         for wrong in ["", "openai", "openai/", "ollama/ ", "demo/x", "gpt-4o", "anthropic/x"] {
             assert!(wrong.parse::<Choice>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn answers_stream_unless_told_otherwise() {
+        let args = Args::parse_from(["assistant"]);
+        assert!(!args.no_stream && !args.thinking && !args.plain);
+        let args = Args::parse_from(["assistant", "--no-stream", "--thinking", "--plain", "hi"]);
+        assert!(args.no_stream && args.thinking && args.plain);
     }
 
     #[test]

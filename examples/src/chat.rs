@@ -1,12 +1,12 @@
 //! The conversation: turns, commands, and what they print.
 
-use crate::assistant::{Assistant, AssistantService};
+use crate::assistant::AssistantService;
 use crate::command::{Command, HELP};
 use crate::input::{Input, Line};
 use crate::records;
 use crate::render::{chain, one_line, plain};
 use crate::screen::Screen;
-use ai_services::Response;
+use crate::turn::{Ended, Manner, Turn};
 use ai_services::memory::ConversationStore;
 use ai_services::message::ChatMessage;
 use ai_services::model::TokenUsage;
@@ -19,10 +19,14 @@ use std::sync::Arc;
 /// How many characters of a tool's arguments or result `/memory` shows.
 const SHOWN: usize = 200;
 
+/// What a shell calls a program that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
+
 /// The service, who is talking to it, and what that has cost.
 pub(crate) struct Chat {
     service: AssistantService,
     store: Arc<dyn ConversationStore>,
+    manner: Manner,
     screen: Screen,
     user: String,
     /// Who has been here, even without a word.
@@ -39,29 +43,25 @@ struct Spent {
     cancelled: usize,
 }
 
-/// How a turn ended that did not fail.
-enum Turn {
-    Answered(Box<Response<String>>),
-    Cancelled,
-}
-
 impl Chat {
     pub(crate) fn new(
         service: AssistantService,
         store: Arc<dyn ConversationStore>,
+        manner: Manner,
         screen: Screen,
         user: String,
     ) -> Self {
         let users = BTreeSet::from([user.clone()]);
-        Self { service, store, screen, user, users, spent: Spent::default() }
+        Self { service, store, manner, screen, user, users, spent: Spent::default() }
     }
 
-    /// Answers one question. Ctrl-C ends the process, as it ends any other.
-    pub(crate) async fn once(&mut self, question: &str) -> anyhow::Result<()> {
-        let spinner = self.screen.spin();
-        let response = self.service.chat(&self.user, question).await;
-        drop(spinner);
-        Ok(print(&response?.value)?)
+    /// Answers one question.
+    pub(crate) async fn once(&mut self, question: &str) -> anyhow::Result<ExitCode> {
+        match self.ask(question).await? {
+            Ended::Answered(_) => Ok(ExitCode::SUCCESS),
+            Ended::Cancelled(_) => Ok(ExitCode::from(INTERRUPTED)),
+            Ended::Failed(_) => Ok(ExitCode::FAILURE),
+        }
     }
 
     /// Answers until the input ends. Fails at the end if a turn did and nobody was there to see it.
@@ -82,45 +82,35 @@ impl Chat {
                     Ok(command) => self.obey(command).await?,
                     Err(hint) => self.screen.say(&hint),
                 },
-                question => self.turn(question).await?,
+                question => drop(self.ask(question).await?),
             }
         }
         let is_silent_failure = self.spent.failed > 0 && !input.is_terminal();
         Ok(if is_silent_failure { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    /// One turn, and how it ended. A turn that fails or is cancelled leaves no trace in the memory.
-    async fn turn(&mut self, question: &str) -> io::Result<()> {
-        match self.ask(question).await {
-            Ok(Turn::Answered(response)) => {
+    /// One turn, with what it cost and how it ended.
+    async fn ask(&mut self, question: &str) -> io::Result<Ended> {
+        let turn = Turn::new(&self.service, self.manner, &self.screen);
+        let ended = turn.ask(&self.user, question).await?;
+        match &ended {
+            Ended::Answered(response) => {
                 self.spent.turns += 1;
                 self.spent.usage += response.token_usage;
                 self.spent.tool_calls += response.tool_executions.len();
-                print(&response.value)?;
             }
-            Ok(Turn::Cancelled) => {
+            Ended::Cancelled(usage) => {
                 self.spent.cancelled += 1;
+                self.spent.usage += *usage;
                 self.screen.say("cancelled: this turn is not remembered");
             }
-            Err(error) => {
+            Ended::Failed(error) => {
                 self.spent.failed += 1;
                 self.spent.usage += error.usage().copied().unwrap_or_default();
-                self.screen.say(&format!("error: {}", chain(&error)));
+                self.screen.say(&format!("error: {}", chain(error)));
             }
         }
-        Ok(())
-    }
-
-    async fn ask(&self, question: &str) -> ai_services::Result<Turn> {
-        let _spinner = self.screen.spin();
-        tokio::select! {
-            // First, so that no request is made that could not be cancelled.
-            biased;
-            _ = tokio::signal::ctrl_c() => Ok(Turn::Cancelled),
-            response = self.service.chat(&self.user, question) => {
-                response.map(|response| Turn::Answered(Box::new(response)))
-            }
-        }
+        Ok(ended)
     }
 
     /// What a command asks for. One that fails is reported, and the chat goes on.
@@ -212,7 +202,7 @@ fn described(message: &ChatMessage) -> String {
     }
 }
 
-/// An answer, on standard output.
+/// What a command says, on standard output.
 fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}", plain(text))?;

@@ -13,7 +13,7 @@ pub(crate) const HELP: &str = "\
 /help        this list
 /quit        leave, as Ctrl-D does
 
-Ctrl-C cancels a running turn, which is then not remembered. Anything else is a question.";
+Ctrl-C cancels an answer, which is then not remembered. Anything else is a question.";
 
 /// A line that begins with a slash.
 #[derive(Debug, PartialEq, Eq)]

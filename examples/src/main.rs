@@ -7,9 +7,9 @@ mod command;
 mod demo;
 mod filter;
 mod input;
-#[allow(dead_code)]
 mod markdown;
 mod ollama;
+mod page;
 mod pick;
 mod place;
 mod records;
@@ -17,15 +17,18 @@ mod render;
 mod screen;
 mod terminal;
 mod tools;
+mod turn;
 
 use args::Args;
 use chat::Chat;
 use input::Input;
+use page::Look;
 use place::Place;
 use screen::Screen;
 use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
+use turn::{Delivery, Manner};
 
 #[tokio::main(worker_threads = 2)]
 async fn main() -> ExitCode {
@@ -51,12 +54,16 @@ async fn run(args: &Args, screen: &Screen) -> anyhow::Result<ExitCode> {
     if let Some(user) = &args.export {
         return records::export(&*store, user).await.map(|()| ExitCode::SUCCESS);
     }
+    let manner = Manner {
+        delivery: if args.no_stream { Delivery::Whole } else { Delivery::Streamed },
+        look: Look::new(args.plain, args.thinking),
+    };
     let picked = pick::pick(args.model.as_ref(), args.base_url.as_deref()).await?;
     screen.say(&format!("model: {} ({})", picked.name, picked.why));
-    let service = assistant::build(picked.model, Arc::clone(&store), screen.clone())?;
-    let mut chat = Chat::new(service, store, screen.clone(), args.user.clone());
+    let service = assistant::build(picked.model, Arc::clone(&store), manner, screen.clone())?;
+    let mut chat = Chat::new(service, store, manner, screen.clone(), args.user.clone());
     match args.question() {
-        Some(question) => chat.once(&question).await.map(|()| ExitCode::SUCCESS),
+        Some(question) => chat.once(&question).await,
         None => chat.run(Input::open()?).await,
     }
 }

@@ -7,7 +7,12 @@ use ai_services::model::ChatModel;
 use ai_services::providers::openai::OpenAiChatModel;
 use anyhow::Context;
 use std::env;
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long the demonstration model takes for a word, if somebody looks on.
+const DEMO_PAUSE: Duration = Duration::from_millis(25);
 
 /// A model, with what to tell the person about it.
 pub(crate) struct Picked {
@@ -25,7 +30,9 @@ impl Picked {
     }
 
     fn demo(why: impl Into<String>) -> Self {
-        Self { model: Arc::new(DemoModel), name: "demo".to_owned(), why: why.into() }
+        let pause = if io::stdout().is_terminal() { DEMO_PAUSE } else { Duration::ZERO };
+        let model = Arc::new(DemoModel::new(pause));
+        Self { model, name: "demo".to_owned(), why: why.into() }
     }
 }
 

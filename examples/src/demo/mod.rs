@@ -7,15 +7,30 @@ mod arithmetic;
 mod intent;
 mod reply;
 
+use ai_services::Result;
 use ai_services::message::AiMessage;
-use ai_services::model::{ChatModel, ChatRequest, ChatResponse, FinishReason, TokenUsage};
+use ai_services::model::{
+    Capabilities, Capability, ChatModel, ChatRequest, ChatResponse, FinishReason, StreamEvent,
+    TokenUsage, ToolCallDelta,
+};
+use futures_util::stream::{self, BoxStream, StreamExt};
+use std::time::Duration;
 
 /// A model without intelligence.
-pub(crate) struct DemoModel;
+pub(crate) struct DemoModel {
+    /// How long it takes for a word.
+    pause: Duration,
+}
+
+impl DemoModel {
+    pub(crate) fn new(pause: Duration) -> Self {
+        Self { pause }
+    }
+}
 
 #[ai_services::async_trait]
 impl ChatModel for DemoModel {
-    async fn chat(&self, request: &ChatRequest) -> ai_services::Result<ChatResponse> {
+    async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
         let message = reply::reply(request);
         let reason = match message.tool_calls() {
             [] => FinishReason::Stop,
@@ -25,9 +40,45 @@ impl ChatModel for DemoModel {
         Ok(ChatResponse::new(message).with_finish_reason(reason).with_usage(usage))
     }
 
+    /// Word by word.
+    fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<StreamEvent>> {
+        let said = async move {
+            match self.chat(request).await {
+                Ok(response) => stream::iter(events(response)),
+                Err(error) => stream::iter(vec![Err(error)]),
+            }
+        };
+        let pause = self.pause;
+        let words = stream::once(said).flatten().then(move |event| async move {
+            if !pause.is_zero() {
+                tokio::time::sleep(pause).await;
+            }
+            event
+        });
+        words.boxed()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::of([Capability::Tools, Capability::Streaming])
+    }
+
     fn name(&self) -> &str {
         "demo"
     }
+}
+
+/// What a stream tells of an answer.
+fn events(response: ChatResponse) -> Vec<Result<StreamEvent>> {
+    let text = response.message.text().unwrap_or_default();
+    let words = text.split_inclusive(char::is_whitespace);
+    let words = words.map(|word| StreamEvent::Text(word.to_owned()));
+    let calls = response.message.tool_calls().iter().enumerate().map(|(index, call)| {
+        let delta = ToolCallDelta::new(index).with_id(call.id()).with_name(call.name());
+        StreamEvent::ToolCall(delta.with_arguments(call.arguments()))
+    });
+    let mut events: Vec<_> = words.chain(calls).map(Ok).collect();
+    events.push(Ok(StreamEvent::Completed(Box::new(response))));
+    events
 }
 
 /// About how many tokens a language model would have read.

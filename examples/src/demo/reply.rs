@@ -6,11 +6,11 @@ use ai_services::model::ChatRequest;
 use serde_json::Value;
 
 const HELP: &str = "\
-I am the offline demonstration model, not a language model: I follow a few rules and understand
-  my name is Ann / what is my name? / what did I say?
-  12*31 / what is 17% of 340?
-  what time is it?
-  remember that … / list my notes / forget note 1";
+I am the **offline demonstration model**, not a language model: I follow a few rules and understand
+- `my name is Ann`, `what is my name?`, `what did I say?`
+- `12*31`, `what is 17% of 340?`
+- `what time is it?`
+- `remember that …`, `list my notes`, `forget note 1`";
 
 /// How many of the earlier messages are repeated.
 const REPEATED: usize = 5;

@@ -17,7 +17,7 @@ pub(super) struct Inline<'a> {
 }
 
 /// What stands behind a place in a line.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Span<'a> {
     /// That depends on what comes.
     Open,
