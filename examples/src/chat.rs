@@ -7,7 +7,7 @@ use crate::records;
 use crate::render::{chain, one_line, plain};
 use crate::screen::Screen;
 use crate::turn::{Ended, Manner, Turn};
-use ai_services::memory::ConversationStore;
+use ai_services::memory::{ChatMemoryStore, ConversationStore, LeaseRequest, MemoryId};
 use ai_services::message::ChatMessage;
 use ai_services::model::TokenUsage;
 use std::collections::BTreeSet;
@@ -15,9 +15,13 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How many characters of a tool's arguments or result `/memory` shows.
 const SHOWN: usize = 200;
+
+/// How long a lease may take to be returned.
+const SETTLING: Duration = Duration::from_secs(1);
 
 /// What a shell calls a program that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;
@@ -110,7 +114,22 @@ impl Chat {
                 self.screen.say(&format!("error: {}", chain(error)));
             }
         }
+        if !matches!(ended, Ended::Answered(_)) {
+            self.settle().await;
+        }
         Ok(ended)
+    }
+
+    /// A turn that was given up returns its lease in the background. Waits for that, because the
+    /// program may end here, and the next one would have to wait until the lease has run out.
+    async fn settle(&self) {
+        let store: Arc<dyn ChatMemoryStore> = self.store.clone();
+        let id = MemoryId::from(&*self.user);
+        let Some(request) = LeaseRequest::new(&store, &id) else { return };
+        if let (Ok(lease), Some(leases)) = (request.wait(SETTLING).await, store.leases()) {
+            // If it fails now, it does end by itself.
+            let _ = leases.release(&id, lease.token()).await;
+        }
     }
 
     /// What a command asks for. One that fails is reported, and the chat goes on.
