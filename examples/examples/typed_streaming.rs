@@ -1,0 +1,56 @@
+//! A typed answer that can be shown while it grows.
+//!
+//! The model writes JSON; `partial` gives the value that it amounts to so far. What has not arrived is
+//! empty, and at the end the whole value comes.
+#![allow(clippy::print_stdout, reason = "an example shows what it got")]
+
+use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
+use ai_services::{Error, ErrorKind, Result, TokenStream, ai_service};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::time::Duration;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Recipe {
+    title: String,
+    minutes: u32,
+    ingredients: Vec<String>,
+    steps: Vec<String>,
+}
+
+#[ai_service]
+trait Cook {
+    #[user_message("A recipe for {{it}}.")]
+    fn recipe(&self, dish: &str) -> TokenStream<Recipe>;
+}
+
+const ANSWER: &str = r#"{
+    "title": "Pancakes",
+    "minutes": 20,
+    "ingredients": ["2 eggs", "300 ml milk", "150 g flour"],
+    "steps": ["Stir.", "Let it rest.", "Fry on both sides."]
+}"#;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<()> {
+    let answer =
+        ScriptedAnswer::text(ANSWER).in_pieces_of(12).with_pauses(Duration::from_millis(20));
+    let cook = CookService::builder().chat_model(ScriptedChatModel::new([answer])).build()?;
+
+    let mut recipes = cook.recipe("pancakes").partial();
+    let mut states = 0;
+    let mut last = None;
+    while let Some(recipe) = recipes.next().await {
+        let recipe = recipe?;
+        let Recipe { title, ingredients, steps, .. } = &recipe;
+        println!("{title:8} needs {ingredients:?}: {}", steps.join(" "));
+        states += 1;
+        last = Some(recipe);
+    }
+
+    println!("{states} states, the last one is the answer");
+    assert!(states > 1, "it was shown while it grew");
+    let recipe = last.ok_or_else(|| Error::new(ErrorKind::Output, "there was no recipe"))?;
+    assert_eq!((recipe.minutes, recipe.ingredients.len(), recipe.steps.len()), (20, 3, 3));
+    Ok(())
+}
