@@ -1,0 +1,63 @@
+//! Chats: users, commands, failures.
+
+use crate::harness::{Chat, completion};
+use ai_services_tests::fault_server::{FaultServer, answer};
+use serde_json::json;
+
+#[tokio::test]
+async fn users_have_separate_memories() {
+    let mut chat = Chat::start(&["--user", "ann"]);
+    assert_eq!(chat.ask("My name is Ann.").await, "Nice to meet you, Ann.");
+    assert_eq!(chat.ask("/user ben").await, "you are ben now");
+    assert_eq!(chat.ask("What is my name?").await, "You have not told me your name.");
+    assert_eq!(chat.ask("remember to buy milk").await, "Noted as 1: buy milk.");
+    assert_eq!(chat.ask("/user ann").await, "you are ann now");
+    assert_eq!(chat.ask("What is my name?").await, "Your name is Ann.");
+    assert_eq!(chat.ask("list my notes").await, "You have no notes.");
+
+    assert_eq!(chat.ask("/memory").await, "user: My name is Ann.");
+    assert_eq!(chat.answer().await, "assistant: Nice to meet you, Ann.");
+    for _ in 0..6 {
+        chat.answer().await;
+    }
+    assert_eq!(chat.ask("/forget").await, "the conversation with ann is forgotten");
+    assert_eq!(chat.ask("/memory").await, "nothing is remembered of ann");
+    assert_eq!(chat.ask("/user ben").await, "you are ben now");
+    assert_eq!(chat.ask("list my notes").await, "1: buy milk");
+    assert_eq!(chat.end().await, (vec![], Some(0)));
+}
+
+#[tokio::test]
+async fn commands_tell_usage_users_and_help() {
+    let mut chat = Chat::start(&["--user", "ann"]);
+    assert_eq!(chat.ask("12*31").await, "12 * 31 = 372");
+    assert_eq!(chat.ask("/usage").await, "turns: 1 answered");
+    assert_eq!(chat.answer().await, "tool calls: 1");
+    assert!(chat.answer().await.starts_with("tokens: "));
+    chat.ask("/user ben").await;
+    assert_eq!(chat.ask("/users").await, "ann");
+    assert_eq!(chat.answer().await, "ben");
+    chat.say("/nope").await;
+    chat.notice("there is no command /nope; /help lists them").await;
+    assert!(chat.ask("/help").await.starts_with("/user NAME"));
+    let (rest, code) = chat.end().await;
+    assert!(rest.iter().any(|line| line.starts_with("/forget")), "{rest:?}");
+    assert_eq!(code, Some(0));
+}
+
+#[tokio::test]
+async fn failed_turn_is_reported_and_the_chat_goes_on() {
+    let refused = json!({ "error": { "message": "no\u{1b}[31m" } }).to_string();
+    let server = FaultServer::answering([
+        answer(400, &[], refused),
+        completion(&json!({ "content": "Better." })),
+    ]);
+    let server = server.await.unwrap();
+    let mut chat = Chat::with_server(&server);
+    chat.say("one").await;
+    let error = chat.notice("error: ").await;
+    assert!(!error.contains(|c: char| c.is_control()), "{error:?}");
+    assert_eq!(chat.ask("two").await, "Better.");
+    // Nobody watches a pipe: the failure shows in the exit code.
+    assert_eq!(chat.end().await, (vec![], Some(1)));
+}

@@ -1,0 +1,146 @@
+//! Programs as child processes.
+
+use ai_services_tests::fault_server::{FaultServer, json_answer};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::{Output, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+
+/// How long anything may take before a test gives up. Nothing waits that long when all is well.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The programs by name, built by the cargo that built this test.
+fn programs() -> &'static BTreeMap<String, PathBuf> {
+    static PROGRAMS: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
+    PROGRAMS.get_or_init(|| {
+        let build = ["build", "--quiet", "--package", "ai-services-examples", "--bins"];
+        let built = std::process::Command::new(env!("CARGO"))
+            .args(build)
+            .args(["--examples", "--message-format=json-render-diagnostics"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .stderr(Stdio::inherit())
+            .output()
+            .unwrap();
+        assert!(built.status.success(), "the examples do not build");
+        let messages = String::from_utf8(built.stdout).unwrap();
+        let messages = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
+        let programs = messages.filter_map(|message: Value| {
+            let name = message["target"]["name"].as_str()?.to_owned();
+            Some((name, message["executable"].as_str()?.into()))
+        });
+        programs.collect()
+    })
+}
+
+/// A program that finds neither a key, nor a server, nor a proxy.
+pub(crate) fn offline(program: &str) -> Command {
+    let mut command = Command::new(&programs()[program]);
+    let is_setting = |name: &str| {
+        let name = name.to_ascii_uppercase();
+        name.starts_with("OPENAI_") || name.ends_with("_PROXY")
+    };
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(is_setting) {
+            command.env_remove(name);
+        }
+    }
+    command.env("OLLAMA_HOST", "127.0.0.1:1").env("NO_COLOR", "1").kill_on_drop(true);
+    command.env("ASSISTANT_MEMORY", "none");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+pub(crate) async fn finished(command: &mut Command) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } =
+        tokio::time::timeout(PATIENCE, command.output()).await.unwrap().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (status.code(), text(stdout), text(stderr))
+}
+
+pub(crate) async fn assistant(arguments: &[&str]) -> (Option<i32>, String, String) {
+    finished(offline("assistant").args(arguments)).await
+}
+
+/// A chat through pipes.
+pub(crate) struct Chat {
+    child: Child,
+    input: ChildStdin,
+    answers: Lines<BufReader<ChildStdout>>,
+    notices: Lines<BufReader<ChildStderr>>,
+}
+
+impl Chat {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
+        let mut command = offline("assistant");
+        let mut child = command.args(arguments).stdin(Stdio::piped()).spawn().unwrap();
+        let input = child.stdin.take().unwrap();
+        let answers = BufReader::new(child.stdout.take().unwrap()).lines();
+        let notices = BufReader::new(child.stderr.take().unwrap()).lines();
+        Self { child, input, answers, notices }
+    }
+
+    pub(crate) fn with_server(server: &FaultServer) -> Self {
+        Self::start(&at(&server.url()))
+    }
+
+    /// Presses Ctrl-C.
+    #[cfg(unix)]
+    pub(crate) async fn interrupt(&self) {
+        let process = self.child.id().unwrap().to_string();
+        let kill = Command::new("kill").args(["-INT", &process]).status().await.unwrap();
+        assert!(kill.success());
+    }
+
+    pub(crate) async fn say(&mut self, line: &str) {
+        self.input.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+    }
+
+    /// The next line on standard output.
+    pub(crate) async fn answer(&mut self) -> String {
+        let line = tokio::time::timeout(PATIENCE, self.answers.next_line());
+        line.await.unwrap().unwrap().expect("standard output ended")
+    }
+
+    pub(crate) async fn ask(&mut self, line: &str) -> String {
+        self.say(line).await;
+        self.answer().await
+    }
+
+    /// The next line on standard error that contains `text`.
+    pub(crate) async fn notice(&mut self, text: &str) -> String {
+        loop {
+            let line = tokio::time::timeout(PATIENCE, self.notices.next_line());
+            let line = line.await.unwrap().unwrap().expect("standard error ended");
+            if line.contains(text) {
+                return line;
+            }
+        }
+    }
+
+    /// Closes the input, and gives the rest of standard output and the exit code.
+    pub(crate) async fn end(self) -> (Vec<String>, Option<i32>) {
+        let Self { mut child, input, mut answers, .. } = self;
+        drop(input);
+        let mut rest = Vec::new();
+        while let Some(line) = answers.next_line().await.unwrap() {
+            rest.push(line);
+        }
+        let status = tokio::time::timeout(PATIENCE, child.wait()).await.unwrap().unwrap();
+        (rest, status.code())
+    }
+}
+
+/// The arguments for a server.
+pub(crate) fn at(url: &str) -> [&str; 4] {
+    ["--model", "openai/m", "--base-url", url]
+}
+
+/// An answer that comes whole.
+pub(crate) fn completion(message: &Value) -> Vec<u8> {
+    let usage = json!({ "prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10 });
+    json_answer(&json!({ "choices": [{ "message": message }], "usage": usage }))
+}
