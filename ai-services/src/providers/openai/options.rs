@@ -28,7 +28,8 @@ pub enum SchemaMode {
     #[default]
     Loose,
     /// The schema is sent as strict mode wants it: no further members, all members required, the
-    /// optional ones nullable. The model cannot deviate from it.
+    /// optional ones nullable. The model cannot deviate from it. A schema that strict mode cannot
+    /// express, with maps, tuples or values of any form, is sent as it is, and not strict.
     Strict,
 }
 

@@ -119,11 +119,11 @@ fn response_format(format: &ResponseFormat, mode: SchemaMode) -> Value {
         ResponseFormat::Text => json!({ "type": "text" }),
         ResponseFormat::JsonObject => json!({ "type": "json_object" }),
         ResponseFormat::JsonSchema { name, schema } => {
-            let mut schema = schema.as_value().clone();
-            if mode == SchemaMode::Strict {
-                strict::close(&mut schema);
-            }
-            let strict = mode == SchemaMode::Strict;
+            let schema = schema.as_value();
+            // A schema that cannot be strict is sent as it is, and the provider is told so.
+            let closed = if mode == SchemaMode::Strict { strict::closed(schema) } else { None };
+            let strict = closed.is_some();
+            let schema = closed.unwrap_or_else(|| schema.clone());
             let format = json!({ "name": name, "schema": schema, "strict": strict });
             json!({ "type": "json_schema", "json_schema": format })
         }

@@ -101,13 +101,14 @@ fn list(tools: &[ToolSpecification], strict: bool) -> Vec<u8> {
     let list: Vec<_> = tools
         .iter()
         .map(|tool| {
-            let mut parameters = match &tool.parameters {
+            let parameters = match &tool.parameters {
                 Some(schema) => schema.as_value().clone(),
                 None => json!({ "type": "object", "properties": {} }),
             };
-            if strict {
-                strict::close(&mut parameters);
-            }
+            // A schema that cannot be strict is sent as it is, and the provider is told so.
+            let closed = if strict { strict::closed(&parameters) } else { None };
+            let strict = closed.is_some();
+            let parameters = closed.unwrap_or(parameters);
             let (name, description) = (&*tool.name, &*tool.description);
             let function = Function { name, description, parameters, strict };
             Tool { r#type: "function", function }
