@@ -62,6 +62,14 @@ pub trait Support: ::core::marker::Send + ::core::marker::Sync {
         #[user_message] message: &str,
     ) -> ::ai_services::Result<u32>;
 
+    /// Looks.
+    async fn look(
+        &self,
+        #[v] company: &str,
+        #[user_message] message: &str,
+        #[user_message] images: &[::ai_services::message::ImageContent],
+    ) -> ::ai_services::Result<Text>;
+
     /// Left alone.
     async fn twice(&self, text: Text) -> ::ai_services::Result<Text> {
         self.chat("ann", "us", &text).await?;
@@ -87,6 +95,12 @@ impl Bookings {
     ) -> ::core::result::Result<Text, ::std::io::Error> {
         ::core::result::Result::Ok(::std::format!("{customer} {number} {reason} {times}"))
     }
+}
+
+/// Takes a photo.
+#[tool(crate = facade::ai)]
+pub fn photo() -> ::core::option::Option<::ai_services::message::ImageContent> {
+    ::core::option::Option::None
 }
 
 /// Adds two numbers.

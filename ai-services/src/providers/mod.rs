@@ -4,6 +4,12 @@
 pub mod openai;
 
 #[cfg(feature = "http")]
+mod fetch;
+
+#[cfg(feature = "http")]
+pub use fetch::{FetchHosts, FetchLimits, fetch_media};
+
+#[cfg(feature = "http")]
 use crate::error::Result;
 
 /// The HTTP library of the clients.

@@ -1,6 +1,7 @@
 //! Every attribute, in every form.
 
 use ai_services::memory::MemoryId;
+use ai_services::message::{Content, ImageContent};
 use ai_services::model::ChatRequestParameters;
 use ai_services::{InvocationContext, Response, Result, TokenStream, ai_service, tool, tools};
 
@@ -21,6 +22,15 @@ pub trait Support: Send + Sync {
     #[system_message(file = "prompt.txt")]
     #[user_message("{{it}}, {{{{it}}}}, {{number}}")]
     async fn template(&self, text: &str, #[v("number")] n: u32) -> Result<String>;
+
+    #[system_message("You look.")]
+    #[user_message("Compare {{what}}.")]
+    async fn look(
+        &self,
+        #[v] what: &str,
+        #[user_message] image: ImageContent,
+        #[user_message] others: &[Content],
+    ) -> Result<String>;
 
     #[system_message("Translate to {{language}}.")]
     #[user_message("{{text}}")]

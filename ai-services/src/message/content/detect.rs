@@ -12,6 +12,17 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// The kind of a media type.
+    pub(super) fn of(media_type: &str) -> Option<Self> {
+        Some(match media_type.split_once('/')? {
+            ("image", _) => Self::Image,
+            ("audio", _) => Self::Audio,
+            ("video", _) => Self::Video,
+            ("application", "pdf") => Self::Pdf,
+            _ => return None,
+        })
+    }
+
     fn noun(self) -> &'static str {
         match self {
             Self::Image => "an image",

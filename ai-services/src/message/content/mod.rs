@@ -1,6 +1,7 @@
 //! Parts of a message: text, images and other media.
 
 mod base64;
+mod declared;
 mod detect;
 mod file;
 mod kinds;
@@ -15,7 +16,6 @@ pub use media::{Media, MediaSource};
 pub use to_contents::ToContents;
 
 use crate::error::Result;
-use detect::Kind;
 use std::fmt;
 use std::path::Path;
 
@@ -82,12 +82,7 @@ impl Content {
             return Err(detect::unknown("media", bytes));
         };
         let media = Media::bytes_up_to(bytes, media_type, max_bytes)?;
-        Ok(match kind {
-            Kind::Image => ImageContent::new(media).into(),
-            Kind::Audio => AudioContent::new(media).into(),
-            Kind::Video => VideoContent::new(media).into(),
-            Kind::Pdf => PdfContent::new(media).into(),
-        })
+        Ok(Self::of_kind(kind, media))
     }
 
     /// Media from a file of at most [`Media::MAX_BYTES`]; see [`bytes`](Self::bytes) for the type.
