@@ -6,12 +6,11 @@ use crate::input::{Input, Line};
 use crate::records;
 use crate::render::{chain, one_line, plain};
 use crate::screen::Screen;
+use crate::spent::Spent;
 use crate::turn::{Ended, Manner, Turn};
 use ai_services::memory::{ChatMemoryStore, ConversationStore, LeaseRequest, MemoryId};
 use ai_services::message::ChatMessage;
-use ai_services::model::TokenUsage;
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -36,15 +35,6 @@ pub(crate) struct Chat {
     /// Who has been here, even without a word.
     users: BTreeSet<String>,
     spent: Spent,
-}
-
-#[derive(Default)]
-struct Spent {
-    usage: TokenUsage,
-    turns: usize,
-    tool_calls: usize,
-    failed: usize,
-    cancelled: usize,
 }
 
 impl Chat {
@@ -97,26 +87,13 @@ impl Chat {
     async fn ask(&mut self, question: &str) -> io::Result<Ended> {
         let turn = Turn::new(&self.service, self.manner, &self.screen);
         let ended = turn.ask(&self.user, question).await?;
+        self.spent.add(&ended);
         match &ended {
-            Ended::Answered(response) => {
-                self.spent.turns += 1;
-                self.spent.usage += response.token_usage;
-                self.spent.tool_calls += response.tool_executions.len();
-            }
-            Ended::Cancelled(usage) => {
-                self.spent.cancelled += 1;
-                self.spent.usage += *usage;
-                self.screen.say("cancelled: this turn is not remembered");
-            }
-            Ended::Failed(error) => {
-                self.spent.failed += 1;
-                self.spent.usage += error.usage().copied().unwrap_or_default();
-                self.screen.say(&format!("error: {}", chain(error)));
-            }
+            Ended::Answered(_) => return Ok(ended),
+            Ended::Cancelled(_) => self.screen.say("cancelled: this turn is not remembered"),
+            Ended::Failed(error) => self.screen.say(&format!("error: {}", chain(error))),
         }
-        if !matches!(ended, Ended::Answered(_)) {
-            self.settle().await;
-        }
+        self.settle().await;
         Ok(ended)
     }
 
@@ -226,20 +203,4 @@ fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}", plain(text))?;
     out.flush()
-}
-
-impl std::fmt::Display for Spent {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let count = |tokens: Option<u64>| tokens.map_or("unknown".to_owned(), |n| n.to_string());
-        let mut turns = format!("{} answered", self.turns);
-        for (number, how) in [(self.failed, "failed"), (self.cancelled, "cancelled")] {
-            if number > 0 {
-                write!(turns, ", {number} {how}")?;
-            }
-        }
-        writeln!(f, "turns: {turns}")?;
-        writeln!(f, "tool calls: {}", self.tool_calls)?;
-        let TokenUsage { input, output, .. } = self.usage;
-        write!(f, "tokens: {} in, {} out", count(input), count(output))
-    }
 }

@@ -15,6 +15,7 @@ mod place;
 mod records;
 mod render;
 mod screen;
+mod spent;
 mod terminal;
 mod tools;
 mod turn;

@@ -7,6 +7,7 @@
 mod block;
 mod ink;
 mod inline;
+mod span;
 #[cfg(test)]
 mod tests;
 
