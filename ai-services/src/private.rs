@@ -2,7 +2,9 @@
 
 pub use crate::memory::MemoryId;
 pub use crate::prompt::{Part, Piece, Template, Variable};
-pub use crate::service::{AiService, Arguments, Method, Optional, Required, Service};
+pub use crate::service::{
+    AiService, Arguments, Method, MethodReturn, Optional, Required, Service, StreamReturn,
+};
 pub use crate::tool::{Tool, ToolError, ToolInput, ToolOutput, ToolSet};
 pub use async_trait::async_trait;
 pub use serde_json::Value;
@@ -15,52 +17,14 @@ pub use std::vec::Vec;
 use crate::invocation::{InvocationContext, ToMemoryId};
 use crate::message::ToContents;
 use crate::model::{ChatRequestParameters, ToolSpecification};
-use crate::output::{Output, Shape};
 use crate::prompt::{TemplateValue, UserPart};
 use crate::schema::{self, Property, Requirement};
-use crate::service::{self, MethodReturn, Returned, StreamReturn};
 use crate::tool::{
     FromToolInput, IntoToolError, IntoToolOutput, ToolParameter, argument_is_optional,
 };
 use std::fmt::{self, Display};
 use std::future::Future;
 use std::marker::PhantomData;
-use std::pin::Pin;
-
-/// Calls a method of a service.
-pub fn call<'a, R: MethodReturn + 'a>(
-    service: &'a AiService,
-    method: &'static Method,
-    arguments: Arguments<'_>,
-) -> impl Future<Output = R> + Send + use<'a, R> {
-    service::call(service, method, arguments)
-}
-
-/// Calls a method that streams its answer.
-pub fn stream<R: StreamReturn>(
-    service: &AiService,
-    method: &'static Method,
-    arguments: Arguments<'_>,
-) -> R {
-    service::stream(service, method, arguments)
-}
-
-/// What the answer of a method should look like.
-pub fn shape<R: MethodReturn>() -> Shape {
-    <<R::Value as Returned>::Output as Output>::shape()
-}
-
-/// What the answer of a method that streams it should look like.
-pub fn stream_shape<R: StreamReturn>() -> Shape {
-    <R::Output as Output>::shape()
-}
-
-/// A method's future, in the shape of the trait.
-pub fn boxed<'a, R>(
-    future: impl Future<Output = R> + Send + 'a,
-) -> Pin<Box<dyn Future<Output = R> + Send + 'a>> {
-    Box::pin(future)
-}
 
 /// A `#[memory_id]` argument.
 pub fn memory_id<T: ToMemoryId + ?Sized>(id: &T) -> MemoryId {

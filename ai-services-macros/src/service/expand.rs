@@ -167,7 +167,7 @@ pub(crate) fn stripped(method: &Method<'_>, service: &Service<'_>) -> syn::Signa
 }
 
 // Output:
-//     Method { name: "chat", system: Some(Template { … }), user: None, moderate: false, shape: shape::<R> }
+//     Method { name: "chat", system: Some(Template { … }), user: None, moderate: false, shape: <R as MethodReturn>::shape }
 fn method_description(service: &Service<'_>, method: &Method<'_>) -> TokenStream {
     let name = method.ident().to_string();
     let variables = variables(service, method);
@@ -176,16 +176,14 @@ fn method_description(service: &Service<'_>, method: &Method<'_>) -> TokenStream
     let (system, user) = (template(service.system(method)), template(service.user(method)));
     let moderate = moderated(service, method);
     let output = boxed::output(&method.item.sig);
-    let shape = format_ident!("{}", if method.streams() { "stream_shape" } else { "shape" });
-    let (first, last) = ty::ends(&output);
-    let (rt, shape) = (quote_spanned!(first=> __rt), quote_spanned!(last=> ::#shape::<#output>));
+    let shape = from_return(method, &output, "shape");
     quote! {
         __rt::Method {
             name: #name,
             system: #system,
             user: #user,
             moderate: #moderate,
-            shape: #rt #shape,
+            shape: #shape,
         }
     }
 }
@@ -214,9 +212,9 @@ fn variables(service: &Service<'_>, method: &Method<'_>) -> Vec<usize> {
 }
 
 // Output:
-//     boxed(call::<R>(&self.service, &__METHOD_0, Arguments { memory_id: … }))
+//     <R as MethodReturn>::call(&self.service, &__METHOD_0, Arguments { memory_id: … })
 // or for a stream
-//     stream::<R>(&self.service, &__METHOD_0, Arguments { memory_id: … })
+//     <R as StreamReturn>::stream(&self.service, &__METHOD_0, Arguments { memory_id: … })
 fn call(service: &Service<'_>, method: &Method<'_>, index: usize) -> TokenStream {
     let name = static_name(index);
     let this = method.item.sig.inputs.iter().find_map(|input| match input {
@@ -249,19 +247,22 @@ fn call(service: &Service<'_>, method: &Method<'_>, index: usize) -> TokenStream
             context: #context,
         }
     };
-    // Every part has the place of the type, or rustc would report a mistake in it several times.
-    let (first, last) = ty::ends(&output);
-    let rt = quote_spanned!(first=> __rt);
-    if method.streams() {
-        let stream = quote_spanned!(last=> ::stream::<#output>);
-        let arguments = parenthesized(last, arguments);
-        return quote!(#rt #stream #arguments);
-    }
-    let call = quote_spanned!(last=> ::call::<#output>);
-    let boxed = quote_spanned!(last=> ::boxed);
-    let arguments = parenthesized(last, arguments);
-    let future = parenthesized(last, quote!(#rt #call #arguments));
-    quote!(#rt #boxed #future)
+    let call = from_return(method, &output, if method.streams() { "stream" } else { "call" });
+    let arguments = parenthesized(ty::ends(&output).1, arguments);
+    quote!(#call #arguments)
+}
+
+// Output:
+//     <R as MethodReturn>::function
+//
+// Every part has the place of the type, or rustc would report a mistake in it several times.
+fn from_return(method: &Method<'_>, output: &TokenStream, function: &str) -> TokenStream {
+    let (first, last) = ty::ends(output);
+    let kind = format_ident!("{}", if method.streams() { "StreamReturn" } else { "MethodReturn" });
+    let function = format_ident!("{function}");
+    let open = quote_spanned!(first=> <);
+    let close = quote_spanned!(last=> as __rt::#kind>::#function);
+    quote!(#open #output #close)
 }
 
 fn parenthesized(place: Span, tokens: TokenStream) -> Group {

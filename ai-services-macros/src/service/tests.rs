@@ -79,7 +79,7 @@ fn method_is_a_static_description() {
             }),
             user: ::core::option::Option::None,
             moderate: false,
-            shape: __rt::shape::<Result<String>>,
+            shape: <Result<String> as __rt::MethodReturn>::shape,
         };
     "#]]
     .assert_eq(&item(&support(), "static __METHOD_0"));
@@ -88,26 +88,22 @@ fn method_is_a_static_description() {
 #[test]
 fn method_body_is_one_call() {
     expect![[r#"
-        __rt::boxed(
-            __rt::call::<
-                Result<String>,
-            >(
-                &self.service,
-                &__METHOD_0,
-                __rt::Arguments {
-                    memory_id: ::core::option::Option::Some(
-                        __rt::memory_id(&customer),
-                    ),
-                    variables: &[__rt::variable(&company)],
-                    user_message: &[<__rt::UserArgument<&str>>::part(&message)],
-                    user_name: ::core::option::Option::None,
-                    parameters: ::core::option::Option::None,
-                    context: ::core::option::Option::None,
-                },
-            ),
+        <Result<
+            String,
+        > as __rt::MethodReturn>::call(
+            &self.service,
+            &__METHOD_0,
+            __rt::Arguments {
+                memory_id: ::core::option::Option::Some(__rt::memory_id(&customer)),
+                variables: &[__rt::variable(&company)],
+                user_message: &[<__rt::UserArgument<&str>>::part(&message)],
+                user_name: ::core::option::Option::None,
+                parameters: ::core::option::Option::None,
+                context: ::core::option::Option::None,
+            },
         )
     "#]]
-    .assert_eq(&item(&support(), "__rt::boxed"));
+    .assert_eq(&item(&support(), "<Result<"));
 }
 
 #[test]
@@ -121,9 +117,7 @@ fn body_of_a_streaming_method_is_one_call_too() {
         },
     );
     expect![[r#"
-        __rt::stream::<
-            TokenStream,
-        >(
+        <TokenStream as __rt::StreamReturn>::stream(
             &self.service,
             &__METHOD_0,
             __rt::Arguments {
@@ -136,14 +130,14 @@ fn body_of_a_streaming_method_is_one_call_too() {
             },
         )
     "#]]
-    .assert_eq(&item(&text, "__rt::stream::<"));
+    .assert_eq(&item(&text, "<TokenStream as __rt::StreamReturn>::stream("));
     expect![[r#"
         static __METHOD_0: __rt::Method = __rt::Method {
             name: "chat",
             system: ::core::option::Option::None,
             user: ::core::option::Option::None,
             moderate: false,
-            shape: __rt::stream_shape::<TokenStream>,
+            shape: <TokenStream as __rt::StreamReturn>::shape,
         };
     "#]]
     .assert_eq(&item(&text, "static __METHOD_0"));
@@ -215,7 +209,7 @@ fn template_uses_each_kind_of_piece() {
                 ],
             }),
             moderate: true,
-            shape: __rt::shape::<Result<String>>,
+            shape: <Result<String> as __rt::MethodReturn>::shape,
         };
     "#]]
     .assert_eq(&item(&text, "static __METHOD_0"));
@@ -285,9 +279,9 @@ fn parameters_and_context_are_given() {
         },
     );
     expect![[r#"
-        __rt::call::<
-            Result<String>,
-        >(
+        <Result<
+            String,
+        > as __rt::MethodReturn>::call(
             &self.service,
             &__METHOD_0,
             __rt::Arguments {
@@ -300,9 +294,9 @@ fn parameters_and_context_are_given() {
                 ),
                 context: ::core::option::Option::Some(__rt::context(bag)),
             },
-        ),
+        )
     "#]]
-    .assert_eq(&item(&text, "__rt::call"));
+    .assert_eq(&item(&text, "<Result<"));
 }
 
 #[test]

@@ -99,7 +99,7 @@ impl fmt::Debug for AiService {
 }
 
 /// Calls a method. Prompts are rendered at once; nothing else happens before the first poll.
-pub(crate) fn call<'a, R: MethodReturn + 'a>(
+pub(super) fn call<'a, R: MethodReturn + 'a>(
     service: &'a AiService,
     method: &'static Method,
     arguments: Arguments<'_>,
@@ -115,7 +115,7 @@ pub(crate) fn call<'a, R: MethodReturn + 'a>(
 }
 
 /// Calls a method whose answer is told while it grows. The stream owns all that it needs.
-pub(crate) fn stream<R: StreamReturn>(
+pub(super) fn stream<R: StreamReturn>(
     service: &AiService,
     method: &'static Method,
     arguments: Arguments<'_>,

@@ -25,5 +25,3 @@ pub use response::{MethodReturn, Response, Returned};
 pub use stream::{PartialStream, StreamEvent, StreamReturn, TextStream, TokenStream};
 pub use turn::RejectedAnswer;
 pub use unfinished::UnfinishedTurn;
-
-pub(crate) use handle::{call, stream};

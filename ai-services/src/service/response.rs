@@ -1,10 +1,13 @@
 //! What a service method gives back.
 
+use super::description::{Arguments, Method};
+use super::handle::{self, AiService};
 use super::turn::RejectedAnswer;
 use crate::error::{Error, Result};
 use crate::invocation::ToolExecution;
 use crate::model::{ChatResponse, FinishReason, TokenUsage};
-use crate::output::Output;
+use crate::output::{Output, Shape};
+use futures_util::future::BoxFuture;
 
 /// A method's value together with what it took to get it.
 ///
@@ -87,11 +90,30 @@ impl<T: Output> Returned for Response<T> {
     note = "for example `ai_services::Result<String>`, or any `Result<T, E>` with `E: From<ai_services::Error>`",
     note = "a method that streams its answer is a plain `fn` that returns a `TokenStream`"
 )]
-pub trait MethodReturn: Send {
+pub trait MethodReturn: Send + Sized {
     #[doc(hidden)]
     type Value: Returned;
     #[doc(hidden)]
     fn from_result(result: Result<Self::Value>) -> Self;
+
+    /// What the answer should look like.
+    #[doc(hidden)]
+    fn shape() -> Shape {
+        <Self::Value as Returned>::Output::shape()
+    }
+
+    /// The body of a method, in the shape of its trait.
+    #[doc(hidden)]
+    fn call<'a>(
+        service: &'a AiService,
+        method: &'static Method,
+        arguments: Arguments<'_>,
+    ) -> BoxFuture<'a, Self>
+    where
+        Self: 'a,
+    {
+        Box::pin(handle::call(service, method, arguments))
+    }
 }
 
 impl<T: Returned, E: From<Error> + Send> MethodReturn for Result<T, E> {

@@ -10,9 +10,11 @@ pub(super) use listen::listen;
 pub(super) use outlet::{Outlet, Progress};
 pub use views::{PartialStream, TextStream};
 
+use super::description::{Arguments, Method};
+use super::handle::{self, AiService};
 use super::response::Response;
 use crate::error::{Error, ErrorKind, Result};
-use crate::output::Output;
+use crate::output::{Output, Shape};
 use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, FusedStream, Stream, StreamExt};
 use std::fmt;
@@ -296,11 +298,23 @@ impl<T> fmt::Debug for TokenStream<T> {
     label = "not a stream",
     note = "`fn` streams its answer and returns `ai_services::TokenStream`; `async fn` waits for it and returns a `Result`"
 )]
-pub trait StreamReturn: Send {
+pub trait StreamReturn: Send + Sized {
     #[doc(hidden)]
     type Output: Output;
     #[doc(hidden)]
     fn from_stream(stream: TokenStream<Self::Output>) -> Self;
+
+    /// What the answer should look like.
+    #[doc(hidden)]
+    fn shape() -> Shape {
+        Self::Output::shape()
+    }
+
+    /// The body of a method.
+    #[doc(hidden)]
+    fn stream(service: &AiService, method: &'static Method, arguments: Arguments<'_>) -> Self {
+        handle::stream(service, method, arguments)
+    }
 }
 
 impl<T: Output + 'static> StreamReturn for TokenStream<T> {
