@@ -1,6 +1,7 @@
 //! What is shown of a text, wherever its pieces begin and end.
 
 use super::Markdown;
+use std::time::{Duration, Instant};
 
 /// A text whose styles are written as `<1>bold</>`, to be readable.
 fn shown<'a>(pieces: impl IntoIterator<Item = &'a str>) -> String {
@@ -116,15 +117,15 @@ fn pieces_may_end_anywhere() {
 }
 
 /// Texts of many markers and few words, the same in every run.
-fn random_texts(alphabet: &'static [&'static str]) -> impl Iterator<Item = String> {
+fn random_texts(alphabet: &'static [&'static str], longest: usize) -> impl Iterator<Item = String> {
     let mut state = 1_u64;
     let mut random = move || {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(state >> 40).unwrap()
     };
-    (0..4000).map(move |_| {
-        let length = random() % 24;
+    std::iter::repeat_with(move || {
+        let length = random() % longest;
         (0..length).map(|_| alphabet[random() % alphabet.len()]).collect()
     })
 }
@@ -136,7 +137,24 @@ const ALPHABET: &[&str] = &[
 
 #[test]
 fn random_texts_are_the_same_in_pieces() {
-    random_texts(ALPHABET).for_each(|text| assert_same_in_pieces(&text));
+    random_texts(ALPHABET, 24).take(4000).for_each(|text| assert_same_in_pieces(&text));
+}
+
+#[test]
+fn random_long_lines_are_the_same_in_pieces() {
+    for text in random_texts(ALPHABET, 6000).take(40).map(|text| text.replace('\n', "ab cd")) {
+        assert_eq!(shown(text.split_inclusive(|_| true)), shown([&*text]), "{text:?}");
+    }
+}
+
+#[test]
+fn hostile_lines_are_printed_in_bounded_time() {
+    let started = Instant::now();
+    for part in ["[", "*a ", "`", "_a", "\\", "- ", "# ", " ", "```", "[a](", "**a `", "> "] {
+        let text = part.repeat(10_000 / part.len());
+        assert_eq!(shown(text.split_inclusive(|_| true)), shown([&*text]), "{part:?}");
+    }
+    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
 }
 
 #[test]
@@ -145,7 +163,7 @@ fn words_are_neither_lost_nor_reordered() {
     let words = |text: &str| -> Vec<char> {
         text.chars().filter(|c| c.is_alphanumeric() || matches!(c, '\n' | '(' | '|')).collect()
     };
-    for text in random_texts(ALPHABET).filter(|text| !text.contains("](")) {
+    for text in random_texts(ALPHABET, 24).take(4000).filter(|text| !text.contains("](")) {
         let mut markdown = Markdown::default();
         let out = markdown.push(&text) + &markdown.finish();
         let out: String = painted(&out).into_iter().map(|(_, c)| c).collect();
