@@ -1,4 +1,10 @@
 //! Clients of model providers, each behind a feature of its own name.
+//!
+//! All share how they speak HTTP. A request is repeated until the head of an answer comes, never after
+//! it; redirects are not followed; documents, streams and single events have a largest size; time is
+//! limited for connecting, for an attempt, for the silence within a stream and, if asked for, for the
+//! whole call. Answers are read as they are asked for, and dropping a call or a stream closes its
+//! connection. Keys are in no error and no `Debug` output.
 
 #[cfg(feature = "openai")]
 pub mod openai;

@@ -10,13 +10,37 @@
 //! |---|---|
 //! | system | `role: system` |
 //! | user | `role: user` with `name`, a text or parts: text, `image_url` (URL or data URL), `input_audio` (base64), `file` (PDF as base64) |
-//! | assistant | `role: assistant` with content and `tool_calls`; arguments that are no JSON object become `{}`; thinking is not sent, a refusal only where there is nothing else |
+//! | assistant | `role: assistant` with content and `tool_calls`; arguments that are no JSON object become `{}`; a refusal only where there is nothing else; `reasoning_content` if [`thinking_replay`](OpenAiChatModelBuilder::thinking_replay) says so |
 //! | tool result | `role: tool`; OpenAI has no mark for errors, so an error is sent as its text |
 //! | media in tool results | mentioned there, and said in one `role: user` behind the last result of the round, each below the id of its call |
 //! | custom | its attributes as they are |
 //!
 //! What the protocol cannot carry (videos, and media behind URLs other than images) is
 //! [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) before anything is sent.
+//!
+//! # Streams
+//!
+//! A request for a stream also has `"stream": true` and, unless
+//! [`stream_usage`](OpenAiChatModelBuilder::stream_usage) says otherwise,
+//! `"stream_options": {"include_usage": true}`. It is sent when the stream is first polled.
+//!
+//! Text, thinking and tool calls are handed over as they come; nothing is read before it is asked
+//! for, so that a slow reader slows the server down. A stream is complete when the server gave a
+//! reason why the model stopped *and* sent `[DONE]`. Everything else is an error: an answer that just
+//! ends, a connection that breaks, an error of the server in the middle, more than 128 tool calls,
+//! text that is not UTF-8. It keeps the usage known so far, and a
+//! [`PartialAnswer`](crate::model::PartialAnswer) with what had come. Dropping a stream closes its
+//! connection; one that is read to its end leaves it for the next request.
+//!
+//! | limit | default |
+//! |---|---|
+//! | [`timeout`](OpenAiChatModelBuilder::timeout): from connecting to the end of the stream | 600 s |
+//! | [`stream_idle_timeout`](OpenAiChatModelBuilder::stream_idle_timeout): silence of the server | 300 s |
+//! | [`max_stream_bytes`](OpenAiChatModelBuilder::max_stream_bytes): the whole stream | 64 MiB |
+//! | one event, with the comments before it | 4 MiB |
+//!
+//! Servers that answer a request for a stream with one document are understood, too: it comes as one
+//! piece.
 //!
 //! # Failures
 //!
@@ -36,6 +60,7 @@ mod part;
 mod request;
 mod response;
 mod round;
+mod server;
 mod stream;
 mod strict;
 mod wire;
@@ -63,7 +88,8 @@ use stream::AnswerStream;
 
 /// A chat model behind OpenAI's chat completions or a compatible server.
 ///
-/// Clones share connections and settings. Answers come whole; a stream consists of one piece.
+/// Clones share connections and settings. Answers come whole with [`chat`](ChatModel::chat), and as
+/// they are written with [`stream`](ChatModel::stream).
 ///
 /// # Examples
 ///

@@ -1,7 +1,7 @@
 //! Reading answers, as tolerantly as the variety of servers demands.
 
-use super::content::Content;
-use super::wire::{Message, Usage, finish_reason, first};
+use super::content::Text;
+use super::wire::{Message, finish_reason, first, usage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::{Answer, Endpoint};
 use crate::model::{ChatResponse, TokenUsage};
@@ -11,13 +11,13 @@ use serde_json::value::RawValue;
 #[derive(Deserialize)]
 struct Completion<'a> {
     #[serde(borrow, default)]
-    id: Content<'a>,
+    id: Text<'a>,
     #[serde(borrow, default)]
-    model: Content<'a>,
+    model: Text<'a>,
     #[serde(borrow, default, deserialize_with = "first")]
     choices: Option<Choice<'a>>,
-    #[serde(default)]
-    usage: Option<Usage>,
+    #[serde(default, deserialize_with = "usage")]
+    usage: Option<TokenUsage>,
     /// Gateways report errors with status 200.
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
@@ -28,7 +28,7 @@ struct Choice<'a> {
     #[serde(borrow, default)]
     message: Option<Message<'a>>,
     #[serde(borrow, default)]
-    finish_reason: Content<'a>,
+    finish_reason: Text<'a>,
 }
 
 /// Turns an answer into a response.
@@ -43,7 +43,7 @@ pub(super) fn read(answer: &Answer, endpoint: &Endpoint) -> Result<ChatResponse>
     if completion.error.is_some() {
         return Err(endpoint.error_in(answer));
     }
-    let usage = completion.usage.map(TokenUsage::from).unwrap_or_default();
+    let usage = completion.usage.unwrap_or_default();
     let invalid = |message| {
         let error = Error::new(ErrorKind::InvalidResponse, message);
         answer.annotate(error.with_usage(usage))
@@ -54,8 +54,8 @@ pub(super) fn read(answer: &Answer, endpoint: &Endpoint) -> Result<ChatResponse>
         message: message.into(),
         usage,
         finish_reason: finish_reason(first.finish_reason),
-        model: completion.model.into_text(),
-        id: completion.id.into_text(),
+        model: completion.model.into_owned(),
+        id: completion.id.into_owned(),
         attempts: Some(answer.attempts),
     })
 }

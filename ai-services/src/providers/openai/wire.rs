@@ -1,6 +1,6 @@
 //! The parts that whole answers and streamed ones have in common.
 
-use super::content::Content;
+use super::content::{Content, Text};
 use crate::message::{AiMessage, ToolCall};
 use crate::model::{FinishReason, TokenUsage};
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::take;
 
 /// The message of an answer, or what a piece of a stream adds to it.
 #[derive(Deserialize)]
@@ -17,13 +18,13 @@ pub(super) struct Message<'a> {
     #[serde(borrow, default)]
     pub(super) content: Content<'a>,
     #[serde(borrow, default)]
-    pub(super) refusal: Content<'a>,
+    pub(super) refusal: Text<'a>,
     /// What the model thought, at vLLM, llama.cpp, DeepSeek and others.
     #[serde(borrow, default)]
-    pub(super) reasoning_content: Content<'a>,
+    pub(super) reasoning_content: Text<'a>,
     /// The same at OpenRouter, Ollama and Groq.
     #[serde(borrow, default)]
-    pub(super) reasoning: Content<'a>,
+    pub(super) reasoning: Text<'a>,
     #[serde(borrow, default)]
     pub(super) tool_calls: Calls<'a>,
 }
@@ -31,10 +32,10 @@ pub(super) struct Message<'a> {
 #[derive(Deserialize)]
 pub(super) struct Call<'a> {
     /// Which call of the answer this is a piece of, in streams.
+    #[serde(default)]
+    pub(super) index: Index,
     #[serde(borrow, default)]
-    index: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    pub(super) id: Content<'a>,
+    pub(super) id: Text<'a>,
     #[serde(borrow, default)]
     pub(super) function: Function<'a>,
 }
@@ -42,13 +43,13 @@ pub(super) struct Call<'a> {
 #[derive(Default, Deserialize)]
 pub(super) struct Function<'a> {
     #[serde(borrow, default)]
-    pub(super) name: Content<'a>,
+    pub(super) name: Text<'a>,
     #[serde(borrow, default)]
     pub(super) arguments: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
-pub(super) struct Usage {
+struct Usage {
     #[serde(default, deserialize_with = "count")]
     prompt_tokens: Option<u64>,
     #[serde(default, deserialize_with = "count")]
@@ -75,32 +76,24 @@ struct Details {
 impl<'a> Message<'a> {
     /// What the model thought, wherever the server writes it.
     pub(super) fn take_thinking(&mut self) -> Option<Cow<'a, str>> {
-        let places = [
-            self.reasoning_content.text.take(),
-            self.reasoning.text.take(),
-            self.content.thinking.take(),
-        ];
-        places.into_iter().flatten().find(|text| !text.is_empty())
+        let content = Text(self.content.thinking.take());
+        let places = [take(&mut self.reasoning_content), take(&mut self.reasoning), content];
+        places.into_iter().find_map(Text::into_some)
     }
 
     /// Why the model refused, wherever the server writes it.
     pub(super) fn take_refusal(&mut self) -> Option<Cow<'a, str>> {
-        let places = [self.refusal.text.take(), self.content.refusal.take()];
-        places.into_iter().flatten().find(|text| !text.is_empty())
+        let places = [take(&mut self.refusal), Text(self.content.refusal.take())];
+        places.into_iter().find_map(Text::into_some)
     }
 }
 
 impl<'a> Call<'a> {
-    /// The number of the call, if the server numbers them.
-    pub(super) fn index(&self) -> Option<u64> {
-        self.index?.get().trim_matches('"').parse().ok()
-    }
-
     /// The arguments: a text that contains JSON, by the protocol; at some servers the JSON itself.
     pub(super) fn arguments(&self) -> Cow<'a, str> {
         let raw = self.function.arguments.map_or("", RawValue::get);
         let unquoted = match raw.starts_with('"') {
-            true => serde_json::from_str::<Content<'_>>(raw).ok().and_then(|content| content.text),
+            true => serde_json::from_str::<Text<'_>>(raw).ok().and_then(|text| text.0),
             false => None,
         };
         unquoted.unwrap_or(Cow::Borrowed(raw))
@@ -139,7 +132,7 @@ impl From<Message<'_>> for AiMessage {
     fn from(mut message: Message<'_>) -> Self {
         let thinking = message.take_thinking().map(Into::into);
         let refusal = message.take_refusal().map(Into::into);
-        let text = message.content.into_text();
+        let text = message.content.text.map(Into::into);
         let calls = message.tool_calls.into_iter().map(ToolCall::from).collect();
         Parts { text, thinking, refusal, calls }.into()
     }
@@ -148,8 +141,8 @@ impl From<Message<'_>> for AiMessage {
 impl From<Call<'_>> for ToolCall {
     fn from(call: Call<'_>) -> Self {
         let arguments = call.arguments();
-        let name = call.function.name.into_text().unwrap_or_default();
-        Self::new(call.id.into_text().unwrap_or_default(), name, arguments)
+        let name = call.function.name.into_owned().unwrap_or_default();
+        Self::new(call.id.into_owned().unwrap_or_default(), name, arguments)
     }
 }
 
@@ -169,8 +162,8 @@ impl From<Usage> for TokenUsage {
 }
 
 /// Why the model stopped, if the server says so.
-pub(super) fn finish_reason(reason: Content<'_>) -> Option<FinishReason> {
-    let reason = reason.text.filter(|reason| !reason.is_empty())?;
+pub(super) fn finish_reason(reason: Text<'_>) -> Option<FinishReason> {
+    let reason = reason.into_some()?;
     Some(match &*reason {
         "stop" => FinishReason::Stop,
         "length" => FinishReason::Length,
@@ -249,6 +242,49 @@ impl<'de: 'a, 'a> Deserialize<'de> for Calls<'a> {
 
         deserializer.deserialize_any(List)
     }
+}
+
+/// The number of a call or of an answer, if the server numbers them; also written as a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Index(pub(super) Option<u64>);
+
+impl<'de> Deserialize<'de> for Index {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Number;
+
+        impl Visitor<'_> for Number {
+            type Value = Index;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number")
+            }
+
+            fn visit_unit<E>(self) -> Result<Index, E> {
+                Ok(Index(None))
+            }
+
+            fn visit_u64<E>(self, number: u64) -> Result<Index, E> {
+                Ok(Index(Some(number)))
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<Index, E> {
+                Ok(Index(None))
+            }
+
+            fn visit_str<E>(self, digits: &str) -> Result<Index, E> {
+                Ok(Index(digits.parse().ok()))
+            }
+        }
+
+        deserializer.deserialize_any(Number)
+    }
+}
+
+/// The tokens, if the server tells them.
+pub(super) fn usage<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<TokenUsage>, D::Error> {
+    Ok(Option::<Usage>::deserialize(deserializer)?.map(TokenUsage::from))
 }
 
 /// A count, also when it is written as `12.0`; nothing if it is `null` or negative.

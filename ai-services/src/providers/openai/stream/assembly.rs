@@ -4,8 +4,8 @@
 
 use super::calls::Calls;
 use crate::model::{ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage};
-use crate::providers::openai::content::Content;
-use crate::providers::openai::wire::{Message, Parts, Usage, finish_reason, first};
+use crate::providers::openai::content::Text;
+use crate::providers::openai::wire::{Index, Message, Parts, finish_reason, first, usage};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -15,31 +15,28 @@ const DONE: &str = "[DONE]";
 #[derive(Deserialize)]
 struct Chunk<'a> {
     #[serde(borrow, default)]
-    id: Content<'a>,
+    id: Text<'a>,
     #[serde(borrow, default)]
-    model: Content<'a>,
-    /// `error` at vLLM, in place of a member of that name.
-    #[serde(borrow, default)]
-    object: Content<'a>,
+    model: Text<'a>,
     #[serde(borrow, default, deserialize_with = "first")]
     choices: Option<Choice<'a>>,
-    #[serde(default)]
-    usage: Option<Usage>,
+    #[serde(default, deserialize_with = "usage")]
+    usage: Option<TokenUsage>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 struct Choice<'a> {
-    #[serde(borrow, default)]
-    index: Option<&'a RawValue>,
+    #[serde(default)]
+    index: Index,
     #[serde(borrow, default)]
     delta: Option<Message<'a>>,
     /// The whole message, from servers that send one event.
     #[serde(borrow, default)]
-    message: Option<Message<'a>>,
+    message: Option<Box<Message<'a>>>,
     #[serde(borrow, default)]
-    finish_reason: Content<'a>,
+    finish_reason: Text<'a>,
 }
 
 /// What an event is beside its pieces.
@@ -89,16 +86,16 @@ impl Assembly {
             _ => {}
         }
         let chunk: Chunk<'_> = serde_json::from_str(data).map_err(Wrong::Unreadable)?;
-        if chunk.error.is_some() || chunk.object.text.as_deref() == Some("error") {
+        if chunk.error.is_some() || (chunk.choices.is_none() && is_error(data)) {
             return Err(Wrong::Reported);
         }
         keep_first(&mut self.id, chunk.id);
         keep_first(&mut self.model, chunk.model);
         if let Some(usage) = chunk.usage {
-            self.usage = usage.into();
+            self.usage = usage;
         }
         let Some(choice) = chunk.choices.filter(Choice::is_first) else { return Ok(Said::More) };
-        if let Some(delta) = choice.delta.or(choice.message) {
+        if let Some(delta) = choice.delta.or(choice.message.map(|message| *message)) {
             self.add_delta(delta, &mut emit)?;
         }
         if let Some(reason) = finish_reason(choice.finish_reason) {
@@ -168,13 +165,24 @@ impl Assembly {
 impl Choice<'_> {
     /// Whether this is the answer that was asked for, not one more of several.
     fn is_first(&self) -> bool {
-        self.index.is_none_or(|index| matches!(index.get(), "0" | "null"))
+        self.index.0.is_none_or(|index| index == 0)
     }
 }
 
+/// Whether an event without choices is an error as vLLM writes it.
+fn is_error(data: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Kind<'a> {
+        #[serde(borrow, default)]
+        object: Text<'a>,
+    }
+    let kind = serde_json::from_str::<Kind<'_>>(data);
+    kind.is_ok_and(|kind| kind.object.0.as_deref() == Some("error"))
+}
+
 /// Every event repeats these; the first one that is not empty counts.
-fn keep_first(kept: &mut Option<Box<str>>, text: Content<'_>) {
+fn keep_first(kept: &mut Option<Box<str>>, text: Text<'_>) {
     if kept.is_none() {
-        *kept = text.text.filter(|text| !text.is_empty()).map(Into::into);
+        *kept = text.into_some().map(Into::into);
     }
 }

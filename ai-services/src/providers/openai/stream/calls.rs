@@ -30,12 +30,12 @@ struct Growing {
 impl Calls {
     /// Adds a piece. Returns what is new in it, if anything is.
     pub(super) fn add(&mut self, piece: wire::Call<'_>) -> Result<Option<ToolCallDelta>, Wrong> {
-        let (index, arguments) = (piece.index(), piece.arguments());
+        let (index, arguments) = (piece.index.0, piece.arguments());
         if index.is_some_and(|index| index >= MAX_CALLS as u64) {
             return Err(Wrong::TooManyCalls);
         }
-        let id = piece.id.text.unwrap_or_default();
-        let name = piece.function.name.text.unwrap_or_default();
+        let id = piece.id.0.unwrap_or_default();
+        let name = piece.function.name.0.unwrap_or_default();
         let position = match self.position(index, &id) {
             Some(at) if !self.begins_another(at, &id, &name, &arguments) => at,
             _ if self.0.len() >= MAX_CALLS => return Err(Wrong::TooManyCalls),
