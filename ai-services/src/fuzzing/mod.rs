@@ -1,6 +1,10 @@
 //! What the fuzz targets call, and the tests that replay their corpus: each function takes any bytes
 //! and panics if they break a promise.
 
+mod outputs;
+
+pub use outputs::{output, partial};
+
 use crate::error::{ErrorKind, Result};
 use crate::http::given;
 use crate::message::ToolCall;

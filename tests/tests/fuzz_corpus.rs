@@ -1,0 +1,68 @@
+//! Every file of the fuzz targets' corpus, through the same functions.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a panic is how a test fails")]
+
+use ai_services::fuzzing;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+type Target = fn(&[u8]);
+
+/// The targets: a file and a folder in `fuzz`, a function here.
+const TARGETS: [(&str, Target); 4] = [
+    ("sse", fuzzing::sse),
+    ("chat_stream", fuzzing::chat_stream),
+    ("output", fuzzing::output),
+    ("partial", fuzzing::partial),
+];
+
+fn fuzz() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("fuzz")
+}
+
+fn names(folder: &str) -> Vec<String> {
+    let names = fs::read_dir(fuzz().join(folder)).unwrap();
+    let mut names: Vec<_> =
+        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn corpus_keeps_its_promises() {
+    for (target, run) in TARGETS {
+        let files = names(&format!("corpus/{target}"));
+        assert!(files.len() >= 8, "{target} has {} files", files.len());
+        for file in files {
+            let input = fs::read(fuzz().join("corpus").join(target).join(&file)).unwrap();
+            std::panic::catch_unwind(|| run(&input))
+                .unwrap_or_else(|_| panic!("{target}/{file} breaks a promise"));
+        }
+    }
+}
+
+#[test]
+fn corpus_split_in_every_size_keeps_its_promises() {
+    for (target, run) in TARGETS {
+        for file in names(&format!("corpus/{target}")) {
+            let mut input = fs::read(fuzz().join("corpus").join(target).join(&file)).unwrap();
+            for size in 1..=64 {
+                if let Some(first) = input.first_mut() {
+                    *first = size;
+                }
+                run(&input);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_target_is_replayed() {
+    let mut targets = TARGETS.map(|(target, _)| target);
+    targets.sort_unstable();
+    assert_eq!(names("corpus"), targets);
+    assert_eq!(names("fuzz_targets"), targets.map(|target| format!("{target}.rs")));
+    let manifest = fs::read_to_string(fuzz().join("Cargo.toml")).unwrap();
+    for target in targets {
+        assert!(manifest.contains(&format!("name = \"{target}\"")), "{target}");
+    }
+}
