@@ -167,6 +167,10 @@ fn blocks<'a>(text: &'a str, structure: &Structure) -> Result<Vec<Node<'a>>, Str
             Err(fault) => return Err(fault.to_string()),
         }
     }
+    // A list may be the mark of a footnote; one in its wrapper is none.
+    if structure.root == Root::Values && found.iter().any(|node| matches!(node, Node::Object(_))) {
+        found.retain(|node| matches!(node, Node::Object(_)));
+    }
     Ok(found)
 }
 

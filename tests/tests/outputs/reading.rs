@@ -1,0 +1,76 @@
+//! What follows the schema is read, however it is framed.
+
+use crate::instance::{Dice, instance};
+use crate::types::every_type;
+use crate::{answer, escaped, read, schema, schema_of};
+use ai_services::output::Output;
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, TestRunner};
+use serde::Serialize;
+use std::fmt::Debug;
+
+const CASES: u32 = 48;
+
+fn reads_back<T: Output + Serialize + PartialEq + Debug>(
+    name: &str,
+    values: impl Strategy<Value = T>,
+) {
+    let schema = schema_of::<T>();
+    let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
+    let checked = TestRunner::new(config).run(&values, |value| {
+        let json = answer(&value);
+        if let Err(error) = schema::check(&schema, &json, &schema) {
+            panic!("{name}: {error}");
+        }
+        let (short, long) = (json.to_string(), serde_json::to_string_pretty(&json).unwrap());
+        for text in [
+            short.clone(),
+            escaped(&short),
+            format!("\u{feff}{long}\n"),
+            format!("```json\n{long}\n```"),
+            format!("Here you are:\n\n```\n{short}\n```\nAnything else?"),
+            format!("The answer (see [1]) is: {short}. {{Really}}!"),
+            short.trim_end_matches('}').to_owned()
+                + &",}".repeat(short.len() - short.trim_end_matches('}').len()),
+        ] {
+            match read::<T>(&text) {
+                Ok(read) => assert_eq!(read, value, "{name}: {text}"),
+                // A comma in an empty object is not forgiven.
+                Err(_) if text.contains("{,") => {}
+                Err(error) => panic!("{name}: {text}: {error}"),
+            }
+        }
+        Ok(())
+    });
+    checked.unwrap_or_else(|error| panic!("{name}: {error}"));
+}
+
+fn instances_parse<T: Output>(name: &str, _: impl Strategy<Value = T>) {
+    let schema = schema_of::<T>();
+    for seed in 1..=200u64 {
+        let value = instance(&schema, &schema, &mut Dice::new(seed * 0x9E37_79B9), 0);
+        schema::check(&schema, &value, &schema).unwrap_or_else(|error| panic!("{name}: {error}"));
+        if let Err(error) = read::<T>(&value.to_string()) {
+            panic!("{name}: {value}: {error}\n{schema}");
+        }
+    }
+}
+
+#[test]
+fn values_follow_their_schema_and_are_read_back() {
+    every_type!(reads_back);
+}
+
+#[test]
+fn what_a_schema_accepts_is_read() {
+    every_type!(instances_parse);
+}
+
+#[test]
+fn sets_and_defaults_are_read_back() {
+    reads_back("HashSet<String>", crate::types::texts());
+    reads_back("BTreeSet<i16>", crate::types::sorted());
+    reads_back("Defaults", crate::types::defaults());
+    instances_parse("HashSet<String>", crate::types::texts());
+    instances_parse("Defaults", crate::types::defaults());
+}
