@@ -161,14 +161,7 @@ impl Server {
     /// The server with this base URL.
     #[must_use]
     pub fn new(url: &str) -> Self {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(RootCertStore::empty())
-            .with_no_client_auth();
-        let client = Client::builder().tls_backend_preconfigured(tls).build().unwrap();
-        Self { client, url: format!("{url}/chat/completions") }
+        Self { client: client(), url: format!("{url}/chat/completions") }
     }
 
     async fn post(&self, body: Vec<u8>) -> String {
@@ -182,6 +175,17 @@ impl Server {
         black_box(&choice.finish_reason);
         choice.message.content.into_owned()
     }
+}
+
+/// A client with a TLS backend like ours.
+pub(crate) fn client() -> Client {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(RootCertStore::empty())
+        .with_no_client_auth();
+    Client::builder().tls_backend_preconfigured(tls).build().unwrap()
 }
 
 /// [`ROUNDS`] answers that call the tool, then [`TEXT`].

@@ -6,6 +6,7 @@
 //! | bench | measures | run |
 //! |---|---|---|
 //! | `calls` | time | `cargo bench -p ai-services-benches --bench calls` |
+//! | `stream` | time, processor time and allocations of a streamed token | `cargo bench -p ai-services-benches --bench stream` |
 //! | `stores` | time of commits and loads in databases, beside rewriting the list | `cargo bench -p ai-services-benches --bench stores` |
 //! | `instructions` | instructions, by callgrind | `cargo bench -p ai-services-benches --bench instructions` |
 //! | `allocations` | heap allocations; fails above the budget | `cargo bench -p ai-services-benches --bench allocations` |
@@ -16,4 +17,5 @@
 pub mod by_hand;
 pub mod rewrite;
 pub mod server;
+pub mod streaming;
 pub mod workload;

@@ -62,7 +62,7 @@ fn serve(connection: &TcpStream, last: &Mutex<Vec<u8>>) -> io::Result<()> {
 }
 
 /// Reads up to the body and returns its length; `None` at the end of the connection.
-fn read_head(reader: &mut impl BufRead) -> io::Result<Option<usize>> {
+pub(crate) fn read_head(reader: &mut impl BufRead) -> io::Result<Option<usize>> {
     let mut length = 0;
     let mut line = String::new();
     loop {

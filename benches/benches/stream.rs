@@ -1,0 +1,160 @@
+//! What a streamed answer costs, next to the least code that reads one.
+//!
+//! A server on this machine has 100,000 tokens ready and sends them one by one or in writes of 64
+//! KiB. The peer finds the ends of events with memchr, parses each once with serde, and owns each
+//! token: less is not possible.
+//!
+//! | group | measures |
+//! |---|---|
+//! | `stream` | a stream of 100,000 tokens, by the clock |
+//! | `first token` | from asking to the first token of a short stream |
+//!
+//! Before them, the processor time and the allocations of each token are printed, which repeat better
+//! than the clock. Pin the process to one processor for figures that repeat:
+//!
+//! ```text
+//! taskset -c 0 cargo bench -p ai-services-benches --bench stream
+//! ```
+#![allow(clippy::unwrap_used, reason = "a stream that fails has no duration")]
+#![allow(clippy::print_stdout, reason = "the figures are the output")]
+
+use ai_services::message::ChatMessage;
+use ai_services::model::{ChatModel, ChatRequest, StreamEvent};
+use ai_services::providers::openai::OpenAiChatModel;
+use ai_services_benches::streaming::{ByHand, Server, Writes};
+use ai_services_benches::workload;
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use futures_util::StreamExt;
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use std::alloc::System;
+use std::fs;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+const TOKENS: usize = 100_000;
+const SHORT: usize = 100;
+const ALL: [(&str, Writes); 2] = [("coalesced", Writes::Coalesced), ("single", Writes::Single)];
+
+fn model(url: &str) -> OpenAiChatModel {
+    OpenAiChatModel::builder().base_url(url).api_key("key").model("m").build().unwrap()
+}
+
+async fn stream(model: &OpenAiChatModel, mut token: impl FnMut(String)) {
+    let request = ChatRequest::new([ChatMessage::user("Hello!")]);
+    let mut events = model.stream(&request);
+    while let Some(event) = events.next().await {
+        match event.unwrap() {
+            StreamEvent::Text(text) => token(text),
+            event => drop(black_box(event)),
+        }
+    }
+}
+
+fn counting(count: &mut usize) -> impl FnMut(String) {
+    |token| {
+        black_box(token);
+        *count += 1;
+    }
+}
+
+fn streams(criterion: &mut Criterion) {
+    let runtime = workload::runtime();
+    for (name, writes) in ALL {
+        let server = Server::start(TOKENS, writes);
+        let (model, peer) = (model(&server.url()), ByHand::new(&server.url()));
+        let ours = async || {
+            let mut count = 0;
+            stream(&model, counting(&mut count)).await;
+            assert_eq!(count, TOKENS);
+        };
+        let by_hand = async || {
+            let mut count = 0;
+            // The first chunk has an empty content.
+            peer.stream(counting(&mut count)).await;
+            assert_eq!(count, TOKENS + 1);
+        };
+        print_costs(&runtime, &format!("{name}, model"), ours);
+        print_costs(&runtime, &format!("{name}, by hand"), by_hand);
+        let mut group = criterion.benchmark_group(format!("stream/{name}"));
+        group.throughput(Throughput::Elements(TOKENS as u64)).sample_size(20);
+        group.bench_function("model", |bencher| bencher.to_async(&runtime).iter(ours));
+        group.bench_function("by hand", |bencher| bencher.to_async(&runtime).iter(by_hand));
+    }
+}
+
+/// Prints what each token costs the thread of the client.
+fn print_costs(runtime: &Runtime, name: &str, stream: impl AsyncFn()) {
+    const ROUNDS: usize = 5;
+    runtime.block_on(stream());
+    let (mut allocations, mut time) = (usize::MAX, Duration::MAX);
+    for _ in 0..ROUNDS {
+        let (region, begin) = (Region::new(ALLOCATOR), thread_time());
+        runtime.block_on(stream());
+        time = time.min(thread_time().saturating_sub(begin));
+        allocations = allocations.min(region.change().allocations);
+    }
+    let per_token = time.as_nanos() as f64 / TOKENS as f64 / 1000.0;
+    let allocations = allocations as f64 / TOKENS as f64;
+    println!("{name}: {per_token:.3} us of processor time, {allocations:.3} allocations a token");
+}
+
+/// How long this thread has run on a processor.
+fn thread_time() -> Duration {
+    let stat = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = stat.split(' ').next().and_then(|first| first.parse().ok());
+    Duration::from_nanos(nanoseconds.unwrap_or_default())
+}
+
+fn first_token(criterion: &mut Criterion) {
+    let runtime = workload::runtime();
+    let server = Server::start(SHORT, Writes::Single);
+    let (model, peer) = (model(&server.url()), ByHand::new(&server.url()));
+    let mut group = criterion.benchmark_group("first token");
+    group.bench_function("model", |bencher| {
+        bencher.to_async(&runtime).iter_custom(async |rounds| {
+            let mut sum = Duration::ZERO;
+            for _ in 0..rounds {
+                let mut clock = Clock::start();
+                stream(&model, |token| clock.token(token)).await;
+                sum += clock.first.unwrap();
+            }
+            sum
+        });
+    });
+    group.bench_function("by hand", |bencher| {
+        bencher.to_async(&runtime).iter_custom(async |rounds| {
+            let mut sum = Duration::ZERO;
+            for _ in 0..rounds {
+                let mut clock = Clock::start();
+                peer.stream(|token| clock.token(token)).await;
+                sum += clock.first.unwrap();
+            }
+            sum
+        });
+    });
+}
+
+struct Clock {
+    begin: Instant,
+    first: Option<Duration>,
+}
+
+impl Clock {
+    fn start() -> Self {
+        Self { begin: Instant::now(), first: None }
+    }
+
+    fn token(&mut self, token: String) {
+        if !token.is_empty() && self.first.is_none() {
+            self.first = Some(self.begin.elapsed());
+        }
+        black_box(token);
+    }
+}
+
+criterion_group!(benches, streams, first_token);
+criterion_main!(benches);

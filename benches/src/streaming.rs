@@ -1,0 +1,188 @@
+//! Streams of many chunks: a server that has them ready, and the least client that reads them.
+
+use reqwest::Client;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::io::{self, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
+
+/// How the server writes.
+#[derive(Clone, Copy, Debug)]
+pub enum Writes {
+    /// Every chunk by itself.
+    Single,
+    /// As many chunks as fit into 64 KiB.
+    Coalesced,
+}
+
+impl Writes {
+    fn bytes(self) -> usize {
+        match self {
+            Self::Single => 1,
+            Self::Coalesced => 64 << 10,
+        }
+    }
+}
+
+/// Answers every request with the same stream, and keeps connections open.
+///
+/// Lives in threads of its own until the process ends.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Starts a server whose stream says so many tokens.
+    #[must_use]
+    pub fn start(tokens: usize, writes: Writes) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let answer: Arc<[Vec<u8>]> = writes_of(tokens, writes).into();
+        thread::spawn(move || {
+            for connection in listener.incoming().map_while(Result::ok) {
+                let answer = Arc::clone(&answer);
+                // An error is a client that has gone.
+                thread::spawn(move || serve(&connection, &answer));
+            }
+        });
+        Self { address }
+    }
+
+    /// What clients call the base URL.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+}
+
+fn serve(connection: &TcpStream, answer: &[Vec<u8>]) -> io::Result<()> {
+    connection.set_nodelay(true)?;
+    let mut reader = BufReader::with_capacity(64 * 1024, connection);
+    while let Some(length) = crate::server::read_head(&mut reader)? {
+        io::copy(&mut io::Read::take(&mut reader, length as u64), &mut io::sink())?;
+        for write in answer {
+            (&*connection).write_all(write)?;
+        }
+    }
+    Ok(())
+}
+
+/// What is written, each with one call.
+fn writes_of(tokens: usize, writes: Writes) -> Vec<Vec<u8>> {
+    let head =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+    let mut all = vec![head.as_bytes().to_vec()];
+    let mut pending = String::new();
+    for event in events(tokens) {
+        pending.push_str(&event);
+        if pending.len() >= writes.bytes() {
+            all.push(http_chunk(&pending));
+            pending.clear();
+        }
+    }
+    if !pending.is_empty() {
+        all.push(http_chunk(&pending));
+    }
+    all.push(b"0\r\n\r\n".to_vec());
+    all
+}
+
+fn http_chunk(bytes: &str) -> Vec<u8> {
+    format!("{:x}\r\n{bytes}\r\n", bytes.len()).into_bytes()
+}
+
+/// The events as OpenAI writes them.
+fn events(tokens: usize) -> impl Iterator<Item = String> {
+    let event = |choices: &str, usage: &str| {
+        format!(
+            "data: {{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1700000000,\"model\":\"gpt-4o-mini-2024-07-18\",\"service_tier\":\"default\",\"system_fingerprint\":\"fp_1\",\"choices\":[{choices}],\"usage\":{usage}}}\n\n"
+        )
+    };
+    let choice = |delta: &str, reason: &str| {
+        format!(
+            "{{\"index\":0,\"delta\":{{{delta}}},\"logprobs\":null,\"finish_reason\":{reason}}}"
+        )
+    };
+    let first =
+        event(&choice("\"role\":\"assistant\",\"content\":\"\",\"refusal\":null", "null"), "null");
+    let token = event(&choice("\"content\":\" token\"", "null"), "null");
+    let stop = event(&choice("", "\"stop\""), "null");
+    let usage = format!(
+        "{{\"prompt_tokens\":9,\"completion_tokens\":{tokens},\"total_tokens\":{}}}",
+        tokens + 9
+    );
+    let end = [stop, event("", &usage), "data: [DONE]\n\n".to_owned()];
+    std::iter::once(first).chain(std::iter::repeat_n(token, tokens)).chain(end)
+}
+
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow)]
+    choices: Vec<Choice<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(borrow)]
+    delta: Delta<'a>,
+}
+
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(borrow, default)]
+    content: Option<Cow<'a, str>>,
+}
+
+/// The least client: finds the ends of lines, parses each once, and owns each token.
+#[derive(Debug)]
+pub struct ByHand {
+    client: Client,
+    url: String,
+}
+
+impl ByHand {
+    /// A client of the server with this base URL.
+    #[must_use]
+    pub fn new(url: &str) -> Self {
+        Self { client: crate::by_hand::client(), url: format!("{url}/chat/completions") }
+    }
+
+    /// Reads a stream, and hands over each token.
+    pub async fn stream(&self, mut token: impl FnMut(String)) {
+        let body = r#"{"model":"m","messages":[{"role":"user","content":"Hello!"}],"stream":true}"#;
+        let request = self.client.post(&self.url).header(AUTHORIZATION, "Bearer key");
+        let request = request.header(CONTENT_TYPE, "application/json").body(body);
+        let mut response = request.send().await.unwrap().error_for_status().unwrap();
+        let mut rest = Vec::new();
+        while let Some(piece) = response.chunk().await.unwrap() {
+            let mut bytes = &piece[..];
+            while let Some(end) = memchr::memchr(b'\n', bytes) {
+                if rest.is_empty() {
+                    read(&bytes[..end], &mut token);
+                } else {
+                    rest.extend_from_slice(&bytes[..end]);
+                    read(&rest, &mut token);
+                    rest.clear();
+                }
+                bytes = &bytes[end + 1..];
+            }
+            rest.extend_from_slice(bytes);
+        }
+    }
+}
+
+fn read(line: &[u8], token: &mut impl FnMut(String)) {
+    let Some(data) = line.strip_prefix(b"data: ") else { return };
+    if data == b"[DONE]" {
+        return;
+    }
+    let chunk: Chunk<'_> = serde_json::from_slice(data).unwrap();
+    let content = chunk.choices.into_iter().next().and_then(|choice| choice.delta.content);
+    if let Some(content) = content {
+        token(content.into_owned());
+    }
+}
