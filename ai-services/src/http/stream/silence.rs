@@ -10,18 +10,20 @@ use tokio::time::{Instant, Sleep};
 /// runtime gets this time to find out that the connection was not silent at all.
 const GRACE: Duration = Duration::from_millis(20);
 
-/// Measures silences with one timer, which is set only when there is one.
+/// Measures silences with one timer. It is not set anew for each of them: when it rings too early, it
+/// is set to the time at which the current silence is too long.
 pub(super) struct Silence {
     limit: Duration,
     timer: Option<Pin<Box<Sleep>>>,
     phase: Phase,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 enum Phase {
     Talking,
-    Silent,
-    Late,
+    /// Until this time silence is allowed; `None` is beyond what a clock can measure.
+    Silent(Option<Instant>),
+    Late(Instant),
 }
 
 impl Silence {
@@ -36,28 +38,27 @@ impl Silence {
 
     /// Nothing came. Ready when that has been so for too long.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Broken> {
-        if self.phase == Phase::Talking {
-            self.set(self.limit, Phase::Silent);
+        if let Phase::Talking = self.phase {
+            self.phase = Phase::Silent(Instant::now().checked_add(self.limit));
         }
-        // No timer: the limit lies beyond what a clock can measure.
-        let Some(timer) = &mut self.timer else { return Poll::Pending };
-        ready!(timer.as_mut().poll(context));
-        if self.phase == Phase::Late {
-            return Poll::Ready(Broken::Silent(self.limit));
-        }
-        self.set(GRACE, Phase::Late);
-        match &mut self.timer {
-            Some(timer) => timer.as_mut().poll(context).map(|()| Broken::Silent(self.limit)),
-            None => Poll::Pending,
-        }
-    }
-
-    fn set(&mut self, after: Duration, phase: Phase) {
-        self.phase = phase;
-        let Some(end) = Instant::now().checked_add(after) else { return };
-        match &mut self.timer {
-            Some(timer) => timer.as_mut().reset(end),
-            None => self.timer = Some(Box::pin(tokio::time::sleep_until(end))),
+        loop {
+            let end = match self.phase {
+                Phase::Silent(Some(end)) | Phase::Late(end) => end,
+                Phase::Talking | Phase::Silent(None) => return Poll::Pending,
+            };
+            let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(end)));
+            if timer.deadline() > end {
+                timer.as_mut().reset(end);
+            }
+            ready!(timer.as_mut().poll(context));
+            if timer.deadline() < end {
+                timer.as_mut().reset(end);
+                continue;
+            }
+            match self.phase {
+                Phase::Late(_) => return Poll::Ready(Broken::Silent(self.limit)),
+                _ => self.phase = Phase::Late(Instant::now().checked_add(GRACE).unwrap_or(end)),
+            }
         }
     }
 }

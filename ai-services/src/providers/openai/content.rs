@@ -10,8 +10,14 @@ use std::fmt;
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Content<'a> {
     pub(super) text: Option<Cow<'a, str>>,
-    pub(super) thinking: Option<Cow<'a, str>>,
-    pub(super) refusal: Option<Cow<'a, str>>,
+    /// Behind a pointer, because hardly any text has them, and small things are moved fast.
+    parts: Option<Box<Parts<'a>>>,
+}
+
+#[derive(Debug, Default, PartialEq)]
+struct Parts<'a> {
+    thinking: Option<Cow<'a, str>>,
+    refusal: Option<Cow<'a, str>>,
 }
 
 impl<'a> Content<'a> {
@@ -19,15 +25,25 @@ impl<'a> Content<'a> {
         Self { text: Some(text.into()), ..Self::default() }
     }
 
+    pub(super) fn take_thinking(&mut self) -> Option<Cow<'a, str>> {
+        self.parts.as_mut()?.thinking.take()
+    }
+
+    pub(super) fn take_refusal(&mut self) -> Option<Cow<'a, str>> {
+        self.parts.as_mut()?.refusal.take()
+    }
+
     fn append(&mut self, other: Self) {
         append(&mut self.text, other.text);
-        append(&mut self.thinking, other.thinking);
-        append(&mut self.refusal, other.refusal);
+        if let Some(parts) = other.parts {
+            let own = self.parts.get_or_insert_default();
+            append(&mut own.thinking, parts.thinking);
+            append(&mut own.refusal, parts.refusal);
+        }
     }
 }
 
-/// A text in any form, of which nothing else is of interest. A third of the size, which counts in
-/// streams: what is small is moved fast.
+/// A text in any form, of which nothing else is of interest.
 #[derive(Debug, Default)]
 pub(super) struct Text<'a>(pub(super) Option<Cow<'a, str>>);
 
@@ -130,10 +146,12 @@ impl<'de> Visitor<'de> for AnyForm {
             match member {
                 Member::Text => append(&mut content.text, part.next_value::<Content<'_>>()?.text),
                 Member::Thinking => {
-                    append(&mut content.thinking, part.next_value::<Content<'_>>()?.text);
+                    let text = part.next_value::<Text<'_>>()?.0;
+                    append(&mut content.parts.get_or_insert_default().thinking, text);
                 }
                 Member::Refusal => {
-                    append(&mut content.refusal, part.next_value::<Content<'_>>()?.text);
+                    let text = part.next_value::<Text<'_>>()?.0;
+                    append(&mut content.parts.get_or_insert_default().refusal, text);
                 }
                 Member::Other => drop(part.next_value::<IgnoredAny>()?),
             }
@@ -147,8 +165,9 @@ mod tests {
     use super::*;
 
     fn read(json: &str) -> [Option<String>; 3] {
-        let content: Content<'_> = serde_json::from_str(json).unwrap();
-        [content.text, content.thinking, content.refusal].map(|text| text.map(Cow::into_owned))
+        let mut content: Content<'_> = serde_json::from_str(json).unwrap();
+        let (thinking, refusal) = (content.take_thinking(), content.take_refusal());
+        [content.text, thinking, refusal].map(|text| text.map(Cow::into_owned))
     }
 
     #[test]

@@ -66,7 +66,7 @@ mod strict;
 mod wire;
 
 pub use builder::OpenAiChatModelBuilder;
-#[cfg(any(test, feature = "_fuzzing"))]
+#[cfg(feature = "_fuzzing")]
 pub(crate) use stream::read_pieces;
 
 pub use options::{MaxTokensField, SchemaMode, StreamUsage, ThinkingReplay};

@@ -76,14 +76,14 @@ struct Details {
 impl<'a> Message<'a> {
     /// What the model thought, wherever the server writes it.
     pub(super) fn take_thinking(&mut self) -> Option<Cow<'a, str>> {
-        let content = Text(self.content.thinking.take());
+        let content = Text(self.content.take_thinking());
         let places = [take(&mut self.reasoning_content), take(&mut self.reasoning), content];
         places.into_iter().find_map(Text::into_some)
     }
 
     /// Why the model refused, wherever the server writes it.
     pub(super) fn take_refusal(&mut self) -> Option<Cow<'a, str>> {
-        let places = [take(&mut self.refusal), Text(self.content.refusal.take())];
+        let places = [take(&mut self.refusal), Text(self.content.take_refusal())];
         places.into_iter().find_map(Text::into_some)
     }
 }

@@ -16,8 +16,8 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::Sleep;
 
-/// All events of an answer that is there already, in pieces of this kind. For tests.
-#[cfg(any(test, feature = "_fuzzing"))]
+/// All events of an answer whose bytes are there already, split like this.
+#[cfg(feature = "_fuzzing")]
 pub(crate) fn read_pieces(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
     use futures_util::{FutureExt, StreamExt};
     let events = crate::http::given::events(pieces);
