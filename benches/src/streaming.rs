@@ -1,4 +1,5 @@
 //! Streams of many chunks: a server that has them ready, and the least client that reads them.
+#![allow(clippy::indexing_slicing, reason = "the peer is written as one would by hand")]
 
 use reqwest::Client;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
