@@ -168,6 +168,13 @@ impl LeaseRequest {
             None => Ok(true),
         }
     }
+
+    async fn release(&self, token: LeaseToken) {
+        let Some(leases) = self.store.leases() else { return };
+        if let Err(error) = leases.release(&self.id, token).await {
+            tracing::warn!(%error, "a lease could not be given back; it ends by itself");
+        }
+    }
 }
 
 impl fmt::Debug for LeaseRequest {
@@ -243,6 +250,13 @@ impl Lease {
         }
     }
 
+    /// Gives the lease back before anything else happens, so that a program that ends now leaves
+    /// nobody waiting.
+    pub(crate) async fn give_back(mut self) {
+        self.request.release(self.token).await;
+        self.is_held = false;
+    }
+
     /// Takes note that the store has given the lease back with a commit.
     pub(crate) fn given_back(mut self) {
         self.is_held = false;
@@ -255,12 +269,8 @@ impl Drop for Lease {
             return;
         }
         let (request, token) = (self.request.clone(), self.token);
-        let Ok(runtime) = Handle::try_current() else { return };
-        runtime.spawn(async move {
-            let Some(leases) = request.store.leases() else { return };
-            if let Err(error) = leases.release(&request.id, token).await {
-                tracing::warn!(%error, "a lease could not be given back; it ends by itself");
-            }
-        });
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move { request.release(token).await });
+        }
     }
 }

@@ -67,7 +67,12 @@ async fn take_turn(invocation: &Invocation<'_>, read: &mut Read<'_>) -> Result<F
                     regained.map_err(|error| with_spent(error, spent))?;
                 }
             }
-            Err(failed) => return Err(with_spent(failed.error, spent)),
+            Err(failed) => {
+                if let Some(lease) = lease {
+                    lease.give_back().await;
+                }
+                return Err(with_spent(failed.error, spent));
+            }
             Ok(finished) => {
                 if let Some(lease) = lease {
                     lease.given_back();
