@@ -112,18 +112,23 @@ impl Shape {
         self.structure().map(|structure| (&*structure.name, &structure.schema))
     }
 
-    /// What to tell a model that knows no schemas.
+    /// What to tell a model that knows no schemas. Where a word or a number will do, no JSON is asked for.
     #[must_use]
     pub fn instructions(&self) -> Option<String> {
         let structure = self.structure()?;
         let schema = structure.schema.as_value();
         let value = structure.root.member().filter(|_| structure.root == Root::Value);
         let value = value.and_then(|member| schema.get("properties")?.get(member));
-        Some(value.and_then(short_instructions).unwrap_or_else(|| {
-            format!(
-                "Answer with one JSON value that follows this JSON Schema, and with nothing else:\n{schema}"
-            )
-        }))
+        value.and_then(short_instructions).or_else(|| self.json_instructions())
+    }
+
+    /// What to tell a model that knows no schemas, but answers with nothing but JSON objects.
+    pub(crate) fn json_instructions(&self) -> Option<String> {
+        let (_, schema) = self.schema()?;
+        Some(format!(
+            "Answer with one JSON value that follows this JSON Schema, and with nothing else:\n{}",
+            schema.as_value()
+        ))
     }
 
     pub(super) fn structure(&self) -> Option<&Structure> {

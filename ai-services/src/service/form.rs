@@ -108,12 +108,14 @@ impl AnswerForm {
                 (with_tool_choice(&parameters, &tool, means), Way::Tool(Box::new(tool)))
             }
             OutputStrategy::Prompt | OutputStrategy::Auto => {
-                let instruction = shape.instructions().unwrap_or_default();
-                let parameters = match means.can(Capability::JsonObject) {
-                    true => with_format(&parameters, ResponseFormat::JsonObject),
-                    false => parameters,
+                let (parameters, instruction) = match means.can(Capability::JsonObject) {
+                    true => {
+                        let format = ResponseFormat::JsonObject;
+                        (with_format(&parameters, format), shape.json_instructions())
+                    }
+                    false => (parameters, shape.instructions()),
                 };
-                (parameters, Way::Instruction(instruction))
+                (parameters, Way::Instruction(instruction.unwrap_or_default()))
             }
         };
         Ok(Self { shape, parameters, way })

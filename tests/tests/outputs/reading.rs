@@ -3,8 +3,9 @@
 use crate::instance::{Dice, instance};
 use crate::types::every_type;
 use crate::{answer, escaped, read, schema, schema_of};
-use ai_services::output::Output;
-use proptest::strategy::Strategy;
+use ai_services::output::{Growing, Output};
+use proptest::prop_oneof;
+use proptest::strategy::{Just, Strategy};
 use proptest::test_runner::{Config, TestRunner};
 use serde::Serialize;
 use std::fmt::Debug;
@@ -73,4 +74,31 @@ fn sets_and_defaults_are_read_back() {
     reads_back("Defaults", crate::types::defaults());
     instances_parse("HashSet<String>", crate::types::texts());
     instances_parse("Defaults", crate::types::defaults());
+}
+
+fn survives_garbage<T: Output>(name: &str, _: impl Strategy<Value = T>) {
+    let piece = prop_oneof![
+        r#"[\\"\[\]{}`,: \n0-9eE.+-]{1,4}"#,
+        Just("{\"value\":".to_owned()),
+        Just("{\"values\":[".to_owned()),
+        Just("```json\n".to_owned()),
+        Just("\\ud83d".to_owned()),
+        Just("true".to_owned()),
+        Just("\u{feff}ß".to_owned()),
+    ];
+    let texts = proptest::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat());
+    let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
+    let checked = TestRunner::new(config).run(&texts, |text| {
+        let read = read::<T>(&text);
+        let mut growing = Growing::<T>::new(T::shape());
+        growing.push(&text);
+        let _ = (read, growing.value());
+        Ok(())
+    });
+    checked.unwrap_or_else(|error| panic!("{name}: {error}"));
+}
+
+#[test]
+fn garbage_is_read_or_refused() {
+    every_type!(survives_garbage);
 }

@@ -93,6 +93,7 @@ fn instructions_are_short_where_no_json_is_needed() {
     assert!(text(u8::shape()).contains("one integer from 0 to 255"));
     assert!(text(i64::shape()).contains("one integer;"));
     assert!(text(Order::shape()).contains("\"required\":[\"id\",\"items\"]"));
+    assert!(u8::shape().json_instructions().is_some_and(|text| text.contains("JSON Schema")));
 }
 
 #[test]
