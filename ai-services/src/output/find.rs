@@ -10,7 +10,8 @@ use super::shape::{Root, Structure};
 ///
 /// Why it cannot be such a value, in words.
 pub(super) fn readings<'a>(text: &'a str, structure: &Structure) -> Result<Vec<Node<'a>>, String> {
-    let text = text.trim_start_matches('\u{feff}').trim();
+    let answer = after_thinking(text.trim_start_matches('\u{feff}'));
+    let text = answer.ok_or("the answer ends while the model still thinks")?.trim();
     let fault = match json::whole_text(text) {
         Ok(node) => return Ok(vec![listed(node, text, structure)]),
         Err(fault) => fault,
@@ -44,6 +45,14 @@ pub(super) fn readings<'a>(text: &'a str, structure: &Structure) -> Result<Vec<N
         (_, Some(block)) => vec![block],
         (_, None) => vec![Node::Bare(text)],
     })
+}
+
+/// The text without the thoughts that some models write before it; `None` if they do not end.
+pub(super) fn after_thinking(text: &str) -> Option<&str> {
+    match text.trim_start().strip_prefix("<think>") {
+        Some(thoughts) => thoughts.split_once("</think>").map(|(_, answer)| answer),
+        None => Some(text),
+    }
 }
 
 /// The lines of a text, where a list is wanted and the text is a single value.

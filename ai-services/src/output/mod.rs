@@ -36,8 +36,9 @@ use serde::de::DeserializeOwned;
 /// | numbers, `bool`, enums, dates, `Option`, tuples | a JSON object `{"value": …}` |
 ///
 /// Doc comments of fields and variants are sent as descriptions. Reading forgives what is safe to
-/// forgive: code fences, prose around one block of JSON, trailing commas, numbers and booleans in
-/// quotes, integers written `42.0`, names of variants in another case, a value without its wrapper.
+/// forgive: code fences, a `<think>` block before the answer, prose around one block of JSON,
+/// trailing commas, numbers and booleans in quotes, integers written `42.0`, names of variants in
+/// another case, a value without its wrapper.
 /// It refuses what would be a guess: two different blocks, fractions for integers, numbers that do
 /// not fit, unknown variants, JSON that breaks off, a key given twice.
 ///

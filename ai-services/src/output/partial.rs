@@ -89,6 +89,7 @@ pub(super) fn value<T: DeserializeOwned>(
 
 /// The JSON that has begun, once there is something in it.
 fn beginning<'a>(text: &'a str, structure: &Structure) -> Option<Node<'a>> {
+    let text = find::after_thinking(text)?;
     let mut at = 0;
     loop {
         let start = find::next_start(text, at, structure.root)?;

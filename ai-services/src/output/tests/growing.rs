@@ -88,6 +88,13 @@ fn nothing_new_is_no_value() {
 }
 
 #[test]
+fn thoughts_are_no_values() {
+    let text = r#"<think>{"values":[7]}</think>{"values":[1]}"#;
+    assert!(values::<Vec<u8>>(text).iter().all(|shown| shown.is_empty() || shown == &[1]));
+    assert_eq!(values::<Vec<u8>>(text).last(), Some(&vec![1]));
+}
+
+#[test]
 fn wrapped_values_grow_too() {
     assert_eq!(
         values::<Vec<u8>>(r#"{"values":[1,23]}"#),

@@ -30,6 +30,15 @@ fn json_is_found_whole_in_a_fence_or_in_prose() {
 }
 
 #[test]
+fn thoughts_before_the_answer_are_not_read() {
+    let thoughts = format!("<think>\nMaybe {{\"id\":\"y\",\"items\":[]}}?\n</think>\n\n{ORDER}");
+    assert_eq!(read(&thoughts), Ok(order("x", &[1, 2])));
+    assert_eq!(read("<think>SAD?</think>\nhappy"), Ok(Mood::Happy));
+    fails::<Order>(&format!("<think>{ORDER}"), "still thinks");
+    assert_eq!(read(&format!("<think>{ORDER}")), Ok(format!("<think>{ORDER}")));
+}
+
+#[test]
 fn two_different_blocks_are_refused() {
     let two = |a: &str, b: &str| format!("{a} or {b}");
     fails::<Order>(&two(ORDER, r#"{"id":"y","items":[]}"#), "several blocks");
