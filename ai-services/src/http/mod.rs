@@ -19,7 +19,7 @@ mod tests;
 
 pub(crate) use answer::Answer;
 pub(crate) use client::{CONNECT_TIMEOUT, Tls, client, client_builder};
-#[cfg(any(test, feature = "_fuzzing"))]
+#[cfg(feature = "_fuzzing")]
 pub(crate) use stream::given;
 pub(crate) use stream::{Event, Events, Streamed};
 
