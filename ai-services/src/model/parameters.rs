@@ -210,7 +210,7 @@ pub enum ResponseFormat {
     JsonSchema {
         /// The name of the schema, for the provider's logs and caches.
         name: Box<str>,
-        /// The schema.
+        /// The schema. To be written [in order](crate::schema::in_order).
         schema: Box<Schema>,
     },
 }

@@ -14,7 +14,8 @@ pub struct ToolSpecification {
     pub name: Box<str>,
     /// What the tool does and when to call it.
     pub description: Box<str>,
-    /// The schema of the parameters, an object. `None` for a tool without parameters.
+    /// The schema of the parameters, an object. `None` for a tool without parameters. To be written
+    /// [in order](crate::schema::in_order).
     pub parameters: Option<Schema>,
 }
 

@@ -125,9 +125,9 @@ impl Shape {
     /// What to tell a model that knows no schemas, but answers with nothing but JSON objects.
     pub(crate) fn json_instructions(&self) -> Option<String> {
         let (_, schema) = self.schema()?;
+        let schema = serde_json::to_string(&schema::in_order(schema)).ok()?;
         Some(format!(
-            "Answer with one JSON value that follows this JSON Schema, and with nothing else:\n{}",
-            schema.as_value()
+            "Answer with one JSON value that follows this JSON Schema, and with nothing else:\n{schema}"
         ))
     }
 

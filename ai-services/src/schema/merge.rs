@@ -1,5 +1,6 @@
 //! Schemas that are put together of several: one schema in their place.
 
+use super::order;
 use serde_json::{Map, Value};
 
 type Members = Map<String, Value>;
@@ -96,7 +97,7 @@ fn both(one: &Members, other: &Members) -> Option<Members> {
                     }
                 }
             }
-            ("required", Value::Array(own), Value::Array(theirs)) => {
+            ("required" | order::KEYWORD, Value::Array(own), Value::Array(theirs)) => {
                 let more: Vec<_> =
                     theirs.iter().filter(|name| !own.contains(name)).cloned().collect();
                 own.extend(more);

@@ -3,12 +3,15 @@
 mod bounds;
 mod choices;
 mod merge;
+mod order;
 mod plain;
 
+pub(crate) use order::Ordered;
+pub use order::in_order;
 pub use schemars::{JsonSchema, Schema};
 
 use schemars::SchemaGenerator;
-use schemars::generate::SchemaSettings;
+use schemars::generate::{Contract, SchemaSettings};
 use serde_json::{Map, Value};
 
 /// The schema of a type: its own, and the definitions that this refers to.
@@ -22,18 +25,18 @@ pub(crate) struct Described {
 
 /// Describes a type, before anything is made [plain].
 pub(crate) fn describe<T: JsonSchema>() -> Described {
-    let mut generator = generator();
-    let schema = T::json_schema(&mut generator).to_value();
+    let mut generator = generator(Contract::Deserialize);
+    let mut schema = T::json_schema(&mut generator).to_value();
     // The type is in the definitions already if, and only if, it was met inside itself.
     let mut again = generator.clone();
     let reference = again.subschema_for::<T>();
     let is_recursive = reference.get("$ref").is_some()
         && again.definitions().len() == generator.definitions().len();
-    Described {
-        schema,
-        definitions: generator.take_definitions(false),
-        recursion: is_recursive.then(|| reference.to_value()),
-    }
+    let mut definitions = generator.take_definitions(false);
+    let mut written = self::generator(Contract::Serialize);
+    order::note(&mut schema, T::json_schema(&mut written).as_value());
+    order::note_each(&mut definitions, &written.take_definitions(false));
+    Described { schema, definitions, recursion: is_recursive.then(|| reference.to_value()) }
 }
 
 /// An object schema whose only member is `name`.
@@ -86,8 +89,10 @@ pub(crate) fn each_inner<'a>(
     }
 }
 
-fn generator() -> SchemaGenerator {
-    SchemaSettings::draft2020_12().with(|settings| settings.meta_schema = None).into_generator()
+fn generator(contract: Contract) -> SchemaGenerator {
+    let mut settings = SchemaSettings::draft2020_12();
+    (settings.meta_schema, settings.contract) = (None, contract);
+    settings.into_generator()
 }
 
 /// One property of an object schema: how to make its schema, and what is known beside the type.
@@ -107,9 +112,11 @@ pub(crate) enum Requirement {
 
 /// An object schema with these properties. Types used more than once, or recursively, are in `$defs`.
 pub(crate) fn object(properties: Vec<Property>) -> Schema {
-    let mut generator = generator();
+    let mut generator = generator(Contract::Deserialize);
+    let mut written = self::generator(Contract::Serialize);
     let mut members = Map::new();
     let mut required = Vec::new();
+    let names = properties.iter().map(|property| property.name.into()).collect();
     for property in properties {
         let mut schema = (property.schema)(&mut generator);
         if let Some(description) = property.description {
@@ -122,7 +129,9 @@ pub(crate) fn object(properties: Vec<Property>) -> Schema {
                 schema.insert("default".to_owned(), value);
             }
         }
-        members.insert(property.name.to_owned(), schema.to_value());
+        let mut schema = schema.to_value();
+        order::note(&mut schema, (property.schema)(&mut written).as_value());
+        members.insert(property.name.to_owned(), schema);
     }
     let mut object = Schema::default();
     object.insert("type".to_owned(), "object".into());
@@ -130,7 +139,10 @@ pub(crate) fn object(properties: Vec<Property>) -> Schema {
     if !required.is_empty() {
         object.insert("required".to_owned(), Value::Array(required));
     }
-    plain(object.to_value(), generator.take_definitions(false))
+    object.insert(order::KEYWORD.to_owned(), Value::Array(names));
+    let mut definitions = generator.take_definitions(false);
+    order::note_each(&mut definitions, &written.take_definitions(false));
+    plain(object.to_value(), definitions)
 }
 
 #[cfg(test)]
@@ -173,6 +185,7 @@ mod tests {
                     },
                 },
                 "required": ["root"],
+                "propertyOrdering": ["root", "depth"],
                 "$defs": {
                     "Node": {
                         "type": "object",
@@ -181,6 +194,7 @@ mod tests {
                             "children": { "type": "array", "items": { "$ref": "#/$defs/Node" } },
                         },
                         "required": ["name", "children"],
+                        "propertyOrdering": ["name", "children"],
                     },
                 },
             })

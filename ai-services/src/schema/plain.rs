@@ -1,6 +1,6 @@
 //! Schemas without what only a reader of Rust understands, in the words that models know.
 
-use super::{bounds, choices, each_inner, merge};
+use super::{bounds, choices, each_inner, merge, order};
 use serde_json::{Map, Value};
 
 /// Simplifies a schema and all in it. What it accepts stays the same, but that the bounds of Rust's
@@ -25,6 +25,10 @@ fn simplify_one(schema: &mut Value, definitions: &Map<String, Value>) {
     merge::all_of(members);
     close(members);
     merge::distribute(members);
+    order::finish(members);
+    if let Some(Value::Array(choices)) = members.get_mut("anyOf") {
+        choices.iter_mut().filter_map(Value::as_object_mut).for_each(order::finish);
+    }
 }
 
 /// What a struct with flattened parts says of unknown members, in the usual word.

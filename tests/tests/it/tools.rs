@@ -35,6 +35,7 @@ async fn specification_says_what_the_signature_says() {
                 "days": { "type": ["integer", "null"], "minimum": 0, "maximum": 255 },
             },
             "required": ["city"],
+            "propertyOrdering": ["city", "unit", "days"],
             "$defs": {
                 "Unit": {
                     "type": "string",

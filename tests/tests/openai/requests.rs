@@ -380,6 +380,33 @@ async fn strict_schemas_are_closed() {
 }
 
 #[tokio::test]
+async fn schemas_are_sent_in_the_order_of_declaration() {
+    let schema = json!({
+        "type": "object",
+        "properties": { "answer": { "type": "string" }, "why": { "type": "string" } },
+        "required": ["why", "answer"],
+        "propertyOrdering": ["why", "answer"],
+    });
+    let format = ResponseFormat::JsonSchema {
+        name: "answer".into(),
+        schema: Box::new(schema.clone().try_into().unwrap()),
+    };
+    let tool = ToolSpecification::new("tell", "Tells.").with_parameters(schema.try_into().unwrap());
+    let request = ChatRequest::builder()
+        .messages([ChatMessage::user("Hello!")])
+        .tools(vec![tool])
+        .parameters(ChatRequestParameters::new().response_format(format))
+        .build();
+    for mode in [SchemaMode::Loose, SchemaMode::Strict] {
+        let recorded =
+            sent(&request, |builder| builder.tool_schemas(mode).response_schemas(mode)).await;
+        let body = String::from_utf8(recorded.body).unwrap();
+        assert_eq!(body.matches(r#""properties":{"why":{"type":"string"},"answer""#).count(), 2);
+        assert!(!body.contains("propertyOrdering"), "{body}");
+    }
+}
+
+#[tokio::test]
 async fn parameters_of_the_call_win_over_those_of_the_model() {
     let own = ChatRequestParameters::new().temperature(0.5).max_output_tokens(10).extra("x", 1);
     let configure = |builder: OpenAiChatModelBuilder| {

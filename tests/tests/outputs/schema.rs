@@ -37,6 +37,13 @@ pub(super) fn check(schema: &Value, value: &Value, root: &Value) -> Result<(), S
             "properties" | "additionalProperties" | "patternProperties" => {
                 value.as_object().is_none_or(|own| has_good_members(members, own, root))
             }
+            // Says nothing about values, but must name each member once.
+            "propertyOrdering" => {
+                let mut names: Vec<&Value> = demand.as_array().into_iter().flatten().collect();
+                names.sort_by_key(|name| name.as_str());
+                let properties = members.get("properties").and_then(Value::as_object);
+                properties.is_some_and(|properties| names.into_iter().eq(properties.keys()))
+            }
             "format" | "description" | "uniqueItems" | "$defs" => true,
             other => return Err(format!("the schema says `{other}`: {schema}")),
         };

@@ -3,7 +3,9 @@
 use super::options::{Options, SchemaMode, StreamUsage};
 use super::strict;
 use crate::model::{ChatRequestParameters, ResponseFormat, ToolChoice};
+use crate::schema::Ordered;
 use serde::Serialize;
+use serde::ser::{SerializeStruct, Serializer};
 use serde_json::{Map, Value, json};
 
 /// How an answer is to come.
@@ -45,7 +47,7 @@ impl Frame {
         head.add("seed", parameters.seed);
         head.add("reasoning_effort", parameters.reasoning_effort.as_ref().map(|e| e.as_str()));
         let format = parameters.response_format.as_ref();
-        head.add("response_format", format.map(|format| response_format(format, options.answers)));
+        head.add("response_format", format.map(|format| Format(format, options.answers)));
         if delivery == Delivery::Stream {
             head.add("stream", Some(true));
             let asks_for_usage = options.stream_usage == StreamUsage::Requested;
@@ -114,18 +116,35 @@ fn tool_choice(choice: &ToolChoice) -> Value {
     }
 }
 
-fn response_format(format: &ResponseFormat, mode: SchemaMode) -> Value {
-    match format {
-        ResponseFormat::Text => json!({ "type": "text" }),
-        ResponseFormat::JsonObject => json!({ "type": "json_object" }),
-        ResponseFormat::JsonSchema { name, schema } => {
-            let schema = schema.as_value();
-            // A schema that cannot be strict is sent as it is, and the provider is told so.
-            let closed = if mode == SchemaMode::Strict { strict::closed(schema) } else { None };
-            let strict = closed.is_some();
-            let schema = closed.unwrap_or_else(|| schema.clone());
-            let format = json!({ "name": name, "schema": schema, "strict": strict });
-            json!({ "type": "json_schema", "json_schema": format })
-        }
+/// `response_format`, with the members of its schema in order.
+struct Format<'a>(&'a ResponseFormat, SchemaMode);
+
+impl Serialize for Format<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (name, schema) = match self.0 {
+            ResponseFormat::Text => return json!({ "type": "text" }).serialize(serializer),
+            ResponseFormat::JsonObject => {
+                return json!({ "type": "json_object" }).serialize(serializer);
+            }
+            ResponseFormat::JsonSchema { name, schema } => (&**name, schema.as_value()),
+        };
+        // A schema that cannot be strict is sent as it is, and the provider is told so.
+        let closed = if self.1 == SchemaMode::Strict { strict::closed(schema) } else { None };
+        let json_schema = Named {
+            name,
+            strict: closed.is_some(),
+            schema: Ordered(closed.as_ref().unwrap_or(schema)),
+        };
+        let mut format = serializer.serialize_struct("Format", 2)?;
+        format.serialize_field("type", "json_schema")?;
+        format.serialize_field("json_schema", &json_schema)?;
+        format.end()
     }
+}
+
+#[derive(Serialize)]
+struct Named<'a> {
+    name: &'a str,
+    strict: bool,
+    schema: Ordered<'a>,
 }

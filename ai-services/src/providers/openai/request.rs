@@ -8,7 +8,8 @@ use super::strict;
 use crate::error::Result;
 use crate::message::ChatMessage;
 use crate::model::{ChatRequest, ToolSpecification};
-use serde::Serialize;
+use crate::schema::Ordered;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -118,6 +119,10 @@ fn list(tools: &[ToolSpecification], strict: bool) -> Vec<u8> {
     serde_json::to_vec(&list).unwrap_or_else(|_| b"[]".to_vec())
 }
 
+fn in_order<S: Serializer>(schema: &Value, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    Ordered(schema).serialize(serializer)
+}
+
 #[derive(Serialize)]
 struct Tool<'a> {
     r#type: &'static str,
@@ -128,6 +133,7 @@ struct Tool<'a> {
 struct Function<'a> {
     name: &'a str,
     description: &'a str,
+    #[serde(serialize_with = "in_order")]
     parameters: Value,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     strict: bool,

@@ -19,6 +19,8 @@ const KEPT: &[&str] = &[
     "minItems",
     "maxItems",
     "$ref",
+    // Not sent, but followed.
+    "propertyOrdering",
 ];
 
 /// What allows or forbids values in a way that strict mode cannot.
