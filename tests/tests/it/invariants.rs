@@ -5,7 +5,9 @@ use ai_services::memory::{
 };
 use ai_services::message::{ChatMessage, ToolCall};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
-use ai_services::{ErrorKind, Response, ai_service, tools};
+use ai_services::{
+    Error, ErrorKind, OutputStrategy, Response, StreamEvent, TokenStream, ai_service, tools,
+};
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
 
@@ -17,6 +19,16 @@ trait Agent {
         #[memory_id] user: u8,
         #[user_message] text: &str,
     ) -> ai_services::Result<Response<String>>;
+
+    fn stream(&self, #[memory_id] user: u8, #[user_message] text: &str) -> TokenStream;
+
+    async fn count(
+        &self,
+        #[memory_id] user: u8,
+        #[user_message] text: &str,
+    ) -> ai_services::Result<Response<u32>>;
+
+    fn stream_count(&self, #[memory_id] user: u8, #[user_message] text: &str) -> TokenStream<u32>;
 
     #[system_message("{{a}}|{{b}}")]
     #[user_message("<{{b}}{{a}}>")]
@@ -45,14 +57,16 @@ enum Reply {
 
 fn reply() -> impl Strategy<Value = Reply> {
     let id = prop_oneof![Just(String::new()), Just("a".to_owned()), "[a-c]{1,2}"];
-    let name = prop_oneof![4 => Just("look_up"), 1 => Just("nope")].prop_map(str::to_owned);
+    let name = prop_oneof![4 => Just("look_up"), 2 => Just("final_answer"), 1 => Just("nope")];
+    let name = name.prop_map(str::to_owned);
     let arguments = prop_oneof![
-        4 => (0..9_u32).prop_map(|n| format!(r#"{{"n":{n}}}"#)),
+        4 => (0..9_u32).prop_map(|n| format!(r#"{{"n":{n},"value":{n}}}"#)),
         1 => Just("{}".to_owned()),
         1 => Just("{broken".to_owned()),
     ];
     prop_oneof![
-        4 => ".{0,12}".prop_map(Reply::Text),
+        3 => ".{0,12}".prop_map(Reply::Text),
+        3 => (0..9_u32).prop_map(|n| Reply::Text(n.to_string())),
         4 => prop::collection::vec((id, name, arguments), 1..5).prop_map(Reply::Calls),
         1 => Just(Reply::Fail),
         1 => Just(Reply::Refuse),
@@ -61,7 +75,7 @@ fn reply() -> impl Strategy<Value = Reply> {
 
 fn answer(reply: &Reply) -> ScriptedAnswer {
     match reply {
-        Reply::Text(text) => ScriptedAnswer::text(text.as_str()),
+        Reply::Text(text) => ScriptedAnswer::text(text.as_str()).in_pieces_of(3),
         Reply::Calls(calls) => {
             ScriptedAnswer::tool_calls(calls.iter().map(|(id, name, arguments)| {
                 ToolCall::new(id.as_str(), name.as_str(), arguments.as_str())
@@ -109,7 +123,69 @@ enum Window {
     Tokens(usize),
 }
 
-fn service(model: &ScriptedChatModel, window: Window) -> AgentService {
+/// How an answer is asked for.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Whole,
+    Streamed,
+    Typed,
+    TypedStream,
+    /// A stream that is dropped after so many items.
+    Dropped(usize),
+}
+
+fn way() -> impl Strategy<Value = Way> {
+    prop_oneof![
+        Just(Way::Whole),
+        Just(Way::Streamed),
+        Just(Way::Typed),
+        Just(Way::TypedStream),
+        (0..8_usize).prop_map(Way::Dropped),
+    ]
+}
+
+/// What is remembered of a turn, if it succeeds.
+struct Told {
+    answer: Option<String>,
+    answers_with_calls: usize,
+    tools: usize,
+}
+
+impl<T> From<Response<T>> for Told {
+    fn from(response: Response<T>) -> Self {
+        Self {
+            answer: response.final_response.message.text().map(str::to_owned),
+            answers_with_calls: response.intermediate_responses.len(),
+            tools: response.tool_executions.len(),
+        }
+    }
+}
+
+async fn ask(agent: &AgentService, way: Way, user: u8, text: &str) -> ai_services::Result<Told> {
+    match way {
+        Way::Whole => {
+            let response = agent.chat(user, text).await?;
+            assert_eq!(response.final_response.message.text(), Some(&*response.value));
+            Ok(response.into())
+        }
+        Way::Streamed => agent.stream(user, text).collect().await.map(Told::from),
+        Way::Typed => agent.count(user, text).await.map(Told::from),
+        Way::TypedStream => agent.stream_count(user, text).collect().await.map(Told::from),
+        Way::Dropped(items) => {
+            let mut stream = agent.stream_count(user, text);
+            for _ in 0..items {
+                match stream.next().await.transpose()? {
+                    Some(StreamEvent::Completed(response)) => return Ok((*response).into()),
+                    Some(_) => {}
+                    None => break,
+                }
+            }
+            Err(Error::new(ErrorKind::Busy, "dropped"))
+        }
+    }
+}
+
+fn service(model: &ScriptedChatModel, window: Window, strategy: OutputStrategy) -> AgentService {
     let provider = move |id: &MemoryId| -> ai_services::Result<Arc<dyn ChatMemory>> {
         Ok(match window {
             Window::Messages(max) => {
@@ -126,28 +202,32 @@ fn service(model: &ScriptedChatModel, window: Window) -> AgentService {
         .chat_memory_provider(provider)
         .tools(Desk)
         .max_tool_rounds(4)
+        .output_strategy(strategy)
         .build()
         .unwrap()
 }
 
-async fn check_calls(window: Window, calls: Vec<(u8, String)>, script: Vec<Reply>) {
+async fn check_calls(
+    (window, strategy): (Window, OutputStrategy),
+    calls: Vec<(u8, String, Way)>,
+    script: Vec<Reply>,
+) {
     let script = Mutex::new(Replies(script, 0));
     let model =
         ScriptedChatModel::from_fn(move |_, _| answer(&script.lock().unwrap().next_reply()));
-    let agent = service(&model, window);
-    for (user, text) in calls {
+    let agent = service(&model, window, strategy);
+    for (user, text, way) in calls {
         let memory = agent.chat_memory(&user).unwrap();
         let before = memory.messages().await.unwrap();
-        let outcome = agent.chat(user, &text).await;
+        let outcome = ask(&agent, way, user, &text).await;
         let after = memory.messages().await.unwrap();
         match outcome {
-            // 2. A failed call changes nothing.
+            // 2. A failed or dropped call changes nothing.
             Err(_) => assert_eq!(before, after),
             // 3. The last message in memory is the answer.
-            Ok(response) => {
-                assert_eq!(after.last().unwrap().text(), Some(&*response.value));
-                let turn =
-                    2 + response.intermediate_responses.len() + response.tool_executions.len();
+            Ok(told) => {
+                assert_eq!(after.last().unwrap().text(), told.answer.as_deref());
+                let turn = 2 + told.answers_with_calls + told.tools;
                 let kept = &after[..after.len() - turn];
                 assert_eq!(kept, &before[before.len() - kept.len()..]);
                 assert_eq!(after[kept.len()], ChatMessage::user(text));
@@ -185,16 +265,18 @@ proptest! {
     #[test]
     fn requests_are_well_formed_and_memory_is_what_succeeded(
         window in prop_oneof![(2..14_usize).prop_map(Window::Messages), (20..200_usize).prop_map(Window::Tokens)],
-        calls in prop::collection::vec((0..2_u8, ".{0,8}"), 1..12),
+        strategy in prop_oneof![Just(OutputStrategy::JsonSchema), Just(OutputStrategy::Tool), Just(OutputStrategy::Prompt)],
+        calls in prop::collection::vec((0..2_u8, ".{0,8}", way()), 1..12),
         script in prop::collection::vec(reply(), 1..16),
     ) {
-        block_on(check_calls(window, calls, script));
+        block_on(check_calls((window, strategy), calls, script));
     }
 
     #[test]
     fn template_value_appears_as_it_is(a in any::<String>(), b in any::<String>()) {
         let model = ScriptedChatModel::replies(["ok"]);
-        block_on(service(&model, Window::Messages(9)).fill(&a, &b)).unwrap();
+        let service = service(&model, Window::Messages(9), OutputStrategy::Auto);
+        block_on(service.fill(&a, &b)).unwrap();
         prop_assert_eq!(
             model.messages_of(0),
             [ChatMessage::system(format!("{a}|{b}")), ChatMessage::user(format!("<{b}{a}>"))]
