@@ -10,6 +10,8 @@ mod requests;
 mod responses;
 #[path = "openai/secrets.rs"]
 mod secrets;
+#[path = "openai/service_streams.rs"]
+mod service_streams;
 #[path = "openai/stream_calls.rs"]
 mod stream_calls;
 #[path = "openai/stream_cuts.rs"]
