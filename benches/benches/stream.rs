@@ -6,7 +6,7 @@
 //!
 //! | group | measures |
 //! |---|---|
-//! | `stream` | a stream of 100,000 tokens, by the clock |
+//! | `stream` | a stream of 100,000 tokens, by the clock: of a model, of a service, by hand |
 //! | `first token` | from asking to the first token of a short stream |
 //!
 //! Before them, the processor time and the allocations of each token are printed, which repeat better
@@ -21,6 +21,7 @@
 use ai_services::message::ChatMessage;
 use ai_services::model::{ChatModel, ChatRequest, StreamEvent};
 use ai_services::providers::openai::OpenAiChatModel;
+use ai_services::{TokenStream, ai_service};
 use ai_services_benches::streaming::{ByHand, Server, Writes};
 use ai_services_benches::workload;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -54,6 +55,18 @@ async fn stream(model: &OpenAiChatModel, mut token: impl FnMut(String)) {
     }
 }
 
+#[ai_service]
+trait Chat {
+    fn chat(&self, text: &str) -> TokenStream;
+}
+
+async fn stream_of_service(service: &ChatService, mut token: impl FnMut(String)) {
+    let mut texts = service.chat("Hello!").text();
+    while let Some(text) = texts.next().await {
+        token(text.unwrap());
+    }
+}
+
 fn counting(count: &mut usize) -> impl FnMut(String) {
     |token| {
         black_box(token);
@@ -71,6 +84,12 @@ fn streams(criterion: &mut Criterion) {
             stream(&model, counting(&mut count)).await;
             assert_eq!(count, TOKENS);
         };
+        let service = ChatService::builder().chat_model(model.clone()).build().unwrap();
+        let of_service = async || {
+            let mut count = 0;
+            stream_of_service(&service, counting(&mut count)).await;
+            assert_eq!(count, TOKENS);
+        };
         let by_hand = async || {
             let mut count = 0;
             // The first chunk has an empty content.
@@ -78,10 +97,12 @@ fn streams(criterion: &mut Criterion) {
             assert_eq!(count, TOKENS + 1);
         };
         print_costs(&runtime, &format!("{name}, model"), ours);
+        print_costs(&runtime, &format!("{name}, service"), of_service);
         print_costs(&runtime, &format!("{name}, by hand"), by_hand);
         let mut group = criterion.benchmark_group(format!("stream/{name}"));
         group.throughput(Throughput::Elements(TOKENS as u64)).sample_size(20);
         group.bench_function("model", |bencher| bencher.to_async(&runtime).iter(ours));
+        group.bench_function("service", |bencher| bencher.to_async(&runtime).iter(of_service));
         group.bench_function("by hand", |bencher| bencher.to_async(&runtime).iter(by_hand));
     }
 }
@@ -120,6 +141,18 @@ fn first_token(criterion: &mut Criterion) {
             for _ in 0..rounds {
                 let mut clock = Clock::start();
                 stream(&model, |token| clock.token(token)).await;
+                sum += clock.first.unwrap();
+            }
+            sum
+        });
+    });
+    let service = ChatService::builder().chat_model(model.clone()).build().unwrap();
+    group.bench_function("service", |bencher| {
+        bencher.to_async(&runtime).iter_custom(async |rounds| {
+            let mut sum = Duration::ZERO;
+            for _ in 0..rounds {
+                let mut clock = Clock::start();
+                stream_of_service(&service, |token| clock.token(token)).await;
                 sum += clock.first.unwrap();
             }
             sum

@@ -86,6 +86,13 @@ pub(super) struct Means<'a> {
     pub(super) has_tool_providers: bool,
 }
 
+/// What the strategy comes to with a model.
+enum Chosen {
+    Schema,
+    Tool,
+    Prompt,
+}
+
 impl AnswerForm {
     /// How a model with these means is asked for an answer of this shape.
     ///
@@ -98,24 +105,23 @@ impl AnswerForm {
             return Ok(Self { shape, parameters, way: Way::Plain });
         };
         let (parameters, way) = match means.choose()? {
-            OutputStrategy::JsonSchema => {
+            Chosen::Schema => {
                 let (name, schema) = (name.into(), Box::new(schema.clone()));
                 let format = ResponseFormat::JsonSchema { name, schema };
                 (with_format(&parameters, format), Way::Plain)
             }
-            OutputStrategy::Tool => {
+            Chosen::Tool => {
                 let tool = AnswerTool::new(schema, means.toolbox);
                 (with_tool_choice(&parameters, &tool, means), Way::Tool(Box::new(tool)))
             }
-            OutputStrategy::Prompt | OutputStrategy::Auto => {
-                let (parameters, instruction) = match means.can(Capability::JsonObject) {
-                    true => {
-                        let format = ResponseFormat::JsonObject;
-                        (with_format(&parameters, format), shape.json_instructions())
-                    }
-                    false => (parameters, shape.instructions()),
-                };
-                (parameters, Way::Instruction(instruction.unwrap_or_default()))
+            Chosen::Prompt if means.can(Capability::JsonObject) => {
+                let instruction = shape.json_instructions().unwrap_or_default();
+                let parameters = with_format(&parameters, ResponseFormat::JsonObject);
+                (parameters, Way::Instruction(instruction))
+            }
+            Chosen::Prompt => {
+                let instruction = shape.instructions().unwrap_or_default();
+                (parameters, Way::Instruction(instruction))
             }
         };
         Ok(Self { shape, parameters, way })
@@ -191,30 +197,30 @@ impl Means<'_> {
         self.has_tool_providers || !self.toolbox.specifications().is_empty()
     }
 
-    fn choose(&self) -> Result<OutputStrategy> {
+    fn choose(&self) -> Result<Chosen> {
         let can_follow_schema = self.can(Capability::JsonSchema)
             && (!self.has_tools() || self.can(Capability::JsonSchemaWithTools));
+        let can_call_tools = self.can(Capability::Tools);
         match self.strategy {
-            OutputStrategy::Auto if can_follow_schema => Ok(OutputStrategy::JsonSchema),
-            OutputStrategy::Auto if self.can(Capability::Tools) => Ok(OutputStrategy::Tool),
-            OutputStrategy::JsonSchema if !can_follow_schema => {
+            OutputStrategy::Auto | OutputStrategy::JsonSchema if can_follow_schema => {
+                Ok(Chosen::Schema)
+            }
+            OutputStrategy::Auto | OutputStrategy::Tool if can_call_tools => Ok(Chosen::Tool),
+            OutputStrategy::Auto | OutputStrategy::Prompt => Ok(Chosen::Prompt),
+            OutputStrategy::JsonSchema => {
                 let beside = if self.has_tools() { " beside tools" } else { "" };
-                Err(self.cannot(&format!("follow a JSON schema{beside}"), "JsonSchema"))
+                Err(self.cannot(&format!("follow a JSON schema{beside}")))
             }
-            OutputStrategy::Tool if !self.can(Capability::Tools) => {
-                Err(self.cannot("call tools", "Tool"))
-            }
-            OutputStrategy::Auto => Ok(OutputStrategy::Prompt),
-            chosen => Ok(chosen),
+            OutputStrategy::Tool => Err(self.cannot("call tools")),
         }
     }
 
-    fn cannot(&self, what: &str, strategy: &str) -> Error {
-        let name = self.model.name();
+    fn cannot(&self, what: &str) -> Error {
+        let (name, strategy) = (self.model.name(), self.strategy);
         Error::new(
             ErrorKind::Unsupported,
             format!(
-                "model `{name}` cannot {what}, which `OutputStrategy::{strategy}` needs; use `OutputStrategy::Auto`"
+                "model `{name}` cannot {what}, which `OutputStrategy::{strategy:?}` needs; use `OutputStrategy::Auto`"
             ),
         )
     }
