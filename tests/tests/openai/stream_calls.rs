@@ -144,3 +144,13 @@ fn empty_pieces_say_nothing() {
     let [first, second, _, last] = pieces;
     assert_eq!(calls([first, second, last]), [["a", "f", ""]]);
 }
+
+#[test]
+fn call_without_a_word_is_none() {
+    let pieces = [
+        json!({ "index": 0, "id": "a", "function": function("f", "{}") }),
+        json!({ "index": 1, "function": function("", "") }),
+        json!({ "index": 2, "id": "b", "function": function("g", "[]") }),
+    ];
+    assert_eq!(calls(pieces), [["a", "f", "{}"], ["b", "g", "[]"]]);
+}

@@ -38,6 +38,8 @@ impl Calls {
         let name = piece.function.name.0.unwrap_or_default();
         let position = match self.position(index, &id) {
             Some(at) if !self.begins_another(at, &id, &name, &arguments) => at,
+            // A call begins with its first word.
+            _ if id.is_empty() && name.is_empty() && arguments.is_empty() => return Ok(None),
             _ if self.0.len() >= MAX_CALLS => return Err(Wrong::TooManyCalls),
             _ => {
                 self.0.push(Growing { index, ..Growing::default() });
