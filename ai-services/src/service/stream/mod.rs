@@ -17,11 +17,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::output::{Output, Shape};
 use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, FusedStream, Stream, StreamExt};
+use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 /// The answer of a streaming method: what happens on the way, then the answer.
 ///
@@ -76,18 +77,19 @@ pub struct TokenStream<T = String>(State<T>);
 
 enum State<T> {
     /// A call of a service.
-    Running {
-        call: BoxFuture<'static, Result<Response<T>>>,
-        outlet: Arc<Outlet>,
-    },
+    Running(Running<T>),
     /// Anything else, for example a double in a test.
     Other(BoxStream<'static, Result<StreamEvent<T>>>),
-    /// The last item is waiting for the pieces before it.
-    Finished {
-        last: Box<Result<Response<T>>>,
-        outlet: Arc<Outlet>,
-    },
     Over,
+}
+
+struct Running<T> {
+    call: BoxFuture<'static, Result<Response<T>>>,
+    outlet: Arc<Outlet>,
+    /// What was taken from the outlet and not asked for yet. The call goes on when it is empty.
+    taken: VecDeque<Progress>,
+    /// What the call came to, while pieces before it are left.
+    last: Option<Box<Result<Response<T>>>>,
 }
 
 impl<T> TokenStream<T> {
@@ -121,7 +123,7 @@ impl<T> TokenStream<T> {
         outlet: Arc<Outlet>,
         call: BoxFuture<'static, Result<Response<T>>>,
     ) -> Self {
-        Self(State::Running { call, outlet })
+        Self(State::Running(Running { call, outlet, taken: VecDeque::new(), last: None }))
     }
 
     /// The next item; `None` after the last one.
@@ -194,22 +196,15 @@ impl<T> TokenStream<T> {
 
     fn poll_item(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<StreamEvent<T>>>> {
         match &mut self.0 {
-            State::Running { call, outlet } => {
-                if let Some(progress) = outlet.pop() {
-                    return Poll::Ready(Some(Ok(progress.into())));
+            State::Running(running) => {
+                let event = ready!(running.poll_item(cx));
+                if matches!(&event, Err(_) | Ok(StreamEvent::Completed(_))) {
+                    self.0 = State::Over;
                 }
-                if let Poll::Ready(last) = call.as_mut().poll(cx) {
-                    let outlet = Arc::clone(outlet);
-                    self.0 = State::Finished { last: Box::new(last), outlet };
-                    return self.poll_item(cx);
-                }
-                match outlet.pop() {
-                    Some(progress) => Poll::Ready(Some(Ok(progress.into()))),
-                    None => Poll::Pending,
-                }
+                Poll::Ready(Some(event))
             }
             State::Other(events) => {
-                let event = match futures_util::ready!(events.poll_next_unpin(cx)) {
+                let event = match ready!(events.poll_next_unpin(cx)) {
                     Some(event) => event,
                     None => Err(no_end()),
                 };
@@ -218,18 +213,29 @@ impl<T> TokenStream<T> {
                 }
                 Poll::Ready(Some(event))
             }
-            State::Finished { outlet, .. } => {
-                if let Some(progress) = outlet.pop() {
-                    return Poll::Ready(Some(Ok(progress.into())));
-                }
-                let State::Finished { last, .. } = std::mem::replace(&mut self.0, State::Over)
-                else {
-                    return Poll::Ready(None);
-                };
-                let last = last.map(|response| StreamEvent::Completed(Box::new(response)));
-                Poll::Ready(Some(last))
-            }
             State::Over => Poll::Ready(None),
+        }
+    }
+}
+
+impl<T> Running<T> {
+    /// The next piece; after all of them, what the call came to.
+    fn poll_item(&mut self, cx: &mut Context<'_>) -> Poll<Result<StreamEvent<T>>> {
+        if self.taken.is_empty() && self.last.is_none() {
+            if let Poll::Ready(last) = self.call.as_mut().poll(cx) {
+                self.last = Some(Box::new(last));
+            }
+            self.outlet.take(&mut self.taken);
+        }
+        match (self.taken.pop_front(), self.last.take()) {
+            (Some(progress), last) => {
+                self.last = last;
+                Poll::Ready(Ok(progress.into()))
+            }
+            (None, Some(last)) => {
+                Poll::Ready(last.map(|response| StreamEvent::Completed(Box::new(response))))
+            }
+            (None, None) => Poll::Pending,
         }
     }
 }
@@ -284,8 +290,7 @@ impl<T> Unpin for TokenStream<T> {}
 impl<T> fmt::Debug for TokenStream<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.0 {
-            State::Running { .. } | State::Other(_) => "open",
-            State::Finished { .. } => "answered",
+            State::Running(_) | State::Other(_) => "open",
             State::Over => "over",
         };
         write!(f, "TokenStream({state})")
