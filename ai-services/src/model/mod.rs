@@ -10,9 +10,11 @@ mod tool;
 
 pub use crate::usage::TokenUsage;
 pub use capabilities::{Capabilities, Capability};
-pub use chat::{ChatModel, StreamEvent, ToolCallDelta};
 #[cfg(feature = "openai")]
-pub(crate) use chat::{in_one_piece, pieces};
+pub(crate) use chat::in_one_piece;
+#[cfg(any(feature = "openai", feature = "testing"))]
+pub(crate) use chat::pieces;
+pub use chat::{ChatModel, StreamEvent, ToolCallDelta};
 pub use moderation::{Moderation, ModerationModel};
 pub use parameters::{ChatRequestParameters, ReasoningEffort, ResponseFormat, ToolChoice};
 pub use request::{ChatRequest, ChatRequestBuilder};

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::{AiMessage, ToolCall};
-use crate::model::{ChatResponse, FinishReason, StreamEvent, TokenUsage, ToolCallDelta};
+use crate::model::{self, ChatResponse, FinishReason, StreamEvent, TokenUsage};
 use futures_util::stream::{self, Stream, StreamExt};
 use std::time::Duration;
 
@@ -117,9 +117,11 @@ impl ScriptedAnswer {
         let text: Vec<_> =
             pieces.into_iter().map(|piece| StreamEvent::Text(piece.into())).collect();
         let events: Vec<_> = match outcome {
-            Ok(response) if text.is_empty() => whole(response).into_iter().map(Ok).collect(),
+            Ok(response) if text.is_empty() => {
+                model::pieces(response).into_iter().map(Ok).collect()
+            }
             Ok(response) => {
-                let (before, after): (Vec<_>, Vec<_>) = whole(response)
+                let (before, after): (Vec<_>, Vec<_>) = model::pieces(response)
                     .into_iter()
                     .filter(|event| !matches!(event, StreamEvent::Text(_)))
                     .partition(|event| matches!(event, StreamEvent::Thinking(_)));
@@ -146,17 +148,4 @@ impl From<Error> for ScriptedAnswer {
     fn from(error: Error) -> Self {
         Self { outcome: Err(error), delay: None, pieces: Vec::new(), pause: None }
     }
-}
-
-fn whole(response: ChatResponse) -> Vec<StreamEvent> {
-    let message = &response.message;
-    let thinking = message.thinking().map(|thinking| StreamEvent::Thinking(thinking.into()));
-    let text = message.text().map(|text| StreamEvent::Text(text.into()));
-    let calls = message.tool_calls().iter().enumerate().map(|(index, call)| {
-        let delta = ToolCallDelta::new(index).with_id(call.id()).with_name(call.name());
-        StreamEvent::ToolCall(delta.with_arguments(call.arguments()))
-    });
-    let mut events: Vec<_> = thinking.into_iter().chain(text).chain(calls).collect();
-    events.push(StreamEvent::Completed(Box::new(response)));
-    events
 }
