@@ -39,7 +39,9 @@ impl Learned {
         match remedy {
             Remedy::Fill(place, field) => {
                 let is_new = !self.filled.contains(&(place, field));
-                self.filled.push((place, field));
+                if is_new {
+                    self.filled.push((place, field));
+                }
                 is_new
             }
             Remedy::LeaveOut(node) => self.left_out.insert(node),
