@@ -150,11 +150,14 @@ async fn wrong_prompt_is_the_first_item() {
     assert!(told[0].starts_with("error the memory id"), "{told:?}");
 }
 
-/// A model whose stream ends without an end.
-struct Endless;
+/// A model that only streams, and says what the function gives it to say.
+struct Streaming<F>(F);
 
 #[async_trait]
-impl ChatModel for Endless {
+impl<F> ChatModel for Streaming<F>
+where
+    F: Fn() -> BoxStream<'static, model::StreamEvent> + Send + Sync,
+{
     async fn chat(&self, _: &ChatRequest) -> ai_services::Result<ChatResponse> {
         Err(Error::new(ErrorKind::Unsupported, "streams only"))
     }
@@ -163,13 +166,22 @@ impl ChatModel for Endless {
         &'a self,
         _: &'a ChatRequest,
     ) -> BoxStream<'a, ai_services::Result<model::StreamEvent>> {
-        stream::iter([Ok(model::StreamEvent::Text("a".to_owned()))]).boxed()
+        (self.0)().map(Ok).boxed()
     }
+}
+
+fn a() -> model::StreamEvent {
+    model::StreamEvent::Text("a".to_owned())
+}
+
+/// A model whose stream ends without an end.
+fn endless() -> impl ChatModel + 'static {
+    Streaming(|| stream::iter([a()]).boxed())
 }
 
 #[tokio::test]
 async fn end_without_an_answer_is_an_error() {
-    let chat = service(Endless, &Arc::default());
+    let chat = service(endless(), &Arc::default());
     let told = words(chat.chat("room", "hi")).await;
     assert_eq!(told[1..], ["error the model's stream ended without an answer"]);
     assert!(remembered(&chat).await.is_empty());
@@ -214,29 +226,17 @@ async fn stream_dropped_at_any_poll_leaves_memory_as_it_was() {
 
 #[tokio::test(start_paused = true)]
 async fn stream_that_is_not_read_stops_reading_the_model() {
-    /// Counts the pieces that were taken from it.
-    struct Counting(Arc<AtomicUsize>);
-
-    #[async_trait]
-    impl ChatModel for Counting {
-        async fn chat(&self, _: &ChatRequest) -> ai_services::Result<ChatResponse> {
-            Err(Error::new(ErrorKind::Unsupported, "streams only"))
-        }
-
-        fn stream<'a>(
-            &'a self,
-            _: &'a ChatRequest,
-        ) -> BoxStream<'a, ai_services::Result<model::StreamEvent>> {
-            stream::repeat_with(|| {
-                self.0.fetch_add(1, Ordering::SeqCst);
-                Ok(model::StreamEvent::Text("a".to_owned()))
-            })
-            .boxed()
-        }
-    }
-
     let taken = Arc::new(AtomicUsize::new(0));
-    let chat = service(Counting(Arc::clone(&taken)), &Arc::default());
+    let count = Arc::clone(&taken);
+    let model = Streaming(move || {
+        let count = Arc::clone(&count);
+        let counted = move || {
+            count.fetch_add(1, Ordering::SeqCst);
+            a()
+        };
+        stream::repeat_with(counted).boxed()
+    });
+    let chat = service(model, &Arc::default());
     let mut stream = chat.chat("room", "hi");
     for _ in 0..1_000 {
         assert!(stream.next().await.unwrap().is_ok());
@@ -361,6 +361,6 @@ async fn listeners_hear_of_a_stream_as_of_a_call() {
 #[test]
 fn streaming_trait_is_usable_as_an_object() {
     fn is_shared<T: Send + Sync + ?Sized>(_: &T) {}
-    let chat: Arc<dyn Chat> = Arc::new(service(Endless, &Arc::default()));
+    let chat: Arc<dyn Chat> = Arc::new(service(endless(), &Arc::default()));
     is_shared(&*chat);
 }
