@@ -3,6 +3,7 @@
 use super::name;
 use crate::schema::{self, Described, JsonSchema, Schema};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// What an answer should look like: free text, nothing at all, or JSON that follows a schema.
 ///
@@ -26,7 +27,8 @@ pub struct Shape(Kind);
 enum Kind {
     Text,
     Nothing,
-    Structured(Box<Structure>),
+    /// Shared by all calls of a method.
+    Structured(Arc<Structure>),
 }
 
 /// JSON that follows a schema.
@@ -86,7 +88,7 @@ impl Shape {
             is_scalar: false,
             is_plain: false,
         };
-        Self(Kind::Structured(Box::new(structure)))
+        Self(Kind::Structured(Arc::new(structure)))
     }
 
     /// The shape of a type, from its schema.
@@ -103,7 +105,7 @@ impl Shape {
         if described.schema.get("type").is_some_and(|kind| kind == "null") {
             return Self::nothing();
         }
-        Self(Kind::Structured(Box::new(structure(&T::schema_name(), described))))
+        Self(Kind::Structured(Arc::new(structure(&T::schema_name(), described))))
     }
 
     /// The name and the schema of the JSON, if it is JSON.

@@ -123,6 +123,7 @@ pub(super) fn stream<R: StreamReturn>(
     let service = service.clone();
     let span = span(&service.0, method, &arguments);
     let said = Said::render(&service.0, method, arguments);
+    let shape = service.0.plans.of(method).map(|plan| plan.form.shape().clone());
     let outlet = Arc::new(Outlet::default());
     let told = Arc::clone(&outlet);
     let call = async move {
@@ -132,7 +133,7 @@ pub(super) fn stream<R: StreamReturn>(
         record(&span, &outcome);
         outcome
     };
-    R::from_stream(TokenStream::of_call(outlet, call.boxed()))
+    R::from_stream(TokenStream::of_call(outlet, call.boxed(), shape))
 }
 
 fn span(components: &Components, method: &Method, arguments: &Arguments<'_>) -> Span {

@@ -90,6 +90,8 @@ struct Running<T> {
     taken: VecDeque<Progress>,
     /// What the call came to, while pieces before it are left.
     last: Option<Box<Result<Response<T>>>>,
+    /// What the answer should look like, as the service worked it out when it was built.
+    shape: Option<Shape>,
 }
 
 impl<T> TokenStream<T> {
@@ -122,8 +124,9 @@ impl<T> TokenStream<T> {
     pub(super) fn of_call(
         outlet: Arc<Outlet>,
         call: BoxFuture<'static, Result<Response<T>>>,
+        shape: Option<Shape>,
     ) -> Self {
-        Self(State::Running(Running { call, outlet, taken: VecDeque::new(), last: None }))
+        Self(State::Running(Running { call, outlet, taken: VecDeque::new(), last: None, shape }))
     }
 
     /// The next item; `None` after the last one.

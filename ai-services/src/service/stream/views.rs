@@ -1,6 +1,6 @@
 //! Parts of a stream, for who does not need all of it.
 
-use super::{StreamEvent, TokenStream};
+use super::{State, StreamEvent, TokenStream};
 use crate::error::Result;
 use crate::output::{Growing, Output};
 use futures_util::ready;
@@ -61,7 +61,12 @@ const WORTH_A_LOOK: usize = 64;
 
 impl<T: Output> PartialStream<T> {
     pub(super) fn new(stream: TokenStream<T>) -> Self {
-        Self { stream, growing: Growing::new(T::shape()), seen: 0, unseen: 0 }
+        let known = match &stream.0 {
+            State::Running(running) => running.shape.clone(),
+            _ => None,
+        };
+        let growing = Growing::new(known.unwrap_or_else(T::shape));
+        Self { stream, growing, seen: 0, unseen: 0 }
     }
 
     /// The next value; `None` after the whole one.
