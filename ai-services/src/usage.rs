@@ -27,6 +27,8 @@ pub struct TokenUsage {
     pub output: Option<u64>,
     /// Tokens of the request that the provider had in its prompt cache.
     pub cached_input: Option<u64>,
+    /// Tokens of the request that the provider wrote into its prompt cache.
+    pub cache_write_input: Option<u64>,
     /// Tokens of the answer that the model spent on reasoning.
     pub reasoning: Option<u64>,
     /// The total as the provider reported it.
@@ -51,6 +53,13 @@ impl TokenUsage {
     #[must_use]
     pub fn with_cached_input(mut self, cached: Option<u64>) -> Self {
         self.cached_input = cached;
+        self
+    }
+
+    /// Sets the number of input tokens written into the provider's prompt cache.
+    #[must_use]
+    pub fn with_cache_write_input(mut self, written: Option<u64>) -> Self {
+        self.cache_write_input = written;
         self
     }
 
@@ -94,6 +103,7 @@ impl Add for TokenUsage {
             input: sum(self.input, other.input),
             output: sum(self.output, other.output),
             cached_input: sum(self.cached_input, other.cached_input),
+            cache_write_input: sum(self.cache_write_input, other.cache_write_input),
             reasoning: sum(self.reasoning, other.reasoning),
             reported_total,
         }

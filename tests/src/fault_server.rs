@@ -109,6 +109,12 @@ impl FaultServer {
         Self::start([answers.chain([Step::Hang]).collect()]).await
     }
 
+    /// Scheme, host and port, `http://127.0.0.1:port`.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
     /// The base URL, `http://127.0.0.1:port/v1`.
     #[must_use]
     pub fn url(&self) -> String {

@@ -1,6 +1,7 @@
 //! Shared parts of the test binaries.
 pub mod conformance;
 pub mod fault_server;
+pub mod protocols;
 pub mod servers;
 pub mod turns;
 

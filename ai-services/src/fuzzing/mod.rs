@@ -6,10 +6,10 @@ mod outputs;
 pub use outputs::{output, partial};
 
 use crate::error::{ErrorKind, Result};
-use crate::http::given;
+use crate::http::{Framing, given};
 use crate::message::ToolCall;
 use crate::model::{PartialAnswer, StreamEvent, TokenUsage};
-use crate::providers::openai::read_pieces;
+use crate::providers;
 
 /// Server-sent events: how the bytes are split does not matter.
 ///
@@ -17,7 +17,10 @@ use crate::providers::openai::read_pieces;
 pub fn sse(input: &[u8]) {
     let Some((size, body)) = input.split_first() else { return };
     let read = |pieces| -> Vec<_> {
-        given::read(pieces).into_iter().map(|event| event.map_err(|error| error.kind())).collect()
+        given::read(pieces, Framing::Events)
+            .into_iter()
+            .map(|event| event.map_err(|error| error.kind()))
+            .collect()
     };
     let whole = read(vec![body.to_vec()]);
     assert_eq!(whole, read(split(body, *size)), "split into {size}");
@@ -38,7 +41,7 @@ pub fn chat_stream(input: &[u8]) {
 
 /// The events of a streamed chat completion whose body consists of these pieces.
 pub fn chat_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
-    read_pieces(pieces)
+    providers::openai::read_chat_pieces(pieces)
 }
 
 /// What a stream said, in a form that can be compared.

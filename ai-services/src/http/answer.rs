@@ -1,10 +1,11 @@
 //! An answer that came, and what its head said.
 
-use super::fault;
+use super::{Settings, fault};
 use crate::error::Error;
 use bytes::Bytes;
 use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use std::sync::Arc;
 
 /// An answer with status 2xx.
 pub(crate) struct Answer {
@@ -13,16 +14,18 @@ pub(crate) struct Answer {
     status: u16,
     request_id: Option<HeaderValue>,
     content_type: Option<HeaderValue>,
+    pub(super) settings: Arc<Settings>,
 }
 
 impl Answer {
-    pub(super) fn of(response: &Response, attempts: u32) -> Self {
+    pub(super) fn of(response: &Response, attempts: u32, settings: Arc<Settings>) -> Self {
         Self {
             body: Bytes::new(),
             attempts,
             status: response.status().as_u16(),
             request_id: fault::request_id(response.headers()).cloned(),
             content_type: response.headers().get(CONTENT_TYPE).cloned(),
+            settings,
         }
     }
 
@@ -42,6 +45,16 @@ impl Answer {
             Some(id) => error.with_request_id(id),
             None => error,
         }
+    }
+
+    /// The error for a body that consists of an error, although its status is 2xx.
+    pub(crate) fn reported(&self) -> Error {
+        self.reported_in(&self.body)
+    }
+
+    /// The error that a part of the answer consists of.
+    pub(crate) fn reported_in(&self, data: &[u8]) -> Error {
+        self.annotate(fault::error_in_body(data, &self.settings.headers))
     }
 
     /// The error for a body that is not the JSON it should be.

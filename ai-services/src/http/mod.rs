@@ -1,9 +1,11 @@
 //! HTTP as clients of providers need it: one JSON request, one answer of limited size, retries in
 //! between, and errors that say what the provider said but never a key.
+//!
+//! A [`Server`] has what all requests to one provider share, an [`Endpoint`] is one URL of it.
 
 #![cfg_attr(
-    not(feature = "openai"),
-    allow(dead_code, unused_imports, reason = "nobody sends without a provider")
+    not(all(feature = "openai", feature = "gemini", feature = "ollama")),
+    allow(dead_code, unused_imports, reason = "not every provider needs all of it")
 )]
 
 mod answer;
@@ -21,15 +23,16 @@ pub(crate) use answer::Answer;
 pub(crate) use client::{CONNECT_TIMEOUT, Tls, client, client_builder};
 #[cfg(feature = "_fuzzing")]
 pub(crate) use stream::given;
-pub(crate) use stream::{Event, Events, Streamed};
+pub(crate) use stream::{Event, Events, Framing, Streamed};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use bytes::Bytes;
 use fault::Fault;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Method, Request, Response, Url};
 use retry::Retry;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 use tracing::debug;
@@ -70,56 +73,104 @@ impl Default for Limits {
     }
 }
 
-/// One URL to which JSON is posted, with everything that does not change between requests.
-pub(crate) struct Endpoint {
+/// A provider's server, with everything that does not change between requests.
+pub(crate) struct Server {
     client: Client,
-    url: Url,
-    headers: HeaderMap,
-    limits: Limits,
+    base: Url,
+    settings: Arc<Settings>,
     retry: Retry,
 }
 
+/// What an answer needs to know of the server it came from.
+#[derive(Debug)]
+struct Settings {
+    headers: HeaderMap,
+    limits: Limits,
+}
+
+impl Server {
+    /// A server. Values of `headers` that are secret must be marked as sensitive.
+    pub(crate) fn new(client: Client, base: Url, headers: HeaderMap, limits: Limits) -> Arc<Self> {
+        let retry = Retry::new(&limits);
+        Arc::new(Self { client, base, settings: Arc::new(Settings { headers, limits }), retry })
+    }
+
+    /// The URL with these segments behind the path of the base URL, whose query is kept. Slashes
+    /// separate segments; everything else that a path cannot hold is escaped.
+    pub(crate) fn endpoint(self: &Arc<Self>, path: &str) -> Endpoint {
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}/{path}", self.base.path().trim_end_matches('/')));
+        Endpoint { server: Arc::clone(self), url }
+    }
+}
+
+/// One URL of a server, for JSON.
+#[derive(Clone)]
+pub(crate) struct Endpoint {
+    server: Arc<Server>,
+    url: Url,
+}
+
 impl Endpoint {
-    /// An endpoint. Values of `headers` that are secret must be marked as sensitive.
-    pub(crate) fn new(client: Client, url: Url, headers: HeaderMap, limits: Limits) -> Self {
-        Self { client, url, headers, retry: Retry::new(&limits), limits }
+    /// Where requests go. May contain a key: not for people.
+    #[cfg(test)]
+    pub(crate) fn url(&self) -> &str {
+        self.url.as_str()
+    }
+
+    /// The same URL with one more pair in its query.
+    pub(crate) fn with_query(mut self, name: &str, value: &str) -> Self {
+        self.url.query_pairs_mut().append_pair(name, value);
+        self
     }
 
     /// Sends a JSON body and reads the answer of a status 2xx.
     pub(crate) async fn post(&self, body: Vec<u8>) -> Result<Answer> {
+        self.exchange(Some(body)).await
+    }
+
+    /// Asks for a document.
+    pub(crate) async fn get(&self) -> Result<Answer> {
+        self.exchange(None).await
+    }
+
+    async fn exchange(&self, body: Option<Vec<u8>>) -> Result<Answer> {
         let (mut response, attempts, ends) = self.open(body).await?;
-        let limit = self.limits.max_response_bytes;
+        let settings = &self.server.settings;
+        let limit = settings.limits.max_response_bytes;
         let read = body::read(&mut response, Bytes::new(), limit).await;
-        let answer = Answer::of(&response, attempts);
+        let answer = Answer::of(&response, attempts, Arc::clone(settings));
         match read {
             Ok(body) => Ok(answer.with_body(body)),
-            Err(broken) => Err(answer.annotate(broken.into_error(&self.limits, ends))),
+            Err(broken) => Err(answer.annotate(broken.into_error(&settings.limits, ends))),
         }
     }
 
     /// Sends a JSON body and reads the answer of a status 2xx event by event. Once the answer has
     /// begun nothing is sent again.
-    pub(crate) async fn stream(&self, body: Vec<u8>) -> Result<Streamed<'_>> {
-        let (response, attempts, ends) = self.open(body).await?;
-        stream::open(response, attempts, &self.limits, &self.headers, ends).await
+    pub(crate) async fn stream(&self, body: Vec<u8>, framing: Framing) -> Result<Streamed> {
+        let (response, attempts, ends) = self.open(Some(body)).await?;
+        let answer = Answer::of(&response, attempts, Arc::clone(&self.server.settings));
+        stream::open(response, answer, framing, ends).await
     }
 
-    /// Sends a JSON body until the head of an answer with status 2xx is there.
-    async fn open(&self, body: Vec<u8>) -> Result<(Response, u32, Ends)> {
-        let body = Bytes::from(body);
-        let deadline = self.limits.deadline.and_then(|limit| Instant::now().checked_add(limit));
+    /// Sends a request until the head of an answer with status 2xx is there.
+    async fn open(&self, body: Option<Vec<u8>>) -> Result<(Response, u32, Ends)> {
+        let Server { settings, retry, .. } = &*self.server;
+        let body = body.map(Bytes::from);
+        let deadline = settings.limits.deadline.and_then(|limit| Instant::now().checked_add(limit));
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let ends = Ends::of(self.limits.timeout, deadline);
+            let ends = Ends::of(settings.limits.timeout, deadline);
             let fault = match self.attempt(body.clone(), ends).await {
                 Ok(response) => {
-                    self.retry.succeeded();
+                    retry.succeeded();
                     return Ok((response, attempts, ends));
                 }
                 Err(fault) => fault,
             };
-            let Some(delay) = self.retry.delay(fault.repeat, attempts, deadline) else {
+            let Some(delay) = retry.delay(fault.repeat, attempts, deadline) else {
                 return Err(fault.error.with_attempts(attempts));
             };
             debug!(
@@ -133,25 +184,22 @@ impl Endpoint {
         }
     }
 
-    async fn attempt(&self, body: Bytes, ends: Ends) -> Result<Response, Fault> {
-        let mut request = Request::new(Method::POST, self.url.clone());
-        request.headers_mut().clone_from(&self.headers);
+    async fn attempt(&self, body: Option<Bytes>, ends: Ends) -> Result<Response, Fault> {
+        let Server { client, settings, .. } = &*self.server;
+        let method = if body.is_some() { Method::POST } else { Method::GET };
+        let mut request = Request::new(method, self.url.clone());
+        request.headers_mut().clone_from(&settings.headers);
         *request.timeout_mut() = Some(ends.timeout);
-        *request.body_mut() = Some(body.into());
-        let mut response = match self.client.execute(request).await {
+        *request.body_mut() = body.map(Into::into);
+        let mut response = match client.execute(request).await {
             Ok(response) => response,
-            Err(error) => return Err(Fault::of_sending(error, &self.limits, ends)),
+            Err(error) => return Err(Fault::of_sending(error, &settings.limits, ends)),
         };
         if response.status().is_success() {
             return Ok(response);
         }
         let body = body::read_some(&mut response).await;
-        Err(Fault::of_status(&response, &body, &self.headers))
-    }
-
-    /// The error for an answer of status 2xx that consists of an error.
-    pub(crate) fn error_in(&self, answer: &Answer) -> Error {
-        answer.annotate(fault::error_in_body(&answer.body, &self.headers))
+        Err(Fault::of_status(&response, &body, &settings.headers))
     }
 }
 
@@ -161,7 +209,7 @@ impl fmt::Debug for Endpoint {
         f.debug_struct("Endpoint")
             .field("host", &self.url.host_str())
             .field("path", &self.url.path())
-            .field("limits", &self.limits)
+            .field("limits", &self.server.settings.limits)
             .finish_non_exhaustive()
     }
 }

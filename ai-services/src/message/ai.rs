@@ -3,6 +3,9 @@
 use super::Attributes;
 use super::cache::{Cached, Shared};
 use super::tool::ToolCall;
+use crate::error::{Error, ErrorKind, Result};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
 
 /// What the model said: a text, tool calls, or both.
 ///
@@ -32,6 +35,7 @@ struct Ai {
 struct Rest {
     thinking: Option<Box<str>>,
     refusal: Option<Box<str>>,
+    provider_content: Option<ProviderContent>,
     attributes: Attributes,
 }
 
@@ -65,6 +69,15 @@ impl AiMessage {
         self.0.rest.as_ref()?.refusal.as_deref()
     }
 
+    /// The same answer in the words of the provider that gave it, where it says more than this message
+    /// can: the order of thoughts, texts and calls, signatures, encrypted reasoning.
+    ///
+    /// Clients of the same protocol send it back as it is, all others ignore it.
+    #[must_use]
+    pub fn provider_content(&self) -> Option<&ProviderContent> {
+        self.0.rest.as_ref()?.provider_content.as_ref()
+    }
+
     /// The tools that the model wants to call, in its order.
     #[must_use]
     #[doc(alias = "toolExecutionRequests")]
@@ -78,14 +91,82 @@ impl AiMessage {
         self.0.rest.as_ref().map(|rest| &rest.attributes).filter(|a| !a.is_empty())
     }
 
-    /// The same message with other tool calls.
+    /// The same message with other tool calls. It loses its
+    /// [`provider_content`](Self::provider_content), which would contradict them.
     #[must_use]
     pub fn with_tool_calls(self, tool_calls: Vec<ToolCall>) -> Self {
-        Self(Shared::new(Ai { tool_calls: tool_calls.into_boxed_slice(), ..self.0.into_data() }))
+        let mut data = self.0.into_data();
+        if let Some(rest) = &mut data.rest {
+            rest.provider_content = None;
+        }
+        data.rest = data.rest.filter(|rest| **rest != Rest::default());
+        Self(Shared::new(Ai { tool_calls: tool_calls.into_boxed_slice(), ..data }))
     }
 
     pub(super) fn cached(&self) -> &Cached {
         self.0.cached()
+    }
+}
+
+/// An answer, or a part of one, in the words of the protocol in which it came.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::message::{AiMessage, ProviderContent};
+///
+/// let blocks = r#"[{"type":"thinking","thinking":"…","signature":"c2ln"},{"type":"text","text":"4"}]"#;
+/// let content = ProviderContent::from_json("anthropic", blocks)?;
+/// let message = AiMessage::builder().text("4").provider_content(content).build();
+/// assert_eq!(message.provider_content().map(|content| content.json()), Some(blocks));
+/// # Ok::<(), ai_services::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ProviderContent {
+    protocol: Cow<'static, str>,
+    json: Box<RawValue>,
+}
+
+impl ProviderContent {
+    /// What was said in `protocol`, as JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidResponse`] if the text is not JSON.
+    pub fn from_json(
+        protocol: impl Into<Cow<'static, str>>,
+        json: impl Into<String>,
+    ) -> Result<Self> {
+        let json = RawValue::from_string(json.into()).map_err(|source| {
+            let error =
+                Error::new(ErrorKind::InvalidResponse, "the provider's content is not JSON");
+            error.with_source(source)
+        })?;
+        Ok(Self { protocol: protocol.into(), json })
+    }
+
+    /// The name of the protocol, for example `anthropic`.
+    #[must_use]
+    pub fn protocol(&self) -> &str {
+        &self.protocol
+    }
+
+    /// What was said, as JSON.
+    #[must_use]
+    pub fn json(&self) -> &str {
+        self.json.get()
+    }
+
+    /// What was said, if it was said in this protocol.
+    #[must_use]
+    pub fn json_of(&self, protocol: &str) -> Option<&str> {
+        (self.protocol == protocol).then(|| self.json.get())
+    }
+}
+
+impl PartialEq for ProviderContent {
+    fn eq(&self, other: &Self) -> bool {
+        self.protocol == other.protocol && self.json() == other.json()
     }
 }
 
@@ -114,6 +195,12 @@ impl AiMessageBuilder {
     /// Sets why the model refused.
     pub fn refusal(mut self, refusal: impl Into<Box<str>>) -> Self {
         self.rest.refusal = Some(refusal.into());
+        self
+    }
+
+    /// Sets what the provider said in its own words. It must say the same as the message.
+    pub fn provider_content(mut self, content: ProviderContent) -> Self {
+        self.rest.provider_content = Some(content);
         self
     }
 

@@ -12,7 +12,7 @@ mod list;
 mod tool;
 mod user;
 
-pub use ai::{AiMessage, AiMessageBuilder};
+pub use ai::{AiMessage, AiMessageBuilder, ProviderContent};
 pub use codec::{FORMAT_VERSION, messages_from_json, messages_to_json};
 pub use content::{
     AudioContent, Content, ImageContent, ImageDetail, Media, MediaSource, PdfContent, ToContents,

@@ -52,9 +52,9 @@ pub trait ChatModel: Send + Sync {
         in_one_piece(self, request)
     }
 
-    /// What the model can do; tools only, unless it says otherwise.
+    /// What the model can do; tools and the choice of them, unless it says otherwise.
     fn capabilities(&self) -> Capabilities {
-        Capabilities::of([Capability::Tools])
+        Capabilities::of([Capability::Tools, Capability::ToolChoice])
     }
 
     /// The name of the model for traces, for example `gpt-4o-mini`.

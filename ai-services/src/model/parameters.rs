@@ -198,6 +198,13 @@ pub enum ToolChoice {
     Tool(Box<str>),
 }
 
+impl ToolChoice {
+    /// Whether the model has less than a free choice.
+    pub(super) fn is_forced(&self) -> bool {
+        *self != Self::Auto
+    }
+}
+
 /// The form of the answer.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

@@ -104,7 +104,7 @@ impl PartialAnswer {
     }
 
     /// Keeps what caused the failure.
-    #[cfg(feature = "openai")]
+    #[cfg(feature = "_provider")]
     pub(crate) fn with_source(mut self, source: Option<BoxError>) -> Self {
         self.source = source;
         self

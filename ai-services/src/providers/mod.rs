@@ -6,11 +6,47 @@
 //! whole call. Answers are read as they are asked for, and dropping a call or a stream closes its
 //! connection. Keys are in no error and no `Debug` output.
 
+#[cfg(feature = "anthropic")]
+pub mod anthropic;
+#[cfg(feature = "cohere")]
+pub mod cohere;
+#[cfg(feature = "gemini")]
+pub mod gemini;
+#[cfg(feature = "ollama")]
+pub mod ollama;
 #[cfg(feature = "openai")]
 pub mod openai;
 
+#[cfg(feature = "_provider")]
+mod connection;
 #[cfg(feature = "http")]
 mod fetch;
+#[cfg(feature = "_provider")]
+#[cfg_attr(
+    not(feature = "openai"),
+    allow(dead_code, reason = "not every protocol needs all of it")
+)]
+mod frames;
+#[cfg(any(feature = "anthropic", feature = "gemini"))]
+mod groups;
+#[cfg(feature = "_provider")]
+#[cfg_attr(
+    not(feature = "openai"),
+    allow(dead_code, reason = "not every protocol needs all of it")
+)]
+mod lenient;
+#[cfg(feature = "_provider")]
+#[cfg_attr(
+    not(feature = "openai"),
+    allow(dead_code, reason = "not every protocol needs all of it")
+)]
+mod members;
+#[cfg(feature = "_provider")]
+#[cfg_attr(
+    not(feature = "openai"),
+    allow(dead_code, reason = "not every protocol needs all of it")
+)]
+mod stream;
 
 #[cfg(feature = "http")]
 pub use fetch::{FetchHosts, FetchLimits, fetch_media};

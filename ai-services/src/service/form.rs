@@ -265,6 +265,9 @@ fn with_tool_choice(
     tool: &AnswerTool,
     means: &Means<'_>,
 ) -> Arc<ChatRequestParameters> {
+    if !means.can(Capability::ToolChoice) {
+        return Arc::clone(parameters);
+    }
     let choice = match means.has_tools() {
         true => ToolChoice::Required,
         false => ToolChoice::Tool(tool.specification.name.clone()),

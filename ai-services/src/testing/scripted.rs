@@ -87,6 +87,10 @@ impl ScriptedChatModel {
             Capability::JsonObject,
             Capability::Streaming,
             Capability::Images,
+            Capability::Audio,
+            Capability::Videos,
+            Capability::Pdfs,
+            Capability::ToolChoice,
         ]);
         Self { state: Arc::new(State { script, requests: Mutex::default() }), capabilities }
     }

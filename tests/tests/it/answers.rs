@@ -63,9 +63,10 @@ fn ann() -> Person {
     Person { name: "Ann".to_owned(), age: 31 }
 }
 
-/// Capable of these, and of nothing else.
+/// Capable of these, of being told which tools to call, and of nothing else.
 fn capable(model: ScriptedChatModel, of: &[Capability]) -> ScriptedChatModel {
-    model.with_capabilities(Capabilities::of(of.iter().copied()))
+    let of = Capabilities::of(of.iter().copied());
+    model.with_capabilities(of.with(Capability::ToolChoice))
 }
 
 fn builder(model: &ScriptedChatModel) -> ReaderBuilder {
@@ -200,6 +201,14 @@ async fn instruction_is_sent_and_not_remembered() {
     assert!(sent.text().unwrap().starts_with("Ann, 31\n\n"), "{sent:?}");
     let remembered = service.chat_memory("ann").unwrap().messages().await.unwrap();
     assert_eq!(remembered, [ChatMessage::user("Ann, 31"), ChatMessage::ai(ANN)]);
+}
+
+#[tokio::test]
+async fn model_that_cannot_be_told_which_tool_to_call_is_not_told() {
+    let model = ScriptedChatModel::new([ScriptedAnswer::tool_calls([answer(ANN)])]);
+    let model = model.with_capabilities(Capabilities::of([Capability::Tools]));
+    assert_eq!(service(&model).remember("ann", "Ann, 31").await.unwrap(), ann());
+    assert_eq!(model.requests()[0].parameters().tool_choice, None);
 }
 
 #[tokio::test]

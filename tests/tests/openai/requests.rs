@@ -7,8 +7,8 @@ use ai_services::message::{
     PdfContent, ToolCall, ToolResult, UserMessage, VideoContent,
 };
 use ai_services::model::{
-    ChatModel, ChatRequest, ChatRequestParameters, ReasoningEffort, ResponseFormat, ToolChoice,
-    ToolSpecification,
+    Capability, ChatModel, ChatRequest, ChatRequestParameters, ReasoningEffort, ResponseFormat,
+    ToolChoice, ToolSpecification,
 };
 use ai_services::providers::openai::{MaxTokensField, OpenAiChatModelBuilder, SchemaMode};
 use ai_services_tests::fault_server::{FaultServer, Recorded};
@@ -19,7 +19,10 @@ async fn sent(
     configure: impl Fn(OpenAiChatModelBuilder) -> OpenAiChatModelBuilder,
 ) -> Recorded {
     let server = FaultServer::answering([hi()]).await.unwrap();
-    configure(client(&server)).build().unwrap().chat(request).await.unwrap();
+    // Some of the requests here have a schema and tools.
+    let able = client(&server).build().unwrap().capabilities();
+    let client = client(&server).capabilities(able.with(Capability::JsonSchemaWithTools));
+    configure(client).build().unwrap().chat(request).await.unwrap();
     server.requests().remove(0)
 }
 
@@ -460,4 +463,35 @@ async fn message_sent_again_is_the_same() {
     assert_eq!(bodies[0]["messages"][0], bodies[1]["messages"][0]);
     assert_eq!(bodies[1]["messages"][1]["content"], "Hi.");
     assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn what_the_model_cannot_do_is_an_error_before_any_request() {
+    let server = FaultServer::answering([hi()]).await.unwrap();
+    let image = UserMessage::from_contents([ImageContent::url("https://a.example/b.png").into()]);
+    let schema: schemars::Schema = json!({ "type": "object" }).try_into().unwrap();
+    let format = ResponseFormat::JsonSchema { name: "a".into(), schema: Box::new(schema) };
+    let ask = |parameters| {
+        let request = ChatRequest::builder().messages([ChatMessage::user("a")]);
+        request.tools(vec![weather()]).parameters(parameters).build()
+    };
+    for (lacking, request) in [
+        (Capability::Images, ChatRequest::new([image.into()])),
+        (Capability::Tools, ask(ChatRequestParameters::new())),
+        (
+            Capability::ToolChoice,
+            ask(ChatRequestParameters::new().tool_choice(ToolChoice::Required)),
+        ),
+        (
+            Capability::JsonSchemaWithTools,
+            ask(ChatRequestParameters::new().response_format(format)),
+        ),
+    ] {
+        let able = client(&server).build().unwrap().capabilities();
+        let model = client(&server).capabilities(able.without(lacking)).build().unwrap();
+        let error = model.chat(&request).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{lacking:?}");
+        assert!(error.to_string().starts_with("the model `m` cannot"), "{error}");
+    }
+    assert!(server.requests().is_empty());
 }

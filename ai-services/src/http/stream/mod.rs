@@ -1,10 +1,11 @@
 //! An answer that comes event by event.
 //!
-//! [`Pieces`] takes the body apart under limits of size and time, `sse-stream` finds the events in
-//! it, [`Events`] turns what goes wrong into the crate's error.
+//! [`Pieces`] takes the body apart under limits of size and time, `sse-stream` or [`Lines`] finds the
+//! events in it, [`Events`] turns what goes wrong into the crate's error.
 
 #[cfg(any(test, feature = "_fuzzing"))]
 pub(crate) mod given;
+mod lines;
 mod opening;
 mod pieces;
 mod silence;
@@ -15,19 +16,29 @@ mod tests;
 pub(super) use opening::open;
 
 use super::body::Broken;
-use super::{Answer, Ends, Limits, fault};
-use crate::error::{Error, ErrorKind};
+use super::{Answer, Ends};
+use crate::error::{BoxError, Error, ErrorKind};
+use futures_util::Stream as _;
+use lines::Lines;
 use pieces::{Meter, Pieces};
 use reqwest::Body;
-use reqwest::header::HeaderMap;
 use sse_stream::SseByteStream;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+/// How a server separates the events of a stream.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Framing {
+    /// Server-sent events.
+    Events,
+    /// JSON documents, one a line.
+    Lines,
+}
+
 /// What a server sends that is asked for events.
-pub(crate) enum Streamed<'a> {
-    Events(Box<Events<'a>>),
+pub(crate) enum Streamed {
+    Events(Box<Events>),
     /// One document instead: an error, or the whole answer of a server that does not stream.
     Whole(Answer),
 }
@@ -41,27 +52,35 @@ pub(crate) struct Event {
 }
 
 /// The events of an answer. Dropping it closes the connection, unless the answer had ended.
-pub(crate) struct Events<'a> {
-    events: SseByteStream<Pieces>,
+pub(crate) struct Events {
+    source: Source,
     meter: Arc<Meter>,
     answer: Answer,
-    limits: &'a Limits,
-    secrets: &'a HeaderMap,
     ends: Ends,
 }
 
-impl<'a> Events<'a> {
-    /// The events in `body`. Values of `secrets` that are marked as sensitive appear in no error.
-    fn new(
-        body: Body,
-        answer: Answer,
-        limits: &'a Limits,
-        secrets: &'a HeaderMap,
-        ends: Ends,
-    ) -> Self {
-        let pieces = Pieces::new(body, limits);
+enum Source {
+    Events(SseByteStream<Pieces>),
+    Lines(Lines),
+}
+
+/// Why there is no further event.
+enum Wrong {
+    Broken(Broken),
+    NotUtf8(BoxError),
+    Other(BoxError),
+}
+
+impl Events {
+    /// The events in `body`.
+    fn new(body: Body, answer: Answer, framing: Framing, ends: Ends) -> Self {
+        let pieces = Pieces::new(body, &answer.settings.limits);
         let meter = pieces.meter();
-        Self { events: SseByteStream::new(pieces), meter, answer, limits, secrets, ends }
+        let source = match framing {
+            Framing::Events => Source::Events(SseByteStream::new(pieces)),
+            Framing::Lines => Source::Lines(Lines::new(pieces)),
+        };
+        Self { source, meter, answer, ends }
     }
 
     /// The next event that has data; `None` at the end of the body. An error is the last item.
@@ -70,15 +89,14 @@ impl<'a> Events<'a> {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Event, Error>>> {
         loop {
-            let event = match ready!(poll(&mut self.events, context)) {
+            let event = match ready!(self.source.poll_next(context)) {
                 Some(Ok(event)) => event,
-                Some(Err(error)) => return Poll::Ready(Some(Err(self.broken(error)))),
+                Some(Err(wrong)) => return Poll::Ready(Some(Err(self.broken(wrong)))),
                 None => return Poll::Ready(None),
             };
             self.meter.event();
-            if let Some(data) = event.data {
-                let is_error = event.event.as_deref() == Some("error");
-                return Poll::Ready(Some(Ok(Event { data, is_error })));
+            if let Some(event) = event {
+                return Poll::Ready(Some(Ok(event)));
             }
         }
     }
@@ -88,7 +106,7 @@ impl<'a> Events<'a> {
     pub(crate) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
         const MAX_EVENTS: usize = 16;
         for _ in 0..MAX_EVENTS {
-            match ready!(poll(&mut self.events, context)) {
+            match ready!(self.source.poll_next(context)) {
                 Some(Ok(_)) => {}
                 Some(Err(_)) | None => break,
             }
@@ -112,31 +130,69 @@ impl<'a> Events<'a> {
         if self.meter.has_ended() { self.cut_off() } else { self.answer.annotate(error) }
     }
 
-    /// The error that an event consists of.
-    pub(crate) fn error_in(&self, data: &str) -> Error {
-        self.answer.annotate(fault::error_in_body(data.as_bytes(), self.secrets))
+    /// The same error with what is known of the answer.
+    pub(crate) fn annotate(&self, error: Error) -> Error {
+        self.answer.annotate(error)
     }
 
-    fn broken(&self, error: sse_stream::Error) -> Error {
-        let error = match error {
-            sse_stream::Error::Body(broken) => match broken.downcast::<Broken>() {
-                Ok(broken) => broken.into_error(self.limits, self.ends),
-                Err(other) => {
-                    Error::new(ErrorKind::Connection, "the answer was cut off").with_source(other)
-                }
-            },
-            wrong => {
+    /// The error that an event consists of.
+    pub(crate) fn reported_in(&self, data: &str) -> Error {
+        self.answer.reported_in(data.as_bytes())
+    }
+
+    fn broken(&self, wrong: Wrong) -> Error {
+        let error = match wrong {
+            Wrong::Broken(broken) => broken.into_error(&self.answer.settings.limits, self.ends),
+            Wrong::Other(other) => {
+                Error::new(ErrorKind::Connection, "the answer was cut off").with_source(other)
+            }
+            Wrong::NotUtf8(source) => {
                 let error = Error::new(ErrorKind::InvalidResponse, "the answer is not UTF-8");
-                return self.invalid(error.with_source(wrong));
+                return self.invalid(error.with_source(source));
             }
         };
         self.answer.annotate(error)
     }
 }
 
-fn poll<S: futures_util::Stream + Unpin>(
-    stream: &mut S,
-    context: &mut Context<'_>,
-) -> Poll<Option<S::Item>> {
-    Pin::new(stream).poll_next(context)
+impl Source {
+    /// The next event, which may have no data.
+    fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Option<Event>, Wrong>>> {
+        match self {
+            Self::Events(events) => Pin::new(events).poll_next(context).map(|event| {
+                Some(event?.map_err(Wrong::from).map(|event| {
+                    let is_error = event.event.as_deref() == Some("error");
+                    event.data.map(|data| Event { data, is_error })
+                }))
+            }),
+            Self::Lines(lines) => lines.poll_next(context).map(|line| {
+                let event = |data| Some(Event { data, is_error: false });
+                Some(line?.map(event).map_err(Wrong::from))
+            }),
+        }
+    }
+}
+
+impl From<sse_stream::Error> for Wrong {
+    fn from(error: sse_stream::Error) -> Self {
+        match error {
+            sse_stream::Error::Body(broken) => match broken.downcast::<Broken>() {
+                Ok(broken) => Self::Broken(*broken),
+                Err(other) => Self::Other(other),
+            },
+            wrong => Self::NotUtf8(wrong.into()),
+        }
+    }
+}
+
+impl From<lines::Wrong> for Wrong {
+    fn from(wrong: lines::Wrong) -> Self {
+        match wrong {
+            lines::Wrong::Broken(broken) => Self::Broken(broken),
+            lines::Wrong::NotUtf8(source) => Self::NotUtf8(source.into()),
+        }
+    }
 }

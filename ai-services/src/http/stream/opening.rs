@@ -1,13 +1,12 @@
 //! Whether an answer is a stream of events or one document.
 
-use super::{Events, Streamed};
+use super::{Events, Framing, Streamed};
 use crate::error::Error;
 use crate::http::body::{self, Broken};
-use crate::http::{Answer, Ends, Limits};
+use crate::http::{Answer, Ends};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use reqwest::Response;
-use reqwest::header::HeaderMap;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -15,23 +14,22 @@ use std::task::{Context, Poll};
 ///
 /// A server that does not stream sends its whole answer, one that fails sends an error, a proxy
 /// sends a page: these are documents. Some servers send events without saying so.
-pub(in crate::http) async fn open<'a>(
+pub(in crate::http) async fn open(
     mut response: Response,
-    attempts: u32,
-    limits: &'a Limits,
-    secrets: &'a HeaderMap,
+    answer: Answer,
+    framing: Framing,
     ends: Ends,
-) -> Result<Streamed<'a>, Error> {
-    let answer = Answer::of(&response, attempts);
+) -> Result<Streamed, Error> {
+    let limits = &answer.settings.limits;
     let fail = |broken: Broken| answer.annotate(broken.into_error(limits, ends));
     let mut first = Bytes::new();
-    if !answer.is_event_stream() {
+    if framing == Framing::Lines || !answer.is_event_stream() {
         let limit = limits.stream_idle_timeout;
         first = match tokio::time::timeout(limit, beginning(&mut response)).await {
             Ok(read) => read.map_err(fail)?,
             Err(_) => return Err(fail(Broken::Silent(limit))),
         };
-        if is_document(&first) {
+        if is_document(&first, framing) {
             let read = body::read(&mut response, first, limits.max_response_bytes).await;
             return match read {
                 Ok(body) => Ok(Streamed::Whole(answer.with_body(body))),
@@ -44,7 +42,7 @@ pub(in crate::http) async fn open<'a>(
         true => body,
         false => reqwest::Body::wrap(Begun { first: Some(first), rest: body }),
     };
-    Ok(Streamed::Events(Box::new(Events::new(body, answer, limits, secrets, ends))))
+    Ok(Streamed::Events(Box::new(Events::new(body, answer, framing, ends))))
 }
 
 /// The first bytes that are not all white; empty if there are none.
@@ -57,9 +55,14 @@ async fn beginning(response: &mut Response) -> Result<Bytes, Broken> {
     Ok(Bytes::new())
 }
 
-/// No line of an event begins like JSON or HTML. An empty document is one, too.
-fn is_document(first: &[u8]) -> bool {
-    matches!(first.trim_ascii_start().first(), None | Some(b'{' | b'[' | b'<'))
+/// No line of an event begins like JSON or HTML, and every JSON line is an object. An empty document
+/// is one, too.
+fn is_document(first: &[u8], framing: Framing) -> bool {
+    let first = first.trim_ascii_start().first();
+    match framing {
+        Framing::Events => matches!(first, None | Some(b'{' | b'[' | b'<')),
+        Framing::Lines => first != Some(&b'{'),
+    }
 }
 
 /// A body of which the beginning was read.

@@ -1,4 +1,4 @@
-use super::given::{events_of, read};
+use super::given::{self, events_of};
 use super::*;
 use crate::http::Limits;
 use bytes::Bytes;
@@ -24,13 +24,23 @@ impl hyper::body::Body for Written {
     }
 }
 
-fn written(limits: &Limits) -> (mpsc::Sender<Bytes>, Events<'_>) {
+fn written(limits: &Limits) -> (mpsc::Sender<Bytes>, Events) {
     let (writer, reader) = mpsc::channel(1);
-    (writer, events_of(Body::wrap(Written(reader)), limits))
+    (writer, events_of(Body::wrap(Written(reader)), limits, Framing::Events))
 }
 
-async fn next(events: &mut Events<'_>) -> Option<Result<Event, Error>> {
+async fn next(events: &mut Events) -> Option<Result<Event, Error>> {
     poll_fn(|context| events.poll_next(context)).await
+}
+
+fn read(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<Event, Error>> {
+    given::read(pieces, Framing::Events)
+}
+
+/// The data of the JSON lines in a body, or the error at its end.
+fn lines(pieces: impl IntoIterator<Item = Vec<u8>>) -> Result<Vec<String>, Error> {
+    let lines = given::read(pieces, Framing::Lines).into_iter();
+    lines.map(|line| line.map(|line| line.data.trim_end().to_owned())).collect()
 }
 
 /// The data of the events in a body, or the error at its end.
@@ -168,4 +178,29 @@ async fn limit_beyond_the_clock_is_none() {
     let limits = Limits { stream_idle_timeout: Duration::MAX, ..Limits::default() };
     let (_writer, mut events) = written(&limits);
     assert!(timeout(Duration::from_secs(1 << 30), next(&mut events)).await.is_err());
+}
+
+#[test]
+fn lines_split_anywhere_are_the_same() {
+    let body = "{\"a\":\"é\"}\n\r\n{\"b\":1}\r\n{\"c\":\"😀\"}".as_bytes();
+    let whole = lines([body.to_vec()]).unwrap();
+    assert_eq!(whole, [r#"{"a":"é"}"#, r#"{"b":1}"#, r#"{"c":"😀"}"#]);
+    for split in 0..=body.len() {
+        let (a, b) = body.split_at(split);
+        assert_eq!(lines([a.to_vec(), b.to_vec()]).unwrap(), whole, "{split}");
+    }
+    assert_eq!(lines(body.iter().map(|byte| vec![*byte])).unwrap(), whole);
+    assert!(lines([b" \n\n".to_vec()]).unwrap().is_empty());
+}
+
+#[test]
+fn line_is_text_of_at_most_4_mib() {
+    assert_eq!(lines([b"{\xff}\n".to_vec()]).unwrap_err().to_string(), "the answer is not UTF-8");
+    assert_eq!(lines([b"{\xc3".to_vec()]).unwrap_err().to_string(), "the answer was cut off");
+    let most = 4 << 20;
+    let line = |len: usize| [vec![b'x'; len - 1], b"\n".to_vec()].concat();
+    let twice = [line(most), line(most)].concat();
+    assert_eq!(lines(twice.chunks(999).map(<[u8]>::to_vec)).unwrap().len(), 2);
+    let error = lines(line(most + 1).chunks(4096).map(<[u8]>::to_vec)).unwrap_err();
+    assert_eq!(error.to_string(), "a part of the answer is larger than 4194304 bytes");
 }

@@ -7,8 +7,8 @@
 mod content;
 
 use super::{
-    AiMessage, Attributes, ChatMessage, CustomMessage, Messages, SystemMessage, ToolCall,
-    ToolResult, UserMessage,
+    AiMessage, Attributes, ChatMessage, CustomMessage, Messages, ProviderContent, SystemMessage,
+    ToolCall, ToolResult, UserMessage,
 };
 use crate::error::{Error, ErrorKind, Result};
 use content::{WireContent, unwire_contents, wire_content};
@@ -112,6 +112,8 @@ enum Wire<'a> {
         thinking: Option<Cow<'a, str>>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         refusal: Option<Cow<'a, str>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        provider_content: Option<WireProviderContent<'a>>,
         #[serde(default)]
         tool_execution_requests: Vec<WireCall<'a>>,
         #[serde(default)]
@@ -146,6 +148,14 @@ struct WireCall<'a> {
     name: Cow<'a, str>,
     #[serde(default)]
     arguments: Option<Cow<'a, str>>,
+}
+
+/// An answer in the words of its provider. The words themselves are a text: inside a tagged message
+/// JSON could not be kept as it was.
+#[derive(Serialize, Deserialize)]
+struct WireProviderContent<'a> {
+    protocol: Cow<'a, str>,
+    json: Cow<'a, str>,
 }
 
 /// Attributes: absent, `null` and `{}` are the same.
@@ -201,6 +211,10 @@ fn wire(message: &ChatMessage) -> Wire<'_> {
             text: message.text().map(Into::into),
             thinking: message.thinking().map(Into::into),
             refusal: message.refusal().map(Into::into),
+            provider_content: message.provider_content().map(|content| WireProviderContent {
+                protocol: content.protocol().into(),
+                json: content.json().into(),
+            }),
             tool_execution_requests: message.tool_calls().iter().map(wire_call).collect(),
             attributes: wire_attributes(message.attributes()),
         },
@@ -231,7 +245,14 @@ fn unwire(wire: Wire<'_>) -> Result<ChatMessage, &'static str> {
             }
             message.into()
         }
-        Wire::Ai { text, thinking, refusal, tool_execution_requests, attributes } => {
+        Wire::Ai {
+            text,
+            thinking,
+            refusal,
+            provider_content,
+            tool_execution_requests,
+            attributes,
+        } => {
             let mut message = AiMessage::builder()
                 .tool_calls(tool_execution_requests.into_iter().map(unwire_call))
                 .attributes(attributes.into_map());
@@ -243,6 +264,11 @@ fn unwire(wire: Wire<'_>) -> Result<ChatMessage, &'static str> {
             }
             if let Some(refusal) = refusal {
                 message = message.refusal(refusal);
+            }
+            if let Some(WireProviderContent { protocol, json }) = provider_content {
+                let content = ProviderContent::from_json(protocol.into_owned(), json)
+                    .map_err(|_| "the provider's content is not JSON")?;
+                message = message.provider_content(content);
             }
             message.build().into()
         }

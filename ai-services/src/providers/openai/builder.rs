@@ -1,22 +1,18 @@
 //! Building an [`OpenAiChatModel`].
 
-use super::frames::Frames;
 use super::options::{MaxTokensField, Options, SchemaMode, StreamUsage, ThinkingReplay};
-use super::parameters::{Delivery, Frame};
-use super::server::{default_capabilities, endpoint_url, secret, set};
-use super::{Inner, OpenAiChatModel};
+use super::parameters::Frame;
+use super::{Inner, OpenAiChatModel, default_capabilities};
 use crate::error::{Error, Result};
-use crate::http::{self, Endpoint, Limits};
 #[cfg(doc)]
 use crate::model::Capability;
 use crate::model::{Capabilities, ChatRequestParameters};
-use reqwest::header::{
-    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
-};
-use secrecy::{ExposeSecret, SecretString};
+use crate::providers::connection::{Connection, bearer, connection_setters, secret, set};
+use crate::providers::frames::{Delivery, Frames};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName};
+use secrecy::SecretString;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 const OPENAI: &str = "https://api.openai.com/v1";
 /// The model of [`OpenAiChatModel::from_env`].
@@ -45,60 +41,33 @@ const DEFAULT_MODEL: &str = "gpt-4o-mini";
 /// assert!(!format!("{model:?}").contains("secret"));
 /// # Ok::<(), ai_services::Error>(())
 /// ```
+#[derive(Default)]
 #[must_use]
 pub struct OpenAiChatModelBuilder {
-    api_key: Option<SecretString>,
-    base_url: Option<String>,
+    connection: Connection,
     organization: Option<String>,
     project: Option<String>,
     model: Option<Box<str>>,
     parameters: ChatRequestParameters,
-    limits: Limits,
-    connect_timeout: Duration,
-    headers: Vec<(String, SecretString)>,
     max_tokens: Option<MaxTokensField>,
     tool_schemas: SchemaMode,
     response_schemas: Option<SchemaMode>,
     thinking: ThinkingReplay,
     stream_usage: StreamUsage,
     capabilities: Option<Capabilities>,
-    http_client: Option<reqwest::Client>,
-}
-
-impl Default for OpenAiChatModelBuilder {
-    fn default() -> Self {
-        Self {
-            api_key: None,
-            base_url: None,
-            organization: None,
-            project: None,
-            model: None,
-            parameters: ChatRequestParameters::default(),
-            limits: Limits::default(),
-            connect_timeout: http::CONNECT_TIMEOUT,
-            headers: Vec::new(),
-            max_tokens: None,
-            tool_schemas: SchemaMode::default(),
-            response_schemas: None,
-            thinking: ThinkingReplay::default(),
-            stream_usage: StreamUsage::default(),
-            capabilities: None,
-            http_client: None,
-        }
-    }
 }
 
 impl OpenAiChatModelBuilder {
     /// Sets the key. Servers other than OpenAI's may need none.
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        self.api_key = Some(SecretString::from(key.into()));
+        self.connection.api_key = Some(SecretString::from(key.into()));
         self
     }
 
     /// Sets the server: the URL to which `/chat/completions` is appended, for example
     /// `http://localhost:11434/v1`. A query, which Azure wants, is kept.
     pub fn base_url(mut self, url: impl Into<String>) -> Self {
-        self.base_url = Some(url.into());
+        self.connection.base_url = Some(url.into());
         self
     }
 
@@ -129,77 +98,7 @@ impl OpenAiChatModelBuilder {
         self
     }
 
-    /// Sets how long one attempt may take, from connecting to the last byte; 600 s by default,
-    /// because reasoning models are silent for minutes. A stream, too, must have ended by then.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.limits.timeout = timeout;
-        self
-    }
-
-    /// Sets how long connecting may take; 5 s by default. Without effect on an
-    /// [`http_client`](Self::http_client) of your own.
-    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = timeout;
-        self
-    }
-
-    /// Sets how long a call may take with all its retries and pauses; not limited by default.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.limits.deadline = Some(deadline);
-        self
-    }
-
-    /// Sets how many times a failed request is sent again; 2 by default.
-    ///
-    /// Over time at most a fifth of all requests are retries, after 100 that are always allowed:
-    /// retries must not keep down a server that is failing.
-    pub fn max_retries(mut self, retries: u32) -> Self {
-        self.limits.max_retries = retries;
-        self
-    }
-
-    /// Sets the pause before the first retry; 500 ms by default. It doubles for each further one up
-    /// to 8 s, and its lower half is random.
-    pub fn retry_delay(mut self, delay: Duration) -> Self {
-        self.limits.retry_delay = delay;
-        self
-    }
-
-    /// Sets the longest pause that the provider may ask for; 60 s by default. If it asks for a
-    /// longer one the call fails, and the error
-    /// [says how long](crate::Error::retry_after).
-    pub fn max_retry_after(mut self, wait: Duration) -> Self {
-        self.limits.max_retry_after = wait;
-        self
-    }
-
-    /// Sets how long nothing of a stream may come; 300 s by default. Comments, with which some
-    /// servers keep a connection open, count as something, and the time in which a reader does not
-    /// ask for more does not count.
-    pub fn stream_idle_timeout(mut self, timeout: Duration) -> Self {
-        self.limits.stream_idle_timeout = timeout;
-        self
-    }
-
-    /// Sets the largest answer that is read as a stream, in bytes, with everything that is sent
-    /// around the text; 64 MiB by default. A single event has at most 4 MiB.
-    pub fn max_stream_bytes(mut self, bytes: usize) -> Self {
-        self.limits.max_stream_bytes = bytes;
-        self
-    }
-
-    /// Sets the largest answer that is read whole, in bytes; 16 MiB by default.
-    pub fn max_response_bytes(mut self, bytes: usize) -> Self {
-        self.limits.max_response_bytes = bytes;
-        self
-    }
-
-    /// Sends a header with every request, for example Azure's `api-key`. The value is treated as a
-    /// secret. It wins over a header of this client.
-    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.headers.push((name.into(), SecretString::from(value.into())));
-        self
-    }
+    connection_setters!(streams);
 
     /// Sets the member that carries `max_output_tokens`:
     /// [`MaxCompletionTokens`](MaxTokensField::MaxCompletionTokens) by default at OpenAI and Azure,
@@ -265,14 +164,6 @@ impl OpenAiChatModelBuilder {
         self
     }
 
-    /// Sends requests through a client of your own, for example one with a certificate or a proxy,
-    /// or one shared by several models. [`http_client_builder`](crate::providers::http_client_builder)
-    /// makes one; in any other turn redirects off, or requests may reach another host.
-    pub fn http_client(mut self, client: reqwest::Client) -> Self {
-        self.http_client = Some(client);
-        self
-    }
-
     /// Builds the model. Nothing is sent.
     ///
     /// # Errors
@@ -291,17 +182,20 @@ impl OpenAiChatModelBuilder {
     }
 
     fn build_with(mut self, var: impl Fn(&str) -> Option<String>) -> Result<OpenAiChatModel> {
-        if self.api_key.is_none() && self.base_url.is_none() {
-            self.api_key = set(&var, "OPENAI_API_KEY").map(SecretString::from);
-            self.base_url = set(&var, "OPENAI_BASE_URL");
+        let connection = &mut self.connection;
+        if connection.api_key.is_none() && connection.base_url.is_none() {
+            connection.api_key = set(&var, "OPENAI_API_KEY").map(SecretString::from);
+            connection.base_url = set(&var, "OPENAI_BASE_URL");
             self.organization = self.organization.or_else(|| set(&var, "OPENAI_ORG_ID"));
             self.project = self.project.or_else(|| set(&var, "OPENAI_PROJECT_ID"));
         }
-        let url = endpoint_url(self.base_url.as_deref().unwrap_or(OPENAI))?;
+        let url = self.connection.base(OPENAI)?;
         let headers = self.encode_headers()?;
         let host = url.host_str().unwrap_or_default();
         let is_openai = host == "openai.com" || host.ends_with(".openai.com");
-        if is_openai && !headers.contains_key(AUTHORIZATION) {
+        let has_key = headers.contains_key(AUTHORIZATION)
+            || self.connection.has_header(AUTHORIZATION.as_str());
+        if is_openai && !has_key {
             return Err(Error::configuration(
                 "no API key: set the environment variable OPENAI_API_KEY or call `api_key`",
             ));
@@ -324,15 +218,11 @@ impl OpenAiChatModelBuilder {
             }),
         };
         let frame = |delivery| Frame::new(&self.parameters, &model, &options, delivery);
-        let client = match self.http_client {
-            Some(client) => client,
-            None => http::client(&url, self.connect_timeout)?,
-        };
         Ok(OpenAiChatModel(Arc::new(Inner {
             frames: Frames::default(),
             frame: frame(Delivery::Whole),
             stream_frame: frame(Delivery::Stream),
-            endpoint: Endpoint::new(client, url, headers, self.limits),
+            endpoint: self.connection.server(url, headers)?.endpoint("chat/completions"),
             options,
             defaults: self.parameters,
             model,
@@ -341,16 +231,9 @@ impl OpenAiChatModelBuilder {
     }
 
     fn encode_headers(&self) -> Result<HeaderMap> {
-        let json = HeaderValue::from_static("application/json");
-        let agent = concat!("ai-services/", env!("CARGO_PKG_VERSION"));
-        let mut headers = HeaderMap::from_iter([
-            (CONTENT_TYPE, json.clone()),
-            (ACCEPT, json),
-            (USER_AGENT, HeaderValue::from_static(agent)),
-        ]);
-        if let Some(key) = &self.api_key {
-            let bearer = format!("Bearer {}", key.expose_secret().trim());
-            headers.insert(AUTHORIZATION, secret(&bearer, "the API key")?);
+        let mut headers = HeaderMap::new();
+        if let Some(key) = self.connection.key() {
+            headers.insert(AUTHORIZATION, bearer(key)?);
         }
         let ids = [("openai-organization", &self.organization), ("openai-project", &self.project)];
         for (name, id) in ids {
@@ -358,25 +241,16 @@ impl OpenAiChatModelBuilder {
                 headers.insert(HeaderName::from_static(name), secret(id, name)?);
             }
         }
-        for (name, value) in &self.headers {
-            let header = name.parse::<HeaderName>().map_err(|source| {
-                Error::configuration(format!("`{}` is no name of a header", name.escape_debug()))
-                    .with_source(source)
-            })?;
-            headers.insert(header, secret(value.expose_secret(), name)?);
-        }
         Ok(headers)
     }
 }
 
 impl fmt::Debug for OpenAiChatModelBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The base URL is left out: it may contain a key.
         f.debug_struct("OpenAiChatModelBuilder")
             .field("model", &self.model)
-            .field("api_key", &self.api_key)
+            .field("connection", &self.connection)
             .field("parameters", &self.parameters)
-            .field("limits", &self.limits)
             .finish_non_exhaustive()
     }
 }
@@ -391,10 +265,6 @@ mod tests {
             let found = variables.iter().find(|(variable, _)| *variable == name);
             found.map(|(_, value)| (*value).to_owned())
         })
-    }
-
-    fn url(base: &str) -> Result<String> {
-        endpoint_url(base).map(String::from)
     }
 
     #[test]
@@ -429,36 +299,6 @@ mod tests {
         assert_eq!(&*model.0.model, "gpt-4.1");
         assert_eq!(model.0.options.max_tokens, MaxTokensField::MaxCompletionTokens);
         assert!(!format!("{model:?}").contains("canary"));
-    }
-
-    #[test]
-    fn base_url_is_extended() {
-        let local = "http://localhost:1/v1/chat/completions";
-        assert_eq!(url("http://localhost:1/v1").unwrap(), local);
-        assert_eq!(url(" http://localhost:1/v1// ").unwrap(), local);
-        assert_eq!(url("http://localhost:1").unwrap(), "http://localhost:1/chat/completions");
-        assert_eq!(
-            url("https://x.openai.azure.com/openai/deployments/d?api-version=1").unwrap(),
-            "https://x.openai.azure.com/openai/deployments/d/chat/completions?api-version=1"
-        );
-    }
-
-    #[test]
-    fn wrong_base_url_is_a_configuration_error_without_the_url() {
-        for base in [
-            "",
-            "canary",
-            "localhost:8080/canary",
-            "ftp://canary",
-            "http://user:canary@localhost",
-            "http://canary@localhost",
-            "http://localhost/#canary",
-            "http://",
-        ] {
-            let error = url(base).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Configuration, "{base}");
-            assert!(!format!("{error:?}{error}").contains("canary"), "{error:?}");
-        }
     }
 
     #[test]

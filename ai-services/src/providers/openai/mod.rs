@@ -51,8 +51,6 @@
 //! [`ChatResponse::attempts`](crate::model::ChatResponse::attempts) makes that visible.
 
 mod builder;
-mod content;
-mod frames;
 mod message;
 mod options;
 mod parameters;
@@ -60,14 +58,11 @@ mod part;
 mod request;
 mod response;
 mod round;
-mod server;
 mod stream;
 mod strict;
 mod wire;
 
 pub use builder::OpenAiChatModelBuilder;
-#[cfg(feature = "_fuzzing")]
-pub(crate) use stream::read_pieces;
 
 pub use options::{MaxTokensField, SchemaMode, StreamUsage, ThinkingReplay};
 
@@ -77,14 +72,15 @@ use crate::model::{
     Capabilities, Capability, ChatModel, ChatRequest, ChatRequestParameters, ChatResponse,
     StreamEvent, in_one_piece,
 };
+use crate::providers::frames::{Delivery, Frames};
+use crate::providers::stream::AnswerStream;
 use async_trait::async_trait;
-use frames::Frames;
 use futures_util::stream::{self as streams, BoxStream, StreamExt};
 use options::Options;
-use parameters::{Delivery, Frame};
+use parameters::Frame;
 use std::fmt;
 use std::sync::Arc;
-use stream::AnswerStream;
+use stream::ChatAssembly;
 
 /// A chat model behind OpenAI's chat completions or a compatible server.
 ///
@@ -132,7 +128,7 @@ struct Inner {
     frame: Frame,
     stream_frame: Frame,
     /// That of requests whose service does.
-    frames: Frames,
+    frames: Frames<Frame>,
     model: Box<str>,
     capabilities: Capabilities,
 }
@@ -161,13 +157,24 @@ impl OpenAiChatModel {
     }
 }
 
+/// All events of a streamed answer whose bytes are there already, split like this.
+#[cfg(feature = "_fuzzing")]
+pub(crate) fn read_chat_pieces(
+    pieces: impl IntoIterator<Item = Vec<u8>>,
+) -> Vec<Result<StreamEvent>> {
+    crate::providers::stream::read_pieces(ChatAssembly::default(), pieces)
+}
+
 impl Inner {
     fn body(&self, request: &ChatRequest, delivery: Delivery) -> Result<Vec<u8>> {
         let parameters = request.parameters();
+        // What the protocol has no words for is found where messages are written.
+        let can = self.capabilities.with(Capability::Videos);
+        can.check(request, &self.defaults, &self.model)?;
         if *parameters != ChatRequestParameters::default() {
             let frame = self.frames.get(&request.parameters, delivery, || {
-                let parameters = parameters.or(&self.defaults);
-                Frame::new(&parameters, &self.model, &self.options, delivery)
+                let merged = parameters.or(&self.defaults);
+                Frame::new(&merged, &self.model, &self.options, delivery)
             });
             return request::body(request, &frame, &self.options);
         }
@@ -184,7 +191,7 @@ impl ChatModel for OpenAiChatModel {
     async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
         let inner = &*self.0;
         let answer = inner.endpoint.post(inner.body(request, Delivery::Whole)?).await?;
-        response::read(&answer, &inner.endpoint)
+        response::read(&answer)
     }
 
     fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<StreamEvent>> {
@@ -193,7 +200,10 @@ impl ChatModel for OpenAiChatModel {
             return in_one_piece(self, request);
         }
         match inner.body(request, Delivery::Stream) {
-            Ok(body) => AnswerStream::new(&inner.endpoint, body).boxed(),
+            Ok(body) => {
+                let answer = ChatAssembly::default();
+                AnswerStream::new(inner.endpoint.clone(), body, answer).boxed()
+            }
             Err(error) => streams::iter([Err(error)]).boxed(),
         }
     }
@@ -214,4 +224,19 @@ impl fmt::Debug for OpenAiChatModel {
             .field("endpoint", &self.0.endpoint)
             .finish_non_exhaustive()
     }
+}
+
+/// What a server can do as far as its host tells. llama.cpp, for one, refuses a schema beside tools.
+fn default_capabilities(is_genuine: bool) -> Capabilities {
+    let all = Capabilities::of([
+        Capability::Tools,
+        Capability::JsonSchema,
+        Capability::JsonObject,
+        Capability::Streaming,
+        Capability::Images,
+        Capability::Audio,
+        Capability::Pdfs,
+        Capability::ToolChoice,
+    ]);
+    if is_genuine { all.with(Capability::JsonSchemaWithTools) } else { all }
 }

@@ -3,17 +3,12 @@
 use super::options::{Options, SchemaMode, StreamUsage};
 use super::strict;
 use crate::model::{ChatRequestParameters, ResponseFormat, ToolChoice};
+use crate::providers::frames::Delivery;
+use crate::providers::members::Members;
 use crate::schema::Ordered;
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
-use serde_json::{Map, Value, json};
-
-/// How an answer is to come.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Delivery {
-    Whole,
-    Stream,
-}
+use serde_json::{Value, json};
 
 /// The encoded parameters of a request, ready for its messages and tools.
 pub(super) struct Frame {
@@ -58,51 +53,10 @@ impl Frame {
         choice.add("tool_choice", parameters.tool_choice.as_ref().map(tool_choice));
         let is_own = |name| extra.is_some_and(|extra| extra.contains_key(name));
         Self {
-            head: head.out,
-            tool_choice: choice.out,
+            head: head.into_bytes(),
+            tool_choice: choice.into_bytes(),
             own_messages: is_own("messages"),
             own_tools: is_own("tools"),
-        }
-    }
-}
-
-/// Writes members of an object, except those that `extra` has too.
-struct Members<'a> {
-    out: Vec<u8>,
-    extra: Option<&'a Map<String, Value>>,
-    separator: u8,
-}
-
-impl<'a> Members<'a> {
-    fn new(extra: Option<&'a Map<String, Value>>, separator: u8) -> Self {
-        Self { out: Vec::new(), extra, separator }
-    }
-
-    fn add(&mut self, name: &str, value: Option<impl Serialize>) {
-        if let Some(value) = value
-            && !self.extra.is_some_and(|extra| extra.contains_key(name))
-        {
-            self.write(name, &value);
-        }
-    }
-
-    fn add_extra(&mut self) {
-        for (name, value) in self.extra.into_iter().flatten() {
-            self.write(name, value);
-        }
-    }
-
-    fn write(&mut self, name: &str, value: &impl Serialize) {
-        let start = self.out.len();
-        self.out.push(self.separator);
-        let written = serde_json::to_writer(&mut self.out, name).and_then(|()| {
-            self.out.push(b':');
-            serde_json::to_writer(&mut self.out, value)
-        });
-        // Texts, numbers and JSON values can all be written; this only keeps the body well formed.
-        match written {
-            Ok(()) => self.separator = b',',
-            Err(_) => self.out.truncate(start),
         }
     }
 }

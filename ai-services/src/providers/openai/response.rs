@@ -1,10 +1,10 @@
 //! Reading answers, as tolerantly as the variety of servers demands.
 
-use super::content::Text;
-use super::wire::{Message, finish_reason, first, usage};
+use super::wire::{Message, finish_reason, usage};
 use crate::error::{Error, ErrorKind, Result};
-use crate::http::{Answer, Endpoint};
+use crate::http::Answer;
 use crate::model::{ChatResponse, TokenUsage};
+use crate::providers::lenient::{Text, first};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -37,11 +37,11 @@ struct Choice<'a> {
 ///
 /// The error that the answer reports, and [`ErrorKind::InvalidResponse`] for everything that is not
 /// a completion.
-pub(super) fn read(answer: &Answer, endpoint: &Endpoint) -> Result<ChatResponse> {
+pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
     let completion: Completion<'_> =
         serde_json::from_slice(&answer.body).map_err(|error| answer.unreadable(error))?;
     if completion.error.is_some() {
-        return Err(endpoint.error_in(answer));
+        return Err(answer.reported());
     }
     let usage = completion.usage.unwrap_or_default();
     let invalid = |message| {

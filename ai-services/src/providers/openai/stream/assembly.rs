@@ -1,11 +1,13 @@
 //! From the events of a stream to an answer: what each one says, and what they say together.
-//!
-//! Does no I/O and knows no clock.
 
 use super::calls::Calls;
+use crate::error::Result;
+use crate::http::{Answer, Framing};
 use crate::model::{ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage};
-use crate::providers::openai::content::Text;
-use crate::providers::openai::wire::{Index, Message, Parts, finish_reason, first, usage};
+use crate::providers::lenient::{Index, Text, first};
+use crate::providers::openai::response;
+use crate::providers::openai::wire::{Message, Parts, finish_reason, usage};
+use crate::providers::stream::{Assembly, Said, Wrong};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -39,46 +41,23 @@ struct Choice<'a> {
     finish_reason: Text<'a>,
 }
 
-/// What an event is beside its pieces.
-#[derive(Debug, PartialEq)]
-pub(super) enum Said {
-    /// There is more to come.
-    More,
-    /// The stream is at its end.
-    Done,
-}
-
-/// Why an event cannot be used.
-#[derive(Debug)]
-pub(super) enum Wrong {
-    /// It is an error of the server.
-    Reported,
-    /// It is not the JSON it should be.
-    Unreadable(serde_json::Error),
-    /// It is one of more tool calls than any answer has.
-    TooManyCalls,
-}
-
 /// The answer so far.
 #[derive(Default)]
-pub(super) struct Assembly {
+pub(in crate::providers::openai) struct ChatAssembly {
     id: Option<Box<str>>,
     model: Option<Box<str>>,
     text: Option<String>,
     thinking: String,
     refusal: String,
     calls: Calls,
-    pub(super) usage: TokenUsage,
+    usage: TokenUsage,
     finish_reason: Option<FinishReason>,
 }
 
-impl Assembly {
-    /// Adds an event, and emits its pieces.
-    pub(super) fn add(
-        &mut self,
-        data: &str,
-        mut emit: impl FnMut(StreamEvent),
-    ) -> Result<Said, Wrong> {
+impl Assembly for ChatAssembly {
+    const FRAMING: Framing = Framing::Events;
+
+    fn add(&mut self, data: &str, emit: &mut dyn FnMut(StreamEvent)) -> Result<Said, Wrong> {
         let data = data.trim_ascii();
         match data {
             "" => return Ok(Said::More),
@@ -96,7 +75,7 @@ impl Assembly {
         }
         let Some(choice) = chunk.choices.filter(Choice::is_first) else { return Ok(Said::More) };
         if let Some(delta) = choice.delta.or(choice.message.map(|message| *message)) {
-            self.add_delta(delta, &mut emit)?;
+            self.add_delta(delta, emit)?;
         }
         if let Some(reason) = finish_reason(choice.finish_reason) {
             self.finish_reason = Some(reason);
@@ -104,10 +83,48 @@ impl Assembly {
         Ok(Said::More)
     }
 
+    fn is_complete(&self) -> bool {
+        self.finish_reason.is_some()
+    }
+
+    fn usage(&self) -> TokenUsage {
+        self.usage
+    }
+
+    fn into_response(self, attempts: u32) -> ChatResponse {
+        let some = |text: String| Some(text).filter(|text| !text.is_empty()).map(Into::into);
+        let parts = Parts {
+            text: self.text.map(Into::into),
+            thinking: some(self.thinking),
+            refusal: some(self.refusal),
+            calls: self.calls.into_calls(),
+        };
+        ChatResponse {
+            message: parts.into(),
+            usage: self.usage,
+            finish_reason: self.finish_reason,
+            model: self.model,
+            id: self.id,
+            attempts: Some(attempts),
+        }
+    }
+
+    fn into_partial(self) -> PartialAnswer {
+        PartialAnswer::new(self.text.unwrap_or_default())
+            .with_thinking(self.thinking)
+            .with_tool_calls(self.calls.into_calls())
+    }
+
+    fn read_whole(answer: &Answer) -> Result<ChatResponse> {
+        response::read(answer)
+    }
+}
+
+impl ChatAssembly {
     fn add_delta(
         &mut self,
         mut delta: Message<'_>,
-        emit: &mut impl FnMut(StreamEvent),
+        emit: &mut dyn FnMut(StreamEvent),
     ) -> Result<(), Wrong> {
         if let Some(thinking) = delta.take_thinking() {
             self.thinking.push_str(&thinking);
@@ -128,37 +145,6 @@ impl Assembly {
             }
         }
         Ok(())
-    }
-
-    /// Whether the model said why it stopped, without which its answer is not complete.
-    pub(super) fn is_complete(&self) -> bool {
-        self.finish_reason.is_some()
-    }
-
-    /// The answer.
-    pub(super) fn into_response(self, attempts: u32) -> ChatResponse {
-        let some = |text: String| Some(text).filter(|text| !text.is_empty()).map(Into::into);
-        let parts = Parts {
-            text: self.text.map(Into::into),
-            thinking: some(self.thinking),
-            refusal: some(self.refusal),
-            calls: self.calls.into_calls(),
-        };
-        ChatResponse {
-            message: parts.into(),
-            usage: self.usage,
-            finish_reason: self.finish_reason,
-            model: self.model,
-            id: self.id,
-            attempts: Some(attempts),
-        }
-    }
-
-    /// The answer as far as it came.
-    pub(super) fn into_partial(self) -> PartialAnswer {
-        PartialAnswer::new(self.text.unwrap_or_default())
-            .with_thinking(self.thinking)
-            .with_tool_calls(self.calls.into_calls())
     }
 }
 

@@ -1,13 +1,10 @@
 //! Tool calls that come in pieces.
 
-use super::Wrong;
 use crate::message::ToolCall;
 use crate::model::ToolCallDelta;
 use crate::providers::openai::wire;
+use crate::providers::stream::{MAX_CALLS, Wrong};
 use std::borrow::Cow;
-
-/// The most calls of one answer. No provider allows more.
-const MAX_CALLS: usize = 128;
 
 /// The calls of an answer so far, in the order in which they began.
 ///

@@ -1,8 +1,10 @@
-//! Text in all the forms in which compatible servers write it, borrowed from the answer's bytes.
+//! Values in all the forms in which servers write them, borrowed from the answer's bytes.
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Number;
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 
 /// A text, a list of parts, or nothing. What is none of these counts as nothing.
 ///
@@ -158,6 +160,78 @@ impl<'de> Visitor<'de> for AnyForm {
         }
         Ok(content)
     }
+}
+
+/// The number of a call or of an answer, if the server numbers them; also written as a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Index(pub(super) Option<u64>);
+
+impl<'de> Deserialize<'de> for Index {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Number;
+
+        impl Visitor<'_> for Number {
+            type Value = Index;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number")
+            }
+
+            fn visit_unit<E>(self) -> Result<Index, E> {
+                Ok(Index(None))
+            }
+
+            fn visit_u64<E>(self, number: u64) -> Result<Index, E> {
+                Ok(Index(Some(number)))
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<Index, E> {
+                Ok(Index(None))
+            }
+
+            fn visit_str<E>(self, digits: &str) -> Result<Index, E> {
+                Ok(Index(digits.parse().ok()))
+            }
+        }
+
+        deserializer.deserialize_any(Number)
+    }
+}
+
+/// The first element of a list that may be `null`. The others are answers that nobody asked for.
+pub(super) fn first<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    struct First<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for First<T> {
+        type Value = Option<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list")
+        }
+
+        fn visit_unit<E>(self) -> Result<Option<T>, E> {
+            Ok(None)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Option<T>, A::Error> {
+            let first = list.next_element()?;
+            while list.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(first)
+        }
+    }
+
+    deserializer.deserialize_any(First(PhantomData))
+}
+
+/// A count, also when it is written as `12.0`; nothing if it is `null` or negative.
+pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let number = Option::<Number>::deserialize(deserializer)?;
+    Ok(number.and_then(|number| {
+        let whole = number.as_f64().filter(|count| *count >= 0.0).map(|count| count as u64);
+        number.as_u64().or(whole)
+    }))
 }
 
 #[cfg(test)]

@@ -1,37 +1,48 @@
 //! The encoded parameters of services, kept so that a schema is written once, not with every call.
 
-use super::parameters::{Delivery, Frame};
 use crate::model::ChatRequestParameters;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// How many are kept: as many as a large service has methods with a type of their own.
 const MAX_KEPT: usize = 64;
 
-/// Frames by the shared parameters that they were made from.
-#[derive(Default)]
-pub(super) struct Frames(Mutex<Vec<Kept>>);
+/// How an answer is to come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Delivery {
+    Whole,
+    Stream,
+}
 
-struct Kept {
+/// Frames by the shared parameters that they were made from.
+pub(super) struct Frames<F>(Mutex<Vec<Kept<F>>>);
+
+struct Kept<F> {
     /// Keeps the address from being used for other parameters, and shared ones never change.
     parameters: Weak<ChatRequestParameters>,
     delivery: Delivery,
-    frame: Arc<Frame>,
+    frame: Arc<F>,
 }
 
-impl Frames {
+impl<F> Default for Frames<F> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<F> Frames<F> {
     /// The frame of `parameters`, made if there is none.
     pub(super) fn get(
         &self,
         parameters: &Arc<ChatRequestParameters>,
         delivery: Delivery,
-        make: impl FnOnce() -> Frame,
-    ) -> Arc<Frame> {
+        make: impl FnOnce() -> F,
+    ) -> Arc<F> {
         // Parameters that nobody else has were made for one call.
         if Arc::strong_count(parameters) == 1 {
             return Arc::new(make());
         }
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same = |kept: &&Kept| {
+        let is_same = |kept: &&Kept<F>| {
             kept.delivery == delivery
                 && std::ptr::eq(kept.parameters.as_ptr(), &raw const **parameters)
         };
@@ -53,18 +64,12 @@ impl Frames {
 mod tests {
     use super::*;
 
-    fn frame(text: &str) -> Frame {
-        Frame {
-            head: text.as_bytes().to_vec(),
-            tool_choice: Vec::new(),
-            own_messages: false,
-            own_tools: false,
-        }
-    }
-
-    fn head(frames: &Frames, parameters: &Arc<ChatRequestParameters>, text: &str) -> String {
-        let frame = frames.get(parameters, Delivery::Whole, || frame(text));
-        String::from_utf8(frame.head.clone()).unwrap()
+    fn head(
+        frames: &Frames<String>,
+        parameters: &Arc<ChatRequestParameters>,
+        text: &str,
+    ) -> String {
+        frames.get(parameters, Delivery::Whole, || text.to_owned()).as_ref().clone()
     }
 
     #[test]
@@ -73,8 +78,8 @@ mod tests {
         let _shared = Arc::clone(&parameters);
         assert_eq!(head(&frames, &parameters, "a"), "a");
         assert_eq!(head(&frames, &parameters, "b"), "a");
-        let streamed = frames.get(&parameters, Delivery::Stream, || frame("c"));
-        assert_eq!(streamed.head, b"c");
+        let streamed = frames.get(&parameters, Delivery::Stream, || "c".to_owned());
+        assert_eq!(*streamed, "c");
     }
 
     #[test]

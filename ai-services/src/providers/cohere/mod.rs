@@ -1,0 +1,1 @@
+//! Cohere's embeddings and re-ranking, and servers compatible with the latter.
