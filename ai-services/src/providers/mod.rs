@@ -18,6 +18,8 @@ pub mod ollama;
 pub mod openai;
 
 #[cfg(feature = "_provider")]
+mod any;
+#[cfg(feature = "_provider")]
 mod connection;
 #[cfg(feature = "http")]
 mod fetch;
@@ -48,6 +50,8 @@ mod members;
 )]
 mod stream;
 
+#[cfg(feature = "_provider")]
+pub use any::{ModelName, any_model};
 #[cfg(feature = "http")]
 pub use fetch::{FetchHosts, FetchLimits, fetch_media};
 
