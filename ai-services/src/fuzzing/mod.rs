@@ -44,6 +44,21 @@ pub fn chat_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<Stre
     providers::openai::read_chat_pieces(pieces)
 }
 
+/// A streamed answer of the responses API, as [`chat_stream`].
+///
+/// The first byte says how the bytes are split.
+pub fn responses_stream(input: &[u8]) {
+    let Some((size, body)) = input.split_first() else { return };
+    let whole = summary(&responses_events([body.to_vec()]));
+    let pieces = summary(&responses_events(split(body, *size)));
+    assert_eq!(whole, pieces, "split into {size}");
+}
+
+/// The events of a streamed answer of the responses API whose body consists of these pieces.
+pub fn responses_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
+    providers::openai::read_response_pieces(pieces)
+}
+
 /// What a stream said, in a form that can be compared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {

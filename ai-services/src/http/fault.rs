@@ -162,7 +162,14 @@ fn kind_of_code(code: &str) -> ErrorKind {
         () if is_filtered(code) => ErrorKind::Refused,
         () if retry::is_out_of_money(code) || says(&["rate_limit"]) => ErrorKind::RateLimited,
         () if says(&["auth", "api_key", "permission"]) => ErrorKind::Authentication,
-        () if says(&["invalid_request", "not_found", "context_length"]) => {
+        () if says(&[
+            "invalid_request",
+            "not_found",
+            "context_length",
+            "invalid_prompt",
+            "image",
+        ]) =>
+        {
             ErrorKind::InvalidRequest
         }
         () if says(&["server", "overloaded", "unavailable", "internal"]) => ErrorKind::Unavailable,
@@ -171,7 +178,8 @@ fn kind_of_code(code: &str) -> ErrorKind {
 }
 
 fn is_filtered(code: &str) -> bool {
-    code == "content_filter" || code == "content_policy_violation"
+    let says = |word| code.ends_with(word);
+    code == "content_filter" || says("policy_violation") || says("bio_policy")
 }
 
 fn what(kind: ErrorKind) -> &'static str {

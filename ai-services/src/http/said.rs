@@ -13,7 +13,7 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Reads `{"error": {…}}`, `{"error": "…"}`, `{"message": …}`, `{"detail": …}`, and each of
+    /// Reads `{"error": {…}}`, `{"error": "…"}`, `{"response": {"error": {…}}}`, `{"message": …}`, `{"detail": …}`, and each of
     /// them as the only element of an array. `None` if the body is none of these.
     pub(super) fn parse(body: &[u8]) -> Option<Self> {
         let said: Value = serde_json::from_slice(body).ok()?;
@@ -22,7 +22,10 @@ impl Said {
             said => said,
         };
         let outer = said.as_object()?;
-        match outer.get("error") {
+        // An answer that failed may be told of from outside: `{"response": {"error": {…}}}`.
+        let inner = || outer.get("response")?.get("error");
+        let error = outer.get("error").filter(|error| !error.is_null());
+        match error.or_else(inner) {
             Some(Value::Object(error)) => Some(Self::of(error)),
             // Here the other members still say more: `{"error": "…", "code": …}`.
             Some(Value::String(text)) => {
