@@ -150,7 +150,7 @@ impl OllamaChatModel {
 }
 
 /// All events of a streamed answer whose bytes are there already, split like this.
-#[cfg(all(feature = "_fuzzing", feature = "openai"))]
+#[cfg(feature = "_fuzzing")]
 pub(crate) fn read_pieces(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
     crate::providers::stream::read_pieces(OllamaAssembly::default(), pieces)
 }
