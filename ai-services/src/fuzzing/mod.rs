@@ -59,6 +59,23 @@ pub fn responses_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result
     providers::openai::read_response_pieces(pieces)
 }
 
+/// A streamed answer of Ollama, with the same promises as [`chat_stream`].
+///
+/// The first byte says how the bytes are split.
+#[cfg(feature = "ollama")]
+pub fn ollama_stream(input: &[u8]) {
+    let Some((size, body)) = input.split_first() else { return };
+    let whole = summary(&ollama_events([body.to_vec()]));
+    let pieces = summary(&ollama_events(split(body, *size)));
+    assert_eq!(whole, pieces, "split into {size}");
+}
+
+/// The events of a streamed answer of Ollama whose body consists of these pieces.
+#[cfg(feature = "ollama")]
+pub fn ollama_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
+    providers::ollama::read_pieces(pieces)
+}
+
 /// What a stream said, in a form that can be compared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
