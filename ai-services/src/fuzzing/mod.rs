@@ -9,6 +9,7 @@ use crate::error::{ErrorKind, Result};
 use crate::http::{Framing, given};
 use crate::message::ToolCall;
 use crate::model::{PartialAnswer, StreamEvent, TokenUsage};
+#[cfg(any(feature = "openai", feature = "anthropic"))]
 use crate::providers;
 
 /// Server-sent events: how the bytes are split does not matter.
@@ -32,14 +33,13 @@ pub fn sse(input: &[u8]) {
 /// answer consists of, and whatever is not a whole answer is an error.
 ///
 /// The first byte says how they are split.
+#[cfg(feature = "openai")]
 pub fn chat_stream(input: &[u8]) {
-    let Some((size, body)) = input.split_first() else { return };
-    let whole = summary(&chat_events([body.to_vec()]));
-    let pieces = summary(&chat_events(split(body, *size)));
-    assert_eq!(whole, pieces, "split into {size}");
+    same_however_split(input, |pieces| chat_events(pieces));
 }
 
 /// The events of a streamed chat completion whose body consists of these pieces.
+#[cfg(feature = "openai")]
 pub fn chat_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
     providers::openai::read_chat_pieces(pieces)
 }
@@ -74,6 +74,30 @@ pub fn ollama_stream(input: &[u8]) {
 #[cfg(feature = "ollama")]
 pub fn ollama_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
     providers::ollama::read_pieces(pieces)
+}
+
+}
+
+/// A streamed answer of Anthropic's messages, with the same promises.
+///
+/// The first byte says how the bytes are split.
+#[cfg(feature = "anthropic")]
+pub fn anthropic_stream(input: &[u8]) {
+    same_however_split(input, |pieces| anthropic_events(pieces));
+}
+
+/// The events of a streamed answer of Anthropic's messages whose body consists of these pieces.
+#[cfg(feature = "anthropic")]
+pub fn anthropic_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
+    providers::anthropic::read_pieces(pieces)
+}
+
+#[cfg(any(feature = "openai", feature = "anthropic"))]
+fn same_however_split(input: &[u8], read: impl Fn(Vec<Vec<u8>>) -> Vec<Result<StreamEvent>>) {
+    let Some((size, body)) = input.split_first() else { return };
+    let whole = summary(&read(vec![body.to_vec()]));
+    let pieces = summary(&read(split(body, *size)));
+    assert_eq!(whole, pieces, "split into {size}");
 }
 
 /// What a stream said, in a form that can be compared.

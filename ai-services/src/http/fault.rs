@@ -170,9 +170,13 @@ fn kind_of_code(code: &str) -> ErrorKind {
             "image",
         ]) =>
         {
+        () if says(&["invalid_request", "not_found", "context_length", "too_large"]) => {
             ErrorKind::InvalidRequest
         }
-        () if says(&["server", "overloaded", "unavailable", "internal"]) => ErrorKind::Unavailable,
+        () if says(&["timeout"]) => ErrorKind::Timeout,
+        () if says(&["server", "overloaded", "unavailable", "internal", "api_error"]) => {
+            ErrorKind::Unavailable
+        }
         () => ErrorKind::InvalidResponse,
     }
 }
@@ -273,5 +277,28 @@ mod tests {
         let rest = [ErrorKind::Timeout, ErrorKind::RateLimited, ErrorKind::InvalidResponse];
         assert_eq!(kinds, [I, A, A, I, rest[0], I, I, rest[1], U, U, U, rest[2]]);
         assert_eq!(kind_of(400, Some("content_filter")), ErrorKind::Refused);
+    }
+
+    #[test]
+    fn code_decides_the_kind_where_there_is_no_status() {
+        use ErrorKind::{Authentication, InvalidRequest, RateLimited, Timeout, Unavailable};
+        let kinds = [
+            ("authentication_error", Authentication),
+            ("permission_error", Authentication),
+            ("invalid_api_key", Authentication),
+            ("rate_limit_error", RateLimited),
+            ("billing_error", RateLimited),
+            ("invalid_request_error", InvalidRequest),
+            ("request_too_large", InvalidRequest),
+            ("not_found_error", InvalidRequest),
+            ("timeout_error", Timeout),
+            ("overloaded_error", Unavailable),
+            ("api_error", Unavailable),
+            ("server_error", Unavailable),
+            ("something_new", ErrorKind::InvalidResponse),
+        ];
+        for (code, kind) in kinds {
+            assert_eq!(kind_of_code(code), kind, "{code}");
+        }
     }
 }

@@ -26,6 +26,10 @@ mod batches;
 #[cfg(feature = "_provider")]
 mod any;
 #[cfg(feature = "_provider")]
+#[cfg_attr(
+    not(feature = "openai"),
+    allow(dead_code, reason = "not every protocol needs all of it")
+)]
 mod connection;
 #[cfg(feature = "http")]
 mod fetch;

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "ollama")]
 mod ollama;
+#[cfg(feature = "anthropic")]
+mod anthropic;
 mod openai_chat;
 
 use ai_services::Result;
@@ -104,5 +106,7 @@ pub fn all() -> Vec<Protocol> {
         openai_chat::PROTOCOL,
         #[cfg(feature = "ollama")]
         ollama::PROTOCOL,
+        #[cfg(feature = "anthropic")]
+        anthropic::PROTOCOL,
     ]
 }
