@@ -18,6 +18,10 @@ pub mod ollama;
 pub mod openai;
 
 #[cfg(feature = "_provider")]
+#[cfg_attr(
+    not(feature = "openai"),
+    allow(dead_code, reason = "not every protocol needs all of it")
+)]
 mod connection;
 #[cfg(feature = "http")]
 mod fetch;

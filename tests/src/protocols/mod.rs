@@ -1,5 +1,7 @@
 //! What every protocol's client is asked in the same way: how to make one, and what its server says.
 
+#[cfg(feature = "gemini")]
+mod gemini;
 mod openai_chat;
 
 use ai_services::Result;
@@ -98,5 +100,9 @@ pub(crate) use set_up;
 /// All protocols that were built in.
 #[must_use]
 pub fn all() -> Vec<Protocol> {
-    vec![openai_chat::PROTOCOL]
+    vec![
+        openai_chat::PROTOCOL,
+        #[cfg(feature = "gemini")]
+        gemini::PROTOCOL,
+    ]
 }
