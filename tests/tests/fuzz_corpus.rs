@@ -13,6 +13,8 @@ const TARGETS: &[(&str, Target)] = &[
     ("chat_stream", fuzzing::chat_stream),
     #[cfg(feature = "ollama")]
     ("ollama_stream", fuzzing::ollama_stream),
+    #[cfg(feature = "gemini")]
+    ("gemini_stream", fuzzing::gemini_stream),
     ("output", fuzzing::output),
     ("partial", fuzzing::partial),
 ];
@@ -57,6 +59,8 @@ fn corpus_split_in_every_size_keeps_its_promises() {
     }
 }
 
+/// With all features, because some have targets of their own.
+#[cfg(feature = "gemini")]
 #[test]
 #[cfg(feature = "ollama")]
 fn every_target_is_replayed() {

@@ -100,6 +100,23 @@ fn same_however_split(input: &[u8], read: impl Fn(Vec<Vec<u8>>) -> Vec<Result<St
     assert_eq!(whole, pieces, "split into {size}");
 }
 
+/// A stream of Gemini: the promises of [`chat_stream`].
+///
+/// The first byte says how it is split.
+#[cfg(feature = "gemini")]
+pub fn gemini_stream(input: &[u8]) {
+    let Some((size, body)) = input.split_first() else { return };
+    let whole = summary(&gemini_events([body.to_vec()]));
+    let pieces = summary(&gemini_events(split(body, *size)));
+    assert_eq!(whole, pieces, "split into {size}");
+}
+
+/// The events of a stream of Gemini whose body consists of these pieces.
+#[cfg(feature = "gemini")]
+pub fn gemini_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
+    providers::gemini::read_pieces(pieces)
+}
+
 /// What a stream said, in a form that can be compared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {

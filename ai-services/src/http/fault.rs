@@ -14,6 +14,9 @@ const MAX_SAID: usize = 1000;
 /// The longest piece of a body that is not JSON, in characters.
 const MAX_EXCERPT: usize = 200;
 
+/// What Google says of a wrong key, with status 400.
+const WRONG_KEY: &str = "API_KEY_INVALID";
+
 /// A failed attempt.
 pub(super) struct Fault {
     pub(super) error: Error,
@@ -47,7 +50,9 @@ impl Fault {
         let (status, headers) = (response.status(), response.headers());
         let said = Said::parse(body);
         let code = said.as_ref().and_then(|said| said.code.as_deref());
-        let repeat = retry::repeat(status, headers, code);
+        let told = said.as_ref().and_then(|said| said.retry_after);
+        let wait = retry::retry_after(headers).or(told);
+        let repeat = retry::repeat(status, headers, code, wait);
         let kind = kind_of(status.as_u16(), code);
         let text = said.as_ref().and_then(|said| said.message.as_deref());
         let text = text.map_or_else(|| excerpt(body), |text| clean(text, MAX_SAID));
@@ -66,7 +71,7 @@ impl Fault {
         if let Some(id) = request_id(headers).and_then(|id| id.to_str().ok()) {
             error = error.with_request_id(id);
         }
-        if let Some(wait) = retry::retry_after(headers) {
+        if let Some(wait) = wait {
             error = error.with_retry_after(wait);
         }
         // The provider's word, or an empty account, counts more than the kind.
@@ -90,6 +95,9 @@ pub(super) fn error_in_body(body: &[u8], secrets: &HeaderMap) -> Error {
     let mut error = Error::new(kind, format!("{}: {}", what(kind), redact(text, secrets)));
     if let Some(status) = status {
         error = error.with_status(status);
+    }
+    if let Some(wait) = said.retry_after {
+        error = error.with_retry_after(wait);
     }
     if let Some(code) = code {
         if retry::is_out_of_money(code) {
@@ -145,6 +153,7 @@ fn timeout(error: reqwest::Error, limits: &Limits, ends: Ends) -> Error {
 fn kind_of(status: u16, code: Option<&str>) -> ErrorKind {
     match status {
         _ if code.is_some_and(is_filtered) => ErrorKind::Refused,
+        400 if code == Some(WRONG_KEY) => ErrorKind::Authentication,
         401 | 403 => ErrorKind::Authentication,
         408 => ErrorKind::Timeout,
         // 402 is an empty account at gateways that sell several models.
@@ -157,10 +166,14 @@ fn kind_of(status: u16, code: Option<&str>) -> ErrorKind {
 
 /// The kind by the words that providers use, where there is no status.
 fn kind_of_code(code: &str) -> ErrorKind {
+    // Google writes its words in capitals.
+    let code = &*code.to_ascii_lowercase();
     let says = |parts: &[&str]| parts.iter().any(|part| code.contains(part));
     match () {
         () if is_filtered(code) => ErrorKind::Refused,
-        () if retry::is_out_of_money(code) || says(&["rate_limit"]) => ErrorKind::RateLimited,
+        () if retry::is_out_of_money(code) || says(&["rate_limit", "resource_exhausted"]) => {
+            ErrorKind::RateLimited
+        }
         () if says(&["auth", "api_key", "permission"]) => ErrorKind::Authentication,
         () if says(&[
             "invalid_request",
@@ -171,6 +184,7 @@ fn kind_of_code(code: &str) -> ErrorKind {
         ]) =>
         {
         () if says(&["invalid_request", "not_found", "context_length", "too_large"]) => {
+        () if says(&["invalid_request", "invalid_argument", "not_found", "context_length"]) => {
             ErrorKind::InvalidRequest
         }
         () if says(&["timeout"]) => ErrorKind::Timeout,
@@ -277,6 +291,9 @@ mod tests {
         let rest = [ErrorKind::Timeout, ErrorKind::RateLimited, ErrorKind::InvalidResponse];
         assert_eq!(kinds, [I, A, A, I, rest[0], I, I, rest[1], U, U, U, rest[2]]);
         assert_eq!(kind_of(400, Some("content_filter")), ErrorKind::Refused);
+        assert_eq!(kind_of(400, Some("API_KEY_INVALID")), A);
+        let words = ["UNAUTHENTICATED", "INVALID_ARGUMENT", "UNAVAILABLE", "RESOURCE_EXHAUSTED"];
+        assert_eq!(words.map(kind_of_code), [A, I, U, ErrorKind::RateLimited]);
     }
 
     #[test]

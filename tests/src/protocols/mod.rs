@@ -4,6 +4,8 @@
 mod ollama;
 #[cfg(feature = "anthropic")]
 mod anthropic;
+#[cfg(feature = "gemini")]
+mod gemini;
 mod openai_chat;
 
 use ai_services::Result;
@@ -108,5 +110,7 @@ pub fn all() -> Vec<Protocol> {
         ollama::PROTOCOL,
         #[cfg(feature = "anthropic")]
         anthropic::PROTOCOL,
+        #[cfg(feature = "gemini")]
+        gemini::PROTOCOL,
     ]
 }
