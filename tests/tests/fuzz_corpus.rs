@@ -59,10 +59,9 @@ fn corpus_split_in_every_size_keeps_its_promises() {
     }
 }
 
-/// With all features, because some have targets of their own.
-#[cfg(feature = "gemini")]
+/// With all providers, because some have targets of their own.
+#[cfg(all(feature = "anthropic", feature = "gemini", feature = "ollama"))]
 #[test]
-#[cfg(feature = "ollama")]
 fn every_target_is_replayed() {
     let mut targets: Vec<_> = TARGETS.iter().map(|(target, _)| *target).collect();
     targets.sort_unstable();

@@ -29,29 +29,30 @@ pub fn sse(input: &[u8]) {
     assert!(errors == 0 || (errors == 1 && whole.last().is_some_and(|last| last.is_err())));
 }
 
-/// A streamed chat completion: how the bytes are split does not matter, the pieces are what the
-/// answer consists of, and whatever is not a whole answer is an error.
+/// A streamed answer: how the bytes are split does not matter, the pieces are what the answer consists
+/// of, and whatever is not a whole answer is an error.
 ///
-/// The first byte says how they are split.
-#[cfg(feature = "openai")]
+/// The first byte says how the bytes are split.
+fn same_however_split(input: &[u8], read: impl Fn(Vec<Vec<u8>>) -> Vec<Result<StreamEvent>>) {
+    let Some((size, body)) = input.split_first() else { return };
+    let whole = summary(&read(vec![body.to_vec()]));
+    let pieces = summary(&read(split(body, *size)));
+    assert_eq!(whole, pieces, "split into {size}");
+}
+
+/// A streamed answer of a chat completion: however it is split, it is whole or an error.
 pub fn chat_stream(input: &[u8]) {
     same_however_split(input, |pieces| chat_events(pieces));
 }
 
-/// The events of a streamed chat completion whose body consists of these pieces.
-#[cfg(feature = "openai")]
+/// The events of a streamed answer of a chat completion whose body consists of these pieces.
 pub fn chat_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
     providers::openai::read_chat_pieces(pieces)
 }
 
-/// A streamed answer of the responses API, as [`chat_stream`].
-///
-/// The first byte says how the bytes are split.
+/// A streamed answer of the responses API: however it is split, it is whole or an error.
 pub fn responses_stream(input: &[u8]) {
-    let Some((size, body)) = input.split_first() else { return };
-    let whole = summary(&responses_events([body.to_vec()]));
-    let pieces = summary(&responses_events(split(body, *size)));
-    assert_eq!(whole, pieces, "split into {size}");
+    same_however_split(input, |pieces| responses_events(pieces));
 }
 
 /// The events of a streamed answer of the responses API whose body consists of these pieces.
@@ -59,28 +60,7 @@ pub fn responses_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result
     providers::openai::read_response_pieces(pieces)
 }
 
-/// A streamed answer of Ollama, with the same promises as [`chat_stream`].
-///
-/// The first byte says how the bytes are split.
-#[cfg(feature = "ollama")]
-pub fn ollama_stream(input: &[u8]) {
-    let Some((size, body)) = input.split_first() else { return };
-    let whole = summary(&ollama_events([body.to_vec()]));
-    let pieces = summary(&ollama_events(split(body, *size)));
-    assert_eq!(whole, pieces, "split into {size}");
-}
-
-/// The events of a streamed answer of Ollama whose body consists of these pieces.
-#[cfg(feature = "ollama")]
-pub fn ollama_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
-    providers::ollama::read_pieces(pieces)
-}
-
-}
-
-/// A streamed answer of Anthropic's messages, with the same promises.
-///
-/// The first byte says how the bytes are split.
+/// A streamed answer of Anthropic's messages: however it is split, it is whole or an error.
 #[cfg(feature = "anthropic")]
 pub fn anthropic_stream(input: &[u8]) {
     same_however_split(input, |pieces| anthropic_events(pieces));
@@ -92,29 +72,28 @@ pub fn anthropic_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result
     providers::anthropic::read_pieces(pieces)
 }
 
-#[cfg(any(feature = "openai", feature = "anthropic"))]
-fn same_however_split(input: &[u8], read: impl Fn(Vec<Vec<u8>>) -> Vec<Result<StreamEvent>>) {
-    let Some((size, body)) = input.split_first() else { return };
-    let whole = summary(&read(vec![body.to_vec()]));
-    let pieces = summary(&read(split(body, *size)));
-    assert_eq!(whole, pieces, "split into {size}");
-}
-
-/// A stream of Gemini: the promises of [`chat_stream`].
-///
-/// The first byte says how it is split.
+/// A streamed answer of Gemini: however it is split, it is whole or an error.
 #[cfg(feature = "gemini")]
 pub fn gemini_stream(input: &[u8]) {
-    let Some((size, body)) = input.split_first() else { return };
-    let whole = summary(&gemini_events([body.to_vec()]));
-    let pieces = summary(&gemini_events(split(body, *size)));
-    assert_eq!(whole, pieces, "split into {size}");
+    same_however_split(input, |pieces| gemini_events(pieces));
 }
 
-/// The events of a stream of Gemini whose body consists of these pieces.
+/// The events of a streamed answer of Gemini whose body consists of these pieces.
 #[cfg(feature = "gemini")]
 pub fn gemini_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
     providers::gemini::read_pieces(pieces)
+}
+
+/// A streamed answer of Ollama: however it is split, it is whole or an error.
+#[cfg(feature = "ollama")]
+pub fn ollama_stream(input: &[u8]) {
+    same_however_split(input, |pieces| ollama_events(pieces));
+}
+
+/// The events of a streamed answer of Ollama whose body consists of these pieces.
+#[cfg(feature = "ollama")]
+pub fn ollama_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
+    providers::ollama::read_pieces(pieces)
 }
 
 /// What a stream said, in a form that can be compared.

@@ -177,14 +177,14 @@ fn kind_of_code(code: &str) -> ErrorKind {
         () if says(&["auth", "api_key", "permission"]) => ErrorKind::Authentication,
         () if says(&[
             "invalid_request",
+            "invalid_argument",
+            "invalid_prompt",
             "not_found",
             "context_length",
-            "invalid_prompt",
+            "too_large",
             "image",
         ]) =>
         {
-        () if says(&["invalid_request", "not_found", "context_length", "too_large"]) => {
-        () if says(&["invalid_request", "invalid_argument", "not_found", "context_length"]) => {
             ErrorKind::InvalidRequest
         }
         () if says(&["timeout"]) => ErrorKind::Timeout,

@@ -17,14 +17,10 @@ pub mod ollama;
 #[cfg(feature = "openai")]
 pub mod openai;
 
-#[cfg(any(feature = "openai", feature = "gemini", feature = "ollama", feature = "cohere"))]
-#[cfg_attr(
-    not(feature = "openai"),
-    allow(dead_code, reason = "not every provider has its embedding model yet")
-)]
-mod batches;
 #[cfg(feature = "_provider")]
 mod any;
+#[cfg(any(feature = "openai", feature = "gemini", feature = "ollama", feature = "cohere"))]
+mod batches;
 #[cfg(feature = "_provider")]
 #[cfg_attr(
     not(feature = "openai"),

@@ -1,11 +1,11 @@
 //! What every protocol's client is asked in the same way: how to make one, and what its server says.
 
-#[cfg(feature = "ollama")]
-mod ollama;
 #[cfg(feature = "anthropic")]
 mod anthropic;
 #[cfg(feature = "gemini")]
 mod gemini;
+#[cfg(feature = "ollama")]
+mod ollama;
 mod openai_chat;
 
 use ai_services::Result;
