@@ -41,7 +41,8 @@ pub(crate) fn offline(program: &str) -> Command {
     let mut command = Command::new(&programs()[program]);
     let is_setting = |name: &str| {
         let name = name.to_ascii_uppercase();
-        name.starts_with("OPENAI_") || name.ends_with("_PROXY")
+        let providers = ["OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "OLLAMA_"];
+        providers.iter().any(|start| name.starts_with(start)) || name.ends_with("_PROXY")
     };
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(is_setting) {

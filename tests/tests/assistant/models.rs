@@ -7,17 +7,54 @@ use serde_json::json;
 #[tokio::test]
 async fn ollama_server_that_answers_is_used() {
     let tags = json!({ "models": [{ "name": "nomic-embed-text:latest" }, { "name": "llama:8b" }] });
+    let answer = json!({ "message": { "content": "Hi." }, "done": true, "done_reason": "stop" });
     let server = FaultServer::start([
         vec![Step::Request, Step::Send(json_answer(&tags)), Step::Hang],
-        vec![Step::Request, Step::Send(completion(&json!({ "content": "Hi." }))), Step::Hang],
+        vec![Step::Request, Step::Send(json_answer(&answer)), Step::Hang],
     ]);
     let server = server.await.unwrap();
-    let host = server.url().replace("http://", "").replace("/v1", "");
+    let host = server.origin().replace("http://", "");
     let mut command = offline("assistant");
     let (code, answer, notices) = finished(command.env("OLLAMA_HOST", host).arg("hi")).await;
     assert_eq!((code, answer.as_str()), (Some(0), "Hi.\n"), "{notices}");
     assert!(notices.starts_with("model: ollama/llama:8b (an Ollama server answers"), "{notices}");
     assert_eq!(server.requests()[1].json()["model"], "llama:8b");
+}
+
+#[tokio::test]
+async fn model_of_every_provider_answers_at_another_server() {
+    let text = json!({ "type": "output_text", "text": "Hi." });
+    let item = json!({ "type": "message", "role": "assistant", "content": [text] });
+    for (provider, path, answer) in [
+        (
+            "openai",
+            "/chat/completions",
+            json!({ "choices": [{ "message": { "content": "Hi." }, "finish_reason": "stop" }] }),
+        ),
+        ("openai-responses", "/responses", json!({ "status": "completed", "output": [item] })),
+        (
+            "anthropic",
+            "/v1/messages",
+            json!({ "content": [{ "type": "text", "text": "Hi." }], "stop_reason": "end_turn" }),
+        ),
+        (
+            "gemini",
+            "/models/m:generateContent",
+            json!({ "candidates": [{ "content": { "role": "model", "parts": [{ "text": "Hi." }] },
+                "finishReason": "STOP" }] }),
+        ),
+        ("ollama", "/api/chat", json!({ "message": { "content": "Hi." }, "done": true })),
+    ] {
+        let server = FaultServer::answering([json_answer(&answer)]).await.unwrap();
+        let mut command = offline("assistant");
+        command.args(["--no-stream", "--model", &format!("{provider}/m")]);
+        let (code, answer, notices) =
+            finished(command.args(["--base-url", &server.origin(), "hi"])).await;
+        assert_eq!((code, answer.as_str()), (Some(0), "Hi.\n"), "{provider}: {notices}");
+        assert!(notices.starts_with(&format!("model: {provider}/m ")), "{notices}");
+        let head = server.requests().remove(0).head;
+        assert!(head.starts_with(&format!("POST {path} ")), "{provider}: {head}");
+    }
 }
 
 #[tokio::test]
