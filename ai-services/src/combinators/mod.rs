@@ -48,11 +48,17 @@
 //! ```
 
 mod begin;
+mod cache;
+mod canonical;
 mod fallback;
 mod rate;
 mod retry;
 mod router;
 
+pub use cache::{
+    CacheErrorPolicy, CacheKey, CachedModel, CachedModelBuilder, InMemoryResponseCache,
+    InMemoryResponseCacheBuilder, ResponseCache, StoreResponseCache,
+};
 pub use fallback::{FallbackModel, FallbackModelBuilder};
 pub use rate::{RateLimitedModel, RateLimiter, RateLimiterBuilder};
 pub use retry::{Jitter, RetryModel, RetryPolicy};
