@@ -273,7 +273,7 @@ struct WireModelUsage {
 }
 
 /// The tokens of an answer.
-#[derive(Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct WireUsage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     input: Option<u64>,

@@ -50,6 +50,7 @@
 mod begin;
 mod cache;
 mod canonical;
+mod cassette;
 mod fallback;
 mod rate;
 mod retry;
@@ -58,6 +59,10 @@ mod router;
 pub use cache::{
     CacheErrorPolicy, CacheKey, CachedModel, CachedModelBuilder, InMemoryResponseCache,
     InMemoryResponseCacheBuilder, ResponseCache, StoreResponseCache,
+};
+pub use cassette::{
+    CorruptCassette, ExistingCassette, NotRecorded, RecordingModel, RecordingModelBuilder,
+    ReplayModel, ReplayModelBuilder, ReplayOrder, ReplayUse, WriteErrorPolicy,
 };
 pub use fallback::{FallbackModel, FallbackModelBuilder};
 pub use rate::{RateLimitedModel, RateLimiter, RateLimiterBuilder};
