@@ -1,6 +1,7 @@
 //! Where two requests differ.
 
 use serde_json::Value;
+use std::fmt;
 
 /// More places are not looked for.
 const MAX: usize = 100;
@@ -43,6 +44,41 @@ fn compare(recorded: &Value, asked: &Value, path: &mut String, paths: &mut Vec<S
 
 /// Nothing in a request is `null`.
 const ABSENT: Value = Value::Null;
+
+/// A request that a cassette has no answer to: the [detail](crate::Error::detail) of a
+/// [`ReplayModel`](super::ReplayModel)'s error.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct NotRecorded {
+    /// The line of the most similar request, or of the one whose turn it is; `None` if there is none.
+    pub line: Option<usize>,
+    /// Where it differs, as paths like `messages[1].text`, at most 100. Empty if it is equal, and was
+    /// used before.
+    pub differences: Vec<String>,
+}
+
+impl fmt::Display for NotRecorded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 5;
+        let Some(line) = self.line else {
+            return f.write_str("the cassette has no exchange left for the request");
+        };
+        if self.differences.is_empty() {
+            return write!(f, "the exchange on line {line} of the cassette was used before");
+        }
+        let shown: Vec<_> =
+            self.differences.iter().take(SHOWN).map(|path| format!("`{path}`")).collect();
+        let more = self.differences.len().saturating_sub(SHOWN);
+        let place = shown.join(", ");
+        write!(
+            f,
+            "the request is not in the cassette; the nearest is that on line {line}, which differs at {place}"
+        )?;
+        if more > 0 { write!(f, " and {more} more") } else { Ok(()) }
+    }
+}
+
+impl std::error::Error for NotRecorded {}
 
 #[cfg(test)]
 mod tests {

@@ -8,10 +8,12 @@ mod redact;
 mod replay;
 mod shapes;
 mod tape;
+mod told;
 
+pub use difference::NotRecorded;
 pub use format::CorruptCassette;
 pub use record::{RecordingModel, RecordingModelBuilder, WriteErrorPolicy};
-pub use replay::{NotRecorded, ReplayModel, ReplayModelBuilder, ReplayOrder, ReplayUse};
+pub use replay::{ReplayModel, ReplayModelBuilder, ReplayOrder, ReplayUse};
 pub use tape::ExistingCassette;
 
 use super::canonical::write_request;

@@ -1,14 +1,12 @@
 //! Answering from a recording.
 
+use super::difference::{NotRecorded, differences};
 use super::format::{self, Exchange};
 use super::redact::Redaction;
+use super::request_value;
 use super::tape;
-use super::{difference::differences, request_value};
 use crate::error::{Error, ErrorKind, Result};
-use crate::message::ToolCall;
-use crate::model::{
-    Capabilities, ChatModel, ChatRequest, ChatResponse, PartialAnswer, StreamEvent, pieces,
-};
+use crate::model::{Capabilities, ChatModel, ChatRequest, ChatResponse, StreamEvent};
 use async_trait::async_trait;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use serde_json::Value;
@@ -163,7 +161,7 @@ impl ReplayModel {
         };
         let unused = equal().find(|(index, _)| uses.counts.get(*index) == Some(&0));
         let is_repeated = self.0.settings.uses == ReplayUse::Repeatedly;
-        unused.or_else(|| equal().last().filter(|_| is_repeated))
+        unused.or_else(|| equal().next_back().filter(|_| is_repeated))
     }
 
     fn find_next(&self, asked: &Value, uses: &Uses) -> Option<(usize, &Exchange)> {
@@ -235,54 +233,6 @@ impl ChatModel for ReplayModel {
 
     fn name(&self) -> &str {
         &self.0.name
-    }
-}
-
-impl Exchange {
-    fn events(&self) -> Vec<Result<StreamEvent>> {
-        let told = self.pieces.iter().cloned().map(Ok);
-        match &self.outcome {
-            Ok(response) if self.pieces.is_empty() => {
-                pieces(response.clone()).into_iter().map(Ok).collect()
-            }
-            Ok(response) => {
-                told.chain([Ok(StreamEvent::Completed(Box::new(response.clone())))]).collect()
-            }
-            Err(_) => told.chain([Err(self.error())]).collect(),
-        }
-    }
-
-    /// The recorded error, with what had come before it.
-    fn error(&self) -> Error {
-        let Err(fault) = &self.outcome else {
-            return Error::new(ErrorKind::Configuration, "the exchange has no error");
-        };
-        let error = fault.to_error();
-        if self.pieces.is_empty() {
-            return error;
-        }
-        let (mut text, mut thinking) = (String::new(), String::new());
-        let mut calls: Vec<(Box<str>, Box<str>, String)> = Vec::new();
-        for piece in &self.pieces {
-            match piece {
-                StreamEvent::Text(piece) => text.push_str(piece),
-                StreamEvent::Thinking(piece) => thinking.push_str(piece),
-                StreamEvent::ToolCall(delta) => {
-                    if delta.index >= calls.len() {
-                        calls.push(Default::default());
-                    }
-                    let Some(call) = calls.get_mut(delta.index) else { continue };
-                    call.0 = delta.id.clone().unwrap_or(std::mem::take(&mut call.0));
-                    call.1 = delta.name.clone().unwrap_or(std::mem::take(&mut call.1));
-                    call.2.push_str(&delta.arguments);
-                }
-                StreamEvent::Completed(_) => {}
-            }
-        }
-        let calls =
-            calls.into_iter().map(|(id, name, arguments)| ToolCall::new(id, name, arguments));
-        let partial = PartialAnswer::new(text).with_thinking(thinking).with_tool_calls(calls);
-        error.with_source(partial)
     }
 }
 
@@ -381,38 +331,3 @@ impl fmt::Debug for ReplayModelBuilder {
             .finish_non_exhaustive()
     }
 }
-
-/// A request that a cassette has no answer to: the [detail](Error::detail) of a
-/// [`ReplayModel`]'s error.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct NotRecorded {
-    /// The line of the most similar request, or of the one whose turn it is; `None` if there is none.
-    pub line: Option<usize>,
-    /// Where it differs, as paths like `messages[1].text`, at most 100. Empty if it is equal, and was
-    /// used before.
-    pub differences: Vec<String>,
-}
-
-impl fmt::Display for NotRecorded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const SHOWN: usize = 5;
-        let Some(line) = self.line else {
-            return f.write_str("the cassette has no exchange left for the request");
-        };
-        if self.differences.is_empty() {
-            return write!(f, "the exchange on line {line} of the cassette was used before");
-        }
-        let shown: Vec<_> =
-            self.differences.iter().take(SHOWN).map(|path| format!("`{path}`")).collect();
-        let more = self.differences.len().saturating_sub(SHOWN);
-        let place = shown.join(", ");
-        write!(
-            f,
-            "the request is not in the cassette; the nearest is that on line {line}, which differs at {place}"
-        )?;
-        if more > 0 { write!(f, " and {more} more") } else { Ok(()) }
-    }
-}
-
-impl std::error::Error for NotRecorded {}
