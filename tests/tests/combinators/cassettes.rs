@@ -391,8 +391,8 @@ proptest! {
             let replay = ReplayModel::builder().order(ReplayOrder::InSequence);
             let replay = replay.open(&path).await.unwrap();
             for (number, request) in requests.iter().enumerate() {
-                let response = replay.chat(request).await;
-                prop_assert_eq!(text(&response.unwrap()), number.to_string());
+                let response = replay.chat(request).await.unwrap();
+                prop_assert_eq!(text(&response), number.to_string());
             }
             Ok(())
         });

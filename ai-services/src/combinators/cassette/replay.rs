@@ -310,7 +310,7 @@ impl ReplayModelBuilder {
     pub fn read(self, cassette: &str) -> Result<ReplayModel> {
         let (header, mut exchanges) = format::read(cassette)?;
         for exchange in &mut exchanges {
-            exchange.request = normal(std::mem::take(&mut exchange.request), &self.redaction)?;
+            self.redaction.line(&mut exchange.request);
         }
         let uses = Uses { counts: vec![0; exchanges.len()], total: 0 };
         Ok(ReplayModel(Arc::new(Inner {

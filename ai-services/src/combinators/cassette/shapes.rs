@@ -29,12 +29,18 @@ const SHAPES: [Shape; 15] = [
     shape("xox", is_key, 16),
     shape("AKIA", is_key, 16),
     shape("hf_", is_key, 20),
-    // Three parts of base64, of which the first is a JSON object.
-    shape("eyJ", is_token, 30),
+    shape(JWT, is_web_token, 30),
 ];
+
+/// How JSON objects begin in base64, and with one all JSON Web Tokens.
+const JWT: &str = "eyJ";
 
 fn is_key(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '-' || c == '_'
+}
+
+fn is_web_token(c: char) -> bool {
+    is_key(c) || c == '.'
 }
 
 fn is_token(c: char) -> bool {
@@ -53,19 +59,30 @@ impl Shape {
             let at = from + text.get(from..)?.find(self.prefix)?;
             let begin = at + self.prefix.len();
             let rest = text.get(begin..)?;
-            let length = rest.find(|c| !(self.goes_on)(c)).unwrap_or(rest.len());
+            let length = self.length(rest);
             let is_begun = !text.get(..at)?.ends_with(|c: char| c.is_ascii_alphanumeric());
-            // Of the words behind `Bearer` only the secret goes; else all of it.
+            // What says that a secret follows may stay.
             let is_word = self.prefix.ends_with(' ');
-            if is_begun && length >= self.min && self.is_plausible(rest.get(..length)?) {
+            if is_begun && length >= self.min {
                 return Some(if is_word { begin } else { at }..begin + length);
             }
             from = begin;
         }
     }
 
-    fn is_plausible(&self, rest: &str) -> bool {
-        self.prefix != "eyJ" || rest.matches('.').count() == 2
+    /// How much of a text goes on as the secret would.
+    fn length(&self, rest: &str) -> usize {
+        let length = rest.find(|c| !(self.goes_on)(c)).unwrap_or(rest.len());
+        if self.prefix != JWT {
+            return length;
+        }
+        // Three parts, or five if it is encrypted; a full stop may follow.
+        let parts = rest.get(..length).unwrap_or_default().split('.').take(5);
+        let lengths: Vec<usize> = parts.map(str::len).take_while(|length| *length > 0).collect();
+        match lengths.len() {
+            0..3 => 0,
+            parts => lengths.iter().sum::<usize>() + parts - 1,
+        }
     }
 }
 
@@ -115,7 +132,7 @@ mod tests {
     fn keys_of_the_usual_shapes_are_found() {
         let jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0";
         let google = format!("AIza{}", "x".repeat(35));
-        let text = format!("a sk-proj-0123456789abcdef, Bearer abc.def-123 {jwt} {google}é");
+        let text = format!("a sk-proj-0123456789abcdef, Bearer abc.def-123 {jwt}. {google}é");
         assert_eq!(found(&text), ["sk-proj-0123456789abcdef", "abc.def-123", jwt, &google]);
         assert_eq!(found("(ghp_0123456789abcdefghij)"), ["ghp_0123456789abcdefghij"]);
     }
@@ -126,7 +143,7 @@ mod tests {
             "task-oriented-programming-language",
             "sk-learn",
             "Bearer of bad news",
-            "eyJ.not.a.token.at.all.but.rather.long.indeed",
+            "eyJhbGciOiJIUzI1NiJ9eyJzdWIiOiIxMjM0NTY3ODkwIn0",
             "AIza",
             "ünsk-é",
         ] {
