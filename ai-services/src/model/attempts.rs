@@ -29,6 +29,21 @@ pub enum AnswerOrigin {
 }
 
 /// The tokens that one model used.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::model::{AnswerOrigin, ChatResponse, ModelUsage};
+///
+/// fn report(response: &ChatResponse) {
+///     if let AnswerOrigin::Attempts(usages) = &response.origin {
+///         for ModelUsage { model, usage, .. } in usages {
+///             println!("{model}: {:?} tokens", usage.total());
+///         }
+///     }
+/// }
+/// # report(&ChatResponse::new(ai_services::message::AiMessage::new("Hi.")));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelUsage {

@@ -16,7 +16,7 @@ fn word() -> impl Strategy<Value = String> {
     prop_oneof![Just(String::new()), "[a-c]{1,2}", Just("\"\\\n\u{2028}é😀".to_owned())]
 }
 
-pub fn json() -> impl Strategy<Value = Value> {
+fn json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         any::<bool>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
@@ -113,7 +113,7 @@ fn tool() -> impl Strategy<Value = ToolSpecification> {
     })
 }
 
-pub fn request() -> impl Strategy<Value = ChatRequest> {
+pub(crate) fn request() -> impl Strategy<Value = ChatRequest> {
     let messages = prop::collection::vec(message(), 0..4);
     let tools = prop::collection::vec(tool(), 0..3);
     (messages, tools, parameters()).prop_map(|(messages, tools, parameters)| {
@@ -122,14 +122,14 @@ pub fn request() -> impl Strategy<Value = ChatRequest> {
 }
 
 /// Whether a model sees the same.
-pub fn are_equal(a: &ChatRequest, b: &ChatRequest) -> bool {
+pub(crate) fn are_equal(a: &ChatRequest, b: &ChatRequest) -> bool {
     a.messages().eq(b.messages())
         && a.tools().as_slice() == b.tools().as_slice()
         && a.parameters() == b.parameters()
 }
 
 /// The request with attributes on its messages, which no model sees.
-pub fn annotated(request: &ChatRequest) -> ChatRequest {
+pub(crate) fn annotated(request: &ChatRequest) -> ChatRequest {
     let attributes: Attributes = [("note".to_owned(), 1.into())].into_iter().collect();
     let messages = request.messages().map(|message| match message {
         ChatMessage::User(message) => message.clone().with_attributes(attributes.clone()).into(),

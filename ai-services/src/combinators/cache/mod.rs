@@ -76,6 +76,18 @@ impl<C: ResponseCache + ?Sized> ResponseCache for Arc<C> {
 }
 
 /// What happens when a cache fails.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::combinators::{CacheErrorPolicy, CachedModel, StoreResponseCache};
+/// use ai_services::memory::InMemoryChatMemoryStore;
+/// # use ai_services::testing::ScriptedChatModel;
+/// # let model = ScriptedChatModel::replies(["Hi."]);
+/// let cache = StoreResponseCache::new(InMemoryChatMemoryStore::new());
+/// let model =
+///     CachedModel::builder(model, cache).cache_errors(CacheErrorPolicy::Fail).build();
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CacheErrorPolicy {

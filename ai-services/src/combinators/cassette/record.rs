@@ -76,6 +76,17 @@ struct Inner {
 }
 
 /// What happens when a recording cannot be written.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::combinators::{RecordingModel, WriteErrorPolicy};
+/// # use ai_services::testing::ScriptedChatModel;
+/// # let model = ScriptedChatModel::replies(["Hi."]);
+/// let model = RecordingModel::builder(model, "samples.jsonl")
+///     .write_errors(WriteErrorPolicy::Ignore)
+///     .build();
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteErrorPolicy {
@@ -201,7 +212,8 @@ impl RecordingModelBuilder {
         self
     }
 
-    /// Lets a function change every text before it is written. It has to give the same for the same.
+    /// Lets a function change every text before it is written. It has to give the same for the same, and
+    /// to leave what it gave as it is.
     pub fn redact_with(
         mut self,
         function: impl Fn(&str) -> String + Send + Sync + 'static,

@@ -48,10 +48,25 @@ impl Redaction {
                 clean = Cow::Owned(changed);
             }
         }
-        match without_shapes(&clean) {
+        if let Some(changed) = without_shapes(&clean) {
+            clean = Cow::Owned(changed);
+        }
+        match self.json(&clean) {
             Some(changed) => Cow::Owned(changed),
             None => clean,
         }
+    }
+
+    /// A text that is JSON, without secrets that are spelt differently there: JSON can be escaped in
+    /// many ways.
+    fn json(&self, text: &str) -> Option<String> {
+        if !text.trim_start().starts_with(['{', '[']) {
+            return None;
+        }
+        let before: Value = serde_json::from_str(text).ok()?;
+        let mut after = before.clone();
+        self.value(&mut after, Within::Open);
+        (after != before).then(|| after.to_string())
     }
 
     /// Removes secrets from a line of a cassette, or a part of one.
@@ -208,6 +223,13 @@ mod tests {
         let arguments = json!({ "x": "\"quoted\"" }).to_string();
         let clean = redaction("\"quoted\"").text(&arguments).into_owned();
         assert_eq!(clean, r#"{"x":"[redacted]"}"#);
+    }
+
+    #[test]
+    fn secrets_are_found_however_json_is_escaped() {
+        let arguments = r#"{"a":"p\u0061ss\/w\u00f6rd","nested":"[\"p\\u0061ss/w\u00f6rd\"]"}"#;
+        let clean = redaction("pass/wörd").text(arguments).into_owned();
+        assert_eq!(clean, r#"{"a":"[redacted]","nested":"[\"[redacted]\"]"}"#);
     }
 
     #[test]

@@ -15,6 +15,22 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// In which order a recording is used.
+///
+/// # Examples
+///
+/// ```no_run
+/// use ai_services::combinators::{ReplayModel, ReplayOrder, ReplayUse};
+///
+/// # async fn example() -> ai_services::Result<()> {
+/// let model = ReplayModel::builder()
+///     .order(ReplayOrder::InSequence)
+///     .uses(ReplayUse::Repeatedly)
+///     .open("tests/cassettes/support.jsonl")
+///     .await?;
+/// # let _ = model;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplayOrder {
@@ -25,7 +41,7 @@ pub enum ReplayOrder {
     InSequence,
 }
 
-/// How often an exchange is used.
+/// How often an exchange is used; see [`ReplayOrder`] for an example.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplayUse {
@@ -44,6 +60,9 @@ pub enum ReplayUse {
 /// secrets. Give it the redactions of the recording. An exchange that was recorded as a whole can be
 /// asked for as a stream, and the other way round; pieces come as they were recorded. Errors that were
 /// recorded are answers too.
+///
+/// What changes from run to run, such as the date in a prompt, has to stand still: give the service a
+/// [clock](crate::AiServiceBuilder::clock), or replace it by `redact_with` on both sides.
 ///
 /// Name and capabilities are those of the recorded model, so that a service makes the same requests.
 /// Clones share what was used.

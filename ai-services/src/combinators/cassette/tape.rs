@@ -9,6 +9,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::task::spawn_blocking;
 
 /// What a recording does with a cassette that is there already.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::combinators::{ExistingCassette, RecordingModel};
+/// # use ai_services::testing::ScriptedChatModel;
+/// # let model = ScriptedChatModel::replies(["Hi."]);
+/// let model = RecordingModel::builder(model, "tests/cassettes/support.jsonl")
+///     .existing(ExistingCassette::Replace)
+///     .build();
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExistingCassette {
