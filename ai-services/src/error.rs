@@ -42,7 +42,7 @@ struct Inner {
 }
 
 /// What the provider said beside the error itself.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Reply {
     status: Option<u16>,
     code: Option<Box<str>>,
@@ -182,6 +182,13 @@ impl Error {
     pub fn with_attempts(mut self, attempts: u32) -> Self {
         self.0.reply.attempts = Some(attempts);
         self
+    }
+
+    /// Another error of this kind, with the same reply of the provider.
+    pub(crate) fn replied(&self, message: impl Into<Cow<'static, str>>) -> Self {
+        let mut error = Self::new(self.0.kind, message);
+        error.0.reply = self.0.reply.clone();
+        error
     }
 
     /// What went wrong.

@@ -64,6 +64,7 @@
 //! | choose what it remembers | [`memory`] |
 //! | keep it in a database | `store` (features `sqlite`, `postgres`, `redis`, `cassandra`) |
 //! | choose who answers | [`providers`], [`model`] |
+//! | fall back, route, retry, limit, cache, record | [`combinators`] |
 //! | test it without a network | `testing` (feature `testing`) |
 //! | see what it does | [`event`], and `tracing` spans with the names of OpenTelemetry's conventions for generative AI |
 //!
@@ -104,6 +105,7 @@ extern crate self as ai_services;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
+pub mod combinators;
 pub mod docs;
 mod error;
 pub mod event;

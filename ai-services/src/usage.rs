@@ -76,6 +76,11 @@ impl TokenUsage {
         self.reported_total.or_else(|| sum(self.input, self.output))
     }
 
+    /// The total as the provider reported it, if it did.
+    pub(crate) fn reported_total(&self) -> Option<u64> {
+        self.reported_total
+    }
+
     /// Whether the provider reported nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {

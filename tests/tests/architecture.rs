@@ -17,7 +17,7 @@ const RANKS: &[(u8, &[&str])] = &[
     (2, &["message", "schema", "tls"]),
     (3, &["http", "invocation", "model", "prompt"]),
     (4, &["event", "memory", "output", "providers", "tool"]),
-    (5, &["store", "testing"]),
+    (5, &["combinators", "store", "testing"]),
     (6, &["service"]),
     (7, &["private", "docs", "fuzzing"]),
     (8, &["lib"]),

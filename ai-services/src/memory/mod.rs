@@ -40,6 +40,7 @@ pub use provider::{ChatMemoryProvider, IntoChatMemory};
 pub use single_slot::SingleSlotChatMemoryStore;
 pub use store::ChatMemoryStore;
 pub use token_window::{TokenWindowChatMemory, TokenWindowChatMemoryBuilder};
+pub(crate) use tokens::Counted;
 #[cfg(feature = "tiktoken")]
 pub use tokens::TiktokenCounter;
 pub use tokens::{ApproximateCounter, EstimatorId, OpenAiFormula, TokenCountEstimator};

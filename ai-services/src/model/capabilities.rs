@@ -92,6 +92,12 @@ impl Capabilities {
         Self(self.0 & !capability.bit())
     }
 
+    /// What both can.
+    #[must_use]
+    pub fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
     /// Checks that the model `name` can do what a request asks for, with `defaults` for the parameters
     /// that it leaves open.
     ///

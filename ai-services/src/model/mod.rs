@@ -1,22 +1,28 @@
 //! What the framework asks of a model: requests, responses, parameters, capabilities.
 
+mod attempts;
 mod capabilities;
 mod chat;
+mod cost;
 mod embedding;
 mod moderation;
 mod parameters;
+mod price;
 mod request;
 mod response;
 mod scoring;
 mod tool;
 
 pub use crate::usage::TokenUsage;
+pub use attempts::{AnswerOrigin, FailedAttempt, FailedAttempts, ModelUsage};
 pub use capabilities::{Capabilities, Capability};
 pub use chat::{ChatModel, StreamEvent, ToolCallDelta};
 pub(crate) use chat::{in_one_piece, pieces};
+pub use cost::{Cost, IncurredCost};
 pub use embedding::{EmbeddingModel, EmbeddingPurpose, Embeddings};
 pub use moderation::{Moderation, ModerationModel};
 pub use parameters::{ChatRequestParameters, ReasoningEffort, ResponseFormat, ToolChoice};
+pub use price::{Price, PriceTable};
 pub use request::{ChatRequest, ChatRequestBuilder};
 pub use response::{ChatResponse, FinishReason, PartialAnswer};
 pub use scoring::{Scores, ScoringModel};

@@ -1,6 +1,6 @@
 //! What a chat model answers.
 
-use super::TokenUsage;
+use super::{AnswerOrigin, TokenUsage};
 use crate::error::BoxError;
 use crate::message::{AiMessage, ToolCall};
 use std::error::Error as StdError;
@@ -22,6 +22,8 @@ pub struct ChatResponse {
     pub id: Option<Box<str>>,
     /// How many times the request was sent until it was answered, if it went over a network.
     pub attempts: Option<u32>,
+    /// Who answered: the model at once, after attempts that failed, or a cache.
+    pub origin: AnswerOrigin,
 }
 
 impl ChatResponse {
@@ -35,6 +37,7 @@ impl ChatResponse {
             model: None,
             id: None,
             attempts: None,
+            origin: AnswerOrigin::Model,
         }
     }
 

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::event::Listener;
 use crate::invocation::MemoryId;
 use crate::memory::{ChatMemory, ChatMemoryProvider};
-use crate::model::{ChatModel, ChatRequest, ChatRequestParameters, ModerationModel};
+use crate::model::{ChatModel, ChatRequest, ChatRequestParameters, ModerationModel, PriceTable};
 use crate::prompt::{Clock, SystemClock};
 use crate::tool::{
     Tool, ToolArgumentsPolicy, ToolErrorPolicy, ToolProvider, ToolSet, Toolbox, UnknownToolPolicy,
@@ -76,6 +76,7 @@ struct Parts {
     limits: Limits,
     output_strategy: OutputStrategy,
     output_retries: Option<usize>,
+    price_table: Option<Arc<PriceTable>>,
     listeners: Vec<Arc<dyn Listener>>,
 }
 
@@ -289,6 +290,13 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
         self
     }
 
+    /// Sets what models cost, so that each [`Response`](crate::Response) says what it cost, and each
+    /// error what was spent in vain, as its [`IncurredCost`](crate::model::IncurredCost).
+    pub fn price_table(mut self, prices: impl Into<Arc<PriceTable>>) -> Self {
+        self.parts.price_table = Some(prices.into());
+        self
+    }
+
     /// Adds somebody who is told what happens.
     pub fn listener(mut self, listener: impl Listener + 'static) -> Self {
         self.parts.listeners.push(Arc::new(listener));
@@ -348,6 +356,7 @@ impl Parts {
             tool_settings: self.tool_settings,
             limits: self.limits,
             output_retries: self.output_retries.unwrap_or(1),
+            price_table: self.price_table,
             listeners: self.listeners,
         })
     }

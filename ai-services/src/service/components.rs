@@ -9,7 +9,7 @@ use crate::event::Listener;
 use crate::invocation::MemoryId;
 use crate::memory::{ChatMemory, ChatMemoryProvider};
 use crate::message::SystemMessage;
-use crate::model::{ChatModel, ChatRequest, ModerationModel};
+use crate::model::{ChatModel, ChatRequest, ModerationModel, PriceTable};
 use crate::prompt::Clock;
 use crate::tool::{ToolPolicies, ToolProvider, Toolbox};
 use std::sync::Arc;
@@ -44,6 +44,7 @@ pub(super) struct Components {
     pub(super) tool_settings: ToolSettings,
     pub(super) limits: Limits,
     pub(super) output_retries: usize,
+    pub(super) price_table: Option<Arc<PriceTable>>,
     pub(super) listeners: Vec<Arc<dyn Listener>>,
 }
 

@@ -3,6 +3,7 @@
 use super::invocation::Invocation;
 use super::moderation::Verdict;
 use super::recall::{Recall, patience};
+use super::spent::{Prices, Spent};
 use super::stream::{Outlet, Progress, listen};
 use super::turn::{Finished, Rules, Step, Turn};
 use super::unfinished::UnfinishedTurn;
@@ -10,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::Event;
 use crate::memory::{CompletedTurn, LeaseToken, Snapshot};
 use crate::message::UserMessage;
-use crate::model::{ChatRequest, ChatResponse, TokenUsage};
+use crate::model::{ChatRequest, ChatResponse};
 use crate::tool::{Runner, ToolRequest, Toolbox};
 use std::borrow::Cow;
 use tracing::{Instrument, Span, field};
@@ -28,7 +29,7 @@ pub(super) async fn invoke(invocation: &Invocation<'_>, read: &mut Read<'_>) -> 
     let outcome = take_turn(invocation, read).await;
     std::mem::forget(dropped);
     match &outcome {
-        Ok(finished) => invocation.emit(&Event::Completed { usage: &finished.usage }),
+        Ok(finished) => invocation.emit(&Event::Completed { usage: &finished.spent.usage }),
         Err(error) => invocation.emit(&Event::Failed { error }),
     }
     outcome
@@ -47,7 +48,7 @@ impl Drop for Dropped<'_> {
 async fn take_turn(invocation: &Invocation<'_>, read: &mut Read<'_>) -> Result<Finished> {
     let recall = Recall::lease(invocation).await?;
     let lease = recall.lease_from_store(invocation).await?;
-    let mut spent = TokenUsage::default();
+    let mut spent = Spent::default();
     let mut replays = 0;
     loop {
         let outcome = match &lease {
@@ -64,14 +65,14 @@ async fn take_turn(invocation: &Invocation<'_>, read: &mut Read<'_>) -> Result<F
                 tracing::debug!(%error, replays, "playing the turn again");
                 if let Some(lease) = &lease {
                     let regained = lease.regain(patience(invocation)).await;
-                    regained.map_err(|error| with_spent(error, spent))?;
+                    regained.map_err(|error| with_spent(invocation, error, spent))?;
                 }
             }
             Err(failed) => {
                 if let Some(lease) = lease {
                     lease.give_back().await;
                 }
-                return Err(with_spent(failed.error, spent));
+                return Err(with_spent(invocation, failed.error, spent));
             }
             Ok(finished) => {
                 if let Some(lease) = lease {
@@ -101,7 +102,7 @@ async fn play(
     recall: &Recall,
     lease: Option<LeaseToken>,
     read: &mut Read<'_>,
-    spent: &mut TokenUsage,
+    spent: &mut Spent,
 ) -> Result<Finished, Failed> {
     let snapshot = recall.load(invocation).await?;
     let toolbox = toolbox(invocation).await?;
@@ -111,7 +112,7 @@ async fn play(
     let mut turn = Turn::new(request, rules(invocation), *spent);
 
     let outcome = converse(invocation, recall, &snapshot, &toolbox, (&mut turn, read)).await;
-    *spent = turn.usage();
+    *spent = turn.spent();
     if let Err(error) = outcome {
         return Err(turn.into_unfinished().attach_to(error).into());
     }
@@ -184,7 +185,18 @@ fn rules<'a>(invocation: &Invocation<'a>) -> Rules<'a> {
     let form = invocation.form;
     // Only an answer of some form can be put right.
     let output_retries = form.shape().schema().map_or(0, |_| components.output_retries);
-    Rules { limits: components.limits, answer_tool: form.answer_tool(), output_retries }
+    Rules {
+        limits: components.limits,
+        answer_tool: form.answer_tool(),
+        output_retries,
+        prices: prices(invocation),
+    }
+}
+
+fn prices<'a>(invocation: &Invocation<'a>) -> Option<Prices<'a>> {
+    let components = invocation.components;
+    let table = components.price_table.as_deref()?;
+    Some(Prices { table, model: components.model.name() })
 }
 
 /// The service's tools, and those that are chosen for this call.
@@ -298,7 +310,6 @@ fn no_answer() -> Error {
 }
 
 /// The error with everything that was spent on the turn, the failed attempt included.
-fn with_spent(error: Error, spent: TokenUsage) -> Error {
-    let own = error.usage().copied().unwrap_or_default();
-    error.with_usage(spent + own)
+fn with_spent(invocation: &Invocation<'_>, error: Error, spent: Spent) -> Error {
+    spent.attach_to(error, prices(invocation))
 }

@@ -11,6 +11,7 @@ mod invoke;
 mod moderation;
 mod recall;
 mod response;
+mod spent;
 mod stream;
 mod turn;
 mod unfinished;

@@ -5,7 +5,7 @@ use super::handle::{self, AiService};
 use super::turn::RejectedAnswer;
 use crate::error::{Error, Result};
 use crate::invocation::ToolExecution;
-use crate::model::{ChatResponse, FinishReason, TokenUsage};
+use crate::model::{ChatResponse, Cost, FinishReason, TokenUsage};
 use crate::output::{Output, Shape};
 use futures_util::future::BoxFuture;
 
@@ -39,6 +39,10 @@ pub struct Response<T> {
     pub value: T,
     /// The tokens of all model calls of the turn together.
     pub token_usage: TokenUsage,
+    /// What all model calls of the turn cost together, failed attempts included as far as they are
+    /// known; `None` unless the service has a
+    /// [price table](crate::AiServiceBuilder::price_table).
+    pub cost: Option<Cost>,
     /// Why the model stopped.
     pub finish_reason: Option<FinishReason>,
     /// The tools that ran, in order.

@@ -146,19 +146,19 @@ impl EstimatorId {
 
 /// An estimator that counts each message once, because the message keeps its count.
 #[derive(Clone)]
-pub(in crate::memory) struct Counted {
+pub(crate) struct Counted {
     estimator: Arc<dyn TokenCountEstimator>,
     id: Option<NonZeroU32>,
 }
 
 impl Counted {
-    pub(in crate::memory) fn new(estimator: impl TokenCountEstimator + 'static) -> Self {
+    pub(crate) fn new(estimator: impl TokenCountEstimator + 'static) -> Self {
         let id = estimator.identity().unwrap_or_else(EstimatorId::unique).0;
         Self { estimator: Arc::new(estimator), id }
     }
 
     /// The tokens of a message.
-    pub(in crate::memory) fn message(&self, message: &ChatMessage) -> Result<usize> {
+    pub(crate) fn message(&self, message: &ChatMessage) -> Result<usize> {
         let Some(id) = self.id.map(NonZeroU32::get) else {
             return self.estimator.count_message(message);
         };
@@ -174,7 +174,7 @@ impl Counted {
 
     /// The tokens of all messages, without the overhead. Known without looking at the messages if
     /// the list was counted before, also if it was changed since by messages that were counted.
-    pub(in crate::memory) fn list(&self, messages: &Messages) -> Result<usize> {
+    pub(crate) fn list(&self, messages: &Messages) -> Result<usize> {
         let id = self.id.map(NonZeroU32::get);
         if let Some(sum) = id.and_then(|id| messages.tokens(id)) {
             return Ok(sum as usize);
@@ -189,7 +189,12 @@ impl Counted {
         Ok(sum)
     }
 
-    pub(in crate::memory) fn overhead(&self) -> usize {
+    /// The tokens of a text.
+    pub(crate) fn text(&self, text: &str) -> usize {
+        self.estimator.count_text(text)
+    }
+
+    pub(crate) fn overhead(&self) -> usize {
         self.estimator.request_overhead()
     }
 }

@@ -12,4 +12,4 @@ pub use openai::OpenAiFormula;
 #[cfg(feature = "tiktoken")]
 pub use tiktoken::TiktokenCounter;
 
-pub(super) use estimator::Counted;
+pub(crate) use estimator::Counted;

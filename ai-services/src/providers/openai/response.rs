@@ -3,7 +3,7 @@
 use super::wire::{Message, finish_reason, usage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::Answer;
-use crate::model::{ChatResponse, TokenUsage};
+use crate::model::{AnswerOrigin, ChatResponse, TokenUsage};
 use crate::providers::lenient::{Text, first};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -57,5 +57,6 @@ pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
         model: completion.model.into_owned(),
         id: completion.id.into_owned(),
         attempts: Some(answer.attempts),
+        origin: AnswerOrigin::Model,
     })
 }

@@ -2,13 +2,14 @@
 
 use super::RejectedAnswer;
 use crate::invocation::ToolExecution;
-use crate::model::{ChatResponse, TokenUsage};
+use crate::model::ChatResponse;
 use crate::service::response::Response;
+use crate::service::spent::Spent;
 
 /// A turn that has its answer.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    pub(crate) usage: TokenUsage,
+    pub(crate) spent: Spent,
     pub(crate) executions: Vec<ToolExecution>,
     pub(crate) intermediate: Vec<ChatResponse>,
     pub(crate) rejected: Vec<RejectedAnswer>,
@@ -20,7 +21,8 @@ impl Finished {
     pub(crate) fn into_response<T>(self, value: T) -> Response<T> {
         Response {
             value,
-            token_usage: self.usage,
+            token_usage: self.spent.usage,
+            cost: self.spent.cost,
             finish_reason: self.answer.finish_reason.clone(),
             tool_executions: self.executions,
             intermediate_responses: self.intermediate,

@@ -9,6 +9,7 @@ mod finished;
 pub use answer::RejectedAnswer;
 pub(crate) use finished::Finished;
 
+use super::spent::{Prices, Spent};
 use super::unfinished::UnfinishedTurn;
 use crate::error::{Error, ErrorKind, Result};
 use crate::invocation::ToolExecution;
@@ -41,6 +42,8 @@ pub(crate) struct Rules<'a> {
     pub(crate) answer_tool: Option<&'a str>,
     /// How often the model is told what is wrong with its answer.
     pub(crate) output_retries: usize,
+    /// What model calls cost.
+    pub(crate) prices: Option<Prices<'a>>,
 }
 
 /// What to do next.
@@ -63,7 +66,7 @@ pub(crate) struct Turn<'a> {
     rules: Rules<'a>,
     state: State,
     rounds: usize,
-    usage: TokenUsage,
+    spent: Spent,
     executions: Vec<ToolExecution>,
     intermediate: Vec<ChatResponse>,
     rejected: Vec<RejectedAnswer>,
@@ -82,13 +85,13 @@ enum State {
 
 impl<'a> Turn<'a> {
     /// A turn that starts with `request`; `spent` was spent on it before.
-    pub(crate) fn new(request: ChatRequest, rules: Rules<'a>, spent: TokenUsage) -> Self {
+    pub(crate) fn new(request: ChatRequest, rules: Rules<'a>, spent: Spent) -> Self {
         Self {
             request,
             rules,
             state: State::Asking,
             rounds: 0,
-            usage: spent,
+            spent,
             executions: Vec::new(),
             intermediate: Vec::new(),
             rejected: Vec::new(),
@@ -108,7 +111,12 @@ impl<'a> Turn<'a> {
 
     /// The tokens spent so far.
     pub(crate) fn usage(&self) -> TokenUsage {
-        self.usage
+        self.spent.usage
+    }
+
+    /// The tokens and the money spent so far.
+    pub(crate) fn spent(&self) -> Spent {
+        self.spent
     }
 
     /// Whether a tool has run.
@@ -131,7 +139,7 @@ impl<'a> Turn<'a> {
     ///
     /// If the answer calls more tools than a limit allows. None of them has run then.
     pub(crate) fn model_replied(&mut self, response: ChatResponse) -> Result<()> {
-        self.usage += response.usage;
+        self.spent.add(&response, self.rules.prices);
         let (mut response, answer) = answer::split(response, self.rules.answer_tool);
         if response.message.tool_calls().is_empty() {
             self.answer_with(answer.unwrap_or(response));
@@ -245,7 +253,7 @@ impl<'a> Turn<'a> {
             self.request.turn.drain(at..end);
         }
         let finished = Finished {
-            usage: self.usage,
+            spent: self.spent,
             executions: self.executions,
             intermediate: self.intermediate,
             rejected: self.rejected,

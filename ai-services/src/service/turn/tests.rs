@@ -1,5 +1,6 @@
 use super::*;
 use crate::message::{ChatMessage, ToolResult};
+use crate::model::{Price, PriceTable, TokenUsage};
 use std::time::Duration;
 
 fn turn(limits: Limits) -> Turn<'static> {
@@ -7,7 +8,7 @@ fn turn(limits: Limits) -> Turn<'static> {
 }
 
 fn turn_by(rules: Rules<'_>) -> Turn<'_> {
-    Turn::new(ChatRequest::new([ChatMessage::user("go")]), rules, TokenUsage::default())
+    Turn::new(ChatRequest::new([ChatMessage::user("go")]), rules, Spent::default())
 }
 
 fn limits() -> Limits {
@@ -46,7 +47,7 @@ fn turn_asks_runs_asks_and_finishes() {
     let (request, finished) = turn.finish().unwrap();
     assert_eq!(request.message_count(), 5);
     assert_eq!((finished.executions.len(), finished.intermediate.len()), (2, 1));
-    assert_eq!(finished.usage, TokenUsage::new(1, 1));
+    assert_eq!(finished.spent.usage, TokenUsage::new(1, 1));
 }
 
 #[test]
@@ -105,6 +106,7 @@ const TYPED: Rules<'static> = Rules {
     limits: Limits { tool_rounds: 2, calls_per_answer: 3, argument_bytes: 10 },
     answer_tool: Some("final_answer"),
     output_retries: 1,
+    prices: None,
 };
 
 fn unreadable() -> Result<()> {
@@ -216,4 +218,18 @@ fn model_is_made_to_call_until_it_answers() {
     assert_eq!(choice_after_a_call(ToolChoice::Required, plain), ToolChoice::Auto);
     assert_eq!(choice_after_a_call(ToolChoice::Required, TYPED), ToolChoice::Required);
     assert_eq!(choice_after_a_call(ToolChoice::Tool("t".into()), TYPED), ToolChoice::Required);
+}
+
+#[test]
+fn every_answer_is_priced_by_its_model() {
+    let table = PriceTable::new()
+        .price("asked", Price::per_million(1.0, 0.0))
+        .price("other", Price::per_million(5.0, 0.0));
+    let prices = Some(Prices { table: &table, model: "asked" });
+    let mut turn = turn_by(Rules { limits: limits(), prices, ..Rules::default() });
+    turn.model_replied(calling(&["1"])).unwrap();
+    let mut second = calling(&["2"]);
+    second.model = Some("other".into());
+    turn.model_replied(second).unwrap();
+    assert_eq!(turn.spent().cost.unwrap().parts(), 6_000_000);
 }

@@ -3,7 +3,9 @@
 use super::calls::Calls;
 use crate::error::Result;
 use crate::http::{Answer, Framing};
-use crate::model::{ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage};
+use crate::model::{
+    AnswerOrigin, ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage,
+};
 use crate::providers::lenient::{Index, Text, first};
 use crate::providers::openai::response;
 use crate::providers::openai::wire::{Message, Parts, finish_reason, usage};
@@ -106,6 +108,7 @@ impl Assembly for ChatAssembly {
             model: self.model,
             id: self.id,
             attempts: Some(attempts),
+            origin: AnswerOrigin::Model,
         }
     }
 

@@ -1,0 +1,74 @@
+//! Models made of models, on their own and inside a service.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that fails panics"
+)]
+
+#[path = "combinators/cached.rs"]
+mod cached;
+#[path = "combinators/cassettes.rs"]
+mod cassettes;
+#[path = "combinators/costs.rs"]
+mod costs;
+#[path = "combinators/fallback.rs"]
+mod fallback;
+#[path = "combinators/limits.rs"]
+mod limits;
+#[path = "combinators/requests.rs"]
+mod requests;
+#[path = "combinators/retries.rs"]
+mod retries;
+#[path = "combinators/routes.rs"]
+mod routes;
+#[path = "combinators/services.rs"]
+mod services;
+
+use ai_services::message::ChatMessage;
+use ai_services::model::{ChatModel, ChatRequest, ChatResponse, StreamEvent, TokenUsage};
+use ai_services::testing::ScriptedAnswer;
+use ai_services::{Error, ErrorKind};
+use futures_util::StreamExt;
+
+/// A request of one text.
+fn asking(text: &str) -> ChatRequest {
+    ChatRequest::new([ChatMessage::user(text)])
+}
+
+fn failing(kind: ErrorKind) -> ScriptedAnswer {
+    ScriptedAnswer::error(kind, format!("{kind:?}"))
+}
+
+/// An error that had cost input tokens.
+fn costly(kind: ErrorKind, input: u64) -> ScriptedAnswer {
+    failing(kind).with_usage(TokenUsage::new(input, 0))
+}
+
+fn text(response: &ChatResponse) -> &str {
+    response.message.text().unwrap()
+}
+
+/// The texts of a stream, and how it ended.
+async fn streamed(
+    model: &dyn ChatModel,
+    request: &ChatRequest,
+) -> (Vec<String>, Result<ChatResponse, Error>) {
+    let mut events = model.stream(request);
+    let mut texts = Vec::new();
+    loop {
+        match events.next().await.expect("a stream ends with an answer or an error") {
+            Ok(StreamEvent::Text(text)) => texts.push(text),
+            Ok(StreamEvent::Completed(response)) => {
+                assert!(events.next().await.is_none());
+                return (texts, Ok(*response));
+            }
+            Ok(_) => {}
+            Err(error) => {
+                assert!(events.next().await.is_none());
+                return (texts, Err(error));
+            }
+        }
+    }
+}
