@@ -4,7 +4,7 @@ use super::content::{Part, Said, message};
 use super::wire::{Fields, Stop, Usage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::Answer;
-use crate::model::ChatResponse;
+use crate::model::{AnswerOrigin, ChatResponse};
 use crate::providers::lenient::Text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -64,5 +64,6 @@ pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
         model: whole.model.into_owned(),
         id: whole.id.into_owned(),
         attempts: Some(answer.attempts),
+        origin: AnswerOrigin::Model,
     })
 }

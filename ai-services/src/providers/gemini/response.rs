@@ -5,7 +5,9 @@ use super::said::Parts;
 use super::wire::{Candidate, Document, Feedback, finish_reason};
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::{Answer, Framing};
-use crate::model::{ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage};
+use crate::model::{
+    AnswerOrigin, ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage,
+};
 use crate::providers::lenient::Text;
 use crate::providers::stream::{Assembly, Said, Wrong};
 use serde_json::value::RawValue;
@@ -119,6 +121,7 @@ impl Assembly for GeminiAssembly {
             model: self.model,
             id: self.id,
             attempts: Some(attempts),
+            origin: AnswerOrigin::Model,
         }
     }
 

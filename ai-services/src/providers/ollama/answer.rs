@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::Answer;
 use crate::message::{AiMessage, ToolCall};
-use crate::model::{ChatResponse, FinishReason, TokenUsage};
+use crate::model::{AnswerOrigin, ChatResponse, FinishReason, TokenUsage};
 use crate::providers::lenient::{Text, count};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -160,5 +160,6 @@ pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
         model: reply.model.into_owned(),
         id: None,
         attempts: Some(answer.attempts),
+        origin: AnswerOrigin::Model,
     })
 }

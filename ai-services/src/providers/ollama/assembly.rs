@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::http::{Answer, Framing};
 use crate::message::ToolCall;
 use crate::model::{
-    ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage, ToolCallDelta,
+    AnswerOrigin, ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage, ToolCallDelta,
 };
 use crate::providers::stream::{Assembly, MAX_CALLS, Said, Wrong};
 
@@ -96,6 +96,7 @@ impl Assembly for OllamaAssembly {
             model: self.model,
             id: None,
             attempts: Some(attempts),
+            origin: AnswerOrigin::Model,
         }
     }
 

@@ -4,7 +4,7 @@ use super::growing::{Growing, Kind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::{Answer, Framing};
 use crate::model::{
-    ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage, ToolCallDelta,
+    AnswerOrigin, ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage, ToolCallDelta,
 };
 use crate::providers::anthropic::content::message;
 use crate::providers::anthropic::response;
@@ -131,6 +131,7 @@ impl Assembly for MessageAssembly {
             model: self.model,
             id: self.id,
             attempts: Some(attempts),
+            origin: AnswerOrigin::Model,
         }
     }
 

@@ -3,7 +3,7 @@
 use super::wire::{Outcome, Response};
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::Answer;
-use crate::model::ChatResponse;
+use crate::model::{AnswerOrigin, ChatResponse};
 
 /// Turns an answer into a response.
 ///
@@ -39,6 +39,7 @@ pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
         model: response.model.into_owned(),
         id: response.id.into_owned(),
         attempts: Some(answer.attempts),
+        origin: AnswerOrigin::Model,
     })
 }
 

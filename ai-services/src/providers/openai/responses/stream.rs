@@ -6,7 +6,9 @@ use super::wire::{BETWEEN_THOUGHTS, Item, Items, Outcome, Response, Said, unquot
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::{Answer, Framing};
 use crate::message::ProviderContent;
-use crate::model::{ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage};
+use crate::model::{
+    AnswerOrigin, ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage,
+};
 use crate::providers::lenient::{Index, Text};
 use crate::providers::stream::{self, Assembly, Wrong};
 use serde::Deserialize;
@@ -150,6 +152,7 @@ impl Assembly for ResponseAssembly {
             model: self.model,
             id: self.id,
             attempts: Some(attempts),
+            origin: AnswerOrigin::Model,
         }
     }
 
