@@ -13,6 +13,10 @@ mod tool;
 pub use crate::usage::TokenUsage;
 pub use capabilities::{Capabilities, Capability};
 pub use chat::{ChatModel, StreamEvent, ToolCallDelta};
+#[cfg_attr(
+    not(any(feature = "openai", feature = "anthropic", feature = "gemini", feature = "ollama")),
+    allow(unused_imports, reason = "only clients of chat models need it")
+)]
 pub(crate) use chat::{in_one_piece, pieces};
 pub use embedding::{EmbeddingModel, EmbeddingPurpose, Embeddings};
 pub use moderation::{Moderation, ModerationModel};
