@@ -42,8 +42,10 @@ fn hello() -> ChatRequest {
 
 /// A whole answer with this message.
 fn reply(message: Value) -> Value {
-    json!({ "model": "m", "created_at": "2025-11-01T12:00:00Z", "message": message,
-        "done": true, "done_reason": "stop", "prompt_eval_count": 7, "eval_count": 5 })
+    let mut reply = json!({ "model": "m", "created_at": "2025-11-01T12:00:00Z", "done": true,
+        "done_reason": "stop", "prompt_eval_count": 7, "eval_count": 5 });
+    reply["message"] = message;
+    reply
 }
 
 fn hi() -> Vec<u8> {

@@ -17,6 +17,10 @@ pub use crate::usage::TokenUsage;
 pub use attempts::{AnswerOrigin, FailedAttempt, FailedAttempts, ModelUsage};
 pub use capabilities::{Capabilities, Capability};
 pub use chat::{ChatModel, StreamEvent, ToolCallDelta};
+#[cfg_attr(
+    not(any(feature = "openai", feature = "anthropic", feature = "gemini", feature = "ollama")),
+    allow(unused_imports, reason = "only clients of chat models need it")
+)]
 pub(crate) use chat::{in_one_piece, pieces};
 pub use cost::{Cost, IncurredCost};
 pub use embedding::{EmbeddingModel, EmbeddingPurpose, Embeddings};

@@ -25,10 +25,9 @@ fn client(client: &Client<'_>) -> Result<Arc<dyn ChatModel>> {
 }
 
 fn whole() -> String {
-    let mut whole = end();
-    whole["message"] = json!({ "role": "assistant", "content": super::TEXT, "thinking": "hm",
+    let message = json!({ "role": "assistant", "content": super::TEXT, "thinking": "hm",
         "tool_calls": [call()] });
-    whole.to_string()
+    end(&message).to_string()
 }
 
 fn stream() -> String {
@@ -43,7 +42,8 @@ fn stream() -> String {
         json!({ "model": "m-1", "created_at": "2025-11-01T12:00:00Z", "message": message,
             "done": false })
     });
-    lines.chain([self::end()]).map(|line| format!("{line}\n")).collect()
+    let last = self::end(&json!({ "role": "assistant", "content": "" }));
+    lines.chain([last]).map(|line| format!("{line}\n")).collect()
 }
 
 fn call() -> Value {
@@ -51,10 +51,11 @@ fn call() -> Value {
         "function": { "index": 0, "name": "weather", "arguments": { "city": "Oslo" } } })
 }
 
-fn end() -> Value {
-    json!({ "model": "m-1", "created_at": "2025-11-01T12:00:01Z",
-        "message": { "role": "assistant", "content": "" }, "done": true, "done_reason": "stop",
-        "total_duration": 5, "load_duration": 1, "prompt_eval_count": 7, "eval_count": 5 })
+/// The last document, with this message.
+fn end(message: &Value) -> Value {
+    json!({ "model": "m-1", "created_at": "2025-11-01T12:00:01Z", "message": message,
+        "done": true, "done_reason": "stop", "total_duration": 5, "load_duration": 1,
+        "prompt_eval_count": 7, "eval_count": 5 })
 }
 
 fn stream_error() -> String {

@@ -9,6 +9,7 @@ use ai_services_tests::fault_server::{FaultServer, Step, answer, json_answer};
 use futures_util::StreamExt;
 use serde_json::json;
 use std::time::{Duration, Instant};
+use tokio::net::TcpSocket;
 
 fn missing() -> Vec<u8> {
     answer(404, &[], json!({ "error": "model 'm' not found" }).to_string())
@@ -72,9 +73,10 @@ async fn listing_that_fails_does_not_hide_the_error() {
 #[tokio::test]
 async fn listing_that_hangs_is_given_up() {
     let begin = Instant::now();
-    let errors = errors(vec![Request, Hang]).await;
+    let server = FaultServer::start([vec![Request, Send(missing())], vec![Request, Hang]]).await;
+    let error = client(&server.unwrap()).build().unwrap().chat(&hello()).await.unwrap_err();
     assert!(begin.elapsed() < Duration::from_secs(8));
-    assert!(errors.iter().all(|error| error.to_string().contains("`ollama pull m`")));
+    assert!(error.to_string().contains("`ollama pull m`"), "{error}");
 }
 
 #[tokio::test]
@@ -100,10 +102,10 @@ async fn path_that_is_missing_is_no_missing_model() {
 
 #[tokio::test]
 async fn server_that_does_not_run_is_named_with_how_to_start_it() {
-    // Nobody listens on a port that was just given back.
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let origin = format!("http://{}", free.local_addr().unwrap());
-    drop(free);
+    // A port that is taken, but nobody listens there.
+    let taken = TcpSocket::new_v4().unwrap();
+    taken.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let origin = format!("http://{}", taken.local_addr().unwrap());
     let model = OllamaChatModel::builder().base_url(&origin).model("m").max_retries(0);
     let (model, request) = (model.build().unwrap(), hello());
     let listing = OllamaServer::builder().base_url(&origin).max_retries(0).build().unwrap();
