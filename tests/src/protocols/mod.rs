@@ -1,6 +1,9 @@
 //! What every protocol's client is asked in the same way: how to make one, and what its server says.
 
+mod exchange;
 mod openai_chat;
+
+pub use exchange::{Exchange, Mode, Outcome, assert_begins, exchanges, hello, said};
 
 use ai_services::Result;
 use ai_services::model::{ChatModel, StreamEvent};

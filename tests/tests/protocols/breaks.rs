@@ -1,11 +1,11 @@
 //! Connections that break, at every moment of an exchange.
 
-use super::asking::{Mode, exchanges};
 use super::start;
 use ai_services::ErrorKind;
 use ai_services::model::PartialAnswer;
 use ai_services_tests::fault_server::Step::{Close, Finish, Hang, Request, Reset, Send};
 use ai_services_tests::fault_server::{Step, chunked, once, until_close};
+use ai_services_tests::protocols::{Mode, exchanges};
 
 #[tokio::test]
 async fn connection_lost_before_an_answer_is_retried() {

@@ -1,11 +1,11 @@
 //! Answers with status 200 that are not what was asked for.
 
-use super::asking::{Exchange, Mode, exchanges};
 use super::start;
 use ai_services::ErrorKind;
 use ai_services::model::ChatModel;
 use ai_services_tests::fault_server::Step::{Request, Send};
 use ai_services_tests::fault_server::{answer, gzip_bomb, once};
+use ai_services_tests::protocols::{Exchange, Mode, exchanges};
 
 /// Everything that a server may call its answer.
 const CONTENT_TYPES: [&str; 6] = [

@@ -1,10 +1,10 @@
 //! HTTP that is wrong, old or hostile.
 
-use super::asking::exchanges;
 use super::start;
 use ai_services::ErrorKind;
 use ai_services_tests::fault_server::Step::{Finish, Flood, Hang, Request, Send};
 use ai_services_tests::fault_server::{header_flood, once, until_close, with_length};
+use ai_services_tests::protocols::exchanges;
 use std::time::Duration;
 use tokio::time::timeout;
 

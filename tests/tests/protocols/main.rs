@@ -4,11 +4,10 @@
 //! protocol is tested beside it.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
 
-mod asking;
+mod answers;
 mod breaks;
 mod contents;
 mod framing;
-mod random;
 mod retries;
 mod stalls;
 mod statuses;

@@ -1,10 +1,10 @@
 //! When a request is sent again, and after which pause.
 
-use super::asking::exchanges;
 use super::start;
 use ai_services::ErrorKind;
 use ai_services_tests::fault_server::Step::{Request, Send};
 use ai_services_tests::fault_server::{FaultServer, once};
+use ai_services_tests::protocols::exchanges;
 use std::time::{Duration, Instant};
 
 /// A server that fails once.

@@ -1,11 +1,11 @@
 //! Servers that are silent, slow or endless, and callers that do not wait.
 
-use super::asking::{Exchange, Mode, exchanges, hello};
 use super::start;
 use ai_services::ErrorKind;
 use ai_services_tests::fault_server::Step::{Flood, Hang, Request, Send, Trickle};
 use ai_services_tests::fault_server::{FaultServer, Step, once, until_close};
 use ai_services_tests::protocols::Client;
+use ai_services_tests::protocols::{Exchange, Mode, exchanges, hello};
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ async fn assert_left(exchange: Exchange, steps: Vec<Step>, set_up: fn(&mut Clien
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, Some(1)), "{context}");
     assert!(error.is_retryable(), "{context}: {error:?}");
     assert!((LIMIT..LIMIT + LATE).contains(&took), "{context}: {took:?}");
-    timeout(LATE, server.hung_up(1)).await.unwrap();
+    timeout(5 * LATE, server.hung_up(1)).await.unwrap();
 }
 
 /// Every place in which a server can stop.
@@ -115,7 +115,7 @@ async fn silent_server_is_asked_again() {
         let outcome = exchange.ask(&*model).await;
         outcome.assert_whole(&exchange, "second attempt");
         assert_eq!(outcome.end.unwrap().attempts, Some(2), "{exchange:?}");
-        timeout(LATE, server.hung_up(1)).await.unwrap();
+        timeout(5 * LATE, server.hung_up(1)).await.unwrap();
     }
 }
 
@@ -130,7 +130,7 @@ async fn dropped_call_closes_the_connection() {
                 _ = exchange.ask(&*model) => unreachable!("the server does not answer"),
                 () = server.received(1) => {}
             }
-            timeout(LATE, server.hung_up(1)).await.unwrap();
+            timeout(5 * LATE, server.hung_up(1)).await.unwrap();
         }
     }
 }
@@ -151,7 +151,7 @@ async fn dropped_stream_closes_the_connection() {
         // The first piece does not wait for the second.
         assert!(timeout(LATE, events.next()).await.unwrap().unwrap().is_ok(), "{exchange:?}");
         drop(events);
-        timeout(LATE, server.hung_up(1)).await.unwrap();
+        timeout(5 * LATE, server.hung_up(1)).await.unwrap();
     }
 }
 
@@ -166,7 +166,7 @@ async fn reader_that_is_slow_holds_the_server_back() {
         // What the sockets of both sides hold; nobody reads ahead.
         assert!(server.flooded() < 16 << 20, "{exchange:?}: {}", server.flooded());
         drop(events);
-        timeout(LATE, server.hung_up(1)).await.unwrap();
+        timeout(5 * LATE, server.hung_up(1)).await.unwrap();
     }
 }
 
@@ -187,6 +187,6 @@ async fn end_of_the_body_is_not_waited_for_long() {
         // A protocol that has no end mark cannot know that this was all.
         outcome.assert_whole_or_error(&exchange, "no end");
         assert!(matches!(outcome.kind(), None | Some(ErrorKind::Timeout)), "{exchange:?}");
-        timeout(LATE, server.hung_up(1)).await.unwrap();
+        timeout(5 * LATE, server.hung_up(1)).await.unwrap();
     }
 }

