@@ -122,6 +122,13 @@ impl Error {
         self
     }
 
+    /// Says behind the message what to do about it.
+    #[cfg(feature = "_provider")]
+    pub(crate) fn with_hint(mut self, hint: &str) -> Self {
+        self.0.message = format!("{}; {hint}", self.0.message).into();
+        self
+    }
+
     /// Puts an error between this one and its source.
     pub(crate) fn map_source(mut self, between: impl FnOnce(Option<BoxError>) -> BoxError) -> Self {
         self.0.source = Some(between(self.0.source.take()));

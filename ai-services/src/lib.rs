@@ -107,7 +107,7 @@ pub mod __private;
 pub mod docs;
 mod error;
 pub mod event;
-#[cfg(all(feature = "_fuzzing", feature = "openai"))]
+#[cfg(all(feature = "_fuzzing", feature = "_provider"))]
 #[doc(hidden)]
 pub mod fuzzing;
 #[cfg(feature = "http")]

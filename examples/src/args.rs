@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::place::Place;
+use ai_services::providers::ModelName;
 use clap::Parser;
 use clap::error::ErrorKind;
 use std::str::FromStr;
@@ -19,11 +20,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", default_value = "me", value_parser = user_name)]
     pub(crate) user: String,
 
-    /// The model: `openai/NAME`, `ollama/NAME` or `demo`
+    /// The model: `openai/NAME`, `openai-responses/NAME`, `anthropic/NAME`, `gemini/NAME`, `ollama/NAME`
+    /// or `demo`
     #[arg(long, value_name = "PROVIDER/NAME")]
     pub(crate) model: Option<Choice>,
 
-    /// A server compatible with OpenAI, for `--model openai/NAME`; it is sent no key
+    /// Another server that speaks the protocol of the `--model`; it is sent no key
     #[arg(long, value_name = "URL", requires = "model")]
     pub(crate) base_url: Option<String>,
 
@@ -59,8 +61,10 @@ pub(crate) struct Args {
 }
 
 const ENVIRONMENT: &str = "\
-Without --model:
+Without --model, the first of these:
   OPENAI_API_KEY or OPENAI_BASE_URL is set   OpenAI or that server, with OPENAI_MODEL
+  ANTHROPIC_API_KEY is set                   Anthropic, with ANTHROPIC_MODEL
+  GEMINI_API_KEY or GOOGLE_API_KEY is set    Gemini, with GEMINI_MODEL
   an Ollama server answers at OLLAMA_HOST    its first model (default 127.0.0.1:11434)
   else                                       the offline demonstration model
 
@@ -71,8 +75,7 @@ For a compatible server that wants a key, set OPENAI_BASE_URL and OPENAI_API_KEY
 /// A model that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    OpenAi(String),
-    Ollama(String),
+    Named(ModelName),
     Demo,
 }
 
@@ -80,15 +83,11 @@ impl FromStr for Choice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (provider, name) = text.split_once('/').unwrap_or((text, ""));
-        match (provider, name.trim()) {
-            ("demo", "") => Ok(Self::Demo),
-            ("openai", name) if !name.is_empty() => Ok(Self::OpenAi(name.to_owned())),
-            ("ollama", name) if !name.is_empty() => Ok(Self::Ollama(name.to_owned())),
-            ("openai" | "ollama", _) => Err(format!("say which model: `{provider}/NAME`")),
-            ("demo", _) => Err("there is only one demonstration model: `demo`".to_owned()),
-            _ => Err("unknown provider; there are `openai/NAME`, `ollama/NAME` and `demo`".into()),
+        if text == "demo" {
+            return Ok(Self::Demo);
         }
+        let name = text.parse().map(Self::Named);
+        name.map_err(|error: ai_services::Error| format!("{error}; or `demo`"))
     }
 }
 
@@ -105,8 +104,8 @@ impl Args {
 
     /// The rules that need more than one argument.
     fn check(&self) -> Result<(), (ErrorKind, &'static str)> {
-        if self.base_url.is_some() && !matches!(self.model, Some(Choice::OpenAi(_))) {
-            let message = "--base-url goes with --model openai/NAME";
+        if self.base_url.is_some() && !matches!(self.model, Some(Choice::Named(_))) {
+            let message = "--base-url goes with --model PROVIDER/NAME";
             return Err((ErrorKind::ArgumentConflict, message));
         }
         if self.question().is_some_and(|question| question.trim().is_empty()) {
@@ -140,9 +139,10 @@ mod tests {
     #[test]
     fn model_is_provider_and_name() {
         assert_eq!("demo".parse(), Ok(Choice::Demo));
-        assert_eq!("openai/gpt-4o-mini".parse(), Ok(Choice::OpenAi("gpt-4o-mini".to_owned())));
-        assert_eq!("ollama/hf.co/x:1b".parse(), Ok(Choice::Ollama("hf.co/x:1b".to_owned())));
-        for wrong in ["", "openai", "openai/", "ollama/ ", "demo/x", "gpt-4o", "anthropic/x"] {
+        for name in ["openai/gpt-4o-mini", "ollama/hf.co/x:1b", "anthropic/x", "gemini/x"] {
+            assert_eq!(name.parse(), Ok(Choice::Named(name.parse().unwrap())));
+        }
+        for wrong in ["", "openai", "openai/", "ollama/ ", "demo/x", "gpt-4o", "acme/x"] {
             assert!(wrong.parse::<Choice>().is_err(), "{wrong}");
         }
     }

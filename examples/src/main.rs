@@ -8,7 +8,6 @@ mod demo;
 mod filter;
 mod input;
 mod markdown;
-mod ollama;
 mod page;
 mod pick;
 mod place;

@@ -9,6 +9,7 @@ use crate::error::{ErrorKind, Result};
 use crate::http::{Framing, given};
 use crate::message::ToolCall;
 use crate::model::{PartialAnswer, StreamEvent, TokenUsage};
+#[cfg(any(feature = "openai", feature = "anthropic"))]
 use crate::providers;
 
 /// Server-sent events: how the bytes are split does not matter.
@@ -28,20 +29,71 @@ pub fn sse(input: &[u8]) {
     assert!(errors == 0 || (errors == 1 && whole.last().is_some_and(|last| last.is_err())));
 }
 
-/// A streamed chat completion: how the bytes are split does not matter, the pieces are what the
-/// answer consists of, and whatever is not a whole answer is an error.
+/// A streamed answer: how the bytes are split does not matter, the pieces are what the answer consists
+/// of, and whatever is not a whole answer is an error.
 ///
-/// The first byte says how they are split.
-pub fn chat_stream(input: &[u8]) {
+/// The first byte says how the bytes are split.
+fn same_however_split(input: &[u8], read: impl Fn(Vec<Vec<u8>>) -> Vec<Result<StreamEvent>>) {
     let Some((size, body)) = input.split_first() else { return };
-    let whole = summary(&chat_events([body.to_vec()]));
-    let pieces = summary(&chat_events(split(body, *size)));
+    let whole = summary(&read(vec![body.to_vec()]));
+    let pieces = summary(&read(split(body, *size)));
     assert_eq!(whole, pieces, "split into {size}");
 }
 
-/// The events of a streamed chat completion whose body consists of these pieces.
+/// A streamed answer of a chat completion: however it is split, it is whole or an error.
+pub fn chat_stream(input: &[u8]) {
+    same_however_split(input, |pieces| chat_events(pieces));
+}
+
+/// The events of a streamed answer of a chat completion whose body consists of these pieces.
 pub fn chat_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
     providers::openai::read_chat_pieces(pieces)
+}
+
+/// A streamed answer of the responses API: however it is split, it is whole or an error.
+pub fn responses_stream(input: &[u8]) {
+    same_however_split(input, |pieces| responses_events(pieces));
+}
+
+/// The events of a streamed answer of the responses API whose body consists of these pieces.
+pub fn responses_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
+    providers::openai::read_response_pieces(pieces)
+}
+
+/// A streamed answer of Anthropic's messages: however it is split, it is whole or an error.
+#[cfg(feature = "anthropic")]
+pub fn anthropic_stream(input: &[u8]) {
+    same_however_split(input, |pieces| anthropic_events(pieces));
+}
+
+/// The events of a streamed answer of Anthropic's messages whose body consists of these pieces.
+#[cfg(feature = "anthropic")]
+pub fn anthropic_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
+    providers::anthropic::read_pieces(pieces)
+}
+
+/// A streamed answer of Gemini: however it is split, it is whole or an error.
+#[cfg(feature = "gemini")]
+pub fn gemini_stream(input: &[u8]) {
+    same_however_split(input, |pieces| gemini_events(pieces));
+}
+
+/// The events of a streamed answer of Gemini whose body consists of these pieces.
+#[cfg(feature = "gemini")]
+pub fn gemini_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
+    providers::gemini::read_pieces(pieces)
+}
+
+/// A streamed answer of Ollama: however it is split, it is whole or an error.
+#[cfg(feature = "ollama")]
+pub fn ollama_stream(input: &[u8]) {
+    same_however_split(input, |pieces| ollama_events(pieces));
+}
+
+/// The events of a streamed answer of Ollama whose body consists of these pieces.
+#[cfg(feature = "ollama")]
+pub fn ollama_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
+    providers::ollama::read_pieces(pieces)
 }
 
 /// What a stream said, in a form that can be compared.

@@ -15,6 +15,9 @@ const MAX_SAID: usize = 1000;
 /// The longest piece of a body that is not JSON, in characters.
 const MAX_EXCERPT: usize = 200;
 
+/// What Google says of a wrong key, with status 400.
+const WRONG_KEY: &str = "API_KEY_INVALID";
+
 /// A failed attempt.
 pub(super) struct Fault {
     pub(super) error: Error,
@@ -48,7 +51,9 @@ impl Fault {
         let (status, headers) = (response.status(), response.headers());
         let said = Said::parse(body);
         let code = said.as_ref().and_then(|said| said.code.as_deref());
-        let repeat = retry::repeat(status, headers, code);
+        let told = said.as_ref().and_then(|said| said.retry_after);
+        let wait = retry::retry_after(headers).or(told);
+        let repeat = retry::repeat(status, headers, code, wait);
         let kind = kind_of(status.as_u16(), code);
         let text = said.as_ref().and_then(|said| said.message.as_deref());
         let text = if status.is_redirection() {
@@ -64,7 +69,7 @@ impl Fault {
             error = error.with_code(quote(code, MAX_EXCERPT, secrets));
         }
         error = with_request_id(error, request_id(headers), secrets);
-        if let Some(wait) = retry::retry_after(headers) {
+        if let Some(wait) = wait {
             error = error.with_retry_after(wait);
         }
         // The provider's word, or an empty account, counts more than the kind.
@@ -89,6 +94,9 @@ pub(super) fn error_in_body(body: &[u8], secrets: &HeaderMap) -> Error {
     let mut error = Error::new(kind, format!("{}: {text}", what(kind)));
     if let Some(status) = status {
         error = error.with_status(status);
+    }
+    if let Some(wait) = said.retry_after {
+        error = error.with_retry_after(wait);
     }
     if let Some(code) = code {
         if retry::is_out_of_money(code) {
@@ -152,6 +160,7 @@ fn timeout(error: reqwest::Error, limits: &Limits, ends: Ends) -> Error {
 fn kind_of(status: u16, code: Option<&str>) -> ErrorKind {
     match status {
         _ if code.is_some_and(is_filtered) => ErrorKind::Refused,
+        400 if code == Some(WRONG_KEY) => ErrorKind::Authentication,
         401 | 403 => ErrorKind::Authentication,
         408 => ErrorKind::Timeout,
         // 402 is an empty account at gateways that sell several models.
@@ -164,21 +173,38 @@ fn kind_of(status: u16, code: Option<&str>) -> ErrorKind {
 
 /// The kind by the words that providers use, where there is no status.
 fn kind_of_code(code: &str) -> ErrorKind {
+    // Google writes its words in capitals.
+    let code = &*code.to_ascii_lowercase();
     let says = |parts: &[&str]| parts.iter().any(|part| code.contains(part));
     match () {
         () if is_filtered(code) => ErrorKind::Refused,
-        () if retry::is_out_of_money(code) || says(&["rate_limit"]) => ErrorKind::RateLimited,
+        () if retry::is_out_of_money(code) || says(&["rate_limit", "resource_exhausted"]) => {
+            ErrorKind::RateLimited
+        }
         () if says(&["auth", "api_key", "permission"]) => ErrorKind::Authentication,
-        () if says(&["invalid_request", "not_found", "context_length"]) => {
+        () if says(&[
+            "invalid_request",
+            "invalid_argument",
+            "invalid_prompt",
+            "not_found",
+            "context_length",
+            "too_large",
+            "image",
+        ]) =>
+        {
             ErrorKind::InvalidRequest
         }
-        () if says(&["server", "overloaded", "unavailable", "internal"]) => ErrorKind::Unavailable,
+        () if says(&["timeout"]) => ErrorKind::Timeout,
+        () if says(&["server", "overloaded", "unavailable", "internal", "api_error"]) => {
+            ErrorKind::Unavailable
+        }
         () => ErrorKind::InvalidResponse,
     }
 }
 
 fn is_filtered(code: &str) -> bool {
-    code == "content_filter" || code == "content_policy_violation"
+    let says = |word| code.ends_with(word);
+    code == "content_filter" || says("policy_violation") || says("bio_policy")
 }
 
 fn what(kind: ErrorKind) -> &'static str {
@@ -323,5 +349,31 @@ mod tests {
         let rest = [ErrorKind::Timeout, ErrorKind::RateLimited, ErrorKind::InvalidResponse];
         assert_eq!(kinds, [I, A, A, I, rest[0], I, I, rest[1], U, U, U, rest[2]]);
         assert_eq!(kind_of(400, Some("content_filter")), ErrorKind::Refused);
+        assert_eq!(kind_of(400, Some("API_KEY_INVALID")), A);
+        let words = ["UNAUTHENTICATED", "INVALID_ARGUMENT", "UNAVAILABLE", "RESOURCE_EXHAUSTED"];
+        assert_eq!(words.map(kind_of_code), [A, I, U, ErrorKind::RateLimited]);
+    }
+
+    #[test]
+    fn code_decides_the_kind_where_there_is_no_status() {
+        use ErrorKind::{Authentication, InvalidRequest, RateLimited, Timeout, Unavailable};
+        let kinds = [
+            ("authentication_error", Authentication),
+            ("permission_error", Authentication),
+            ("invalid_api_key", Authentication),
+            ("rate_limit_error", RateLimited),
+            ("billing_error", RateLimited),
+            ("invalid_request_error", InvalidRequest),
+            ("request_too_large", InvalidRequest),
+            ("not_found_error", InvalidRequest),
+            ("timeout_error", Timeout),
+            ("overloaded_error", Unavailable),
+            ("api_error", Unavailable),
+            ("server_error", Unavailable),
+            ("something_new", ErrorKind::InvalidResponse),
+        ];
+        for (code, kind) in kinds {
+            assert_eq!(kind_of_code(code), kind, "{code}");
+        }
     }
 }

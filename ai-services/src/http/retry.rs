@@ -97,8 +97,14 @@ impl Retry {
     }
 }
 
-/// Whether an answer with this status may be repeated, and when.
-pub(super) fn repeat(status: StatusCode, headers: &HeaderMap, code: Option<&str>) -> Repeat {
+/// Whether an answer with this status may be repeated, and when: after `wait`, if the provider asks for
+/// that.
+pub(super) fn repeat(
+    status: StatusCode,
+    headers: &HeaderMap,
+    code: Option<&str>,
+    wait: Option<Duration>,
+) -> Repeat {
     let told = headers.get("x-should-retry").map(|value| value.as_bytes());
     let may = match told {
         Some(b"true") => true,
@@ -108,7 +114,7 @@ pub(super) fn repeat(status: StatusCode, headers: &HeaderMap, code: Option<&str>
             worth && !code.is_some_and(is_out_of_money)
         }
     };
-    match (may, retry_after(headers)) {
+    match (may, wait) {
         (false, _) => Repeat::Never,
         (true, Some(wait)) => Repeat::After(wait),
         (true, None) => Repeat::Soon,

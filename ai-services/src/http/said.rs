@@ -1,19 +1,23 @@
 //! What a provider's error body says, in any of the forms in use.
 
 use serde_json::{Map, Value};
+use std::time::Duration;
 
 /// The parts of an error body.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Said {
     pub(super) message: Option<String>,
-    /// The most specific code given: `code`, else `type`, else `status`.
+    /// The most specific code given: `code`, else `type`, else the reason in Google's `details`, else
+    /// `status`.
     pub(super) code: Option<String>,
     /// A code that is a number, which some gateways give in place of the status.
     pub(super) number: Option<u16>,
+    /// How long to wait before the next attempt, which Google says in `details`.
+    pub(super) retry_after: Option<Duration>,
 }
 
 impl Said {
-    /// Reads `{"error": {…}}`, `{"error": "…"}`, `{"message": …}`, `{"detail": …}`, and each of
+    /// Reads `{"error": {…}}`, `{"error": "…"}`, `{"response": {"error": {…}}}`, `{"message": …}`, `{"detail": …}`, and each of
     /// them as the only element of an array. `None` if the body is none of these.
     pub(super) fn parse(body: &[u8]) -> Option<Self> {
         let said: Value = serde_json::from_slice(body).ok()?;
@@ -22,7 +26,10 @@ impl Said {
             said => said,
         };
         let outer = said.as_object()?;
-        match outer.get("error") {
+        // An answer that failed may be told of from outside: `{"response": {"error": {…}}}`.
+        let inner = || outer.get("response")?.get("error");
+        let error = outer.get("error").filter(|error| !error.is_null());
+        match error.or_else(inner) {
             Some(Value::Object(error)) => Some(Self::of(error)),
             // Here the other members still say more: `{"error": "…", "code": …}`.
             Some(Value::String(text)) => {
@@ -38,6 +45,8 @@ impl Said {
             Value::String(text) if !text.is_empty() => Some(text.clone()),
             _ => None,
         };
+        let details = || error.get("details").and_then(Value::as_array).into_iter().flatten();
+        let detail = |name: &str| details().find_map(|detail| detail.get(name)?.as_str());
         let message = ["message", "detail", "msg"].iter().find_map(|name| text(name));
         let number = error.get("code").and_then(|code| match code {
             Value::String(digits) => digits.parse().ok(),
@@ -47,8 +56,49 @@ impl Said {
             message: message
                 .or_else(|| error.get("detail").map(ToString::to_string))
                 .or_else(|| error.get("message").map(ToString::to_string)),
-            code: text("code").or_else(|| text("type")).or_else(|| text("status")),
+            code: text("code")
+                .or_else(|| text("type"))
+                .or_else(|| detail("reason").map(str::to_owned))
+                .or_else(|| text("status")),
             number,
+            retry_after: detail("retryDelay").and_then(seconds),
+        }
+    }
+}
+
+/// A duration as JSON of Google's protocols has it, for example `13.5s`.
+fn seconds(text: &str) -> Option<Duration> {
+    Duration::try_from_secs_f64(text.strip_suffix('s')?.parse().ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parse(body: &Value) -> Said {
+        Said::parse(body.to_string().as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn details_say_the_reason_and_how_long_to_wait() {
+        let retry = |delay: Value| {
+            json!({ "error": { "code": 429, "status": "RESOURCE_EXHAUSTED", "message": "m",
+                "details": [7, { "@type": "a/QuotaFailure" }, { "@type": "a/RetryInfo", "retryDelay": delay }] } })
+        };
+        let said = parse(&retry(json!("13.5s")));
+        assert_eq!(said.retry_after, Some(Duration::from_millis(13_500)));
+        assert_eq!((said.code.as_deref(), said.number), (Some("RESOURCE_EXHAUSTED"), Some(429)));
+        for broken in [json!("13"), json!("-1s"), json!("s"), json!("NaNs"), json!(13), json!(null)]
+        {
+            assert_eq!(parse(&retry(broken)).retry_after, None);
+        }
+        let refused = json!({ "error": { "code": 400, "status": "INVALID_ARGUMENT", "message": "m",
+            "details": [{ "@type": "a/ErrorInfo", "reason": "API_KEY_INVALID" }] } });
+        assert_eq!(parse(&refused).code.as_deref(), Some("API_KEY_INVALID"));
+        for odd in [json!({}), json!("no"), json!(null)] {
+            let body = json!({ "error": { "message": "m", "status": "S", "details": odd } });
+            assert_eq!(parse(&body).code.as_deref(), Some("S"));
         }
     }
 }

@@ -26,7 +26,8 @@ fn retry_after_is_read_in_all_forms() {
 #[test]
 fn status_and_headers_decide_on_a_repetition() {
     let of = |status, headers: &HeaderMap, code| {
-        retry::repeat(StatusCode::from_u16(status).unwrap(), headers, code)
+        let status = StatusCode::from_u16(status).unwrap();
+        retry::repeat(status, headers, code, retry::retry_after(headers))
     };
     let none = HeaderMap::new();
     for status in [408, 409, 429, 500, 502, 503, 529] {

@@ -3,6 +3,7 @@
 use super::Attributes;
 use super::cache::{Cached, Shared};
 use super::content::{Content, Contents};
+use std::borrow::Cow;
 
 /// Instructions of the application to the model.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,6 +86,15 @@ impl UserMessage {
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         self.0.contents.single_text()
+    }
+
+    /// All texts of the message, joined by line breaks; `None` if there are none.
+    pub(crate) fn joined_text(&self) -> Option<Cow<'_, str>> {
+        if let Some(text) = self.text() {
+            return Some(Cow::Borrowed(text));
+        }
+        let texts: Vec<&str> = self.contents().iter().filter_map(Content::text).collect();
+        (!texts.is_empty()).then(|| Cow::Owned(texts.join("\n")))
     }
 
     /// All parts in order.

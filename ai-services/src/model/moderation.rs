@@ -1,6 +1,7 @@
 //! Models that judge content.
 
 use crate::error::Result;
+use crate::message::UserMessage;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -10,6 +11,23 @@ use std::sync::Arc;
 /// A method marked `#[moderate]` has its user message judged beside the first call of the chat
 /// model. The verdict is awaited before any tool runs and before anything is remembered or
 /// returned.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::model::{Moderation, ModerationModel};
+///
+/// /// Objects to shouting.
+/// struct Quiet;
+///
+/// #[ai_services::async_trait]
+/// impl ModerationModel for Quiet {
+///     async fn moderate(&self, text: &str) -> ai_services::Result<Moderation> {
+///         let shouts = text.contains("!!!").then_some(("shouting", 0.9));
+///         Ok(Moderation::flagged(shouts))
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait ModerationModel: Send + Sync {
     /// Judges a text.
@@ -19,6 +37,22 @@ pub trait ModerationModel: Send + Sync {
     /// Whatever keeps the model from judging. The call then fails: text is never let through
     /// unjudged.
     async fn moderate(&self, text: &str) -> Result<Moderation>;
+
+    /// Judges what a person said, which may have several parts.
+    ///
+    /// By default the texts are judged in one piece, joined by line breaks, and everything else is
+    /// **not** judged: images, recordings, videos, documents. A message without text passes. Models that
+    /// look at more say so.
+    ///
+    /// # Errors
+    ///
+    /// As [`moderate`](Self::moderate).
+    async fn moderate_message(&self, message: &UserMessage) -> Result<Moderation> {
+        match message.joined_text() {
+            Some(text) => self.moderate(&text).await,
+            None => Ok(Moderation::passed()),
+        }
+    }
 }
 
 // The inner future is handed on as it is: an async function would put it into a second box.
@@ -30,6 +64,18 @@ impl<M: ModerationModel + ?Sized> ModerationModel for Arc<M> {
         Self: 'z,
     {
         M::moderate(self, text)
+    }
+
+    fn moderate_message<'a, 'b, 'z>(
+        &'a self,
+        message: &'b UserMessage,
+    ) -> BoxFuture<'z, Result<Moderation>>
+    where
+        'a: 'z,
+        'b: 'z,
+        Self: 'z,
+    {
+        M::moderate_message(self, message)
     }
 }
 

@@ -18,6 +18,14 @@ pub mod ollama;
 pub mod openai;
 
 #[cfg(feature = "_provider")]
+mod any;
+#[cfg(any(feature = "openai", feature = "gemini", feature = "ollama", feature = "cohere"))]
+mod batches;
+#[cfg(feature = "_provider")]
+#[cfg_attr(
+    not(feature = "openai"),
+    allow(dead_code, reason = "not every protocol needs all of it")
+)]
 mod connection;
 #[cfg(feature = "http")]
 mod fetch;
@@ -48,6 +56,8 @@ mod members;
 )]
 mod stream;
 
+#[cfg(feature = "_provider")]
+pub use any::{ModelName, any_model};
 #[cfg(feature = "http")]
 pub use fetch::{FetchHosts, FetchLimits, fetch_media};
 

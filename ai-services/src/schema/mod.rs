@@ -6,7 +6,7 @@ mod merge;
 mod order;
 mod plain;
 
-#[cfg(feature = "openai")]
+#[cfg(any(feature = "openai", feature = "anthropic"))]
 pub(crate) use order::Ordered;
 pub use order::in_order;
 pub use schemars::{JsonSchema, Schema};

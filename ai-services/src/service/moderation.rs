@@ -1,7 +1,7 @@
 //! Judging the user's message beside the first call of the model.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::message::{Content, UserMessage};
+use crate::message::UserMessage;
 use crate::model::{Moderation, ModerationModel};
 use futures_util::future::{self, BoxFuture, Either, FutureExt};
 use std::future::Future;
@@ -49,13 +49,8 @@ impl<'a> Verdict<'a> {
 }
 
 async fn judge(model: &dyn ModerationModel, message: &UserMessage) -> Result<()> {
-    for text in message.contents().iter().filter_map(Content::text) {
-        let verdict = model.moderate(text).await?;
-        if verdict.is_flagged() {
-            return Err(flagged(verdict));
-        }
-    }
-    Ok(())
+    let verdict = model.moderate_message(message).await?;
+    if verdict.is_flagged() { Err(flagged(verdict)) } else { Ok(()) }
 }
 
 fn flagged(verdict: Moderation) -> Error {

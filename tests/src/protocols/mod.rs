@@ -1,6 +1,12 @@
 //! What every protocol's client is asked in the same way: how to make one, and what its server says.
 
+#[cfg(feature = "anthropic")]
+mod anthropic;
 mod exchange;
+#[cfg(feature = "gemini")]
+mod gemini;
+#[cfg(feature = "ollama")]
+mod ollama;
 mod openai_chat;
 
 pub use exchange::{Exchange, Mode, Outcome, assert_begins, exchanges, hello, said};
@@ -104,5 +110,13 @@ pub(crate) use set_up;
 /// All protocols that were built in.
 #[must_use]
 pub fn all() -> Vec<Protocol> {
-    vec![openai_chat::PROTOCOL]
+    vec![
+        openai_chat::PROTOCOL,
+        #[cfg(feature = "ollama")]
+        ollama::PROTOCOL,
+        #[cfg(feature = "anthropic")]
+        anthropic::PROTOCOL,
+        #[cfg(feature = "gemini")]
+        gemini::PROTOCOL,
+    ]
 }

@@ -1,22 +1,23 @@
 //! Building an [`OpenAiChatModel`].
 
-use super::options::{MaxTokensField, Options, SchemaMode, StreamUsage, ThinkingReplay};
+use super::account::{Account, Site, account_setters};
+use super::options::{
+    MaxTokensField, Options, PromptCache, SchemaMode, StreamUsage, ThinkingReplay,
+    prompt_cache_setters,
+};
 use super::parameters::Frame;
 use super::{Inner, OpenAiChatModel, default_capabilities};
 use crate::error::{Error, Result};
 #[cfg(doc)]
 use crate::model::Capability;
 use crate::model::{Capabilities, ChatRequestParameters};
-use crate::providers::connection::{Connection, bearer, connection_setters, secret, set};
+use crate::providers::connection::{Connection, connection_setters, set};
 use crate::providers::frames::{Delivery, Frames};
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName};
-use secrecy::SecretString;
 use std::fmt;
 use std::sync::Arc;
 
-const OPENAI: &str = "https://api.openai.com/v1";
 /// The model of [`OpenAiChatModel::from_env`].
-const DEFAULT_MODEL: &str = "gpt-4o-mini";
+pub(super) const DEFAULT_MODEL: &str = "gpt-4o-mini";
 
 /// Builds an [`OpenAiChatModel`].
 ///
@@ -45,8 +46,7 @@ const DEFAULT_MODEL: &str = "gpt-4o-mini";
 #[must_use]
 pub struct OpenAiChatModelBuilder {
     connection: Connection,
-    organization: Option<String>,
-    project: Option<String>,
+    account: Account,
     model: Option<Box<str>>,
     parameters: ChatRequestParameters,
     max_tokens: Option<MaxTokensField>,
@@ -54,34 +54,12 @@ pub struct OpenAiChatModelBuilder {
     response_schemas: Option<SchemaMode>,
     thinking: ThinkingReplay,
     stream_usage: StreamUsage,
+    cache: PromptCache,
     capabilities: Option<Capabilities>,
 }
 
 impl OpenAiChatModelBuilder {
-    /// Sets the key. Servers other than OpenAI's may need none.
-    pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        self.connection.api_key = Some(SecretString::from(key.into()));
-        self
-    }
-
-    /// Sets the server: the URL to which `/chat/completions` is appended, for example
-    /// `http://localhost:11434/v1`. A query, which Azure wants, is kept.
-    pub fn base_url(mut self, url: impl Into<String>) -> Self {
-        self.connection.base_url = Some(url.into());
-        self
-    }
-
-    /// Sets the organization that OpenAI bills.
-    pub fn organization(mut self, id: impl Into<String>) -> Self {
-        self.organization = Some(id.into());
-        self
-    }
-
-    /// Sets the project that OpenAI bills.
-    pub fn project(mut self, id: impl Into<String>) -> Self {
-        self.project = Some(id.into());
-        self
-    }
+    account_setters!("/chat/completions");
 
     /// Sets the model to ask, for example `gpt-4o-mini`.
     pub fn model(mut self, model: impl Into<Box<str>>) -> Self {
@@ -138,6 +116,8 @@ impl OpenAiChatModelBuilder {
         self
     }
 
+    prompt_cache_setters!();
+
     /// Sets what the model can do. By default everything but, at servers other than OpenAI's and
     /// Azure's, [`JsonSchemaWithTools`](Capability::JsonSchemaWithTools).
     ///
@@ -182,25 +162,7 @@ impl OpenAiChatModelBuilder {
     }
 
     fn build_with(mut self, var: impl Fn(&str) -> Option<String>) -> Result<OpenAiChatModel> {
-        let connection = &mut self.connection;
-        if connection.api_key.is_none() && connection.base_url.is_none() {
-            connection.api_key = set(&var, "OPENAI_API_KEY").map(SecretString::from);
-            connection.base_url = set(&var, "OPENAI_BASE_URL");
-            self.organization = self.organization.or_else(|| set(&var, "OPENAI_ORG_ID"));
-            self.project = self.project.or_else(|| set(&var, "OPENAI_PROJECT_ID"));
-        }
-        let url = self.connection.base(OPENAI)?;
-        let headers = self.encode_headers()?;
-        let host = url.host_str().unwrap_or_default();
-        let is_openai = host == "openai.com" || host.ends_with(".openai.com");
-        let has_key = headers.contains_key(AUTHORIZATION)
-            || self.connection.has_header(AUTHORIZATION.as_str());
-        if is_openai && !has_key {
-            return Err(Error::configuration(
-                "no API key: set the environment variable OPENAI_API_KEY or call `api_key`",
-            ));
-        }
-        let is_genuine = is_openai || host.ends_with(".openai.azure.com");
+        let Site { url, headers, is_genuine } = self.account.site(&mut self.connection, var)?;
         let max_tokens = self.max_tokens.unwrap_or(match is_genuine {
             true => MaxTokensField::MaxCompletionTokens,
             false => MaxTokensField::MaxTokens,
@@ -210,6 +172,7 @@ impl OpenAiChatModelBuilder {
         let options = Options {
             thinking: self.thinking,
             stream_usage: self.stream_usage,
+            cache: self.cache,
             max_tokens,
             tools: self.tool_schemas,
             answers: self.response_schemas.unwrap_or(match is_genuine {
@@ -228,20 +191,6 @@ impl OpenAiChatModelBuilder {
             model,
             capabilities: self.capabilities.unwrap_or_else(|| default_capabilities(is_genuine)),
         })))
-    }
-
-    fn encode_headers(&self) -> Result<HeaderMap> {
-        let mut headers = HeaderMap::new();
-        if let Some(key) = self.connection.key() {
-            headers.insert(AUTHORIZATION, bearer(key)?);
-        }
-        let ids = [("openai-organization", &self.organization), ("openai-project", &self.project)];
-        for (name, id) in ids {
-            if let Some(id) = id {
-                headers.insert(HeaderName::from_static(name), secret(id, name)?);
-            }
-        }
-        Ok(headers)
     }
 }
 

@@ -189,7 +189,7 @@ fn calls<S: Serializer>(calls: &&[ToolCall], serializer: S) -> Result<S::Ok, S::
 /// The arguments as the model wrote them. What is not a JSON object becomes an empty one, because
 /// compatible servers read the arguments of earlier calls again and refuse the whole request; the
 /// result that follows the call says what was wrong with it.
-fn arguments(text: &str) -> &str {
+pub(super) fn arguments(text: &str) -> &str {
     let is_object = text.trim_start().starts_with('{')
         && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
     if is_object { text } else { "{}" }

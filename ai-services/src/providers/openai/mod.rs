@@ -50,21 +50,30 @@
 //! status, code, request id, attempts and the time to wait. A retried request may be billed twice;
 //! [`ChatResponse::attempts`](crate::model::ChatResponse::attempts) makes that visible.
 
+mod account;
 mod builder;
+mod embedding;
 mod message;
+mod moderation;
 mod options;
 mod parameters;
 mod part;
 mod request;
 mod response;
+mod responses;
 mod round;
 mod stream;
 mod strict;
 mod wire;
 
 pub use builder::OpenAiChatModelBuilder;
-
+pub use embedding::{OpenAiEmbeddingModel, OpenAiEmbeddingModelBuilder};
+pub use moderation::{OpenAiModerationModel, OpenAiModerationModelBuilder};
 pub use options::{MaxTokensField, SchemaMode, StreamUsage, ThinkingReplay};
+pub use responses::{
+    EncryptedReasoning, OpenAiResponsesModel, OpenAiResponsesModelBuilder, ParallelCalls,
+    ReasoningSummary, ResponseStorage,
+};
 
 use crate::error::Result;
 use crate::http::Endpoint;
@@ -156,6 +165,9 @@ impl OpenAiChatModel {
         OpenAiChatModelBuilder::from_env(|name| std::env::var(name).ok())
     }
 }
+
+#[cfg(feature = "_fuzzing")]
+pub(crate) use responses::read_pieces as read_response_pieces;
 
 /// All events of a streamed answer whose bytes are there already, split like this.
 #[cfg(feature = "_fuzzing")]

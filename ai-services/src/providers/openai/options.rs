@@ -1,5 +1,7 @@
 //! Where compatible servers differ.
 
+use crate::providers::members::Members;
+
 /// The member that carries
 /// [`max_output_tokens`](crate::model::ChatRequestParameters::max_output_tokens).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,11 +64,48 @@ pub enum StreamUsage {
     NotRequested,
 }
 
+/// What is said of the provider's prompt cache.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PromptCache {
+    pub(super) key: Option<Box<str>>,
+    pub(super) retention: Option<Box<str>>,
+}
+
+impl PromptCache {
+    pub(super) fn add_to(&self, head: &mut Members<'_>) {
+        head.add("prompt_cache_key", self.key.as_deref());
+        head.add("prompt_cache_retention", self.retention.as_deref());
+    }
+}
+
+/// The setters of a builder with a field `cache`.
+macro_rules! prompt_cache_setters {
+    () => {
+        /// Sends a key that tells OpenAI which requests begin alike, so that they meet the same prompt
+        /// cache: the name of an application or a hash of a user, for example. What was found in the
+        /// cache is told by [`TokenUsage::cached_input`](crate::model::TokenUsage::cached_input).
+        pub fn prompt_cache_key(mut self, key: impl Into<Box<str>>) -> Self {
+            self.cache.key = Some(key.into());
+            self
+        }
+
+        /// Sets how long OpenAI keeps a prompt in its cache, in its words: `in_memory` or `24h`. What
+        /// holds otherwise depends on the model and the organization.
+        pub fn prompt_cache_retention(mut self, retention: impl Into<Box<str>>) -> Self {
+            self.cache.retention = Some(retention.into());
+            self
+        }
+    };
+}
+
+pub(super) use prompt_cache_setters;
+
 /// What requests depend on, beside the parameters.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Options {
     pub(super) thinking: ThinkingReplay,
     pub(super) stream_usage: StreamUsage,
+    pub(super) cache: PromptCache,
     pub(super) max_tokens: MaxTokensField,
     pub(super) tools: SchemaMode,
     pub(super) answers: SchemaMode,

@@ -41,6 +41,7 @@ impl Frame {
         head.add("stop", Some(&parameters.stop).filter(|stop| !stop.is_empty()));
         head.add("seed", parameters.seed);
         head.add("reasoning_effort", parameters.reasoning_effort.as_ref().map(|e| e.as_str()));
+        options.cache.add_to(&mut head);
         let format = parameters.response_format.as_ref();
         head.add("response_format", format.map(|format| Format(format, options.answers)));
         if delivery == Delivery::Stream {
@@ -82,13 +83,8 @@ impl Serialize for Format<'_> {
             }
             ResponseFormat::JsonSchema { name, schema } => (&**name, schema.as_value()),
         };
-        // A schema that cannot be strict is sent as it is, and the provider is told so.
-        let closed = if self.1 == SchemaMode::Strict { strict::closed(schema) } else { None };
-        let json_schema = Named {
-            name,
-            strict: closed.is_some(),
-            schema: Ordered(closed.as_ref().unwrap_or(schema)),
-        };
+        let closed = Named::closed(schema, self.1);
+        let json_schema = Named::of(name, schema, closed.as_ref());
         let mut format = serializer.serialize_struct("Format", 2)?;
         format.serialize_field("type", "json_schema")?;
         format.serialize_field("json_schema", &json_schema)?;
@@ -96,9 +92,22 @@ impl Serialize for Format<'_> {
     }
 }
 
+/// A schema with its name, in the mode in which it can be enforced.
 #[derive(Serialize)]
-struct Named<'a> {
-    name: &'a str,
-    strict: bool,
-    schema: Ordered<'a>,
+pub(super) struct Named<'a> {
+    pub(super) name: &'a str,
+    pub(super) strict: bool,
+    pub(super) schema: Ordered<'a>,
+}
+
+impl<'a> Named<'a> {
+    /// The schema for strict mode, if that is wanted and can express it.
+    pub(super) fn closed(schema: &Value, mode: SchemaMode) -> Option<Value> {
+        if mode == SchemaMode::Strict { strict::closed(schema) } else { None }
+    }
+
+    /// A schema that cannot be strict is sent as it is, and the provider is told so.
+    pub(super) fn of(name: &'a str, schema: &'a Value, closed: Option<&'a Value>) -> Self {
+        Self { name, strict: closed.is_some(), schema: Ordered(closed.unwrap_or(schema)) }
+    }
 }

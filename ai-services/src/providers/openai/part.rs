@@ -123,7 +123,7 @@ fn part(content: &Content) -> Result<Part<'_>, &'static str> {
     })
 }
 
-fn image_url(media: &Media) -> Result<Cow<'_, str>, &'static str> {
+pub(super) fn image_url(media: &Media) -> Result<Cow<'_, str>, &'static str> {
     match (&media.source, media.media_type()) {
         (MediaSource::Url(url), _) => Ok(Cow::Borrowed(url)),
         (MediaSource::Base64(data), Some(media_type)) => {
@@ -134,7 +134,7 @@ fn image_url(media: &Media) -> Result<Cow<'_, str>, &'static str> {
 }
 
 /// The nearest of the three levels that the protocol knows.
-fn level(detail: ImageDetail) -> &'static str {
+pub(super) fn level(detail: ImageDetail) -> &'static str {
     match detail {
         ImageDetail::Low => "low",
         ImageDetail::High | ImageDetail::UltraHigh => "high",
@@ -142,7 +142,7 @@ fn level(detail: ImageDetail) -> &'static str {
     }
 }
 
-fn audio_format(media_type: Option<&str>) -> Result<&str, &'static str> {
+pub(super) fn audio_format(media_type: Option<&str>) -> Result<&str, &'static str> {
     let Some(media_type) = media_type else {
         return Err("audio needs its media type, for example `audio/wav`");
     };

@@ -68,6 +68,8 @@ struct Details {
     #[serde(default, deserialize_with = "count")]
     cached_tokens: Option<u64>,
     #[serde(default, deserialize_with = "count")]
+    cache_write_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
     reasoning_tokens: Option<u64>,
 }
 
@@ -146,11 +148,12 @@ impl From<Call<'_>> for ToolCall {
 
 impl From<Usage> for TokenUsage {
     fn from(usage: Usage) -> Self {
-        let cached = usage.prompt_tokens_details.and_then(|details| details.cached_tokens);
+        let input = usage.prompt_tokens_details.unwrap_or_default();
         let reasoning =
             usage.completion_tokens_details.and_then(|details| details.reasoning_tokens);
         let mut tokens = Self::default()
-            .with_cached_input(cached.or(usage.prompt_cache_hit_tokens))
+            .with_cached_input(input.cached_tokens.or(usage.prompt_cache_hit_tokens))
+            .with_cache_write_input(input.cache_write_tokens)
             .with_reasoning(reasoning)
             .with_total(usage.total_tokens);
         tokens.input = usage.prompt_tokens;

@@ -1,0 +1,6 @@
+//! Streamed answers.
+
+mod assembly;
+mod growing;
+
+pub(super) use assembly::MessageAssembly;

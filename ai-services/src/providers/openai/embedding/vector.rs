@@ -1,0 +1,121 @@
+//! A vector in both forms in which servers write it.
+
+use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
+use std::fmt;
+
+/// The most numbers for which space is reserved before they are read.
+const MAX_RESERVED: usize = 4096;
+
+/// The numbers of a vector: a list, or base64 of little-endian `f32`. All of them are finite.
+#[derive(Debug, PartialEq)]
+pub(super) struct Vector(pub(super) Vec<f32>);
+
+impl<'de> Deserialize<'de> for Vector {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(EitherForm)
+    }
+}
+
+struct EitherForm;
+
+impl<'de> Visitor<'de> for EitherForm {
+    type Value = Vector;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a vector as a list of numbers or as base64")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Vector, E> {
+        let bytes = decode(text).ok_or_else(|| E::custom("the vector is not base64"))?;
+        let (numbers, rest) = bytes.as_chunks::<4>();
+        if !rest.is_empty() {
+            return Err(E::custom("the vector ends in the middle of a number"));
+        }
+        finite(numbers.iter().map(|number| f32::from_le_bytes(*number)).collect())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vector, A::Error> {
+        let expected = list.size_hint().unwrap_or(0).min(MAX_RESERVED);
+        let mut numbers = Vec::with_capacity(expected);
+        while let Some(number) = list.next_element::<f32>()? {
+            numbers.push(number);
+        }
+        finite(numbers)
+    }
+}
+
+fn finite<E: Error>(numbers: Vec<f32>) -> Result<Vector, E> {
+    match numbers.iter().all(|number| number.is_finite()) {
+        true => Ok(Vector(numbers)),
+        false => Err(E::custom("the vector has a component that is no number")),
+    }
+}
+
+/// The bytes of base64 in the standard alphabet, padded or not.
+fn decode(text: &str) -> Option<Vec<u8>> {
+    let digits = text.trim_end_matches('=').as_bytes();
+    let mut bytes = Vec::with_capacity(digits.len() / 4 * 3 + 2);
+    for four in digits.chunks(4) {
+        let mut bits = 0_u32;
+        for digit in four {
+            bits = bits << 6 | value(*digit)?;
+        }
+        let [_, a, b, c] = (bits << (6 * (4 - four.len()))).to_be_bytes();
+        match four.len() {
+            4 => bytes.extend_from_slice(&[a, b, c]),
+            3 => bytes.extend_from_slice(&[a, b]),
+            2 => bytes.push(a),
+            _ => return None,
+        }
+    }
+    Some(bytes)
+}
+
+fn value(digit: u8) -> Option<u32> {
+    Some(u32::from(match digit {
+        b'A'..=b'Z' => digit - b'A',
+        b'a'..=b'z' => digit - b'a' + 26,
+        b'0'..=b'9' => digit - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => return None,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Option<Vec<f32>> {
+        serde_json::from_str::<Vector>(json).ok().map(|vector| vector.0)
+    }
+
+    #[test]
+    fn vectors_of_the_standard_are_met() {
+        // RFC 4648, section 10.
+        let encoded = ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"];
+        let plain = ["", "f", "fo", "foo", "foob", "fooba", "foobar"];
+        for (encoded, plain) in encoded.into_iter().zip(plain) {
+            assert_eq!(decode(encoded).as_deref(), Some(plain.as_bytes()));
+            assert_eq!(decode(encoded.trim_end_matches('=')).as_deref(), Some(plain.as_bytes()));
+        }
+        for wrong in ["A", "AAAAA", "A-__", "AA A", "é"] {
+            assert_eq!(decode(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn both_forms_are_read() {
+        // 1.0, -2.5 and 0.1 as little-endian f32.
+        assert_eq!(read(r#""AACAPwAAIMDNzMw9""#), Some(vec![1.0, -2.5, 0.1]));
+        assert_eq!(read("[1, -2.5, 1e-1]"), Some(vec![1.0, -2.5, 0.1]));
+    }
+
+    #[test]
+    fn what_is_no_vector_is_refused() {
+        // Half a number, infinity, NaN.
+        for wrong in [r#""AACAPwAA""#, r#""AACAfw==""#, r#""AADAfw==""#, "[1e99]", "[null]", "{}"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Streams that are cut, split or damaged at every byte, in process.
+
+use ai_services::ErrorKind;
+use ai_services::fuzzing::{Summary, gemini_events, summary};
+use ai_services::model::TokenUsage;
+
+const STREAMS: [(&str, &str); 4] = [
+    ("text", include_str!("streams/text.sse")),
+    ("thinking", include_str!("streams/thinking.sse")),
+    ("signed_text", include_str!("streams/signed_text.sse")),
+    ("no_ids", include_str!("streams/no_ids.sse")),
+];
+
+fn of(pieces: impl IntoIterator<Item = Vec<u8>>) -> Summary {
+    summary(&gemini_events(pieces))
+}
+
+fn call(id: &str, name: &str, arguments: &str) -> (String, String, String) {
+    (id.into(), name.into(), arguments.into())
+}
+
+/// What each of them says.
+fn expected(name: &str) -> Summary {
+    let mut expected = Summary::default();
+    let usage = |input, output| TokenUsage::new(input, output).with_total(Some(input + output));
+    match name {
+        "text" => {
+            expected.text = "Grüße, \"日本\"\n😀!".into();
+            expected.usage = usage(9, 25).with_cached_input(Some(4)).with_reasoning(Some(20));
+        }
+        "thinking" => {
+            expected.thinking = "**Looking**\n\nThe weather of two cities.".into();
+            expected.text = "I look.".into();
+            expected.calls = vec![
+                call("call_17", "weather", r#"{"city":"Köln"}"#),
+                call("call_18", "weather", r#"{"city":"Rio"}"#),
+            ];
+            expected.usage = usage(12, 37).with_reasoning(Some(28));
+        }
+        "signed_text" => (expected.text, expected.usage) = ("Twelve.".into(), usage(3, 2)),
+        _ => {
+            expected.calls = vec![
+                call("gemini-call-0000000000000000-0", "now", "{}"),
+                call("gemini-call-0000000000000000-1", "add", r#"{"a":1}"#),
+            ];
+            expected.usage = usage(8, 4);
+        }
+    }
+    expected
+}
+
+#[test]
+fn every_kind_of_answer_is_read() {
+    for (name, stream) in STREAMS {
+        assert_eq!(of([stream.into()]), expected(name), "{name}");
+    }
+}
+
+#[test]
+fn stream_split_anywhere_says_the_same() {
+    for (name, stream) in STREAMS {
+        let bytes = stream.as_bytes();
+        for at in 0..=bytes.len() {
+            let (a, b) = bytes.split_at(at);
+            assert_eq!(of([a.to_vec(), b.to_vec()]), expected(name), "{name} at {at}");
+        }
+        assert_eq!(of(bytes.iter().map(|byte| vec![*byte])), expected(name), "{name}");
+    }
+}
+
+#[test]
+fn stream_cut_anywhere_is_whole_or_an_error_with_what_had_come() {
+    for (name, stream) in STREAMS {
+        let whole = expected(name);
+        // The event with the reason why the model stopped; what follows it is only the end of a line.
+        let done = stream.trim_end().len();
+        for cut in 0..=stream.len() {
+            let part = of([stream.as_bytes()[..cut].to_vec()]);
+            if cut >= done {
+                assert_eq!(part, whole, "{name} at {cut}");
+                continue;
+            }
+            let (kind, _) = part.error.clone().unwrap();
+            assert_eq!(kind, ErrorKind::InvalidResponse, "{name} at {cut}");
+            assert!(whole.text.starts_with(&part.text), "{name} at {cut}");
+            assert!(whole.thinking.starts_with(&part.thinking), "{name} at {cut}");
+            assert!(whole.calls.starts_with(&part.calls), "{name} at {cut}");
+        }
+    }
+}
+
+#[test]
+fn stream_damaged_anywhere_keeps_its_promises() {
+    for (_, stream) in STREAMS {
+        for at in 0..stream.len() {
+            for damage in [b'\0', b'\n', b'"', b'}', 0xff, b'9'] {
+                let mut bytes = stream.as_bytes().to_vec();
+                bytes[at] = damage;
+                // Checks that the pieces are what the answer, or the error, consists of.
+                of([bytes]);
+            }
+        }
+    }
+}
+
+#[test]
+fn error_after_the_reason_is_an_error() {
+    let (_, stream) = STREAMS[0];
+    let error = "data: {\"error\": {\"code\": 503, \"message\": \"overloaded\", \"status\": \"UNAVAILABLE\"}}\n\n";
+    let told = of([[stream, error].concat().into_bytes()]);
+    assert_eq!(told.error.unwrap().0, ErrorKind::Unavailable);
+    assert_eq!((told.text, told.usage), (expected("text").text, expected("text").usage));
+}
+
+#[test]
+fn other_ends_of_a_stream_are_known() {
+    let (name, stream) = STREAMS[1];
+    let marked = [stream, "data: [DONE]\n\n", "data: nothing\n\n"].concat();
+    assert_eq!(of([marked.into_bytes()]), expected(name));
+    let early = of(["data: [DONE]\n\n".into()]);
+    assert_eq!(early.error.unwrap().0, ErrorKind::InvalidResponse);
+}
+
+#[test]
+fn list_of_documents_in_one_event_is_read() {
+    let (name, stream) = STREAMS[1];
+    let documents: Vec<_> = stream.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
+    let list = format!("data: [{}]\n\n", documents.join(","));
+    assert_eq!(of([list.into_bytes()]), expected(name));
+}
+
+#[test]
+fn more_calls_than_any_answer_has_are_an_error() {
+    let call = r#"{"functionCall":{"name":"f"}}"#;
+    let of_calls = |count: usize| {
+        let parts = vec![call; count].join(",");
+        let document = format!(
+            r#"{{"candidates":[{{"content":{{"parts":[{parts}]}},"finishReason":"STOP"}}]}}"#
+        );
+        of([format!("data: {document}\n\n").into_bytes()])
+    };
+    assert_eq!(of_calls(128).calls.len(), 128);
+    let (kind, message) = of_calls(129).error.unwrap();
+    assert_eq!(kind, ErrorKind::InvalidResponse);
+    assert!(message.contains("tool calls"), "{message}");
+}

@@ -1,0 +1,64 @@
+//! The clients of Ollama's own protocol.
+
+#![cfg(feature = "ollama")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
+
+#[path = "ollama/embeddings.rs"]
+mod embeddings;
+#[path = "ollama/failures.rs"]
+mod failures;
+#[path = "ollama/requests.rs"]
+mod requests;
+#[path = "ollama/responses.rs"]
+mod responses;
+#[path = "ollama/server.rs"]
+mod server;
+#[path = "ollama/service.rs"]
+mod service;
+#[path = "ollama/stream_cuts.rs"]
+mod stream_cuts;
+#[path = "ollama/stream_equals_whole.rs"]
+mod stream_equals_whole;
+
+use ai_services::message::ChatMessage;
+use ai_services::model::{ChatModel, ChatRequest, ChatResponse};
+use ai_services::providers::ollama::{OllamaChatModel, OllamaChatModelBuilder};
+use ai_services_tests::fault_server::{FaultServer, json_answer};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// A client of `server` that hardly waits between attempts.
+fn client(server: &FaultServer) -> OllamaChatModelBuilder {
+    OllamaChatModel::builder()
+        .base_url(server.origin())
+        .model("m")
+        .retry_delay(Duration::from_millis(1))
+        .timeout(Duration::from_secs(10))
+}
+
+fn hello() -> ChatRequest {
+    ChatRequest::new([ChatMessage::user("Hello!")])
+}
+
+/// A whole answer with this message.
+fn reply(message: Value) -> Value {
+    json!({ "model": "m", "created_at": "2025-11-01T12:00:00Z", "message": message,
+        "done": true, "done_reason": "stop", "prompt_eval_count": 7, "eval_count": 5 })
+}
+
+fn hi() -> Vec<u8> {
+    json_answer(&reply(json!({ "role": "assistant", "content": "Hi." })))
+}
+
+/// What the client makes of this answer.
+async fn read(body: &Value) -> ai_services::Result<ChatResponse> {
+    let server = FaultServer::answering([json_answer(body)]).await.unwrap();
+    client(&server).max_retries(0).build()?.chat(&hello()).await
+}
+
+/// A request as it is kept beside these tests.
+fn golden(name: &str) -> Value {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ollama/golden");
+    let text = std::fs::read_to_string(format!("{folder}/{name}.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}

@@ -1,0 +1,80 @@
+//! The same answer, whole and in pieces, is the same response.
+
+use super::{client, hello};
+use ai_services::model::{ChatModel, ChatResponse, StreamEvent};
+use ai_services_tests::fault_server::{FaultServer, answer, json_answer};
+use futures_util::StreamExt;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+#[derive(Clone, Debug)]
+struct Said {
+    text: Vec<String>,
+    thinking: Vec<String>,
+    /// Names and arguments.
+    calls: Vec<(String, String)>,
+    reason: &'static str,
+}
+
+fn said() -> impl Strategy<Value = Said> {
+    let pieces = || prop::collection::vec("[a-zé😀\"\\\\\n{} ]{0,6}", 0..5);
+    let calls = prop::collection::vec(("[a-z]{1,3}", "[a-zé\"\n]{0,4}"), 0..4);
+    let reason = prop::sample::select(vec!["stop", "length", "load", "new"]);
+    (pieces(), pieces(), calls, reason).prop_map(|(text, thinking, calls, reason)| Said {
+        text,
+        thinking,
+        calls,
+        reason,
+    })
+}
+
+fn call((index, (name, argument)): (usize, &(String, String))) -> Value {
+    json!({ "id": format!("c{index}"),
+        "function": { "name": name, "arguments": { "z": argument, "a": 1 } } })
+}
+
+fn end(said: &Said) -> Value {
+    json!({ "model": "m-1", "message": { "role": "assistant", "content": "" }, "done": true,
+        "done_reason": said.reason, "prompt_eval_count": 3, "eval_count": 9 })
+}
+
+fn whole(said: &Said) -> Value {
+    let mut whole = end(said);
+    let calls: Vec<_> = said.calls.iter().enumerate().map(call).collect();
+    whole["message"] = json!({ "role": "assistant", "content": said.text.concat(),
+        "thinking": said.thinking.concat(), "tool_calls": calls });
+    whole
+}
+
+fn stream(said: &Said) -> String {
+    let thinking = said.thinking.iter().map(|piece| json!({ "content": "", "thinking": piece }));
+    let text = said.text.iter().map(|piece| json!({ "content": piece }));
+    let calls = said.calls.iter().enumerate();
+    let calls = calls.map(|it| json!({ "content": "", "tool_calls": [call(it)] }));
+    let pieces = thinking.chain(text).chain(calls);
+    let lines = pieces.map(|message| json!({ "model": "m-1", "message": message, "done": false }));
+    lines.chain([end(said)]).map(|line| format!("{line}\n")).collect()
+}
+
+/// Both answers, read over one connection.
+async fn both(said: &Said) -> [ChatResponse; 2] {
+    let lines = answer(200, &[("content-type", "application/x-ndjson")], stream(said));
+    let server = FaultServer::answering([json_answer(&whole(said)), lines]).await.unwrap();
+    let (model, request) = (client(&server).build().unwrap(), hello());
+    let whole = model.chat(&request).await.unwrap();
+    let events: Vec<_> = model.stream(&request).collect().await;
+    let last = events.into_iter().last().unwrap().unwrap();
+    let StreamEvent::Completed(streamed) = last else { unreachable!("{last:?}") };
+    [whole, *streamed]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn streamed_answer_equals_the_whole_one(said in said()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let [whole, streamed] = runtime.block_on(both(&said));
+        prop_assert_eq!(whole, streamed);
+    }
+}
