@@ -4,7 +4,7 @@ use super::start;
 use ai_services::ErrorKind;
 use ai_services::model::PartialAnswer;
 use ai_services_tests::fault_server::Step::{Close, Finish, Hang, Request, Reset, Send};
-use ai_services_tests::fault_server::{Step, chunked, once, until_close};
+use ai_services_tests::fault_server::{Step, answer, chunked, once, until_close};
 use ai_services_tests::protocols::{Mode, exchanges};
 
 #[tokio::test]
@@ -146,7 +146,7 @@ async fn answer_in_single_bytes_is_read() {
 async fn connection_that_was_closed_in_the_meantime_is_replaced() {
     for exchange in exchanges() {
         let content_type = [("content-type", exchange.content_type())];
-        let kept = ai_services_tests::fault_server::answer(200, &content_type, exchange.body());
+        let kept = answer(200, &content_type, exchange.body());
         for end in [Close, Reset] {
             let first = vec![Request, Send(kept.clone()), Request, end];
             let server = start([first, vec![Request, Send(exchange.answer())]]).await;
@@ -157,6 +157,12 @@ async fn connection_that_was_closed_in_the_meantime_is_replaced() {
                 assert_eq!(outcome.end.unwrap().attempts, Some(attempts), "{exchange:?}");
             }
         }
+        // Closed before the second request: whether the client notices in time is chance.
+        let server = start([(); 8].map(|()| vec![Request, Send(kept.clone()), Close])).await;
+        let model = exchange.client_with(&server, |client| client.max_retries = 2);
+        for _ in 0..4 {
+            exchange.ask(&*model).await.assert_whole(&exchange, "closed at once");
+        }
     }
 }
 
@@ -164,7 +170,7 @@ async fn connection_that_was_closed_in_the_meantime_is_replaced() {
 async fn connection_is_used_again_after_the_end() {
     for exchange in exchanges() {
         let content_type = [("content-type", exchange.content_type())];
-        let kept = ai_services_tests::fault_server::answer(200, &content_type, exchange.body());
+        let kept = answer(200, &content_type, exchange.body());
         let chunked = chunked(exchange.content_type(), exchange.body(), 50);
         let script: Vec<Step> = [kept.clone(), chunked, kept]
             .into_iter()

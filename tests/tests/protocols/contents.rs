@@ -2,9 +2,8 @@
 
 use super::start;
 use ai_services::ErrorKind;
-use ai_services::model::ChatModel;
 use ai_services_tests::fault_server::Step::{Request, Send};
-use ai_services_tests::fault_server::{answer, gzip_bomb, once};
+use ai_services_tests::fault_server::{answer, chunked, gzip_bomb, once, until_close};
 use ai_services_tests::protocols::{Exchange, Mode, exchanges};
 
 /// Everything that a server may call its answer.
@@ -156,14 +155,21 @@ async fn compressed_answer_is_not_asked_for_and_not_unpacked() {
 #[tokio::test]
 async fn limit_of_an_answer_is_exact() {
     for exchange in exchanges() {
-        let body = exchange.body();
-        for (limit, is_read) in [(body.len(), true), (body.len() - 1, false)] {
-            let server = start([vec![Request, Send(exchange.answer())]]).await;
-            let model: std::sync::Arc<dyn ChatModel> = exchange.client_with(&server, |client| {
-                (client.max_response_bytes, client.max_stream_bytes) = (limit, limit);
-            });
-            let outcome = exchange.ask(&*model).await;
-            assert_eq!(outcome.is_ok(), is_read, "{exchange:?} {limit}: {:?}", outcome.end);
+        let (content_type, body) = (exchange.content_type(), exchange.body());
+        for bytes in [
+            exchange.answer(),
+            chunked(content_type, &body, 23),
+            until_close("1.1", content_type, &body),
+        ] {
+            for (limit, is_read) in [(body.len(), true), (body.len() - 1, false)] {
+                let server = start([vec![Request, Send(bytes.clone())]]).await;
+                let model = exchange.client_with(&server, |client| {
+                    (client.max_response_bytes, client.max_stream_bytes) = (limit, limit);
+                });
+                let outcome = exchange.ask(&*model).await;
+                let end = &outcome.end;
+                assert_eq!(outcome.is_ok(), is_read, "{exchange:?} {limit}: {end:?}");
+            }
         }
     }
 }

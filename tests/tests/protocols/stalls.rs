@@ -28,6 +28,8 @@ async fn assert_left(exchange: Exchange, steps: Vec<Step>, set_up: fn(&mut Clien
     let error = outcome.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, Some(1)), "{context}");
     assert!(error.is_retryable(), "{context}: {error:?}");
+    // It says which limit it was.
+    assert!(error.to_string().ends_with(&format!("{LIMIT:?}")), "{context}: {error}");
     assert!((LIMIT..LIMIT + LATE).contains(&took), "{context}: {took:?}");
     timeout(5 * LATE, server.hung_up(1)).await.unwrap();
 }

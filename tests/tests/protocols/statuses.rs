@@ -56,6 +56,21 @@ async fn status_decides_the_kind_of_error_and_on_retries() {
 }
 
 #[tokio::test]
+async fn error_says_how_long_to_wait() {
+    for exchange in exchanges() {
+        let body = (exchange.protocol.error)("no");
+        for (status, kind, again) in statuses() {
+            let headers = [("retry-after", "7")];
+            let error = exchange.ask_once(once(status, &headers, &body)).await.unwrap_err();
+            let context = format!("{exchange:?} {status}");
+            assert_eq!((error.kind(), error.attempts()), (kind, Some(1)), "{context}");
+            assert_eq!(error.is_retryable(), again, "{context}");
+            assert_eq!(error.retry_after(), Some(Duration::from_secs(7)), "{context}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn same_bytes_are_sent_again() {
     for exchange in exchanges() {
         let body = (exchange.protocol.error)("no");
