@@ -265,13 +265,15 @@ async fn trickle(
     };
     let mut buffer = [0; 1024];
     let gone = async { while !matches!(receiver.read(&mut buffer).await, Ok(0) | Err(_)) {} };
-    tokio::select! {
+    // A client that has gone is noticed by reading or by writing.
+    let sent = tokio::select! {
         sent = send => sent,
-        () = gone => {
-            state.change(|log| log.hung_up += 1);
-            Err(std::io::ErrorKind::BrokenPipe.into())
-        }
+        () = gone => Err(std::io::ErrorKind::BrokenPipe.into()),
+    };
+    if sent.is_err() {
+        state.change(|log| log.hung_up += 1);
     }
+    sent
 }
 
 async fn flood(stream: &mut TcpStream, bytes: &[u8], state: &State) {
