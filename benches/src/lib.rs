@@ -6,6 +6,7 @@
 //! | bench | measures | run |
 //! |---|---|---|
 //! | `calls` | time | `cargo bench -p ai-services-benches --bench calls` |
+//! | `protocols` | time of one exchange of each protocol, whole and streamed | `cargo bench -p ai-services-benches --bench protocols` |
 //! | `stream` | time, processor time and allocations of a streamed token | `cargo bench -p ai-services-benches --bench stream` |
 //! | `stores` | time of commits and loads in databases, beside rewriting the list | `cargo bench -p ai-services-benches --bench stores` |
 //! | `instructions` | instructions, by callgrind | `cargo bench -p ai-services-benches --bench instructions` |
@@ -15,6 +16,7 @@
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot be set up has nothing to measure")]
 
 pub mod by_hand;
+pub mod exchange;
 pub mod rewrite;
 pub mod server;
 pub mod streaming;

@@ -1,4 +1,4 @@
-//! A server of OpenAI's protocol that has one answer.
+//! A server that has one answer, of OpenAI's protocol unless another one is given.
 
 use crate::workload::TEXT;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -20,21 +20,34 @@ impl Server {
     /// Starts a server at a free port of this machine.
     #[must_use]
     pub fn start() -> Self {
+        Self::answering(answer())
+    }
+
+    /// Starts a server that has this answer: head and body, after which the connection stays open.
+    #[must_use]
+    pub fn answering(answer: Vec<u8>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let last = Arc::<Mutex<Vec<u8>>>::default();
         let kept = Arc::clone(&last);
+        let answer: Arc<[u8]> = answer.into();
         thread::spawn(move || {
             for connection in listener.incoming().map_while(Result::ok) {
-                let last = Arc::clone(&kept);
+                let (last, answer) = (Arc::clone(&kept), Arc::clone(&answer));
                 // An error is a client that has gone.
-                thread::spawn(move || serve(&connection, &last));
+                thread::spawn(move || serve(&connection, &answer, &last));
             }
         });
         Self { address, last }
     }
 
-    /// What clients call the base URL.
+    /// Scheme, host and port.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What clients of OpenAI call the base URL.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/v1", self.address)
@@ -47,16 +60,15 @@ impl Server {
     }
 }
 
-fn serve(connection: &TcpStream, last: &Mutex<Vec<u8>>) -> io::Result<()> {
+fn serve(connection: &TcpStream, answer: &[u8], last: &Mutex<Vec<u8>>) -> io::Result<()> {
     connection.set_nodelay(true)?;
-    let answer = answer();
     let mut reader = BufReader::with_capacity(64 * 1024, connection);
     let mut body = Vec::new();
     while let Some(length) = read_head(&mut reader)? {
         body.resize(length, 0);
         reader.read_exact(&mut body)?;
         std::mem::swap(&mut *last.lock().unwrap(), &mut body);
-        (&*connection).write_all(&answer)?;
+        (&*connection).write_all(answer)?;
     }
     Ok(())
 }

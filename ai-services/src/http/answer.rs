@@ -1,7 +1,7 @@
 //! An answer that came, and what its head said.
 
 use super::{Settings, fault};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use bytes::Bytes;
 use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
@@ -41,10 +41,7 @@ impl Answer {
             None => error.with_status(self.status),
         };
         let error = error.with_attempts(self.attempts);
-        match self.request_id.as_ref().and_then(|id| id.to_str().ok()) {
-            Some(id) => error.with_request_id(id),
-            None => error,
-        }
+        fault::with_request_id(error, self.request_id.as_ref(), &self.settings.headers)
     }
 
     /// The error for a body that consists of an error, although its status is 2xx.
@@ -59,7 +56,15 @@ impl Answer {
 
     /// The error for a body that is not the JSON it should be.
     pub(crate) fn unreadable(&self, error: serde_json::Error) -> Error {
-        self.annotate(fault::unreadable(error, &self.body, self.content_type()))
+        let secrets = &self.settings.headers;
+        self.annotate(fault::unreadable(error, &self.body, self.content_type(), secrets))
+    }
+
+    /// The error for a part of the answer that is not the JSON it should be.
+    pub(super) fn unreadable_part(&self, error: serde_json::Error) -> Error {
+        let source = fault::parse_error(error, &self.settings.headers);
+        let message = "the answer does not follow the protocol";
+        Error::new(ErrorKind::InvalidResponse, message).with_source(source)
     }
 
     /// Whether its head says that it consists of events.

@@ -3,9 +3,10 @@
 use super::retry::{self, Repeat};
 use super::said::Said;
 use super::{Ends, Limits};
-use crate::error::{Error, ErrorKind};
+use crate::error::{BoxError, Error, ErrorKind};
 use reqwest::Response;
 use reqwest::header::{HeaderMap, HeaderValue};
+use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::io;
 
@@ -55,22 +56,19 @@ impl Fault {
         let repeat = retry::repeat(status, headers, code, wait);
         let kind = kind_of(status.as_u16(), code);
         let text = said.as_ref().and_then(|said| said.message.as_deref());
-        let text = text.map_or_else(|| excerpt(body), |text| clean(text, MAX_SAID));
         let text = if status.is_redirection() {
             "the server redirects, which is not followed; check the base URL".to_owned()
         } else {
-            redact(text, secrets)
+            text.map_or_else(|| excerpt(body, secrets), |text| quote(text, MAX_SAID, secrets))
         };
         let separator = if text.is_empty() { "" } else { ": " };
         let what = what(kind);
         let mut error = Error::new(kind, format!("{what} (status {status}){separator}{text}"))
             .with_status(status.as_u16());
         if let Some(code) = code {
-            error = error.with_code(redact(clean(code, MAX_EXCERPT), secrets));
+            error = error.with_code(quote(code, MAX_EXCERPT, secrets));
         }
-        if let Some(id) = request_id(headers).and_then(|id| id.to_str().ok()) {
-            error = error.with_request_id(id);
-        }
+        error = with_request_id(error, request_id(headers), secrets);
         if let Some(wait) = wait {
             error = error.with_retry_after(wait);
         }
@@ -91,8 +89,9 @@ pub(super) fn error_in_body(body: &[u8], secrets: &HeaderMap) -> Error {
         Some(status) => kind_of(status, code),
         None => kind_of_code(code.unwrap_or_default()),
     };
-    let text = said.message.as_deref().map_or_else(|| excerpt(body), |text| clean(text, MAX_SAID));
-    let mut error = Error::new(kind, format!("{}: {}", what(kind), redact(text, secrets)));
+    let text = said.message.as_deref();
+    let text = text.map_or_else(|| excerpt(body, secrets), |text| quote(text, MAX_SAID, secrets));
+    let mut error = Error::new(kind, format!("{}: {text}", what(kind)));
     if let Some(status) = status {
         error = error.with_status(status);
     }
@@ -103,7 +102,7 @@ pub(super) fn error_in_body(body: &[u8], secrets: &HeaderMap) -> Error {
         if retry::is_out_of_money(code) {
             error = error.with_retryable(false);
         }
-        error = error.with_code(redact(clean(code, MAX_EXCERPT), secrets));
+        error = error.with_code(quote(code, MAX_EXCERPT, secrets));
     }
     error
 }
@@ -127,18 +126,26 @@ pub(super) fn unreadable(
     error: serde_json::Error,
     body: &[u8],
     content_type: Option<&str>,
+    secrets: &HeaderMap,
 ) -> Error {
     let message = if body.is_empty() {
         "the answer is empty".to_owned()
     } else if !body.trim_ascii_start().starts_with(b"{") {
-        let content_type = clean(content_type.unwrap_or("no content type"), MAX_EXCERPT);
-        format!("the answer is not JSON ({content_type}): {}", excerpt(body))
+        let content_type = quote(content_type.unwrap_or("no content type"), MAX_EXCERPT, secrets);
+        format!("the answer is not JSON ({content_type}): {}", excerpt(body, secrets))
     } else if error.is_eof() {
         "the answer was cut off".to_owned()
     } else {
         "the answer does not follow the protocol".to_owned()
     };
-    Error::new(ErrorKind::InvalidResponse, message).with_source(error)
+    Error::new(ErrorKind::InvalidResponse, message).with_source(parse_error(error, secrets))
+}
+
+/// What is wrong with JSON. Parsers repeat the value that they did not expect.
+pub(super) fn parse_error(error: serde_json::Error, secrets: &HeaderMap) -> BoxError {
+    let text = error.to_string();
+    let hidden = hide(&text, secrets);
+    if hidden == text { error.into() } else { hidden.into_owned().into() }
 }
 
 fn timeout(error: reqwest::Error, limits: &Limits, ends: Ends) -> Error {
@@ -217,6 +224,18 @@ pub(super) fn request_id(headers: &HeaderMap) -> Option<&HeaderValue> {
     headers.get("x-request-id").or_else(|| headers.get("request-id"))
 }
 
+/// The same error with the id of the request, if there is one.
+pub(super) fn with_request_id(
+    error: Error,
+    id: Option<&HeaderValue>,
+    secrets: &HeaderMap,
+) -> Error {
+    match id.and_then(|id| id.to_str().ok()) {
+        Some(id) => error.with_request_id(quote(id, MAX_EXCERPT, secrets)),
+        None => error,
+    }
+}
+
 /// What is behind an error, the nearest first.
 fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn StdError + 'static)> {
     let mut next = error.source();
@@ -238,9 +257,17 @@ fn root(error: &reqwest::Error) -> String {
 }
 
 /// The beginning of a body, fit for one line of text.
-fn excerpt(body: &[u8]) -> String {
-    let start = body.get(..4 * MAX_EXCERPT).unwrap_or(body);
-    clean(&String::from_utf8_lossy(start), MAX_EXCERPT)
+fn excerpt(body: &[u8], secrets: &HeaderMap) -> String {
+    let body = body.trim_ascii_start();
+    // As long as a secret more, so that none of which the beginning is kept is cut.
+    let max = 4 * MAX_EXCERPT + secrets_in(secrets).map(str::len).max().unwrap_or(0);
+    let start = body.get(..max).unwrap_or(body);
+    quote(&String::from_utf8_lossy(start), MAX_EXCERPT, secrets)
+}
+
+/// What somebody else says: without secrets, at most `max` characters, control characters escaped.
+fn quote(text: &str, max: usize, secrets: &HeaderMap) -> String {
+    clean(&hide(text, secrets), max)
 }
 
 /// At most `max` characters, with control characters escaped.
@@ -260,16 +287,20 @@ fn clean(text: &str, max: usize) -> String {
     out
 }
 
-/// The text without the values of sensitive headers, which some servers echo.
-fn redact(text: String, headers: &HeaderMap) -> String {
-    headers.values().filter(|value| value.is_sensitive()).fold(text, |text, value| {
-        let secret = value.to_str().unwrap_or_default();
-        let secret = secret.strip_prefix("Bearer ").unwrap_or(secret);
-        match secret.len() >= 4 && text.contains(secret) {
-            true => text.replace(secret, "[secret]"),
-            false => text,
-        }
+/// The text without secrets, which some servers echo.
+fn hide<'a>(text: &'a str, headers: &HeaderMap) -> Cow<'a, str> {
+    secrets_in(headers).fold(text.into(), |text, secret| match text.contains(secret) {
+        true => text.replace(secret, "[secret]").into(),
+        false => text,
     })
+}
+
+/// The values of sensitive headers. What is shorter is no secret, and may be part of any word.
+fn secrets_in(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let values = headers.values().filter(|value| value.is_sensitive());
+    let secrets = values.filter_map(|value| value.to_str().ok());
+    let secrets = secrets.map(|secret| secret.strip_prefix("Bearer ").unwrap_or(secret));
+    secrets.filter(|secret| secret.len() >= 4)
 }
 
 #[cfg(test)]
@@ -278,9 +309,36 @@ mod tests {
 
     #[test]
     fn excerpt_is_short_and_without_control_characters() {
-        let text = excerpt(format!("a\r\n\u{1b}[2J{}", "x".repeat(900)).as_bytes());
+        let body = format!("a\r\n\u{1b}[2J{}", "x".repeat(900));
+        let text = excerpt(body.as_bytes(), &HeaderMap::new());
         assert!(text.starts_with("a\\r\\n\\u{1b}[2J"), "{text}");
         assert!(text.ends_with('…') && text.chars().count() < 250);
+    }
+
+    #[test]
+    fn secret_is_hidden_wherever_a_text_is_cut() {
+        let mut value = HeaderValue::from_static("Bearer sk-canary-7f3a9c");
+        value.set_sensitive(true);
+        let secrets = HeaderMap::from_iter([(reqwest::header::AUTHORIZATION, value)]);
+        for filler in ["x", "😀"] {
+            for before in 0..=MAX_EXCERPT {
+                let body = format!("{}sk-canary-7f3a9c", filler.repeat(before));
+                let text = excerpt(body.as_bytes(), &secrets);
+                assert!(!text.contains("sk"), "{before}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn value_that_was_not_expected_is_not_repeated_if_it_is_a_secret() {
+        let mut value = HeaderValue::from_static("sk-canary-7f3a9c");
+        value.set_sensitive(true);
+        let secrets = HeaderMap::from_iter([(reqwest::header::AUTHORIZATION, value)]);
+        let wrong = |json| serde_json::from_str::<u32>(json).unwrap_err();
+        let shown = |json| parse_error(wrong(json), &secrets).to_string();
+        let secret = r#"invalid type: string "[secret]", expected u32 at line 1 column 18"#;
+        assert_eq!(shown(r#""sk-canary-7f3a9c""#), secret);
+        assert_eq!(shown("true"), wrong("true").to_string());
     }
 
     #[test]

@@ -218,19 +218,16 @@ impl<A: Assembly> Reading<A> {
         if is_error {
             return Err(self.events.reported_in(&data));
         }
-        let invalid = |message| Error::new(ErrorKind::InvalidResponse, message);
         match self.answer.add(&data, &mut |piece| ready.push_back(Ok(piece))) {
             Ok(Said::Done) if !self.answer.is_complete() => Err(self.events.cut_off()),
             Ok(said) => Ok(said),
             Err(Wrong::Reported) => Err(self.events.reported_in(&data)),
             Err(Wrong::Failed(error)) => Err(self.events.annotate(error)),
-            Err(Wrong::Unreadable(error)) => {
-                let wrong = invalid("the answer does not follow the protocol");
-                Err(self.events.invalid(wrong.with_source(error)))
+            Err(Wrong::Unreadable(error)) => Err(self.events.unreadable(error)),
+            Err(Wrong::TooManyCalls) => {
+                let message = "the answer has more tool calls than any may have";
+                Err(self.events.invalid(Error::new(ErrorKind::InvalidResponse, message)))
             }
-            Err(Wrong::TooManyCalls) => Err(self
-                .events
-                .invalid(invalid("the answer has more tool calls than any may have"))),
         }
     }
 }

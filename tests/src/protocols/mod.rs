@@ -2,11 +2,14 @@
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
+mod exchange;
 #[cfg(feature = "gemini")]
 mod gemini;
 #[cfg(feature = "ollama")]
 mod ollama;
 mod openai_chat;
+
+pub use exchange::{Exchange, Mode, Outcome, assert_begins, exchanges, hello, said};
 
 use ai_services::Result;
 use ai_services::model::{ChatModel, StreamEvent};
@@ -54,6 +57,8 @@ pub struct Client<'a> {
     pub server: &'a str,
     /// How often a failed request is sent again.
     pub max_retries: u32,
+    /// The pause before the first retry.
+    pub retry_delay: Duration,
     /// The longest attempt.
     pub timeout: Duration,
     /// The longest call.
@@ -73,6 +78,7 @@ impl<'a> Client<'a> {
         Self {
             server,
             max_retries: 0,
+            retry_delay: Duration::from_millis(1),
             timeout: Duration::from_secs(10),
             deadline: None,
             stream_idle_timeout: Duration::from_secs(10),
@@ -88,7 +94,7 @@ macro_rules! set_up {
         let client: &$crate::protocols::Client<'_> = $client;
         let builder = $builder
             .max_retries(client.max_retries)
-            .retry_delay(std::time::Duration::from_millis(1))
+            .retry_delay(client.retry_delay)
             .timeout(client.timeout)
             .stream_idle_timeout(client.stream_idle_timeout)
             .max_response_bytes(client.max_response_bytes)

@@ -130,6 +130,11 @@ impl Events {
         if self.meter.has_ended() { self.cut_off() } else { self.answer.annotate(error) }
     }
 
+    /// The error for an event that is not the JSON it should be.
+    pub(crate) fn unreadable(&self, error: serde_json::Error) -> Error {
+        self.invalid(self.answer.unreadable_part(error))
+    }
+
     /// The same error with what is known of the answer.
     pub(crate) fn annotate(&self, error: Error) -> Error {
         self.answer.annotate(error)
@@ -192,7 +197,8 @@ impl From<lines::Wrong> for Wrong {
     fn from(wrong: lines::Wrong) -> Self {
         match wrong {
             lines::Wrong::Broken(broken) => Self::Broken(broken),
-            lines::Wrong::NotUtf8(source) => Self::NotUtf8(source.into()),
+            // Of the error only what is wrong: it has the line, too.
+            lines::Wrong::NotUtf8(source) => Self::NotUtf8(source.utf8_error().into()),
         }
     }
 }

@@ -25,7 +25,8 @@ pub(in crate::http) async fn open(
     let mut first = Bytes::new();
     if framing == Framing::Lines || !answer.is_event_stream() {
         let limit = limits.stream_idle_timeout;
-        first = match tokio::time::timeout(limit, beginning(&mut response)).await {
+        let begins = beginning(&mut response, limits.max_stream_bytes);
+        first = match tokio::time::timeout(limit, begins).await {
             Ok(read) => read.map_err(fail)?,
             Err(_) => return Err(fail(Broken::Silent(limit))),
         };
@@ -45,12 +46,14 @@ pub(in crate::http) async fn open(
     Ok(Streamed::Events(Box::new(Events::new(body, answer, framing, ends))))
 }
 
-/// The first bytes that are not all white; empty if there are none.
-async fn beginning(response: &mut Response) -> Result<Bytes, Broken> {
+/// The first bytes that are not all white; empty if there are none. At most `max` may be.
+async fn beginning(response: &mut Response, max: usize) -> Result<Bytes, Broken> {
+    let mut left = max;
     while let Some(piece) = response.chunk().await.map_err(Broken::Connection)? {
         if !piece.trim_ascii_start().is_empty() {
             return Ok(piece);
         }
+        left = left.checked_sub(piece.len()).ok_or(Broken::TooLarge(max))?;
     }
     Ok(Bytes::new())
 }

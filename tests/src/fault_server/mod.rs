@@ -3,6 +3,22 @@
 //!
 //! Each connection plays one script. A script consists of [`Step`]s; after the last one the
 //! connection is closed. Everything that was received is recorded.
+//!
+//! | failure | script |
+//! |---|---|
+//! | no answer | `[Reset]`, `[Close]`, `[Request, Reset]`, `[Request, Close]`, `[Request, Hang]` |
+//! | an answer that is cut, reset or stalls anywhere | `[Request, Send(part), Close]`, with `Reset` or `Hang` as its end |
+//! | an answer before the request was read | `[Send(answer), Hang]` |
+//! | a slow loris | `[Request, Trickle(answer, pause)]` |
+//! | an answer without end | `[Request, Send(head), Flood]`, or `Repeat` |
+//! | a wrong length, wrong chunks, HTTP/1.0, interim answers, redirects, a gzip bomb | see the functions that make [bytes](answer) |
+
+mod bytes;
+
+pub use bytes::{
+    answer, chunked, events_answer, events_head, gzip_bomb, header_flood, interim, json_answer,
+    once, redirect, until_close, with_length,
+};
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -20,14 +36,18 @@ pub enum Step {
     Request,
     /// Sends these bytes.
     Send(Vec<u8>),
+    /// Sends these bytes one by one, with this pause before each.
+    Trickle(Vec<u8>, Duration),
     /// Sends the letter `x` until the client closes.
     Flood,
     /// Sends these bytes again and again until the client closes.
     Repeat(Vec<u8>),
     /// Waits.
     Pause(Duration),
-    /// Closes without a sound.
+    /// Closes without a sound. If something was received that was not read, the client sees a reset.
     Close,
+    /// Says that nothing more will be sent, but goes on to receive.
+    Finish,
     /// Resets the connection: the client sees an error, not an end.
     Reset,
     /// Waits without an answer until the client closes, and counts that.
@@ -109,6 +129,11 @@ impl FaultServer {
         Self::start([answers.chain([Step::Hang]).collect()]).await
     }
 
+    /// Sets what the next connections play, in place of what is left.
+    pub fn play(&self, scripts: impl IntoIterator<Item = Vec<Step>>) {
+        self.state.log().scripts = scripts.into_iter().collect();
+    }
+
     /// Scheme, host and port, `http://127.0.0.1:port`.
     #[must_use]
     pub fn origin(&self) -> String {
@@ -153,7 +178,7 @@ impl FaultServer {
     }
 
     /// Waits until the client has closed this many connections at [`Step::Hang`],
-    /// [`Step::Flood`] or [`Step::Repeat`].
+    /// [`Step::Flood`], [`Step::Repeat`] or [`Step::Trickle`].
     pub async fn hung_up(&self, count: usize) {
         self.state.until(|log| log.hung_up >= count).await;
     }
@@ -208,10 +233,12 @@ async fn play(mut stream: TcpStream, script: Vec<Step>, state: &State) -> std::i
                 state.change(|log| log.requests.push(request));
             }
             Step::Send(bytes) => stream.write_all(&bytes).await?,
+            Step::Trickle(bytes, pause) => trickle(&mut stream, &bytes, pause, state).await?,
             Step::Flood => flood(&mut stream, &[b'x'; 64 << 10], state).await,
             Step::Repeat(bytes) => flood(&mut stream, &bytes, state).await,
             Step::Pause(time) => tokio::time::sleep(time).await,
             Step::Close => return Ok(()),
+            Step::Finish => stream.shutdown().await?,
             Step::Reset => return stream.set_zero_linger(),
             Step::Hang => {
                 while !matches!(stream.read(&mut [0; 1024]).await, Ok(0) | Err(_)) {}
@@ -220,6 +247,33 @@ async fn play(mut stream: TcpStream, script: Vec<Step>, state: &State) -> std::i
         }
     }
     Ok(())
+}
+
+async fn trickle(
+    stream: &mut TcpStream,
+    bytes: &[u8],
+    pause: Duration,
+    state: &State,
+) -> std::io::Result<()> {
+    let (mut receiver, mut sender) = stream.split();
+    let send = async {
+        for byte in bytes {
+            tokio::time::sleep(pause).await;
+            sender.write_all(&[*byte]).await?;
+        }
+        Ok(())
+    };
+    let mut buffer = [0; 1024];
+    let gone = async { while !matches!(receiver.read(&mut buffer).await, Ok(0) | Err(_)) {} };
+    // A client that has gone is noticed by reading or by writing.
+    let sent = tokio::select! {
+        sent = send => sent,
+        () = gone => Err(std::io::ErrorKind::BrokenPipe.into()),
+    };
+    if sent.is_err() {
+        state.change(|log| log.hung_up += 1);
+    }
+    sent
 }
 
 async fn flood(stream: &mut TcpStream, bytes: &[u8], state: &State) {
@@ -251,42 +305,4 @@ async fn read_request(stream: &mut TcpStream) -> std::io::Result<Recorded> {
     }
     request.body = body;
     Ok(request)
-}
-
-/// The bytes of an answer with `content-length` and further headers.
-#[must_use]
-pub fn answer(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Vec<u8> {
-    let body = body.as_ref();
-    let mut bytes = format!("HTTP/1.1 {status} Status\r\ncontent-length: {}\r\n", body.len());
-    for (name, value) in headers {
-        bytes.push_str(&format!("{name}: {value}\r\n"));
-    }
-    bytes.push_str("\r\n");
-    let mut bytes = bytes.into_bytes();
-    bytes.extend_from_slice(body);
-    bytes
-}
-
-/// The bytes of an answer with status 200 and this JSON.
-#[must_use]
-pub fn json_answer(body: &serde_json::Value) -> Vec<u8> {
-    answer(200, &[("content-type", "application/json")], body.to_string())
-}
-
-/// The head of an answer that consists of events and ends with the connection.
-#[must_use]
-pub fn events_head() -> Vec<u8> {
-    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nx-request-id: r-1\r\n\r\n".to_vec()
-}
-
-/// The bytes of an answer of events in one chunk, after which the connection stays open.
-#[must_use]
-pub fn events_answer(body: impl AsRef<[u8]>) -> Vec<u8> {
-    let body = body.as_ref();
-    let head =
-        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n";
-    let mut bytes = format!("{head}\r\n{:x}\r\n", body.len()).into_bytes();
-    bytes.extend_from_slice(body);
-    bytes.extend_from_slice(b"\r\n0\r\n\r\n");
-    bytes
 }

@@ -1,0 +1,194 @@
+//! Servers that are silent, slow or endless, and callers that do not wait.
+
+use super::start;
+use ai_services::ErrorKind;
+use ai_services_tests::fault_server::Step::{Flood, Hang, Request, Send, Trickle};
+use ai_services_tests::fault_server::{FaultServer, Step, once, until_close};
+use ai_services_tests::protocols::Client;
+use ai_services_tests::protocols::{Exchange, Mode, exchanges, hello};
+use futures_util::StreamExt;
+use futures_util::future::join_all;
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
+
+/// What is waited for at most.
+const LIMIT: Duration = Duration::from_millis(200);
+/// How much later that may be noticed, on a machine that is busy.
+const LATE: Duration = Duration::from_secs(1);
+
+/// Asks with a client that is set up like this, and expects to be told in time that time is up.
+async fn assert_left(exchange: Exchange, steps: Vec<Step>, set_up: fn(&mut Client<'_>)) {
+    let context = format!("{exchange:?} {:?}", steps.last());
+    let server = start([steps]).await;
+    let model = exchange.client_with(&server, set_up);
+    let begin = Instant::now();
+    let outcome = exchange.ask(&*model).await;
+    let took = begin.elapsed();
+    outcome.assert_whole_or_error(&exchange, &context);
+    let error = outcome.unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, Some(1)), "{context}");
+    assert!(error.is_retryable(), "{context}: {error:?}");
+    // It says which limit it was.
+    assert!(error.to_string().ends_with(&format!("{LIMIT:?}")), "{context}: {error}");
+    assert!((LIMIT..LIMIT + LATE).contains(&took), "{context}: {took:?}");
+    timeout(5 * LATE, server.hung_up(1)).await.unwrap();
+}
+
+/// Every place in which a server can stop.
+fn stalls(exchange: &Exchange) -> Vec<Vec<Step>> {
+    let answer = exchange.answer();
+    let head = answer.len() - exchange.body().len();
+    let cut = |at: usize| vec![Request, Send(answer[..at].to_vec()), Hang];
+    vec![
+        vec![Hang],
+        vec![Request, Hang],
+        cut(10),
+        cut(head),
+        cut(head + 1),
+        cut((head + answer.len()) / 2),
+        // An end mark that is complete would be an end.
+        cut(answer.len() - 12),
+    ]
+}
+
+#[tokio::test]
+async fn silent_server_is_left_at_the_timeout() {
+    let stalls = exchanges().flat_map(|exchange| {
+        let left = move |steps| assert_left(exchange, steps, |client| client.timeout = LIMIT);
+        stalls(&exchange).into_iter().map(left)
+    });
+    join_all(stalls).await;
+}
+
+#[tokio::test]
+async fn silent_server_is_left_at_the_deadline() {
+    let stalls = exchanges().flat_map(|exchange| {
+        let set_up: fn(&mut Client<'_>) = |client| {
+            (client.deadline, client.max_retries) = (Some(LIMIT), 3);
+        };
+        stalls(&exchange).into_iter().map(move |steps| assert_left(exchange, steps, set_up))
+    });
+    join_all(stalls).await;
+}
+
+#[tokio::test]
+async fn stream_that_stops_is_left_at_the_idle_timeout() {
+    let streams = exchanges().filter(|exchange| exchange.mode == Mode::Stream);
+    let stalls = streams.flat_map(|exchange| {
+        // Before the head only the timeout of the attempt counts.
+        let after_head = stalls(&exchange).into_iter().skip(3);
+        let left =
+            move |steps| assert_left(exchange, steps, |client| client.stream_idle_timeout = LIMIT);
+        after_head.map(left)
+    });
+    join_all(stalls).await;
+}
+
+#[tokio::test]
+async fn server_that_sends_byte_by_byte_is_left_at_the_deadline() {
+    let all = exchanges().flat_map(|exchange| {
+        // Slower than any limit of silence would notice, but for seconds.
+        let pause = Duration::from_millis(5);
+        let (mut head, body) = (exchange.answer(), exchange.body());
+        head.truncate(head.len() - body.len());
+        let slow_head = vec![Request, Trickle([&*head, body.as_bytes()].concat(), pause)];
+        let slow_body = vec![Request, Send(head), Trickle(body.into(), pause)];
+        let set_up: fn(&mut Client<'_>) = |client| client.deadline = Some(LIMIT);
+        [slow_head, slow_body].map(|steps| assert_left(exchange, steps, set_up))
+    });
+    join_all(all).await;
+}
+
+#[tokio::test]
+async fn answer_that_is_slow_but_in_time_is_read() {
+    for exchange in exchanges() {
+        let server = start([vec![Request, Trickle(exchange.answer(), Duration::ZERO)]]).await;
+        exchange.ask(&*exchange.client(&server)).await.assert_whole(&exchange, "byte by byte");
+    }
+}
+
+#[tokio::test]
+async fn silent_server_is_asked_again() {
+    for exchange in exchanges() {
+        let server = start([vec![Request, Hang], vec![Request, Send(exchange.answer())]]).await;
+        let model = exchange.client_with(&server, |client| {
+            (client.timeout, client.max_retries) = (LIMIT, 1);
+        });
+        let outcome = exchange.ask(&*model).await;
+        outcome.assert_whole(&exchange, "second attempt");
+        assert_eq!(outcome.end.unwrap().attempts, Some(2), "{exchange:?}");
+        timeout(5 * LATE, server.hung_up(1)).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn dropped_call_closes_the_connection() {
+    for exchange in exchanges() {
+        let head = exchange.answer()[..40].to_vec();
+        for steps in [vec![Request, Hang], vec![Request, Send(head), Hang]] {
+            let server = start([steps]).await;
+            let model = exchange.client(&server);
+            tokio::select! {
+                _ = exchange.ask(&*model) => unreachable!("the server does not answer"),
+                () = server.received(1) => {}
+            }
+            timeout(5 * LATE, server.hung_up(1)).await.unwrap();
+        }
+    }
+}
+
+/// A server that begins a stream, and goes on with `then`.
+async fn beginning(exchange: &Exchange, then: Step) -> FaultServer {
+    let body = exchange.body();
+    let begun = until_close("1.1", exchange.content_type(), &body[..body.len() * 3 / 4]);
+    start([vec![Request, Send(begun), then]]).await
+}
+
+#[tokio::test]
+async fn dropped_stream_closes_the_connection() {
+    for exchange in exchanges().filter(|exchange| exchange.mode == Mode::Stream) {
+        let server = beginning(&exchange, Hang).await;
+        let (model, request) = (exchange.client(&server), hello());
+        let mut events = model.stream(&request);
+        // The first piece does not wait for the second.
+        assert!(timeout(LATE, events.next()).await.unwrap().unwrap().is_ok(), "{exchange:?}");
+        drop(events);
+        timeout(5 * LATE, server.hung_up(1)).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn reader_that_is_slow_holds_the_server_back() {
+    for exchange in exchanges().filter(|exchange| exchange.mode == Mode::Stream) {
+        let server = beginning(&exchange, Flood).await;
+        let (model, request) = (exchange.client(&server), hello());
+        let mut events = model.stream(&request);
+        assert!(events.next().await.unwrap().is_ok(), "{exchange:?}");
+        server.stuck().await;
+        // What the sockets of both sides hold; nobody reads ahead.
+        assert!(server.flooded() < 16 << 20, "{exchange:?}: {}", server.flooded());
+        drop(events);
+        timeout(5 * LATE, server.hung_up(1)).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn end_of_the_body_is_not_waited_for_long() {
+    for exchange in exchanges().filter(|exchange| exchange.mode == Mode::Stream) {
+        let mut bytes = once(200, &[("content-type", exchange.content_type())], exchange.body());
+        // One byte more is announced.
+        let length = exchange.body().len();
+        let announced = (length + 1).to_string();
+        let text = String::from_utf8(bytes).unwrap().replacen(&length.to_string(), &announced, 1);
+        bytes = text.into();
+        let server = start([vec![Request, Send(bytes), Hang]]).await;
+        let model = exchange.client_with(&server, |client| client.stream_idle_timeout = LIMIT);
+        let begin = Instant::now();
+        let outcome = exchange.ask(&*model).await;
+        assert!(begin.elapsed() < LIMIT + LATE, "{exchange:?}");
+        // A protocol that has no end mark cannot know that this was all.
+        outcome.assert_whole_or_error(&exchange, "no end");
+        assert!(matches!(outcome.kind(), None | Some(ErrorKind::Timeout)), "{exchange:?}");
+        timeout(5 * LATE, server.hung_up(1)).await.unwrap();
+    }
+}
