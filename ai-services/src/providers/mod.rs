@@ -49,6 +49,8 @@ mod lenient;
     allow(dead_code, reason = "not every protocol needs all of it")
 )]
 mod members;
+#[cfg(any(feature = "openai", feature = "ollama"))]
+mod replay;
 #[cfg(feature = "_provider")]
 #[cfg_attr(
     not(feature = "openai"),
@@ -60,6 +62,8 @@ mod stream;
 pub use any::{ModelName, any_model};
 #[cfg(feature = "http")]
 pub use fetch::{FetchHosts, FetchLimits, fetch_media};
+#[cfg(any(feature = "openai", feature = "ollama"))]
+pub use replay::ThinkingReplay;
 
 #[cfg(feature = "http")]
 use crate::error::Result;

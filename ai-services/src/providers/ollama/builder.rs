@@ -1,10 +1,11 @@
 //! Building an [`OllamaChatModel`].
 
-use super::options::{KeepAlive, Options, Think, ThinkingReplay};
+use super::options::{KeepAlive, Options, Think};
 use super::parameters::Frame;
 use super::{Inner, OllamaChatModel, OllamaServer, default_capabilities};
 use crate::error::{Error, Result};
 use crate::model::{Capabilities, ChatRequestParameters};
+use crate::providers::ThinkingReplay;
 use crate::providers::connection::{Connection, connection_setters, set};
 use crate::providers::frames::{Delivery, Frames};
 use secrecy::SecretString;
@@ -99,9 +100,10 @@ impl OllamaChatModelBuilder {
     }
 
     /// Sets whether the model's earlier thinking is sent back to it;
-    /// [`CurrentTurn`](ThinkingReplay::CurrentTurn) by default.
+    /// [`CurrentTurn`](ThinkingReplay::CurrentTurn) by default. The templates of most models show it
+    /// only between the calls of one turn, whatever is sent.
     pub fn thinking_replay(mut self, replay: ThinkingReplay) -> Self {
-        self.options.replay = replay;
+        self.options.replay = Some(replay);
         self
     }
 

@@ -50,10 +50,11 @@ mod parameters;
 mod request;
 mod server;
 
+pub use crate::providers::ThinkingReplay;
 pub use builder::OllamaChatModelBuilder;
 pub use embedding::{LongTexts, OllamaEmbeddingModel, OllamaEmbeddingModelBuilder};
 pub use models::{OllamaModel, OllamaModelDetails};
-pub use options::{KeepAlive, Think, ThinkingReplay};
+pub use options::{KeepAlive, Think};
 pub use server::{OllamaServer, OllamaServerBuilder};
 
 use crate::error::Result;
@@ -164,13 +165,13 @@ impl Inner {
                 let merged = parameters.or(&self.defaults);
                 Frame::new(&merged, &self.model, &self.options, delivery)
             });
-            return request::body(request, &frame, self.options.replay);
+            return request::body(request, &frame, self.options.replay());
         }
         let frame = match delivery {
             Delivery::Whole => &self.frame,
             Delivery::Stream => &self.stream_frame,
         };
-        request::body(request, frame, self.options.replay)
+        request::body(request, frame, self.options.replay())
     }
 
     /// The model that a request is for.

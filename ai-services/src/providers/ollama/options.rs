@@ -1,6 +1,7 @@
 //! What only Ollama can be told.
 
 use crate::model::ReasoningEffort;
+use crate::providers::ThinkingReplay;
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -59,30 +60,21 @@ impl Think {
     }
 }
 
-/// Whether the model's earlier thinking is sent back to it.
-///
-/// The templates of most models show it only between the calls of one turn, whatever is sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ThinkingReplay {
-    /// No thinking is sent.
-    Never,
-    /// The thinking since the last user message is sent, so that the model goes on where it was when
-    /// it called a tool.
-    #[default]
-    CurrentTurn,
-    /// All thinking that the history still has is sent.
-    Always,
-}
-
 /// What requests depend on, beside the parameters.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Options {
-    pub(super) replay: ThinkingReplay,
+    pub(super) replay: Option<ThinkingReplay>,
     pub(super) think: Option<Think>,
     pub(super) keep_alive: Option<KeepAlive>,
     /// Members of `options` that parameters have no name for.
     pub(super) own: Map<String, Value>,
+}
+
+impl Options {
+    /// A model that thinks between tool calls sees its thoughts of this turn, as in Ollama's own loop.
+    pub(super) fn replay(&self) -> ThinkingReplay {
+        self.replay.unwrap_or(ThinkingReplay::CurrentTurn)
+    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! The body of a request, put together from parts that are mostly encoded already.
 
 use super::message::{self, Form};
-use super::options::ThinkingReplay;
 use super::parameters::Frame;
 use crate::error::Result;
 use crate::message::ChatMessage;
 use crate::model::{ChatRequest, ToolSpecification};
+use crate::providers::ThinkingReplay;
 use crate::schema::{Schema, in_order};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -63,21 +63,11 @@ fn encoded(
     request: &ChatRequest,
     replay: ThinkingReplay,
 ) -> impl Iterator<Item = (&ChatMessage, Cow<'_, [u8]>)> {
-    let plain = match replay {
-        ThinkingReplay::Never => usize::MAX,
-        ThinkingReplay::Always => 0,
-        ThinkingReplay::CurrentTurn => before_the_answer(request),
-    };
+    let plain = replay.messages_without(request);
     request.messages().enumerate().map(move |(index, message)| {
         let form = if index < plain { Form::Plain } else { Form::Thinking.of(message) };
         (message, message.encoded(form.dialect(), || message::encode(message, form)))
     })
-}
-
-/// How many messages there are up to the last one of the user.
-fn before_the_answer(request: &ChatRequest) -> usize {
-    let answer = request.messages().rev().take_while(|message| !message.is_user()).count();
-    request.message_count().saturating_sub(answer)
 }
 
 #[derive(Serialize)]

@@ -2,8 +2,7 @@
 
 use super::account::{Account, Site, account_setters};
 use super::options::{
-    MaxTokensField, Options, PromptCache, SchemaMode, StreamUsage, ThinkingReplay,
-    prompt_cache_setters,
+    MaxTokensField, Options, PromptCache, SchemaMode, StreamUsage, prompt_cache_setters,
 };
 use super::parameters::Frame;
 use super::{Inner, OpenAiChatModel, default_capabilities};
@@ -11,6 +10,7 @@ use crate::error::{Error, Result};
 #[cfg(doc)]
 use crate::model::Capability;
 use crate::model::{Capabilities, ChatRequestParameters};
+use crate::providers::ThinkingReplay;
 use crate::providers::connection::{Connection, connection_setters, set};
 use crate::providers::frames::{Delivery, Frames};
 use std::fmt;

@@ -66,10 +66,11 @@ mod stream;
 mod strict;
 mod wire;
 
+pub use crate::providers::ThinkingReplay;
 pub use builder::OpenAiChatModelBuilder;
 pub use embedding::{OpenAiEmbeddingModel, OpenAiEmbeddingModelBuilder};
 pub use moderation::{OpenAiModerationModel, OpenAiModerationModelBuilder};
-pub use options::{MaxTokensField, SchemaMode, StreamUsage, ThinkingReplay};
+pub use options::{MaxTokensField, SchemaMode, StreamUsage};
 pub use responses::{
     EncryptedReasoning, OpenAiResponsesModel, OpenAiResponsesModelBuilder, ParallelCalls,
     ReasoningSummary, ResponseStorage,

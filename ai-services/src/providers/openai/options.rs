@@ -1,5 +1,6 @@
 //! Where compatible servers differ.
 
+use crate::providers::ThinkingReplay;
 use crate::providers::members::Members;
 
 /// The member that carries
@@ -33,24 +34,6 @@ pub enum SchemaMode {
     /// optional ones nullable. The model cannot deviate from it. A schema that strict mode cannot
     /// express, with maps, tuples or values of any form, is sent as it is, and not strict.
     Strict,
-}
-
-/// Whether the model's earlier thinking is sent back to it, as `reasoning_content`.
-///
-/// Most servers refuse or ignore it. Those of models that think between tool calls want it for the
-/// turn in which they think, or answer worse without: DeepSeek, Kimi, GLM, and vLLM with such a
-/// model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ThinkingReplay {
-    /// No thinking is sent.
-    #[default]
-    Never,
-    /// The thinking since the last user message is sent, so that the model goes on where it was when
-    /// it called a tool.
-    CurrentTurn,
-    /// All thinking that the history still has is sent.
-    Always,
 }
 
 /// Whether a stream is asked to tell the tokens it cost.

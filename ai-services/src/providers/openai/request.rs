@@ -1,13 +1,14 @@
 //! The body of a request, put together from parts that are mostly encoded already.
 
 use super::message::{self, Form};
-use super::options::{Options, SchemaMode, ThinkingReplay};
+use super::options::{Options, SchemaMode};
 use super::parameters::Frame;
 use super::round::Round;
 use super::strict;
 use crate::error::Result;
 use crate::message::ChatMessage;
 use crate::model::{ChatRequest, ToolSpecification};
+use crate::providers::ThinkingReplay;
 use crate::schema::Ordered;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -71,22 +72,11 @@ fn encoded(
     request: &ChatRequest,
     replay: ThinkingReplay,
 ) -> impl Iterator<Item = (&ChatMessage, Cow<'_, [u8]>)> {
-    let plain = match replay {
-        ThinkingReplay::Never => usize::MAX,
-        ThinkingReplay::Always => 0,
-        ThinkingReplay::CurrentTurn => before_the_answer(request),
-    };
+    let plain = replay.messages_without(request);
     request.messages().enumerate().map(move |(index, message)| {
         let form = if index < plain { Form::Plain } else { Form::Thinking.of(message) };
         (message, message.encoded(form.dialect(), || message::encode(message, form)))
     })
-}
-
-/// How many messages there are up to the last one of the user.
-fn before_the_answer(request: &ChatRequest) -> usize {
-    let is_user = |message: &&ChatMessage| matches!(message, ChatMessage::User(_));
-    let answer = request.messages().rev().take_while(|message| !is_user(message)).count();
-    request.message_count().saturating_sub(answer)
 }
 
 fn tools<'a>(request: &'a ChatRequest, options: &Options) -> Option<Cow<'a, [u8]>> {
