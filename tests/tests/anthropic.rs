@@ -1,7 +1,12 @@
 //! The client of Anthropic's messages.
 
 #![cfg(feature = "anthropic")]
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a panic is how a test fails"
+)]
 
 #[path = "anthropic/answers.rs"]
 mod answers;
