@@ -46,7 +46,7 @@ fn client(server: &FaultServer) -> AnthropicChatModelBuilder {
 }
 
 /// An answer that consists of these blocks.
-fn answer(blocks: Value, stop_reason: &str) -> Value {
+fn answer(blocks: &Value, stop_reason: &str) -> Value {
     json!({
         "id": "msg_1", "type": "message", "role": "assistant", "model": "m-1", "content": blocks,
         "stop_reason": stop_reason, "stop_sequence": null,
@@ -55,7 +55,7 @@ fn answer(blocks: Value, stop_reason: &str) -> Value {
 }
 
 fn hi() -> Vec<u8> {
-    json_answer(&answer(json!([{ "type": "text", "text": "Hi." }]), "end_turn"))
+    json_answer(&answer(&json!([{ "type": "text", "text": "Hi." }]), "end_turn"))
 }
 
 fn hello() -> ChatRequest {

@@ -35,7 +35,7 @@ pub fn sse(input: &[u8]) {
 /// The first byte says how they are split.
 #[cfg(feature = "openai")]
 pub fn chat_stream(input: &[u8]) {
-    same_however_split(input, |pieces| chat_events(pieces));
+    same_however_split(input, chat_events);
 }
 
 /// The events of a streamed chat completion whose body consists of these pieces.
@@ -49,7 +49,7 @@ pub fn chat_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<Stre
 /// The first byte says how the bytes are split.
 #[cfg(feature = "anthropic")]
 pub fn anthropic_stream(input: &[u8]) {
-    same_however_split(input, |pieces| anthropic_events(pieces));
+    same_however_split(input, anthropic_events);
 }
 
 /// The events of a streamed answer of Anthropic's messages whose body consists of these pieces.

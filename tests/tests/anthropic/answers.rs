@@ -7,7 +7,7 @@ use ai_services::model::{FinishReason, TokenUsage};
 use serde_json::{Value, json};
 
 async fn message(blocks: Value) -> AiMessage {
-    read(&answer(blocks, "end_turn")).await.unwrap().message
+    read(&answer(&blocks, "end_turn")).await.unwrap().message
 }
 
 /// The blocks that are kept as they came.
@@ -27,7 +27,7 @@ async fn answer_of_text_and_calls_is_only_a_message() {
             "caller": { "type": "direct" } },
         { "type": "tool_use", "id": "c2", "name": "now", "input": {} },
     ]);
-    let response = read(&answer(blocks, "tool_use")).await.unwrap();
+    let response = read(&answer(&blocks, "tool_use")).await.unwrap();
     let message = &response.message;
     assert_eq!(message.text(), Some("I look."));
     let calls: Vec<_> =
@@ -106,7 +106,7 @@ async fn call_that_the_api_would_not_take_back_is_rewritten() {
 
 #[tokio::test]
 async fn reason_of_a_refusal_is_in_the_message() {
-    let mut refused = answer(json!([]), "refusal");
+    let mut refused = answer(&json!([]), "refusal");
     refused["stop_details"] =
         json!({ "type": "refusal", "category": "bio", "explanation": "This may do harm." });
     let response = read(&refused).await.unwrap();
@@ -117,7 +117,7 @@ async fn reason_of_a_refusal_is_in_the_message() {
 
 #[tokio::test]
 async fn cached_tokens_are_counted() {
-    let mut cached = answer(json!([{ "type": "text", "text": "Hi." }]), "end_turn");
+    let mut cached = answer(&json!([{ "type": "text", "text": "Hi." }]), "end_turn");
     cached["usage"] = json!({
         "input_tokens": 5, "output_tokens": 3, "cache_read_input_tokens": 100,
         "cache_creation_input_tokens": 20, "output_tokens_details": { "thinking_tokens": 1 },

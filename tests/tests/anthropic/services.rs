@@ -67,13 +67,13 @@ fn expected() -> serde_json::Value {
 }
 
 fn says(text: &str) -> Vec<u8> {
-    json_answer(&answer(json!([{ "type": "text", "text": text }]), "end_turn"))
+    json_answer(&answer(&json!([{ "type": "text", "text": text }]), "end_turn"))
 }
 
 #[tokio::test]
 async fn turn_with_a_tool_keeps_thoughts_and_signatures() {
     let blocks = expected()[1]["content"].take();
-    let first = json_answer(&answer(blocks, "tool_use"));
+    let first = json_answer(&answer(&blocks, "tool_use"));
     let server = FaultServer::answering([first, says("4."), says("Yes.")]).await.unwrap();
     let assistant = assistant(&server);
     assert_eq!(assistant.ask("klaus", "1 + 3?").await.unwrap(), "4.");
@@ -103,7 +103,7 @@ async fn streamed_turn_with_a_tool_keeps_thoughts_and_signatures() {
 async fn answer_of_a_type_is_taken_by_a_tool_where_no_schema_is_enforced() {
     let call =
         json!([{ "type": "tool_use", "id": "c", "name": "final_answer", "input": { "value": 8 } }]);
-    let server = FaultServer::answering([json_answer(&answer(call, "tool_use"))]).await.unwrap();
+    let server = FaultServer::answering([json_answer(&answer(&call, "tool_use"))]).await.unwrap();
     assert_eq!(assistant(&server).legs("a spider").await.unwrap(), 8);
     let body = server.requests()[0].json();
     assert_eq!(body["tool_choice"], json!({ "type": "any" }));

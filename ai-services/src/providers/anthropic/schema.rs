@@ -166,7 +166,9 @@ fn without_null(schema: &Value) -> Value {
         kinds.retain(|kind| kind != "null");
         if let [kind] = kinds.as_mut_slice() {
             let kind = kind.take();
-            schema["type"] = kind;
+            if let Some(own) = schema.get_mut("type") {
+                *own = kind;
+            }
         }
         return schema;
     }
@@ -307,7 +309,7 @@ mod tests {
     #[allow(dead_code, reason = "only the schema is used")]
     struct Tree {
         value: u8,
-        children: Vec<Tree>,
+        children: Vec<Self>,
     }
 
     #[test]
