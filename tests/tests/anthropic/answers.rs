@@ -59,6 +59,18 @@ async fn thoughts_are_kept_with_all_blocks_in_order() {
 }
 
 #[tokio::test]
+async fn thoughts_of_an_answer_that_was_cut_off_are_not_kept() {
+    let thinking = json!({ "type": "thinking", "thinking": "One.", "signature": "" });
+    let redacted = json!({ "type": "redacted_thinking", "data": "Yg==" });
+    let text = json!({ "type": "text", "text": "Two." });
+    assert_eq!(kept(json!([thinking])).await, None);
+    assert_eq!(message(json!([thinking])).await.thinking(), Some("One."));
+    assert_eq!(kept(json!([thinking, redacted, { "type": "text", "text": "" }])).await, None);
+    let expected = json!([redacted, text]);
+    assert_eq!(kept(json!([redacted, text, thinking, redacted])).await, Some(expected));
+}
+
+#[tokio::test]
 async fn blocks_that_only_the_api_knows_are_kept() {
     let search = json!({ "type": "server_tool_use", "id": "s1", "name": "web_search", "input": { "query": "q" } });
     let found = json!({ "type": "web_search_tool_result", "tool_use_id": "s1", "content": [{ "encrypted_content": "x" }] });
@@ -75,7 +87,7 @@ async fn blocks_that_only_the_api_knows_are_kept() {
 
 #[tokio::test]
 async fn members_and_numbers_stay_as_they_were_written() {
-    let raw = r#"{ "signature":"é", "type":"thinking","thinking":"x","new":1.0e0 }"#;
+    let raw = r#"{ "signature":"é", "type":"thinking","thinking":"x","new":1.0e0 },{"type":"text","text":"y"}"#;
     let whole = format!(r#"{{"content":[{raw}],"stop_reason":"end_turn"}}"#);
     let server = ai_services_tests::fault_server::FaultServer::answering([
         ai_services_tests::fault_server::answer(200, &[], whole),

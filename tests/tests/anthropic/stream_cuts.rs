@@ -61,6 +61,20 @@ fn every_dialect_is_read() {
 }
 
 #[test]
+fn protocol_of_the_fault_matrix_streams_what_it_says_whole() {
+    let protocols = ai_services_tests::protocols::all();
+    let protocol = protocols.iter().find(|protocol| protocol.name == "anthropic").unwrap();
+    let said = of([(protocol.stream)().into_bytes()]);
+    assert_eq!((said.text.as_str(), said.error), (ai_services_tests::protocols::TEXT, None));
+    assert_eq!(said.calls, [call("call-1", "weather", r#"{"city":"Oslo"}"#)]);
+    assert_eq!((said.thinking.as_str(), said.usage), ("hm", TokenUsage::new(7, 5)));
+    let whole: serde_json::Value = serde_json::from_str(&(protocol.whole)()).unwrap();
+    assert_eq!(whole["content"][1]["text"], said.text);
+    let cut = format!("{}{}", (protocol.stream_error)(), (protocol.stream)());
+    assert_eq!(of([cut.into_bytes()]).error.unwrap().0, ErrorKind::Unavailable);
+}
+
+#[test]
 fn stream_split_anywhere_says_the_same() {
     for (name, stream) in STREAMS {
         let (bytes, expected) = (stream.as_bytes(), expected(name));
