@@ -9,6 +9,7 @@ use ai_services::message::{
 use ai_services::model::{ChatModel, ChatRequest, ToolSpecification};
 use ai_services::providers::anthropic::{CacheLifetime, PromptCaching};
 use ai_services_tests::fault_server::FaultServer;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 async fn check_messages(name: &str, messages: impl IntoIterator<Item = ChatMessage>) {
@@ -278,4 +279,45 @@ async fn message_is_encoded_once_and_sent_the_same() {
     }
     let requests = server.requests();
     assert_eq!(requests[0].body, requests[1].body);
+}
+
+fn any_message() -> impl Strategy<Value = ChatMessage> {
+    let text = || prop::sample::select(vec!["", " \n", "a", "\"é\u{1}"]);
+    prop_oneof![
+        text().prop_map(ChatMessage::system),
+        text().prop_map(ChatMessage::user),
+        (text(), text())
+            .prop_map(|(a, b)| { UserMessage::from_contents([a, b].map(Content::from)).into() }),
+        text().prop_map(ChatMessage::ai),
+        Just(thoughtful().into()),
+        (text(), text()).prop_map(|(id, name)| calling([ToolCall::new(id, name, id)])),
+        (text(), text(), any::<bool>()).prop_map(|(id, text, is_error)| {
+            let result = ToolResult::new(id, "t", text);
+            if is_error { result.into_error() } else { result }.into()
+        }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn roles_take_turns_and_no_text_is_empty(messages in prop::collection::vec(any_message(), 0..8)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let caching = PromptCaching::Conversation(CacheLifetime::OneHour);
+        let request = ChatRequest::new([ChatMessage::user("q")].into_iter().chain(messages));
+        let body = runtime.block_on(sent(&request, |b| b.prompt_caching(caching))).json();
+        let messages = body["messages"].as_array().unwrap();
+        for (index, message) in messages.iter().enumerate() {
+            prop_assert_eq!(&message["role"], ["user", "assistant"][index % 2]);
+            prop_assert_ne!(&message["content"], &json!([]));
+        }
+        let said = messages.iter().map(|message| &message["content"]).chain([&body["system"]]);
+        for block in said.filter_map(Value::as_array).flatten() {
+            let says = |text: &Value| text.as_str().is_none_or(|text| !text.trim().is_empty());
+            prop_assert!(says(&block["text"]) && says(&block["content"]), "{}", block);
+            prop_assert!(says(&block["id"]) && says(&block["tool_use_id"]), "{}", block);
+        }
+        prop_assert!(body.to_string().matches("cache_control").count() <= 3);
+    }
 }
