@@ -11,10 +11,12 @@ type Target = fn(&[u8]);
 const TARGETS: &[(&str, Target)] = &[
     ("sse", fuzzing::sse),
     ("chat_stream", fuzzing::chat_stream),
-    #[cfg(feature = "ollama")]
-    ("ollama_stream", fuzzing::ollama_stream),
+    #[cfg(feature = "anthropic")]
+    ("anthropic_stream", fuzzing::anthropic_stream),
     #[cfg(feature = "gemini")]
     ("gemini_stream", fuzzing::gemini_stream),
+    #[cfg(feature = "ollama")]
+    ("ollama_stream", fuzzing::ollama_stream),
     ("output", fuzzing::output),
     ("partial", fuzzing::partial),
 ];

@@ -42,7 +42,7 @@ fn same_however_split(input: &[u8], read: impl Fn(Vec<Vec<u8>>) -> Vec<Result<St
 
 /// A streamed answer of a chat completion: however it is split, it is whole or an error.
 pub fn chat_stream(input: &[u8]) {
-    same_however_split(input, |pieces| chat_events(pieces));
+    same_however_split(input, chat_events);
 }
 
 /// The events of a streamed answer of a chat completion whose body consists of these pieces.
@@ -63,7 +63,7 @@ pub fn responses_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result
 /// A streamed answer of Anthropic's messages: however it is split, it is whole or an error.
 #[cfg(feature = "anthropic")]
 pub fn anthropic_stream(input: &[u8]) {
-    same_however_split(input, |pieces| anthropic_events(pieces));
+    same_however_split(input, anthropic_events);
 }
 
 /// The events of a streamed answer of Anthropic's messages whose body consists of these pieces.

@@ -11,6 +11,8 @@ use serde_json::value::RawValue;
 pub(super) enum Said {
     Text(String),
     Thinking(String),
+    /// Thoughts that nobody but the API can read.
+    Redacted,
     Call(ToolCall),
     /// Something that only this API has words for.
     Other,
@@ -34,12 +36,13 @@ impl Part {
                 let (id, name) = (fields.text("id"), fields.text("name"));
                 Said::Call(ToolCall::new(id, name, arguments(fields)))
             }
+            "redacted_thinking" => Said::Redacted,
             _ => Said::Other,
         };
         let is_plain = match &said {
             Said::Text(_) => fields.are_only(&["type", "text"]),
             Said::Call(_) => fields.are_only(&["type", "id", "name", "input"]),
-            Said::Thinking(_) | Said::Other => false,
+            Said::Thinking(_) | Said::Redacted | Said::Other => false,
         };
         Self { said, is_plain }
     }
@@ -98,7 +101,7 @@ pub(super) fn message(
             (Said::Text(more), Some(text)) => text.push_str(&more),
             (Said::Thinking(more), _) => thinking.push_str(&more),
             (Said::Call(call), _) => calls.push(call),
-            (Said::Other, _) => {}
+            (Said::Redacted | Said::Other, _) => {}
         }
     }
     let needs_text = calls.is_empty() && refusal.is_none();
@@ -117,10 +120,14 @@ pub(super) fn message(
     builder.tool_calls(calls).build()
 }
 
-/// The blocks as the server wrote them, but for what it would not take back.
+/// The blocks as the server wrote them, but for what it would not take back: texts that say nothing,
+/// and thoughts at the end, which are those of an answer that was cut off.
 fn content(parts: &[Part], json: impl Fn(usize) -> String) -> Option<ProviderContent> {
+    let is_thought = |part: &Part| matches!(part.said, Said::Thinking(_) | Said::Redacted);
+    let last = parts.iter().rposition(|part| !part.is_blank() && !is_thought(part))?;
     let mut list = String::from("[");
-    for (at, part) in parts.iter().enumerate().filter(|(_, part)| !part.is_blank()) {
+    let parts = parts.iter().enumerate().take(last + 1);
+    for (at, part) in parts.filter(|(_, part)| !part.is_blank()) {
         if list.len() > 1 {
             list.push(',');
         }

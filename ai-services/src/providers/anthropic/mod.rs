@@ -37,7 +37,8 @@
 //! Text, thoughts and calls are in the message. Where it would lose something (signatures, redacted
 //! thoughts, citations, what the provider's own tools did, a text behind a call) the blocks are in its
 //! [`provider_content`](crate::message::AiMessage::provider_content) as they came, under the name
-//! `anthropic`, and are sent back so.
+//! `anthropic`, and are sent back so. Thoughts behind which nothing came, because the answer was cut
+//! off, are not sent back: the API refuses them.
 //!
 //! # Streams
 //!

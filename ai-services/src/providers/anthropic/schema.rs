@@ -142,11 +142,44 @@ fn close(schema: &Members, members: &mut Members, count: &mut Count) -> Option<(
     let Some(Value::Object(properties)) = schema.get("properties").filter(|_| !is_open) else {
         return None;
     };
-    let required = schema.get("required").and_then(Value::as_array).map_or(0, Vec::len);
-    count.optional += properties.len().saturating_sub(required);
-    members.insert("properties".to_owned(), each(schema.get("properties")?, count)?);
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|own| own == name));
+    let mut closed = Members::new();
+    for (name, property) in properties {
+        let own = match is_required(name) {
+            true => restrict(property, count)?,
+            false => restrict(&without_null(property), count)?,
+        };
+        count.optional += usize::from(!is_required(name));
+        closed.insert(name.clone(), Value::Object(own));
+    }
+    members.insert("properties".to_owned(), Value::Object(closed));
     members.insert("additionalProperties".to_owned(), Value::Bool(false));
     Some(())
+}
+
+/// The same schema without null, for a member that may be missing instead: members of several types are
+/// few in number.
+fn without_null(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Some(Value::Array(kinds)) = schema.get_mut("type") {
+        kinds.retain(|kind| kind != "null");
+        if let [kind] = kinds.as_mut_slice() {
+            let kind = kind.take();
+            if let Some(own) = schema.get_mut("type") {
+                *own = kind;
+            }
+        }
+        return schema;
+    }
+    let Some(Value::Array(choices)) = schema.get_mut("anyOf") else { return schema };
+    choices.retain(|choice| choice.get("type").is_none_or(|kind| kind != "null"));
+    let [only] = choices.as_mut_slice() else { return schema };
+    let mut only = only.take();
+    if let (Value::Object(only), Some(description)) = (&mut only, schema.get("description")) {
+        only.entry("description").or_insert_with(|| description.clone());
+    }
+    only
 }
 
 /// Puts into words what is not enforced.
@@ -233,6 +266,8 @@ mod tests {
                 "b": { "type": "integer", "minimum": 0, "maximum": 255, "default": 3 },
                 "c": { "anyOf": [{ "$ref": "#/$defs/D" }, { "type": "null" }] },
                 "d": { "$ref": "#/$defs/D", "description": "A d." },
+                "h": { "type": ["string", "null"], "description": "An h." },
+                "i": { "anyOf": [{ "type": "string" }, { "type": "null" }, { "type": "integer" }] },
                 "e": { "type": "array", "minItems": 1, "maxItems": 3, "items": { "type": "integer",
                     "minimum": i64::MIN, "maximum": i64::MAX } },
                 "f": { "type": "string", "format": "date" },
@@ -246,8 +281,10 @@ mod tests {
             "properties": {
                 "a": { "type": "string", "description": "An a. (maxLength: 9, minLength: 1)" },
                 "b": { "type": "integer", "description": "maximum: 255, minimum: 0" },
-                "c": { "anyOf": [{ "$ref": "#/$defs/D" }, { "type": "null" }] },
+                "c": { "$ref": "#/$defs/D" },
                 "d": { "$ref": "#/$defs/D" },
+                "h": { "type": "string", "description": "An h." },
+                "i": { "anyOf": [{ "type": "string" }, { "type": "integer" }] },
                 "e": { "type": "array", "minItems": 1, "description": "maxItems: 3",
                     "items": { "type": "integer" } },
                 "f": { "type": "string", "format": "date" },
@@ -272,7 +309,7 @@ mod tests {
     #[allow(dead_code, reason = "only the schema is used")]
     struct Tree {
         value: u8,
-        children: Vec<Tree>,
+        children: Vec<Self>,
     }
 
     #[test]

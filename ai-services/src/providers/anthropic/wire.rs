@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn reasons_are_read() {
-        let read = |json| serde_json::from_str::<Stop<'_>>(json).unwrap().read();
+        let read = |json: &str| serde_json::from_str::<Stop<'_>>(json).unwrap().read();
         let reason = |reason: &str| read(&format!(r#"{{"stop_reason":"{reason}"}}"#)).0.unwrap();
         assert_eq!(reason("stop_sequence"), FinishReason::Stop);
         assert_eq!(reason("model_context_window_exceeded"), FinishReason::Length);

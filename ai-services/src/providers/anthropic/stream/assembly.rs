@@ -176,7 +176,7 @@ impl MessageAssembly {
                 emit(StreamEvent::ToolCall(delta));
                 self.calls += 1;
             }
-            Kind::Other => {}
+            Kind::Redacted | Kind::Other => {}
         }
         self.blocks.push(block);
         Ok(())

@@ -27,6 +27,7 @@ pub(super) struct Growing {
 pub(super) enum Kind {
     Text,
     Thinking,
+    Redacted,
     /// The call of this number in the answer.
     Call(usize),
     Other,
@@ -45,6 +46,7 @@ impl Growing {
             Said::Text(_) => Kind::Text,
             Said::Thinking(_) => Kind::Thinking,
             Said::Call(_) => Kind::Call(calls),
+            Said::Redacted => Kind::Redacted,
             Said::Other => Kind::Other,
         };
         Ok(Self {
@@ -85,6 +87,7 @@ impl Growing {
             Kind::Text => Said::Text(self.text.clone()),
             Kind::Thinking => Said::Thinking(self.thinking.clone()),
             Kind::Call(_) => self.call().map_or(Said::Other, Said::Call),
+            Kind::Redacted => Said::Redacted,
             Kind::Other => Said::Other,
         };
         Part { said, is_plain: self.is_plain && self.citations.is_empty() }
