@@ -6,13 +6,14 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SchemaDialect {
-    /// The API's own, a part of OpenAPI that all models know, as `parameters` and `responseSchema`. A
-    /// schema that it has no words for (a type that contains itself, a map, a tuple, a value of any
-    /// type) is sent as JSON Schema.
+    /// The API's own, the part of `OpenAPI` that all models know, as `parameters` and `responseSchema`.
+    /// References are put into their places, and what only narrows a value down is left out where not
+    /// all models know it. A schema that the dialect has no words for (a type that contains itself, a
+    /// map, a tuple, a value of any type, a choice of numbers) is sent as JSON Schema.
     #[default]
     OpenApi,
     /// JSON Schema as it is, as `parametersJsonSchema` and `responseJsonSchema`, which models since
-    /// Gemini 2.5 know.
+    /// Gemini 2.5 know. A type may contain itself only in members that are not required.
     JsonSchema,
 }
 
