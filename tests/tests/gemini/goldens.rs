@@ -120,7 +120,7 @@ enum Roof {
 #[allow(dead_code, reason = "only the schema is used")]
 struct Tree {
     name: String,
-    children: Vec<Tree>,
+    children: Vec<Self>,
 }
 
 fn format<T: JsonSchema>() -> ChatRequestParameters {
