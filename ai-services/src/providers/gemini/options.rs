@@ -3,6 +3,19 @@
 use serde::{Serialize, Serializer};
 
 /// In which dialect schemas of tools and answers are sent.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::providers::gemini::{GeminiChatModel, SchemaDialect};
+///
+/// let model = GeminiChatModel::builder()
+///     .api_key("secret")
+///     .model("gemini-2.5-flash")
+///     .schema_dialect(SchemaDialect::JsonSchema)
+///     .build()?;
+/// # Ok::<(), ai_services::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SchemaDialect {
@@ -18,6 +31,19 @@ pub enum SchemaDialect {
 }
 
 /// Whether summaries of what the model thought come with its answers.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::providers::gemini::{GeminiChatModel, ThoughtSummaries};
+///
+/// let model = GeminiChatModel::builder()
+///     .api_key("secret")
+///     .model("gemini-2.5-flash")
+///     .thought_summaries(ThoughtSummaries::Requested)
+///     .build()?;
+/// # Ok::<(), ai_services::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ThoughtSummaries {
@@ -29,6 +55,19 @@ pub enum ThoughtSummaries {
 }
 
 /// A kind of harm that answers are looked through for.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::providers::gemini::{GeminiChatModel, HarmCategory, HarmThreshold};
+///
+/// let model = GeminiChatModel::builder()
+///     .api_key("secret")
+///     .model("gemini-2.5-flash")
+///     .safety_setting(HarmCategory::HateSpeech, HarmThreshold::LowAndAbove)
+///     .build()?;
+/// # Ok::<(), ai_services::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HarmCategory {
@@ -57,6 +96,19 @@ impl HarmCategory {
 }
 
 /// From which probability of harm on something is blocked.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::providers::gemini::{GeminiChatModel, HarmCategory, HarmThreshold};
+///
+/// let model = GeminiChatModel::builder()
+///     .api_key("secret")
+///     .model("gemini-2.5-flash")
+///     .safety_setting(HarmCategory::Harassment, HarmThreshold::OnlyHigh)
+///     .build()?;
+/// # Ok::<(), ai_services::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HarmThreshold {
