@@ -1,7 +1,13 @@
 //! The client of Gemini's own protocol.
 
 #![cfg(feature = "gemini")]
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a panic is how a test fails"
+)]
+#![allow(clippy::needless_pass_by_value, reason = "values are written where they are passed")]
 
 #[path = "gemini/embeddings.rs"]
 mod embeddings;

@@ -27,7 +27,7 @@ fn client(client: &Client<'_>) -> Result<Arc<dyn ChatModel>> {
     Ok(Arc::new(set_up!(builder, client).build()?))
 }
 
-fn document(parts: Value, reason: Option<&str>) -> Value {
+fn document(parts: &Value, reason: Option<&str>) -> Value {
     json!({
         "candidates": [{ "content": { "role": "model", "parts": parts }, "finishReason": reason, "index": 0 }],
         "usageMetadata": { "promptTokenCount": 7, "candidatesTokenCount": 4, "thoughtsTokenCount": 1,
@@ -46,17 +46,17 @@ fn call() -> Value {
 }
 
 fn whole() -> String {
-    document(json!([thought(), { "text": super::TEXT }, call()]), Some("STOP")).to_string()
+    document(&json!([thought(), { "text": super::TEXT }, call()]), Some("STOP")).to_string()
 }
 
 fn stream() -> String {
     let (begin, end) = super::TEXT.split_at(6);
     let events = [
-        document(json!([thought()]), None),
-        document(json!([{ "text": begin }]), None),
-        document(json!([{ "text": end }]), None),
-        document(json!([call()]), None),
-        document(json!([{ "text": "" }]), Some("STOP")),
+        document(&json!([thought()]), None),
+        document(&json!([{ "text": begin }]), None),
+        document(&json!([{ "text": end }]), None),
+        document(&json!([call()]), None),
+        document(&json!([{ "text": "" }]), Some("STOP")),
     ];
     events.iter().map(|event| format!("data: {event}\n\n")).collect()
 }

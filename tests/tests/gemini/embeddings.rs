@@ -4,6 +4,7 @@ use super::CANARY;
 use ai_services::ErrorKind;
 use ai_services::model::{EmbeddingModel, EmbeddingPurpose};
 use ai_services::providers::gemini::{GeminiEmbeddingModel, GeminiEmbeddingModelBuilder};
+use ai_services_tests::fault_server::Step::{Request, Send};
 use ai_services_tests::fault_server::{FaultServer, answer, json_answer};
 use serde_json::{Value, json};
 
@@ -55,7 +56,8 @@ async fn every_purpose_has_its_task() {
         ),
     ];
     for (purpose, task, words) in purposes {
-        let server = FaultServer::answering([vectors(0..1), vectors(0..1)]).await.unwrap();
+        let server =
+            FaultServer::start([(); 2].map(|()| vec![Request, Send(vectors(0..1))])).await.unwrap();
         client(&server).build().unwrap().embed(&["a"], purpose).await.unwrap();
         let newer = client(&server).model("gemini-embedding-2").build().unwrap();
         newer.embed(&["a"], purpose).await.unwrap();

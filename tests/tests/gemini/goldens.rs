@@ -120,7 +120,7 @@ enum Roof {
 #[allow(dead_code, reason = "only the schema is used")]
 struct Tree {
     name: String,
-    children: Vec<Tree>,
+    children: Vec<Self>,
 }
 
 fn format<T: JsonSchema>() -> ChatRequestParameters {
@@ -343,7 +343,7 @@ async fn extra_members_win() {
         .temperature(0.5)
         .extra("generationConfig", json!({ "candidateCount": 1 }))
         .extra("tools", json!([{ "googleSearch": {} }]))
-        .extra("labels", json!({ "team": "a" }));
+        .extra("safetySettings", json!([]));
     check_tools("extra", AS_IT_IS, parameters).await;
     let own = ChatRequestParameters::new()
         .extra("contents", json!([{ "role": "user", "parts": [{ "text": "Own." }] }]))

@@ -101,7 +101,7 @@ async fn streams_send_the_same_back() {
     let guide = service(&server);
     for (question, expected) in [("Weather?", "Wet."), ("Sure?", "Yes.")] {
         let response = guide.tell("a", question).collect().await.unwrap();
-        assert_eq!(response.content, expected);
+        assert_eq!(response.value, expected);
     }
     check(&server);
 }

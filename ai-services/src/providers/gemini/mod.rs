@@ -35,7 +35,7 @@
 //!
 //! # Schemas
 //!
-//! The API has a dialect of OpenAPI for schemas, which all models know and in which not everything can be
+//! The API has a dialect of its own for schemas, which all models know and in which not everything can be
 //! said, and JSON Schema for models since Gemini 2.5. By default each schema is sent in the first if that
 //! can say it, else in the second: [`SchemaDialect`].
 //!

@@ -3,20 +3,47 @@
 use serde::{Serialize, Serializer};
 
 /// In which dialect schemas of tools and answers are sent.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::providers::gemini::{GeminiChatModel, SchemaDialect};
+///
+/// let model = GeminiChatModel::builder()
+///     .api_key("secret")
+///     .model("gemini-2.5-flash")
+///     .schema_dialect(SchemaDialect::JsonSchema)
+///     .build()?;
+/// # Ok::<(), ai_services::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SchemaDialect {
-    /// The API's own, a part of OpenAPI that all models know, as `parameters` and `responseSchema`. A
-    /// schema that it has no words for (a type that contains itself, a map, a tuple, a value of any
-    /// type) is sent as JSON Schema.
+    /// The API's own, the part of `OpenAPI` that all models know, as `parameters` and `responseSchema`.
+    /// References are put into their places, and what only narrows a value down is left out where not
+    /// all models know it. A schema that the dialect has no words for (a type that contains itself, a
+    /// map, a tuple, a value of any type, a choice of numbers) is sent as JSON Schema.
     #[default]
     OpenApi,
     /// JSON Schema as it is, as `parametersJsonSchema` and `responseJsonSchema`, which models since
-    /// Gemini 2.5 know.
+    /// Gemini 2.5 know. A type may contain itself only in members that are not required.
     JsonSchema,
 }
 
 /// Whether summaries of what the model thought come with its answers.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::providers::gemini::{GeminiChatModel, ThoughtSummaries};
+///
+/// let model = GeminiChatModel::builder()
+///     .api_key("secret")
+///     .model("gemini-2.5-flash")
+///     .thought_summaries(ThoughtSummaries::Requested)
+///     .build()?;
+/// # Ok::<(), ai_services::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ThoughtSummaries {
@@ -28,6 +55,19 @@ pub enum ThoughtSummaries {
 }
 
 /// A kind of harm that answers are looked through for.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::providers::gemini::{GeminiChatModel, HarmCategory, HarmThreshold};
+///
+/// let model = GeminiChatModel::builder()
+///     .api_key("secret")
+///     .model("gemini-2.5-flash")
+///     .safety_setting(HarmCategory::HateSpeech, HarmThreshold::LowAndAbove)
+///     .build()?;
+/// # Ok::<(), ai_services::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HarmCategory {
@@ -56,6 +96,19 @@ impl HarmCategory {
 }
 
 /// From which probability of harm on something is blocked.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::providers::gemini::{GeminiChatModel, HarmCategory, HarmThreshold};
+///
+/// let model = GeminiChatModel::builder()
+///     .api_key("secret")
+///     .model("gemini-2.5-flash")
+///     .safety_setting(HarmCategory::Harassment, HarmThreshold::OnlyHigh)
+///     .build()?;
+/// # Ok::<(), ai_services::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HarmThreshold {

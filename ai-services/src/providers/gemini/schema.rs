@@ -1,4 +1,4 @@
-//! Schemas in the dialect of OpenAPI that all Gemini models know, and in JSON Schema for the newer ones.
+//! Schemas in the dialect of `OpenAPI` that all Gemini models know, and in JSON Schema for the newer ones.
 
 use serde_json::{Map, Value, json};
 
@@ -379,7 +379,7 @@ mod tests {
     #[allow(dead_code, reason = "only the schema is used")]
     struct Node {
         why: String,
-        children: Vec<Node>,
+        children: Vec<Self>,
     }
 
     #[derive(Deserialize, JsonSchema)]
