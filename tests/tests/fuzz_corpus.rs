@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 type Target = fn(&[u8]);
 
 /// The targets: a file and a folder in `fuzz`, a function here.
-const TARGETS: [(&str, Target); 4] = [
+const TARGETS: [(&str, Target); 5] = [
     ("sse", fuzzing::sse),
     ("chat_stream", fuzzing::chat_stream),
+    ("responses_stream", fuzzing::responses_stream),
     ("output", fuzzing::output),
     ("partial", fuzzing::partial),
 ];

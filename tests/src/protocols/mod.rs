@@ -1,6 +1,7 @@
 //! What every protocol's client is asked in the same way: how to make one, and what its server says.
 
 mod openai_chat;
+mod openai_responses;
 
 use ai_services::Result;
 use ai_services::model::{ChatModel, StreamEvent};
@@ -98,5 +99,5 @@ pub(crate) use set_up;
 /// All protocols that were built in.
 #[must_use]
 pub fn all() -> Vec<Protocol> {
-    vec![openai_chat::PROTOCOL]
+    vec![openai_chat::PROTOCOL, openai_responses::PROTOCOL]
 }
