@@ -48,16 +48,18 @@ fn message() -> Value {
 }
 
 fn call() -> Value {
+    call_with(r#"{"city":"Oslo"}"#)
+}
+
+fn call_with(arguments: &str) -> Value {
     json!({ "id": "fc_1", "type": "function_call", "status": "completed", "call_id": "call-1",
-        "name": "weather", "arguments": r#"{"city":"Oslo"}"# })
+        "name": "weather", "arguments": arguments })
 }
 
 fn stream() -> String {
     let (begin, end) = super::TEXT.split_at(6);
     let item = |kind: &str, index: u8, item: Value| json!({ "type": format!("response.output_item.{kind}"), "output_index": index, "item": item });
     let delta = |kind: &str, index: u8, delta: &str| json!({ "type": format!("response.{kind}.delta"), "output_index": index, "delta": delta });
-    let mut begun = call();
-    begun["arguments"] = "".into();
     let events = [
         json!({ "type": "response.created",
             "response": { "id": "resp_1", "model": "m-1", "status": "in_progress", "output": [] } }),
@@ -66,7 +68,7 @@ fn stream() -> String {
         delta("output_text", 1, begin),
         delta("output_text", 1, end),
         item("done", 1, message()),
-        item("added", 2, begun),
+        item("added", 2, call_with("")),
         delta("function_call_arguments", 2, "{\"city\":"),
         delta("function_call_arguments", 2, "\"Oslo\"}"),
         item("done", 2, call()),
@@ -77,7 +79,10 @@ fn stream() -> String {
 }
 
 fn event(event: &Value) -> String {
-    format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default())
+    format!(
+        "event: {}\ndata: {event}\n\n",
+        event.get("type").and_then(Value::as_str).unwrap_or_default()
+    )
 }
 
 fn usage() -> Value {

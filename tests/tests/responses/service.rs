@@ -20,7 +20,7 @@ impl Weather {
     /// Looks up the weather.
     #[tool]
     fn weather(&self, city: String) -> String {
-        format!("{city}: 12°")
+        city + ": 12°"
     }
 }
 
