@@ -11,6 +11,7 @@ type Target = fn(&[u8]);
 const TARGETS: &[(&str, Target)] = &[
     ("sse", fuzzing::sse),
     ("chat_stream", fuzzing::chat_stream),
+    ("responses_stream", fuzzing::responses_stream),
     #[cfg(feature = "anthropic")]
     ("anthropic_stream", fuzzing::anthropic_stream),
     #[cfg(feature = "gemini")]

@@ -1,9 +1,13 @@
-//! The client of OpenAI's chat completions against a server that fails in every way.
+//! The clients of OpenAI's chat completions, embeddings and moderation against a server that fails in every way.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
 
+#[path = "openai/embeddings.rs"]
+mod embeddings;
 #[path = "openai/faults.rs"]
 mod faults;
+#[path = "openai/moderation.rs"]
+mod moderation;
 #[path = "openai/requests.rs"]
 mod requests;
 #[path = "openai/responses.rs"]

@@ -8,6 +8,7 @@ mod gemini;
 #[cfg(feature = "ollama")]
 mod ollama;
 mod openai_chat;
+mod openai_responses;
 
 pub use exchange::{Exchange, Mode, Outcome, assert_begins, exchanges, hello, said};
 
@@ -112,6 +113,7 @@ pub(crate) use set_up;
 pub fn all() -> Vec<Protocol> {
     vec![
         openai_chat::PROTOCOL,
+        openai_responses::PROTOCOL,
         #[cfg(feature = "ollama")]
         ollama::PROTOCOL,
         #[cfg(feature = "anthropic")]

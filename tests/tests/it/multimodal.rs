@@ -236,7 +236,7 @@ async fn only_texts_are_judged() {
         .build()
         .unwrap();
     service.ask("cats", vec![image("cat").into(), "This one.".into()]).await.unwrap();
-    assert_eq!(*judged.lock().unwrap(), ["About cats:", "This one."]);
+    assert_eq!(*judged.lock().unwrap(), ["About cats:\nThis one."]);
 }
 
 struct Camera;

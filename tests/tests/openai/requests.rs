@@ -328,6 +328,18 @@ async fn every_parameter_is_sent() {
 }
 
 #[tokio::test]
+async fn prompt_cache_is_named() {
+    let request = ChatRequest::new([ChatMessage::user("Hello!")]);
+    let configure =
+        |b: OpenAiChatModelBuilder| b.prompt_cache_key("k-1").prompt_cache_retention("24h");
+    let body = sent(&request, configure).await.json();
+    assert_eq!(
+        (&body["prompt_cache_key"], &body["prompt_cache_retention"]),
+        (&json!("k-1"), &json!("24h"))
+    );
+}
+
+#[tokio::test]
 async fn tools_are_sent_with_their_choice() {
     let none = json!({ "type": "object", "properties": {} });
     let city = weather().parameters.unwrap();

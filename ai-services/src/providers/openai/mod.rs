@@ -1,4 +1,11 @@
-//! OpenAI's chat completions, and every server that is compatible with them.
+//! OpenAI's models, and every server that is compatible with them.
+//!
+//! | client | API |
+//! |---|---|
+//! | [`OpenAiChatModel`] | chat completions, which most servers have; this page is about them |
+//! | [`OpenAiResponsesModel`] | responses, for models that reason |
+//! | [`OpenAiEmbeddingModel`] | embeddings |
+//! | [`OpenAiModerationModel`] | moderation |
 //!
 //! [`OpenAiChatModel`] talks to OpenAI itself and, with
 //! [`base_url`](OpenAiChatModelBuilder::base_url), to vLLM, llama.cpp, Ollama

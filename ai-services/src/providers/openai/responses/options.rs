@@ -3,6 +3,16 @@
 use super::super::options::{PromptCache, SchemaMode};
 
 /// Whether OpenAI stores answers.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::providers::openai::{OpenAiResponsesModel, ResponseStorage};
+///
+/// let builder = OpenAiResponsesModel::builder().api_key("secret").model("gpt-5-mini");
+/// let model = builder.storage(ResponseStorage::Stored).build()?;
+/// # Ok::<(), ai_services::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResponseStorage {
@@ -15,6 +25,16 @@ pub enum ResponseStorage {
 }
 
 /// Whether reasoning is asked for in a form that can be sent back.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::providers::openai::{EncryptedReasoning, OpenAiResponsesModel};
+///
+/// let builder = OpenAiResponsesModel::builder().api_key("secret").model("my-deployment");
+/// let model = builder.encrypted_reasoning(EncryptedReasoning::NotRequested).build()?;
+/// # Ok::<(), ai_services::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncryptedReasoning {
@@ -38,6 +58,16 @@ impl EncryptedReasoning {
 }
 
 /// Whether a model tells what it thought, and how much of it.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::providers::openai::{OpenAiResponsesModel, ReasoningSummary};
+///
+/// let builder = OpenAiResponsesModel::builder().api_key("secret").model("gpt-5-mini");
+/// let model = builder.reasoning_summary(ReasoningSummary::Concise).build()?;
+/// # Ok::<(), ai_services::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReasoningSummary {
@@ -60,6 +90,16 @@ impl ReasoningSummary {
 }
 
 /// Whether one answer may call several tools.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::providers::openai::{OpenAiResponsesModel, ParallelCalls};
+///
+/// let builder = OpenAiResponsesModel::builder().api_key("secret").model("gpt-5-mini");
+/// let model = builder.parallel_calls(ParallelCalls::Forbidden).build()?;
+/// # Ok::<(), ai_services::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParallelCalls {

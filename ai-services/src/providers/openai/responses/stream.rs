@@ -10,7 +10,7 @@ use crate::model::{
     AnswerOrigin, ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage,
 };
 use crate::providers::lenient::{Index, Text};
-use crate::providers::stream::{self, Assembly, Wrong};
+use crate::providers::stream::{self, Assembly, MAX_CALLS, Wrong};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -257,7 +257,7 @@ impl ResponseAssembly {
         };
         let finished = std::mem::take(&mut self.items);
         let finished: Items<'_> = finished.iter().map(|item| &**item).collect();
-        let own_words = self.extend(&response.take_items().unwrap_or_default(), &finished, emit);
+        let own_words = self.extend(&response.take_items().unwrap_or_default(), &finished, emit)?;
         // What was cut off in the middle is not said again.
         self.own_words = own_words.filter(|_| stopped.is_none());
         self.finish_reason = Some(stopped.unwrap_or_else(|| self.stopped_by_itself()));
@@ -276,21 +276,24 @@ impl ResponseAssembly {
         last: &Items<'_>,
         finished: &Items<'_>,
         emit: Emit<'_>,
-    ) -> Option<ProviderContent> {
+    ) -> Result<Option<ProviderContent>, Wrong> {
         for items in [last, finished] {
-            if !items.is_empty() && self.add_rest(items.said(), emit) {
-                return items.to_keep();
+            if !items.is_empty() && self.add_rest(items.said(), emit)? {
+                return Ok(items.to_keep());
             }
         }
-        None
+        Ok(None)
     }
 
     /// Adds what is missing of a whole answer, and says whether it begins with what came.
-    fn add_rest(&mut self, whole: Said, emit: Emit<'_>) -> bool {
+    fn add_rest(&mut self, whole: Said, emit: Emit<'_>) -> Result<bool, Wrong> {
+        if whole.calls.len() > MAX_CALLS {
+            return Err(Wrong::TooManyCalls);
+        }
         let text = whole.text.as_deref().unwrap_or_default();
         let came = self.text.as_deref().unwrap_or_default();
-        let Some(text_rest) = text.strip_prefix(came) else { return false };
-        let Some(calls) = self.calls.extend(&whole.calls) else { return false };
+        let Some(text_rest) = text.strip_prefix(came) else { return Ok(false) };
+        let Some(calls) = self.calls.extend(&whole.calls) else { return Ok(false) };
         // Thinking may be told in two ways, and only in one of them here.
         let thinking = whole.thinking.strip_prefix(&*self.thinking).unwrap_or_default();
         if !thinking.is_empty() {
@@ -305,6 +308,6 @@ impl ResponseAssembly {
         if !whole.refusal.is_empty() {
             self.refusal = whole.refusal;
         }
-        true
+        Ok(true)
     }
 }

@@ -73,8 +73,7 @@ impl<'a> Response<'a> {
 
     /// The items of the answer, if it has any member for them.
     pub(super) fn take_items(&mut self) -> Option<Items<'a>> {
-        let output = self.output.take()?;
-        Some(Items(output.into_iter().map(RawValue::get).collect()))
+        Some(self.output.take()?.into_iter().map(RawValue::get).collect())
     }
 }
 
@@ -84,7 +83,8 @@ pub(super) struct Items<'a>(Vec<&'a str>);
 
 impl<'a> FromIterator<&'a str> for Items<'a> {
     fn from_iter<I: IntoIterator<Item = &'a str>>(items: I) -> Self {
-        Self(items.into_iter().collect())
+        // What is no object is no item, and would be refused.
+        Self(items.into_iter().filter(|item| item.starts_with('{')).collect())
     }
 }
 
@@ -92,7 +92,7 @@ impl<'a> Items<'a> {
     /// The items of a JSON list.
     pub(super) fn read(json: &'a str) -> Option<Self> {
         let items: Vec<&RawValue> = serde_json::from_str(json).ok()?;
-        Some(Self(items.into_iter().map(RawValue::get).collect()))
+        Some(items.into_iter().map(RawValue::get).collect())
     }
 
     pub(super) fn is_empty(&self) -> bool {
