@@ -38,7 +38,7 @@ impl ByHand {
     /// A client of a server at `url` that speaks this protocol; `None` if there is no reader of it.
     #[must_use]
     pub fn new(protocol: &str, url: &str, body: Vec<u8>) -> Option<Self> {
-        let read = match protocol {
+        let read: Read = match protocol {
             "openai-chat" => |json, said| read::<Chat>(json, said),
             "openai-responses" => |json, said| read::<Responses>(json, said),
             "anthropic" => |json, said| read::<Messages<'_>>(json, said),

@@ -97,6 +97,7 @@ struct Log {
     scripts: VecDeque<Vec<Step>>,
     requests: Vec<Recorded>,
     connections: usize,
+    ended: usize,
     hung_up: usize,
     flooded: usize,
 }
@@ -177,6 +178,11 @@ impl FaultServer {
         }
     }
 
+    /// Waits until every connection that was opened is closed, by whichever side.
+    pub async fn deserted(&self) {
+        self.state.until(|log| log.ended == log.connections).await;
+    }
+
     /// Waits until the client has closed this many connections at [`Step::Hang`],
     /// [`Step::Flood`], [`Step::Repeat`] or [`Step::Trickle`].
     pub async fn hung_up(&self, count: usize) {
@@ -220,6 +226,7 @@ async fn serve(listener: TcpListener, state: Arc<State>) {
         connections.spawn(async move {
             // A client that goes away in the middle of a script is no failure of the server.
             let _ = play(stream, script, &state).await;
+            state.change(|log| log.ended += 1);
         });
     }
 }
