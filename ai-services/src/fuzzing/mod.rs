@@ -52,7 +52,7 @@ pub fn chat_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<Stre
 
 /// A streamed answer of the responses API: however it is split, it is whole or an error.
 pub fn responses_stream(input: &[u8]) {
-    same_however_split(input, |pieces| responses_events(pieces));
+    same_however_split(input, responses_events);
 }
 
 /// The events of a streamed answer of the responses API whose body consists of these pieces.
@@ -75,7 +75,7 @@ pub fn anthropic_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result
 /// A streamed answer of Gemini: however it is split, it is whole or an error.
 #[cfg(feature = "gemini")]
 pub fn gemini_stream(input: &[u8]) {
-    same_however_split(input, |pieces| gemini_events(pieces));
+    same_however_split(input, gemini_events);
 }
 
 /// The events of a streamed answer of Gemini whose body consists of these pieces.
@@ -87,7 +87,7 @@ pub fn gemini_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<St
 /// A streamed answer of Ollama: however it is split, it is whole or an error.
 #[cfg(feature = "ollama")]
 pub fn ollama_stream(input: &[u8]) {
-    same_however_split(input, |pieces| ollama_events(pieces));
+    same_however_split(input, ollama_events);
 }
 
 /// The events of a streamed answer of Ollama whose body consists of these pieces.

@@ -19,51 +19,17 @@ pub mod openai;
 
 #[cfg(feature = "_provider")]
 mod any;
-#[cfg(any(feature = "openai", feature = "gemini", feature = "ollama", feature = "cohere"))]
-mod batches;
-#[cfg(feature = "_provider")]
-#[cfg_attr(
-    not(feature = "openai"),
-    allow(dead_code, reason = "not every protocol needs all of it")
-)]
-mod connection;
 #[cfg(feature = "http")]
 mod fetch;
 #[cfg(feature = "_provider")]
-#[cfg_attr(
-    not(feature = "openai"),
-    allow(dead_code, reason = "not every protocol needs all of it")
-)]
-mod frames;
-#[cfg(any(feature = "anthropic", feature = "gemini"))]
-mod groups;
-#[cfg(feature = "_provider")]
-#[cfg_attr(
-    not(feature = "openai"),
-    allow(dead_code, reason = "not every protocol needs all of it")
-)]
-mod lenient;
-#[cfg(feature = "_provider")]
-#[cfg_attr(
-    not(feature = "openai"),
-    allow(dead_code, reason = "not every protocol needs all of it")
-)]
-mod members;
-#[cfg(any(feature = "openai", feature = "ollama"))]
-mod replay;
-#[cfg(feature = "_provider")]
-#[cfg_attr(
-    not(feature = "openai"),
-    allow(dead_code, reason = "not every protocol needs all of it")
-)]
-mod stream;
+mod protocol;
 
 #[cfg(feature = "_provider")]
 pub use any::{ModelName, any_model};
 #[cfg(feature = "http")]
 pub use fetch::{FetchHosts, FetchLimits, fetch_media};
 #[cfg(any(feature = "openai", feature = "ollama"))]
-pub use replay::ThinkingReplay;
+pub use protocol::replay::ThinkingReplay;
 
 #[cfg(feature = "http")]
 use crate::error::Result;

@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 #[cfg(doc)]
 use crate::model::Capability;
 use crate::model::{Capabilities, ChatRequestParameters};
-use crate::providers::connection::{Connection, connection_setters, secret, set};
-use crate::providers::frames::{Delivery, Frames};
+use crate::providers::protocol::connection::{Connection, connection_setters, secret, set};
+use crate::providers::protocol::frames::{Delivery, Frames};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
 use std::fmt;

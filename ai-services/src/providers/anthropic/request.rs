@@ -6,7 +6,7 @@ use super::parameters::Frame;
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::ChatMessage;
 use crate::model::{ChatRequest, ToolSpecification};
-use crate::providers::groups::Grouping;
+use crate::providers::protocol::groups::Grouping;
 use crate::schema::Ordered;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ use super::wire::{Fields, Stop, Usage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::Answer;
 use crate::model::{AnswerOrigin, ChatResponse};
-use crate::providers::lenient::Text;
+use crate::providers::protocol::lenient::Text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

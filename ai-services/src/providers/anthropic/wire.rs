@@ -1,7 +1,7 @@
 //! The parts that whole answers and streamed ones have in common, beside their blocks.
 
 use crate::model::{FinishReason, TokenUsage};
-use crate::providers::lenient::{Text, count};
+use crate::providers::protocol::lenient::{Text, count};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;

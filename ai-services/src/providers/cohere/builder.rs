@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::http::Server;
-use crate::providers::connection::{Connection, bearer, set};
+use crate::providers::protocol::connection::{Connection, bearer, set};
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use secrecy::SecretString;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::Answer;
 use crate::model::{Scores, TokenUsage};
-use crate::providers::lenient::{Text, count};
+use crate::providers::protocol::lenient::{Text, count};
 use futures_util::stream::{self, StreamExt};
 use serde::Deserialize;
 use serde_json::value::RawValue;

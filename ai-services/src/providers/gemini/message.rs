@@ -6,7 +6,7 @@ use super::name::Generation;
 use super::part::{self, Part};
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::{AiMessage, ChatMessage, ToolCall};
-use crate::providers::groups::Grouping;
+use crate::providers::protocol::groups::Grouping;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;

@@ -78,8 +78,8 @@ use crate::model::{
     Capabilities, Capability, ChatModel, ChatRequest, ChatRequestParameters, ChatResponse,
     StreamEvent, in_one_piece,
 };
-use crate::providers::frames::{Delivery, Frames};
-use crate::providers::stream::AnswerStream;
+use crate::providers::protocol::frames::{Delivery, Frames};
+use crate::providers::protocol::stream::AnswerStream;
 use async_trait::async_trait;
 use calls::Ids;
 use futures_util::stream::{self as streams, BoxStream, StreamExt};
@@ -181,7 +181,7 @@ impl GeminiChatModel {
 /// All events of a streamed answer whose bytes are there already, split like this.
 #[cfg(all(feature = "_fuzzing", feature = "openai"))]
 pub(crate) fn read_pieces(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
-    crate::providers::stream::read_pieces(GeminiAssembly::new(Ids::fixed()), pieces)
+    crate::providers::protocol::stream::read_pieces(GeminiAssembly::new(Ids::fixed()), pieces)
 }
 
 impl Inner {

@@ -4,7 +4,7 @@ use super::name::Generation;
 use super::options::{Options, SchemaDialect, ThoughtSummaries};
 use super::schema;
 use crate::model::{ChatRequestParameters, ReasoningEffort, ResponseFormat, ToolChoice};
-use crate::providers::members::Members;
+use crate::providers::protocol::members::Members;
 use serde::Serialize;
 use serde_json::{Value, json};
 

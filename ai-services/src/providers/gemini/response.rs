@@ -8,8 +8,8 @@ use crate::http::{Answer, Framing};
 use crate::model::{
     AnswerOrigin, ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage,
 };
-use crate::providers::lenient::Text;
-use crate::providers::stream::{Assembly, Said, Wrong};
+use crate::providers::protocol::lenient::Text;
+use crate::providers::protocol::stream::{Assembly, Said, Wrong};
 use serde_json::value::RawValue;
 
 /// Ends streams of some gateways; Google's own just end.

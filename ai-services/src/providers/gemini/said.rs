@@ -6,7 +6,7 @@ use super::calls::Ids;
 use super::wire::{Part, compact};
 use crate::message::{AiMessage, ProviderContent, ToolCall};
 use crate::model::{PartialAnswer, StreamEvent, ToolCallDelta};
-use crate::providers::stream::{MAX_CALLS, Wrong};
+use crate::providers::protocol::stream::{MAX_CALLS, Wrong};
 use serde_json::json;
 use serde_json::value::RawValue;
 

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::http::Server;
-use crate::providers::connection::{Connection, secret, set};
+use crate::providers::protocol::connection::{Connection, secret, set};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName};
 use secrecy::SecretString;
 use std::sync::Arc;

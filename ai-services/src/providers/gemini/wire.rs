@@ -1,7 +1,7 @@
 //! What answers consist of, as tolerantly as gateways demand.
 
 use crate::model::{FinishReason, TokenUsage};
-use crate::providers::lenient::{Index, Text, count, first};
+use crate::providers::protocol::lenient::{Index, Text, count, first};
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;

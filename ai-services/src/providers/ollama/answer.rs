@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::http::Answer;
 use crate::message::{AiMessage, ToolCall};
 use crate::model::{AnswerOrigin, ChatResponse, FinishReason, TokenUsage};
-use crate::providers::lenient::{Text, count};
+use crate::providers::protocol::lenient::{Text, count};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;

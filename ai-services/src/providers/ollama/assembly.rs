@@ -7,7 +7,7 @@ use crate::message::ToolCall;
 use crate::model::{
     AnswerOrigin, ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage, ToolCallDelta,
 };
-use crate::providers::stream::{Assembly, MAX_CALLS, Said, Wrong};
+use crate::providers::protocol::stream::{Assembly, MAX_CALLS, Said, Wrong};
 
 /// The answer so far.
 #[derive(Default)]

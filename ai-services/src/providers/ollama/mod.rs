@@ -63,8 +63,8 @@ use crate::model::{
     Capabilities, Capability, ChatModel, ChatRequest, ChatRequestParameters, ChatResponse,
     StreamEvent, in_one_piece,
 };
-use crate::providers::frames::{Delivery, Frames};
-use crate::providers::stream::AnswerStream;
+use crate::providers::protocol::frames::{Delivery, Frames};
+use crate::providers::protocol::stream::AnswerStream;
 use assembly::OllamaAssembly;
 use async_trait::async_trait;
 use futures_util::stream::{self as streams, BoxStream, StreamExt};
@@ -153,7 +153,7 @@ impl OllamaChatModel {
 /// All events of a streamed answer whose bytes are there already, split like this.
 #[cfg(feature = "_fuzzing")]
 pub(crate) fn read_pieces(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
-    crate::providers::stream::read_pieces(OllamaAssembly::default(), pieces)
+    crate::providers::protocol::stream::read_pieces(OllamaAssembly::default(), pieces)
 }
 
 impl Inner {

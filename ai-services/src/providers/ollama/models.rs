@@ -3,7 +3,7 @@
 #[cfg(doc)]
 use super::OllamaServer;
 use crate::model::{Capabilities, Capability};
-use crate::providers::lenient::count;
+use crate::providers::protocol::lenient::count;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 

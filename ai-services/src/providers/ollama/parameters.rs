@@ -2,8 +2,8 @@
 
 use super::options::{Options, Think};
 use crate::model::{ChatRequestParameters, ResponseFormat};
-use crate::providers::frames::Delivery;
-use crate::providers::members::Members;
+use crate::providers::protocol::frames::Delivery;
+use crate::providers::protocol::members::Members;
 use crate::schema::in_order;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};

@@ -7,7 +7,7 @@ use super::models::{OllamaModel, OllamaModelDetails, Show, Tags};
 use crate::error::ErrorKind;
 use crate::error::{Error, Result};
 use crate::http::{Answer, Endpoint, Server};
-use crate::providers::connection::{Connection, bearer, connection_setters, set};
+use crate::providers::protocol::connection::{Connection, bearer, connection_setters, set};
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use secrecy::SecretString;

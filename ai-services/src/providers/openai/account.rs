@@ -1,7 +1,7 @@
 //! Whom OpenAI bills and where its server is: what all builders here have in common.
 
 use crate::error::{Error, Result};
-use crate::providers::connection::{Connection, bearer, secret, set};
+use crate::providers::protocol::connection::{Connection, bearer, secret, set};
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName};
 use secrecy::SecretString;

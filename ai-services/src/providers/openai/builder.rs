@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 use crate::model::Capability;
 use crate::model::{Capabilities, ChatRequestParameters};
 use crate::providers::ThinkingReplay;
-use crate::providers::connection::{Connection, connection_setters, set};
-use crate::providers::frames::{Delivery, Frames};
+use crate::providers::protocol::connection::{Connection, connection_setters, set};
+use crate::providers::protocol::frames::{Delivery, Frames};
 use std::fmt;
 use std::sync::Arc;
 

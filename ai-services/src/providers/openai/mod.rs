@@ -89,8 +89,8 @@ use crate::model::{
     Capabilities, Capability, ChatModel, ChatRequest, ChatRequestParameters, ChatResponse,
     StreamEvent, in_one_piece,
 };
-use crate::providers::frames::{Delivery, Frames};
-use crate::providers::stream::AnswerStream;
+use crate::providers::protocol::frames::{Delivery, Frames};
+use crate::providers::protocol::stream::AnswerStream;
 use async_trait::async_trait;
 use futures_util::stream::{self as streams, BoxStream, StreamExt};
 use options::Options;
@@ -182,7 +182,7 @@ pub(crate) use responses::read_pieces as read_response_pieces;
 pub(crate) fn read_chat_pieces(
     pieces: impl IntoIterator<Item = Vec<u8>>,
 ) -> Vec<Result<StreamEvent>> {
-    crate::providers::stream::read_pieces(ChatAssembly::default(), pieces)
+    crate::providers::protocol::stream::read_pieces(ChatAssembly::default(), pieces)
 }
 
 impl Inner {

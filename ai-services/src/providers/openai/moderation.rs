@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::http::{Answer, Endpoint};
 use crate::message::{Content, UserMessage};
 use crate::model::{Moderation, ModerationModel};
-use crate::providers::connection::{Connection, connection_setters, set};
+use crate::providers::protocol::connection::{Connection, connection_setters, set};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

@@ -1,7 +1,7 @@
 //! Where compatible servers differ.
 
 use crate::providers::ThinkingReplay;
-use crate::providers::members::Members;
+use crate::providers::protocol::members::Members;
 
 /// The member that carries
 /// [`max_output_tokens`](crate::model::ChatRequestParameters::max_output_tokens).

@@ -3,8 +3,8 @@
 use super::options::{Options, SchemaMode, StreamUsage};
 use super::strict;
 use crate::model::{ChatRequestParameters, ResponseFormat, ToolChoice};
-use crate::providers::frames::Delivery;
-use crate::providers::members::Members;
+use crate::providers::protocol::frames::Delivery;
+use crate::providers::protocol::members::Members;
 use crate::schema::Ordered;
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};

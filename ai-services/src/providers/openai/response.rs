@@ -4,7 +4,7 @@ use super::wire::{Message, finish_reason, usage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::Answer;
 use crate::model::{AnswerOrigin, ChatResponse, TokenUsage};
-use crate::providers::lenient::{Text, first};
+use crate::providers::protocol::lenient::{Text, first};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

@@ -2,7 +2,7 @@
 
 use crate::message::{AiMessage, ToolCall};
 use crate::model::{FinishReason, TokenUsage};
-use crate::providers::lenient::{Content, Index, Text, count};
+use crate::providers::protocol::lenient::{Content, Index, Text, count};
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;

@@ -9,8 +9,8 @@ use crate::model::{
 use crate::providers::anthropic::content::message;
 use crate::providers::anthropic::response;
 use crate::providers::anthropic::wire::{Stop, Usage};
-use crate::providers::lenient::{Index, Text};
-use crate::providers::stream::{Assembly, MAX_CALLS, Said, Wrong};
+use crate::providers::protocol::lenient::{Index, Text};
+use crate::providers::protocol::stream::{Assembly, MAX_CALLS, Said, Wrong};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

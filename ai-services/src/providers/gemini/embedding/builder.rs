@@ -2,9 +2,9 @@
 
 use super::{GeminiEmbeddingModel, Inner, TaskForm};
 use crate::error::{Error, Result};
-use crate::providers::connection::{Connection, connection_setters, set};
 use crate::providers::gemini::name::ModelName;
 use crate::providers::gemini::server::connect;
+use crate::providers::protocol::connection::{Connection, connection_setters, set};
 use secrecy::SecretString;
 use std::fmt;
 use std::sync::Arc;

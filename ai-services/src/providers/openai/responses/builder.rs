@@ -7,11 +7,11 @@ use crate::error::{Error, Result};
 #[cfg(doc)]
 use crate::model::Capability;
 use crate::model::{Capabilities, ChatRequestParameters};
-use crate::providers::connection::{Connection, connection_setters, set};
-use crate::providers::frames::{Delivery, Frames};
 use crate::providers::openai::account::{Account, Site, account_setters};
 use crate::providers::openai::builder::DEFAULT_MODEL;
 use crate::providers::openai::options::{PromptCache, SchemaMode, prompt_cache_setters};
+use crate::providers::protocol::connection::{Connection, connection_setters, set};
+use crate::providers::protocol::frames::{Delivery, Frames};
 use std::fmt;
 use std::sync::Arc;
 

@@ -9,8 +9,8 @@ use crate::message::ProviderContent;
 use crate::model::{
     AnswerOrigin, ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage,
 };
-use crate::providers::lenient::{Index, Text};
-use crate::providers::stream::{self, Assembly, MAX_CALLS, Wrong};
+use crate::providers::protocol::lenient::{Index, Text};
+use crate::providers::protocol::stream::{self, Assembly, MAX_CALLS, Wrong};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

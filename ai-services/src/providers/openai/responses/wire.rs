@@ -4,7 +4,7 @@ use super::super::message::arguments;
 use super::PROTOCOL;
 use crate::message::{AiMessage, ProviderContent, ToolCall};
 use crate::model::{FinishReason, TokenUsage};
-use crate::providers::lenient::{Content, Text, count};
+use crate::providers::protocol::lenient::{Content, Text, count};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;

@@ -6,10 +6,10 @@ use crate::http::{Answer, Framing};
 use crate::model::{
     AnswerOrigin, ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage,
 };
-use crate::providers::lenient::{Index, Text, first};
 use crate::providers::openai::response;
 use crate::providers::openai::wire::{Message, Parts, finish_reason, usage};
-use crate::providers::stream::{Assembly, Said, Wrong};
+use crate::providers::protocol::lenient::{Index, Text, first};
+use crate::providers::protocol::stream::{Assembly, Said, Wrong};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

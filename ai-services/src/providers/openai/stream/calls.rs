@@ -3,7 +3,7 @@
 use crate::message::ToolCall;
 use crate::model::ToolCallDelta;
 use crate::providers::openai::wire;
-use crate::providers::stream::{MAX_CALLS, Wrong};
+use crate::providers::protocol::stream::{MAX_CALLS, Wrong};
 use std::borrow::Cow;
 
 /// The calls of an answer so far, in the order in which they began.

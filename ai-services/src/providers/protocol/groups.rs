@@ -6,14 +6,14 @@ use crate::message::ChatMessage;
 use std::borrow::Cow;
 
 /// How a protocol writes its messages.
-pub(super) struct Grouping<'a> {
+pub(in crate::providers) struct Grouping<'a> {
     /// The member that holds the parts, for example `content`.
-    pub(super) parts: &'static str,
+    pub(in crate::providers) parts: &'static str,
     /// The encoded parts of a message, with commas in between and no brackets around; empty if it has
     /// none to send.
-    pub(super) encode: &'a dyn for<'m> Fn(&'m ChatMessage) -> Result<Cow<'m, [u8]>>,
+    pub(in crate::providers) encode: &'a dyn for<'m> Fn(&'m ChatMessage) -> Result<Cow<'m, [u8]>>,
     /// The role of a message; `None` if it is said elsewhere.
-    pub(super) role: fn(&ChatMessage) -> Option<&'static str>,
+    pub(in crate::providers) role: fn(&ChatMessage) -> Option<&'static str>,
 }
 
 impl Grouping<'_> {
@@ -22,7 +22,7 @@ impl Grouping<'_> {
     /// # Errors
     ///
     /// That of the first message that cannot be encoded.
-    pub(super) fn write<'m>(
+    pub(in crate::providers) fn write<'m>(
         &self,
         messages: impl IntoIterator<Item = &'m ChatMessage>,
         body: &mut Vec<u8>,

@@ -8,13 +8,13 @@ const MAX_KEPT: usize = 64;
 
 /// How an answer is to come.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Delivery {
+pub(in crate::providers) enum Delivery {
     Whole,
     Stream,
 }
 
 /// Frames by the shared parameters that they were made from.
-pub(super) struct Frames<F>(Mutex<Vec<Kept<F>>>);
+pub(in crate::providers) struct Frames<F>(Mutex<Vec<Kept<F>>>);
 
 struct Kept<F> {
     /// Keeps the address from being used for other parameters, and shared ones never change.
@@ -31,7 +31,7 @@ impl<F> Default for Frames<F> {
 
 impl<F> Frames<F> {
     /// The frame of `parameters`, made if there is none.
-    pub(super) fn get(
+    pub(in crate::providers) fn get(
         &self,
         parameters: &Arc<ChatRequestParameters>,
         delivery: Delivery,

@@ -25,7 +25,7 @@ pub enum ThinkingReplay {
 
 impl ThinkingReplay {
     /// How many messages at the beginning of a request are sent without thinking.
-    pub(super) fn messages_without(self, request: &ChatRequest) -> usize {
+    pub(in crate::providers) fn messages_without(self, request: &ChatRequest) -> usize {
         let is_user = |message: &&ChatMessage| matches!(message, ChatMessage::User(_));
         match self {
             Self::Never => usize::MAX,

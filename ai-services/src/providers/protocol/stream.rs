@@ -16,11 +16,11 @@ use std::time::Duration;
 use tokio::time::Sleep;
 
 /// The most tool calls of one answer. More are no answer but an attack on memory.
-pub(super) const MAX_CALLS: usize = 128;
+pub(in crate::providers) const MAX_CALLS: usize = 128;
 
 /// What an event is beside its pieces.
 #[derive(Debug, PartialEq)]
-pub(super) enum Said {
+pub(in crate::providers) enum Said {
     /// There is more to come.
     More,
     /// It was the last one by the protocol.
@@ -29,7 +29,7 @@ pub(super) enum Said {
 
 /// Why an event cannot be used.
 #[derive(Debug)]
-pub(super) enum Wrong {
+pub(in crate::providers) enum Wrong {
     /// It is an error of the server, in one of the usual forms.
     Reported,
     /// It is not the JSON it should be.
@@ -44,7 +44,7 @@ pub(super) enum Wrong {
 ///
 /// The pieces that it emits, put together, are what [`into_response`](Self::into_response) and
 /// [`into_partial`](Self::into_partial) hold.
-pub(super) trait Assembly: Send + Unpin + 'static {
+pub(in crate::providers) trait Assembly: Send + Unpin + 'static {
     /// How the server separates events.
     const FRAMING: Framing;
 
@@ -73,7 +73,7 @@ pub(super) trait Assembly: Send + Unpin + 'static {
 
 /// All events of an answer whose bytes are there already, split like this.
 #[cfg(feature = "_fuzzing")]
-pub(super) fn read_pieces<A: Assembly>(
+pub(in crate::providers) fn read_pieces<A: Assembly>(
     answer: A,
     pieces: impl IntoIterator<Item = Vec<u8>>,
 ) -> Vec<Result<StreamEvent>> {
@@ -89,7 +89,7 @@ const END: Duration = Duration::from_millis(50);
 type Pieces = VecDeque<Result<StreamEvent>>;
 
 /// The pieces of an answer. The request is sent when it is first polled.
-pub(super) struct AnswerStream<A> {
+pub(in crate::providers) struct AnswerStream<A> {
     state: State<A>,
     /// What was read but not asked for yet: one event may have several pieces.
     ready: Pieces,
@@ -116,7 +116,7 @@ struct Ending {
 
 impl<A: Assembly> AnswerStream<A> {
     /// The answer of `endpoint` to a body that asks for a stream, put together by `answer`.
-    pub(super) fn new(endpoint: Endpoint, body: Vec<u8>, answer: A) -> Self {
+    pub(in crate::providers) fn new(endpoint: Endpoint, body: Vec<u8>, answer: A) -> Self {
         let asking = async move { endpoint.stream(body, A::FRAMING).await };
         Self { state: State::Asking(Box::pin(asking), answer), ready: Pieces::new() }
     }

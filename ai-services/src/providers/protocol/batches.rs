@@ -10,11 +10,11 @@ const CONCURRENT: usize = 4;
 
 /// How large a batch may be.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BatchLimits {
+pub(in crate::providers) struct BatchLimits {
     /// The most texts. None counts as one.
-    pub(super) texts: usize,
+    pub(in crate::providers) texts: usize,
     /// The most bytes of text, as a bound on tokens. A larger text is a batch of its own.
-    pub(super) bytes: usize,
+    pub(in crate::providers) bytes: usize,
 }
 
 /// One vector for each text, in order: `ask` is called for each batch, a few at a time.
@@ -24,7 +24,7 @@ pub(super) struct BatchLimits {
 /// That of the first batch that failed, with the tokens of those before it; what is on its way is
 /// cancelled. [`ErrorKind::InvalidResponse`] if a batch has not one vector a text, or if vectors differ
 /// in length.
-pub(super) async fn embed<'a, F>(
+pub(in crate::providers) async fn embed<'a, F>(
     texts: &'a [&'a str],
     limits: BatchLimits,
     ask: impl Fn(&'a [&'a str]) -> F,

@@ -10,8 +10,8 @@ use std::marker::PhantomData;
 ///
 /// Parts are concatenated; parts of thinking and refusal are kept apart.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Content<'a> {
-    pub(super) text: Option<Cow<'a, str>>,
+pub(in crate::providers) struct Content<'a> {
+    pub(in crate::providers) text: Option<Cow<'a, str>>,
     /// Behind a pointer, because hardly any text has them, and small things are moved fast.
     parts: Option<Box<Parts<'a>>>,
 }
@@ -27,11 +27,11 @@ impl<'a> Content<'a> {
         Self { text: Some(text.into()), ..Self::default() }
     }
 
-    pub(super) fn take_thinking(&mut self) -> Option<Cow<'a, str>> {
+    pub(in crate::providers) fn take_thinking(&mut self) -> Option<Cow<'a, str>> {
         self.parts.as_mut()?.thinking.take()
     }
 
-    pub(super) fn take_refusal(&mut self) -> Option<Cow<'a, str>> {
+    pub(in crate::providers) fn take_refusal(&mut self) -> Option<Cow<'a, str>> {
         self.parts.as_mut()?.refusal.take()
     }
 
@@ -47,16 +47,16 @@ impl<'a> Content<'a> {
 
 /// A text in any form, of which nothing else is of interest.
 #[derive(Debug, Default)]
-pub(super) struct Text<'a>(pub(super) Option<Cow<'a, str>>);
+pub(in crate::providers) struct Text<'a>(pub(in crate::providers) Option<Cow<'a, str>>);
 
 impl<'a> Text<'a> {
     /// The text unless it is empty.
-    pub(super) fn into_some(self) -> Option<Cow<'a, str>> {
+    pub(in crate::providers) fn into_some(self) -> Option<Cow<'a, str>> {
         self.0.filter(|text| !text.is_empty())
     }
 
     /// The text, owned.
-    pub(super) fn into_owned(self) -> Option<Box<str>> {
+    pub(in crate::providers) fn into_owned(self) -> Option<Box<str>> {
         self.0.map(Into::into)
     }
 }
@@ -164,7 +164,7 @@ impl<'de> Visitor<'de> for AnyForm {
 
 /// The number of a call or of an answer, if the server numbers them; also written as a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Index(pub(super) Option<u64>);
+pub(in crate::providers) struct Index(pub(in crate::providers) Option<u64>);
 
 impl<'de> Deserialize<'de> for Index {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -199,7 +199,7 @@ impl<'de> Deserialize<'de> for Index {
 }
 
 /// The first element of a list that may be `null`. The others are answers that nobody asked for.
-pub(super) fn first<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+pub(in crate::providers) fn first<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     struct First<T>(PhantomData<T>);
@@ -226,7 +226,9 @@ pub(super) fn first<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 }
 
 /// A count, also when it is written as `12.0`; nothing if it is `null` or negative.
-pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+pub(in crate::providers) fn count<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<u64>, D::Error> {
     let number = Option::<Number>::deserialize(deserializer)?;
     Ok(number.and_then(|number| {
         let whole = number.as_f64().filter(|count| *count >= 0.0).map(|count| count as u64);

@@ -11,13 +11,13 @@ use std::time::Duration;
 
 /// Where a server is, who asks, and how long that may take.
 #[derive(Clone)]
-pub(super) struct Connection {
-    pub(super) api_key: Option<SecretString>,
-    pub(super) base_url: Option<String>,
-    pub(super) limits: Limits,
-    pub(super) connect_timeout: Duration,
-    pub(super) headers: Vec<(String, SecretString)>,
-    pub(super) http_client: Option<reqwest::Client>,
+pub(in crate::providers) struct Connection {
+    pub(in crate::providers) api_key: Option<SecretString>,
+    pub(in crate::providers) base_url: Option<String>,
+    pub(in crate::providers) limits: Limits,
+    pub(in crate::providers) connect_timeout: Duration,
+    pub(in crate::providers) headers: Vec<(String, SecretString)>,
+    pub(in crate::providers) http_client: Option<reqwest::Client>,
 }
 
 impl Default for Connection {
@@ -35,19 +35,19 @@ impl Default for Connection {
 
 impl Connection {
     /// The base URL, or `default`.
-    pub(super) fn base(&self, default: &str) -> Result<Url> {
+    pub(in crate::providers) fn base(&self, default: &str) -> Result<Url> {
         base_url(self.base_url.as_deref().unwrap_or(default))
     }
 
     /// The key, without blanks around it.
-    pub(super) fn key(&self) -> Option<&str> {
+    pub(in crate::providers) fn key(&self) -> Option<&str> {
         let key = self.api_key.as_ref()?.expose_secret().trim();
         (!key.is_empty()).then_some(key)
     }
 
     /// The server at `base`, to which each request carries `own` headers and those that were set,
     /// which win.
-    pub(super) fn server(self, base: Url, own: HeaderMap) -> Result<Arc<Server>> {
+    pub(in crate::providers) fn server(self, base: Url, own: HeaderMap) -> Result<Arc<Server>> {
         let json = HeaderValue::from_static("application/json");
         let agent = concat!("ai-services/", env!("CARGO_PKG_VERSION"));
         let mut headers = HeaderMap::from_iter([
@@ -71,7 +71,7 @@ impl Connection {
     }
 
     /// Whether a header of this name was set.
-    pub(super) fn has_header(&self, name: &str) -> bool {
+    pub(in crate::providers) fn has_header(&self, name: &str) -> bool {
         self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
     }
 }
@@ -88,12 +88,12 @@ impl fmt::Debug for Connection {
 }
 
 /// A header with the key as a bearer token.
-pub(super) fn bearer(key: &str) -> Result<HeaderValue> {
+pub(in crate::providers) fn bearer(key: &str) -> Result<HeaderValue> {
     secret(&format!("Bearer {key}"), "the API key")
 }
 
 /// The value of a header that is shown to nobody. An error names `what`, but does not repeat it.
-pub(super) fn secret(value: &str, what: &str) -> Result<HeaderValue> {
+pub(in crate::providers) fn secret(value: &str, what: &str) -> Result<HeaderValue> {
     let mut value = HeaderValue::from_str(value).map_err(|_| {
         Error::configuration(format!("{what} contains characters that a header cannot carry"))
     })?;
@@ -102,7 +102,10 @@ pub(super) fn secret(value: &str, what: &str) -> Result<HeaderValue> {
 }
 
 /// The value of an environment variable, unless it is empty.
-pub(super) fn set(var: impl Fn(&str) -> Option<String>, name: &str) -> Option<String> {
+pub(in crate::providers) fn set(
+    var: impl Fn(&str) -> Option<String>,
+    name: &str,
+) -> Option<String> {
     let value = var(name)?;
     Some(value.trim()).filter(|value| !value.is_empty()).map(str::to_owned)
 }
@@ -131,7 +134,7 @@ fn base_url(base: &str) -> Result<Url> {
 /// answers that come piece by piece.
 macro_rules! connection_setters {
     (streams) => {
-        $crate::providers::connection::connection_setters!();
+        $crate::providers::protocol::connection::connection_setters!();
 
         /// Sets how long nothing of a stream may come; 300 s by default. Comments, with which some
         /// servers keep a connection open, count as something, and the time in which a reader does
@@ -217,7 +220,7 @@ macro_rules! connection_setters {
     };
 }
 
-pub(super) use connection_setters;
+pub(in crate::providers) use connection_setters;
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,22 @@
+//! What the clients have in common: how they reach their servers, put requests together, read what comes,
+//! and drive streams. Knows no provider.
+
+#![cfg_attr(
+    not(all(
+        feature = "openai",
+        feature = "anthropic",
+        feature = "gemini",
+        feature = "ollama",
+        feature = "cohere"
+    )),
+    allow(dead_code, unused_imports, unused_macros, reason = "not every client needs all of it")
+)]
+
+pub(super) mod batches;
+pub(super) mod connection;
+pub(super) mod frames;
+pub(super) mod groups;
+pub(super) mod lenient;
+pub(super) mod members;
+pub(super) mod replay;
+pub(super) mod stream;
