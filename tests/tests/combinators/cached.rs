@@ -281,7 +281,7 @@ proptest! {
     fn key_is_as_good_as_the_request(a in request(), b in request()) {
         let key = |request: &ChatRequest| CacheKey::of(request, "m", "n").unwrap();
         prop_assert_eq!(key(&a) == key(&b), are_equal(&a, &b));
-        prop_assert_eq!(key(&a), key(&a.clone()));
+        prop_assert_eq!(key(&a), key(&a));
         prop_assert_eq!(key(&a), key(&annotated(&a)));
         prop_assert_ne!(key(&a), CacheKey::of(&a, "m2", "n").unwrap());
         prop_assert_ne!(key(&a), CacheKey::of(&a, "m", "n2").unwrap());

@@ -23,9 +23,12 @@ fn limited(limiter: RateLimiterBuilder, model: &ScriptedChatModel) -> RateLimite
     RateLimitedModel::new(model.clone(), limiter.build().unwrap())
 }
 
+/// When something was asked.
+type Note = (Instant, String);
+
 /// A model that takes a second, and notes when it was asked what.
-fn noting() -> (ScriptedChatModel, Arc<Mutex<Vec<(Instant, String)>>>) {
-    let asked: Arc<Mutex<Vec<(Instant, String)>>> = Arc::default();
+fn noting() -> (ScriptedChatModel, Arc<Mutex<Vec<Note>>>) {
+    let asked: Arc<Mutex<Vec<Note>>> = Arc::default();
     let notes = Arc::clone(&asked);
     let model = ScriptedChatModel::from_fn(move |_, request| {
         let text = request.messages().next().and_then(ChatMessage::text).unwrap().to_owned();

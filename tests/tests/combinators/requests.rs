@@ -79,7 +79,7 @@ fn parameters() -> impl Strategy<Value = ChatRequestParameters> {
         Just(ResponseFormat::Text),
         Just(ResponseFormat::JsonObject),
         word().prop_map(|name| {
-            let schema = Schema::try_from(json!({ "title": name.clone() })).unwrap();
+            let schema = Schema::try_from(json!({ "title": name })).unwrap();
             ResponseFormat::JsonSchema { name: name.into(), schema: Box::new(schema) }
         }),
     ];

@@ -100,7 +100,7 @@ async fn recorded_turns_are_replayed() {
                 told += "|";
             }
         }
-        let remembered = service.chat_memory("ann").unwrap().messages().await.unwrap().to_vec();
+        let remembered = service.chat_memory("ann").unwrap().messages().await.unwrap();
         (first.value, first.token_usage, second, told, remembered)
     };
     let script = ScriptedChatModel::new([
