@@ -154,7 +154,7 @@ struct Responses {
     delta: String,
     output: Vec<Item>,
     usage: Option<Tokens>,
-    response: Option<Box<Responses>>,
+    response: Option<Box<Self>>,
 }
 
 #[derive(Default, Deserialize)]
