@@ -109,7 +109,10 @@ pub mod combinators;
 pub mod docs;
 mod error;
 pub mod event;
-#[cfg(all(feature = "_fuzzing", feature = "_provider"))]
+#[cfg(all(
+    feature = "_fuzzing",
+    any(feature = "openai", feature = "anthropic", feature = "gemini", feature = "ollama")
+))]
 #[doc(hidden)]
 pub mod fuzzing;
 #[cfg(feature = "http")]

@@ -9,7 +9,6 @@ use crate::error::{ErrorKind, Result};
 use crate::http::{Framing, given};
 use crate::message::ToolCall;
 use crate::model::{PartialAnswer, StreamEvent, TokenUsage};
-#[cfg(any(feature = "openai", feature = "anthropic"))]
 use crate::providers;
 
 /// Server-sent events: how the bytes are split does not matter.
@@ -41,21 +40,25 @@ fn same_however_split(input: &[u8], read: impl Fn(Vec<Vec<u8>>) -> Vec<Result<St
 }
 
 /// A streamed answer of a chat completion: however it is split, it is whole or an error.
+#[cfg(feature = "openai")]
 pub fn chat_stream(input: &[u8]) {
     same_however_split(input, chat_events);
 }
 
 /// The events of a streamed answer of a chat completion whose body consists of these pieces.
+#[cfg(feature = "openai")]
 pub fn chat_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
     providers::openai::read_chat_pieces(pieces)
 }
 
 /// A streamed answer of the responses API: however it is split, it is whole or an error.
+#[cfg(feature = "openai")]
 pub fn responses_stream(input: &[u8]) {
     same_however_split(input, responses_events);
 }
 
 /// The events of a streamed answer of the responses API whose body consists of these pieces.
+#[cfg(feature = "openai")]
 pub fn responses_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
     providers::openai::read_response_pieces(pieces)
 }

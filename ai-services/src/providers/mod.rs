@@ -17,18 +17,18 @@ pub mod ollama;
 #[cfg(feature = "openai")]
 pub mod openai;
 
-#[cfg(feature = "_provider")]
+#[cfg(any(feature = "openai", feature = "anthropic", feature = "gemini", feature = "ollama"))]
 mod any;
 #[cfg(feature = "http")]
 mod fetch;
 #[cfg(feature = "_provider")]
 mod protocol;
 
-#[cfg(feature = "_provider")]
+#[cfg(any(feature = "openai", feature = "anthropic", feature = "gemini", feature = "ollama"))]
 pub use any::{ModelName, any_model};
 #[cfg(feature = "http")]
 pub use fetch::{FetchHosts, FetchLimits, fetch_media};
-#[cfg(any(feature = "openai", feature = "ollama"))]
+#[cfg(feature = "_provider")]
 pub use protocol::replay::ThinkingReplay;
 
 #[cfg(feature = "http")]

@@ -20,4 +20,3 @@ mod prompts;
 mod streaming;
 mod tool_loop;
 mod tools;
-mod traces;

@@ -179,7 +179,7 @@ impl GeminiChatModel {
 }
 
 /// All events of a streamed answer whose bytes are there already, split like this.
-#[cfg(all(feature = "_fuzzing", feature = "openai"))]
+#[cfg(feature = "_fuzzing")]
 pub(crate) fn read_pieces(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<StreamEvent>> {
     crate::providers::protocol::stream::read_pieces(GeminiAssembly::new(Ids::fixed()), pieces)
 }

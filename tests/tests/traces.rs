@@ -1,4 +1,7 @@
 //! Spans of a call: named as OpenTelemetry's conventions say, without what was said.
+//!
+//! A program of its own: while other threads meet a span for the first time, a subscriber may miss it.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
 
 use ai_services::message::{AiMessage, ToolCall};
 use ai_services::model::{ChatResponse, TokenUsage};
