@@ -87,7 +87,11 @@
 //!
 //! | feature | brings | default |
 //! |---|---|---|
-//! | `openai` | the client for OpenAI's chat completions and every compatible server | yes |
+//! | `openai` | OpenAI: chat completions (and every compatible server), responses, embeddings, moderation | yes |
+//! | `ollama` | Ollama's own protocol: chat, embeddings, the models that are there | yes |
+//! | `anthropic` | Anthropic's messages | no |
+//! | `gemini` | Google's Gemini: chat, embeddings | no |
+//! | `cohere` | re-ranking and embeddings of Cohere, re-ranking of compatible servers | no |
 //! | `rustls` | TLS by rustls with ring | yes |
 //! | `native-tls` | TLS by the system's library | no |
 //! | `tiktoken` | exact token counts for OpenAI's models | yes |

@@ -72,6 +72,27 @@ fn imports(line: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
+fn providers_do_not_know_each_other() {
+    const OPEN: &[&str] = &["ThinkingReplay", "protocol"];
+    let source = root().join("ai-services/src/providers");
+    let mut seen = 0;
+    for provider in ["anthropic", "cohere", "gemini", "ollama", "openai"] {
+        let own = [OPEN, &[provider]].concat();
+        for file in rust_files(&source.join(provider)).iter().filter(|file| !is_test(file)) {
+            for line in code(file) {
+                let line = line.split("//").next().unwrap_or_default().to_owned();
+                for path in line.split("crate::providers::").skip(1) {
+                    seen += 1;
+                    let name = path.split(|c: char| !c.is_alphanumeric() && c != '_').next();
+                    assert!(name.is_some_and(|name| own.contains(&name)), "{file:?}: {line}");
+                }
+            }
+        }
+    }
+    assert!(seen > 20, "only {seen} imports were found");
+}
+
+#[test]
 fn modules_import_smaller_ranks_only() {
     let source = root().join("ai-services/src");
     let mut wrong = Vec::new();

@@ -27,6 +27,7 @@ async fn connection_lost_before_an_answer_is_retried() {
             let outcome = exchange.ask(&*model).await;
             outcome.assert_whole(&exchange, &context);
             assert_eq!(outcome.end.unwrap().attempts, Some(2), "{context}");
+            assert_eq!(server.connections(), 2, "{context}");
         }
     }
 }
