@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::model::Capability;
 use crate::model::{Capabilities, ChatRequestParameters};
 use crate::providers::protocol::connection::{Connection, connection_setters, secret, set};
-use crate::providers::protocol::frames::{Delivery, Frames};
+use crate::providers::protocol::frames::Frames;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
 use std::fmt;
@@ -188,7 +188,7 @@ impl AnthropicChatModelBuilder {
                 "no API key: set the environment variable ANTHROPIC_API_KEY or call `api_key`",
             ));
         }
-        let model = self.model.or_else(|| self.parameters.model.clone());
+        let model = self.parameters.model.clone().or(self.model);
         let model = model.ok_or_else(|| Error::configuration("no model: call `model`"))?;
         let budget = match self.thinking {
             Some(Thinking::Budget(tokens)) if tokens < Thinking::MIN_BUDGET => {
@@ -210,14 +210,13 @@ impl AnthropicChatModelBuilder {
             self.capabilities.unwrap_or_else(|| default_capabilities(is_anthropic, &options));
         let has_version = url.path().ends_with("/v1");
         let path = if has_version { "messages" } else { "v1/messages" };
-        let frame = |delivery| Frame::new(&self.parameters, &model, &options, delivery);
+        let frames = Frames::new(self.parameters, |parameters, delivery| {
+            Frame::new(parameters, &model, &options, delivery)
+        });
         Ok(AnthropicChatModel(Arc::new(Inner {
-            frames: Frames::default(),
-            frame: frame(Delivery::Whole),
-            stream_frame: frame(Delivery::Stream),
+            frames,
             endpoint: self.connection.server(url, headers)?.endpoint(path),
             options,
-            defaults: self.parameters,
             model,
             capabilities,
         })))

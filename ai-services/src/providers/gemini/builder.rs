@@ -152,13 +152,14 @@ impl GeminiChatModelBuilder {
         let name = ModelName::of(&model)?;
         let server = connect(self.connection, var)?;
         let generation = name.generation();
+        let frames = Frames::new(self.parameters, |parameters, _| {
+            Frame::new(parameters, generation, &self.options)
+        });
         Ok(GeminiChatModel(Arc::new(Inner {
             target: Target::of(&server, name),
-            frame: Frame::new(&self.parameters, generation, &self.options),
-            frames: Frames::default(),
+            frames,
             server,
             options: self.options,
-            defaults: self.parameters,
             capabilities: self.capabilities.unwrap_or_else(|| default_capabilities(generation)),
             model,
         })))

@@ -75,11 +75,10 @@ pub use options::{HarmCategory, HarmThreshold, SchemaDialect, ThoughtSummaries};
 use crate::error::Result;
 use crate::http::{Endpoint, Server};
 use crate::model::{
-    Capabilities, Capability, ChatModel, ChatRequest, ChatRequestParameters, ChatResponse,
-    StreamEvent, in_one_piece,
+    Capabilities, Capability, ChatModel, ChatRequest, ChatResponse, StreamEvent, in_one_piece,
 };
 use crate::providers::protocol::frames::{Delivery, Frames};
-use crate::providers::protocol::stream::AnswerStream;
+use crate::providers::protocol::stream::ask_for_stream;
 use async_trait::async_trait;
 use calls::Ids;
 use futures_util::stream::{self as streams, BoxStream, StreamExt};
@@ -126,12 +125,8 @@ struct Inner {
     server: Arc<Server>,
     /// Where requests go that name no model of their own.
     target: Target,
-    /// The beginning of every request that sets no parameters of its own.
-    frame: Frame,
-    /// That of requests whose service does.
     frames: Frames<Frame>,
     options: Options,
-    defaults: ChatRequestParameters,
     model: Box<str>,
     capabilities: Capabilities,
 }
@@ -187,23 +182,17 @@ pub(crate) fn read_pieces(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Resu
 impl Inner {
     /// Where a request goes, and its body.
     fn prepare(&self, request: &ChatRequest) -> Result<(Cow<'_, Target>, Vec<u8>)> {
-        let parameters = request.parameters();
-        self.capabilities.check(request, &self.defaults, &self.model)?;
-        let target = match parameters.model.as_deref() {
+        self.capabilities.check(request, self.frames.defaults(), &self.model)?;
+        let target = match request.parameters().model.as_deref() {
             Some(model) => Cow::Owned(Target::of(&self.server, ModelName::of(model)?)),
             None => Cow::Borrowed(&self.target),
         };
         let generation = target.generation;
-        let dialect = self.options.schemas;
-        if *parameters == ChatRequestParameters::default() {
-            let body = request::body(request, &self.frame, generation, dialect)?;
-            return Ok((target, body));
-        }
         // What is sent is the same, however the answer comes.
-        let frame = self.frames.get(&request.parameters, Delivery::Whole, || {
-            Frame::new(&parameters.or(&self.defaults), generation, &self.options)
+        let frame = self.frames.of(request, Delivery::Whole, |parameters| {
+            Frame::new(parameters, generation, &self.options)
         });
-        let body = request::body(request, &frame, generation, dialect)?;
+        let body = request::body(request, &frame, generation, self.options.schemas)?;
         Ok((target, body))
     }
 }
@@ -222,7 +211,7 @@ impl ChatModel for GeminiChatModel {
         match self.0.prepare(request) {
             Ok((target, body)) => {
                 let answer = GeminiAssembly::new(Ids::random());
-                AnswerStream::new(target.stream.clone(), body, answer).boxed()
+                ask_for_stream(&target.stream, Ok(body), answer)
             }
             Err(error) => streams::iter([Err(error)]).boxed(),
         }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::model::{Capabilities, ChatRequestParameters};
 use crate::providers::ThinkingReplay;
 use crate::providers::protocol::connection::{Connection, connection_setters, set};
-use crate::providers::protocol::frames::{Delivery, Frames};
+use crate::providers::protocol::frames::Frames;
 use secrecy::SecretString;
 use serde_json::Value;
 use std::fmt;
@@ -185,17 +185,16 @@ impl OllamaChatModelBuilder {
 
     fn build_with(self, var: impl Fn(&str) -> Option<String>) -> Result<OllamaChatModel> {
         let server = OllamaServer::connect(self.connection, var)?;
-        let model = self.model.or_else(|| self.parameters.model.clone());
+        let model = self.parameters.model.clone().or(self.model);
         let model = model.ok_or_else(|| Error::configuration("no model: call `model`"))?;
-        let frame = |delivery| Frame::new(&self.parameters, &model, &self.options, delivery);
+        let frames = Frames::new(self.parameters, |parameters, delivery| {
+            Frame::new(parameters, &model, &self.options, delivery)
+        });
         Ok(OllamaChatModel(Arc::new(Inner {
-            frames: Frames::default(),
-            frame: frame(Delivery::Whole),
-            stream_frame: frame(Delivery::Stream),
+            frames,
             endpoint: server.endpoint("api/chat"),
             server,
             options: self.options,
-            defaults: self.parameters,
             model,
             capabilities: self.capabilities.unwrap_or_else(default_capabilities),
         })))

@@ -60,14 +60,13 @@ pub use server::{OllamaServer, OllamaServerBuilder};
 use crate::error::Result;
 use crate::http::Endpoint;
 use crate::model::{
-    Capabilities, Capability, ChatModel, ChatRequest, ChatRequestParameters, ChatResponse,
-    StreamEvent, in_one_piece,
+    Capabilities, Capability, ChatModel, ChatRequest, ChatResponse, StreamEvent, in_one_piece,
 };
 use crate::providers::protocol::frames::{Delivery, Frames};
-use crate::providers::protocol::stream::AnswerStream;
+use crate::providers::protocol::stream::ask_for_stream;
 use assembly::OllamaAssembly;
 use async_trait::async_trait;
-use futures_util::stream::{self as streams, BoxStream, StreamExt};
+use futures_util::stream::{BoxStream, StreamExt};
 use options::Options;
 use parameters::Frame;
 use std::fmt;
@@ -104,11 +103,6 @@ struct Inner {
     server: OllamaServer,
     endpoint: Endpoint,
     options: Options,
-    defaults: ChatRequestParameters,
-    /// The beginning of every request that sets no parameters of its own.
-    frame: Frame,
-    stream_frame: Frame,
-    /// That of requests whose service does.
     frames: Frames<Frame>,
     model: Box<str>,
     capabilities: Capabilities,
@@ -158,26 +152,17 @@ pub(crate) fn read_pieces(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Resu
 
 impl Inner {
     fn body(&self, request: &ChatRequest, delivery: Delivery) -> Result<Vec<u8>> {
-        let parameters = request.parameters();
-        self.capabilities.check(request, &self.defaults, self.name(request))?;
-        if *parameters != ChatRequestParameters::default() {
-            let frame = self.frames.get(&request.parameters, delivery, || {
-                let merged = parameters.or(&self.defaults);
-                Frame::new(&merged, &self.model, &self.options, delivery)
-            });
-            return request::body(request, &frame, self.options.replay());
-        }
-        let frame = match delivery {
-            Delivery::Whole => &self.frame,
-            Delivery::Stream => &self.stream_frame,
-        };
-        request::body(request, frame, self.options.replay())
+        self.capabilities.check(request, self.frames.defaults(), self.name(request))?;
+        let frame = self.frames.of(request, delivery, |parameters| {
+            Frame::new(parameters, &self.model, &self.options, delivery)
+        });
+        request::body(request, &frame, self.options.replay())
     }
 
     /// The model that a request is for.
     fn name<'a>(&'a self, request: &'a ChatRequest) -> &'a str {
         let own = request.parameters().model.as_deref();
-        own.or(self.defaults.model.as_deref()).unwrap_or(&self.model)
+        own.or(self.frames.defaults().model.as_deref()).unwrap_or(&self.model)
     }
 }
 
@@ -196,11 +181,8 @@ impl ChatModel for OllamaChatModel {
         if !inner.capabilities.include(Capability::Streaming) {
             return in_one_piece(self, request);
         }
-        let body = match inner.body(request, Delivery::Stream) {
-            Ok(body) => body,
-            Err(error) => return streams::iter([Err(error)]).boxed(),
-        };
-        let answer = AnswerStream::new(inner.endpoint.clone(), body, OllamaAssembly::new());
+        let body = inner.body(request, Delivery::Stream);
+        let answer = ask_for_stream(&inner.endpoint, body, OllamaAssembly::new());
         let explain = move |event| async move {
             match event {
                 Ok(event) => Ok(event),

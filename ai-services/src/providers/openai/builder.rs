@@ -12,7 +12,7 @@ use crate::model::Capability;
 use crate::model::{Capabilities, ChatRequestParameters};
 use crate::providers::ThinkingReplay;
 use crate::providers::protocol::connection::{Connection, connection_setters, set};
-use crate::providers::protocol::frames::{Delivery, Frames};
+use crate::providers::protocol::frames::Frames;
 use std::fmt;
 use std::sync::Arc;
 
@@ -167,7 +167,7 @@ impl OpenAiChatModelBuilder {
             true => MaxTokensField::MaxCompletionTokens,
             false => MaxTokensField::MaxTokens,
         });
-        let model = self.model.or_else(|| self.parameters.model.clone());
+        let model = self.parameters.model.clone().or(self.model);
         let model = model.ok_or_else(|| Error::configuration("no model: call `model`"))?;
         let options = Options {
             thinking: self.thinking,
@@ -180,14 +180,13 @@ impl OpenAiChatModelBuilder {
                 false => SchemaMode::Loose,
             }),
         };
-        let frame = |delivery| Frame::new(&self.parameters, &model, &options, delivery);
+        let frames = Frames::new(self.parameters, |parameters, delivery| {
+            Frame::new(parameters, &model, &options, delivery)
+        });
         Ok(OpenAiChatModel(Arc::new(Inner {
-            frames: Frames::default(),
-            frame: frame(Delivery::Whole),
-            stream_frame: frame(Delivery::Stream),
+            frames,
             endpoint: self.connection.server(url, headers)?.endpoint("chat/completions"),
             options,
-            defaults: self.parameters,
             model,
             capabilities: self.capabilities.unwrap_or_else(|| default_capabilities(is_genuine)),
         })))

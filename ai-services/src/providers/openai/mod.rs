@@ -86,13 +86,12 @@ pub use responses::{
 use crate::error::Result;
 use crate::http::Endpoint;
 use crate::model::{
-    Capabilities, Capability, ChatModel, ChatRequest, ChatRequestParameters, ChatResponse,
-    StreamEvent, in_one_piece,
+    Capabilities, Capability, ChatModel, ChatRequest, ChatResponse, StreamEvent, in_one_piece,
 };
 use crate::providers::protocol::frames::{Delivery, Frames};
-use crate::providers::protocol::stream::AnswerStream;
+use crate::providers::protocol::stream::ask_for_stream;
 use async_trait::async_trait;
-use futures_util::stream::{self as streams, BoxStream, StreamExt};
+use futures_util::stream::BoxStream;
 use options::Options;
 use parameters::Frame;
 use std::fmt;
@@ -140,11 +139,6 @@ pub struct OpenAiChatModel(Arc<Inner>);
 struct Inner {
     endpoint: Endpoint,
     options: Options,
-    defaults: ChatRequestParameters,
-    /// The beginning of every request that sets no parameters of its own.
-    frame: Frame,
-    stream_frame: Frame,
-    /// That of requests whose service does.
     frames: Frames<Frame>,
     model: Box<str>,
     capabilities: Capabilities,
@@ -187,22 +181,13 @@ pub(crate) fn read_chat_pieces(
 
 impl Inner {
     fn body(&self, request: &ChatRequest, delivery: Delivery) -> Result<Vec<u8>> {
-        let parameters = request.parameters();
         // What the protocol has no words for is found where messages are written.
         let can = self.capabilities.with(Capability::Videos);
-        can.check(request, &self.defaults, &self.model)?;
-        if *parameters != ChatRequestParameters::default() {
-            let frame = self.frames.get(&request.parameters, delivery, || {
-                let merged = parameters.or(&self.defaults);
-                Frame::new(&merged, &self.model, &self.options, delivery)
-            });
-            return request::body(request, &frame, &self.options);
-        }
-        let frame = match delivery {
-            Delivery::Whole => &self.frame,
-            Delivery::Stream => &self.stream_frame,
-        };
-        request::body(request, frame, &self.options)
+        can.check(request, self.frames.defaults(), &self.model)?;
+        let frame = self.frames.of(request, delivery, |parameters| {
+            Frame::new(parameters, &self.model, &self.options, delivery)
+        });
+        request::body(request, &frame, &self.options)
     }
 }
 
@@ -219,13 +204,11 @@ impl ChatModel for OpenAiChatModel {
         if !inner.capabilities.include(Capability::Streaming) {
             return in_one_piece(self, request);
         }
-        match inner.body(request, Delivery::Stream) {
-            Ok(body) => {
-                let answer = ChatAssembly::default();
-                AnswerStream::new(inner.endpoint.clone(), body, answer).boxed()
-            }
-            Err(error) => streams::iter([Err(error)]).boxed(),
-        }
+        ask_for_stream(
+            &inner.endpoint,
+            inner.body(request, Delivery::Stream),
+            ChatAssembly::default(),
+        )
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -1,6 +1,6 @@
-//! The encoded parameters of services, kept so that a schema is written once, not with every call.
+//! Encoded parameters, kept so that a schema is written once, not with every call.
 
-use crate::model::ChatRequestParameters;
+use crate::model::{ChatRequest, ChatRequestParameters};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// How many are kept: as many as a large service has methods with a type of their own.
@@ -13,8 +13,14 @@ pub(in crate::providers) enum Delivery {
     Stream,
 }
 
-/// Frames by the shared parameters that they were made from.
-pub(in crate::providers) struct Frames<F>(Mutex<Vec<Kept<F>>>);
+/// The parameters of a client, and the beginnings of requests that were made from them and from those of
+/// services.
+pub(in crate::providers) struct Frames<F> {
+    defaults: ChatRequestParameters,
+    whole: Arc<F>,
+    stream: Arc<F>,
+    kept: Mutex<Vec<Kept<F>>>,
+}
 
 struct Kept<F> {
     /// Keeps the address from being used for other parameters, and shared ones never change.
@@ -23,25 +29,42 @@ struct Kept<F> {
     frame: Arc<F>,
 }
 
-impl<F> Default for Frames<F> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
-}
-
 impl<F> Frames<F> {
-    /// The frame of `parameters`, made if there is none.
-    pub(in crate::providers) fn get(
+    /// Those of a client with these parameters, encoded by `make`.
+    pub(in crate::providers) fn new(
+        defaults: ChatRequestParameters,
+        make: impl Fn(&ChatRequestParameters, Delivery) -> F,
+    ) -> Self {
+        let [whole, stream] =
+            [Delivery::Whole, Delivery::Stream].map(|delivery| Arc::new(make(&defaults, delivery)));
+        Self { defaults, whole, stream, kept: Mutex::default() }
+    }
+
+    /// The parameters of the client.
+    pub(in crate::providers) fn defaults(&self) -> &ChatRequestParameters {
+        &self.defaults
+    }
+
+    /// The beginning of a request, made of its parameters over those of the client if there is none.
+    pub(in crate::providers) fn of(
         &self,
-        parameters: &Arc<ChatRequestParameters>,
+        request: &ChatRequest,
         delivery: Delivery,
-        make: impl FnOnce() -> F,
+        make: impl FnOnce(&ChatRequestParameters) -> F,
     ) -> Arc<F> {
+        let parameters = &request.parameters;
+        if **parameters == ChatRequestParameters::default() {
+            return Arc::clone(match delivery {
+                Delivery::Whole => &self.whole,
+                Delivery::Stream => &self.stream,
+            });
+        }
+        let make = || Arc::new(make(&parameters.or(&self.defaults)));
         // Parameters that nobody else has were made for one call.
         if Arc::strong_count(parameters) == 1 {
-            return Arc::new(make());
+            return make();
         }
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |kept: &&Kept<F>| {
             kept.delivery == delivery
                 && std::ptr::eq(kept.parameters.as_ptr(), &raw const **parameters)
@@ -53,7 +76,7 @@ impl<F> Frames<F> {
         if kept.len() >= MAX_KEPT {
             kept.remove(0);
         }
-        let frame = Arc::new(make());
+        let frame = make();
         let parameters = Arc::downgrade(parameters);
         kept.push(Kept { parameters, delivery, frame: Arc::clone(&frame) });
         frame
@@ -64,48 +87,77 @@ impl<F> Frames<F> {
 mod tests {
     use super::*;
 
+    fn frames() -> Frames<String> {
+        let defaults = ChatRequestParameters::new().top_k(7);
+        Frames::new(defaults, |parameters, delivery| format!("{:?} {delivery:?}", parameters.top_k))
+    }
+
+    /// Parameters that are not those of the client, with a seed of their own.
+    fn seeded(seed: i64) -> Arc<ChatRequestParameters> {
+        Arc::new(ChatRequestParameters::new().seed(seed))
+    }
+
+    /// The frame of a request with these parameters, which is `text` if it has to be made.
     fn head(
         frames: &Frames<String>,
         parameters: &Arc<ChatRequestParameters>,
         text: &str,
     ) -> String {
-        frames.get(parameters, Delivery::Whole, || text.to_owned()).as_ref().clone()
+        let request = ChatRequest { parameters: Arc::clone(parameters), ..ChatRequest::default() };
+        frames.of(&request, Delivery::Whole, |_| text.to_owned()).as_ref().clone()
+    }
+
+    #[test]
+    fn request_without_parameters_has_the_frame_of_the_client() {
+        let (frames, request) = (frames(), ChatRequest::default());
+        for delivery in [Delivery::Whole, Delivery::Stream] {
+            let frame = frames.of(&request, delivery, |_| unreachable!("it is there already"));
+            assert_eq!(*frame, format!("Some(7) {delivery:?}"));
+        }
+    }
+
+    #[test]
+    fn parameters_of_a_request_are_merged_into_those_of_the_client() {
+        let parameters = seeded(1);
+        let request = ChatRequest { parameters, ..ChatRequest::default() };
+        let frame = frames().of(&request, Delivery::Whole, |parameters| {
+            format!("{:?} {:?}", parameters.top_k, parameters.seed)
+        });
+        assert_eq!(*frame, "Some(7) Some(1)");
     }
 
     #[test]
     fn frame_of_shared_parameters_is_made_once() {
-        let (frames, parameters) = (Frames::default(), Arc::default());
-        let _shared = Arc::clone(&parameters);
+        let (frames, parameters) = (frames(), seeded(1));
         assert_eq!(head(&frames, &parameters, "a"), "a");
         assert_eq!(head(&frames, &parameters, "b"), "a");
-        let streamed = frames.get(&parameters, Delivery::Stream, || "c".to_owned());
+        let request = ChatRequest { parameters: Arc::clone(&parameters), ..ChatRequest::default() };
+        let streamed = frames.of(&request, Delivery::Stream, |_| "c".to_owned());
         assert_eq!(*streamed, "c");
     }
 
     #[test]
     fn frame_of_parameters_of_one_call_is_not_kept() {
-        let (frames, parameters) = (Frames::default(), Arc::default());
-        assert_eq!(head(&frames, &parameters, "a"), "a");
-        assert_eq!(head(&frames, &parameters, "b"), "b");
+        let frames = frames();
+        let request = ChatRequest { parameters: seeded(1), ..ChatRequest::default() };
+        for text in ["a", "b"] {
+            assert_eq!(*frames.of(&request, Delivery::Whole, |_| text.to_owned()), text);
+        }
     }
 
     #[test]
     fn changed_parameters_have_a_frame_of_their_own() {
-        let (frames, mut parameters) = (Frames::default(), Arc::new(ChatRequestParameters::new()));
-        let shared = Arc::clone(&parameters);
+        let (frames, mut parameters) = (frames(), seeded(1));
         assert_eq!(head(&frames, &parameters, "a"), "a");
-        drop(shared);
         // Nobody else shares them any more, but the frame remembers where they were.
-        Arc::make_mut(&mut parameters).seed = Some(1);
-        let _shared = Arc::clone(&parameters);
+        Arc::make_mut(&mut parameters).seed = Some(2);
         assert_eq!(head(&frames, &parameters, "b"), "b");
     }
 
     #[test]
     fn oldest_frame_goes_first() {
-        let frames = Frames::default();
-        let all: Vec<Arc<ChatRequestParameters>> = (0..=MAX_KEPT).map(|_| Arc::default()).collect();
-        let _shared = all.clone();
+        let frames = frames();
+        let all: Vec<_> = (0..=MAX_KEPT).map(|number| seeded(number as i64)).collect();
         for parameters in &all {
             head(&frames, parameters, "old");
         }

@@ -9,6 +9,7 @@ use crate::http::{Answer, Endpoint, Event, Events, Framing, Streamed};
 use crate::model::{ChatResponse, PartialAnswer, StreamEvent, TokenUsage, pieces};
 use futures_util::Stream;
 use futures_util::future::BoxFuture;
+use futures_util::stream::{self, BoxStream, StreamExt};
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -77,7 +78,7 @@ pub(in crate::providers) fn read_pieces<A: Assembly>(
     answer: A,
     pieces: impl IntoIterator<Item = Vec<u8>>,
 ) -> Vec<Result<StreamEvent>> {
-    use futures_util::{FutureExt, StreamExt};
+    use futures_util::FutureExt;
     let events = crate::http::given::events(pieces, A::FRAMING);
     AnswerStream::of(events, answer).collect::<Vec<_>>().now_or_never().unwrap_or_default()
 }
@@ -89,10 +90,23 @@ const END: Duration = Duration::from_millis(50);
 type Pieces = VecDeque<Result<StreamEvent>>;
 
 /// The pieces of an answer. The request is sent when it is first polled.
-pub(in crate::providers) struct AnswerStream<A> {
+struct AnswerStream<A> {
     state: State<A>,
     /// What was read but not asked for yet: one event may have several pieces.
     ready: Pieces,
+}
+
+/// The answer of `endpoint` to a body that asks for a stream, put together by `answer`; or why there is no
+/// such body.
+pub(in crate::providers) fn ask_for_stream(
+    endpoint: &Endpoint,
+    body: Result<Vec<u8>>,
+    answer: impl Assembly,
+) -> BoxStream<'static, Result<StreamEvent>> {
+    match body {
+        Ok(body) => AnswerStream::new(endpoint.clone(), body, answer).boxed(),
+        Err(error) => stream::iter([Err(error)]).boxed(),
+    }
 }
 
 enum State<A> {
@@ -116,7 +130,7 @@ struct Ending {
 
 impl<A: Assembly> AnswerStream<A> {
     /// The answer of `endpoint` to a body that asks for a stream, put together by `answer`.
-    pub(in crate::providers) fn new(endpoint: Endpoint, body: Vec<u8>, answer: A) -> Self {
+    fn new(endpoint: Endpoint, body: Vec<u8>, answer: A) -> Self {
         let asking = async move { endpoint.stream(body, A::FRAMING).await };
         Self { state: State::Asking(Box::pin(asking), answer), ready: Pieces::new() }
     }

@@ -11,7 +11,7 @@ use crate::providers::openai::account::{Account, Site, account_setters};
 use crate::providers::openai::builder::DEFAULT_MODEL;
 use crate::providers::openai::options::{PromptCache, SchemaMode, prompt_cache_setters};
 use crate::providers::protocol::connection::{Connection, connection_setters, set};
-use crate::providers::protocol::frames::{Delivery, Frames};
+use crate::providers::protocol::frames::Frames;
 use std::fmt;
 use std::sync::Arc;
 
@@ -148,7 +148,7 @@ impl OpenAiResponsesModelBuilder {
     fn build_with(mut self, var: impl Fn(&str) -> Option<String>) -> Result<OpenAiResponsesModel> {
         parameters::check(&self.parameters)?;
         let Site { url, headers, is_genuine } = self.account.site(&mut self.connection, var)?;
-        let model = self.model.or_else(|| self.parameters.model.clone());
+        let model = self.parameters.model.clone().or(self.model);
         let model = model.ok_or_else(|| Error::configuration("no model: call `model`"))?;
         let options = Options {
             storage: self.storage,
@@ -162,14 +162,13 @@ impl OpenAiResponsesModelBuilder {
                 false => SchemaMode::Loose,
             }),
         };
-        let frame = |delivery| Frame::new(&self.parameters, &model, &options, delivery);
+        let frames = Frames::new(self.parameters, |parameters, delivery| {
+            Frame::new(parameters, &model, &options, delivery)
+        });
         Ok(OpenAiResponsesModel(Arc::new(Inner {
-            frames: Frames::default(),
-            frame: frame(Delivery::Whole),
-            stream_frame: frame(Delivery::Stream),
+            frames,
             endpoint: self.connection.server(url, headers)?.endpoint("responses"),
             options,
-            defaults: self.parameters,
             model,
             capabilities: self.capabilities.unwrap_or_else(|| default_capabilities(is_genuine)),
         })))

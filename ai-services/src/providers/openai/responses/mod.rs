@@ -16,13 +16,12 @@ pub use options::{EncryptedReasoning, ParallelCalls, ReasoningSummary, ResponseS
 use crate::error::Result;
 use crate::http::Endpoint;
 use crate::model::{
-    Capabilities, Capability, ChatModel, ChatRequest, ChatRequestParameters, ChatResponse,
-    StreamEvent, in_one_piece,
+    Capabilities, Capability, ChatModel, ChatRequest, ChatResponse, StreamEvent, in_one_piece,
 };
 use crate::providers::protocol::frames::{Delivery, Frames};
-use crate::providers::protocol::stream::AnswerStream;
+use crate::providers::protocol::stream::ask_for_stream;
 use async_trait::async_trait;
-use futures_util::stream::{self as streams, BoxStream, StreamExt};
+use futures_util::stream::BoxStream;
 use options::Options;
 use parameters::Frame;
 use std::fmt;
@@ -108,11 +107,6 @@ pub struct OpenAiResponsesModel(Arc<Inner>);
 struct Inner {
     endpoint: Endpoint,
     options: Options,
-    defaults: ChatRequestParameters,
-    /// The beginning of every request that sets no parameters of its own.
-    frame: Frame,
-    stream_frame: Frame,
-    /// That of requests whose service does.
     frames: Frames<Frame>,
     model: Box<str>,
     capabilities: Capabilities,
@@ -144,23 +138,14 @@ pub(crate) fn read_pieces(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Resu
 
 impl Inner {
     fn body(&self, request: &ChatRequest, delivery: Delivery) -> Result<Vec<u8>> {
-        let parameters = request.parameters();
         // What the protocol has no words for is found where messages are written.
         let can = self.capabilities.with(Capability::Videos);
-        can.check(request, &self.defaults, &self.model)?;
-        if *parameters != ChatRequestParameters::default() {
-            parameters::check(parameters)?;
-            let frame = self.frames.get(&request.parameters, delivery, || {
-                let merged = parameters.or(&self.defaults);
-                Frame::new(&merged, &self.model, &self.options, delivery)
-            });
-            return request::body(request, &frame, &self.options);
-        }
-        let frame = match delivery {
-            Delivery::Whole => &self.frame,
-            Delivery::Stream => &self.stream_frame,
-        };
-        request::body(request, frame, &self.options)
+        can.check(request, self.frames.defaults(), &self.model)?;
+        parameters::check(request.parameters())?;
+        let frame = self.frames.of(request, delivery, |parameters| {
+            Frame::new(parameters, &self.model, &self.options, delivery)
+        });
+        request::body(request, &frame, &self.options)
     }
 }
 
@@ -177,13 +162,11 @@ impl ChatModel for OpenAiResponsesModel {
         if !inner.capabilities.include(Capability::Streaming) {
             return in_one_piece(self, request);
         }
-        match inner.body(request, Delivery::Stream) {
-            Ok(body) => {
-                let answer = ResponseAssembly::default();
-                AnswerStream::new(inner.endpoint.clone(), body, answer).boxed()
-            }
-            Err(error) => streams::iter([Err(error)]).boxed(),
-        }
+        ask_for_stream(
+            &inner.endpoint,
+            inner.body(request, Delivery::Stream),
+            ResponseAssembly::default(),
+        )
     }
 
     fn capabilities(&self) -> Capabilities {
