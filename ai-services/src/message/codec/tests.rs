@@ -37,6 +37,7 @@ fn every_kind_survives_the_round_trip() {
             .text("t")
             .thinking("hm")
             .refusal("no")
+            .provider_content(ProviderContent::from_json("p", r#"[1.0, {"b": "\u00e9"}]"#).unwrap())
             .tool_calls([ToolCall::new("", "a", "{"), ToolCall::new("2", "b", "{}")])
             .attributes(attributes.clone())
             .build()
@@ -67,4 +68,10 @@ fn unknown_versions_and_types_are_errors() {
     for json in ["{", r#"[{"type":"NEW"}]"#, r#"{"v":1,"messages":[{"type":"NEW"}]}"#, "7"] {
         assert_eq!(message(json), "stored messages are not in a known format", "{json}");
     }
+}
+
+#[test]
+fn provider_content_that_is_not_json_is_an_error() {
+    let json = r#"[{"type":"AI","text":"a","providerContent":{"protocol":"p","json":"{"}}]"#;
+    assert_eq!(messages_from_json(json).unwrap_err().kind(), ErrorKind::Memory);
 }

@@ -21,6 +21,7 @@ pub(super) enum Fault {
     // Messages.
     AnswersForUnknownIds,
     LosesThinking,
+    LosesProviderContent,
     CutsTextsAtNul,
     LosesTheLastMessage,
     ReversesAppends,
@@ -240,6 +241,9 @@ impl FaultyStore {
         match (self.0.fault, message) {
             (Fault::LosesThinking, ChatMessage::Ai(ai)) if ai.thinking().is_some() => {
                 AiMessage::builder().text(ai.text().unwrap_or_default()).build().into()
+            }
+            (Fault::LosesProviderContent, ChatMessage::Ai(ai)) => {
+                ai.clone().with_tool_calls(ai.tool_calls().to_vec()).into()
             }
             (Fault::CutsTextsAtNul, message) => match message.text() {
                 Some(text) => ChatMessage::user(text.split('\0').next().unwrap()),

@@ -2,9 +2,12 @@
 
 use crate::message::{
     AiMessage, Attributes, AudioContent, ChatMessage, Content, CustomMessage, ImageContent,
-    ImageDetail, PdfContent, ToolCall, ToolResult, UserMessage, VideoContent,
+    ImageDetail, PdfContent, ProviderContent, ToolCall, ToolResult, UserMessage, VideoContent,
 };
 use serde_json::{Value, json};
+
+/// An answer in a provider's words, which are to be kept as they are: with their blanks and escapes.
+const PROVIDER_CONTENT: &str = r#"[ {"type":"thinking","signature":"c2ln\u00e9"}, 1.0 ]"#;
 
 /// Messages of all kinds, with everything that each can have.
 pub(super) fn messages_of_every_kind() -> Vec<ChatMessage> {
@@ -13,7 +16,10 @@ pub(super) fn messages_of_every_kind() -> Vec<ChatMessage> {
         ToolCall::new("call-2", "clock", "not JSON {"),
         ToolCall::new("", "", ""),
     ];
-    vec![
+    let provider_content = ProviderContent::from_json("provider", PROVIDER_CONTENT).ok();
+    let in_own_words = provider_content
+        .map(|content| AiMessage::builder().text("4").provider_content(content).build());
+    let mut messages = vec![
         ChatMessage::system("Be brief."),
         ChatMessage::user("Hello!"),
         UserMessage::from_contents(contents())
@@ -42,7 +48,9 @@ pub(super) fn messages_of_every_kind() -> Vec<ChatMessage> {
         ChatMessage::tool_result("", "", ""),
         UserMessage::from_contents([]).into(),
         UserMessage::new("").with_name("").into(),
-    ]
+    ];
+    messages.extend(in_own_words.map(ChatMessage::from));
+    messages
 }
 
 fn contents() -> Vec<Content> {

@@ -14,6 +14,7 @@ const FAULTS: &[(Fault, &str)] = &[
     (Fault::AnswersForUnknownIds, "unknown_id_has_no_messages"),
     (Fault::AnswersForUnknownIds, "history_of_an_unknown_id_is_empty"),
     (Fault::LosesThinking, "messages_of_every_kind_are_read_back"),
+    (Fault::LosesProviderContent, "messages_of_every_kind_are_read_back"),
     (Fault::CutsTextsAtNul, "texts_of_every_alphabet_are_read_back"),
     (Fault::LosesTheLastMessage, "order_stays_over_many_commits"),
     (Fault::ReversesAppends, "order_stays_over_many_commits"),
