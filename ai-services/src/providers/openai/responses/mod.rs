@@ -43,7 +43,7 @@ const PROTOCOL: &str = "openai-responses";
 ///
 /// | message | becomes |
 /// |---|---|
-/// | system | a message item of the role `system`, where it stands; `instructions` are left to [`extra`](ChatRequestParameters::extra) |
+/// | system | a message item of the role `system`, where it stands; `instructions` are left to [`extra`](crate::model::ChatRequestParameters::extra) |
 /// | user | a message item of a text or of parts: `input_text`, `input_image` (URL or data URL), `input_file` (PDF as base64 or URL), `input_audio` (base64); the API has no place for names |
 /// | assistant | all items of the answer as they came, if the answer had more than a text and calls; else a message item and `function_call` items. Arguments that are no JSON object become `{}`, a refusal is sent only where there is nothing else |
 /// | tool result | `function_call_output` with a text or parts, images and PDF documents too; the API has no mark for errors, so an error is sent as its text |
