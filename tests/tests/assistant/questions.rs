@@ -7,7 +7,7 @@ async fn question_is_answered_on_stdout_and_the_tool_is_shown_on_stderr() {
     let (code, answer, notices) = assistant(&["--user", "ann", "What is 12*31?"]).await;
     assert_eq!(code, Some(0), "{notices}");
     assert_eq!(answer, "12 * 31 = 372\n");
-    assert!(notices.starts_with("model: demo (offline: OPENAI_API_KEY is not set"), "{notices}");
+    assert!(notices.starts_with("model: demo (offline: no key is set, and no Ollama"), "{notices}");
     assert!(notices.contains(r#"→ calculate({"expression":"12 * 31"})  ✓ "#), "{notices}");
     let (_, answer, _) = assistant(&["What is 17% of 340?"]).await;
     assert_eq!(answer, "17% of 340 = 57.8\n");
@@ -30,7 +30,8 @@ async fn wrong_use_exits_with_2() {
         assert_eq!((code, answer.as_str()), (Some(2), ""), "{wrong:?}: {notices}");
     }
     let (_, _, notices) = assistant(&["--model", "nobody/x", "hi"]).await;
-    assert!(notices.contains("`openai/NAME`, `ollama/NAME` and `demo`"), "{notices}");
+    assert!(notices.contains("there are `openai/…`, `openai-responses/…`"), "{notices}");
+    assert!(notices.contains("or `demo`"), "{notices}");
 }
 
 #[tokio::test]
