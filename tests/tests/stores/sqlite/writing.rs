@@ -102,16 +102,18 @@ async fn sqlite_dropped_change_is_made_in_full_or_not_at_all() {
     let (_directory, path) = place();
     let store = builder(&path).evicted_messages(EvictedMessages::Keep).open().await.unwrap();
     let id = MemoryId::from("klaus");
+    let mut dropped = 0;
     for n in 0..100 {
         let text = n.to_string();
         let change = Change::advance(None, 0..2, turn(&text));
-        let made = store.commit(&id, change).now_or_never();
-        assert!(made.is_none());
+        // On a busy machine the thread of the store may be faster than the first look at it.
+        dropped += usize::from(store.commit(&id, change).now_or_never().is_none());
         let messages = store.get_messages(&id).await.unwrap();
         assert!(messages.is_empty() || messages == turn(messages[0].text().unwrap()));
         let history = store.history(&id, HistoryPosition::Oldest, 1000).await.unwrap();
         assert_eq!(history.len() % 2, 0);
     }
+    assert!(dropped > 0);
 }
 
 /// The plainest executor there is.
