@@ -77,19 +77,6 @@ pub(super) fn id(id: &str) -> Cow<'_, str> {
     }
 }
 
-/// The arguments of a call. What is not a JSON object becomes an empty one, because the API takes
-/// nothing else; the result that follows the call says what was wrong with it.
-pub(super) fn input(arguments: &str) -> Result<&RawValue, &'static str> {
-    let input = match arguments.trim_start().starts_with('{') {
-        true => serde_json::from_str(arguments).ok(),
-        false => None,
-    };
-    match input {
-        Some(input) => Ok(input),
-        None => serde_json::from_str("{}").map_err(|_| "the arguments cannot be written as JSON"),
-    }
-}
-
 fn image_source(media: &Media) -> Result<Source<'_>, &'static str> {
     let (data, media_type) = match &media.source {
         MediaSource::Url(url) => match data_url(url) {
@@ -132,14 +119,5 @@ mod tests {
         assert!(matches!(id("toolu_01-aZ"), Cow::Borrowed("toolu_01-aZ")));
         assert_eq!(id("functions.weather:0"), "functions_weather_0");
         assert_eq!((id("é|"), id("")), ("__".into(), "_".into()));
-    }
-
-    #[test]
-    fn arguments_that_are_no_object_become_an_empty_one() {
-        for text in ["", "null", "[1]", "{\"a\":", "{} {}", "\"{}\""] {
-            assert_eq!(input(text).unwrap().get(), "{}", "{text}");
-        }
-        let written = " {\"b\": 1.50,\n\"a\":2} ";
-        assert_eq!(input(written).unwrap().get(), written.trim());
     }
 }

@@ -4,6 +4,7 @@ use super::block::{self, Block, is_blank};
 use super::message::DIALECT;
 use super::wire::Fields;
 use crate::message::{AiMessage, ProviderContent, ToolCall};
+use crate::providers::protocol::arguments::{object, object_or_empty};
 use serde_json::value::RawValue;
 
 /// What a block says to everybody.
@@ -142,14 +143,14 @@ fn content(parts: &[Part], json: impl Fn(usize) -> String) -> Option<ProviderCon
 
 /// Whether the API takes a call back as it is: by its own rules it always does.
 fn is_accepted(call: &ToolCall) -> bool {
-    let input = block::input(call.arguments());
+    let input = object(call.arguments());
     block::id(call.id()) == call.id()
-        && input.is_ok_and(|input| input.get() == call.arguments().trim_ascii())
+        && input.is_some_and(|input| input.get() == call.arguments().trim_ascii())
 }
 
 /// A call as a message without words of the server would have it.
 fn rewritten(call: &ToolCall) -> Option<String> {
-    let input = block::input(call.arguments()).ok()?;
+    let input = object_or_empty(call.arguments());
     let call = Block::ToolUse { id: block::id(call.id()), name: call.name(), input };
     serde_json::to_string(&call).ok()
 }

@@ -3,6 +3,7 @@
 use super::block::{self, Block, Returned, is_blank};
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::{AiMessage, ChatMessage, Content, CustomMessage, ToolResult};
+use crate::providers::protocol::arguments::object_or_empty;
 use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -112,7 +113,7 @@ impl Blocks {
             None => {}
         }
         calls.iter().try_for_each(|call| {
-            let input = block::input(call.arguments())?;
+            let input = object_or_empty(call.arguments());
             self.push(&Block::ToolUse { id: block::id(call.id()), name: call.name(), input })
         })
     }

@@ -5,7 +5,8 @@ use super::calls;
 use super::name::Generation;
 use super::part::{self, Part};
 use crate::error::{Error, ErrorKind, Result};
-use crate::message::{AiMessage, ChatMessage, ToolCall};
+use crate::message::{AiMessage, ChatMessage};
+use crate::providers::protocol::arguments::object_or_empty;
 use crate::providers::protocol::groups::Grouping;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -124,20 +125,11 @@ fn answer(
         // Of calls that are made together, only the first one is asked for its signature.
         let signature = (generation == Generation::Third && index == 0).then_some(NO_SIGNATURE);
         let id = Some(call.id()).filter(|id| calls::is_providers(id));
-        let args = arguments(call)?;
-        let function_call = FunctionCall { id, name: call.name(), args: &args };
+        let args = object_or_empty(call.arguments());
+        let function_call = FunctionCall { id, name: call.name(), args };
         write_json(&mut out, &CallPart { function_call, thought_signature: signature })?;
     }
     Ok(out)
-}
-
-/// The arguments, if they are an object; what the model wrote otherwise, the protocol cannot say, and
-/// the result that follows the call says what was wrong with it.
-fn arguments(call: &ToolCall) -> std::result::Result<Box<RawValue>, &'static str> {
-    let is_object = call.arguments().trim_start().starts_with('{');
-    let own = if is_object { call.arguments() } else { "{}" };
-    let read = RawValue::from_string(own.to_owned());
-    read.or_else(|_| RawValue::from_string("{}".to_owned())).map_err(|_| UNWRITABLE)
 }
 
 #[derive(Serialize)]

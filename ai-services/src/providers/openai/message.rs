@@ -3,6 +3,7 @@
 use super::part::{self, Body};
 use crate::error::{Error, ErrorKind};
 use crate::message::{AiMessage, ChatMessage, ToolCall, ToolResult};
+use crate::providers::protocol::arguments::object;
 use serde::{Serialize, Serializer};
 
 /// How a message is written. Encoded messages are kept with it and shared by all servers, so nothing
@@ -186,13 +187,9 @@ fn calls<S: Serializer>(calls: &&[ToolCall], serializer: S) -> Result<S::Ok, S::
     }))
 }
 
-/// The arguments as the model wrote them. What is not a JSON object becomes an empty one, because
-/// compatible servers read the arguments of earlier calls again and refuse the whole request; the
-/// result that follows the call says what was wrong with it.
+/// The arguments as the model wrote them, or an empty object if they are none.
 pub(super) fn arguments(text: &str) -> &str {
-    let is_object = text.trim_start().starts_with('{')
-        && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
-    if is_object { text } else { "{}" }
+    if object(text).is_some() { text } else { "{}" }
 }
 
 #[cfg(test)]

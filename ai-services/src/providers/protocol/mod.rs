@@ -12,6 +12,7 @@
     allow(dead_code, unused_imports, unused_macros, reason = "not every client needs all of it")
 )]
 
+pub(super) mod arguments;
 pub(super) mod batches;
 pub(super) mod connection;
 pub(super) mod frames;
