@@ -4,7 +4,7 @@ use super::content::{Part, Said, message};
 use super::wire::{Fields, Stop, Usage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::Answer;
-use crate::model::{AnswerOrigin, ChatResponse};
+use crate::model::ChatResponse;
 use crate::providers::protocol::lenient::Text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -58,12 +58,11 @@ pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
     }
     let json = |at: usize| blocks.get(at).map_or_else(String::new, |raw| raw.get().to_owned());
     Ok(ChatResponse {
-        message: message(parts, json, refusal),
         usage,
         finish_reason,
         model: whole.model.into_owned(),
         id: whole.id.into_owned(),
         attempts: Some(answer.attempts),
-        origin: AnswerOrigin::Model,
+        ..ChatResponse::new(message(parts, json, refusal))
     })
 }

@@ -5,9 +5,7 @@ use super::said::Parts;
 use super::wire::{Candidate, Document, Feedback, finish_reason};
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::{Answer, Framing};
-use crate::model::{
-    AnswerOrigin, ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage,
-};
+use crate::model::{ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage};
 use crate::providers::protocol::lenient::Text;
 use crate::providers::protocol::stream::{Assembly, Said, Wrong};
 use serde_json::value::RawValue;
@@ -115,13 +113,12 @@ impl Assembly for GeminiAssembly {
 
     fn into_response(self, attempts: u32) -> ChatResponse {
         ChatResponse {
-            message: self.parts.into_message(),
             usage: self.usage,
             finish_reason: self.finish_reason,
             model: self.model,
             id: self.id,
             attempts: Some(attempts),
-            origin: AnswerOrigin::Model,
+            ..ChatResponse::new(self.parts.into_message())
         }
     }
 

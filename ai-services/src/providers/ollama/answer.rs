@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::Answer;
 use crate::message::{AiMessage, ToolCall};
-use crate::model::{AnswerOrigin, ChatResponse, FinishReason, TokenUsage};
+use crate::model::{ChatResponse, FinishReason, TokenUsage};
 use crate::providers::protocol::lenient::{Text, count};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -155,11 +155,9 @@ pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
     let reason = reply.done_reason.into_some();
     Ok(ChatResponse {
         finish_reason: Some(finish_reason(reason.as_deref(), !calls.is_empty())),
-        message: message(text(said.content), text(said.thinking), calls),
         usage,
         model: reply.model.into_owned(),
-        id: None,
         attempts: Some(answer.attempts),
-        origin: AnswerOrigin::Model,
+        ..ChatResponse::new(message(text(said.content), text(said.thinking), calls))
     })
 }

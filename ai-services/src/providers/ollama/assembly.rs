@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::http::{Answer, Framing};
 use crate::message::ToolCall;
 use crate::model::{
-    AnswerOrigin, ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage, ToolCallDelta,
+    ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage, ToolCallDelta,
 };
 use crate::providers::protocol::stream::{Assembly, MAX_CALLS, Said, Wrong};
 
@@ -90,13 +90,11 @@ impl Assembly for OllamaAssembly {
 
     fn into_response(self, attempts: u32) -> ChatResponse {
         ChatResponse {
-            message: answer::message(self.text, self.thinking, self.calls),
             usage: self.usage,
             finish_reason: self.finish_reason,
             model: self.model,
-            id: None,
             attempts: Some(attempts),
-            origin: AnswerOrigin::Model,
+            ..ChatResponse::new(answer::message(self.text, self.thinking, self.calls))
         }
     }
 

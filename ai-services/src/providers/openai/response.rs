@@ -3,7 +3,7 @@
 use super::wire::{Message, finish_reason, usage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::Answer;
-use crate::model::{AnswerOrigin, ChatResponse, TokenUsage};
+use crate::model::{ChatResponse, TokenUsage};
 use crate::providers::protocol::lenient::{Text, first};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -51,12 +51,11 @@ pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
     let first = completion.choices.ok_or_else(|| invalid("the answer has no choices"))?;
     let message = first.message.ok_or_else(|| invalid("the answer has no message"))?;
     Ok(ChatResponse {
-        message: message.into(),
         usage,
         finish_reason: finish_reason(first.finish_reason),
         model: completion.model.into_owned(),
         id: completion.id.into_owned(),
         attempts: Some(answer.attempts),
-        origin: AnswerOrigin::Model,
+        ..ChatResponse::new(message)
     })
 }

@@ -4,7 +4,7 @@ use super::growing::{Growing, Kind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::{Answer, Framing};
 use crate::model::{
-    AnswerOrigin, ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage, ToolCallDelta,
+    ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage, ToolCallDelta,
 };
 use crate::providers::anthropic::content::message;
 use crate::providers::anthropic::response;
@@ -125,13 +125,12 @@ impl Assembly for MessageAssembly {
         let parts = self.blocks.iter().map(Growing::part).collect();
         let json = |at: usize| self.blocks.get(at).map_or_else(String::new, Growing::json);
         ChatResponse {
-            message: message(parts, json, self.refusal),
             usage: self.usage.into(),
             finish_reason: self.finish_reason,
             model: self.model,
             id: self.id,
             attempts: Some(attempts),
-            origin: AnswerOrigin::Model,
+            ..ChatResponse::new(message(parts, json, self.refusal))
         }
     }
 

@@ -3,7 +3,7 @@
 use super::wire::{Outcome, Response};
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::Answer;
-use crate::model::{AnswerOrigin, ChatResponse};
+use crate::model::ChatResponse;
 
 /// Turns an answer into a response.
 ///
@@ -33,13 +33,12 @@ pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
     // What was cut off in the middle is not said again.
     let own_words = if stopped.is_none() { items.to_keep() } else { None };
     Ok(ChatResponse {
-        message: said.into_message(own_words),
         usage,
         finish_reason: Some(finish_reason),
         model: response.model.into_owned(),
         id: response.id.into_owned(),
         attempts: Some(answer.attempts),
-        origin: AnswerOrigin::Model,
+        ..ChatResponse::new(said.into_message(own_words))
     })
 }
 

@@ -6,9 +6,7 @@ use super::wire::{BETWEEN_THOUGHTS, Item, Items, Outcome, Response, Said, unquot
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::{Answer, Framing};
 use crate::message::ProviderContent;
-use crate::model::{
-    AnswerOrigin, ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage,
-};
+use crate::model::{ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage};
 use crate::providers::protocol::lenient::{Index, Text};
 use crate::providers::protocol::stream::{self, Assembly, MAX_CALLS, Wrong};
 use serde::Deserialize;
@@ -146,13 +144,12 @@ impl Assembly for ResponseAssembly {
             calls: self.calls.into_calls(),
         };
         ChatResponse {
-            message: said.into_message(self.own_words),
             usage: self.usage,
             finish_reason: self.finish_reason,
             model: self.model,
             id: self.id,
             attempts: Some(attempts),
-            origin: AnswerOrigin::Model,
+            ..ChatResponse::new(said.into_message(self.own_words))
         }
     }
 

@@ -3,9 +3,7 @@
 use super::calls::Calls;
 use crate::error::Result;
 use crate::http::{Answer, Framing};
-use crate::model::{
-    AnswerOrigin, ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage,
-};
+use crate::model::{ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage};
 use crate::providers::openai::response;
 use crate::providers::openai::wire::{Message, Parts, finish_reason, usage};
 use crate::providers::protocol::lenient::{Index, Text, first};
@@ -102,13 +100,12 @@ impl Assembly for ChatAssembly {
             calls: self.calls.into_calls(),
         };
         ChatResponse {
-            message: parts.into(),
             usage: self.usage,
             finish_reason: self.finish_reason,
             model: self.model,
             id: self.id,
             attempts: Some(attempts),
-            origin: AnswerOrigin::Model,
+            ..ChatResponse::new(parts)
         }
     }
 
