@@ -8,79 +8,15 @@ use ai_services::model::{ChatModel, ChatRequest, StreamEvent};
 use ai_services::{Error, Result};
 use ai_services_tests::fault_server::Step::{Close, Hang, Request, Reset, Send};
 use ai_services_tests::fault_server::{FaultServer, Step, once, redirect, until_close};
+use ai_services_tests::logs;
 use ai_services_tests::protocols::{self, CANARY, Client, Protocol};
 use futures_util::StreamExt;
 use serde_json::Value;
-use std::fmt::{Debug, Write};
-use std::sync::{Mutex, PoisonError};
+use std::fmt::Write;
 use std::time::Duration;
-use tracing::field::{Field, Visit};
-use tracing::span;
-
-static LOGGED: Mutex<String> = Mutex::new(String::new());
 
 /// Part of a key helps to guess the rest.
 const PART: &str = "sk-canary";
-
-/// Writes down every span, event and record at every level.
-struct Capture;
-
-struct Line<'a>(&'a mut String);
-
-impl Visit for Line<'_> {
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        write!(self.0, " {field}={value:?}").unwrap();
-    }
-}
-
-impl Capture {
-    fn line(target: &str, record: impl FnOnce(&mut Line<'_>)) {
-        let mut line = target.to_owned();
-        record(&mut Line(&mut line));
-        let mut logged = LOGGED.lock().unwrap_or_else(PoisonError::into_inner);
-        writeln!(logged, "{line}").unwrap();
-    }
-}
-
-impl tracing::Subscriber for Capture {
-    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
-        true
-    }
-
-    fn new_span(&self, attributes: &span::Attributes<'_>) -> span::Id {
-        Self::line(attributes.metadata().target(), |line| attributes.record(line));
-        span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &span::Id, values: &span::Record<'_>) {
-        Self::line("record", |line| values.record(line));
-    }
-
-    fn event(&self, event: &tracing::Event<'_>) {
-        Self::line(event.metadata().target(), |line| event.record(line));
-    }
-
-    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
-    fn enter(&self, _: &span::Id) {}
-    fn exit(&self, _: &span::Id) {}
-}
-
-impl log::Log for Capture {
-    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
-        true
-    }
-
-    fn log(&self, record: &log::Record<'_>) {
-        Self::line(record.target(), |line| write!(line.0, " {}", record.args()).unwrap());
-    }
-
-    fn flush(&self) {}
-}
-
-/// What was logged since the last time.
-fn logged() -> String {
-    std::mem::take(&mut *LOGGED.lock().unwrap_or_else(PoisonError::into_inner))
-}
 
 /// Everything that an error shows, with its sources.
 fn shown(error: &Error) -> String {
@@ -268,7 +204,7 @@ async fn errors_of(asked: &Asked, scripts: Vec<Vec<Step>>) -> usize {
             assert!(headers.contains(CANARY), "{context}: the key is not sent");
         }
         assert!(!output.contains(PART), "{context}\n{output}");
-        let logged = logged();
+        let logged = logs::take();
         assert!(!logged.contains(PART), "{context}\n{logged}");
         assert!(logged.contains("hyper"), "{context}: nothing is logged: {logged}");
     }
@@ -277,9 +213,7 @@ async fn errors_of(asked: &Asked, scripts: Vec<Vec<Step>>) -> usize {
 
 #[tokio::test]
 async fn key_is_shown_nowhere() {
-    tracing::subscriber::set_global_default(Capture).unwrap();
-    log::set_logger(&Capture).unwrap();
-    log::set_max_level(log::LevelFilter::Trace);
+    logs::start();
     for protocol in protocols::all() {
         for is_stream in [false, true] {
             let asked = Asked { protocol, is_stream };
