@@ -3,6 +3,7 @@
 use super::account::{Account, Site, account_setters};
 use super::options::{
     MaxTokensField, Options, PromptCache, SchemaMode, StreamUsage, prompt_cache_setters,
+    schema_setters,
 };
 use super::parameters::Frame;
 use super::{Inner, OpenAiChatModel, default_capabilities};
@@ -86,21 +87,7 @@ impl OpenAiChatModelBuilder {
         self
     }
 
-    /// Sets whether arguments of tools are kept to their schema by the provider; loose by default.
-    /// In strict mode the model writes `null` for an argument that it omits.
-    pub fn tool_schemas(mut self, mode: SchemaMode) -> Self {
-        self.tool_schemas = mode;
-        self
-    }
-
-    /// Sets whether answers with a schema are kept to it by the provider:
-    /// [`Strict`](SchemaMode::Strict) by default at OpenAI and Azure, [`Loose`](SchemaMode::Loose) at
-    /// every other server. A schema that strict mode has no form for, a map for example, is always
-    /// sent loosely.
-    pub fn response_schemas(mut self, mode: SchemaMode) -> Self {
-        self.response_schemas = Some(mode);
-        self
-    }
+    schema_setters!();
 
     /// Sets whether the model's earlier thinking is sent back to it;
     /// [`Never`](ThinkingReplay::Never) by default.
@@ -175,10 +162,7 @@ impl OpenAiChatModelBuilder {
             cache: self.cache,
             max_tokens,
             tools: self.tool_schemas,
-            answers: self.response_schemas.unwrap_or(match is_genuine {
-                true => SchemaMode::Strict,
-                false => SchemaMode::Loose,
-            }),
+            answers: self.response_schemas.unwrap_or(SchemaMode::of_answers_at(is_genuine)),
         };
         let frames = Frames::new(self.parameters, |parameters, delivery| {
             Frame::new(parameters, &model, &options, delivery)

@@ -36,6 +36,36 @@ pub enum SchemaMode {
     Strict,
 }
 
+impl SchemaMode {
+    /// The mode of answers that nobody chose one for.
+    pub(super) fn of_answers_at(is_genuine: bool) -> Self {
+        if is_genuine { Self::Strict } else { Self::Loose }
+    }
+}
+
+/// The setters of a builder with fields `tool_schemas` and `response_schemas`.
+macro_rules! schema_setters {
+    () => {
+        /// Sets whether arguments of tools are kept to their schema by the provider; loose by default.
+        /// In strict mode the model writes `null` for an argument that it omits.
+        pub fn tool_schemas(mut self, mode: SchemaMode) -> Self {
+            self.tool_schemas = mode;
+            self
+        }
+
+        /// Sets whether answers with a schema are kept to it by the provider:
+        /// [`Strict`](SchemaMode::Strict) by default at OpenAI and Azure, [`Loose`](SchemaMode::Loose) at
+        /// every other server. A schema that strict mode has no form for, a map for example, is always
+        /// sent loosely.
+        pub fn response_schemas(mut self, mode: SchemaMode) -> Self {
+            self.response_schemas = Some(mode);
+            self
+        }
+    };
+}
+
+pub(super) use schema_setters;
+
 /// Whether a stream is asked to tell the tokens it cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

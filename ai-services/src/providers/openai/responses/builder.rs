@@ -9,7 +9,9 @@ use crate::model::Capability;
 use crate::model::{Capabilities, ChatRequestParameters};
 use crate::providers::openai::account::{Account, Site, account_setters};
 use crate::providers::openai::builder::DEFAULT_MODEL;
-use crate::providers::openai::options::{PromptCache, SchemaMode, prompt_cache_setters};
+use crate::providers::openai::options::{
+    PromptCache, SchemaMode, prompt_cache_setters, schema_setters,
+};
 use crate::providers::protocol::connection::{Connection, connection_setters, set};
 use crate::providers::protocol::frames::Frames;
 use std::fmt;
@@ -100,21 +102,7 @@ impl OpenAiResponsesModelBuilder {
         self
     }
 
-    /// Sets whether arguments of tools are kept to their schema by the provider; loose by default.
-    /// In strict mode the model writes `null` for an argument that it omits.
-    pub fn tool_schemas(mut self, mode: SchemaMode) -> Self {
-        self.tool_schemas = mode;
-        self
-    }
-
-    /// Sets whether answers with a schema are kept to it by the provider:
-    /// [`Strict`](SchemaMode::Strict) by default at OpenAI and Azure, [`Loose`](SchemaMode::Loose) at
-    /// every other server. A schema that strict mode has no form for, a map for example, is always
-    /// sent loosely.
-    pub fn response_schemas(mut self, mode: SchemaMode) -> Self {
-        self.response_schemas = Some(mode);
-        self
-    }
+    schema_setters!();
 
     prompt_cache_setters!();
 
@@ -157,10 +145,7 @@ impl OpenAiResponsesModelBuilder {
             parallel_calls: self.parallel_calls,
             cache: self.cache,
             tools: self.tool_schemas,
-            answers: self.response_schemas.unwrap_or(match is_genuine {
-                true => SchemaMode::Strict,
-                false => SchemaMode::Loose,
-            }),
+            answers: self.response_schemas.unwrap_or(SchemaMode::of_answers_at(is_genuine)),
         };
         let frames = Frames::new(self.parameters, |parameters, delivery| {
             Frame::new(parameters, &model, &options, delivery)
