@@ -111,6 +111,8 @@ extern crate self as ai_services;
 pub mod __private;
 pub mod combinators;
 pub mod docs;
+pub mod document;
+pub mod embedding;
 mod error;
 pub mod event;
 #[cfg(all(
@@ -119,6 +121,7 @@ pub mod event;
 ))]
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod guardrail;
 #[cfg(feature = "http")]
 mod http;
 mod invocation;
@@ -128,6 +131,7 @@ pub mod model;
 pub mod output;
 pub mod prompt;
 pub mod providers;
+pub mod rag;
 pub mod schema;
 pub mod service;
 #[cfg(feature = "_store")]
@@ -140,7 +144,7 @@ pub mod tool;
 mod usage;
 
 pub use error::{BoxError, Error, ErrorKind, Result};
-pub use invocation::InvocationContext;
+pub use invocation::{InvocationContext, TurnContext, TurnContextBuilder};
 pub use service::{
     AiService, AiServiceBuilder, ConcurrentCalls, OutputStrategy, Response, StreamEvent,
     TokenStream, UnfinishedTurn,

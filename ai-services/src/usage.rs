@@ -1,6 +1,8 @@
 //! Token counts reported by providers, and their sums.
 
+use std::fmt;
 use std::ops::{Add, AddAssign};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many tokens a model read and wrote, as the provider reported it.
 ///
@@ -118,6 +120,63 @@ impl Add for TokenUsage {
 impl AddAssign for TokenUsage {
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
+    }
+}
+
+/// Counts what models use during a call beside the chat model itself: those that rewrite queries, choose
+/// sources, embed, re-rank or judge.
+///
+/// Whoever asks such a model on behalf of a call tells the call's meter, so that the usage and the cost
+/// of a response are those of the whole call. Cloning shares the meter.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::model::{TokenUsage, UsageMeter};
+///
+/// let meter = UsageMeter::new();
+/// meter.add("text-embedding-3-small", TokenUsage::new(7, 0));
+/// assert_eq!(meter.total().input, Some(7));
+/// ```
+#[derive(Clone, Default)]
+pub struct UsageMeter(Arc<Mutex<Readings>>);
+
+/// The names of models, and their tokens.
+type Readings = Vec<(Box<str>, TokenUsage)>;
+
+impl UsageMeter {
+    /// A meter that has counted nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the tokens that a model of this name used.
+    pub fn add(&self, model: &str, usage: TokenUsage) {
+        if usage != TokenUsage::default() {
+            self.lock().push((model.into(), usage));
+        }
+    }
+
+    /// The tokens of all models together.
+    #[must_use]
+    pub fn total(&self) -> TokenUsage {
+        self.lock().iter().fold(TokenUsage::default(), |sum, (_, usage)| sum + *usage)
+    }
+
+    /// What was added since the last time, in order: the names of models and their tokens.
+    pub(crate) fn take(&self) -> Readings {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Readings> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for UsageMeter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("UsageMeter").field(&self.total()).finish()
     }
 }
 

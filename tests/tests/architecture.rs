@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 const RANKS: &[(u8, &[&str])] = &[
     (0, &["usage"]),
     (1, &["error"]),
-    (2, &["message", "schema", "tls"]),
+    (2, &["document", "message", "schema", "tls"]),
     (3, &["http", "invocation", "model", "prompt"]),
-    (4, &["event", "memory", "output", "providers", "tool"]),
-    (5, &["combinators", "store", "testing"]),
+    (4, &["embedding", "event", "guardrail", "memory", "output", "providers", "tool"]),
+    (5, &["combinators", "rag", "store", "testing"]),
     (6, &["service"]),
     (7, &["private", "docs", "fuzzing"]),
     (8, &["lib"]),

@@ -13,7 +13,7 @@ mod response;
 mod scoring;
 mod tool;
 
-pub use crate::usage::TokenUsage;
+pub use crate::usage::{TokenUsage, UsageMeter};
 pub use attempts::{AnswerOrigin, FailedAttempt, FailedAttempts, ModelUsage};
 pub use capabilities::{Capabilities, Capability};
 pub use chat::{ChatModel, StreamEvent, ToolCallDelta};

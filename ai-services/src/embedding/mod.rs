@@ -1,0 +1,8 @@
+//! Embeddings: vectors of texts, where they are kept, and how they are searched.
+
+mod filter;
+mod store;
+
+pub use crate::model::{EmbeddingModel, EmbeddingPurpose, Embeddings};
+pub use filter::{Comparison, Filter, Key};
+pub use store::{EmbeddingEntry, EmbeddingStore, SearchMatch, TextSearch, VectorSearch};

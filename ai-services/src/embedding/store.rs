@@ -1,0 +1,191 @@
+//! Where vectors are kept and searched.
+
+use super::Filter;
+use crate::document::{MetadataValue, TextSegment};
+use crate::error::{Error, ErrorKind, Result};
+use async_trait::async_trait;
+
+/// A vector with the text that it was made from.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct EmbeddingEntry {
+    /// Names the entry in its store.
+    pub id: Box<str>,
+    /// The vector. All vectors of a store have the same length.
+    pub vector: Vec<f32>,
+    /// The text, with what is known about it.
+    pub segment: TextSegment,
+}
+
+impl EmbeddingEntry {
+    /// An entry.
+    #[must_use]
+    pub fn new(id: impl Into<Box<str>>, vector: Vec<f32>, segment: TextSegment) -> Self {
+        Self { id: id.into(), vector, segment }
+    }
+}
+
+/// What is searched for by a vector.
+#[derive(Clone, Debug)]
+#[must_use]
+#[non_exhaustive]
+pub struct VectorSearch<'a> {
+    /// The vector that entries are compared with.
+    pub vector: &'a [f32],
+    /// How many entries are wanted; 3 by default.
+    pub max_results: usize,
+    /// How well an entry has to fit, between 0 and 1; 0 by default. See [`SearchMatch::score`].
+    pub min_score: f64,
+    /// Which entries are considered; all by default.
+    pub filter: Option<&'a Filter>,
+}
+
+impl<'a> VectorSearch<'a> {
+    /// A search for the entries nearest to this vector.
+    pub fn new(vector: &'a [f32]) -> Self {
+        Self { vector, max_results: 3, min_score: 0.0, filter: None }
+    }
+
+    /// Sets how many entries are wanted.
+    pub fn max_results(mut self, max: usize) -> Self {
+        self.max_results = max;
+        self
+    }
+
+    /// Sets how well an entry has to fit, between 0 and 1.
+    pub fn min_score(mut self, score: f64) -> Self {
+        self.min_score = score;
+        self
+    }
+
+    /// Considers only entries that the filter accepts.
+    pub fn filter(mut self, filter: &'a Filter) -> Self {
+        self.filter = Some(filter);
+        self
+    }
+}
+
+/// What is searched for by words.
+#[derive(Clone, Debug)]
+#[must_use]
+#[non_exhaustive]
+pub struct TextSearch<'a> {
+    /// The words. They are data: nothing in them is read as an operator.
+    pub text: &'a str,
+    /// How many entries are wanted; 3 by default.
+    pub max_results: usize,
+    /// Which entries are considered; all by default.
+    pub filter: Option<&'a Filter>,
+}
+
+impl<'a> TextSearch<'a> {
+    /// A search for entries with some of these words.
+    pub fn new(text: &'a str) -> Self {
+        Self { text, max_results: 3, filter: None }
+    }
+
+    /// Sets how many entries are wanted.
+    pub fn max_results(mut self, max: usize) -> Self {
+        self.max_results = max;
+        self
+    }
+
+    /// Considers only entries that the filter accepts.
+    pub fn filter(mut self, filter: &'a Filter) -> Self {
+        self.filter = Some(filter);
+        self
+    }
+}
+
+/// An entry that was found.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SearchMatch {
+    /// The name of the entry.
+    pub id: Box<str>,
+    /// How well it fits, the higher the better. Of a search by vector `(1 + cosine) / 2`, so between 0
+    /// and 1; of a search by words a number of the store's own.
+    pub score: f64,
+    /// The text.
+    pub segment: TextSegment,
+}
+
+impl SearchMatch {
+    /// An entry that was found.
+    #[must_use]
+    pub fn new(id: impl Into<Box<str>>, score: f64, segment: TextSegment) -> Self {
+        Self { id: id.into(), score, segment }
+    }
+}
+
+/// Keeps vectors with the texts that they were made from, and finds those nearest to another.
+///
+/// What is found is the same for the same entries and the same search, whatever the order in which
+/// entries were added: best first, and equally good ones by their ids. A vector of another length than
+/// those in the store, an empty one, one with a number that is not finite, or a zero vector is
+/// an error of kind [`InvalidRequest`](ErrorKind::InvalidRequest).
+///
+/// `ai_services::testing::embedding_stores` (feature `testing`) checks all that is promised here.
+#[async_trait]
+pub trait EmbeddingStore: Send + Sync {
+    /// Adds entries, all or none. An entry whose id is there already replaces the other one.
+    ///
+    /// # Errors
+    ///
+    /// If an entry is not valid, and if the store cannot be written. It is unchanged then.
+    async fn add(&self, entries: Vec<EmbeddingEntry>) -> Result<()> {
+        self.replace(None, entries).await
+    }
+
+    /// Removes the entries that the filter accepts and adds others, in one step. Without a filter it
+    /// removes none.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add).
+    async fn replace(&self, removed: Option<&Filter>, added: Vec<EmbeddingEntry>) -> Result<()>;
+
+    /// The entries nearest to a vector.
+    ///
+    /// # Errors
+    ///
+    /// If the vector is not valid, and if the store cannot be read.
+    async fn search(&self, search: &VectorSearch<'_>) -> Result<Vec<SearchMatch>>;
+
+    /// The entries that have words of a text, those with many and rare ones first.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](ErrorKind::Unsupported) by default; if the store cannot be read.
+    async fn search_text(&self, _search: &TextSearch<'_>) -> Result<Vec<SearchMatch>> {
+        Err(Error::new(ErrorKind::Unsupported, "the embedding store has no full-text search"))
+    }
+
+    /// Removes entries. Unknown ids are not an error.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be written. It is unchanged then.
+    async fn remove(&self, ids: &[&str]) -> Result<()>;
+
+    /// Removes all entries that the filter accepts; without a filter all.
+    ///
+    /// # Errors
+    ///
+    /// As [`remove`](Self::remove).
+    async fn remove_all(&self, filter: Option<&Filter>) -> Result<()>;
+
+    /// How many entries the filter accepts; without a filter, how many there are.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read.
+    async fn count(&self, filter: Option<&Filter>) -> Result<u64>;
+
+    /// The different values that a key has in the entries that the filter accepts, in no order.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read.
+    async fn values(&self, key: &str, filter: Option<&Filter>) -> Result<Vec<MetadataValue>>;
+}

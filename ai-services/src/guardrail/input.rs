@@ -1,0 +1,61 @@
+//! Checks of what the user said.
+
+use crate::document::TextSegment;
+use crate::error::Result;
+use crate::invocation::TurnContext;
+use crate::message::UserMessage;
+use async_trait::async_trait;
+
+/// What an input guardrail looks at.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct InputGuardrailRequest<'a> {
+    /// What the user said, as the guardrails before this one left it, and without what was retrieved.
+    pub user_message: &'a UserMessage,
+    /// What was retrieved and will be told to the model.
+    pub contents: &'a [TextSegment],
+    /// The turn: who speaks, what was said before, the message as it was written.
+    pub turn: &'a TurnContext,
+}
+
+impl<'a> InputGuardrailRequest<'a> {
+    /// What a guardrail looks at, for tests.
+    #[must_use]
+    pub fn new(user_message: &'a UserMessage, turn: &'a TurnContext) -> Self {
+        Self { user_message, contents: &[], turn }
+    }
+
+    /// Adds what was retrieved.
+    #[must_use]
+    pub fn with_contents(self, contents: &'a [TextSegment]) -> Self {
+        Self { contents, ..self }
+    }
+}
+
+/// What an input guardrail thinks of a message.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum InputVerdict {
+    /// Nothing to object to.
+    Success,
+    /// This is said instead. It is what later guardrails see, what is sent and what is remembered.
+    Rewrite(UserMessage),
+    /// The call fails with this reason. Later guardrails are asked nevertheless, and all reasons told.
+    Failure(Box<str>),
+    /// The call fails with this reason at once.
+    Fatal(Box<str>),
+}
+
+/// Checks what the user said before a model sees it.
+#[async_trait]
+pub trait InputGuardrail: Send + Sync {
+    /// What it thinks of the message.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps it from deciding. The call fails then: nothing is let through unchecked.
+    async fn check(&self, request: InputGuardrailRequest<'_>) -> Result<InputVerdict>;
+
+    /// The name in errors, events and traces.
+    fn name(&self) -> &str;
+}

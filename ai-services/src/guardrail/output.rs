@@ -1,0 +1,59 @@
+//! Checks of what a model answered.
+
+use crate::document::TextSegment;
+use crate::error::Result;
+use crate::invocation::TurnContext;
+use crate::model::ChatResponse;
+use async_trait::async_trait;
+
+/// What an output guardrail looks at.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct OutputGuardrailRequest<'a> {
+    /// The answer, as the guardrails before this one left it.
+    pub response: &'a ChatResponse,
+    /// What was retrieved and told to the model.
+    pub contents: &'a [TextSegment],
+    /// The turn: who spoke, what was said before.
+    pub turn: &'a TurnContext,
+    /// How many answers of this turn were rejected before.
+    pub rejected: u32,
+}
+
+/// What an output guardrail thinks of an answer.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum OutputVerdict {
+    /// Nothing to object to.
+    Success,
+    /// This text is the answer instead. It is what later guardrails see, what is returned and what is
+    /// remembered.
+    Rewrite(Box<str>),
+    /// The model is asked the same again, for this reason.
+    Retry(Box<str>),
+    /// The model is asked again, and told this after its answer.
+    Reprompt {
+        /// Why.
+        reason: Box<str>,
+        /// What it is told.
+        prompt: Box<str>,
+    },
+    /// The call fails with this reason. Later guardrails are asked nevertheless, and all reasons told.
+    Failure(Box<str>),
+    /// The call fails with this reason at once.
+    Fatal(Box<str>),
+}
+
+/// Checks what a model answered before anybody sees it.
+#[async_trait]
+pub trait OutputGuardrail: Send + Sync {
+    /// What it thinks of the answer.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps it from deciding. The call fails then: nothing is let through unchecked.
+    async fn check(&self, request: OutputGuardrailRequest<'_>) -> Result<OutputVerdict>;
+
+    /// The name in errors, events and traces.
+    fn name(&self) -> &str;
+}

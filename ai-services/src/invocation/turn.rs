@@ -1,0 +1,152 @@
+//! What the parts of a turn that come before and after the model are told of it.
+
+use super::{InvocationContext, MemoryId};
+use crate::message::{ChatMessage, Messages, SystemMessage, UserMessage};
+use crate::usage::UsageMeter;
+use std::fmt;
+use std::sync::Arc;
+
+/// One turn, as retrieval and guardrails see it: what was said, by whom, and what had been said before.
+///
+/// It never changes, and cloning it is cheap.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::TurnContext;
+/// use ai_services::message::{ChatMessage, UserMessage};
+///
+/// let turn = TurnContext::builder(UserMessage::new("And his brother?"))
+///     .history([ChatMessage::user("Who was Theo?"), ChatMessage::ai("An art dealer.")])
+///     .build();
+/// assert_eq!(turn.user_message().text(), Some("And his brother?"));
+/// assert_eq!(turn.history().count(), 2);
+/// ```
+#[derive(Clone)]
+pub struct TurnContext(Arc<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    user_message: UserMessage,
+    system_message: Option<SystemMessage>,
+    memory_id: Option<MemoryId>,
+    history: Messages,
+    /// How many messages of the history have fallen out of the window.
+    skipped: usize,
+    invocation: InvocationContext,
+    meter: UsageMeter,
+}
+
+impl TurnContext {
+    /// Starts the context of a turn with what the user said.
+    pub fn builder(user_message: UserMessage) -> TurnContextBuilder {
+        TurnContextBuilder(Inner {
+            user_message,
+            system_message: None,
+            memory_id: None,
+            history: Messages::new(),
+            skipped: 0,
+            invocation: InvocationContext::new(),
+            meter: UsageMeter::new(),
+        })
+    }
+
+    /// What the user said, as it was written: without what was retrieved, and before any guardrail.
+    #[must_use]
+    pub fn user_message(&self) -> &UserMessage {
+        &self.0.user_message
+    }
+
+    /// The system message, if there is one.
+    #[must_use]
+    pub fn system_message(&self) -> Option<&SystemMessage> {
+        self.0.system_message.as_ref()
+    }
+
+    /// Whose conversation it is.
+    #[must_use]
+    pub fn memory_id(&self) -> Option<&MemoryId> {
+        self.0.memory_id.as_ref()
+    }
+
+    /// What was said before this turn and is remembered, oldest first, without the system message.
+    pub fn history(&self) -> impl DoubleEndedIterator<Item = &ChatMessage> {
+        self.0.history.iter().skip(self.0.skipped)
+    }
+
+    /// The application's data of this call.
+    #[must_use]
+    pub fn invocation(&self) -> &InvocationContext {
+        &self.0.invocation
+    }
+
+    /// Where the usage of models is counted that are asked on behalf of this turn.
+    #[must_use]
+    pub fn meter(&self) -> &UsageMeter {
+        &self.0.meter
+    }
+}
+
+impl fmt::Debug for TurnContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TurnContext")
+            .field("memory_id", &self.0.memory_id)
+            .field("invocation", &self.0.invocation)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Builds a [`TurnContext`]. Services build their own; tests of retrieval and guardrails need it.
+#[must_use]
+pub struct TurnContextBuilder(Inner);
+
+impl TurnContextBuilder {
+    /// Sets the system message.
+    pub fn system_message(mut self, message: SystemMessage) -> Self {
+        self.0.system_message = Some(message);
+        self
+    }
+
+    /// Sets whose conversation it is.
+    pub fn memory_id(mut self, id: MemoryId) -> Self {
+        self.0.memory_id = Some(id);
+        self
+    }
+
+    /// Sets what was said before, oldest first.
+    pub fn history(mut self, messages: impl IntoIterator<Item = ChatMessage>) -> Self {
+        self.0.history = messages.into_iter().collect::<Vec<_>>().into();
+        self.0.skipped = 0;
+        self
+    }
+
+    /// Shares a history instead of copying it, without its first messages.
+    pub(crate) fn shared_history(mut self, history: Messages, skipped: usize) -> Self {
+        (self.0.history, self.0.skipped) = (history, skipped);
+        self
+    }
+
+    /// Sets the application's data.
+    pub fn invocation(mut self, context: InvocationContext) -> Self {
+        self.0.invocation = context;
+        self
+    }
+
+    /// Sets where usage is counted.
+    pub fn meter(mut self, meter: UsageMeter) -> Self {
+        self.0.meter = meter;
+        self
+    }
+
+    /// The context.
+    #[must_use]
+    pub fn build(self) -> TurnContext {
+        TurnContext(Arc::new(self.0))
+    }
+}
+
+impl fmt::Debug for TurnContextBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TurnContextBuilder").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,60 @@
+//! Retrieval as a service sees it.
+
+use super::RetrievedContent;
+use crate::error::{Error, Result};
+use crate::invocation::TurnContext;
+use crate::message::UserMessage;
+use async_trait::async_trait;
+use std::sync::Arc;
+
+/// Finds what the model is told beside what the user said, and tells it.
+///
+/// A service calls [`retrieve`](Self::retrieve), lets its input guardrails see what was said and what was
+/// found, and then calls [`inject`](Self::inject) with what they made of the message. What `inject`
+/// returns is sent; what is remembered is the user's own message, unless the service is told otherwise.
+#[async_trait]
+pub trait RetrievalAugmentor: Send + Sync {
+    /// What fits what the user said in this turn, best first.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps it from searching. The call fails then.
+    async fn retrieve(&self, turn: &TurnContext) -> Result<Retrieved>;
+
+    /// The user's message with what was found. Not called if nothing was.
+    ///
+    /// # Errors
+    ///
+    /// If the message cannot be put together. The call fails then.
+    fn inject(&self, message: &UserMessage, contents: &[RetrievedContent]) -> Result<UserMessage>;
+}
+
+/// What was found in a turn.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Retrieved {
+    /// What the model is told, best first.
+    pub contents: Vec<RetrievedContent>,
+    /// Which retrievers failed and were passed over.
+    pub skipped: Vec<SkippedRetrieval>,
+}
+
+impl Retrieved {
+    /// This was found, and nobody failed.
+    #[must_use]
+    pub fn new(contents: impl IntoIterator<Item = RetrievedContent>) -> Self {
+        Self { contents: contents.into_iter().collect(), skipped: Vec::new() }
+    }
+}
+
+/// A retriever that failed and was passed over, as its route allows.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SkippedRetrieval {
+    /// The name of its route.
+    pub route: Box<str>,
+    /// What it was asked.
+    pub query: Arc<str>,
+    /// Why it failed.
+    pub error: Arc<Error>,
+}
