@@ -90,7 +90,8 @@ impl OpenAiChatModelBuilder {
     schema_setters!();
 
     /// Sets whether the model's earlier thinking is sent back to it;
-    /// [`Never`](ThinkingReplay::Never) by default.
+    /// [`Never`](ThinkingReplay::Never) by default. `reasoning_details`, which OpenRouter wants back, do
+    /// not depend on it.
     pub fn thinking_replay(mut self, replay: ThinkingReplay) -> Self {
         self.thinking = replay;
         self
@@ -158,6 +159,7 @@ impl OpenAiChatModelBuilder {
         let model = model.ok_or_else(|| Error::configuration("no model: call `model`"))?;
         let options = Options {
             thinking: self.thinking,
+            own_words: !is_genuine,
             stream_usage: self.stream_usage,
             cache: self.cache,
             max_tokens,

@@ -22,6 +22,12 @@
 //! | media in tool results | mentioned there, and said in one `role: user` behind the last result of the round, each below the id of its call |
 //! | custom | its attributes as they are |
 //!
+//! What compatible servers must be told again, OpenRouter's `reasoning_details` and the signatures in
+//! Gemini's `extra_content`, is kept with the answer
+//! ([`provider_content`](crate::message::AiMessage::provider_content)) and sent back as it came to every
+//! server but OpenAI's and Azure's, which refuse members that they do not know; beside
+//! `reasoning_details` there is no `reasoning_content`.
+//!
 //! What the protocol cannot carry (videos, and media behind URLs other than images) is
 //! [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) before anything is sent.
 //!
@@ -72,6 +78,7 @@ mod round;
 mod stream;
 mod strict;
 mod wire;
+mod words;
 
 pub use crate::providers::ThinkingReplay;
 pub use builder::OpenAiChatModelBuilder;
@@ -97,6 +104,9 @@ use parameters::Frame;
 use std::fmt;
 use std::sync::Arc;
 use stream::ChatAssembly;
+
+/// The name under which messages keep what only servers of this protocol understand.
+const PROTOCOL: &str = "openai-chat";
 
 /// A chat model behind OpenAI's chat completions or a compatible server.
 ///

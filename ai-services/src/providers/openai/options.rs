@@ -117,6 +117,8 @@ pub(super) use prompt_cache_setters;
 #[derive(Clone, Debug)]
 pub(super) struct Options {
     pub(super) thinking: ThinkingReplay,
+    /// Whether the server gets back what it said beside the protocol.
+    pub(super) own_words: bool,
     pub(super) stream_usage: StreamUsage,
     pub(super) cache: PromptCache,
     pub(super) max_tokens: MaxTokensField,
