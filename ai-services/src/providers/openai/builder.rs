@@ -217,6 +217,7 @@ mod tests {
         let model = from_env(&[("OPENAI_BASE_URL", "http://localhost:8080/v1")]).unwrap();
         assert_eq!(&*model.0.model, DEFAULT_MODEL);
         assert_eq!(model.0.options.max_tokens, MaxTokensField::MaxTokens);
+        assert!(model.0.options.own_words);
         let builder = OpenAiChatModel::builder().base_url("http://localhost").model("m");
         assert!(builder.build_with(|_| unreachable!("the environment is not read")).is_ok());
     }
@@ -232,6 +233,7 @@ mod tests {
         let model = from_env(&variables).unwrap();
         assert_eq!(&*model.0.model, "gpt-4.1");
         assert_eq!(model.0.options.max_tokens, MaxTokensField::MaxCompletionTokens);
+        assert!(!model.0.options.own_words);
         assert!(!format!("{model:?}").contains("canary"));
     }
 
