@@ -25,7 +25,7 @@
 //! What compatible servers must be told again, OpenRouter's `reasoning_details` and the signatures in
 //! Gemini's `extra_content`, is kept with the answer
 //! ([`provider_content`](crate::message::AiMessage::provider_content)) and sent back as it came to every
-//! server but OpenAI's and Azure's, which refuse members that they do not know; beside
+//! server but OpenAI's and Azure's, where some models refuse members that they do not know; beside
 //! `reasoning_details` there is no `reasoning_content`.
 //!
 //! What the protocol cannot carry (videos, and media behind URLs other than images) is
