@@ -4,7 +4,7 @@ use super::{client, completion, hello, read};
 use ai_services::memory::{MemoryId, MessageWindowChatMemory};
 use ai_services::message::{AiMessage, ProviderContent};
 use ai_services::model::{ChatModel, ChatRequest};
-use ai_services::providers::openai::ThinkingReplay;
+use ai_services::providers::openai::{OwnWords, ThinkingReplay};
 use ai_services::{ai_service, tools};
 use ai_services_tests::fault_server::{FaultServer, events_answer, json_answer};
 use serde_json::{Value, json};
@@ -159,4 +159,21 @@ async fn words_of_another_protocol_are_not_sent() {
     client(&server).build().unwrap().chat(&ChatRequest::new(messages)).await.unwrap();
     let sent = &server.requests()[0].json()["messages"][1];
     assert_eq!(*sent, json!({ "role": "assistant", "content": "a" }));
+}
+
+#[tokio::test]
+async fn server_that_refuses_them_is_not_sent_what_another_one_said() {
+    let content =
+        ProviderContent::from_json("openai-chat", r#"{"reasoning_details":[1]}"#).unwrap();
+    let message = AiMessage::builder().text("a").provider_content(content).build();
+    let mut messages: Vec<_> = hello().messages().cloned().collect();
+    messages.push(message.into());
+    let request = ChatRequest::new(messages);
+    for (words, details) in [(OwnWords::NotSent, None), (OwnWords::Sent, Some(json!([1])))] {
+        let server = FaultServer::answering([says("b")]).await.unwrap();
+        client(&server).own_words(words).build().unwrap().chat(&request).await.unwrap();
+        let sent = server.requests()[0].json()["messages"][1].clone();
+        assert_eq!(sent.get("reasoning_details"), details.as_ref(), "{words:?}");
+        assert_eq!(sent["content"], "a");
+    }
 }

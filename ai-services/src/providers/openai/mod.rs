@@ -25,8 +25,9 @@
 //! What compatible servers must be told again, OpenRouter's `reasoning_details` and the signatures in
 //! Gemini's `extra_content`, is kept with the answer
 //! ([`provider_content`](crate::message::AiMessage::provider_content)) and sent back as it came to every
-//! server but OpenAI's and Azure's, where some models refuse members that they do not know; beside
-//! `reasoning_details` there is no `reasoning_content`.
+//! server but OpenAI's and Azure's, where some models refuse members that they do not know, unless
+//! [`own_words`](OpenAiChatModelBuilder::own_words) says otherwise; beside `reasoning_details` there is no
+//! `reasoning_content`.
 //!
 //! What the protocol cannot carry (videos, and media behind URLs other than images) is
 //! [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) before anything is sent.
@@ -84,7 +85,7 @@ pub use crate::providers::ThinkingReplay;
 pub use builder::OpenAiChatModelBuilder;
 pub use embedding::{OpenAiEmbeddingModel, OpenAiEmbeddingModelBuilder};
 pub use moderation::{OpenAiModerationModel, OpenAiModerationModelBuilder};
-pub use options::{MaxTokensField, SchemaMode, StreamUsage};
+pub use options::{MaxTokensField, OwnWords, SchemaMode, StreamUsage};
 pub use responses::{
     EncryptedReasoning, OpenAiResponsesModel, OpenAiResponsesModelBuilder, ParallelCalls,
     ReasoningSummary, ResponseStorage,

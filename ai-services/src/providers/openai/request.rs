@@ -1,7 +1,7 @@
 //! The body of a request, put together from parts that are mostly encoded already.
 
 use super::message::{self, Form};
-use super::options::{Options, SchemaMode};
+use super::options::{Options, OwnWords, SchemaMode};
 use super::parameters::Frame;
 use super::round::Round;
 use super::strict;
@@ -72,7 +72,7 @@ fn encoded<'a>(
     options: &Options,
 ) -> impl Iterator<Item = (&'a ChatMessage, Cow<'a, [u8]>)> + use<'a> {
     let plain = options.thinking.messages_without(request);
-    let own_words = options.own_words;
+    let own_words = options.own_words == OwnWords::Sent;
     request.messages().enumerate().map(move |(index, message)| {
         let form = Form { thinking: index >= plain, own_words }.of(message);
         (message, message.encoded(form.dialect(), || message::encode(message, form)))
