@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
 
+#[path = "openai/details.rs"]
+mod details;
 #[path = "openai/embeddings.rs"]
 mod embeddings;
 #[path = "openai/faults.rs"]

@@ -8,12 +8,14 @@ use ai_services_tests::streams::{
 };
 
 /// What servers of several makes send.
-const STREAMS: [(&str, &str); 5] = [
+const STREAMS: [(&str, &str); 7] = [
     ("openai", include_str!("streams/openai.sse")),
     ("openai_tools", include_str!("streams/openai_tools.sse")),
     ("vllm", include_str!("streams/vllm.sse")),
     ("ollama", include_str!("streams/ollama.sse")),
     ("azure", include_str!("streams/azure.sse")),
+    ("openrouter", include_str!("streams/openrouter.sse")),
+    ("gemini", include_str!("streams/gemini.sse")),
 ];
 
 fn of(pieces: impl IntoIterator<Item = Vec<u8>>) -> Summary {
@@ -45,6 +47,17 @@ fn expected(name: &str) -> Summary {
             expected.calls =
                 vec![call("call_1", "add", r#"{"a":1}"#), call("call_2", "add", r#"{"a":2}"#)];
         }
+        "openrouter" => {
+            expected.thinking = "Let me add…".into();
+            expected.calls = vec![call("toolu_c", "add", r#"{"a":1,"b":3}"#)];
+            expected.usage = usage(11, 4);
+        }
+        "gemini" => {
+            expected.text = "Adding.".into();
+            let (a, b) = (r#"{"a":1,"b":3}"#, r#"{"a":2,"b":3}"#);
+            expected.calls = vec![call("f1", "add", a), call("f2", "add", b)];
+            expected.usage = usage(11, 4);
+        }
         _ => (expected.text, expected.usage) = ("Ja.".into(), details),
     }
     expected
@@ -61,6 +74,25 @@ fn every_dialect_is_read() {
 fn stream_split_anywhere_says_the_same() {
     for (name, stream) in STREAMS {
         assert_says_the_same_split_anywhere(stream, &expected(name), chat_events);
+    }
+}
+
+#[test]
+fn words_of_a_server_are_the_same_split_anywhere() {
+    let message = |pieces: Vec<Vec<u8>>| {
+        let Some(Ok(StreamEvent::Completed(response))) = chat_events(pieces).pop() else {
+            unreachable!("the stream is whole");
+        };
+        response.message
+    };
+    for (name, stream) in STREAMS {
+        let whole = message(vec![stream.into()]);
+        let has_words = matches!(name, "openrouter" | "gemini");
+        assert_eq!(whole.provider_content().is_some(), has_words, "{name}");
+        for at in 0..=stream.len() {
+            let (begin, end) = stream.as_bytes().split_at(at);
+            assert_eq!(message(vec![begin.to_vec(), end.to_vec()]), whole, "{name} split at {at}");
+        }
     }
 }
 

@@ -22,6 +22,8 @@ struct Said {
     text: Option<Vec<String>>,
     thinking: Vec<String>,
     refusal: Vec<String>,
+    /// What OpenRouter has beside the thinking.
+    details: Vec<Vec<String>>,
     calls: Vec<(String, Vec<String>)>,
 }
 
@@ -42,22 +44,48 @@ fn dialect() -> impl Strategy<Value = Dialect> {
 fn said() -> impl Strategy<Value = Said> {
     let pieces = || prop::collection::vec("[a-zé😀\"\\\\\n{} ]{0,6}", 0..5);
     let calls = prop::collection::vec(("[a-z]{1,3}", pieces()), 0..4);
-    (prop::option::of(pieces()), pieces(), pieces(), calls)
-        .prop_map(|(text, thinking, refusal, calls)| Said { text, thinking, refusal, calls })
+    let details = prop::collection::vec(prop::collection::vec("[é😀\"\\\\\n]{0,3}", 1..4), 0..3);
+    (prop::option::of(pieces()), pieces(), pieces(), details, calls).prop_map(
+        |(text, thinking, refusal, details, calls)| Said {
+            text,
+            thinking,
+            refusal,
+            details,
+            calls,
+        },
+    )
 }
 
 fn whole(said: &Said, dialect: &Dialect) -> Value {
-    let calls: Vec<_> = said.calls.iter().enumerate().map(|(index, (name, arguments))| {
-        json!({ "id": format!("c{index}"), "function": { "name": name, "arguments": arguments.concat() } })
-    }).collect();
+    let calls: Vec<_> = said
+        .calls
+        .iter()
+        .enumerate()
+        .map(|(index, (name, arguments))| {
+            json!({ "id": format!("c{index}"), "extra_content": extra_content(index),
+            "function": { "name": name, "arguments": arguments.concat() } })
+        })
+        .collect();
+    let details = said.details.iter().enumerate();
+    let details: Vec<_> = details.map(|(index, text)| detail(index, &text.concat())).collect();
     let message = json!({
         "content": said.text.as_ref().map(|text| text.concat()), "tool_calls": calls,
         "refusal": said.refusal.concat(), dialect.thinking: said.thinking.concat(),
+        "reasoning_details": details,
     });
     json!({
         "id": "i", "model": "m", "usage": { "prompt_tokens": 3, "completion_tokens": 9 },
         "choices": [{ "message": message, "finish_reason": "stop" }],
     })
+}
+
+fn detail(index: usize, text: &str) -> Value {
+    json!({ "type": "reasoning.text", "index": index, "text": text })
+}
+
+/// The signature of every other call.
+fn extra_content(index: usize) -> Option<Value> {
+    index.is_multiple_of(2).then(|| json!({ "google": { "thought_signature": index } }))
 }
 
 fn stream(said: &Said, dialect: &Dialect) -> String {
@@ -68,9 +96,14 @@ fn stream(said: &Said, dialect: &Dialect) -> String {
     deltas.extend(said.text.as_ref().map(|_| json!({ "role": "assistant", "content": "" })));
     deltas.extend(member("content", said.text.as_deref().unwrap_or_default()));
     deltas.extend(member("refusal", &said.refusal));
+    for (index, pieces) in said.details.iter().enumerate() {
+        let details = pieces.iter().map(|text| detail(index, text));
+        deltas.extend(details.map(|detail| json!({ "reasoning_details": [detail] })));
+    }
     for (index, (name, arguments)) in said.calls.iter().enumerate() {
         let (id, name) = (json!(format!("c{index}")), json!(name));
-        let first = json!({ "id": id, "function": { "name": name, "arguments": "" } });
+        let first = json!({ "id": id, "extra_content": extra_content(index),
+            "function": { "name": name, "arguments": "" } });
         let rest = arguments.iter().map(|arguments| match dialect.repeats_ids {
             true => json!({ "id": id, "function": { "name": name, "arguments": arguments } }),
             false => json!({ "function": { "arguments": arguments } }),

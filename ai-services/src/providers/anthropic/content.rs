@@ -2,9 +2,9 @@
 
 use super::block::{self, Block, is_blank};
 use super::message::DIALECT;
-use super::wire::Fields;
 use crate::message::{AiMessage, ProviderContent, ToolCall};
 use crate::providers::protocol::arguments::{object, object_or_empty};
+use crate::providers::protocol::fields::Fields;
 use serde_json::value::RawValue;
 
 /// What a block says to everybody.

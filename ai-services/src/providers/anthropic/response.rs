@@ -1,10 +1,11 @@
 //! Reading answers, as tolerantly as the variety of servers demands.
 
 use super::content::{Part, Said, message};
-use super::wire::{Fields, Stop, Usage};
+use super::wire::{Stop, Usage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::Answer;
 use crate::model::ChatResponse;
+use crate::providers::protocol::fields::Fields;
 use crate::providers::protocol::lenient::Text;
 use serde::Deserialize;
 use serde_json::value::RawValue;

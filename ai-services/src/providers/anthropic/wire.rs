@@ -2,11 +2,7 @@
 
 use crate::model::{FinishReason, TokenUsage};
 use crate::providers::protocol::lenient::{Text, count};
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
-use std::borrow::Cow;
-use std::fmt;
+use serde::Deserialize;
 
 /// Counts of tokens. In a stream they come more than once, each time from the beginning.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -92,50 +88,6 @@ impl Stop<'_> {
             explanation.into_some().or(category.into_some())
         });
         (Some(reason), refusal.map(Into::into))
-    }
-}
-
-/// The members of an object in their order, not read further.
-#[derive(Default)]
-pub(super) struct Fields<'a>(pub(super) Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl<'a> Fields<'a> {
-    pub(super) fn of(object: &'a RawValue) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(object.get())
-    }
-
-    pub(super) fn get(&self, name: &str) -> Option<&'a RawValue> {
-        self.0.iter().find(|(own, _)| own == name).map(|(_, value)| *value)
-    }
-
-    /// A member that is a text; empty if it is not there.
-    pub(super) fn text(&self, name: &str) -> Cow<'a, str> {
-        let text = self.get(name).and_then(|raw| serde_json::from_str::<Text<'a>>(raw.get()).ok());
-        text.and_then(|text| text.0).unwrap_or_default()
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Object;
-
-        impl<'de> Visitor<'de> for Object {
-            type Value = Fields<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut fields = Fields::default();
-                while let Some((name, value)) = map.next_entry::<Text<'de>, &RawValue>()? {
-                    fields.0.push((name.0.unwrap_or_default(), value));
-                }
-                Ok(fields)
-            }
-        }
-
-        deserializer.deserialize_map(Object)
     }
 }
 

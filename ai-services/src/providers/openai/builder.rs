@@ -2,7 +2,7 @@
 
 use super::account::{Account, Site, account_setters};
 use super::options::{
-    MaxTokensField, Options, PromptCache, SchemaMode, StreamUsage, prompt_cache_setters,
+    MaxTokensField, Options, OwnWords, PromptCache, SchemaMode, StreamUsage, prompt_cache_setters,
     schema_setters,
 };
 use super::parameters::Frame;
@@ -54,6 +54,7 @@ pub struct OpenAiChatModelBuilder {
     tool_schemas: SchemaMode,
     response_schemas: Option<SchemaMode>,
     thinking: ThinkingReplay,
+    own_words: Option<OwnWords>,
     stream_usage: StreamUsage,
     cache: PromptCache,
     capabilities: Option<Capabilities>,
@@ -90,9 +91,19 @@ impl OpenAiChatModelBuilder {
     schema_setters!();
 
     /// Sets whether the model's earlier thinking is sent back to it;
-    /// [`Never`](ThinkingReplay::Never) by default.
+    /// [`Never`](ThinkingReplay::Never) by default. `reasoning_details`, which OpenRouter wants back, depend
+    /// on [`own_words`](Self::own_words) instead.
     pub fn thinking_replay(mut self, replay: ThinkingReplay) -> Self {
         self.thinking = replay;
+        self
+    }
+
+    /// Sets whether the server is told again what it or another one said beside the protocol, OpenRouter's
+    /// `reasoning_details` for example. [`NotSent`](OwnWords::NotSent) by default at OpenAI and Azure,
+    /// [`Sent`](OwnWords::Sent) at every other server. To be switched off for one that refuses such members
+    /// and goes on with conversations that others began.
+    pub fn own_words(mut self, words: OwnWords) -> Self {
+        self.own_words = Some(words);
         self
     }
 
@@ -158,6 +169,10 @@ impl OpenAiChatModelBuilder {
         let model = model.ok_or_else(|| Error::configuration("no model: call `model`"))?;
         let options = Options {
             thinking: self.thinking,
+            own_words: self.own_words.unwrap_or(match is_genuine {
+                true => OwnWords::NotSent,
+                false => OwnWords::Sent,
+            }),
             stream_usage: self.stream_usage,
             cache: self.cache,
             max_tokens,
@@ -215,6 +230,7 @@ mod tests {
         let model = from_env(&[("OPENAI_BASE_URL", "http://localhost:8080/v1")]).unwrap();
         assert_eq!(&*model.0.model, DEFAULT_MODEL);
         assert_eq!(model.0.options.max_tokens, MaxTokensField::MaxTokens);
+        assert_eq!(model.0.options.own_words, OwnWords::Sent);
         let builder = OpenAiChatModel::builder().base_url("http://localhost").model("m");
         assert!(builder.build_with(|_| unreachable!("the environment is not read")).is_ok());
     }
@@ -230,6 +246,7 @@ mod tests {
         let model = from_env(&variables).unwrap();
         assert_eq!(&*model.0.model, "gpt-4.1");
         assert_eq!(model.0.options.max_tokens, MaxTokensField::MaxCompletionTokens);
+        assert_eq!(model.0.options.own_words, OwnWords::NotSent);
         assert!(!format!("{model:?}").contains("canary"));
     }
 

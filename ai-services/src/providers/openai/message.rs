@@ -1,34 +1,44 @@
 //! Messages as the protocol writes them.
 
 use super::part::{self, Body};
+use super::words::Words;
 use crate::error::{Error, ErrorKind};
 use crate::message::{AiMessage, ChatMessage, ToolCall, ToolResult};
 use crate::providers::protocol::arguments::object;
 use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
 
 /// How a message is written. Encoded messages are kept with it and shared by all servers, so nothing
 /// else here may depend on options.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Form {
-    Plain,
+pub(super) struct Form {
     /// With what the model thought.
-    Thinking,
+    pub(super) thinking: bool,
+    /// With what a server said beside the protocol.
+    pub(super) own_words: bool,
 }
 
 impl Form {
-    /// This form, if it makes a difference for a message.
+    const PLAIN: Self = Self { thinking: false, own_words: false };
+
+    /// This form, as far as it makes a difference for a message.
     pub(super) fn of(self, message: &ChatMessage) -> Self {
         match message {
-            ChatMessage::Ai(message) if message.thinking().is_some() => self,
-            _ => Self::Plain,
+            ChatMessage::Ai(message) => Self {
+                thinking: self.thinking && message.thinking().is_some(),
+                own_words: self.own_words && Words::are_in(message),
+            },
+            _ => Self::PLAIN,
         }
     }
 
     /// The name under which messages in this form are kept.
     pub(super) fn dialect(self) -> &'static str {
-        match self {
-            Self::Plain => "openai-chat",
-            Self::Thinking => "openai-chat-thinking",
+        match (self.thinking, self.own_words) {
+            (false, false) => "openai-chat",
+            (true, false) => "openai-chat-thinking",
+            (false, true) => "openai-chat-own",
+            (true, true) => "openai-chat-own-thinking",
         }
     }
 }
@@ -42,7 +52,7 @@ pub(super) fn encode(message: &ChatMessage, form: Form) -> Vec<u8> {
 /// The error for a message that [`encode`] refused.
 pub(super) fn unsupported(message: &ChatMessage) -> Error {
     let why =
-        try_encode(message, Form::Plain).err().unwrap_or("the message cannot be written as JSON");
+        try_encode(message, Form::PLAIN).err().unwrap_or("the message cannot be written as JSON");
     Error::new(ErrorKind::Unsupported, why)
 }
 
@@ -62,10 +72,8 @@ pub(super) fn split<'a>(message: &ChatMessage, encoded: &'a [u8]) -> (&'a [u8], 
 
 fn try_encode(message: &ChatMessage, form: Form) -> Result<Vec<u8>, &'static str> {
     let mut wire = wire(message)?;
-    if let (Wire::Message(wire), ChatMessage::Ai(message), Form::Thinking) =
-        (&mut wire, message, form)
-    {
-        wire.reasoning_content = message.thinking();
+    if let (Wire::Message(wire), ChatMessage::Ai(message)) = (&mut wire, message) {
+        wire.add(message, form);
     }
     let mut out = Vec::with_capacity(wire.size());
     write(&mut out, &wire)?;
@@ -126,10 +134,54 @@ struct Message<'a> {
     name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_call_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty", serialize_with = "calls")]
-    tool_calls: &'a [ToolCall],
+    #[serde(skip_serializing_if = "Calls::is_empty")]
+    tool_calls: Calls<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_details: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<&'a RawValue>,
+}
+
+impl<'a> Message<'a> {
+    /// Adds what a form has more than the plain one.
+    fn add(&mut self, message: &'a AiMessage, form: Form) {
+        if form.own_words {
+            let words = Words::of(message);
+            self.reasoning_details = words.reasoning_details;
+            self.extra_content = words.extra_content;
+            self.tool_calls.extra = words.calls;
+        }
+        // The details say the same, and more.
+        if form.thinking && self.reasoning_details.is_none() {
+            self.reasoning_content = message.thinking();
+        }
+    }
+}
+
+#[derive(Default)]
+struct Calls<'a> {
+    calls: &'a [ToolCall],
+    /// What each of them has beside the protocol, or nothing at all.
+    extra: Vec<Option<&'a RawValue>>,
+}
+
+impl Calls<'_> {
+    fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+}
+
+impl Serialize for Calls<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.calls.iter().enumerate().map(|(index, call)| Call {
+            id: call.id(),
+            r#type: "function",
+            function: Function { name: call.name(), arguments: arguments(call.arguments()) },
+            extra_content: self.extra.get(index).copied().flatten(),
+        }))
+    }
 }
 
 #[derive(Serialize)]
@@ -137,6 +189,8 @@ struct Call<'a> {
     id: &'a str,
     r#type: &'static str,
     function: Function<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<&'a RawValue>,
 }
 
 #[derive(Serialize)]
@@ -151,8 +205,10 @@ fn wire(message: &ChatMessage) -> Result<Wire<'_>, &'static str> {
         content,
         name: None,
         tool_call_id: None,
-        tool_calls: &[],
+        tool_calls: Calls::default(),
         reasoning_content: None,
+        reasoning_details: None,
+        extra_content: None,
     };
     Ok(Wire::Message(match message {
         ChatMessage::System(message) => plain("system", Body::text(message.text())),
@@ -161,7 +217,8 @@ fn wire(message: &ChatMessage) -> Result<Wire<'_>, &'static str> {
             ..plain("user", Body::of(message.text(), message.contents())?)
         },
         ChatMessage::Ai(message) => {
-            Message { tool_calls: message.tool_calls(), ..plain("assistant", answer(message)) }
+            let tool_calls = Calls { calls: message.tool_calls(), ..Calls::default() };
+            Message { tool_calls, ..plain("assistant", answer(message)) }
         }
         ChatMessage::ToolResult(message) => {
             Message { tool_call_id: Some(message.id()), ..plain("tool", Body::of_result(message)) }
@@ -179,14 +236,6 @@ fn answer(message: &AiMessage) -> Body<'_> {
     }
 }
 
-fn calls<S: Serializer>(calls: &&[ToolCall], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(calls.iter().map(|call| Call {
-        id: call.id(),
-        r#type: "function",
-        function: Function { name: call.name(), arguments: arguments(call.arguments()) },
-    }))
-}
-
 /// The arguments as the model wrote them, or an empty object if they are none.
 pub(super) fn arguments(text: &str) -> &str {
     if object(text).is_some() { text } else { "{}" }
@@ -195,7 +244,8 @@ pub(super) fn arguments(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::UserMessage;
+    use crate::message::{ProviderContent, UserMessage};
+    use crate::providers::openai::PROTOCOL;
 
     #[test]
     fn usual_message_is_written_into_space_of_its_size() {
@@ -208,10 +258,57 @@ mod tests {
         ];
         for message in &messages {
             assert_eq!(
-                encode(message, Form::Plain).len(),
+                encode(message, Form::PLAIN).len(),
                 wire(message).unwrap().size(),
                 "{message:?}"
             );
         }
+    }
+
+    /// What is sent of an answer with a call and these words, in a form.
+    fn sent(words: &str, thinking: bool, own_words: bool) -> String {
+        let content = ProviderContent::from_json(PROTOCOL, words).unwrap();
+        let message =
+            AiMessage::builder().thinking("hm").tool_calls([ToolCall::new("c", "f", "{}")]);
+        let message = ChatMessage::from(message.provider_content(content).build());
+        let form = Form { thinking, own_words }.of(&message);
+        let prefix = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}"#;
+        let sent = String::from_utf8(encode(&message, form)).unwrap();
+        sent.strip_prefix(prefix).unwrap().to_owned()
+    }
+
+    const WORDS: &str =
+        r#"{"reasoning_details":[ {"n":1.50} ],"extra_content":"é","calls":[{"a":1e2}]}"#;
+
+    #[test]
+    fn words_of_a_server_are_sent_as_they_came() {
+        let own = r#","extra_content":{"a":1e2}}],"reasoning_details":[ {"n":1.50} ],"extra_content":"é"}"#;
+        assert_eq!(sent(WORDS, false, true), own);
+        assert_eq!(sent(WORDS, true, true), own, "details replace thinking");
+        let extra = r#"{"extra_content":1}"#;
+        assert_eq!(sent(extra, true, true), r#"}],"reasoning_content":"hm","extra_content":1}"#);
+    }
+
+    #[test]
+    fn words_of_a_server_are_not_sent_to_openai() {
+        assert_eq!(sent(WORDS, false, false), "}]}");
+        assert_eq!(sent(WORDS, true, false), r#"}],"reasoning_content":"hm"}"#);
+    }
+
+    #[test]
+    fn words_that_do_not_fit_are_not_sent() {
+        for words in ["[]", "7", r#"{"calls":[1,2]}"#, r#"{"calls":[null]}"#, r#"{"calls":{}}"#] {
+            assert_eq!(sent(words, false, true), "}]}", "{words}");
+        }
+    }
+
+    #[test]
+    fn form_is_another_only_where_it_makes_a_difference() {
+        let all = Form { thinking: true, own_words: true };
+        assert_eq!(all.of(&ChatMessage::user("a")), Form::PLAIN);
+        assert_eq!(all.of(&ChatMessage::ai("a")), Form::PLAIN);
+        let content = ProviderContent::from_json("anthropic", "[]").unwrap();
+        let other = AiMessage::builder().text("a").provider_content(content).build();
+        assert_eq!(all.of(&other.into()), Form::PLAIN);
     }
 }

@@ -22,6 +22,13 @@
 //! | media in tool results | mentioned there, and said in one `role: user` behind the last result of the round, each below the id of its call |
 //! | custom | its attributes as they are |
 //!
+//! What compatible servers must be told again, OpenRouter's `reasoning_details` and the signatures in
+//! Gemini's `extra_content`, is kept with the answer
+//! ([`provider_content`](crate::message::AiMessage::provider_content)) and sent back as it came to every
+//! server but OpenAI's and Azure's, where some models refuse members that they do not know, unless
+//! [`own_words`](OpenAiChatModelBuilder::own_words) says otherwise; beside `reasoning_details` there is no
+//! `reasoning_content`.
+//!
 //! What the protocol cannot carry (videos, and media behind URLs other than images) is
 //! [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) before anything is sent.
 //!
@@ -72,12 +79,13 @@ mod round;
 mod stream;
 mod strict;
 mod wire;
+mod words;
 
 pub use crate::providers::ThinkingReplay;
 pub use builder::OpenAiChatModelBuilder;
 pub use embedding::{OpenAiEmbeddingModel, OpenAiEmbeddingModelBuilder};
 pub use moderation::{OpenAiModerationModel, OpenAiModerationModelBuilder};
-pub use options::{MaxTokensField, SchemaMode, StreamUsage};
+pub use options::{MaxTokensField, OwnWords, SchemaMode, StreamUsage};
 pub use responses::{
     EncryptedReasoning, OpenAiResponsesModel, OpenAiResponsesModelBuilder, ParallelCalls,
     ReasoningSummary, ResponseStorage,
@@ -97,6 +105,9 @@ use parameters::Frame;
 use std::fmt;
 use std::sync::Arc;
 use stream::ChatAssembly;
+
+/// The name under which messages keep what only servers of this protocol understand.
+const PROTOCOL: &str = "openai-chat";
 
 /// A chat model behind OpenAI's chat completions or a compatible server.
 ///

@@ -77,6 +77,16 @@ pub enum StreamUsage {
     NotRequested,
 }
 
+/// Whether a server is told again what it said beside the protocol: `reasoning_details`, `extra_content`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OwnWords {
+    /// It is sent back as it came, to whatever compatible server goes on with the conversation.
+    Sent,
+    /// It is kept with the answer and not sent, for servers that refuse members they do not know.
+    NotSent,
+}
+
 /// What is said of the provider's prompt cache.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PromptCache {
@@ -117,6 +127,7 @@ pub(super) use prompt_cache_setters;
 #[derive(Clone, Debug)]
 pub(super) struct Options {
     pub(super) thinking: ThinkingReplay,
+    pub(super) own_words: OwnWords,
     pub(super) stream_usage: StreamUsage,
     pub(super) cache: PromptCache,
     pub(super) max_tokens: MaxTokensField,

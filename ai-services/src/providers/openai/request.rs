@@ -1,14 +1,13 @@
 //! The body of a request, put together from parts that are mostly encoded already.
 
 use super::message::{self, Form};
-use super::options::{Options, SchemaMode};
+use super::options::{Options, OwnWords, SchemaMode};
 use super::parameters::Frame;
 use super::round::Round;
 use super::strict;
 use crate::error::Result;
 use crate::message::ChatMessage;
 use crate::model::{ChatRequest, ToolSpecification};
-use crate::providers::ThinkingReplay;
 use crate::schema::Ordered;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -22,7 +21,7 @@ use std::borrow::Cow;
 pub(super) fn body(request: &ChatRequest, frame: &Frame, options: &Options) -> Result<Vec<u8>> {
     let messages = match frame.own_messages {
         true => 0,
-        false => messages_len(request, options.thinking)?,
+        false => messages_len(request, options)?,
     };
     let tools = if frame.own_tools { None } else { tools(request, options) };
     let tool_choice = match frame.own_tools || tools.is_some() {
@@ -35,7 +34,7 @@ pub(super) fn body(request: &ChatRequest, frame: &Frame, options: &Options) -> R
     body.extend_from_slice(&frame.head);
     if !frame.own_messages {
         body.extend_from_slice(br#","messages":["#);
-        write_messages(request, options.thinking, &mut body);
+        write_messages(request, options, &mut body);
         body.push(b']');
     }
     if let Some(tools) = &tools {
@@ -48,17 +47,17 @@ pub(super) fn body(request: &ChatRequest, frame: &Frame, options: &Options) -> R
 }
 
 /// How long the messages are with a comma behind each. Encodes those that are new.
-fn messages_len(request: &ChatRequest, replay: ThinkingReplay) -> Result<usize> {
-    encoded(request, replay).try_fold(0, |len, (message, encoded)| match encoded.len() {
+fn messages_len(request: &ChatRequest, options: &Options) -> Result<usize> {
+    encoded(request, options).try_fold(0, |len, (message, encoded)| match encoded.len() {
         0 => Err(message::unsupported(message)),
         own => Ok(len + own + 1 + Round::extra_len(message, &encoded)),
     })
 }
 
 /// The messages with commas in between, and the media of tool results behind those of a round.
-fn write_messages(request: &ChatRequest, replay: ThinkingReplay, body: &mut Vec<u8>) {
+fn write_messages(request: &ChatRequest, options: &Options, body: &mut Vec<u8>) {
     let mut round = Round::default();
-    for (index, (message, encoded)) in encoded(request, replay).enumerate() {
+    for (index, (message, encoded)) in encoded(request, options).enumerate() {
         round.end_before(message, body);
         if index > 0 {
             body.push(b',');
@@ -68,13 +67,14 @@ fn write_messages(request: &ChatRequest, replay: ThinkingReplay, body: &mut Vec<
     round.end(body);
 }
 
-fn encoded(
-    request: &ChatRequest,
-    replay: ThinkingReplay,
-) -> impl Iterator<Item = (&ChatMessage, Cow<'_, [u8]>)> {
-    let plain = replay.messages_without(request);
+fn encoded<'a>(
+    request: &'a ChatRequest,
+    options: &Options,
+) -> impl Iterator<Item = (&'a ChatMessage, Cow<'a, [u8]>)> + use<'a> {
+    let plain = options.thinking.messages_without(request);
+    let own_words = options.own_words == OwnWords::Sent;
     request.messages().enumerate().map(move |(index, message)| {
-        let form = if index < plain { Form::Plain } else { Form::Thinking.of(message) };
+        let form = Form { thinking: index >= plain, own_words }.of(message);
         (message, message.encoded(form.dialect(), || message::encode(message, form)))
     })
 }

@@ -1,6 +1,7 @@
 //! The parts that whole answers and streamed ones have in common.
 
-use crate::message::{AiMessage, ToolCall};
+use super::words::Words;
+use crate::message::{AiMessage, ProviderContent, ToolCall};
 use crate::model::{FinishReason, TokenUsage};
 use crate::providers::protocol::lenient::{Content, Index, Text, count};
 use serde::de::{SeqAccess, Visitor};
@@ -25,6 +26,11 @@ pub(super) struct Message<'a> {
     pub(super) reasoning: Text<'a>,
     #[serde(borrow, default)]
     pub(super) tool_calls: Calls<'a>,
+    /// See [`Words`].
+    #[serde(borrow, default)]
+    pub(super) reasoning_details: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) extra_content: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -36,6 +42,8 @@ pub(super) struct Call<'a> {
     pub(super) id: Text<'a>,
     #[serde(borrow, default)]
     pub(super) function: Function<'a>,
+    #[serde(borrow, default)]
+    pub(super) extra_content: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
@@ -107,6 +115,7 @@ pub(super) struct Parts {
     pub(super) thinking: Option<Box<str>>,
     pub(super) refusal: Option<Box<str>>,
     pub(super) calls: Vec<ToolCall>,
+    pub(super) words: Option<ProviderContent>,
 }
 
 impl From<Parts> for AiMessage {
@@ -124,6 +133,9 @@ impl From<Parts> for AiMessage {
         if let Some(refusal) = parts.refusal {
             builder = builder.refusal(refusal);
         }
+        if let Some(words) = parts.words {
+            builder = builder.provider_content(words);
+        }
         builder.build()
     }
 }
@@ -133,8 +145,14 @@ impl From<Message<'_>> for AiMessage {
         let thinking = message.take_thinking().map(Into::into);
         let refusal = message.take_refusal().map(Into::into);
         let text = message.content.text.map(Into::into);
-        let calls = message.tool_calls.into_iter().map(ToolCall::from).collect();
-        Parts { text, thinking, refusal, calls }.into()
+        let (extra, calls) =
+            message.tool_calls.into_iter().map(|call| (call.extra_content, call.into())).unzip();
+        let words = Words {
+            reasoning_details: message.reasoning_details,
+            extra_content: message.extra_content,
+            calls: extra,
+        };
+        Parts { text, thinking, refusal, calls, words: words.into_content() }.into()
     }
 }
 

@@ -15,6 +15,7 @@
 pub(super) mod arguments;
 pub(super) mod batches;
 pub(super) mod connection;
+pub(super) mod fields;
 pub(super) mod frames;
 pub(super) mod groups;
 pub(super) mod lenient;

@@ -2,7 +2,7 @@
 
 use crate::message::ToolCall;
 use crate::providers::anthropic::content::{Part, Said, arguments};
-use crate::providers::anthropic::wire::Fields;
+use crate::providers::protocol::fields::Fields;
 use serde_json::value::RawValue;
 
 /// A block so far.

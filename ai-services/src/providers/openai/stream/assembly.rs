@@ -6,6 +6,7 @@ use crate::http::{Answer, Framing};
 use crate::model::{ChatResponse, FinishReason, PartialAnswer, StreamEvent, TokenUsage};
 use crate::providers::openai::response;
 use crate::providers::openai::wire::{Message, Parts, finish_reason, usage};
+use crate::providers::openai::words::{Details, Words, marks_a_thought};
 use crate::providers::protocol::lenient::{Index, Text, first};
 use crate::providers::protocol::stream::{Assembly, Said, Wrong};
 use serde::Deserialize;
@@ -50,6 +51,8 @@ pub(in crate::providers::openai) struct ChatAssembly {
     thinking: String,
     refusal: String,
     calls: Calls,
+    details: Details,
+    extra_content: Option<Box<RawValue>>,
     usage: TokenUsage,
     finish_reason: Option<FinishReason>,
 }
@@ -93,7 +96,14 @@ impl Assembly for ChatAssembly {
 
     fn into_response(self, attempts: u32) -> ChatResponse {
         let some = |text: String| Some(text).filter(|text| !text.is_empty()).map(Into::into);
+        let details = self.details.into_list();
+        let words = Words {
+            reasoning_details: details.as_deref(),
+            extra_content: self.extra_content.as_deref(),
+            calls: self.calls.extra_contents(),
+        };
         let parts = Parts {
+            words: words.into_content(),
             text: self.text.map(Into::into),
             thinking: some(self.thinking),
             refusal: some(self.refusal),
@@ -138,6 +148,13 @@ impl ChatAssembly {
             if !text.is_empty() {
                 emit(StreamEvent::Text(text.into_owned()));
             }
+        }
+        if let Some(details) = delta.reasoning_details {
+            self.details.add(details);
+        }
+        // Before the signature come the marks of thoughts.
+        if let Some(extra) = delta.extra_content.filter(|extra| !marks_a_thought(extra)) {
+            self.extra_content = Some(extra.to_owned());
         }
         for call in delta.tool_calls {
             if let Some(delta) = self.calls.add(call)? {

@@ -4,6 +4,7 @@ use crate::message::ToolCall;
 use crate::model::ToolCallDelta;
 use crate::providers::openai::wire;
 use crate::providers::protocol::stream::{MAX_CALLS, Wrong};
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// The calls of an answer so far, in the order in which they began.
@@ -22,6 +23,7 @@ struct Growing {
     name: Box<str>,
     arguments: String,
     nesting: Nesting,
+    extra_content: Option<Box<RawValue>>,
 }
 
 impl Calls {
@@ -52,6 +54,9 @@ impl Calls {
         if call.name.is_empty() && !name.is_empty() {
             call.name = name.as_ref().into();
             delta.name = Some(name.into());
+        }
+        if let Some(extra) = piece.extra_content {
+            call.extra_content = Some(extra.to_owned());
         }
         call.arguments.push_str(&arguments);
         delta.arguments = Cow::into_owned(arguments);
@@ -86,6 +91,11 @@ impl Calls {
             return *call.id != *id;
         }
         *call.name != *name || (!arguments.is_empty() && call.is_complete())
+    }
+
+    /// What the server said of each beside the protocol.
+    pub(super) fn extra_contents(&self) -> Vec<Option<&RawValue>> {
+        self.0.iter().map(|call| call.extra_content.as_deref()).collect()
     }
 
     /// The calls as they are.
