@@ -90,7 +90,7 @@ fn equal_segments_are_one_content_and_the_first_is_kept() {
 fn constant_of_fusion_is_at_least_one() {
     assert_eq!(ReciprocalRankFusion::with_k(0).unwrap_err().kind(), ErrorKind::Configuration);
     assert_eq!(ReciprocalRankFusion::with_k(60).unwrap(), ReciprocalRankFusion::default());
-    // With a small constant one first place is worth more than two third ones.
+    // With a small constant a first place is worth as much as two third ones, and comes before them.
     let lists: [&[&str]; 3] = [&["a"], &["b", "x", "c"], &["d", "y", "c"]];
     let first = |k| {
         let fused = ReciprocalRankFusion::with_k(k).unwrap().fuse(lists.map(contents));
