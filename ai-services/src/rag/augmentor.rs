@@ -55,7 +55,8 @@ impl<A: RetrievalAugmentor + ?Sized> RetrievalAugmentor for Arc<A> {
 pub struct Retrieved {
     /// What the model is told, best first.
     pub contents: Vec<RetrievedContent>,
-    /// Which retrievers failed and were passed over.
+    /// Which retrievers failed and were passed over, so that something may be missing. One whose fallback
+    /// answered is not among them; if all its fallbacks failed, they are as well.
     pub skipped: Vec<SkippedRetrieval>,
 }
 

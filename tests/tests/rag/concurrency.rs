@@ -6,6 +6,7 @@ use ai_services::rag::{
     ContentRetriever, DefaultRetrievalAugmentor, DefaultRetrievalAugmentorBuilder, Query,
     RetrievalAugmentor, RetrievedContent, Route,
 };
+use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -167,4 +168,36 @@ async fn dropped_call_cancels_all() {
     let call = tokio::time::timeout(Duration::from_secs(1), augmentor.retrieve(&turn));
     assert!(call.await.is_err());
     assert_eq!(endless.counts(), (3, 3));
+}
+
+/// What routes find that answer after these times, `max` of them at a time.
+fn found_after(lists: &[Vec<u8>], seconds: &[u64], max: usize) -> Vec<String> {
+    let mut builder = three_queries().max_concurrency(max);
+    for (list, seconds) in lists.iter().zip(seconds) {
+        let names: Vec<String> = list.iter().map(u8::to_string).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        builder = builder.content_retriever(finding_after(*seconds, &names));
+    }
+    let augmentor = builder.build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    let retrieved = runtime.block_on(augmentor.retrieve(&turn("?"))).unwrap();
+    texts(&retrieved.contents).into_iter().map(str::to_owned).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn result_is_the_same_whoever_is_faster(
+        routes in prop::collection::vec((prop::collection::vec(0_u8..9, 0..5), 0_u64..29, 0_u64..29), 1..5),
+        max in (1_usize..9, 1_usize..9),
+    ) {
+        let lists: Vec<_> = routes.iter().map(|(list, _, _)| list.clone()).collect();
+        let (some, others): (Vec<_>, Vec<_>) = routes.iter().map(|(_, a, b)| (*a, *b)).unzip();
+        prop_assert_eq!(found_after(&lists, &some, max.0), found_after(&lists, &others, max.1));
+    }
 }

@@ -8,6 +8,7 @@ use ai_services::prompt::PromptTemplate;
 use ai_services::rag::{
     ContentInjector, DefaultContentInjector, DefaultContentInjectorBuilder, RetrievedContent,
 };
+use proptest::prelude::*;
 
 fn template(source: &str) -> PromptTemplate {
     PromptTemplate::parse(source).unwrap()
@@ -130,4 +131,19 @@ fn templates_are_checked_when_built() {
     );
     let both = builder().content_template(template("{{content}}")).metadata_keys(["source"]);
     assert!(error(both).contains("{{metadata.KEY}}"));
+}
+
+proptest! {
+    #[test]
+    fn every_text_arrives_as_it_is(
+        said in "[{}a-c$ \\n]{0,20}|.{0,20}",
+        found in prop::collection::vec("[{}a-c$ \\n]{0,20}|.{0,20}", 1..4),
+    ) {
+        let contents: Vec<_> = found.iter().map(|text| RetrievedContent::from(text.as_str())).collect();
+        let told = DefaultContentInjector::new().inject(&UserMessage::new(said.as_str()), &contents);
+        let expected =
+            format!("{said}\n\nAnswer using the following information:\n{}", found.join("\n\n"));
+        let told = told.unwrap();
+        prop_assert_eq!(told.text(), Some(expected.as_str()));
+    }
 }

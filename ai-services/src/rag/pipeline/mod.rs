@@ -40,7 +40,7 @@ use std::sync::Arc;
 ///
 /// Those of the parts. The error of a retriever ends the others unless the [policy](super::FailurePolicy) of
 /// its route says otherwise; its text names the route. A retriever that takes too long fails with
-/// [`ErrorKind::Timeout`](crate::ErrorKind::Timeout).
+/// [`ErrorKind::Timeout`](crate::ErrorKind::Timeout). A panic of a part is not caught.
 ///
 /// # Cancellation
 ///
