@@ -77,9 +77,7 @@ fn finding_after(seconds: u64, texts: &[&str]) -> impl ContentRetriever + Clone 
 }
 
 fn failing(kind: ErrorKind) -> impl ContentRetriever + Clone + 'static {
-    move |_: Query| async move {
-        Err::<Vec<RetrievedContent>, _>(Error::new(kind, format!("{kind:?}")))
-    }
+    move |_: Query| async move { Err::<Vec<RetrievedContent>, _>(Error::new(kind, format!("{kind:?}"))) }
 }
 
 /// What retrievers were asked, in order.

@@ -5,8 +5,8 @@
 
 use ai_services::message::{ChatMessage, UserMessage};
 use ai_services::rag::{
-    CompressingQueryTransformer, DefaultRetrievalAugmentor, FailurePolicy, LanguageModelQueryRouter,
-    Query, RetrievalAugmentor, RetrievedContent, Route, RoutingFallback,
+    CompressingQueryTransformer, DefaultRetrievalAugmentor, FailurePolicy,
+    LanguageModelQueryRouter, Query, RetrievalAugmentor, RetrievedContent, Route, RoutingFallback,
 };
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use ai_services::{Error, ErrorKind, TurnContext};

@@ -27,9 +27,8 @@ pub(crate) fn reciprocal_rank_fusion<T>(
         let mut rank = 0.0;
         for item in items {
             let alike = places.entry(hasher.hash_one(name(&item))).or_default();
-            let same = |place: &usize| {
-                fused.get(*place).is_some_and(|known| is_same(&known.item, &item))
-            };
+            let same =
+                |place: &usize| fused.get(*place).is_some_and(|known| is_same(&known.item, &item));
             let place = alike.iter().copied().find(same).unwrap_or_else(|| {
                 alike.push(fused.len());
                 fused.len()

@@ -50,7 +50,9 @@ pub(super) fn check(
 
 /// A text whose lines behind the first are indented, so that a line that is not begins something new.
 pub(super) fn hanging(text: &str) -> String {
-    text.replace("\r\n", "\n").replace(['\r', '\u{85}', '\u{2028}', '\u{2029}'], "\n").replace('\n', "\n    ")
+    text.replace("\r\n", "\n")
+        .replace(['\r', '\u{85}', '\u{2028}', '\u{2029}'], "\n")
+        .replace('\n', "\n    ")
 }
 
 #[cfg(test)]

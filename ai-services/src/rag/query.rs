@@ -82,7 +82,7 @@ impl Query {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot transform queries",
     label = "not a query transformer",
-    note = "implement `QueryTransformer`, or use a closure such as `|query: Query| async move { Ok(vec![query]) }`"
+    note = "implement `QueryTransformer`, or use a closure such as `|query: Query| async move {{ Ok(vec![query]) }}`"
 )]
 #[async_trait]
 pub trait QueryTransformer: Send + Sync {

@@ -40,7 +40,7 @@ use std::time::Duration;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot retrieve contents",
     label = "not a content retriever",
-    note = "implement `ContentRetriever`, or use a closure such as `|query: Query| async move { Ok(search(query.text()).await) }`"
+    note = "implement `ContentRetriever`, or use a closure such as `|query: Query| async move {{ Ok(search(query.text()).await) }}`"
 )]
 #[async_trait]
 pub trait ContentRetriever: Send + Sync {
@@ -221,7 +221,7 @@ impl fmt::Debug for Route {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot route queries",
     label = "not a query router",
-    note = "implement `QueryRouter`, or use a closure such as `|query: Query| async move { Ok(routes) }`"
+    note = "implement `QueryRouter`, or use a closure such as `|query: Query| async move {{ Ok(routes) }}`"
 )]
 #[async_trait]
 pub trait QueryRouter: Send + Sync {

@@ -6,7 +6,11 @@ use crate::message::ChatMessage;
 use crate::model::{ChatModel, ChatRequest, FailedAttempts, ModelUsage, TokenUsage};
 
 /// The text that a model answers to a prompt, without blanks around it. Its cost goes to the turn's meter.
-pub(super) async fn ask(model: &dyn ChatModel, prompt: String, turn: &TurnContext) -> Result<String> {
+pub(super) async fn ask(
+    model: &dyn ChatModel,
+    prompt: String,
+    turn: &TurnContext,
+) -> Result<String> {
     let request = ChatRequest::new([ChatMessage::user(prompt)]);
     let response = settled(model.chat(&request).await, model.name(), turn)?;
     count(ModelUsage::of_response(&response, model.name()), turn);

@@ -13,7 +13,11 @@ use std::sync::Arc;
 const ARGUMENT: &str = "query";
 
 /// A tool that asks a retriever.
-pub(super) fn of(retriever: Arc<dyn ContentRetriever>, name: Box<str>, description: Box<str>) -> Tool {
+pub(super) fn of(
+    retriever: Arc<dyn ContentRetriever>,
+    name: Box<str>,
+    description: Box<str>,
+) -> Tool {
     let query = Property {
         name: ARGUMENT,
         description: Some("What is searched for, in a few words."),
@@ -28,7 +32,10 @@ pub(super) fn of(retriever: Arc<dyn ContentRetriever>, name: Box<str>, descripti
     })
 }
 
-async fn search(retriever: &dyn ContentRetriever, input: &ToolInput) -> Result<ToolOutput, ToolError> {
+async fn search(
+    retriever: &dyn ContentRetriever,
+    input: &ToolInput,
+) -> Result<ToolOutput, ToolError> {
     let text: String = input.arguments()?.take(ARGUMENT)?;
     if text.trim().is_empty() {
         return Err(ToolError::new("the query is empty; say what is searched for"));

@@ -61,10 +61,7 @@ async fn nothing_is_fused_to_nothing() {
 #[tokio::test]
 async fn fusion_keeps_the_order_of_queries() {
     let fusion = ReciprocalRankFusion::new();
-    for (second, expected) in [
-        ("7", "1 5 3 7 2 6 4 8"),
-        ("1", "1 5 3 2 6 4 8"),
-    ] {
+    for (second, expected) in [("7", "1 5 3 7 2 6 4 8"), ("1", "1 5 3 2 6 4 8")] {
         let queries: &[(&str, &[&[&str]])] =
             &[("q1", &[&["1", "2"], &["3", "4"]]), ("q2", &[&["5", "6"], &[second, "8"]])];
         let fused = fusion.aggregate(found(&turn("?"), queries)).await.unwrap();
@@ -78,10 +75,7 @@ fn equal_segments_are_one_content_and_the_first_is_kept() {
         let segment = TextSegment::new("a").with_metadata(Metadata::new().with("page", page));
         RetrievedContent::new(segment).with_score(score).with_id(id)
     };
-    let lists = [
-        vec![content(1, 0.9, "x"), content(2, 0.8, "y")],
-        vec![content(2, 0.1, "z")],
-    ];
+    let lists = [vec![content(1, 0.9, "x"), content(2, 0.8, "y")], vec![content(2, 0.1, "z")]];
     let fused = ReciprocalRankFusion::new().fuse(lists);
     assert_eq!(fused, [content(2, 0.8, "y"), content(1, 0.9, "x")]);
 }

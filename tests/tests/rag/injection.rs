@@ -51,8 +51,7 @@ fn contents_are_numbered() {
 
 #[test]
 fn template_of_contents_addresses_metadata() {
-    let source =
-        "{{number}} {{metadata.source}}:{{ metadata.page }}{{metadata.nope}} {{score}} {{id}} {{content}}";
+    let source = "{{number}} {{metadata.source}}:{{ metadata.page }}{{metadata.nope}} {{score}} {{id}} {{content}}";
     let builder = DefaultContentInjector::builder()
         .template(template("{{contents}} {{user_message}}"))
         .content_template(template(source));
@@ -72,9 +71,8 @@ fn texts_are_never_read_as_templates() {
         .content_template(template("{{content}}/{{metadata.k}}"))
         .build()
         .unwrap();
-    let message = injector
-        .inject(&UserMessage::new(hostile), &[RetrievedContent::new(segment)])
-        .unwrap();
+    let message =
+        injector.inject(&UserMessage::new(hostile), &[RetrievedContent::new(segment)]).unwrap();
     assert_eq!(message.text(), Some(format!("<{hostile}|{hostile}/{{{{content}}}}>").as_str()));
 }
 

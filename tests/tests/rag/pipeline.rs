@@ -115,9 +115,8 @@ async fn results_are_fused_for_each_query_and_then_across() {
             _ => &["cat"],
         }
     }
-    let route = |number| {
-        move |query: Query| async move { Ok(contents(found(query.text(), number))) }
-    };
+    let route =
+        |number| move |query: Query| async move { Ok(contents(found(query.text(), number))) };
     let augmentor = DefaultRetrievalAugmentor::builder()
         .query_transformer(|query: Query| async move {
             Ok(["q1", "q2"].map(|text| query.with_text(text)).to_vec())
@@ -168,7 +167,10 @@ async fn every_part_sees_the_turn() {
         .invocation(InvocationContext::new().with(Tenant("acme")))
         .build();
     augmentor.retrieve(&turn).await.unwrap();
-    assert_eq!(asked.all(), ["t acme klaus brief 2", "q acme klaus brief 2", "r acme klaus brief 2"]);
+    assert_eq!(
+        asked.all(),
+        ["t acme klaus brief 2", "q acme klaus brief 2", "r acme klaus brief 2"]
+    );
 }
 
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! Retrievers that fail or take too long.
 
 use crate::{Asked, failing, finding, finding_after, texts, turn};
-use ai_services::model::{TokenUsage, UsageMeter};
 use ai_services::message::UserMessage;
+use ai_services::model::{TokenUsage, UsageMeter};
 use ai_services::rag::{
     ContentRetriever, DefaultRetrievalAugmentor, FailurePolicy, Query, RetrievalAugmentor,
     Retrieved, RetrievedContent, Route, SkippedRetrieval,
@@ -14,8 +14,7 @@ use tokio::time::Instant;
 /// What is found by a route, beside another one that finds "other".
 async fn beside_another(route: Route) -> Result<Retrieved> {
     let other = Route::new(finding(&["other"])).name("other");
-    let augmentor =
-        DefaultRetrievalAugmentor::builder().route(route).route(other).build().unwrap();
+    let augmentor = DefaultRetrievalAugmentor::builder().route(route).route(other).build().unwrap();
     augmentor.retrieve(&turn("the question")).await
 }
 
@@ -61,7 +60,8 @@ async fn slow_retriever_is_a_timeout() {
 async fn fallback_takes_the_place_of_what_failed() {
     let asked = Asked::default();
     let second = Route::new(asked.echo("second"));
-    let first = Route::new(failing(ErrorKind::Unavailable)).on_failure(FailurePolicy::fallback(second));
+    let first =
+        Route::new(failing(ErrorKind::Unavailable)).on_failure(FailurePolicy::fallback(second));
     let retrieved = beside_another(first).await.unwrap();
     assert_eq!(texts(&retrieved.contents), ["second: the question", "other"]);
     assert!(retrieved.skipped.is_empty(), "nothing is missing");

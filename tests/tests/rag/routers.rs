@@ -37,7 +37,8 @@ async fn default_router_asks_all() {
 
 #[tokio::test]
 async fn model_chooses_by_numbers() {
-    for (answer, expected) in [("2", "dog"), ("1, 2", "cat dog"), ("3,1", "cat bird"), ("**2.**", "dog")]
+    for (answer, expected) in
+        [("2", "dog"), ("1, 2", "cat dog"), ("3,1", "cat bird"), ("**2.**", "dog")]
     {
         let found = found(ScriptedAnswer::text(answer), RoutingFallback::Fail).await.unwrap();
         assert_eq!(found, expected, "{answer}");
@@ -74,7 +75,8 @@ async fn unclear_answer_leads_to_the_fallback() {
 
 #[tokio::test]
 async fn error_of_the_model_leads_to_the_fallback() {
-    let found = |fallback| found(ScriptedAnswer::error(ErrorKind::RateLimited, "slow down"), fallback);
+    let found =
+        |fallback| found(ScriptedAnswer::error(ErrorKind::RateLimited, "slow down"), fallback);
     assert_eq!(found(RoutingFallback::DoNotRoute).await.unwrap(), "");
     assert_eq!(found(RoutingFallback::RouteToAll).await.unwrap(), "cat dog bird");
     let error = found(RoutingFallback::Fail).await.unwrap_err();
@@ -90,7 +92,8 @@ async fn model_is_metered_also_when_it_fails() {
     let query = Query::new("?", turn);
     animals(&answering("1", 10)).build().unwrap().route(&query).await.unwrap();
     assert_eq!(meter.total().input, Some(10));
-    let failing = ScriptedAnswer::error(ErrorKind::Timeout, "slow").with_usage(TokenUsage::new(5, 0));
+    let failing =
+        ScriptedAnswer::error(ErrorKind::Timeout, "slow").with_usage(TokenUsage::new(5, 0));
     let router = animals(&ScriptedChatModel::new([failing])).build().unwrap();
     assert!(router.route(&query).await.unwrap().is_empty());
     assert_eq!(meter.total().input, Some(15));

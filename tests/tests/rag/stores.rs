@@ -197,7 +197,8 @@ async fn hybrid_search_fuses_both_at_the_same_time() {
 
 #[tokio::test]
 async fn hybrid_search_looks_at_enough_candidates() {
-    for (candidates, max_results, expected) in [(None, 30, 30), (Some(50), 5, 50), (Some(1), 5, 5)] {
+    for (candidates, max_results, expected) in [(None, 30, 30), (Some(50), 5, 50), (Some(1), 5, 5)]
+    {
         let shelf = Shelf::default();
         let mut builder = builder(&shelf).mode(SearchMode::Hybrid).max_results(max_results);
         if let Some(candidates) = candidates {

@@ -20,7 +20,10 @@ trait Assistant {
 }
 
 /// What the model is told after it has called the tool with these arguments.
-async fn told(retriever: impl ContentRetriever + 'static, arguments: &str) -> (String, ScriptedChatModel) {
+async fn told(
+    retriever: impl ContentRetriever + 'static,
+    arguments: &str,
+) -> (String, ScriptedChatModel) {
     let model = ScriptedChatModel::new([
         ScriptedAnswer::tool_calls([ToolCall::new("1", "search_faq", arguments)]),
         ScriptedAnswer::text("Done."),

@@ -1,9 +1,7 @@
 //! Making queries of the question.
 
 use crate::{answering, prompt, query, texts_of, transformed};
-use ai_services::message::{
-    AiMessage, ChatMessage, Content, SystemMessage, ToolCall, UserMessage,
-};
+use ai_services::message::{AiMessage, ChatMessage, Content, SystemMessage, ToolCall, UserMessage};
 use ai_services::model::UsageMeter;
 use ai_services::prompt::PromptTemplate;
 use ai_services::rag::{
@@ -39,7 +37,10 @@ async fn compression_shows_the_model_conversation_and_question() {
     let queries = transformer.transform(&after(talk(), "And his brother?")).await.unwrap();
     assert_eq!(texts_of(&queries), ["brother of van Gogh"]);
     let prompt = prompt(&model, 0);
-    assert!(prompt.contains("\nUser: Who was Vincent van Gogh?\nAssistant: A painter.\n"), "{prompt}");
+    assert!(
+        prompt.contains("\nUser: Who was Vincent van Gogh?\nAssistant: A painter.\n"),
+        "{prompt}"
+    );
     assert!(prompt.contains("\nAnd his brother?\n"), "{prompt}");
 }
 
@@ -193,7 +194,8 @@ async fn chain_gives_each_query_to_the_next_once_and_keeps_the_order() {
         }
     };
     let same = |query: Query| async move { Ok(vec![query.clone(), query]) };
-    let chain = QueryTransformerChain::new().then(twice(["1", "2"])).then(same).then(twice(["a", "b"]));
+    let chain =
+        QueryTransformerChain::new().then(twice(["1", "2"])).then(same).then(twice(["a", "b"]));
     let queries = chain.transform(&query("q")).await.unwrap();
     assert_eq!(texts_of(&queries), ["q1a", "q1b", "q2a", "q2b"]);
     let none = QueryTransformerChain::new();

@@ -97,8 +97,7 @@ impl ReRankingContentAggregator {
     async fn scores(&self, question: &Query, contents: &[RetrievedContent]) -> Result<Vec<f64>> {
         let texts: Vec<&str> = contents.iter().map(|content| content.segment.text()).collect();
         let outcome = self.model.score(question.text(), &texts).await;
-        let Scores { scores, usage, model } =
-            settled(outcome, self.model.name(), question.turn())?;
+        let Scores { scores, usage, model } = settled(outcome, self.model.name(), question.turn())?;
         let model = model.as_deref().unwrap_or(self.model.name());
         question.turn().meter().add(model, usage);
         match scores.len() == contents.len() {

@@ -202,13 +202,20 @@ impl DefaultContentInjectorBuilder {
     /// that it cannot have, and if there are both metadata keys and a template for contents.
     pub fn build(self) -> Result<DefaultContentInjector> {
         let Self { mut injector, keys, content_template } = self;
-        injector.template.check("template of the content injector", &["contents"], &["user_message"])?;
+        injector.template.check(
+            "template of the content injector",
+            &["contents"],
+            &["user_message"],
+        )?;
         injector.form = match (keys, content_template) {
             (keys, None) => Form::Keys(keys.unwrap_or_default()),
             (None, Some(template)) => {
-                check(&template, "content template of the content injector", &["content"], |name| {
-                    matches!(name, "number" | "score" | "id") || name.starts_with(METADATA)
-                })?;
+                check(
+                    &template,
+                    "content template of the content injector",
+                    &["content"],
+                    |name| matches!(name, "number" | "score" | "id") || name.starts_with(METADATA),
+                )?;
                 Form::Template(template)
             }
             (Some(_), Some(_)) => {

@@ -71,9 +71,28 @@ mod tests {
     #[test]
     fn unclear_answers_are_not_guessed() {
         for answer in [
-            "", "none", "Sorry, I don't know", "4", "0", "1, 4", "-1", "2.5", "1-3", "1 2", "1/2",
-            "not 2", "2, but not 1", "of 3 options, 1", "v2", "2nd", "1e1", "99999999999999999999",
-            "2: dogs", "1 or 2", "²", "1, 2 or maybe 3",
+            "",
+            "none",
+            "Sorry, I don't know",
+            "4",
+            "0",
+            "1, 4",
+            "-1",
+            "2.5",
+            "1-3",
+            "1 2",
+            "1/2",
+            "not 2",
+            "2, but not 1",
+            "of 3 options, 1",
+            "v2",
+            "2nd",
+            "1e1",
+            "99999999999999999999",
+            "2: dogs",
+            "1 or 2",
+            "²",
+            "1, 2 or maybe 3",
         ] {
             assert_eq!(chosen(answer, 3), None, "{answer}");
         }
