@@ -152,9 +152,9 @@ async fn equally_good_contents_keep_their_order_and_no_number_comes_last() {
         ("f", f64::INFINITY),
     ]);
     let all: &[&[&str]] = &[&["a", "b", "c", "d", "e", "f"]];
-    let ranked =
-        ReRankingContentAggregator::new(judge.clone()).aggregate(found(&turn("?"), &[("q", all)]));
-    assert_eq!(texts(&ranked.await.unwrap()), ["f", "b", "e", "d", "a", "c"]);
+    let lenient = ReRankingContentAggregator::new(judge.clone());
+    let ranked = lenient.aggregate(found(&turn("?"), &[("q", all)])).await.unwrap();
+    assert_eq!(texts(&ranked), ["f", "b", "e", "d", "a", "c"]);
     let strict = ReRankingContentAggregator::builder(judge).min_score(f64::NEG_INFINITY).build();
     let ranked = strict.aggregate(found(&turn("?"), &[("q", all)])).await.unwrap();
     assert_eq!(texts(&ranked), ["f", "b", "e", "d"]);

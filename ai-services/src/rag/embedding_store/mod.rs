@@ -87,8 +87,10 @@ enum Search {
 enum Considered {
     All,
     Those(Filter),
-    By(Box<dyn Fn(&Query) -> Option<Filter> + Send + Sync>),
+    By(Box<FilterBy>),
 }
+
+type FilterBy = dyn Fn(&Query) -> Option<Filter> + Send + Sync;
 
 impl EmbeddingStoreContentRetriever {
     /// How many texts are found by default.
