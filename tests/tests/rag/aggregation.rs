@@ -14,15 +14,18 @@ use std::sync::{Arc, Mutex};
 #[derive(Clone, Default)]
 struct Judge {
     scores: Vec<(&'static str, f64)>,
-    asked: Arc<Mutex<Vec<(String, Vec<String>)>>>,
+    asked: Arc<Mutex<Asked>>,
 }
+
+/// Queries with the documents that were judged by them.
+type Asked = Vec<(String, Vec<String>)>;
 
 impl Judge {
     fn of(scores: &[(&'static str, f64)]) -> Self {
         Self { scores: scores.to_vec(), ..Self::default() }
     }
 
-    fn asked(&self) -> Vec<(String, Vec<String>)> {
+    fn asked(&self) -> Asked {
         self.asked.lock().unwrap().clone()
     }
 }

@@ -88,6 +88,21 @@ async fn no_more_run_at_a_time_than_allowed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn routing_is_limited_as_well() {
+    let augmentor = three_queries()
+        .query_router(|_: Query| async {
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            Ok(Vec::new())
+        })
+        .max_concurrency(2)
+        .build()
+        .unwrap();
+    let started = Instant::now();
+    augmentor.retrieve(&turn("?")).await.unwrap();
+    assert_eq!(started.elapsed().as_secs(), 20);
+}
+
+#[tokio::test(start_paused = true)]
 async fn order_does_not_depend_on_who_answers_first() {
     let augmentor = DefaultRetrievalAugmentor::builder()
         .content_retriever(finding_after(3, &["a", "d"]))

@@ -1,6 +1,7 @@
 //! Choosing whom to ask.
 
 use crate::{answering, finding, prompt, query};
+use ai_services::combinators::FallbackModel;
 use ai_services::message::UserMessage;
 use ai_services::model::{TokenUsage, UsageMeter};
 use ai_services::prompt::PromptTemplate;
@@ -97,6 +98,29 @@ async fn model_is_metered_also_when_it_fails() {
     let router = animals(&ScriptedChatModel::new([failing])).build().unwrap();
     assert!(router.route(&query).await.unwrap().is_empty());
     assert_eq!(meter.total().input, Some(15));
+}
+
+#[tokio::test]
+async fn attempts_of_several_models_are_counted_once() {
+    let failing = |input| {
+        let answer = ScriptedAnswer::error(ErrorKind::Unavailable, "down");
+        ScriptedChatModel::new([answer.with_usage(TokenUsage::new(input, 0))])
+    };
+    for (fallback, metered, of_error) in
+        [(RoutingFallback::DoNotRoute, Some(105), None), (RoutingFallback::Fail, None, Some(105))]
+    {
+        let meter = UsageMeter::new();
+        let turn = TurnContext::builder(UserMessage::new("?")).meter(meter.clone()).build();
+        let model = FallbackModel::builder().model(failing(5)).model(failing(100)).build().unwrap();
+        let router = LanguageModelQueryRouter::builder(model)
+            .route(Route::new(finding(&["cat"])), "cats")
+            .fallback(fallback)
+            .build()
+            .unwrap();
+        let outcome = router.route(&Query::new("?", turn)).await;
+        assert_eq!(meter.total().input, metered);
+        assert_eq!(outcome.err().and_then(|error| error.usage()?.input), of_error);
+    }
 }
 
 #[tokio::test]
