@@ -19,7 +19,7 @@ fn cases_agree_with_the_reference() {
     let report = report();
     assert!(report.unreadable.is_empty(), "{:?}", report.unreadable);
     assert!(report.failures.is_empty(), "{report}");
-    assert!(report.passed > 950, "{report}");
+    assert!(report.passed > 1400, "{report}");
 }
 
 #[test]
@@ -32,6 +32,17 @@ fn windows_counts_and_json_skip_nothing() {
 fn few_answers_are_read_differently() {
     let skipped = report().skipped_of(&["parse"]);
     assert!(skipped < 45, "{skipped} of 300");
+}
+
+#[test]
+fn retrieval_differs_in_little_but_duplicates() {
+    let report = report();
+    let others = report.skipped.iter().filter(|((op, reason), _)| {
+        ["rrf", "aggregate", "inject"].contains(&op.as_str()) && !reason.contains("duplicate")
+    });
+    let others: usize = others.map(|(_, count)| count).sum();
+    assert!(others < 20, "{report}");
+    assert!(report.skipped_of(&["inject"]) < 15, "{report}");
 }
 
 #[test]

@@ -11,3 +11,7 @@ pub mod outputs {}
 /// Answers that arrive piece by piece.
 #[doc = include_str!("streaming.md")]
 pub mod streaming {}
+
+/// What the model is told beside what the user said.
+#[doc = include_str!("retrieval.md")]
+pub mod retrieval {}

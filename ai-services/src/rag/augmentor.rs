@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::invocation::TurnContext;
 use crate::message::UserMessage;
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
 /// Finds what the model is told beside what the user said, and tells it.
@@ -12,6 +13,9 @@ use std::sync::Arc;
 /// A service calls [`retrieve`](Self::retrieve), lets its input guardrails see what was said and what was
 /// found, and then calls [`inject`](Self::inject) with what they made of the message. What `inject`
 /// returns is sent; what is remembered is the user's own message, unless the service is told otherwise.
+///
+/// [`DefaultRetrievalAugmentor`](super::DefaultRetrievalAugmentor) is put together from parts. Implement
+/// the trait for what cannot be.
 #[async_trait]
 pub trait RetrievalAugmentor: Send + Sync {
     /// What fits what the user said in this turn, best first.
@@ -29,13 +33,30 @@ pub trait RetrievalAugmentor: Send + Sync {
     fn inject(&self, message: &UserMessage, contents: &[RetrievedContent]) -> Result<UserMessage>;
 }
 
+// The inner future is handed on as it is: an async function would put it into a second box.
+impl<A: RetrievalAugmentor + ?Sized> RetrievalAugmentor for Arc<A> {
+    fn retrieve<'a, 'b, 'z>(&'a self, turn: &'b TurnContext) -> BoxFuture<'z, Result<Retrieved>>
+    where
+        'a: 'z,
+        'b: 'z,
+        Self: 'z,
+    {
+        A::retrieve(self, turn)
+    }
+
+    fn inject(&self, message: &UserMessage, contents: &[RetrievedContent]) -> Result<UserMessage> {
+        A::inject(self, message, contents)
+    }
+}
+
 /// What was found in a turn.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Retrieved {
     /// What the model is told, best first.
     pub contents: Vec<RetrievedContent>,
-    /// Which retrievers failed and were passed over.
+    /// Which retrievers failed and were passed over, so that something may be missing. One whose fallback
+    /// answered is not among them; if all its fallbacks failed, they are as well.
     pub skipped: Vec<SkippedRetrieval>,
 }
 

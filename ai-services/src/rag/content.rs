@@ -1,8 +1,21 @@
 //! What was found.
 
 use crate::document::TextSegment;
+use crate::embedding::SearchMatch;
 
 /// A text that was found for a query, and is shown to the model.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::document::{Metadata, TextSegment};
+/// use ai_services::rag::RetrievedContent;
+///
+/// let segment = TextSegment::new("Bananas are berries.")
+///     .with_metadata(Metadata::new().with("source", "fruit.md"));
+/// let content = RetrievedContent::new(segment).with_score(0.9);
+/// assert_eq!(content.segment.text(), "Bananas are berries.");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 #[doc(alias = "Content")]
@@ -40,5 +53,24 @@ impl RetrievedContent {
 impl From<&str> for RetrievedContent {
     fn from(text: &str) -> Self {
         Self::new(TextSegment::new(text))
+    }
+}
+
+impl From<String> for RetrievedContent {
+    fn from(text: String) -> Self {
+        Self::new(TextSegment::new(text))
+    }
+}
+
+impl From<TextSegment> for RetrievedContent {
+    fn from(segment: TextSegment) -> Self {
+        Self::new(segment)
+    }
+}
+
+/// With the score of the search and the id of the entry.
+impl From<SearchMatch> for RetrievedContent {
+    fn from(found: SearchMatch) -> Self {
+        Self::new(found.segment).with_score(found.score).with_id(found.id)
     }
 }

@@ -52,7 +52,11 @@ impl Said {
             system: system.map(Into::into),
             user,
             parameters,
-            surroundings: Surroundings { memory_id, context: context.unwrap_or_default() },
+            surroundings: Surroundings {
+                memory_id,
+                context: context.unwrap_or_default(),
+                ..Surroundings::default()
+            },
         })
     }
 }

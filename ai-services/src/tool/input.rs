@@ -4,6 +4,7 @@ use super::arguments::ToolArguments;
 use super::error::ToolError;
 use crate::invocation::{InvocationContext, MemoryId};
 use crate::message::ToolCall;
+use crate::model::UsageMeter;
 
 /// One call of a tool: what the model wrote, and what the application passes along.
 #[derive(Clone, Debug)]
@@ -12,11 +13,12 @@ pub struct ToolInput {
     surroundings: Surroundings,
 }
 
-/// What all tool calls of one service call share. Cloning copies two pointers.
+/// What all tool calls of one service call share. Cloning copies three pointers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Surroundings {
     pub(crate) memory_id: Option<MemoryId>,
     pub(crate) context: InvocationContext,
+    pub(crate) meter: UsageMeter,
 }
 
 impl ToolInput {
@@ -40,6 +42,12 @@ impl ToolInput {
     #[must_use]
     pub fn context(&self) -> &InvocationContext {
         &self.surroundings.context
+    }
+
+    /// Where the usage of models is counted that the tool asks.
+    #[must_use]
+    pub fn meter(&self) -> &UsageMeter {
+        &self.surroundings.meter
     }
 
     /// The arguments by name.

@@ -5,9 +5,11 @@ mod estimator;
 mod message;
 mod parse;
 mod recorder;
+mod retrieval;
 mod serde_json_form;
 mod skip;
 mod skip_parse;
+mod skip_retrieval;
 mod template;
 mod token_count;
 mod window;
@@ -119,6 +121,9 @@ fn run(case: &Case, op: &str) -> Result<Outcome, Malformed> {
         "parse" => parse::run(case),
         "template" => template::run(case),
         "serde" => serde_json_form::run(case),
+        "rrf" => retrieval::rrf(case),
+        "aggregate" => retrieval::aggregate(case),
+        "inject" => retrieval::inject(case),
         _ => Err(format!("unknown op `{op}`")),
     }
 }

@@ -3,25 +3,15 @@
 //! The tags of the cases say where a difference is likely (`regex_edge`, `java_tostring`,
 //! `null_value`); the rules here say exactly where it is, so that all other cases run.
 
-use super::{Case, skip_parse};
+use super::{Case, skip_parse, skip_retrieval};
 use serde_json::Value;
-
-/// Operations of the reference whose counterpart is not there yet.
-const LATER: &[(&str, &str)] = &[
-    ("rrf", "arrives with retrieval"),
-    ("aggregate", "arrives with retrieval"),
-    ("inject", "arrives with retrieval"),
-];
 
 /// Why the case does not apply, if it does not.
 pub(super) fn reason(case: &Case, op: &str) -> Option<&'static str> {
-    if let Some((_, reason)) = LATER.iter().find(|(later, _)| *later == op) {
-        return Some(reason);
-    }
     match op {
         "parse" => return skip_parse::reason(case),
         "template" => {}
-        _ => return None,
+        _ => return skip_retrieval::reason(case, op),
     }
     let template = case.input.get("template").and_then(Value::as_str)?;
     let text = case.expected.get("text").and_then(Value::as_str).unwrap_or_default();

@@ -1,0 +1,153 @@
+//! Retrievers that fail or take too long.
+
+use crate::{Asked, failing, finding, finding_after, texts, turn};
+use ai_services::message::UserMessage;
+use ai_services::model::{TokenUsage, UsageMeter};
+use ai_services::rag::{
+    ContentRetriever, DefaultRetrievalAugmentor, FailurePolicy, Query, RetrievalAugmentor,
+    Retrieved, RetrievedContent, Route, SkippedRetrieval,
+};
+use ai_services::{Error, ErrorKind, Result, TurnContext};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// What is found by a route, beside another one that finds "other".
+async fn beside_another(route: Route) -> Result<Retrieved> {
+    let other = Route::new(finding(&["other"])).name("other");
+    let augmentor = DefaultRetrievalAugmentor::builder().route(route).route(other).build().unwrap();
+    augmentor.retrieve(&turn("the question")).await
+}
+
+fn skipped(skipped: &[SkippedRetrieval]) -> Vec<(&str, &str, ErrorKind)> {
+    skipped.iter().map(|one| (&*one.route, &*one.query, one.error.kind())).collect()
+}
+
+#[tokio::test]
+async fn failure_fails_the_call_and_is_named() {
+    let route = Route::new(failing(ErrorKind::RateLimited)).name("docs");
+    let error = beside_another(route).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::RateLimited);
+    assert_eq!(error.to_string(), "the retriever `docs` failed: RateLimited");
+    assert!(error.is_retryable());
+    assert_eq!(error.detail::<Error>().unwrap().to_string(), "RateLimited");
+}
+
+#[tokio::test]
+async fn failure_is_skipped_and_told() {
+    let route = Route::new(failing(ErrorKind::Unavailable)).name("docs");
+    let retrieved = beside_another(route.on_failure(FailurePolicy::Skip)).await.unwrap();
+    assert_eq!(texts(&retrieved.contents), ["other"]);
+    assert_eq!(skipped(&retrieved.skipped), [("docs", "the question", ErrorKind::Unavailable)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn slow_retriever_is_a_timeout() {
+    let slow = || Route::new(finding_after(31, &["late"])).name("slow");
+    let started = Instant::now();
+    let error = beside_another(slow()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert_eq!(error.to_string(), "the retriever `slow` failed: it took longer than 30s");
+    assert_eq!(started.elapsed().as_secs(), 30);
+
+    let retrieved = beside_another(slow().timeout(Duration::from_secs(40))).await.unwrap();
+    assert_eq!(texts(&retrieved.contents), ["late", "other"]);
+    let impatient = slow().timeout(Duration::from_secs(1)).on_failure(FailurePolicy::Skip);
+    let retrieved = beside_another(impatient).await.unwrap();
+    assert_eq!(skipped(&retrieved.skipped), [("slow", "the question", ErrorKind::Timeout)]);
+}
+
+#[tokio::test]
+async fn fallback_takes_the_place_of_what_failed() {
+    let asked = Asked::default();
+    let second = Route::new(asked.echo("second"));
+    let first =
+        Route::new(failing(ErrorKind::Unavailable)).on_failure(FailurePolicy::fallback(second));
+    let retrieved = beside_another(first).await.unwrap();
+    assert_eq!(texts(&retrieved.contents), ["second: the question", "other"]);
+    assert!(retrieved.skipped.is_empty(), "nothing is missing");
+    assert_eq!(asked.all(), ["the question"]);
+}
+
+#[tokio::test]
+async fn fallback_is_not_asked_without_a_failure() {
+    let asked = Asked::default();
+    let policy = FailurePolicy::fallback(Route::new(asked.echo("second")));
+    let retrieved = beside_another(Route::new(finding(&[])).on_failure(policy)).await.unwrap();
+    assert_eq!(texts(&retrieved.contents), ["other"], "nothing was found, which is no failure");
+    assert!(asked.all().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_fallback_has_its_own_time_and_policy() {
+    let third = Route::new(failing(ErrorKind::Connection)).name("third");
+    let second = |third: Route| {
+        Route::new(finding_after(5, &["late"]))
+            .name("second")
+            .timeout(Duration::from_secs(2))
+            .on_failure(FailurePolicy::fallback(third))
+    };
+    let first = |second: Route| {
+        let first = Route::new(failing(ErrorKind::Unavailable)).name("first");
+        first.timeout(Duration::from_secs(1)).on_failure(FailurePolicy::fallback(second))
+    };
+    let started = Instant::now();
+    let lenient = third.clone().on_failure(FailurePolicy::Skip);
+    let retrieved = beside_another(first(second(lenient))).await.unwrap();
+    assert_eq!(started.elapsed().as_secs(), 2);
+    assert_eq!(
+        skipped(&retrieved.skipped),
+        [
+            ("first", "the question", ErrorKind::Unavailable),
+            ("second", "the question", ErrorKind::Timeout),
+            ("third", "the question", ErrorKind::Connection),
+        ]
+    );
+    let error = beside_another(first(second(third))).await.unwrap_err();
+    assert_eq!(error.to_string(), "the retriever `third` failed: Connection");
+}
+
+#[tokio::test]
+async fn skipped_come_in_the_order_of_queries_and_routes() {
+    let route = |name: &str| {
+        Route::new(failing(ErrorKind::Unavailable)).name(name).on_failure(FailurePolicy::Skip)
+    };
+    let augmentor = DefaultRetrievalAugmentor::builder()
+        .query_transformer(|query: Query| async move {
+            Ok(["q1", "q2"].map(|text| query.with_text(text)).to_vec())
+        })
+        .route(route("a"))
+        .route(route("b"))
+        .build()
+        .unwrap();
+    let retrieved = augmentor.retrieve(&turn("?")).await.unwrap();
+    let order: Vec<_> =
+        skipped(&retrieved.skipped).into_iter().map(|(route, query, _)| (query, route)).collect();
+    assert_eq!(order, [("q1", "a"), ("q1", "b"), ("q2", "a"), ("q2", "b")]);
+}
+
+/// Fails after it has spent tokens.
+struct Costly;
+
+#[ai_services::async_trait]
+impl ContentRetriever for Costly {
+    async fn retrieve(&self, _: &Query) -> Result<Vec<RetrievedContent>> {
+        Err(Error::new(ErrorKind::Unavailable, "down").with_usage(TokenUsage::new(7, 0)))
+    }
+}
+
+#[tokio::test]
+async fn cost_of_a_failure_is_counted_once() {
+    for (policy, metered, of_error) in
+        [(FailurePolicy::Skip, Some(7), None), (FailurePolicy::Fail, None, Some(7))]
+    {
+        let meter = UsageMeter::new();
+        let turn = TurnContext::builder(UserMessage::new("?")).meter(meter.clone()).build();
+        let augmentor = DefaultRetrievalAugmentor::builder()
+            .route(Route::new(Costly).on_failure(policy))
+            .build()
+            .unwrap();
+        let outcome = augmentor.retrieve(&turn).await;
+        assert_eq!(meter.total().input, metered);
+        assert_eq!(outcome.err().and_then(|error| error.usage()?.input), of_error);
+    }
+}

@@ -1,0 +1,60 @@
+//! Spans and warnings of retrieval: who was asked and how much was found, but not what.
+//!
+//! A program of its own: everything that it logs is captured.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+use ai_services::message::{ChatMessage, UserMessage};
+use ai_services::rag::{
+    CompressingQueryTransformer, DefaultRetrievalAugmentor, FailurePolicy,
+    LanguageModelQueryRouter, Query, RetrievalAugmentor, RetrievedContent, Route, RoutingFallback,
+};
+use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
+use ai_services::{Error, ErrorKind, TurnContext};
+use ai_services_tests::logs;
+
+fn failing(kind: ErrorKind) -> Route {
+    Route::new(move |_: Query| async move {
+        Err::<Vec<RetrievedContent>, _>(Error::new(kind, "SECRET error"))
+    })
+}
+
+#[tokio::test]
+async fn traces_name_retrievers_and_count_what_was_found() {
+    logs::start();
+    let model = ScriptedChatModel::new([
+        ScriptedAnswer::text("SECRET query"),
+        ScriptedAnswer::text("SECRET choice"),
+    ]);
+    let found = |_: Query| async { Ok(vec![RetrievedContent::from("SECRET a"), "b".into()]) };
+    let copy = failing(ErrorKind::Timeout).name("copy").on_failure(FailurePolicy::Skip);
+    let wiki = failing(ErrorKind::Connection).name("wiki");
+    let router = LanguageModelQueryRouter::builder(model.clone())
+        .route(Route::new(found).name("docs"), "SECRET description")
+        .route(wiki.on_failure(FailurePolicy::fallback(copy)), "another one")
+        .fallback(RoutingFallback::RouteToAll)
+        .build()
+        .unwrap();
+    let augmentor = DefaultRetrievalAugmentor::builder()
+        .query_transformer(CompressingQueryTransformer::new(model))
+        .query_router(router)
+        .build()
+        .unwrap();
+    let turn = TurnContext::builder(UserMessage::new("SECRET question"))
+        .history([ChatMessage::user("SECRET history")])
+        .build();
+    assert_eq!(augmentor.retrieve(&turn).await.unwrap().contents.len(), 2);
+
+    let logged = logs::take();
+    for expected in [
+        "otel.name=retrieval docs gen_ai.operation.name=\"retrieval\" gen_ai.data_source.id=\"docs\"",
+        "record found=2",
+        "otel.name=retrieval wiki ",
+        "record error.type=Connection",
+        "message=falling back to the next retriever from=\"wiki\" to=\"copy\" kind=Connection",
+        "message=a retriever failed and was passed over retriever=\"copy\" kind=Timeout",
+        "message=the model did not route a query kind=InvalidResponse fallback=RouteToAll",
+    ] {
+        assert!(logged.contains(expected), "{expected}\nis not in\n{logged}");
+    }
+    assert!(!logged.contains("SECRET"), "{logged}");
+}
