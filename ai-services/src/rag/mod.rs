@@ -4,8 +4,10 @@ mod augmentor;
 mod content;
 mod query;
 mod retriever;
+pub mod web_search;
 
 pub use augmentor::{RetrievalAugmentor, Retrieved, SkippedRetrieval};
 pub use content::RetrievedContent;
 pub use query::{Query, QueryTransformer};
 pub use retriever::{ContentRetriever, FailurePolicy, QueryRouter, Route};
+pub use web_search::WebSearchContentRetriever;
