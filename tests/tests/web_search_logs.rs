@@ -10,6 +10,7 @@ use ai_services::rag::web_search::{
 };
 use ai_services::rag::{ContentRetriever, Query};
 use ai_services::{Error, TurnContext};
+use ai_services_tests::fault_server::Step::{Request, Send};
 use ai_services_tests::fault_server::{FaultServer, once, redirect};
 use ai_services_tests::logs;
 use serde_json::json;
@@ -59,7 +60,8 @@ async fn key_terms_and_pages_are_logged_nowhere() {
     for answer in answers() {
         for is_tavily in [true, false] {
             let context = String::from_utf8_lossy(&answer).into_owned();
-            let server = FaultServer::answering([answer.clone()]).await.unwrap();
+            let script = || vec![Request, Send(answer.clone())];
+            let server = FaultServer::start([script(), script()]).await.unwrap();
             let engine: Arc<dyn WebSearchEngine> = if is_tavily {
                 let builder = TavilySearchEngine::builder().api_key(KEY).base_url(server.origin());
                 Arc::new(builder.max_retries(1).retry_delay(Duration::ZERO).build().unwrap())

@@ -12,35 +12,36 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How an engine is made for a server.
-struct Client<'a> {
-    origin: &'a str,
+struct Client {
+    origin: String,
     timeout: Duration,
     max_response_bytes: usize,
     max_retries: u32,
 }
 
-impl<'a> Client<'a> {
-    fn of(origin: &'a str) -> Self {
+impl Client {
+    fn of(server: &FaultServer) -> Self {
         let timeout = Duration::from_secs(20);
-        Self { origin, timeout, max_response_bytes: 16 << 20, max_retries: 0 }
+        Self { origin: server.origin(), timeout, max_response_bytes: 16 << 20, max_retries: 0 }
     }
 
     fn tavily(&self) -> Arc<dyn WebSearchEngine> {
-        let builder = TavilySearchEngine::builder().api_key(CANARY).base_url(self.origin);
+        let builder = TavilySearchEngine::builder().api_key(CANARY).base_url(&*self.origin);
         let builder = builder.timeout(self.timeout).max_response_bytes(self.max_response_bytes);
         let builder = builder.max_retries(self.max_retries).retry_delay(Duration::from_millis(1));
         Arc::new(builder.build().unwrap())
     }
 
     fn searxng(&self) -> Arc<dyn WebSearchEngine> {
-        let builder = SearxngSearchEngine::builder().header("x-key", CANARY).base_url(self.origin);
+        let builder =
+            SearxngSearchEngine::builder().header("x-key", CANARY).base_url(&*self.origin);
         let builder = builder.timeout(self.timeout).max_response_bytes(self.max_response_bytes);
         let builder = builder.max_retries(self.max_retries).retry_delay(Duration::from_millis(1));
         Arc::new(builder.build().unwrap())
     }
 }
 
-type Make = fn(&Client<'_>) -> Arc<dyn WebSearchEngine>;
+type Make = fn(&Client) -> Arc<dyn WebSearchEngine>;
 const ENGINES: [(Make, &str); 2] =
     [(Client::tavily, "tavily_answer"), (Client::searxng, "searxng_answer")];
 
@@ -51,7 +52,7 @@ async fn search(engine: &dyn WebSearchEngine) -> Result<WebSearchResults> {
 /// What an engine makes of one answer.
 async fn found(make: Make, answer: Vec<u8>) -> Result<WebSearchResults> {
     let server = FaultServer::answering([answer]).await.unwrap();
-    search(&*make(&Client::of(&server.origin()))).await
+    search(&*make(&Client::of(&server))).await
 }
 
 #[tokio::test]
@@ -89,7 +90,7 @@ async fn redirects_are_not_followed() {
             let target = FaultServer::start([]).await.unwrap();
             let script = vec![Request, Send(redirect(status, &target.url()))];
             let server = FaultServer::start([script]).await.unwrap();
-            let error = search(&*make(&Client::of(&server.origin()))).await.unwrap_err();
+            let error = search(&*make(&Client::of(&server))).await.unwrap_err();
             assert!(error.to_string().contains("redirects"), "{error}");
             assert_eq!((server.requests().len(), target.connections()), (1, 0));
         }
@@ -102,9 +103,8 @@ async fn silent_server_is_left_in_time() {
         let begun = until_close("1.1", "application/json", "{\"results\":[");
         for script in [vec![Request, Hang], vec![Request, Send(begun), Hang]] {
             let server = FaultServer::start([script]).await.unwrap();
-            let origin = server.origin();
             let engine =
-                make(&Client { timeout: Duration::from_millis(100), ..Client::of(&origin) });
+                make(&Client { timeout: Duration::from_millis(100), ..Client::of(&server) });
             assert_eq!(search(&*engine).await.unwrap_err().kind(), ErrorKind::Timeout);
             server.hung_up(1).await;
         }
@@ -117,7 +117,7 @@ async fn answer_that_breaks_off_is_an_error() {
         let body = golden(name).to_string();
         let cut = until_close("1.1", "application/json", &body[..body.len() / 2]);
         let server = FaultServer::start([vec![Request, Send(cut), Close]]).await.unwrap();
-        let error = search(&*make(&Client::of(&server.origin()))).await.unwrap_err();
+        let error = search(&*make(&Client::of(&server))).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{error}");
     }
 }
@@ -171,8 +171,7 @@ async fn answer_without_end_is_left() {
         let begun = Send(until_close("1.1", "application/json", "{\"results\":["));
         let script = vec![Request, begun, Repeat(b"{},".repeat(10_000))];
         let server = FaultServer::start([script]).await.unwrap();
-        let origin = server.origin();
-        let engine = make(&Client { max_response_bytes: 1 << 20, ..Client::of(&origin) });
+        let engine = make(&Client { max_response_bytes: 1 << 20, ..Client::of(&server) });
         let error = search(&*engine).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidResponse);
         assert!(error.to_string().contains("1048576"), "{error}");
@@ -241,7 +240,7 @@ fn damaged(json: &Value) -> Vec<Value> {
                 let put = |value| {
                     let mut items = items.clone();
                     items[index] = value;
-                    items.into()
+                    Value::Array(items)
                 };
                 inner(&put, item);
             }
@@ -251,7 +250,7 @@ fn damaged(json: &Value) -> Vec<Value> {
                 let put = |value| {
                     let mut members = members.clone();
                     members.insert(name.clone(), value);
-                    members.into()
+                    Value::Object(members)
                 };
                 inner(&put, member);
             }
@@ -267,7 +266,7 @@ async fn odd_value_anywhere_leaves_pages_or_an_error() {
         let bodies = damaged(&golden(name));
         let answers: Vec<_> = bodies.iter().map(json_answer).collect();
         let server = FaultServer::answering(answers).await.unwrap();
-        let engine = make(&Client::of(&server.origin()));
+        let engine = make(&Client::of(&server));
         let mut whole = 0;
         for body in &bodies {
             match search(&*engine).await {

@@ -158,6 +158,8 @@ fn odd_text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn whatever_an_engine_finds_is_within_limits(
         pages in proptest::collection::vec((odd_text(), odd_text(), odd_text(), any::<f64>()), 0..20),

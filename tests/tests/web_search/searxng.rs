@@ -149,6 +149,6 @@ fn what_cannot_work_is_refused_when_it_is_built() {
         let builder = SearxngSearchEngine::builder().base_url("http://localhost");
         let error = builder.engines([name]).build().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration);
-        assert!(error.to_string().contains(name), "{error}");
+        assert!(error.to_string().contains(&format!("`{name}`")), "{error}");
     }
 }

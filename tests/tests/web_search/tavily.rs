@@ -93,7 +93,7 @@ async fn more_results_than_were_asked_for_are_left_out() {
 async fn what_tavily_cannot_do_is_an_error_and_not_sent() {
     let server = FaultServer::start([]).await.unwrap();
     let engine = client(&server).build().unwrap();
-    let ask = |request| {
+    let ask = |request: WebSearchRequest| {
         let engine = engine.clone();
         async move { engine.search(&request).await }
     };

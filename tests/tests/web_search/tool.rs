@@ -32,13 +32,13 @@ async fn asked(tool: WebSearchTool, arguments: &Value) -> Vec<ChatRequest> {
 /// What the model is told, and whether it is told as an error.
 async fn told(tool: WebSearchTool, arguments: &Value) -> (String, bool) {
     let requests = asked(tool, arguments).await;
-    let results = requests[1].messages().filter_map(|message| match message {
+    let mut results = requests[1].messages().filter_map(|message| match message {
         ChatMessage::ToolResult(result) => {
             Some((result.text().unwrap().to_owned(), result.is_error()))
         }
         _ => None,
     });
-    results.last().unwrap()
+    results.next_back().unwrap()
 }
 
 #[tokio::test]
@@ -121,9 +121,15 @@ async fn tool_searches_as_it_was_told() {
     assert_eq!(schema["required"], json!(["query"]));
     let expected = WebSearchRequest::new("ferns").with_max_results(2);
     assert_eq!(engine.requests(), [expected.with_safe_search(SafeSearch::Strict)]);
-    let result = requests[1].messages().last().unwrap();
+    let result = requests[1].messages().next_back().unwrap();
     let ChatMessage::ToolResult(result) = result else { panic!("{result:?}") };
-    let expected = "0. https://plants.example/0 abca… 1. https://plants.example/1 abca…";
-    let text = result.text().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!(text, expected.replace("0. ", "1. Page 0 ").replace(" 1. h", " 2. Page 1 h"));
+    let expected = "\
+1. Page 0
+   https://plants.example/0
+   abca…
+
+2. Page 1
+   https://plants.example/1
+   abca…";
+    assert_eq!(result.text(), Some(expected));
 }

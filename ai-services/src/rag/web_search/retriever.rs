@@ -63,7 +63,7 @@ impl WebSearchContentRetriever {
     request_setters!();
 
     fn content(&self, result: &WebSearchResult) -> RetrievedContent {
-        let mut whole = result.title.to_string();
+        let mut whole = String::from(&*result.title);
         if let Some(text) = result.text() {
             whole.push('\n');
             whole.push_str(&text::clean(text, self.max_text_bytes));
