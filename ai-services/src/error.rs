@@ -123,7 +123,7 @@ impl Error {
     }
 
     /// Says behind the message what to do about it.
-    #[cfg(feature = "ollama")]
+    #[cfg(any(feature = "ollama", feature = "web-search"))]
     pub(crate) fn with_hint(mut self, hint: &str) -> Self {
         self.0.message = format!("{}; {hint}", self.0.message).into();
         self

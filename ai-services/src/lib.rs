@@ -92,6 +92,7 @@
 //! | `anthropic` | Anthropic's messages | no |
 //! | `gemini` | Google's Gemini: chat, embeddings | no |
 //! | `cohere` | re-ranking and embeddings of Cohere, re-ranking of compatible servers | no |
+//! | `web-search` | search engines for retrieval: Tavily and servers like it, SearXNG | no |
 //! | `rustls` | TLS by rustls with ring | yes |
 //! | `native-tls` | TLS by the system's library | no |
 //! | `tiktoken` | exact token counts for OpenAI's models | yes |

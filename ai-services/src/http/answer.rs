@@ -54,6 +54,12 @@ impl Answer {
         self.annotate(fault::error_in_body(data, &self.settings.headers))
     }
 
+    /// What the server says, fit for an error: short, on one line, without secrets.
+    #[cfg(feature = "web-search")]
+    pub(crate) fn quote(&self, text: &str) -> String {
+        fault::quote_short(text, &self.settings.headers)
+    }
+
     /// The error for a body that is not the JSON it should be.
     pub(crate) fn unreadable(&self, error: serde_json::Error) -> Error {
         let secrets = &self.settings.headers;

@@ -163,8 +163,9 @@ fn kind_of(status: u16, code: Option<&str>) -> ErrorKind {
         400 if code == Some(WRONG_KEY) => ErrorKind::Authentication,
         401 | 403 => ErrorKind::Authentication,
         408 => ErrorKind::Timeout,
-        // 402 is an empty account at gateways that sell several models.
-        402 | 429 => ErrorKind::RateLimited,
+        // 402 is an empty account at gateways that sell several models; 432 and 433 are limits of a
+        // plan and of spending at Tavily.
+        402 | 429 | 432 | 433 => ErrorKind::RateLimited,
         409 | 500.. => ErrorKind::Unavailable,
         400..=499 => ErrorKind::InvalidRequest,
         _ => ErrorKind::InvalidResponse,
@@ -268,6 +269,12 @@ fn excerpt(body: &[u8], secrets: &HeaderMap) -> String {
 /// What somebody else says: without secrets, at most `max` characters, control characters escaped.
 fn quote(text: &str, max: usize, secrets: &HeaderMap) -> String {
     clean(&hide(text, secrets), max)
+}
+
+/// A few words of somebody else.
+#[cfg(feature = "web-search")]
+pub(super) fn quote_short(text: &str, secrets: &HeaderMap) -> String {
+    quote(text, MAX_EXCERPT, secrets)
 }
 
 /// At most `max` characters, with control characters escaped.

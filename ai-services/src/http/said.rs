@@ -17,8 +17,8 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Reads `{"error": {…}}`, `{"error": "…"}`, `{"response": {"error": {…}}}`, `{"message": …}`, `{"detail": …}`, and each of
-    /// them as the only element of an array. `None` if the body is none of these.
+    /// Reads `{"error": {…}}`, `{"error": "…"}`, `{"response": {"error": {…}}}`, `{"message": …}`, `{"detail": …}`,
+    /// `{"detail": {"error": …}}`, and each of them as the only element of an array. `None` if the body is none of these.
     pub(super) fn parse(body: &[u8]) -> Option<Self> {
         let said: Value = serde_json::from_slice(body).ok()?;
         let said = match &said {
@@ -26,6 +26,9 @@ impl Said {
             said => said,
         };
         let outer = said.as_object()?;
+        // Tavily puts one more object around it: `{"detail": {"error": "…"}}`.
+        let detail = outer.get("detail").and_then(Value::as_object);
+        let outer = detail.filter(|detail| detail.contains_key("error")).unwrap_or(outer);
         // An answer that failed may be told of from outside: `{"response": {"error": {…}}}`.
         let inner = || outer.get("response")?.get("error");
         let error = outer.get("error").filter(|error| !error.is_null());
@@ -78,6 +81,15 @@ mod tests {
 
     fn parse(body: &Value) -> Said {
         Said::parse(body.to_string().as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn error_may_be_inside_a_detail() {
+        let said = parse(&json!({ "detail": { "error": "no such key" } }));
+        assert_eq!(said.message.as_deref(), Some("no such key"));
+        let listed = parse(&json!({ "detail": [{ "loc": ["body"], "msg": "m" }] }));
+        assert_eq!(listed.message.as_deref(), Some(r#"[{"loc":["body"],"msg":"m"}]"#));
+        assert_eq!(parse(&json!({ "detail": { "a": 1 } })).message.as_deref(), Some(r#"{"a":1}"#));
     }
 
     #[test]

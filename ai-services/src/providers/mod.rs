@@ -22,7 +22,7 @@ mod any;
 #[cfg(feature = "http")]
 mod fetch;
 #[cfg(feature = "_provider")]
-mod protocol;
+pub(crate) mod protocol;
 
 #[cfg(any(feature = "openai", feature = "anthropic", feature = "gemini", feature = "ollama"))]
 pub use any::{ModelName, any_model};

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | make queries of the question | [`QueryTransformer`] | [`DefaultQueryTransformer`], [`CompressingQueryTransformer`], [`ExpandingQueryTransformer`], [`QueryTransformerChain`], closures |
 //! | choose whom to ask | [`QueryRouter`] | [`DefaultQueryRouter`], [`LanguageModelQueryRouter`], closures |
-//! | ask | [`ContentRetriever`] | [`EmbeddingStoreContentRetriever`], closures |
+//! | ask | [`ContentRetriever`] | [`EmbeddingStoreContentRetriever`], [`WebSearchContentRetriever`], closures |
 //! | put the results together | [`ContentAggregator`] | [`ReciprocalRankFusion`], [`ReRankingContentAggregator`] |
 //! | tell the model | [`ContentInjector`] | [`DefaultContentInjector`] |
 //!
@@ -27,6 +27,7 @@ mod routing;
 mod spending;
 mod tool;
 mod transform;
+pub mod web_search;
 
 pub use aggregate::{
     ContentAggregator, ReRankingContentAggregator, ReRankingContentAggregatorBuilder,
@@ -49,3 +50,4 @@ pub use transform::{
     ExpandingQueryTransformer, ExpandingQueryTransformerBuilder, OriginalQuery,
     QueryTransformerChain,
 };
+pub use web_search::WebSearchContentRetriever;

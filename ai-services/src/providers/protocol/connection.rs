@@ -11,13 +11,13 @@ use std::time::Duration;
 
 /// Where a server is, who asks, and how long that may take.
 #[derive(Clone)]
-pub(in crate::providers) struct Connection {
-    pub(in crate::providers) api_key: Option<SecretString>,
-    pub(in crate::providers) base_url: Option<String>,
-    pub(in crate::providers) limits: Limits,
-    pub(in crate::providers) connect_timeout: Duration,
-    pub(in crate::providers) headers: Vec<(String, SecretString)>,
-    pub(in crate::providers) http_client: Option<reqwest::Client>,
+pub(crate) struct Connection {
+    pub(crate) api_key: Option<SecretString>,
+    pub(crate) base_url: Option<String>,
+    pub(crate) limits: Limits,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) headers: Vec<(String, SecretString)>,
+    pub(crate) http_client: Option<reqwest::Client>,
 }
 
 impl Default for Connection {
@@ -35,19 +35,19 @@ impl Default for Connection {
 
 impl Connection {
     /// The base URL, or `default`.
-    pub(in crate::providers) fn base(&self, default: &str) -> Result<Url> {
+    pub(crate) fn base(&self, default: &str) -> Result<Url> {
         base_url(self.base_url.as_deref().unwrap_or(default))
     }
 
     /// The key, without blanks around it.
-    pub(in crate::providers) fn key(&self) -> Option<&str> {
+    pub(crate) fn key(&self) -> Option<&str> {
         let key = self.api_key.as_ref()?.expose_secret().trim();
         (!key.is_empty()).then_some(key)
     }
 
     /// The server at `base`, to which each request carries `own` headers and those that were set,
     /// which win.
-    pub(in crate::providers) fn server(self, base: Url, own: HeaderMap) -> Result<Arc<Server>> {
+    pub(crate) fn server(self, base: Url, own: HeaderMap) -> Result<Arc<Server>> {
         let json = HeaderValue::from_static("application/json");
         let agent = concat!("ai-services/", env!("CARGO_PKG_VERSION"));
         let mut headers = HeaderMap::from_iter([
@@ -71,7 +71,7 @@ impl Connection {
     }
 
     /// Whether a header of this name was set.
-    pub(in crate::providers) fn has_header(&self, name: &str) -> bool {
+    pub(crate) fn has_header(&self, name: &str) -> bool {
         self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
     }
 }
@@ -88,12 +88,12 @@ impl fmt::Debug for Connection {
 }
 
 /// A header with the key as a bearer token.
-pub(in crate::providers) fn bearer(key: &str) -> Result<HeaderValue> {
+pub(crate) fn bearer(key: &str) -> Result<HeaderValue> {
     secret(&format!("Bearer {key}"), "the API key")
 }
 
 /// The value of a header that is shown to nobody. An error names `what`, but does not repeat it.
-pub(in crate::providers) fn secret(value: &str, what: &str) -> Result<HeaderValue> {
+pub(crate) fn secret(value: &str, what: &str) -> Result<HeaderValue> {
     let mut value = HeaderValue::from_str(value).map_err(|_| {
         Error::configuration(format!("{what} contains characters that a header cannot carry"))
     })?;
@@ -102,10 +102,7 @@ pub(in crate::providers) fn secret(value: &str, what: &str) -> Result<HeaderValu
 }
 
 /// The value of an environment variable, unless it is empty.
-pub(in crate::providers) fn set(
-    var: impl Fn(&str) -> Option<String>,
-    name: &str,
-) -> Option<String> {
+pub(crate) fn set(var: impl Fn(&str) -> Option<String>, name: &str) -> Option<String> {
     let value = var(name)?;
     Some(value.trim()).filter(|value| !value.is_empty()).map(str::to_owned)
 }
@@ -131,7 +128,8 @@ fn base_url(base: &str) -> Result<Url> {
 }
 
 /// The setters that all builders with a field `connection` have. With `streams`, also those for
-/// answers that come piece by piece.
+/// answers that come piece by piece; with `but timeout` without the one that builders for other servers
+/// than models document differently.
 macro_rules! connection_setters {
     (streams) => {
         $crate::providers::protocol::connection::connection_setters!();
@@ -159,6 +157,9 @@ macro_rules! connection_setters {
             self
         }
 
+        $crate::providers::protocol::connection::connection_setters!(but timeout);
+    };
+    (but timeout) => {
         /// Sets how long connecting may take; 5 s by default. Without effect on an
         /// [`http_client`](Self::http_client) of your own.
         pub fn connect_timeout(mut self, timeout: std::time::Duration) -> Self {
@@ -210,7 +211,7 @@ macro_rules! connection_setters {
         }
 
         /// Sends requests through a client of your own, for example one with a certificate or a
-        /// proxy, or one shared by several models.
+        /// proxy, or one shared by several clients.
         /// [`http_client_builder`](crate::providers::http_client_builder) makes one; in any other turn
         /// redirects off, or requests may reach another host.
         pub fn http_client(mut self, client: reqwest::Client) -> Self {
@@ -220,7 +221,7 @@ macro_rules! connection_setters {
     };
 }
 
-pub(in crate::providers) use connection_setters;
+pub(crate) use connection_setters;
 
 #[cfg(test)]
 mod tests {

@@ -47,16 +47,16 @@ impl<'a> Content<'a> {
 
 /// A text in any form, of which nothing else is of interest.
 #[derive(Debug, Default)]
-pub(in crate::providers) struct Text<'a>(pub(in crate::providers) Option<Cow<'a, str>>);
+pub(crate) struct Text<'a>(pub(crate) Option<Cow<'a, str>>);
 
 impl<'a> Text<'a> {
     /// The text unless it is empty.
-    pub(in crate::providers) fn into_some(self) -> Option<Cow<'a, str>> {
+    pub(crate) fn into_some(self) -> Option<Cow<'a, str>> {
         self.0.filter(|text| !text.is_empty())
     }
 
     /// The text, owned.
-    pub(in crate::providers) fn into_owned(self) -> Option<Box<str>> {
+    pub(crate) fn into_owned(self) -> Option<Box<str>> {
         self.0.map(Into::into)
     }
 }

@@ -6,19 +6,19 @@ use serde_json::{Map, Value};
 /// Members of an object, except those that `extra` has too.
 ///
 /// The first one is preceded by the byte that was given, all others by a comma.
-pub(in crate::providers) struct Members<'a> {
+pub(crate) struct Members<'a> {
     out: Vec<u8>,
     extra: Option<&'a Map<String, Value>>,
     separator: u8,
 }
 
 impl<'a> Members<'a> {
-    pub(in crate::providers) fn new(extra: Option<&'a Map<String, Value>>, separator: u8) -> Self {
+    pub(crate) fn new(extra: Option<&'a Map<String, Value>>, separator: u8) -> Self {
         Self { out: Vec::new(), extra, separator }
     }
 
     /// Adds a member, if there is a value and `extra` has none of this name.
-    pub(in crate::providers) fn add(&mut self, name: &str, value: Option<impl Serialize>) {
+    pub(crate) fn add(&mut self, name: &str, value: Option<impl Serialize>) {
         if let Some(value) = value
             && !self.extra.is_some_and(|extra| extra.contains_key(name))
         {
@@ -27,7 +27,7 @@ impl<'a> Members<'a> {
     }
 
     /// Adds all members of `extra`.
-    pub(in crate::providers) fn add_extra(&mut self) {
+    pub(crate) fn add_extra(&mut self) {
         for (name, value) in self.extra.into_iter().flatten() {
             self.write(name, value);
         }
@@ -48,7 +48,7 @@ impl<'a> Members<'a> {
     }
 
     /// What was written.
-    pub(in crate::providers) fn into_bytes(self) -> Vec<u8> {
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.out
     }
 }

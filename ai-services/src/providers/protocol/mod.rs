@@ -1,5 +1,6 @@
 //! What the clients have in common: how they reach their servers, put requests together, read what comes,
-//! and drive streams. Knows no provider.
+//! and drive streams. Knows no provider. Clients of search engines, which are no providers of models, use
+//! some of it.
 
 #![cfg_attr(
     not(all(
@@ -14,11 +15,11 @@
 
 pub(super) mod arguments;
 pub(super) mod batches;
-pub(super) mod connection;
+pub(crate) mod connection;
 pub(super) mod fields;
 pub(super) mod frames;
 pub(super) mod groups;
-pub(super) mod lenient;
-pub(super) mod members;
+pub(crate) mod lenient;
+pub(crate) mod members;
 pub(super) mod replay;
 pub(super) mod stream;
