@@ -75,7 +75,7 @@ impl ModelUsage {
     }
 
     /// Everything that an answer says was spent, by model; `model` is the one that was asked.
-    fn of_response(response: &ChatResponse, model: &str) -> Vec<Self> {
+    pub(crate) fn of_response(response: &ChatResponse, model: &str) -> Vec<Self> {
         match &response.origin {
             AnswerOrigin::Model => {
                 vec![Self::new(response.model.as_deref().unwrap_or(model), response.usage)]
