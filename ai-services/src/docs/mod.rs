@@ -4,6 +4,10 @@
 #[doc = include_str!("errors.md")]
 pub mod errors {}
 
+/// Checks of what goes into a model and of what comes out.
+#[doc = include_str!("guardrails.md")]
+pub mod guardrails {}
+
 /// What a method may return, and how the model is brought to answer with it.
 #[doc = include_str!("outputs.md")]
 pub mod outputs {}

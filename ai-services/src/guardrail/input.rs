@@ -5,6 +5,9 @@ use crate::error::Result;
 use crate::invocation::TurnContext;
 use crate::message::UserMessage;
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use std::borrow::Cow;
+use std::sync::Arc;
 
 /// What an input guardrail looks at.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +32,12 @@ impl<'a> InputGuardrailRequest<'a> {
     #[must_use]
     pub fn with_contents(self, contents: &'a [TextSegment]) -> Self {
         Self { contents, ..self }
+    }
+
+    /// All texts of the message, joined by line breaks. Empty if it has none.
+    #[must_use]
+    pub fn text(&self) -> Cow<'a, str> {
+        self.user_message.joined_text().unwrap_or_default()
     }
 }
 
@@ -58,4 +67,23 @@ pub trait InputGuardrail: Send + Sync {
 
     /// The name in errors, events and traces.
     fn name(&self) -> &str;
+}
+
+// The inner future is handed on as it is: an async function would put it into a second box.
+impl<G: InputGuardrail + ?Sized> InputGuardrail for Arc<G> {
+    fn check<'a, 'b, 'z>(
+        &'a self,
+        request: InputGuardrailRequest<'b>,
+    ) -> BoxFuture<'z, Result<InputVerdict>>
+    where
+        'a: 'z,
+        'b: 'z,
+        Self: 'z,
+    {
+        G::check(self, request)
+    }
+
+    fn name(&self) -> &str {
+        G::name(self)
+    }
 }

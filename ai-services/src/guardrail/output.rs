@@ -5,6 +5,8 @@ use crate::error::Result;
 use crate::invocation::TurnContext;
 use crate::model::ChatResponse;
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use std::sync::Arc;
 
 /// What an output guardrail looks at.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +20,32 @@ pub struct OutputGuardrailRequest<'a> {
     pub turn: &'a TurnContext,
     /// How many answers of this turn were rejected before.
     pub rejected: u32,
+}
+
+impl<'a> OutputGuardrailRequest<'a> {
+    /// What a guardrail looks at, for tests.
+    #[must_use]
+    pub fn new(response: &'a ChatResponse, turn: &'a TurnContext) -> Self {
+        Self { response, contents: &[], turn, rejected: 0 }
+    }
+
+    /// Adds what was retrieved.
+    #[must_use]
+    pub fn with_contents(self, contents: &'a [TextSegment]) -> Self {
+        Self { contents, ..self }
+    }
+
+    /// Sets how many answers were rejected before.
+    #[must_use]
+    pub fn with_rejected(self, rejected: u32) -> Self {
+        Self { rejected, ..self }
+    }
+
+    /// The text of the answer. Empty if it has none.
+    #[must_use]
+    pub fn text(&self) -> &'a str {
+        self.response.message.text().unwrap_or_default()
+    }
 }
 
 /// What an output guardrail thinks of an answer.
@@ -56,4 +84,23 @@ pub trait OutputGuardrail: Send + Sync {
 
     /// The name in errors, events and traces.
     fn name(&self) -> &str;
+}
+
+// The inner future is handed on as it is: an async function would put it into a second box.
+impl<G: OutputGuardrail + ?Sized> OutputGuardrail for Arc<G> {
+    fn check<'a, 'b, 'z>(
+        &'a self,
+        request: OutputGuardrailRequest<'b>,
+    ) -> BoxFuture<'z, Result<OutputVerdict>>
+    where
+        'a: 'z,
+        'b: 'z,
+        Self: 'z,
+    {
+        G::check(self, request)
+    }
+
+    fn name(&self) -> &str {
+        G::name(self)
+    }
 }

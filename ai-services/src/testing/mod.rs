@@ -1,6 +1,7 @@
 //! Doubles for tests of services, without a network, and the checks that every store has to pass.
 
 mod answer;
+pub mod guardrails;
 mod scripted;
 pub mod stores;
 

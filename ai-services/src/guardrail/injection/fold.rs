@@ -1,0 +1,173 @@
+//! Making texts comparable that look alike.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// What looks like a letter, or is one with an accent, by the letters that it is read as.
+///
+/// Written by hand after Unicode's list of confusable characters (Technical Standard 39), with what
+/// people hide texts behind: Cyrillic, Greek, Armenian, Cherokee, small capitals, superscripts.
+const LOOK_ALIKES: [(&str, &str); 31] = [
+    ("a", "àáâãäåāăąǎǻȧạảаαάɑᴀᵃªᎪₐ"),
+    ("ae", "æǽ"),
+    ("b", "вβьʙᵇƀᏴᖯ"),
+    ("c", "çćĉċčсϲᴄᶜℂℭᏟ"),
+    ("d", "ďđðԁᴅᵈɗᎠ"),
+    ("e", "èéêëēĕėęěẹẻẽеёєεέᴇᵉℯℰᎬₑ"),
+    ("f", "ꜰᶠƒℱϝ"),
+    ("g", "ĝğġģǧɡɢᵍℊᏀց"),
+    ("h", "ĥħһнʜʰℎℋℌℍհᎻ"),
+    ("i", "ìíîïĩīĭįıǐịỉіїιίɪɩⁱℐℑᎥᵢ"),
+    ("j", "ĵјᴊʲϳᎫ"),
+    ("k", "ķкκᴋᵏᏦ"),
+    ("l", "ĺļľŀłʟˡℒℓᏞӏ"),
+    ("m", "мμᴍᵐℳᎷ"),
+    ("n", "ñńņňŋпηήɴⁿℕոռ"),
+    ("o", "òóôõöøōŏőǒọỏơоοόσᴏᵒºℴօₒ"),
+    ("oe", "œ"),
+    ("p", "рρᴘᵖℙᏢ"),
+    ("q", "ԛℚզ"),
+    ("r", "ŕŗřгʀʳℛℜℝᏒᵣ"),
+    ("s", "śŝşšșѕꜱˢᏚ"),
+    ("ss", "ß"),
+    ("t", "ţťŧțтτᴛᵗᎢ"),
+    ("th", "þ"),
+    ("u", "ùúûüũūŭůűųǔụủưυύцսʋᴜᵘᵤ"),
+    ("v", "νѵᴠᵛᏙᵥ"),
+    ("w", "ŵԝѡωώᴡʷᏔ"),
+    ("x", "хχˣ×"),
+    ("y", "ýÿŷуγʏʸᎩүỳỹ"),
+    ("z", "źżžᴢᶻℤℨᏃ"),
+    ("!", "¡ǃ"),
+];
+
+/// Greek capitals that look like another letter than their small forms do.
+const CAPITALS: [(char, &str); 6] =
+    [('Ν', "n"), ('Η', "h"), ('Ζ', "z"), ('Υ', "y"), ('Β', "b"), ('Χ', "x")];
+
+static LETTERS: LazyLock<HashMap<char, &'static str>> = LazyLock::new(|| {
+    let small = LOOK_ALIKES.iter().flat_map(|(letter, all)| all.chars().map(move |c| (c, *letter)));
+    small.chain(CAPITALS).collect()
+});
+
+/// A text in small letters without accents, look-alikes and what cannot be seen.
+///
+/// Punctuation and line breaks stay; every other blank is a space.
+pub(super) fn fold(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if c.is_ascii() => out.push(ascii(c)),
+            c if is_invisible(c) => {}
+            '\u{85}' | '\u{2028}' | '\u{2029}' => out.push('\n'),
+            c if c.is_whitespace() => out.push(' '),
+            c => match styled(c) {
+                Some(letter) => out.push(ascii(letter)),
+                None => fold_letter(c, &mut out),
+            },
+        }
+    }
+    out
+}
+
+fn ascii(c: char) -> char {
+    if matches!(c, '\t' | '\u{b}' | '\u{c}' | '\r') { ' ' } else { c.to_ascii_lowercase() }
+}
+
+fn fold_letter(c: char, out: &mut String) {
+    if let Some(letters) = LETTERS.get(&c) {
+        return out.push_str(letters);
+    }
+    for small in c.to_lowercase() {
+        match LETTERS.get(&small) {
+            Some(letters) => out.push_str(letters),
+            None if is_invisible(small) => {}
+            None => out.push(small),
+        }
+    }
+}
+
+/// Format characters, accents that stand for themselves, and selectors of variants.
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{1ab0}'..='\u{1aff}'
+        | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{fe20}'..='\u{fe2f}' | '\u{e0000}'..='\u{e001f}' | '\u{e007f}'
+        | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// The ASCII character of which this is a styled or hidden form: wide, mathematical, circled, a tag.
+fn styled(c: char) -> Option<char> {
+    let code = u32::from(c);
+    let letter = |from: u32| char::from_u32(u32::from(b'a') + (code - from) % 26);
+    match code {
+        0xFF01..=0xFF5E => char::from_u32(code - 0xFEE0),
+        0xE0020..=0xE007E => char::from_u32(code - 0xE0000),
+        0x1D400..=0x1D6A3 => letter(0x1D400),
+        0x1D7CE..=0x1D7FF => char::from_u32(u32::from(b'0') + (code - 0x1D7CE) % 10),
+        0x249C..=0x24B5 => letter(0x249C),
+        0x24B6..=0x24E9 => letter(0x24B6),
+        0x1F110..=0x1F129 => letter(0x1F110),
+        0x1F130..=0x1F149 => letter(0x1F130),
+        0x1F150..=0x1F169 => letter(0x1F150),
+        0x1F170..=0x1F189 => letter(0x1F170),
+        0x1F1E6..=0x1F1FF => letter(0x1F1E6),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_looks_alike_is_the_same() {
+        for text in [
+            "Ignore",
+            "IGNORE",
+            "іgnоrе",
+            "ｉｇｎｏｒｅ",
+            "𝐢𝐠𝐧𝐨𝐫𝐞",
+            "𝕴𝖌𝖓𝖔𝖗𝖊",
+            "ⓘⓖⓝⓞⓡⓔ",
+            "ɪɢɴᴏʀᴇ",
+            "i\u{200b}g\u{ad}n\u{2060}o\u{feff}re",
+            "i\u{301}gn\u{308}ore",
+            "ígñörè",
+            "🅘🅖🅝🅞🅡🅔",
+            "\u{e0069}\u{e0067}\u{e006e}\u{e006f}\u{e0072}\u{e0065}",
+            "ΙgΝΟre",
+        ] {
+            assert_eq!(fold(text), "ignore", "{text}");
+        }
+    }
+
+    #[test]
+    fn punctuation_and_lines_stay() {
+        assert_eq!(fold("A,\tb.\r\n<|Straße|>\u{2028}忽略"), "a, b. \n<|strasse|>\n忽略");
+    }
+
+    #[test]
+    fn no_letter_is_two_letters() {
+        let mut seen = HashMap::new();
+        for (letter, all) in LOOK_ALIKES {
+            for c in all.chars() {
+                let earlier = seen.insert(c, letter);
+                assert!(earlier.is_none_or(|earlier| earlier == letter), "{c}");
+                assert!(!c.is_ascii(), "{c}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn folding_twice_is_folding_once(text in any::<String>()) {
+            let once = fold(&text);
+            prop_assert_eq!(fold(&once), once);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! E-mail addresses.
+
+use super::scan::at;
+use std::ops::Range;
+
+/// Whether a letter beyond ASCII may be part of an address. Scripts that are written without blanks are
+/// not among them: there, the word before an address would seem to belong to it.
+fn is_letter(c: char) -> bool {
+    c.is_ascii_alphanumeric() || (c < '\u{590}' && c.is_alphanumeric())
+}
+
+fn is_local(c: char) -> bool {
+    is_letter(c) || matches!(c, '.' | '_' | '%' | '+' | '-' | '\'')
+}
+
+/// Finds `local@domain`.
+pub(super) fn emails(text: &str, found: &mut Vec<Range<usize>>) {
+    let mut from = 0;
+    while let Some(sign) = text.get(from..).and_then(|rest| rest.find('@')) {
+        let sign = from + sign;
+        // What was found before ends at a character of a domain, so an address cannot run into it.
+        let before = text.get(from..sign).unwrap_or_default();
+        let after = text.get(sign + 1..).unwrap_or_default();
+        let (local, domain) = (local(before), domain(after));
+        if local > 0 && domain > 0 {
+            found.push(sign - local..sign + 1 + domain);
+        }
+        from = sign + 1 + domain;
+    }
+}
+
+/// The length of the local part at the end of a text.
+fn local(text: &str) -> usize {
+    let start = text.char_indices().rev().take_while(|(_, c)| is_local(*c)).last();
+    let Some(run) = start.and_then(|(start, _)| text.get(start..)) else { return 0 };
+    run.trim_start_matches(['.', '\'', '-', '%', '+']).len()
+}
+
+/// The length of the domain at the beginning of a text: labels, of which the last is a word.
+fn domain(text: &str) -> usize {
+    let run = text.find(|c| !is_letter(c) && c != '.' && c != '-').unwrap_or(text.len());
+    let run = text.get(..run).unwrap_or_default();
+    let (mut end, mut length) = (0, 0);
+    for (index, label) in run.split('.').enumerate() {
+        let label = label.trim_end_matches('-');
+        let is_valid = !label.is_empty() && !label.starts_with('-');
+        if !is_valid {
+            break;
+        }
+        if index > 0 && is_top(label) {
+            length = end + label.len();
+        }
+        end += label.len() + 1;
+        // A trimmed label is the last one.
+        if at(run.as_bytes(), end - 1) != b'.' {
+            break;
+        }
+    }
+    length
+}
+
+/// Whether a label can be the last of a domain.
+fn is_top(label: &str) -> bool {
+    let is_word = label.chars().all(char::is_alphabetic);
+    label.chars().nth(1).is_some() && (is_word || label.starts_with("xn--"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::all;
+    use super::*;
+
+    #[test]
+    fn addresses_are_found() {
+        for (text, address) in [
+            ("Write to ann@example.org.", "ann@example.org"),
+            ("<Ann.B+x_y%z-1@Mail.Example.CO.UK>", "Ann.B+x_y%z-1@Mail.Example.CO.UK"),
+            ("mailto:o'brien@x.ie?subject=a", "o'brien@x.ie"),
+            ("'a@b.de'", "a@b.de"),
+            ("联系zhang@example.com谢谢", "zhang@example.com"),
+            ("jürgen.müller@bücher.example", "jürgen.müller@bücher.example"),
+            ("a@b.com.1", "a@b.com"),
+            ("x@y.xn--p1ai", "x@y.xn--p1ai"),
+            ("...a@b-c.de---", "a@b-c.de"),
+            ("a@b@c.de", "b@c.de"),
+        ] {
+            assert_eq!(all(emails, text), [address], "{text}");
+        }
+    }
+
+    #[test]
+    fn other_signs_are_left() {
+        for text in
+            ["@ann", "a@b", "a@b.c", "a@.de", "a@-b.de", "a@1.2", "@@", "a @ b.de", "a@b..de"]
+        {
+            assert!(all(emails, text).is_empty(), "{text}");
+        }
+    }
+}

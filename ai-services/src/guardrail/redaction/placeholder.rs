@@ -1,0 +1,144 @@
+//! What stands in place of what was found.
+
+use super::Finder;
+use super::scan::Found;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// What stands in place of what was found.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::guardrail::{Placeholders, Redaction};
+///
+/// let redaction = Redaction::all().placeholders(Placeholders::Numbered);
+/// let text = "From ann@example.org to bob@example.org, copy to Ann@example.org";
+/// assert_eq!(redaction.redact(text), "From [EMAIL_1] to [EMAIL_2], copy to [EMAIL_1]");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Placeholders {
+    /// The same for all of a kind: `[EMAIL]`.
+    #[default]
+    Plain,
+    /// Numbered by value, from 1 in each text or message: `[EMAIL_1]`. The same value has the same
+    /// number, whatever its case or its separators, where these mean nothing. Numbers that the text
+    /// itself contains are not given again.
+    Numbered,
+}
+
+/// Writes the placeholders of one text or message.
+pub(super) struct Writer<'a> {
+    placeholders: Placeholders,
+    finders: &'a [Finder],
+    /// The numbers by finder and value.
+    numbers: HashMap<(usize, String), u64>,
+    /// The highest number by finder.
+    highest: Vec<u64>,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new<'t>(
+        placeholders: Placeholders,
+        finders: &'a [Finder],
+        texts: impl IntoIterator<Item = &'t str>,
+    ) -> Self {
+        let highest = vec![0; finders.len()];
+        let mut writer = Self { placeholders, finders, numbers: HashMap::new(), highest };
+        if placeholders == Placeholders::Numbered {
+            for text in texts {
+                writer.note_numbers(text);
+            }
+        }
+        writer
+    }
+
+    fn note_numbers(&mut self, text: &str) {
+        let mut from = 0;
+        while let Some((range, finder, number)) = self.next(text, from) {
+            from = range.end;
+            if let Some(highest) = self.highest.get_mut(finder) {
+                *highest = number.max(*highest);
+            }
+        }
+    }
+
+    /// What of a text stands between placeholders.
+    pub(super) fn between_placeholders(&self, text: &str) -> Vec<Range<usize>> {
+        let mut parts = Vec::new();
+        let mut from = 0;
+        while let Some((range, ..)) = self.next(text, from) {
+            parts.push(from..range.start);
+            from = range.end;
+        }
+        parts.push(from..text.len());
+        parts
+    }
+
+    /// The next placeholder at or after an index: where it is, of which finder, and its number.
+    fn next(&self, text: &str, from: usize) -> Option<(Range<usize>, usize, u64)> {
+        /// A placeholder is not longer than this and the longest label.
+        const NUMBER: usize = 24;
+        let labels = self.finders.iter().map(|finder| finder.label.len());
+        let longest = labels.max().unwrap_or(0) + NUMBER;
+        let mut start = from;
+        loop {
+            start += text.get(start..)?.find('[')?;
+            let inner = text.as_bytes().get(start + 1..).unwrap_or_default();
+            let length = inner.iter().take(longest).position(|b| *b == b']');
+            let inner = length.and_then(|length| text.get(start + 1..start + 1 + length));
+            if let Some((finder, number)) = inner.and_then(|inner| self.named(inner)) {
+                let length = inner.map_or(0, str::len);
+                return Some((start..start + length + 2, finder, number));
+            }
+            start += 1;
+        }
+    }
+
+    /// The finder and the number that stand between brackets.
+    fn named(&self, inner: &str) -> Option<(usize, u64)> {
+        self.finders.iter().enumerate().find_map(|(index, finder)| {
+            let rest = inner.strip_prefix(&*finder.label)?;
+            if rest.is_empty() {
+                return Some((index, 0));
+            }
+            let digits = rest.strip_prefix('_')?;
+            let is_number = digits.bytes().all(|b| b.is_ascii_digit());
+            is_number.then(|| digits.parse().ok()).flatten().map(|number| (index, number))
+        })
+    }
+
+    /// The text with placeholders for what was found, which is in order.
+    pub(super) fn write(&mut self, text: &str, found: &[Found]) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut from = 0;
+        for Found { range, finder } in found {
+            out.push_str(text.get(from..range.start).unwrap_or_default());
+            let value = text.get(range.clone()).unwrap_or_default();
+            let number = self.number(*finder, value);
+            let label = self.finders.get(*finder).map_or("REDACTED", |finder| &*finder.label);
+            match number {
+                Some(number) => out.push_str(&format!("[{label}_{number}]")),
+                None => out.push_str(&format!("[{label}]")),
+            }
+            from = range.end;
+        }
+        out.push_str(text.get(from..).unwrap_or_default());
+        out
+    }
+
+    fn number(&mut self, finder: usize, value: &str) -> Option<u64> {
+        if self.placeholders == Placeholders::Plain {
+            return None;
+        }
+        let kind = self.finders.get(finder).and_then(|finder| finder.kind);
+        let value = kind.map_or_else(|| value.to_owned(), |kind| kind.normal(value).into_owned());
+        let highest = self.highest.get_mut(finder)?;
+        let number = self.numbers.entry((finder, value)).or_insert_with(|| {
+            *highest = highest.saturating_add(1);
+            *highest
+        });
+        Some(*number)
+    }
+}

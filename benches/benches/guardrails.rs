@@ -1,0 +1,43 @@
+//! What guardrails cost that look at texts only, for each MiB of text.
+//!
+//! | group | measures |
+//! |---|---|
+//! | `redact/prose` | a text in which nothing is found |
+//! | `redact/personal` | a text full of addresses and numbers |
+//! | `redact/digits` | a text in which finders begin again and again |
+//! | `patterns/…` | the same texts, looked through for prompt injection |
+
+use ai_services::guardrail::{PromptInjectionPatterns, Redaction};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use std::hint::black_box;
+
+const MIB: usize = 1 << 20;
+
+const PROSE: &str = "The shelf came without screws, so I wrote to the shop in Oslo on 3 May 2026 and asked \
+    for a new one; they said it takes 14 days. ";
+const PERSONAL: &str = "I am ann@example.org, call +49 30 1234567 or pay to DE89 3704 0044 0532 0130 00 \
+    by card 4111 1111 1111 1111 from 192.0.2.7. ";
+
+fn texts() -> [(&'static str, String); 3] {
+    let repeated = |text: &str| text.repeat(MIB / text.len());
+    [("prose", repeated(PROSE)), ("personal", repeated(PERSONAL)), ("digits", repeated("4111 1 "))]
+}
+
+fn guardrails(c: &mut Criterion) {
+    let (redaction, patterns) = (Redaction::all(), PromptInjectionPatterns::new());
+    let mut group = c.benchmark_group("guardrails");
+    group.sample_size(10);
+    for (name, text) in texts() {
+        group.throughput(Throughput::Bytes(text.len() as u64));
+        group.bench_function(format!("redact/{name}"), |b| {
+            b.iter(|| redaction.redact(black_box(&text)).len());
+        });
+        group.bench_function(format!("patterns/{name}"), |b| {
+            b.iter(|| patterns.sign_of(black_box(&text)));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, guardrails);
+criterion_main!(benches);
