@@ -1,10 +1,11 @@
 //! One call of a service, top to bottom.
 
+use super::ask::ask_model;
 use super::invocation::Invocation;
 use super::moderation::Verdict;
 use super::recall::{Recall, patience};
 use super::spent::{Prices, Spent};
-use super::stream::{Outlet, Progress, listen};
+use super::stream::{Outlet, Progress};
 use super::turn::{Finished, Rules, Step, Turn};
 use super::unfinished::UnfinishedTurn;
 use crate::error::{Error, ErrorKind, Result};
@@ -14,7 +15,6 @@ use crate::message::UserMessage;
 use crate::model::{ChatRequest, ChatResponse};
 use crate::tool::{Runner, ToolRequest, Toolbox};
 use std::borrow::Cow;
-use tracing::{Instrument, Span, field};
 
 /// How often a turn is played again because somebody else changed the conversation meanwhile.
 const REPLAYS: u32 = 3;
@@ -233,62 +233,6 @@ fn first_request(
         tools: invocation.form.specifications(toolbox),
         parameters: invocation.parameters(),
     }
-}
-
-async fn ask_model(
-    invocation: &Invocation<'_>,
-    request: &ChatRequest,
-    verdict: &mut Verdict<'_>,
-) -> Result<ChatResponse> {
-    let components = invocation.components;
-    // Called through its `Arc`, the model's future would be boxed twice.
-    let model = &*components.model;
-    let transformed = components.chat_request_transformer.as_ref().map(|f| f(request.clone()));
-    let request = transformed.as_ref().unwrap_or(request);
-    let span = tracing::info_span!(
-        "chat",
-        otel.name = %format_args!("chat {}", model.name()),
-        gen_ai.operation.name = "chat",
-        gen_ai.request.model = model.name(),
-        gen_ai.response.model = field::Empty,
-        gen_ai.response.id = field::Empty,
-        gen_ai.response.finish_reasons = field::Empty,
-        gen_ai.usage.input_tokens = field::Empty,
-        gen_ai.usage.output_tokens = field::Empty,
-        error.r#type = field::Empty,
-    );
-    invocation.emit(&Event::RequestIssued { request });
-    let outcome = match invocation.outlet {
-        None => verdict.beside(model.chat(request).instrument(span.clone())).await,
-        Some(outlet) => {
-            let answer_tool = invocation.form.answer_tool();
-            listen(model.stream(request), outlet, verdict, answer_tool)
-                .instrument(span.clone())
-                .await
-        }
-    };
-    match &outcome {
-        Ok(response) => {
-            record_response(&span, response);
-            invocation.emit(&Event::ResponseReceived { response });
-        }
-        Err(error) => {
-            span.record("error.type", field::debug(error.kind()));
-        }
-    }
-    outcome
-}
-
-fn record_response(span: &Span, response: &ChatResponse) {
-    if span.is_disabled() {
-        return;
-    }
-    span.record("gen_ai.response.model", response.model.as_deref());
-    span.record("gen_ai.response.id", response.id.as_deref());
-    let reason = response.finish_reason.as_ref().map(|reason| reason.as_str());
-    span.record("gen_ai.response.finish_reasons", reason);
-    span.record("gen_ai.usage.input_tokens", response.usage.input);
-    span.record("gen_ai.usage.output_tokens", response.usage.output);
 }
 
 fn runner<'a>(invocation: &'a Invocation<'_>, toolbox: &'a Toolbox) -> Runner<'a> {

@@ -1,5 +1,6 @@
 //! The engine behind every generated service. `invoke.rs` is the place to start reading.
 
+mod ask;
 mod builder;
 mod components;
 mod conversations;
