@@ -1,8 +1,9 @@
 //! Asking the model, beside the verdict on the user's message.
 
+use super::guards::Chunks;
 use super::invocation::Invocation;
 use super::moderation::Verdict;
-use super::stream::listen;
+use super::stream::{Listening, listen};
 use crate::error::Result;
 use crate::event::Event;
 use crate::model::{ChatRequest, ChatResponse};
@@ -31,14 +32,17 @@ pub(super) async fn ask_model(
         gen_ai.usage.output_tokens = field::Empty,
         error.r#type = field::Empty,
     );
+    let answer_tool = invocation.form.answer_tool();
     invocation.emit(&Event::RequestIssued { request });
     let outcome = match invocation.outlet {
-        None => verdict.beside(model.chat(request).instrument(span.clone())).await,
-        Some(outlet) => {
-            let answer_tool = invocation.form.answer_tool();
-            listen(model.stream(request), outlet, verdict, answer_tool)
-                .instrument(span.clone())
-                .await
+        None => verdict
+            .beside(model.chat(request).instrument(span.clone()))
+            .await
+            .and_then(|response| invocation.guards.pass_whole(response, answer_tool)),
+        Some(_) => {
+            let (outlet, chunks) = (invocation.live_outlet(), Chunks::new(invocation.guards));
+            let listening = Listening { outlet, answer_tool, chunks };
+            listen(model.stream(request), verdict, listening).instrument(span.clone()).await
         }
     };
     match &outcome {
