@@ -79,6 +79,8 @@ fn method_is_a_static_description() {
             }),
             user: ::core::option::Option::None,
             moderate: false,
+            moderate_answer: false,
+            guardrails: __rt::DeclaredGuardrails::NONE,
             shape: <Result<String> as __rt::MethodReturn>::shape,
         };
     "#]]
@@ -137,6 +139,8 @@ fn body_of_a_streaming_method_is_one_call_too() {
             system: ::core::option::Option::None,
             user: ::core::option::Option::None,
             moderate: false,
+            moderate_answer: false,
+            guardrails: __rt::DeclaredGuardrails::NONE,
             shape: <TokenStream as __rt::StreamReturn>::shape,
         };
     "#]]
@@ -209,10 +213,30 @@ fn template_uses_each_kind_of_piece() {
                 ],
             }),
             moderate: true,
+            moderate_answer: false,
+            guardrails: __rt::DeclaredGuardrails::NONE,
             shape: <Result<String> as __rt::MethodReturn>::shape,
         };
     "#]]
     .assert_eq(&item(&text, "static __METHOD_0"));
+}
+
+#[test]
+fn guardrails_are_made_by_functions() {
+    let text = expand(
+        quote!(),
+        &quote! {
+            #[input_guardrails(Length(5))]
+            #[moderate]
+            trait Chat {
+                #[output_guardrails(Tone, Json::new(), max_retries = 3)]
+                #[moderate(answer)]
+                async fn chat(&self, text: &str) -> Result<String>;
+            }
+        },
+    );
+    expect![[r#""#]].assert_eq(&item(&text, "static __METHOD_0"));
+    expect![[r#""#]].assert_eq(&item(&text, "impl __rt::Service for"));
 }
 
 #[test]

@@ -266,7 +266,9 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
         Memory: MemoryGiven<S::Memory>,
         Moderation: ModerationGiven<S::Moderation>,
     {
-        self.parts.build::<S>().map(|components| S::from_ai_service(AiService::new(components)))
+        self.parts
+            .build(S::NAME, S::METHODS, &S::GUARDRAILS)
+            .map(|components| S::from_ai_service(AiService::new(components)))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::service::components::{
     SystemMessageProvider, ToolSettings,
 };
 use crate::service::conversations::Conversations;
-use crate::service::description::Service;
+use crate::service::description::{DeclaredGuardrails, Method};
 use crate::service::form::{AnswerForm, Means, OutputStrategy};
 use crate::service::guards::Guards;
 use crate::service::opening::Remembered;
@@ -47,7 +47,12 @@ pub(super) struct Parts {
 
 impl Parts {
     /// The components of a service.
-    pub(super) fn build<S: Service>(self) -> Result<Components> {
+    pub(super) fn build(
+        self,
+        name: &'static str,
+        methods: &[&'static Method],
+        declared: &DeclaredGuardrails,
+    ) -> Result<Components> {
         let model = self.model.ok_or_else(|| Error::configuration("there is no chat model"))?;
         if self.tool_settings.concurrency == 0 {
             return Err(Error::configuration("`tool_concurrency` must be at least 1"));
@@ -60,14 +65,14 @@ impl Parts {
             toolbox: &toolbox,
             has_tool_providers: !self.tool_providers.is_empty(),
         };
-        let guards = self.guards.and(&S::GUARDRAILS);
+        let guards = self.guards.and(declared);
         let plans = Plans::new(
-            S::METHODS,
+            methods,
             |method| AnswerForm::new((method.shape)(), &means),
             |method| guards.and(&method.guardrails),
         )?;
         Ok(Components {
-            name: S::NAME,
+            name,
             model,
             moderation_model: self.moderation_model,
             augmentor: self.augmentor,
