@@ -1,6 +1,7 @@
 //! Guardrails: what goes in, what comes out, and what is left of what was rejected.
 
 use super::journal::{Desk, Journal, calling, opinion, opinionated, remembered, turn, words};
+use ai_services::event::{Call, Event};
 use ai_services::guardrail::{
     GuardrailStage, InputGuardrail, InputGuardrailRequest, InputVerdict, OutputGuardrail,
     OutputGuardrailRequest, OutputVerdict, Rejection,
@@ -322,4 +323,44 @@ async fn guardrail_that_cannot_decide_fails_the_call() {
     assert_eq!(desk.ask("ann", "?").await.unwrap_err().kind(), ErrorKind::Timeout);
     assert_eq!(asked.load(Ordering::SeqCst), 1);
     assert!(remembered(&desk, "ann").await.is_empty());
+}
+
+#[tokio::test]
+async fn listeners_are_told_every_verdict() {
+    let journal = Journal::default();
+    let notes = journal.clone();
+    let model = journal.replies(["again", "raw"]);
+    let desk = journal
+        .desk(&model)
+        .input_guardrails(journal.input("cook", cook))
+        .output_guardrails(journal.output("critic", opinion))
+        .listener(move |_: &Call<'_>, event: &Event<'_>| match event {
+            Event::InputChecked { guardrail, verdict } => {
+                let rewrites = matches!(verdict, InputVerdict::Rewrite(_));
+                notes.note(format!("{guardrail} rewrites: {rewrites}"));
+            }
+            Event::OutputChecked { guardrail, verdict } => {
+                let retries = matches!(verdict, OutputVerdict::Retry(_));
+                notes.note(format!("{guardrail} retries: {retries}"));
+            }
+            _ => {}
+        })
+        .build()
+        .unwrap();
+    desk.ask("ann", "raw").await.unwrap();
+    assert_eq!(
+        journal.entries(),
+        [
+            "loaded",
+            "cook saw raw and 0",
+            "cook rewrites: true",
+            "asked 0",
+            "critic read again",
+            "critic retries: true",
+            "asked 1",
+            "critic read raw",
+            "critic retries: false",
+            "stored",
+        ]
+    );
 }

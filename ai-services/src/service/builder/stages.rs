@@ -91,6 +91,9 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
     /// [`Response::rejected_answers`](crate::Response::rejected_answers) and not in the memory; what they
     /// cost is counted.
     ///
+    /// Who wants the same to be asked again behind a [cache](crate::combinators) gets the same answer: such a
+    /// guardrail had better reprompt.
+    ///
     /// Of a stream, nothing that belongs to an answer is told before the answer was accepted. If this takes
     /// too long, use [`chunk_guardrails`](Self::chunk_guardrails).
     ///
