@@ -68,15 +68,16 @@ impl Chunks {
         mut response: ChatResponse,
         answer_tool: Option<&str>,
     ) -> ChatResponse {
-        if !self.text.has_changed && !self.answer.has_changed {
+        let message = &response.message;
+        let own = message.tool_calls().iter().find(|call| Some(call.name()) == answer_tool);
+        let text = self.text.into_change(message.text());
+        let mut answer = self.answer.into_change(own.map(ToolCall::arguments));
+        if text.is_none() && answer.is_none() {
             return response;
         }
-        let message = &response.message;
         let mut changed = AiMessage::builder();
-        match (self.text.has_changed, message.text()) {
-            (true, _) => changed = changed.text(self.text.told),
-            (false, Some(text)) => changed = changed.text(text),
-            (false, None) => {}
+        if let Some(text) = text.or_else(|| message.text().map(str::to_owned)) {
+            changed = changed.text(text);
         }
         if let Some(thinking) = message.thinking() {
             changed = changed.thinking(thinking);
@@ -87,7 +88,6 @@ impl Chunks {
         if let Some(attributes) = message.attributes() {
             changed = changed.attributes(attributes.clone());
         }
-        let mut answer = Some(self.answer.told).filter(|_| self.answer.has_changed);
         let calls = message.tool_calls().iter().map(|call| {
             match answer.take_if(|_| Some(call.name()) == answer_tool) {
                 Some(arguments) => ToolCall::new(call.id(), call.name(), arguments),
@@ -124,6 +124,12 @@ impl Chain {
         }
         self.told.push_str(&text);
         Ok(text)
+    }
+
+    /// What was told, if that is something else.
+    fn into_change(self, original: Option<&str>) -> Option<String> {
+        let Self { told, has_changed, .. } = self;
+        has_changed.then_some(told).filter(|told| Some(told.as_str()) != original)
     }
 
     /// What each guardrail kept back goes through those behind it.
