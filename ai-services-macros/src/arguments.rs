@@ -94,12 +94,7 @@ impl Arguments {
         }
     }
 
-    fn sort(
-        cx: &mut Diagnostics,
-        list: Vec<Argument>,
-        name: &str,
-        keys: &[&str],
-    ) -> Self {
+    fn sort(cx: &mut Diagnostics, list: Vec<Argument>, name: &str, keys: &[&str]) -> Self {
         let mut sorted = Self::default();
         for argument in list {
             match (&argument.key, argument.value) {

@@ -3,7 +3,8 @@
 pub use crate::memory::MemoryId;
 pub use crate::prompt::{Part, Piece, Template, Variable};
 pub use crate::service::{
-    AiService, Arguments, DeclaredGuardrails, Method, MethodReturn, Optional, Required, Service, StreamReturn,
+    AiService, Arguments, DeclaredGuardrails, Method, MethodReturn, Optional, Required, Service,
+    StreamReturn,
 };
 pub use crate::tool::{Tool, ToolError, ToolInput, ToolOutput, ToolSet};
 pub use async_trait::async_trait;

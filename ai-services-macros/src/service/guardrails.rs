@@ -79,9 +79,8 @@ pub(crate) fn declared(guardrails: &Guardrails) -> TokenStream {
 /// The constant of a service whose trait has guardrails.
 pub(crate) fn of_the_trait(service: &Service<'_>) -> Option<TokenStream> {
     let declared = declared(&service.guardrails);
-    (!service.guardrails.is_empty()).then(|| {
-        quote!(const GUARDRAILS: __rt::DeclaredGuardrails = #declared;)
-    })
+    (!service.guardrails.is_empty())
+        .then(|| quote!(const GUARDRAILS: __rt::DeclaredGuardrails = #declared;))
 }
 
 /// The guardrails of a method themselves, so that rustc looks at their types beside other mistakes.

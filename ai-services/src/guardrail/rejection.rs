@@ -100,8 +100,10 @@ mod tests {
 
     #[test]
     fn rejection_names_guardrails_and_reasons() {
-        let objections =
-            vec![Objection::new("length", "too long".into()), Objection::new("tone", "rude".into())];
+        let objections = vec![
+            Objection::new("length", "too long".into()),
+            Objection::new("tone", "rude".into()),
+        ];
         let rejection = Rejection::new(GuardrailStage::Input, objections);
         let error = rejection.clone().into_error();
         assert_eq!(error.kind(), ErrorKind::Guardrail);

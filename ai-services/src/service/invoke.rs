@@ -130,7 +130,8 @@ async fn play(
     let (ChatRequest { system, mut turn, .. }, mut finished) =
         turn.finish().ok_or_else(no_answer)?;
     // What was said only for the form of the answer is not remembered.
-    if let Some(first) = turn.first_mut().filter(|_| instructed.is_some() || opening.is_augmented()) {
+    if let Some(first) = turn.first_mut().filter(|_| instructed.is_some() || opening.is_augmented())
+    {
         *first = opening.remembered(invocation.components.remembered).clone().into();
     }
     // What knows the turn has a share of the history, too.
@@ -268,10 +269,7 @@ fn prices<'a>(invocation: &Invocation<'a>) -> Option<Prices<'a>> {
 }
 
 /// The service's tools, and those that are chosen for this call.
-async fn toolbox<'a>(
-    invocation: &Invocation<'a>,
-    user: &UserMessage,
-) -> Result<Cow<'a, Toolbox>> {
+async fn toolbox<'a>(invocation: &Invocation<'a>, user: &UserMessage) -> Result<Cow<'a, Toolbox>> {
     let components = invocation.components;
     if components.tool_providers.is_empty() {
         return Ok(Cow::Borrowed(&components.toolbox));

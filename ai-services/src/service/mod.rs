@@ -24,7 +24,9 @@ mod user_message;
 
 pub use builder::{AiServiceBuilder, ChatModelGiven, MemoryGiven, ModerationGiven};
 pub use components::ConcurrentCalls;
-pub use description::{Arguments, DeclaredGuardrails, Given, Method, Missing, Optional, Required, Service};
+pub use description::{
+    Arguments, DeclaredGuardrails, Given, Method, Missing, Optional, Required, Service,
+};
 pub use form::OutputStrategy;
 pub use handle::AiService;
 pub use opening::Remembered;

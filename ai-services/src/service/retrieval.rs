@@ -30,10 +30,8 @@ pub(super) async fn retrieve(invocation: &Invocation<'_>, turn: TurnContext) -> 
     })?;
     span.record("ai_services.retrieval.contents", retrieved.contents.len());
     span.record("ai_services.retrieval.skipped", retrieved.skipped.len());
-    invocation.emit(&Event::Retrieved {
-        contents: &retrieved.contents,
-        skipped: &retrieved.skipped,
-    });
+    invocation
+        .emit(&Event::Retrieved { contents: &retrieved.contents, skipped: &retrieved.skipped });
     if let Some(outlet) = invocation.outlet {
         outlet.announce(Progress::Retrieved(retrieved.contents.clone()));
     }

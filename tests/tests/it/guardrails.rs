@@ -75,7 +75,10 @@ async fn rejected_message_is_neither_sent_nor_remembered() {
     let expected = vec![("long", "too long"), ("rude", "rude")];
     assert_eq!(objections(&error), (GuardrailStage::Input, expected));
     assert_eq!(error.usage(), Some(&TokenUsage::new(15, 0)), "three judges were paid");
-    assert_eq!(journal.entries(), ["loaded", "long saw ? and 0", "fine saw ? and 0", "rude saw ? and 0"]);
+    assert_eq!(
+        journal.entries(),
+        ["loaded", "long saw ? and 0", "fine saw ? and 0", "rude saw ? and 0"]
+    );
     assert!(remembered(&desk, "ann").await.is_empty());
     assert_eq!(words(desk.stream("ann", "?")).await, ["error Guardrail"]);
 }
@@ -285,9 +288,9 @@ async fn calls_of_tools_are_not_checked_but_results_that_are_the_answer() {
     let model = journal.model([calling("act"), calling("finish")]);
     let desk = journal
         .desk(&model)
-        .output_guardrails(journal.output("critic", |text, _| {
-            OutputVerdict::Rewrite(format!("{text}!").into())
-        }))
+        .output_guardrails(
+            journal.output("critic", |text, _| OutputVerdict::Rewrite(format!("{text}!").into())),
+        )
         .build()
         .unwrap();
     assert_eq!(desk.ask("ann", "?").await.unwrap().value, "finished!");
@@ -304,10 +307,7 @@ async fn guardrail_that_cannot_decide_fails_the_call() {
 
     #[async_trait]
     impl OutputGuardrail for Broken {
-        async fn check(
-            &self,
-            _: OutputGuardrailRequest<'_>,
-        ) -> ai_services::Result<OutputVerdict> {
+        async fn check(&self, _: OutputGuardrailRequest<'_>) -> ai_services::Result<OutputVerdict> {
             self.0.fetch_add(1, Ordering::SeqCst);
             Err(ai_services::Error::new(ErrorKind::Timeout, "no judge"))
         }

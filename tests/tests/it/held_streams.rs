@@ -1,8 +1,6 @@
 //! Streams whose answers are checked before anything of them is told.
 
-use super::journal::{
-    Desk, Journal, calling, opinionated, remembered, turn, word, words,
-};
+use super::journal::{Desk, Journal, calling, opinionated, remembered, turn, word, words};
 use ai_services::guardrail::{ChunkGuardrail, ChunkVerdict, Rejection};
 use ai_services::message::{AiMessage, ToolCall};
 use ai_services::model::ChatResponse;
@@ -149,7 +147,8 @@ async fn chunk_guardrail_lets_the_stream_flow_and_its_text_is_the_answer() {
     let model = journal.model([answer(), answer()]);
     let desk = journal.desk(&model).chunk_guardrails(Hides::default).build().unwrap();
     let told = words(desk.stream("ann", "?")).await;
-    let expected = ["text my ", "text *** ", "text is ", "text out", "usage", "completed my *** is out"];
+    let expected =
+        ["text my ", "text *** ", "text is ", "text out", "usage", "completed my *** is out"];
     assert_eq!(told, expected);
     assert_eq!(remembered(&desk, "ann").await, turn("?", "my *** is out"));
     assert_eq!(desk.ask("bob", "?").await.unwrap().value, "my *** is out");

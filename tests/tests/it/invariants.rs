@@ -123,10 +123,7 @@ impl InputGuardrail for Moody<bool> {
 
 #[async_trait]
 impl OutputGuardrail for Moody<u8> {
-    async fn check(
-        &self,
-        _: OutputGuardrailRequest<'_>,
-    ) -> ai_services::Result<OutputVerdict> {
+    async fn check(&self, _: OutputGuardrailRequest<'_>) -> ai_services::Result<OutputVerdict> {
         Ok(match self.next() {
             0 => OutputVerdict::Rewrite("7".into()),
             1 => OutputVerdict::Retry("again".into()),

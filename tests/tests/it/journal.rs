@@ -89,7 +89,9 @@ impl Journal {
         ScriptedChatModel::from_fn(move |number, _| {
             journal.note(format!("asked {number}"));
             let next = answers.lock().unwrap().pop_front();
-            next.unwrap_or_else(|| ScriptedAnswer::error(ErrorKind::Configuration, "no answer left"))
+            next.unwrap_or_else(|| {
+                ScriptedAnswer::error(ErrorKind::Configuration, "no answer left")
+            })
         })
     }
 
@@ -227,7 +229,9 @@ impl ModerationModel for Judge {
         tokio::time::sleep(self.takes).await;
         self.journal.note(format!("judged {text}"));
         match text {
-            text if text.contains("bad") => Ok(Moderation::flagged([("hate", 0.9), ("spite", 0.4)])),
+            text if text.contains("bad") => {
+                Ok(Moderation::flagged([("hate", 0.9), ("spite", 0.4)]))
+            }
             "broken" => Err(Error::new(ErrorKind::Unavailable, "no judge")),
             _ => Ok(Moderation::passed()),
         }

@@ -127,9 +127,8 @@ async fn tools_run_and_tokens_are_told_after_the_verdict() {
 async fn model_call_beside_a_bad_verdict_is_paid_if_it_was_faster() {
     let journal = Journal::default();
     let usage = TokenUsage::new(3, 4);
-    let answer = |wait| {
-        ScriptedAnswer::text("hi").with_usage(usage).after(Duration::from_millis(wait))
-    };
+    let answer =
+        |wait| ScriptedAnswer::text("hi").with_usage(usage).after(Duration::from_millis(wait));
     let model = journal.model([answer(10), answer(90)]);
     let desk = journal.desk(&model).build().unwrap();
     let fast = desk.judged("ann", "bad").await.unwrap_err();
@@ -146,7 +145,10 @@ async fn flagged_answer_is_neither_told_nor_remembered() {
     let model = journal.model([answer(), answer()]);
     let desk = journal.desk(&model).build().unwrap();
     let error = desk.vetted("ann", "bad question").await.unwrap_err();
-    assert_eq!(error.to_string(), "the answer violates the content policy: flagged for hate, spite");
+    assert_eq!(
+        error.to_string(),
+        "the answer violates the content policy: flagged for hate, spite"
+    );
     assert_eq!(error.detail::<Moderation>().unwrap().violations.len(), 2);
     let report = error.detail::<UnfinishedTurn>().unwrap();
     assert_eq!(report.answer.as_ref().unwrap().message.text(), Some("bad answer"));
@@ -160,11 +162,8 @@ async fn flagged_answer_is_neither_told_nor_remembered() {
 async fn answer_is_judged_as_the_guardrails_left_it() {
     let journal = Journal::default();
     let model = journal.replies(["again", "raw"]);
-    let desk = journal
-        .desk(&model)
-        .output_guardrails(journal.output("critic", opinion))
-        .build()
-        .unwrap();
+    let desk =
+        journal.desk(&model).output_guardrails(journal.output("critic", opinion)).build().unwrap();
     assert_eq!(desk.vetted("ann", "?").await.unwrap().value, "cooked");
     let judged = journal.entries();
     let judged = judged.iter().filter(|entry| entry.starts_with("judged"));

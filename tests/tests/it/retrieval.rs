@@ -10,8 +10,7 @@ use ai_services::testing::ScriptedAnswer;
 use ai_services::{ErrorKind, OutputStrategy, Remembered, TurnContext, async_trait};
 use std::sync::{Arc, Mutex};
 
-const AUGMENTED: &str =
-    "why?\n\nAnswer using the following information:\nfirst\n\nsecond";
+const AUGMENTED: &str = "why?\n\nAnswer using the following information:\nfirst\n\nsecond";
 
 fn desk(journal: &Journal) -> (DeskService, ai_services::testing::ScriptedChatModel) {
     let model = journal.replies(["because", "so"]);
@@ -23,7 +22,10 @@ fn desk(journal: &Journal) -> (DeskService, ai_services::testing::ScriptedChatMo
 async fn what_is_found_is_sent_and_returned_but_not_remembered() {
     let (desk, model) = desk(&Journal::default());
     let response = desk.ask("ann", "why?").await.unwrap();
-    assert_eq!(model.messages_of(0), [ChatMessage::system("Be brief."), ChatMessage::user(AUGMENTED)]);
+    assert_eq!(
+        model.messages_of(0),
+        [ChatMessage::system("Be brief."), ChatMessage::user(AUGMENTED)]
+    );
     let sources = response.sources.iter().map(|content| content.segment.text());
     assert_eq!(sources.collect::<Vec<_>>(), ["first", "second"]);
     assert_eq!(remembered(&desk, "ann").await, turn("why?", "because"));
@@ -185,7 +187,10 @@ async fn augmentor_sees_the_turn_with_the_history_that_is_sent() {
     assert_eq!(last.memory_id().unwrap().as_str(), "ann");
     let sent = model.messages_of(5);
     assert!(sent.len() <= 10, "the window is full");
-    assert_eq!(last.history().collect::<Vec<_>>(), sent[1..sent.len() - 1].iter().collect::<Vec<_>>());
+    assert_eq!(
+        last.history().collect::<Vec<_>>(),
+        sent[1..sent.len() - 1].iter().collect::<Vec<_>>()
+    );
 }
 
 #[tokio::test]

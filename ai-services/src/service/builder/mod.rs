@@ -16,9 +16,7 @@ use crate::invocation::MemoryId;
 use crate::memory::{ChatMemory, ChatMemoryProvider};
 use crate::model::{ChatModel, ChatRequest, ChatRequestParameters, ModerationModel, PriceTable};
 use crate::prompt::Clock;
-use crate::tool::{
-    ToolArgumentsPolicy, ToolErrorPolicy, ToolProvider, ToolSet, UnknownToolPolicy,
-};
+use crate::tool::{ToolArgumentsPolicy, ToolErrorPolicy, ToolProvider, ToolSet, UnknownToolPolicy};
 use parts::Parts;
 use std::fmt;
 use std::marker::PhantomData;

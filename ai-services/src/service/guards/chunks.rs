@@ -167,7 +167,8 @@ impl Guards {
         let mut chunks = Chunks::new(self);
         let text = response.message.text();
         let answer = response.message.tool_calls().iter();
-        let answer = answer.filter(|call| Some(call.name()) == answer_tool).map(ToolCall::arguments);
+        let answer =
+            answer.filter(|call| Some(call.name()) == answer_tool).map(ToolCall::arguments);
         let parts = [(Part::Text, text), (Part::Answer, answer.take(1).next())];
         let usage = response.usage;
         for (part, text) in parts {

@@ -47,7 +47,9 @@ impl Guards {
                     continue;
                 }
                 OutputVerdict::Retry(reason) => (reason, Then::AskAgain(None)),
-                OutputVerdict::Reprompt { reason, prompt } => (reason, Then::AskAgain(Some(prompt))),
+                OutputVerdict::Reprompt { reason, prompt } => {
+                    (reason, Then::AskAgain(Some(prompt)))
+                }
                 OutputVerdict::Failure(reason) => (reason, Then::GoOn),
                 OutputVerdict::Fatal(reason) => (reason, Then::Stop),
             };

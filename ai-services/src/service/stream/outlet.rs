@@ -155,10 +155,7 @@ mod tests {
         outlet.push(Progress::Restarted);
         let mut waiting = VecDeque::new();
         outlet.take(&mut waiting);
-        assert!(matches!(
-            waiting.make_contiguous(),
-            [Progress::Retrieved(_), Progress::Restarted]
-        ));
+        assert!(matches!(waiting.make_contiguous(), [Progress::Retrieved(_), Progress::Restarted]));
     }
 
     #[test]

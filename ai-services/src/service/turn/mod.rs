@@ -199,7 +199,7 @@ impl<'a> Turn<'a> {
         match checked {
             Checked::Accepted => self.state = State::Checked(answer),
             Checked::Rewritten(text) => {
-                let answer = answer::rewritten(answer, text);
+                let answer = rewritten(answer, text);
                 if let Some(last) = self.request.turn.last_mut() {
                     *last = answer.message.clone().into();
                 }
