@@ -235,8 +235,44 @@ fn guardrails_are_made_by_functions() {
             }
         },
     );
-    expect![[r#""#]].assert_eq(&item(&text, "static __METHOD_0"));
-    expect![[r#""#]].assert_eq(&item(&text, "impl __rt::Service for"));
+    expect![[r#"
+        static __METHOD_0: __rt::Method = __rt::Method {
+            name: "chat",
+            system: ::core::option::Option::None,
+            user: ::core::option::Option::None,
+            moderate: true,
+            moderate_answer: true,
+            guardrails: __rt::DeclaredGuardrails {
+                input: ::core::option::Option::None,
+                output: ::core::option::Option::Some(|| __rt::guardrails([
+                    __rt::output_guardrail(Tone),
+                    __rt::output_guardrail(Json::new()),
+                ])),
+                max_retries: ::core::option::Option::Some(3),
+            },
+            shape: <Result<String> as __rt::MethodReturn>::shape,
+        };
+    "#]]
+    .assert_eq(&item(&text, "static __METHOD_0"));
+    expect![[r#"
+        impl __rt::Service for ChatService {
+            type Memory = __rt::Optional;
+            type Moderation = __rt::Required;
+            const NAME: &'static str = "Chat";
+            const METHODS: &'static [&'static __rt::Method] = &[&__METHOD_0];
+            const GUARDRAILS: __rt::DeclaredGuardrails = __rt::DeclaredGuardrails {
+                input: ::core::option::Option::Some(|| __rt::guardrails([
+                    __rt::input_guardrail(Length(5)),
+                ])),
+                output: ::core::option::Option::None,
+                max_retries: ::core::option::Option::None,
+            };
+            fn from_ai_service(service: __rt::AiService) -> Self {
+                Self { service }
+            }
+        }
+    "#]]
+    .assert_eq(&item(&text, "impl __rt::Service for"));
 }
 
 #[test]

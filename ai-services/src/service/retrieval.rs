@@ -19,7 +19,7 @@ pub(super) async fn retrieve(invocation: &Invocation<'_>, turn: TurnContext) -> 
     };
     let span = tracing::info_span!(
         "retrieve",
-        otel.name = "retrieve",
+        otel.name = %"retrieve",
         ai_services.retrieval.contents = field::Empty,
         ai_services.retrieval.skipped = field::Empty,
         error.r#type = field::Empty,
