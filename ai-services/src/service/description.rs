@@ -66,12 +66,15 @@ pub struct Method {
 #[derive(Debug)]
 pub struct DeclaredGuardrails {
     /// Makes those of `#[input_guardrails(…)]`.
-    pub input: Option<fn() -> Vec<Arc<dyn InputGuardrail>>>,
+    pub input: Option<Makes<dyn InputGuardrail>>,
     /// Makes those of `#[output_guardrails(…)]`.
-    pub output: Option<fn() -> Vec<Arc<dyn OutputGuardrail>>>,
+    pub output: Option<Makes<dyn OutputGuardrail>>,
     /// How often the model is asked again because of output guardrails.
     pub max_retries: Option<usize>,
 }
+
+/// Makes what the arguments of an attribute say.
+type Makes<T> = fn() -> Vec<Arc<T>>;
 
 impl DeclaredGuardrails {
     /// No guardrails.
