@@ -8,7 +8,7 @@ use std::time::Duration;
 use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream, Parser as _};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Expr, ExprLit, Ident, Lit, LitStr, Meta, Path, Token};
+use syn::{Attribute, Expr, ExprLit, Ident, Lit, LitStr, Meta, Path, Token, parse_quote};
 
 /// What stands between the parentheses, unknown and repeated keys already reported.
 #[derive(Default)]
@@ -44,6 +44,28 @@ impl Arguments {
         }
     }
 
+    /// Reads the arguments of a helper attribute that takes values: a name alone is one of them, unless it
+    /// is a key.
+    pub(crate) fn of_values(
+        cx: &mut Diagnostics,
+        attribute: &Attribute,
+        name: &str,
+        keys: &[&str],
+    ) -> Self {
+        match &attribute.meta {
+            Meta::List(list) => Self::read(cx, list.tokens.clone(), name, |argument| {
+                match (&argument.key, &argument.value) {
+                    (Some(key), None) if !keys.contains(&key.unraw().to_string().as_str()) => {
+                        Argument { key: None, value: Some(parse_quote!(#key)) }
+                    }
+                    _ => argument,
+                }
+            })
+            .map_or_else(Self::broken, |list| Self::sort(cx, list, name, keys)),
+            _ => Self::of(cx, attribute, name, keys),
+        }
+    }
+
     /// Reads the arguments of the attribute `name`, which knows these `keys`.
     pub(crate) fn parse(
         cx: &mut Diagnostics,
@@ -51,23 +73,28 @@ impl Arguments {
         name: &str,
         keys: &[&str],
     ) -> Self {
+        Self::read(cx, tokens, name, |argument| argument)
+            .map_or_else(Self::broken, |list| Self::sort(cx, list, name, keys))
+    }
+
+    fn read(
+        cx: &mut Diagnostics,
+        tokens: TokenStream,
+        name: &str,
+        understand: impl Fn(Argument) -> Argument,
+    ) -> Option<Vec<Argument>> {
         let list = Punctuated::<Argument, Token![,]>::parse_terminated;
         match list.parse2(tokens) {
-            Ok(list) => Self::sort(cx, list, name, keys),
+            Ok(list) => Some(list.into_iter().map(understand).collect()),
             Err(error) => {
                 let at = error.to_compile_error();
                 errors::malformed_attribute(cx, &at, name, Some(&error.to_string()));
-                Self::broken()
+                None
             }
         }
     }
 
-    fn sort(
-        cx: &mut Diagnostics,
-        list: Punctuated<Argument, Token![,]>,
-        name: &str,
-        keys: &[&str],
-    ) -> Self {
+    fn sort(cx: &mut Diagnostics, list: Vec<Argument>, name: &str, keys: &[&str]) -> Self {
         let mut sorted = Self::default();
         for argument in list {
             match (&argument.key, argument.value) {

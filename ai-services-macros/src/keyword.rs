@@ -9,6 +9,8 @@ pub(crate) const TOOL: &str = "tool";
 pub(crate) const SYSTEM_MESSAGE: &str = "system_message";
 pub(crate) const USER_MESSAGE: &str = "user_message";
 pub(crate) const MODERATE: &str = "moderate";
+pub(crate) const INPUT_GUARDRAILS: &str = "input_guardrails";
+pub(crate) const OUTPUT_GUARDRAILS: &str = "output_guardrails";
 pub(crate) const MEMORY_ID: &str = "memory_id";
 pub(crate) const V: &str = "v";
 pub(crate) const USER_NAME: &str = "user_name";
@@ -25,10 +27,25 @@ pub(crate) const RETURN_IMMEDIATELY: &str = "return_immediately";
 pub(crate) const DEFAULT: &str = "default";
 pub(crate) const DELIMITER: &str = "delimiter";
 pub(crate) const FILE: &str = "file";
+pub(crate) const MAX_RETRIES: &str = "max_retries";
+pub(crate) const MESSAGE: &str = "message";
+pub(crate) const ANSWER: &str = "answer";
 
 /// The attributes that are only meaningful inside `#[ai_service]`, `#[tools]` or `#[tool]`.
-const HELPERS: [&str; 10] =
-    [SYSTEM_MESSAGE, USER_MESSAGE, MODERATE, MEMORY_ID, V, USER_NAME, PARAMETERS, CONTEXT, P, TOOL];
+const HELPERS: [&str; 12] = [
+    SYSTEM_MESSAGE,
+    USER_MESSAGE,
+    MODERATE,
+    INPUT_GUARDRAILS,
+    OUTPUT_GUARDRAILS,
+    MEMORY_ID,
+    V,
+    USER_NAME,
+    PARAMETERS,
+    CONTEXT,
+    P,
+    TOOL,
+];
 
 /// The name of one of our attributes, or `None` for everybody else's.
 pub(crate) fn helper(attribute: &Attribute) -> Option<&'static str> {
@@ -46,7 +63,9 @@ pub(crate) fn home(name: &str) -> &'static str {
     match name {
         SYSTEM_MESSAGE => "a trait with `#[ai_service]` or one of its methods",
         USER_MESSAGE => "a method of a trait with `#[ai_service]`, or one of its parameters",
-        MODERATE => "a trait with `#[ai_service]` or one of its methods",
+        MODERATE | INPUT_GUARDRAILS | OUTPUT_GUARDRAILS => {
+            "a trait with `#[ai_service]` or one of its methods"
+        }
         MEMORY_ID | CONTEXT => "a parameter of an AI service method or of a tool",
         V | USER_NAME | PARAMETERS => "a parameter of an AI service method",
         P => "a parameter of a tool",
@@ -64,7 +83,9 @@ pub(crate) fn usage(name: &str) -> &'static str {
         }
         SYSTEM_MESSAGE => "#[system_message(\"...\")]` or `#[system_message(file = \"...\")]",
         USER_MESSAGE => "#[user_message(\"...\")]` or `#[user_message(file = \"...\")]",
-        MODERATE => "#[moderate]",
+        MODERATE => "#[moderate]` or `#[moderate(message, answer)]",
+        INPUT_GUARDRAILS => "#[input_guardrails(guardrail, ...)]",
+        OUTPUT_GUARDRAILS => "#[output_guardrails(guardrail, ..., max_retries = 2)]",
         MEMORY_ID => "#[memory_id]",
         V => "#[v]` or `#[v(\"name\")]",
         USER_NAME => "#[user_name]",

@@ -94,8 +94,10 @@ pub enum ErrorKind {
     Conflict,
     /// Another call on the same memory id is running, and the service is set to reject.
     Busy,
-    /// The message was flagged by the moderation model.
+    /// The message or the answer was flagged by the moderation model.
     Moderation,
+    /// Guardrails rejected the message or the answer.
+    Guardrail,
 }
 
 impl Error {

@@ -1,9 +1,11 @@
 //! What happens during a call, told to listeners.
 
 use crate::error::Error;
+use crate::guardrail::{InputVerdict, OutputVerdict};
 use crate::invocation::{InvocationContext, MemoryId, ToolExecution};
 use crate::message::ToolCall;
 use crate::model::{ChatRequest, ChatResponse, TokenUsage};
+use crate::rag::{RetrievedContent, SkippedRetrieval};
 
 /// Is told what happens during the calls of a service.
 ///
@@ -74,6 +76,20 @@ pub enum Event<'a> {
         /// Tool results that were made up for calls without one.
         invented: usize,
     },
+    /// Something was looked up for the user's message.
+    Retrieved {
+        /// What was found, best first.
+        contents: &'a [RetrievedContent],
+        /// Who failed and was passed over.
+        skipped: &'a [SkippedRetrieval],
+    },
+    /// An input guardrail has looked at what the user said.
+    InputChecked {
+        /// Its name.
+        guardrail: &'a str,
+        /// What it thinks of it.
+        verdict: &'a InputVerdict,
+    },
     /// The model is being asked.
     RequestIssued {
         /// What it is asked.
@@ -93,6 +109,13 @@ pub enum Event<'a> {
     ToolFinished {
         /// What it was asked and what it said.
         execution: &'a ToolExecution,
+    },
+    /// An output guardrail has looked at an answer.
+    OutputChecked {
+        /// Its name.
+        guardrail: &'a str,
+        /// What it thinks of it.
+        verdict: &'a OutputVerdict,
     },
     /// The call has succeeded and is remembered.
     Completed {

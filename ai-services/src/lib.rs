@@ -147,8 +147,8 @@ mod usage;
 pub use error::{BoxError, Error, ErrorKind, Result};
 pub use invocation::{InvocationContext, TurnContext, TurnContextBuilder};
 pub use service::{
-    AiService, AiServiceBuilder, ConcurrentCalls, OutputStrategy, Response, StreamEvent,
-    TokenStream, UnfinishedTurn,
+    AiService, AiServiceBuilder, ConcurrentCalls, OutputStrategy, Remembered, Response,
+    StreamEvent, TokenStream, UnfinishedTurn,
 };
 pub use tool::Tool;
 

@@ -3,7 +3,8 @@
 pub use crate::memory::MemoryId;
 pub use crate::prompt::{Part, Piece, Template, Variable};
 pub use crate::service::{
-    AiService, Arguments, Method, MethodReturn, Optional, Required, Service, StreamReturn,
+    AiService, Arguments, DeclaredGuardrails, Method, MethodReturn, Optional, Required, Service,
+    StreamReturn,
 };
 pub use crate::tool::{Tool, ToolError, ToolInput, ToolOutput, ToolSet};
 pub use async_trait::async_trait;
@@ -14,6 +15,7 @@ pub use std::sync::Arc;
 pub use std::time::Duration;
 pub use std::vec::Vec;
 
+use crate::guardrail::{InputGuardrail, OutputGuardrail};
 use crate::invocation::{InvocationContext, ToMemoryId};
 use crate::message::ToContents;
 use crate::model::{ChatRequestParameters, ToolSpecification};
@@ -77,6 +79,21 @@ pub fn parameters<T: CallParameters>(parameters: T) -> ChatRequestParameters {
 /// A `#[context]` argument.
 pub fn context<T: CallContext>(context: T) -> InvocationContext {
     context.into_context()
+}
+
+/// An argument of `#[input_guardrails]`.
+pub fn input_guardrail<G: InputGuardrail + 'static>(guardrail: G) -> Arc<dyn InputGuardrail> {
+    Arc::new(guardrail)
+}
+
+/// An argument of `#[output_guardrails]`.
+pub fn output_guardrail<G: OutputGuardrail + 'static>(guardrail: G) -> Arc<dyn OutputGuardrail> {
+    Arc::new(guardrail)
+}
+
+/// The arguments of one attribute.
+pub fn guardrails<G, const N: usize>(guardrails: [G; N]) -> Vec<G> {
+    guardrails.into()
 }
 
 /// A value that can be a `#[parameters]` argument.

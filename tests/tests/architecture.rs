@@ -16,11 +16,12 @@ const RANKS: &[(u8, &[&str])] = &[
     (1, &["error"]),
     (2, &["document", "message", "schema", "tls"]),
     (3, &["http", "invocation", "model", "prompt"]),
-    (4, &["embedding", "event", "guardrail", "memory", "output", "providers", "tool"]),
+    (4, &["embedding", "guardrail", "memory", "output", "providers", "tool"]),
     (5, &["combinators", "rag", "store", "testing"]),
-    (6, &["service"]),
-    (7, &["private", "docs", "fuzzing"]),
-    (8, &["lib"]),
+    (6, &["event"]),
+    (7, &["service"]),
+    (8, &["private", "docs", "fuzzing"]),
+    (9, &["lib"]),
 ];
 
 fn rank(module: &str) -> Option<u8> {

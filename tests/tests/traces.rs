@@ -3,10 +3,15 @@
 //! A program of its own: while other threads meet a span for the first time, a subscriber may miss it.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
 
+use ai_services::guardrail::{
+    InputGuardrail, InputGuardrailRequest, InputVerdict, OutputGuardrail, OutputGuardrailRequest,
+    OutputVerdict,
+};
 use ai_services::message::{AiMessage, ToolCall};
 use ai_services::model::{ChatResponse, TokenUsage};
+use ai_services::rag::{ContentRetriever, Query, RetrievedContent};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
-use ai_services::{ai_service, tool};
+use ai_services::{ai_service, async_trait, tool};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,6 +30,38 @@ trait Agent {
 #[tool]
 fn repeat(text: String) -> String {
     text
+}
+
+/// Finds, and lets pass.
+struct Aide;
+
+#[async_trait]
+impl ContentRetriever for Aide {
+    async fn retrieve(&self, _: &Query) -> ai_services::Result<Vec<RetrievedContent>> {
+        Ok(vec![RetrievedContent::from("SECRET source")])
+    }
+}
+
+#[async_trait]
+impl InputGuardrail for Aide {
+    async fn check(&self, _: InputGuardrailRequest<'_>) -> ai_services::Result<InputVerdict> {
+        Ok(InputVerdict::Success)
+    }
+
+    fn name(&self) -> &str {
+        "reader"
+    }
+}
+
+#[async_trait]
+impl OutputGuardrail for Aide {
+    async fn check(&self, _: OutputGuardrailRequest<'_>) -> ai_services::Result<OutputVerdict> {
+        Ok(OutputVerdict::Success)
+    }
+
+    fn name(&self) -> &str {
+        "censor"
+    }
 }
 
 /// Keeps all fields of all spans and events.
@@ -82,7 +119,14 @@ async fn spans_say_who_and_how_much_but_not_what() {
         ScriptedAnswer::tool_calls([ToolCall::new("1", "repeat", r#"{"text":"SECRET argument"}"#)]),
         answer.with_usage(TokenUsage::new(3, 4)).into(),
     ]);
-    let agent = AgentService::builder().chat_model(model).tools(repeat::tool()).build().unwrap();
+    let agent = AgentService::builder()
+        .chat_model(model)
+        .tools(repeat::tool())
+        .content_retriever(Aide)
+        .input_guardrails(Aide)
+        .output_guardrails(Aide)
+        .build()
+        .unwrap();
     agent.chat("SECRET question").await.unwrap();
 
     let fields = recorder.fields.lock().unwrap();
@@ -92,8 +136,17 @@ async fn spans_say_who_and_how_much_but_not_what() {
     };
     assert_eq!(
         of("otel.name"),
-        ["invoke_agent Agent", "chat scripted", "execute_tool repeat", "chat scripted"]
+        [
+            "invoke_agent Agent",
+            "retrieve",
+            "guardrail reader",
+            "chat scripted",
+            "execute_tool repeat",
+            "chat scripted",
+            "guardrail censor",
+        ]
     );
+    assert_eq!(of("ai_services.retrieval.contents"), ["1"]);
     assert_eq!(of("gen_ai.tool.name"), ["\"repeat\""]);
     assert_eq!(of("gen_ai.usage.output_tokens"), ["4", "4"], "of the call and of the request");
     assert!(!all.iter().any(|(_, value)| value.contains("SECRET")), "{all:?}");

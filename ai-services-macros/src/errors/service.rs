@@ -2,6 +2,7 @@
 
 use super::list;
 use crate::diagnostics::Diagnostics;
+use crate::keyword;
 use proc_macro2::Ident;
 use quote::ToTokens;
 use syn::Attribute;
@@ -103,6 +104,19 @@ pub(crate) fn conflicting_roles(
 ) {
     cx.error(at, format!("parameter `{parameter}` cannot be both `#[{first}]` and `#[{second}]`"))
         .help("remove one, or use two parameters");
+}
+
+/// `#[input_guardrails]` or `#[output_guardrails]` without a guardrail.
+pub(crate) fn empty_guardrails(cx: &mut Diagnostics, at: &Attribute, name: &str) {
+    cx.error(at, format!("`#[{name}]` names no guardrail"))
+        .help(format!("write it as `{}`, or remove it", keyword::usage(name)));
+}
+
+/// A `max_retries` that is not a whole number.
+pub(crate) fn invalid_max_retries(cx: &mut Diagnostics, at: &dyn ToTokens) {
+    cx.error(at, "argument `max_retries` takes a whole number".to_owned())
+        .note("it says how many more times the model is asked after its first answer")
+        .help("write the number itself, for example `max_retries = 2`");
 }
 
 /// More than one text in the user message. What is text depends on types, so that rustc evaluates a

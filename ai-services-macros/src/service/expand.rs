@@ -1,8 +1,7 @@
 //! The struct that implements the trait. One function per generated item; nothing can fail here.
 
-use super::boxed;
-use super::model::{Binding, Method, Parameter, Role, Service};
-use super::user_parts;
+use super::model::{Binding, Method, Moderation, Parameter, Role, Service};
+use super::{boxed, guardrails, user_parts};
 use crate::attribute;
 use crate::template::{Segment, Template};
 use crate::ty;
@@ -107,8 +106,11 @@ pub(crate) fn common_impls(service: &Service<'_>) -> TokenStream {
 fn description(service: &Service<'_>) -> TokenStream {
     let has_memory = |method: &Method<'_>| method.with_role(Role::MemoryId).is_some();
     let memory = requirement(service.methods.iter().any(has_memory));
-    let moderated = |method: &Method<'_>| moderated(service, method);
-    let moderation = requirement(service.methods.iter().any(moderated));
+    let is_judged = |method: &Method<'_>| {
+        let Moderation { message, answer } = service.moderation(method);
+        message || answer
+    };
+    let moderation = requirement(service.methods.iter().any(is_judged));
     let methods = service.methods.iter().enumerate().map(|(index, method)| {
         let (name, conditions) = (static_name(index), attribute::conditions(&method.item.attrs));
         quote!(#(#conditions)* &#name)
@@ -122,6 +124,7 @@ pub(crate) fn service_impl(
     methods: &TokenStream,
 ) -> TokenStream {
     let (name, trait_name) = (&service.name, service.item.ident.to_string());
+    let guardrails = guardrails::of_the_trait(service);
     quote! {
         #[automatically_derived]
         impl __rt::Service for #name {
@@ -129,6 +132,7 @@ pub(crate) fn service_impl(
             type Moderation = __rt::#moderation;
             const NAME: &'static str = #trait_name;
             const METHODS: &'static [&'static __rt::Method] = &[#methods];
+            #guardrails
             fn from_ai_service(service: __rt::AiService) -> Self {
                 Self { service }
             }
@@ -167,14 +171,15 @@ pub(crate) fn stripped(method: &Method<'_>, service: &Service<'_>) -> syn::Signa
 }
 
 // Output:
-//     Method { name: "chat", system: Some(Template { … }), user: None, moderate: false, shape: <R as MethodReturn>::shape }
+//     Method { name: "chat", system: Some(Template { … }), user: None, …, shape: <R as MethodReturn>::shape }
 fn method_description(service: &Service<'_>, method: &Method<'_>) -> TokenStream {
     let name = method.ident().to_string();
     let variables = variables(service, method);
     let template =
         |template: Option<&Template>| ty::option(template.map(|it| pieces(it, method, &variables)));
     let (system, user) = (template(service.system(method)), template(service.user(method)));
-    let moderate = moderated(service, method);
+    let Moderation { message, answer } = service.moderation(method);
+    let guardrails = guardrails::declared(&method.guardrails);
     let output = boxed::output(&method.item.sig);
     let shape = from_return(method, &output, "shape");
     quote! {
@@ -182,7 +187,9 @@ fn method_description(service: &Service<'_>, method: &Method<'_>) -> TokenStream
             name: #name,
             system: #system,
             user: #user,
-            moderate: #moderate,
+            moderate: #message,
+            moderate_answer: #answer,
+            guardrails: #guardrails,
             shape: #shape,
         }
     }
@@ -284,10 +291,6 @@ fn given(function: &str, parameter: &Parameter<'_>) -> TokenStream {
     let (first, _) = ty::ends(parameter.ty);
     let (function, ident) = (format_ident!("{function}"), ty::moved(parameter.ident, first));
     quote!(__rt::#function(#ident))
-}
-
-fn moderated(service: &Service<'_>, method: &Method<'_>) -> bool {
-    service.moderate || method.moderate
 }
 
 fn static_name(index: usize) -> Ident {

@@ -1,8 +1,8 @@
 //! What is emitted beside errors: the service with bodies that cannot run, so that the rest of the
 //! user's code resolves, and the checks of the types, so that their mistakes come out as well.
 
-use super::expand;
 use super::model::{Method, Parameter, Role, Service};
+use super::{expand, guardrails};
 use crate::{attribute, ty};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -51,9 +51,11 @@ fn type_checks(service: &Service<'_>) -> TokenStream {
         return TokenStream::new();
     }
     let checks = service.methods.iter().flat_map(|method| method_checks(service, method));
+    let guardrails = service.methods.iter().flat_map(guardrails::checks);
     quote! {
         const _: fn() = || {
             #(#checks)*
+            #(#guardrails)*
         };
     }
 }

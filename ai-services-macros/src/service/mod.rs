@@ -4,6 +4,7 @@ mod boxed;
 mod check;
 mod expand;
 mod fallback;
+mod guardrails;
 mod model;
 mod parse;
 mod placeholders;

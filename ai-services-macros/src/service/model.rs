@@ -4,7 +4,7 @@ use crate::runtime_path::RuntimePath;
 use crate::template::{self, Template};
 use proc_macro2::Ident;
 use syn::ext::IdentExt as _;
-use syn::{Attribute, ItemTrait, TraitItemFn, Type};
+use syn::{Attribute, Expr, ItemTrait, TraitItemFn, Type};
 
 /// A trait with `#[ai_service]`.
 pub(crate) struct Service<'a> {
@@ -14,7 +14,8 @@ pub(crate) struct Service<'a> {
     pub(crate) runtime: RuntimePath,
     pub(crate) system: Option<Template>,
     pub(crate) user: Option<Template>,
-    pub(crate) moderate: bool,
+    pub(crate) moderation: Moderation,
+    pub(crate) guardrails: Guardrails,
     /// The methods without a body.
     pub(crate) methods: Vec<Method<'a>>,
 }
@@ -26,10 +27,32 @@ pub(crate) struct Method<'a> {
     pub(crate) user: Option<Template>,
     /// Whether the user message of the trait is that of the method.
     pub(crate) inherits_user: bool,
-    pub(crate) moderate: bool,
+    pub(crate) moderation: Moderation,
+    pub(crate) guardrails: Guardrails,
     pub(crate) parameters: Vec<Parameter<'a>>,
     /// A parameter or a role was left out because of a mistake that was reported.
     pub(crate) incomplete: bool,
+}
+
+/// `#[moderate]`: what is judged.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Moderation {
+    pub(crate) message: bool,
+    pub(crate) answer: bool,
+}
+
+/// `#[input_guardrails]` and `#[output_guardrails]`.
+#[derive(Default)]
+pub(crate) struct Guardrails {
+    pub(crate) input: Vec<Expr>,
+    pub(crate) output: Vec<Expr>,
+    pub(crate) max_retries: Option<usize>,
+}
+
+impl Guardrails {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.input.is_empty() && self.output.is_empty() && self.max_retries.is_none()
+    }
 }
 
 pub(crate) struct Parameter<'a> {
@@ -66,6 +89,12 @@ pub(crate) enum Binding {
 }
 
 impl Service<'_> {
+    /// What of a method is judged: what the trait says, and what it says itself.
+    pub(crate) fn moderation(&self, method: &Method<'_>) -> Moderation {
+        let (all, own) = (self.moderation, method.moderation);
+        Moderation { message: all.message || own.message, answer: all.answer || own.answer }
+    }
+
     /// The system message of a method: its own, or that of the trait.
     pub(crate) fn system<'s>(&'s self, method: &'s Method<'_>) -> Option<&'s Template> {
         method.system.as_ref().or(self.system.as_ref())

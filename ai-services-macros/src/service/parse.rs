@@ -1,20 +1,34 @@
 //! Reads a trait, one attribute at a time. Rules that need two of them are in `check`.
 
-use super::model::{Method, Service};
-use super::roles;
+use super::model::{Guardrails, Method, Moderation, Service};
+use super::{guardrails, roles};
 use crate::arguments::Arguments;
-use crate::attribute::{self, Helper};
+use crate::attribute;
 use crate::diagnostics::Diagnostics;
 use crate::runtime_path::RuntimePath;
-use crate::{errors, keyword, template};
+use crate::template::{self, Template};
+use crate::{errors, keyword};
 use proc_macro2::TokenStream;
 use quote::format_ident;
-use syn::{Ident, ItemTrait, TraitItem, TraitItemFn};
+use syn::{Attribute, Ident, ItemTrait, TraitItem, TraitItemFn};
 
-/// What a trait may carry.
-const ON_TRAIT: [&str; 3] = [keyword::SYSTEM_MESSAGE, keyword::USER_MESSAGE, keyword::MODERATE];
-/// What a method may carry.
-const ON_METHOD: [&str; 3] = [keyword::SYSTEM_MESSAGE, keyword::USER_MESSAGE, keyword::MODERATE];
+/// What a trait and each of its methods may carry.
+const ON_SERVICE: [&str; 5] = [
+    keyword::SYSTEM_MESSAGE,
+    keyword::USER_MESSAGE,
+    keyword::MODERATE,
+    keyword::INPUT_GUARDRAILS,
+    keyword::OUTPUT_GUARDRAILS,
+];
+
+/// What these attributes say.
+#[derive(Default)]
+struct Said {
+    system: Option<Template>,
+    user: Option<Template>,
+    moderation: Moderation,
+    guardrails: Guardrails,
+}
 
 pub(crate) fn service<'a>(
     cx: &mut Diagnostics,
@@ -25,26 +39,12 @@ pub(crate) fn service<'a>(
     let arguments = Arguments::parse(cx, arguments, keyword::AI_SERVICE, &keys);
     arguments.no_values(cx, keyword::AI_SERVICE);
 
-    let mut service = Service {
-        item,
-        name: name(cx, &arguments, item),
-        runtime: RuntimePath::new(arguments.runtime(cx)),
-        system: None,
-        user: None,
-        moderate: false,
-        methods: Vec::new(),
-    };
-    for helper in attribute::helpers(cx, &item.attrs, &ON_TRAIT, "a trait") {
-        match helper {
-            (keyword::SYSTEM_MESSAGE, at) => {
-                service.system = Some(template::parse(cx, at, keyword::SYSTEM_MESSAGE));
-            }
-            (keyword::USER_MESSAGE, at) => {
-                service.user = Some(template::parse(cx, at, keyword::USER_MESSAGE));
-            }
-            _ => service.moderate = moderate(cx, helper),
-        }
-    }
+    let name = name(cx, &arguments, item);
+    let runtime = RuntimePath::new(arguments.runtime(cx));
+    let Said { system, user, moderation, guardrails } = said(cx, &item.attrs, "a trait");
+    let methods = Vec::new();
+    let mut service =
+        Service { item, name, runtime, system, user, moderation, guardrails, methods };
     for item in &item.items {
         if let TraitItem::Fn(item) = item {
             let method = method(cx, item).map(|method| Method {
@@ -73,31 +73,40 @@ fn method<'a>(cx: &mut Diagnostics, item: &'a TraitItemFn) -> Option<Method<'a>>
         attribute::none(cx, &item.attrs, &item.sig, "a method with a body");
         return None;
     }
+    let Said { system, user, moderation, guardrails } = said(cx, &item.attrs, "a method");
     let mut method = Method {
         item,
-        system: None,
-        user: None,
+        system,
+        user,
         inherits_user: false,
-        moderate: false,
+        moderation,
+        guardrails,
         parameters: Vec::new(),
         incomplete: false,
     };
-    for helper in attribute::helpers(cx, &item.attrs, &ON_METHOD, "a method") {
-        match helper {
-            (keyword::SYSTEM_MESSAGE, at) => {
-                method.system = Some(template::parse(cx, at, keyword::SYSTEM_MESSAGE));
-            }
-            (keyword::USER_MESSAGE, at) => {
-                method.user = Some(template::parse(cx, at, keyword::USER_MESSAGE));
-            }
-            _ => method.moderate = moderate(cx, helper),
-        }
-    }
     roles::parameters(cx, &mut method);
     Some(method)
 }
 
-fn moderate(cx: &mut Diagnostics, helper: Helper<'_>) -> bool {
-    attribute::no_arguments(cx, helper);
-    true
+fn said(cx: &mut Diagnostics, attributes: &[Attribute], place: &str) -> Said {
+    let mut said = Said::default();
+    for helper in attribute::helpers(cx, attributes, &ON_SERVICE, place) {
+        match helper {
+            (keyword::SYSTEM_MESSAGE, at) => {
+                said.system = Some(template::parse(cx, at, keyword::SYSTEM_MESSAGE));
+            }
+            (keyword::USER_MESSAGE, at) => {
+                said.user = Some(template::parse(cx, at, keyword::USER_MESSAGE));
+            }
+            (keyword::INPUT_GUARDRAILS, _) => {
+                said.guardrails.input = guardrails::input(cx, helper);
+            }
+            (keyword::OUTPUT_GUARDRAILS, _) => {
+                let (output, max_retries) = guardrails::output(cx, helper);
+                (said.guardrails.output, said.guardrails.max_retries) = (output, max_retries);
+            }
+            _ => said.moderation = guardrails::moderation(cx, helper),
+        }
+    }
+    said
 }

@@ -79,6 +79,8 @@ fn method_is_a_static_description() {
             }),
             user: ::core::option::Option::None,
             moderate: false,
+            moderate_answer: false,
+            guardrails: __rt::DeclaredGuardrails::NONE,
             shape: <Result<String> as __rt::MethodReturn>::shape,
         };
     "#]]
@@ -137,6 +139,8 @@ fn body_of_a_streaming_method_is_one_call_too() {
             system: ::core::option::Option::None,
             user: ::core::option::Option::None,
             moderate: false,
+            moderate_answer: false,
+            guardrails: __rt::DeclaredGuardrails::NONE,
             shape: <TokenStream as __rt::StreamReturn>::shape,
         };
     "#]]
@@ -209,10 +213,66 @@ fn template_uses_each_kind_of_piece() {
                 ],
             }),
             moderate: true,
+            moderate_answer: false,
+            guardrails: __rt::DeclaredGuardrails::NONE,
             shape: <Result<String> as __rt::MethodReturn>::shape,
         };
     "#]]
     .assert_eq(&item(&text, "static __METHOD_0"));
+}
+
+#[test]
+fn guardrails_are_made_by_functions() {
+    let text = expand(
+        quote!(),
+        &quote! {
+            #[input_guardrails(Length(5))]
+            #[moderate]
+            trait Chat {
+                #[output_guardrails(Tone, Json::new(), max_retries = 3)]
+                #[moderate(answer)]
+                async fn chat(&self, text: &str) -> Result<String>;
+            }
+        },
+    );
+    expect![[r#"
+        static __METHOD_0: __rt::Method = __rt::Method {
+            name: "chat",
+            system: ::core::option::Option::None,
+            user: ::core::option::Option::None,
+            moderate: true,
+            moderate_answer: true,
+            guardrails: __rt::DeclaredGuardrails {
+                input: ::core::option::Option::None,
+                output: ::core::option::Option::Some(|| __rt::guardrails([
+                    __rt::output_guardrail(Tone),
+                    __rt::output_guardrail(Json::new()),
+                ])),
+                max_retries: ::core::option::Option::Some(3),
+            },
+            shape: <Result<String> as __rt::MethodReturn>::shape,
+        };
+    "#]]
+    .assert_eq(&item(&text, "static __METHOD_0"));
+    expect![[r#"
+        impl __rt::Service for ChatService {
+            type Memory = __rt::Optional;
+            type Moderation = __rt::Required;
+            const NAME: &'static str = "Chat";
+            const METHODS: &'static [&'static __rt::Method] = &[&__METHOD_0];
+            const GUARDRAILS: __rt::DeclaredGuardrails = __rt::DeclaredGuardrails {
+                input: ::core::option::Option::Some(|| __rt::guardrails([
+                    __rt::input_guardrail(Length(5)),
+                ])),
+                output: ::core::option::Option::None,
+                max_retries: ::core::option::Option::None,
+            };
+            fn from_ai_service(service: __rt::AiService) -> Self {
+                Self { service }
+            }
+        }
+    "#]]
+    .assert_eq(&item(&text, "impl __rt::Service for"));
 }
 
 #[test]

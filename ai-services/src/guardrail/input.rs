@@ -56,6 +56,11 @@ pub enum InputVerdict {
 }
 
 /// Checks what the user said before a model sees it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an input guardrail",
+    label = "does not implement `InputGuardrail`",
+    note = "`#[input_guardrails(...)]` and `.input_guardrails(...)` take values of types that implement `ai_services::guardrail::InputGuardrail`"
+)]
 #[async_trait]
 pub trait InputGuardrail: Send + Sync {
     /// What it thinks of the message.

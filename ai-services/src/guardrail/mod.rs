@@ -18,6 +18,7 @@
 //! [`docs::guardrails`](crate::docs::guardrails) tells how they work together; `testing::guardrails`
 //! (feature `testing`) is for tests of your own.
 
+mod chunk;
 mod function;
 mod injection;
 mod input;
@@ -25,10 +26,12 @@ mod json;
 mod judge;
 mod length;
 mod moderation;
+mod on_rejection;
 mod output;
 mod redaction;
 mod rejection;
 
+pub use chunk::{ChunkGuardrail, ChunkVerdict};
 pub use function::{GuardrailFn, input_guardrail_fn, output_guardrail_fn};
 pub use injection::{InjectionSign, PromptInjectionPatterns};
 pub use input::{InputGuardrail, InputGuardrailRequest, InputVerdict};
@@ -36,6 +39,7 @@ pub use json::{OtherKeys, ValidJson};
 pub use judge::{LanguageModelJudge, LanguageModelJudgeBuilder};
 pub use length::MaxLength;
 pub use moderation::{ModerationGuardrail, RetrievedTexts};
+pub use on_rejection::OnRejection;
 pub use output::{OutputGuardrail, OutputGuardrailRequest, OutputVerdict};
 pub use redaction::{Placeholders, Redaction, SensitiveKind};
-pub use rejection::OnRejection;
+pub use rejection::{GuardrailStage, Objection, Rejection};

@@ -73,6 +73,11 @@ pub enum OutputVerdict {
 }
 
 /// Checks what a model answered before anybody sees it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an output guardrail",
+    label = "does not implement `OutputGuardrail`",
+    note = "`#[output_guardrails(...)]` and `.output_guardrails(...)` take values of types that implement `ai_services::guardrail::OutputGuardrail`"
+)]
 #[async_trait]
 pub trait OutputGuardrail: Send + Sync {
     /// What it thinks of the answer.

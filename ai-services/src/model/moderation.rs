@@ -10,7 +10,7 @@ use std::sync::Arc;
 ///
 /// A method marked `#[moderate]` has its user message judged beside the first call of the chat
 /// model. The verdict is awaited before any tool runs and before anything is remembered or
-/// returned.
+/// returned. With `#[moderate(answer)]` it is the answer that is judged, before anything of it is told.
 ///
 /// # Examples
 ///

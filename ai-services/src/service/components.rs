@@ -3,6 +3,8 @@
 use super::conversations::{Conversations, Slot};
 use super::description::Method;
 use super::form::AnswerForm;
+use super::guards::Guards;
+use super::opening::Remembered;
 use super::turn::Limits;
 use crate::error::{Error, Result};
 use crate::event::Listener;
@@ -11,6 +13,7 @@ use crate::memory::{ChatMemory, ChatMemoryProvider};
 use crate::message::SystemMessage;
 use crate::model::{ChatModel, ChatRequest, ModerationModel, PriceTable};
 use crate::prompt::Clock;
+use crate::rag::RetrievalAugmentor;
 use crate::tool::{ToolPolicies, ToolProvider, Toolbox};
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +37,8 @@ pub(super) struct Components {
     pub(super) name: &'static str,
     pub(super) model: Arc<dyn ChatModel>,
     pub(super) moderation_model: Option<Arc<dyn ModerationModel>>,
+    pub(super) augmentor: Option<Arc<dyn RetrievalAugmentor>>,
+    pub(super) remembered: Remembered,
     pub(super) system_message_provider: Option<Arc<SystemMessageProvider>>,
     pub(super) chat_request_transformer: Option<Arc<RequestTransformer>>,
     pub(super) clock: Arc<dyn Clock>,
@@ -56,18 +61,20 @@ pub(super) struct MethodPlan {
     /// The system message, if nothing in it changes: it is encoded only once.
     pub(super) system: Option<SystemMessage>,
     pub(super) form: AnswerForm,
+    pub(super) guards: Guards,
 }
 
 impl Plans {
-    /// Plans the methods; `form` says how an answer of a shape is asked for.
+    /// Plans the methods; `form` says how an answer is asked for, `guards` who checks it.
     pub(super) fn new(
         methods: &[&'static Method],
         form: impl Fn(&Method) -> Result<AnswerForm>,
+        guards: impl Fn(&Method) -> Guards,
     ) -> Result<Self> {
         let plan = |method: &&'static Method| {
             let system =
                 method.system.and_then(|template| template.fixed()).map(SystemMessage::new);
-            Ok((*method, MethodPlan { system, form: form(method)? }))
+            Ok((*method, MethodPlan { system, form: form(method)?, guards: guards(method) }))
         };
         methods.iter().map(plan).collect::<Result<_>>().map(Self)
     }

@@ -1,10 +1,12 @@
 //! What generated code says about a service: plain data.
 
 use super::handle::AiService;
+use crate::guardrail::{InputGuardrail, OutputGuardrail};
 use crate::invocation::{InvocationContext, MemoryId};
 use crate::model::ChatRequestParameters;
 use crate::output::Shape;
 use crate::prompt::{Part, Template, Variable};
+use std::sync::Arc;
 
 /// A generated service: what its builder needs to know of it.
 ///
@@ -18,6 +20,8 @@ pub trait Service: Sized {
     const NAME: &'static str;
     /// The methods that the macro implements.
     const METHODS: &'static [&'static Method];
+    /// The guardrails that apply to all of them.
+    const GUARDRAILS: DeclaredGuardrails = DeclaredGuardrails::NONE;
 
     #[doc(hidden)]
     fn from_ai_service(service: AiService) -> Self;
@@ -50,8 +54,31 @@ pub struct Method {
     pub user: Option<Template>,
     /// Whether the user message is judged by the moderation model.
     pub moderate: bool,
+    /// Whether the answer is judged by the moderation model.
+    pub moderate_answer: bool,
+    /// The method's own guardrails.
+    pub guardrails: DeclaredGuardrails,
     /// What the answer should look like.
     pub shape: fn() -> Shape,
+}
+
+/// The guardrails that attributes name. They are made when a service is built.
+#[derive(Debug)]
+pub struct DeclaredGuardrails {
+    /// Makes those of `#[input_guardrails(…)]`.
+    pub input: Option<Makes<dyn InputGuardrail>>,
+    /// Makes those of `#[output_guardrails(…)]`.
+    pub output: Option<Makes<dyn OutputGuardrail>>,
+    /// How often the model is asked again because of output guardrails.
+    pub max_retries: Option<usize>,
+}
+
+/// Makes what the arguments of an attribute say.
+type Makes<T> = fn() -> Vec<Arc<T>>;
+
+impl DeclaredGuardrails {
+    /// No guardrails.
+    pub const NONE: Self = Self { input: None, output: None, max_retries: None };
 }
 
 /// The arguments of one call of a method.

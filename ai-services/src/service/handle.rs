@@ -170,8 +170,8 @@ async fn respond<T: Output>(
     outlet: Option<&Outlet>,
 ) -> Result<Response<T>> {
     let plan = components.plans.of(method).ok_or_else(|| unknown_method(method))?;
-    let (said, form) = (&said?, &plan.form);
-    let invocation = Invocation { components, method, said, form, outlet };
+    let (said, form, guards) = (&said?, &plan.form, &plan.guards);
+    let invocation = Invocation { components, method, said, form, guards, outlet };
     let mut value = None;
     let mut read = |response: &ChatResponse| {
         value = Some(T::from_response(response, form.shape())?);

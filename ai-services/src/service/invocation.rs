@@ -3,6 +3,7 @@
 use super::components::Components;
 use super::description::{Arguments, Method};
 use super::form::AnswerForm;
+use super::guards::Guards;
 use super::stream::{Outlet, Progress};
 use super::user_message;
 use crate::error::Result;
@@ -68,6 +69,8 @@ pub(super) struct Invocation<'a> {
     pub(super) said: &'a Said,
     /// How the answer is asked for.
     pub(super) form: &'a AnswerForm,
+    /// The guardrails of the method.
+    pub(super) guards: &'a Guards,
     /// Who is told of the answer while it grows.
     pub(super) outlet: Option<&'a Outlet>,
 }
@@ -97,6 +100,38 @@ impl<'a> Invocation<'a> {
     /// Who judges the user's message, if the method wants it judged.
     pub(super) fn moderation_model(&self) -> Option<&'a dyn ModerationModel> {
         self.components.moderation_model.as_deref().filter(|_| self.method.moderate)
+    }
+
+    /// Who judges the answer, if the method wants it judged.
+    pub(super) fn judge_of_answers(&self) -> Option<&'a dyn ModerationModel> {
+        self.components.moderation_model.as_deref().filter(|_| self.method.moderate_answer)
+    }
+
+    /// Whether anybody looks at what was said before and after the model.
+    pub(super) fn has_stages(&self) -> bool {
+        self.components.augmentor.is_some() || self.guards.has_input() || self.guards.has_output()
+    }
+
+    /// Whether nothing of an answer may be told before the whole of it was checked.
+    pub(super) fn checks_answers(&self) -> bool {
+        self.guards.has_output() || self.judge_of_answers().is_some()
+    }
+
+    /// Where what the model says is told at once, while it says it.
+    pub(super) fn live_outlet(&self) -> Option<&'a Outlet> {
+        self.outlet.filter(|_| !self.checks_answers())
+    }
+
+    /// Where what the model says is told only once it was checked.
+    pub(super) fn held_outlet(&self) -> Option<&'a Outlet> {
+        self.outlet.filter(|_| self.checks_answers())
+    }
+
+    /// Tells that what was said so far is void, if it was told.
+    pub(super) fn begin_again(&self) {
+        if let Some(outlet) = self.live_outlet() {
+            outlet.push(Progress::Restarted);
+        }
     }
 
     /// Tells whoever watches the answer grow.

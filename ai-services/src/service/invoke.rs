@@ -1,20 +1,24 @@
 //! One call of a service, top to bottom.
 
+use super::ask::ask_model;
+use super::check::check;
 use super::invocation::Invocation;
 use super::moderation::Verdict;
+use super::opening::{Opening, turn_context};
 use super::recall::{Recall, patience};
+use super::retrieval::{inject, retrieve};
 use super::spent::{Prices, Spent};
-use super::stream::{Outlet, Progress, listen};
-use super::turn::{Finished, Rules, Step, Turn};
+use super::stream::{Outlet, Progress, tell_round, tell_text, tell_thinking};
+use super::turn::{AnsweredBy, Finished, Rules, Step, Turn};
 use super::unfinished::UnfinishedTurn;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Event;
+use crate::invocation::TurnContext;
 use crate::memory::{CompletedTurn, LeaseToken, Snapshot};
 use crate::message::UserMessage;
 use crate::model::{ChatRequest, ChatResponse};
 use crate::tool::{Runner, ToolRequest, Toolbox};
 use std::borrow::Cow;
-use tracing::{Instrument, Span, field};
 
 /// How often a turn is played again because somebody else changed the conversation meanwhile.
 const REPLAYS: u32 = 3;
@@ -96,7 +100,7 @@ impl From<Error> for Failed {
     }
 }
 
-/// One attempt at the turn: load, converse, read the answer, commit.
+/// One attempt at the turn: load, look up, check, converse, read the answer, commit.
 async fn play(
     invocation: &Invocation<'_>,
     recall: &Recall,
@@ -105,13 +109,15 @@ async fn play(
     spent: &mut Spent,
 ) -> Result<Finished, Failed> {
     let snapshot = recall.load(invocation).await?;
-    let toolbox = toolbox(invocation).await?;
-    let instructed = invocation.form.instruct(&invocation.said.user);
-    let user = instructed.as_ref().unwrap_or(&invocation.said.user);
+    let opening = open(invocation, recall, &snapshot, spent).await?;
+    let toolbox = toolbox(invocation, &opening.user).await?;
+    let instructed = invocation.form.instruct(opening.sent());
+    let user = instructed.as_ref().unwrap_or(opening.sent());
     let request = first_request(invocation, &snapshot, &toolbox, user);
     let mut turn = Turn::new(request, rules(invocation), *spent);
 
-    let outcome = converse(invocation, recall, &snapshot, &toolbox, (&mut turn, read)).await;
+    let stage = Stage { opening: &opening, recall, snapshot: &snapshot, toolbox: &toolbox };
+    let outcome = converse(invocation, &stage, &mut turn, read).await;
     *spent = turn.spent();
     if let Err(error) = outcome {
         return Err(turn.into_unfinished().attach_to(error).into());
@@ -121,11 +127,15 @@ async fn play(
     invocation.told().await;
     let was_noticed = turn.has_effects() || invocation.outlet.is_some_and(Outlet::is_used);
     // The request gives up its share of the history, so that the memory changes its list in place.
-    let (ChatRequest { system, mut turn, .. }, finished) = turn.finish().ok_or_else(no_answer)?;
+    let (ChatRequest { system, mut turn, .. }, mut finished) =
+        turn.finish().ok_or_else(no_answer)?;
     // What was said only for the form of the answer is not remembered.
-    if let (Some(_), Some(first)) = (instructed, turn.first_mut()) {
-        *first = invocation.said.user.clone().into();
+    if let Some(first) = turn.first_mut().filter(|_| instructed.is_some() || opening.is_augmented())
+    {
+        *first = opening.remembered(invocation.components.remembered).clone().into();
     }
+    // What knows the turn has a share of the history, too.
+    finished.sources = opening.into_sources();
     let turn = CompletedTurn::new(snapshot, system, turn).under(lease);
     match recall.commit(turn).await {
         Ok(()) => Ok(finished),
@@ -139,15 +149,47 @@ async fn play(
     }
 }
 
-/// The conversation between model and tools, up to an answer that could be read.
-async fn converse(
+/// What the turn begins with. What this cost is counted even if it fails.
+async fn open(
     invocation: &Invocation<'_>,
     recall: &Recall,
     snapshot: &Snapshot,
-    toolbox: &Toolbox,
-    (turn, read): (&mut Turn<'_>, &mut Read<'_>),
+    spent: &mut Spent,
+) -> Result<Opening> {
+    if !invocation.has_stages() {
+        return Ok(Opening::plain(&invocation.said.user));
+    }
+    let turn = turn_context(invocation, recall, snapshot);
+    let meter = turn.meter().clone();
+    let opening = Box::pin(look_up_and_check(invocation, turn)).await;
+    spent.count(&meter, prices(invocation));
+    opening
+}
+
+/// Retrieval, then the input guardrails, which see what was found, then the message for the model.
+async fn look_up_and_check(invocation: &Invocation<'_>, turn: TurnContext) -> Result<Opening> {
+    let background = retrieve(invocation, turn).await?;
+    let user = invocation.guards.pass_input(invocation, &background).await?;
+    let augmented = inject(invocation, &user, &background)?;
+    Ok(Opening { user, augmented, background: Some(background) })
+}
+
+/// What surrounds the conversation of one turn.
+struct Stage<'a> {
+    opening: &'a Opening,
+    recall: &'a Recall,
+    snapshot: &'a Snapshot,
+    toolbox: &'a Toolbox,
+}
+
+/// The conversation between model and tools, up to an answer that was accepted and could be read.
+async fn converse(
+    invocation: &Invocation<'_>,
+    &Stage { opening, recall, snapshot, toolbox }: &Stage<'_>,
+    turn: &mut Turn<'_>,
+    read: &mut Read<'_>,
 ) -> Result<()> {
-    let mut verdict = Verdict::ask(invocation.moderation_model(), &invocation.said.user);
+    let mut verdict = Verdict::ask(invocation.moderation_model(), &opening.user);
     loop {
         match turn.next() {
             Step::AskModel => {
@@ -159,24 +201,49 @@ async fn converse(
             Step::RunTools(message) => {
                 // Before anything has an effect.
                 verdict.verify().await?;
+                if let Some(outlet) = invocation.held_outlet() {
+                    tell_round(outlet, &message);
+                }
                 invocation.told().await;
                 let ran = runner(invocation, toolbox).run(message.tool_calls()).await;
                 if turn.tools_replied(ran.executions, ran.is_answer) {
-                    invocation.tell(|| Progress::Restarted);
+                    invocation.begin_again();
                 }
                 if let Some(error) = ran.failed {
                     return Err(error);
                 }
             }
+            Step::CheckAnswer => {
+                verdict.verify().await?;
+                let checked = Box::pin(check(invocation, opening, turn)).await;
+                if let Some(background) = &opening.background {
+                    turn.count(background.turn.meter());
+                }
+                turn.answer_checked(checked?)?;
+            }
             Step::ReadAnswer => {
                 verdict.verify().await?;
                 let outcome = turn.answer().map_or_else(|| Err(no_answer()), &mut *read);
-                if turn.answer_read(outcome)? {
-                    invocation.tell(|| Progress::Restarted);
+                match turn.answer_read(outcome)? {
+                    true => invocation.begin_again(),
+                    false => tell_held(invocation, turn),
                 }
             }
             Step::Finish => return Ok(()),
         }
+    }
+}
+
+/// Tells an answer that was held back until it was accepted, as far as it was not told as something else.
+fn tell_held(invocation: &Invocation<'_>, turn: &Turn<'_>) {
+    let (Some(outlet), Some(answer)) = (invocation.held_outlet(), turn.answer()) else { return };
+    match turn.answered_by() {
+        AnsweredBy::Text => {
+            tell_thinking(outlet, &answer.message);
+            tell_text(outlet, &answer.message);
+        }
+        AnsweredBy::TextBesideCalls => tell_text(outlet, &answer.message),
+        AnsweredBy::Results => {}
     }
 }
 
@@ -189,6 +256,8 @@ fn rules<'a>(invocation: &Invocation<'a>) -> Rules<'a> {
         limits: components.limits,
         answer_tool: form.answer_tool(),
         output_retries,
+        checks_answers: invocation.checks_answers(),
+        check_retries: invocation.guards.max_retries(),
         prices: prices(invocation),
     }
 }
@@ -200,13 +269,12 @@ fn prices<'a>(invocation: &Invocation<'a>) -> Option<Prices<'a>> {
 }
 
 /// The service's tools, and those that are chosen for this call.
-async fn toolbox<'a>(invocation: &Invocation<'a>) -> Result<Cow<'a, Toolbox>> {
+async fn toolbox<'a>(invocation: &Invocation<'a>, user: &UserMessage) -> Result<Cow<'a, Toolbox>> {
     let components = invocation.components;
     if components.tool_providers.is_empty() {
         return Ok(Cow::Borrowed(&components.toolbox));
     }
-    let request =
-        ToolRequest::new(&invocation.said.user, invocation.memory_id(), invocation.context());
+    let request = ToolRequest::new(user, invocation.memory_id(), invocation.context());
     let mut more = Vec::new();
     for provider in &components.tool_providers {
         more.extend(provider.tools(&request).await?);
@@ -233,62 +301,6 @@ fn first_request(
         tools: invocation.form.specifications(toolbox),
         parameters: invocation.parameters(),
     }
-}
-
-async fn ask_model(
-    invocation: &Invocation<'_>,
-    request: &ChatRequest,
-    verdict: &mut Verdict<'_>,
-) -> Result<ChatResponse> {
-    let components = invocation.components;
-    // Called through its `Arc`, the model's future would be boxed twice.
-    let model = &*components.model;
-    let transformed = components.chat_request_transformer.as_ref().map(|f| f(request.clone()));
-    let request = transformed.as_ref().unwrap_or(request);
-    let span = tracing::info_span!(
-        "chat",
-        otel.name = %format_args!("chat {}", model.name()),
-        gen_ai.operation.name = "chat",
-        gen_ai.request.model = model.name(),
-        gen_ai.response.model = field::Empty,
-        gen_ai.response.id = field::Empty,
-        gen_ai.response.finish_reasons = field::Empty,
-        gen_ai.usage.input_tokens = field::Empty,
-        gen_ai.usage.output_tokens = field::Empty,
-        error.r#type = field::Empty,
-    );
-    invocation.emit(&Event::RequestIssued { request });
-    let outcome = match invocation.outlet {
-        None => verdict.beside(model.chat(request).instrument(span.clone())).await,
-        Some(outlet) => {
-            let answer_tool = invocation.form.answer_tool();
-            listen(model.stream(request), outlet, verdict, answer_tool)
-                .instrument(span.clone())
-                .await
-        }
-    };
-    match &outcome {
-        Ok(response) => {
-            record_response(&span, response);
-            invocation.emit(&Event::ResponseReceived { response });
-        }
-        Err(error) => {
-            span.record("error.type", field::debug(error.kind()));
-        }
-    }
-    outcome
-}
-
-fn record_response(span: &Span, response: &ChatResponse) {
-    if span.is_disabled() {
-        return;
-    }
-    span.record("gen_ai.response.model", response.model.as_deref());
-    span.record("gen_ai.response.id", response.id.as_deref());
-    let reason = response.finish_reason.as_ref().map(|reason| reason.as_str());
-    span.record("gen_ai.response.finish_reasons", reason);
-    span.record("gen_ai.usage.input_tokens", response.usage.input);
-    span.record("gen_ai.usage.output_tokens", response.usage.output);
 }
 
 fn runner<'a>(invocation: &'a Invocation<'_>, toolbox: &'a Toolbox) -> Runner<'a> {

@@ -1,4 +1,4 @@
-//! Judging the user's message beside the first call of the model.
+//! Judging the user's message beside the first call of the model, and the answer before anybody is told.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::UserMessage;
@@ -48,15 +48,18 @@ impl<'a> Verdict<'a> {
     }
 }
 
-async fn judge(model: &dyn ModerationModel, message: &UserMessage) -> Result<()> {
-    let verdict = model.moderate_message(message).await?;
-    if verdict.is_flagged() { Err(flagged(verdict)) } else { Ok(()) }
+/// Asks for a verdict on an answer.
+pub(super) async fn judge_answer(model: &dyn ModerationModel, answer: &str) -> Result<()> {
+    let verdict = model.moderate(answer).await?;
+    if verdict.is_flagged() { Err(flagged("answer", verdict)) } else { Ok(()) }
 }
 
-fn flagged(verdict: Moderation) -> Error {
-    Error::new(
-        ErrorKind::Moderation,
-        format!("the user message violates the content policy: {verdict}"),
-    )
-    .with_source(verdict)
+async fn judge(model: &dyn ModerationModel, message: &UserMessage) -> Result<()> {
+    let verdict = model.moderate_message(message).await?;
+    if verdict.is_flagged() { Err(flagged("user message", verdict)) } else { Ok(()) }
+}
+
+fn flagged(what: &str, verdict: Moderation) -> Error {
+    Error::new(ErrorKind::Moderation, format!("the {what} violates the content policy: {verdict}"))
+        .with_source(verdict)
 }

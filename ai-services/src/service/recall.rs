@@ -6,6 +6,7 @@ use super::invocation::Invocation;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::memory::{self, ChatMemory, CompletedTurn, Snapshot};
+use crate::message::ChatMessage;
 use crate::model::ChatRequest;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,10 +67,19 @@ impl Recall {
 
     /// Leaves out of the request what the window has no room for.
     pub(super) fn fit(&self, snapshot: &Snapshot, request: &mut ChatRequest) -> Result<()> {
-        let Some(memory) = self.memory() else { return Ok(()) };
-        let left_out = memory.fit(snapshot, request.system.as_ref(), &request.turn)?;
+        let left_out = self.left_out(snapshot, request.system.as_ref(), &request.turn)?;
         request.skipped = snapshot.start() + left_out;
         Ok(())
+    }
+
+    /// How many messages of the history the window has no room for beside these.
+    pub(super) fn left_out(
+        &self,
+        snapshot: &Snapshot,
+        system: Option<&ChatMessage>,
+        turn: &[ChatMessage],
+    ) -> Result<usize> {
+        self.memory().map_or(Ok(0), |memory| memory.fit(snapshot, system, turn))
     }
 
     /// Remembers the whole turn, or nothing.

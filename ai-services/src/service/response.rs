@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::invocation::ToolExecution;
 use crate::model::{ChatResponse, Cost, FinishReason, TokenUsage};
 use crate::output::{Output, Shape};
+use crate::rag::RetrievedContent;
 use futures_util::future::BoxFuture;
 
 /// A method's value together with what it took to get it.
@@ -49,9 +50,12 @@ pub struct Response<T> {
     pub tool_executions: Vec<ToolExecution>,
     /// The answers that called tools, in order.
     pub intermediate_responses: Vec<ChatResponse>,
-    /// The answers that could not be read as a value, in order. Not in the memory.
+    /// The answers that could not be read as a value, or that output guardrails rejected, in order. Not
+    /// in the memory.
     pub rejected_answers: Vec<RejectedAnswer>,
-    /// The last answer of the model.
+    /// What was retrieved and told to the model, best first.
+    pub sources: Vec<RetrievedContent>,
+    /// The last answer of the model, as the output guardrails left it.
     pub final_response: ChatResponse,
 }
 

@@ -1,7 +1,7 @@
 //! What the model calls of a turn took.
 
 use crate::error::Error;
-use crate::model::{ChatResponse, Cost, IncurredCost, PriceTable, TokenUsage};
+use crate::model::{ChatResponse, Cost, IncurredCost, PriceTable, TokenUsage, UsageMeter};
 
 /// The prices of a service, and the model that it asks.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,16 @@ impl Spent {
         self.usage += response.usage;
         if let Some(Prices { table, model }) = prices {
             *self.cost.get_or_insert_default() += table.cost_of(response, model);
+        }
+    }
+
+    /// Adds what other models used on behalf of the call since the last time.
+    pub(crate) fn count(&mut self, meter: &UsageMeter, prices: Option<Prices<'_>>) {
+        for (model, usage) in meter.take() {
+            self.usage += usage;
+            if let Some(Prices { table, .. }) = prices {
+                *self.cost.get_or_insert_default() += table.cost(&model, &usage);
+            }
         }
     }
 

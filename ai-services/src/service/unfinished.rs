@@ -30,7 +30,8 @@ pub struct UnfinishedTurn {
     pub tool_executions: Vec<ToolExecution>,
     /// The answers that called them.
     pub intermediate_responses: Vec<ChatResponse>,
-    /// The answers that could not be read as a value of the method's type, before the last one.
+    /// The answers that could not be read as a value of the method's type, or that output guardrails
+    /// rejected, before the last one.
     pub rejected_answers: Vec<RejectedAnswer>,
     /// The final answer, if it had arrived.
     pub answer: Option<ChatResponse>,

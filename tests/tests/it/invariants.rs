@@ -1,12 +1,17 @@
 //! What holds whatever models, tools and users do.
 
+use ai_services::guardrail::{
+    InputGuardrail, InputGuardrailRequest, InputVerdict, OutputGuardrail, OutputGuardrailRequest,
+    OutputVerdict,
+};
 use ai_services::memory::{
     ApproximateCounter, ChatMemory, MemoryId, MessageWindowChatMemory, TokenWindowChatMemory,
 };
-use ai_services::message::{ChatMessage, ToolCall};
+use ai_services::message::{ChatMessage, ToolCall, UserMessage};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use ai_services::{
-    Error, ErrorKind, OutputStrategy, Response, StreamEvent, TokenStream, ai_service, tools,
+    Error, ErrorKind, OutputStrategy, Response, StreamEvent, TokenStream, ai_service, async_trait,
+    tools,
 };
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
@@ -71,6 +76,72 @@ fn reply() -> impl Strategy<Value = Reply> {
         1 => Just(Reply::Fail),
         1 => Just(Reply::Refuse),
     ]
+}
+
+/// What guardrails think, over and over; nothing, if there are none.
+#[derive(Clone, Debug, Default)]
+struct Opinions {
+    of_input: Vec<bool>,
+    of_output: Vec<u8>,
+}
+
+fn opinions() -> impl Strategy<Value = Opinions> {
+    let of_input = prop::collection::vec(prop::bool::weighted(0.8), 0..4);
+    let of_output = prop::collection::vec(0..8_u8, 0..6);
+    (of_input, of_output).prop_map(|(of_input, of_output)| Opinions { of_input, of_output })
+}
+
+/// Gives its opinions in turn.
+struct Moody<T>(Vec<T>, Mutex<usize>);
+
+impl<T: Copy> Moody<T> {
+    fn new(opinions: &[T]) -> Self {
+        Self(opinions.to_vec(), Mutex::new(0))
+    }
+
+    fn next(&self) -> T {
+        let mut asked = self.1.lock().unwrap();
+        *asked += 1;
+        self.0[(*asked - 1) % self.0.len()]
+    }
+}
+
+#[async_trait]
+impl InputGuardrail for Moody<bool> {
+    async fn check(&self, request: InputGuardrailRequest<'_>) -> ai_services::Result<InputVerdict> {
+        let text = request.user_message.text().unwrap();
+        Ok(match self.next() {
+            true => InputVerdict::Rewrite(UserMessage::new(rewritten(text))),
+            false => InputVerdict::Fatal("no".into()),
+        })
+    }
+
+    fn name(&self) -> &str {
+        "moody"
+    }
+}
+
+#[async_trait]
+impl OutputGuardrail for Moody<u8> {
+    async fn check(&self, _: OutputGuardrailRequest<'_>) -> ai_services::Result<OutputVerdict> {
+        Ok(match self.next() {
+            0 => OutputVerdict::Rewrite("7".into()),
+            1 => OutputVerdict::Retry("again".into()),
+            2 => OutputVerdict::Reprompt { reason: "again".into(), prompt: "Again.".into() },
+            3 => OutputVerdict::Failure("wrong".into()),
+            4 => OutputVerdict::Fatal("no".into()),
+            _ => OutputVerdict::Success,
+        })
+    }
+
+    fn name(&self) -> &str {
+        "moody"
+    }
+}
+
+/// What a moody guardrail makes of a message.
+fn rewritten(text: &str) -> String {
+    format!("<{text}>")
 }
 
 fn answer(reply: &Reply) -> ScriptedAnswer {
@@ -185,7 +256,11 @@ async fn ask(agent: &AgentService, way: Way, user: u8, text: &str) -> ai_service
     }
 }
 
-fn service(model: &ScriptedChatModel, window: Window, strategy: OutputStrategy) -> AgentService {
+fn service(
+    model: &ScriptedChatModel,
+    window: Window,
+    (strategy, opinions): (OutputStrategy, &Opinions),
+) -> AgentService {
     let provider = move |id: &MemoryId| -> ai_services::Result<Arc<dyn ChatMemory>> {
         Ok(match window {
             Window::Messages(max) => {
@@ -197,25 +272,30 @@ fn service(model: &ScriptedChatModel, window: Window, strategy: OutputStrategy) 
             }
         })
     };
-    AgentService::builder()
+    let mut builder = AgentService::builder()
         .chat_model(model.clone())
         .chat_memory_provider(provider)
         .tools(Desk)
         .max_tool_rounds(4)
-        .output_strategy(strategy)
-        .build()
-        .unwrap()
+        .output_strategy(strategy);
+    if !opinions.of_input.is_empty() {
+        builder = builder.input_guardrails(Moody::new(&opinions.of_input));
+    }
+    if !opinions.of_output.is_empty() {
+        builder = builder.output_guardrails(Moody::new(&opinions.of_output));
+    }
+    builder.build().unwrap()
 }
 
 async fn check_calls(
-    (window, strategy): (Window, OutputStrategy),
+    (window, strategy, opinions): (Window, OutputStrategy, Opinions),
     calls: Vec<(u8, String, Way)>,
     script: Vec<Reply>,
 ) {
     let script = Mutex::new(Replies(script, 0));
     let model =
         ScriptedChatModel::from_fn(move |_, _| answer(&script.lock().unwrap().next_reply()));
-    let agent = service(&model, window, strategy);
+    let agent = service(&model, window, (strategy, &opinions));
     for (user, text, way) in calls {
         let memory = agent.chat_memory(&user).unwrap();
         let before = memory.messages().await.unwrap();
@@ -230,7 +310,8 @@ async fn check_calls(
                 let turn = 2 + told.answers_with_calls + told.tools;
                 let kept = &after[..after.len() - turn];
                 assert_eq!(kept, &before[before.len() - kept.len()..]);
-                assert_eq!(after[kept.len()], ChatMessage::user(text));
+                let said = if opinions.of_input.is_empty() { text } else { rewritten(&text) };
+                assert_eq!(after[kept.len()], ChatMessage::user(said));
                 if let Window::Messages(max) = window {
                     assert!(after.len() < max);
                 }
@@ -266,16 +347,18 @@ proptest! {
     fn requests_are_well_formed_and_memory_is_what_succeeded(
         window in prop_oneof![(2..14_usize).prop_map(Window::Messages), (20..200_usize).prop_map(Window::Tokens)],
         strategy in prop_oneof![Just(OutputStrategy::JsonSchema), Just(OutputStrategy::Tool), Just(OutputStrategy::Prompt)],
+        opinions in opinions(),
         calls in prop::collection::vec((0..2_u8, ".{0,8}", way()), 1..12),
         script in prop::collection::vec(reply(), 1..16),
     ) {
-        block_on(check_calls((window, strategy), calls, script));
+        block_on(check_calls((window, strategy, opinions), calls, script));
     }
 
     #[test]
     fn template_value_appears_as_it_is(a in any::<String>(), b in any::<String>()) {
         let model = ScriptedChatModel::replies(["ok"]);
-        let service = service(&model, Window::Messages(9), OutputStrategy::Auto);
+        let as_usual = (OutputStrategy::Auto, &Opinions::default());
+        let service = service(&model, Window::Messages(9), as_usual);
         block_on(service.fill(&a, &b)).unwrap();
         prop_assert_eq!(
             model.messages_of(0),

@@ -1,5 +1,9 @@
 //! Every attribute, in every form.
 
+use ai_services::guardrail::{
+    InputGuardrail, InputGuardrailRequest, InputVerdict, OutputGuardrail, OutputGuardrailRequest,
+    OutputVerdict,
+};
 use ai_services::memory::MemoryId;
 use ai_services::message::{Content, ImageContent};
 use ai_services::model::ChatRequestParameters;
@@ -8,7 +12,12 @@ use ai_services::{InvocationContext, Response, Result, TokenStream, ai_service, 
 #[ai_service(name = "Desk", crate = ai_services)]
 #[system_message("You work for {{company}}.", "Today is {{ current_date }}.", delimiter = " ")]
 #[moderate]
+#[input_guardrails(Nothing)]
+#[output_guardrails(Nothing)]
 pub trait Support: Send + Sync {
+    #[moderate(message, answer)]
+    #[input_guardrails(Nothing, Any::of(3), AnyWith { number: 4 })]
+    #[output_guardrails(Nothing, Nothing, max_retries = 0)]
     async fn chat(
         &self,
         #[memory_id] customer: &str,
@@ -56,6 +65,54 @@ pub trait Support: Send + Sync {
 
     fn name(&self) -> &'static str {
         "support"
+    }
+}
+
+struct Nothing;
+
+struct AnyWith {
+    number: u8,
+}
+
+struct Any;
+
+impl Any {
+    const fn of(number: u8) -> AnyWith {
+        AnyWith { number }
+    }
+}
+
+#[ai_services::async_trait]
+impl InputGuardrail for AnyWith {
+    async fn check(&self, _: InputGuardrailRequest<'_>) -> Result<InputVerdict> {
+        let _ = self.number;
+        Ok(InputVerdict::Success)
+    }
+
+    fn name(&self) -> &str {
+        "any"
+    }
+}
+
+#[ai_services::async_trait]
+impl InputGuardrail for Nothing {
+    async fn check(&self, _: InputGuardrailRequest<'_>) -> Result<InputVerdict> {
+        Ok(InputVerdict::Success)
+    }
+
+    fn name(&self) -> &str {
+        "nothing"
+    }
+}
+
+#[ai_services::async_trait]
+impl OutputGuardrail for Nothing {
+    async fn check(&self, _: OutputGuardrailRequest<'_>) -> Result<OutputVerdict> {
+        Ok(OutputVerdict::Success)
+    }
+
+    fn name(&self) -> &str {
+        "nothing"
     }
 }
 

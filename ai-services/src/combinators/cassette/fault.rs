@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-const KINDS: [ErrorKind; 20] = [
+const KINDS: [ErrorKind; 21] = [
     ErrorKind::Configuration,
     ErrorKind::Prompt,
     ErrorKind::Media,
@@ -26,6 +26,7 @@ const KINDS: [ErrorKind; 20] = [
     ErrorKind::Conflict,
     ErrorKind::Busy,
     ErrorKind::Moderation,
+    ErrorKind::Guardrail,
 ];
 
 /// What a program can see of an error, without its sources.

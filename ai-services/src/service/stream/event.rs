@@ -4,6 +4,7 @@ use super::outlet::Progress;
 use crate::invocation::ToolExecution;
 use crate::message::ToolCall;
 use crate::model::{TokenUsage, ToolCallDelta};
+use crate::rag::RetrievedContent;
 use crate::service::response::Response;
 
 /// An item of a [`TokenStream`](super::TokenStream): something that happened on the way to the answer,
@@ -15,6 +16,9 @@ use crate::service::response::Response;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum StreamEvent<T = String> {
+    /// What was retrieved for the user's message, best first; perhaps nothing. Told before everything else,
+    /// if the service has a retriever.
+    Retrieved(Vec<RetrievedContent>),
     /// A piece of the model's text. The pieces since the last tool together are the answer.
     Text(String),
     /// A piece of what the model thinks.
@@ -37,6 +41,7 @@ pub enum StreamEvent<T = String> {
 impl<T> From<Progress> for StreamEvent<T> {
     fn from(progress: Progress) -> Self {
         match progress {
+            Progress::Retrieved(contents) => Self::Retrieved(contents),
             Progress::Text(text) => Self::Text(text),
             Progress::Thinking(text) => Self::Thinking(text),
             Progress::ToolCall(delta) => Self::ToolCall(delta),

@@ -3,41 +3,101 @@
 use super::outlet::{Outlet, Progress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ChatResponse, StreamEvent, ToolCallDelta};
+use crate::service::guards::{Chunks, Part};
 use crate::service::moderation::Verdict;
 use futures_util::stream::{BoxStream, StreamExt};
+
+/// Who is told what a model says.
+pub(crate) struct Listening<'a> {
+    /// Nobody, if the answer is held back until the whole of it was checked.
+    pub(crate) outlet: Option<&'a Outlet>,
+    /// The tool whose arguments are the answer.
+    pub(crate) answer_tool: Option<&'a str>,
+    /// Who checks the pieces.
+    pub(crate) chunks: Chunks,
+}
 
 /// Hands on what a model says, and gives its whole answer at the end. Nothing is handed on before
 /// the verdict on the user's message is there.
 pub(crate) async fn listen(
     mut model: BoxStream<'_, Result<StreamEvent>>,
-    outlet: &Outlet,
     verdict: &mut Verdict<'_>,
-    answer_tool: Option<&str>,
+    listening: Listening<'_>,
 ) -> Result<ChatResponse> {
     let mut event = verdict.beside(async { Ok(model.next().await) }).await?;
-    verdict.verify().await?;
-    let mut translation = Translation { answer_tool, ..Translation::default() };
+    verdict.verify().await.map_err(|error| with_cost(error, event.as_ref()))?;
+    let Listening { outlet, answer_tool, chunks } = listening;
+    let translation = Translation { answer_tool, ..Translation::default() };
+    let mut telling = Telling { outlet, translation, chunks };
     loop {
-        let piece = match event {
-            Some(Ok(StreamEvent::Completed(response))) => return Ok(*response),
-            Some(Ok(StreamEvent::Text(text))) => {
-                translation.has_text |= !text.is_empty();
-                Progress::Text(text)
-            }
-            Some(Ok(StreamEvent::Thinking(text))) => Progress::Thinking(text),
-            Some(Ok(StreamEvent::ToolCall(delta))) => {
-                if translation.begins_answer(&delta) {
-                    outlet.send(Progress::Restarted).await;
-                }
-                translation.translate(delta)
-            }
+        match event {
+            Some(Ok(StreamEvent::Completed(response))) => return telling.end(*response).await,
+            Some(Ok(StreamEvent::Text(text))) => telling.text(Part::Text, text).await?,
+            Some(Ok(StreamEvent::Thinking(text))) => telling.tell(Progress::Thinking(text)).await,
+            Some(Ok(StreamEvent::ToolCall(delta))) => telling.call(delta).await?,
             Some(Err(error)) => return Err(error),
             None => return Err(no_end()),
-        };
-        if !matches!(&piece, Progress::Text(text) if text.is_empty()) {
-            outlet.send(piece).await;
         }
         event = model.next().await;
+    }
+}
+
+/// An answer that was there already when the message turned out to be flagged was paid for.
+fn with_cost(error: Error, event: Option<&Result<StreamEvent>>) -> Error {
+    match event {
+        Some(Ok(StreamEvent::Completed(response))) => error.with_usage(response.usage),
+        _ => error,
+    }
+}
+
+/// An answer that is being told.
+struct Telling<'a> {
+    outlet: Option<&'a Outlet>,
+    translation: Translation<'a>,
+    chunks: Chunks,
+}
+
+impl Telling<'_> {
+    async fn tell(&mut self, progress: Progress) {
+        if let Some(outlet) = self.outlet {
+            outlet.send(progress).await;
+        }
+    }
+
+    async fn text(&mut self, part: Part, text: String) -> Result<()> {
+        let told = self.chunks.check(part, text)?;
+        self.tell_text(part, told).await;
+        Ok(())
+    }
+
+    async fn tell_text(&mut self, part: Part, text: String) {
+        if !text.is_empty() {
+            self.translation.has_text |= part == Part::Text;
+            self.tell(Progress::Text(text)).await;
+        }
+    }
+
+    async fn call(&mut self, delta: ToolCallDelta) -> Result<()> {
+        if self.translation.begins_answer(&delta) {
+            self.tell(Progress::Restarted).await;
+        }
+        match self.translation.is_answer(&delta) {
+            true => self.text(Part::Answer, delta.arguments).await,
+            false => {
+                self.tell(Progress::ToolCall(delta)).await;
+                Ok(())
+            }
+        }
+    }
+
+    /// The whole answer, as it was told.
+    async fn end(mut self, response: ChatResponse) -> Result<ChatResponse> {
+        for part in [Part::Text, Part::Answer] {
+            let rest = self.chunks.finish(part);
+            let rest = rest.map_err(|error| error.with_usage(response.usage))?;
+            self.tell_text(part, rest).await;
+        }
+        Ok(self.chunks.applied_to(response, self.translation.answer_tool))
     }
 }
 
@@ -63,11 +123,8 @@ impl Translation<'_> {
         begins && self.has_text
     }
 
-    fn translate(&self, delta: ToolCallDelta) -> Progress {
-        match self.answer == Some(delta.index) {
-            true => Progress::Text(delta.arguments),
-            false => Progress::ToolCall(delta),
-        }
+    fn is_answer(&self, delta: &ToolCallDelta) -> bool {
+        self.answer == Some(delta.index)
     }
 }
 

@@ -1,12 +1,14 @@
 //! Answers that arrive piece by piece.
 
 mod event;
+mod held;
 mod listen;
 mod outlet;
 mod views;
 
 pub use event::StreamEvent;
-pub(super) use listen::listen;
+pub(super) use held::{tell_round, tell_text, tell_thinking};
+pub(super) use listen::{Listening, listen};
 pub(super) use outlet::{Outlet, Progress};
 pub use views::{PartialStream, TextStream};
 

@@ -3,6 +3,7 @@
 use crate::invocation::ToolExecution;
 use crate::message::ToolCall;
 use crate::model::{TokenUsage, ToolCallDelta};
+use crate::rag::RetrievedContent;
 use std::collections::VecDeque;
 use std::future;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,6 +16,7 @@ const CAPACITY: usize = 64;
 /// Something that happened on the way to the answer, whatever its type.
 #[derive(Debug)]
 pub(crate) enum Progress {
+    Retrieved(Vec<RetrievedContent>),
     Text(String),
     Thinking(String),
     ToolCall(ToolCallDelta),
@@ -31,6 +33,8 @@ pub(crate) struct Outlet(Mutex<Queue>);
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<Progress>,
+    /// What is put in before anything else.
+    announced: Option<Progress>,
     /// Who waits until it is empty again.
     sender: Option<Waker>,
     /// Whether anything was ever put in.
@@ -50,16 +54,18 @@ impl Outlet {
             queue.sender = Some(cx.waker().clone());
             return Poll::Pending;
         }
-        queue.is_used = true;
-        queue.waiting.extend(progress.take());
+        queue.put(progress.take());
         Poll::Ready(())
     }
 
     /// Puts a piece in even if there is no room. For what is bounded otherwise, such as tool calls.
     pub(crate) fn push(&self, progress: Progress) {
-        let mut queue = self.lock();
-        queue.is_used = true;
-        queue.waiting.push_back(progress);
+        self.lock().put(Some(progress));
+    }
+
+    /// Puts a piece in as soon as there is another one to follow it: what nothing follows is not told.
+    pub(crate) fn announce(&self, progress: Progress) {
+        self.lock().announced = Some(progress);
     }
 
     /// Waits until everything was taken. Who takes pieces asks for more only when none of them is left.
@@ -91,6 +97,14 @@ impl Outlet {
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queue {
+    fn put(&mut self, progress: Option<Progress>) {
+        self.is_used = true;
+        self.waiting.extend(self.announced.take());
+        self.waiting.extend(progress);
     }
 }
 
@@ -130,6 +144,18 @@ mod tests {
         assert!(emptied.as_mut().now_or_never().is_none());
         assert_eq!(taken(&outlet), 1);
         assert!(emptied.now_or_never().is_some());
+    }
+
+    #[test]
+    fn what_is_announced_comes_with_what_follows_it() {
+        let outlet = Outlet::default();
+        outlet.announce(Progress::Retrieved(Vec::new()));
+        assert!(!outlet.is_used());
+        assert_eq!(taken(&outlet), 0);
+        outlet.push(Progress::Restarted);
+        let mut waiting = VecDeque::new();
+        outlet.take(&mut waiting);
+        assert!(matches!(waiting.make_contiguous(), [Progress::Retrieved(_), Progress::Restarted]));
     }
 
     #[test]

@@ -6,13 +6,15 @@ use crate::message::{AiMessage, Content, ToolCall};
 use crate::model::{ChatResponse, FinishReason};
 use std::sync::Arc;
 
-/// An answer that was not a value of the method's type, so that the model was asked again.
+/// An answer that was not a value of the method's type, or that output guardrails objected to, so that the
+/// model was asked again.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RejectedAnswer {
     /// What the model said.
     pub response: ChatResponse,
-    /// What was wrong with it.
+    /// What was wrong with it. Of one that guardrails rejected, the
+    /// [`Rejection`](crate::guardrail::Rejection) is a detail.
     pub error: Arc<Error>,
 }
 
@@ -54,6 +56,19 @@ pub(super) fn of_results(executions: &[ToolExecution]) -> ChatResponse {
     let texts: Vec<&str> = contents.filter_map(Content::text).collect();
     ChatResponse::new(AiMessage::new(texts.join("\n")))
         .with_finish_reason(FinishReason::ToolExecution)
+}
+
+/// The answer with another text. What it says in the provider's own words would contradict that, and so
+/// would a refusal.
+pub(crate) fn rewritten(answer: ChatResponse, text: impl Into<Box<str>>) -> ChatResponse {
+    let mut message = AiMessage::builder().text(text);
+    if let Some(thinking) = answer.message.thinking() {
+        message = message.thinking(thinking);
+    }
+    if let Some(attributes) = answer.message.attributes() {
+        message = message.attributes(attributes.clone());
+    }
+    ChatResponse { message: message.build(), ..answer }
 }
 
 /// What the model is told about an answer that cannot be read.

@@ -3,6 +3,7 @@
 use super::RejectedAnswer;
 use crate::invocation::ToolExecution;
 use crate::model::ChatResponse;
+use crate::rag::RetrievedContent;
 use crate::service::response::Response;
 use crate::service::spent::Spent;
 
@@ -13,6 +14,7 @@ pub(crate) struct Finished {
     pub(crate) executions: Vec<ToolExecution>,
     pub(crate) intermediate: Vec<ChatResponse>,
     pub(crate) rejected: Vec<RejectedAnswer>,
+    pub(crate) sources: Vec<RetrievedContent>,
     pub(crate) answer: ChatResponse,
 }
 
@@ -27,6 +29,7 @@ impl Finished {
             tool_executions: self.executions,
             intermediate_responses: self.intermediate,
             rejected_answers: self.rejected,
+            sources: self.sources,
             final_response: self.answer,
         }
     }

@@ -4,47 +4,23 @@
 //! drives it does the asking and the running, so that there is one loop however the answer arrives.
 
 mod answer;
+mod checked;
 mod finished;
+mod rules;
 
 pub use answer::RejectedAnswer;
+pub(crate) use answer::rewritten;
+pub(crate) use checked::{AnsweredBy, Checked};
 pub(crate) use finished::Finished;
+pub(crate) use rules::{Limits, Rules};
 
-use super::spent::{Prices, Spent};
+use super::spent::Spent;
 use super::unfinished::UnfinishedTurn;
 use crate::error::{Error, ErrorKind, Result};
 use crate::invocation::ToolExecution;
 use crate::message::{AiMessage, ChatMessage, ToolCall};
-use crate::model::{ChatRequest, ChatResponse, FinishReason, TokenUsage, ToolChoice};
+use crate::model::{ChatRequest, ChatResponse, FinishReason, TokenUsage, ToolChoice, UsageMeter};
 use std::sync::Arc;
-
-/// How far a turn may go.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    /// Answers with tool calls in one turn.
-    pub(crate) tool_rounds: usize,
-    /// Tool calls in one answer.
-    pub(crate) calls_per_answer: usize,
-    /// Bytes of the arguments of one call.
-    pub(crate) argument_bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { tool_rounds: 32, calls_per_answer: 128, argument_bytes: 1024 * 1024 }
-    }
-}
-
-/// What decides about the course of a turn.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Rules<'a> {
-    pub(crate) limits: Limits,
-    /// The tool whose arguments are the answer.
-    pub(crate) answer_tool: Option<&'a str>,
-    /// How often the model is told what is wrong with its answer.
-    pub(crate) output_retries: usize,
-    /// What model calls cost.
-    pub(crate) prices: Option<Prices<'a>>,
-}
 
 /// What to do next.
 #[derive(Debug)]
@@ -53,6 +29,8 @@ pub(crate) enum Step {
     AskModel,
     /// Run the calls of this message.
     RunTools(AiMessage),
+    /// Check [`Turn::answer`].
+    CheckAnswer,
     /// Read [`Turn::answer`].
     ReadAnswer,
     /// The answer was read.
@@ -69,6 +47,10 @@ pub(crate) struct Turn<'a> {
     spent: Spent,
     executions: Vec<ToolExecution>,
     intermediate: Vec<ChatResponse>,
+    answered_by: AnsweredBy,
+    /// How often the model was asked again because it could not be read, and because of checks.
+    repairs: usize,
+    check_repeats: usize,
     rejected: Vec<RejectedAnswer>,
     /// Where in the turn each rejected answer stands; what was said to it follows.
     rejected_at: Vec<usize>,
@@ -80,6 +62,7 @@ enum State {
     /// Tools are called, perhaps beside an answer that counts if all of them succeed.
     Calling(AiMessage, Option<ChatResponse>),
     Answered(ChatResponse),
+    Checked(ChatResponse),
     Accepted(ChatResponse),
 }
 
@@ -94,6 +77,9 @@ impl<'a> Turn<'a> {
             spent,
             executions: Vec::new(),
             intermediate: Vec::new(),
+            answered_by: AnsweredBy::Text,
+            repairs: 0,
+            check_repeats: 0,
             rejected: Vec::new(),
             rejected_at: Vec::new(),
         }
@@ -119,6 +105,21 @@ impl<'a> Turn<'a> {
         self.spent
     }
 
+    /// Adds what other models used on behalf of the turn.
+    pub(crate) fn count(&mut self, meter: &UsageMeter) {
+        self.spent.count(meter, self.rules.prices);
+    }
+
+    /// How many answers were rejected so far.
+    pub(crate) fn rejected(&self) -> usize {
+        self.rejected.len()
+    }
+
+    /// How the model came by the answer.
+    pub(crate) fn answered_by(&self) -> AnsweredBy {
+        self.answered_by
+    }
+
     /// Whether a tool has run.
     pub(crate) fn has_effects(&self) -> bool {
         !self.executions.is_empty()
@@ -128,7 +129,8 @@ impl<'a> Turn<'a> {
         match &self.state {
             State::Asking => Step::AskModel,
             State::Calling(message, _) => Step::RunTools(message.clone()),
-            State::Answered(_) => Step::ReadAnswer,
+            State::Answered(_) if self.rules.checks_answers => Step::CheckAnswer,
+            State::Answered(_) | State::Checked(_) => Step::ReadAnswer,
             State::Accepted(_) => Step::Finish,
         }
     }
@@ -142,10 +144,10 @@ impl<'a> Turn<'a> {
         self.spent.add(&response, self.rules.prices);
         let (mut response, answer) = answer::split(response, self.rules.answer_tool);
         if response.message.tool_calls().is_empty() {
-            self.answer_with(answer.unwrap_or(response));
+            self.answer_with(answer.unwrap_or(response), AnsweredBy::Text);
             return Ok(());
         }
-        self.check_limits(response.message.tool_calls())?;
+        self.rules.limits.check(self.rounds, response.message.tool_calls())?;
         self.rounds += 1;
         response.message = self.with_unique_ids(response.message);
         self.request.turn.push(response.message.clone().into());
@@ -171,12 +173,59 @@ impl<'a> Turn<'a> {
         let all_succeeded = executions.iter().all(|execution| !execution.result().is_error());
         let is_void = beside.is_some() && !all_succeeded;
         match beside {
-            Some(answer) if all_succeeded => self.answer_with(answer),
-            _ if are_answer => self.answer_with(answer::of_results(&executions)),
+            Some(answer) if all_succeeded => self.answer_with(answer, AnsweredBy::TextBesideCalls),
+            _ if are_answer => {
+                self.answer_with(answer::of_results(&executions), AnsweredBy::Results);
+            }
             _ => {}
         }
         self.executions.extend(executions);
         is_void
+    }
+
+    /// Takes what checking the answer came to.
+    ///
+    /// # Errors
+    ///
+    /// If the model would have to be asked again more often than is allowed.
+    pub(crate) fn answer_checked(&mut self, checked: Checked) -> Result<()> {
+        let answer = match std::mem::replace(&mut self.state, State::Asking) {
+            State::Answered(answer) => answer,
+            other => {
+                self.state = other;
+                return Ok(());
+            }
+        };
+        match checked {
+            Checked::Accepted => self.state = State::Checked(answer),
+            Checked::Rewritten(text) => {
+                let answer = rewritten(answer, text);
+                if let Some(last) = self.request.turn.last_mut() {
+                    *last = answer.message.clone().into();
+                }
+                self.state = State::Checked(answer);
+            }
+            Checked::Again { rejection, .. } if self.check_repeats >= self.rules.check_retries => {
+                self.state = State::Answered(answer);
+                return Err(rejection.into_error_after(self.check_repeats));
+            }
+            Checked::Again { rejection, prompt } => {
+                self.check_repeats += 1;
+                match prompt {
+                    Some(prompt) => self.object(prompt),
+                    // The same request again: it does not hold the answer.
+                    None => drop(self.request.turn.pop()),
+                }
+                self.rejected.push(RejectedAnswer::new(answer, rejection.into_error()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the model something about its answer, which is the last message.
+    fn object(&mut self, objection: impl Into<Box<str>>) {
+        self.rejected_at.push(self.request.turn.len().saturating_sub(1));
+        self.request.turn.push(ChatMessage::user(objection));
     }
 
     /// Takes what reading the answer came to, and says whether the model is asked once more.
@@ -186,7 +235,7 @@ impl<'a> Turn<'a> {
     /// The error of reading, if the model is not told of it.
     pub(crate) fn answer_read(&mut self, outcome: Result<()>) -> Result<bool> {
         let answer = match std::mem::replace(&mut self.state, State::Asking) {
-            State::Answered(answer) => answer,
+            State::Answered(answer) | State::Checked(answer) => answer,
             other => {
                 self.state = other;
                 return outcome.map(|()| false);
@@ -198,9 +247,8 @@ impl<'a> Turn<'a> {
                 Ok(false)
             }
             Err(error) if self.may_repair(&answer, &error) => {
-                // The answer is the last message.
-                self.rejected_at.push(self.request.turn.len().saturating_sub(1));
-                self.request.turn.push(ChatMessage::user(answer::complaint(&error)));
+                self.repairs += 1;
+                self.object(answer::complaint(&error));
                 self.rejected.push(RejectedAnswer::new(answer, error));
                 Ok(true)
             }
@@ -214,11 +262,12 @@ impl<'a> Turn<'a> {
     /// An answer that was cut at its greatest length would be cut again.
     fn may_repair(&self, answer: &ChatResponse, error: &Error) -> bool {
         error.kind() == ErrorKind::Output
-            && self.rejected.len() < self.rules.output_retries
+            && self.repairs < self.rules.output_retries
             && answer.finish_reason != Some(FinishReason::Length)
     }
 
-    fn answer_with(&mut self, answer: ChatResponse) {
+    fn answer_with(&mut self, answer: ChatResponse, answered_by: AnsweredBy) {
+        self.answered_by = answered_by;
         self.request.turn.push(answer.message.clone().into());
         self.state = State::Answered(answer);
     }
@@ -239,7 +288,9 @@ impl<'a> Turn<'a> {
     /// The answer, once there is one.
     pub(crate) fn answer(&self) -> Option<&ChatResponse> {
         match &self.state {
-            State::Answered(response) | State::Accepted(response) => Some(response),
+            State::Answered(response) | State::Checked(response) | State::Accepted(response) => {
+                Some(response)
+            }
             _ => None,
         }
     }
@@ -257,6 +308,7 @@ impl<'a> Turn<'a> {
             executions: self.executions,
             intermediate: self.intermediate,
             rejected: self.rejected,
+            sources: Vec::new(),
             answer,
         };
         Some((self.request, finished))
@@ -265,34 +317,12 @@ impl<'a> Turn<'a> {
     /// What had been done when the turn failed.
     pub(crate) fn into_unfinished(self) -> UnfinishedTurn {
         let answer = match self.state {
-            State::Answered(response) | State::Accepted(response) => Some(response),
+            State::Answered(response) | State::Checked(response) | State::Accepted(response) => {
+                Some(response)
+            }
             _ => None,
         };
         UnfinishedTurn::new(self.executions, self.intermediate, self.rejected, answer)
-    }
-
-    fn check_limits(&self, calls: &[ToolCall]) -> Result<()> {
-        let Limits { tool_rounds, calls_per_answer, argument_bytes } = self.rules.limits;
-        let exceeded = |what: String| Err(Error::new(ErrorKind::LimitExceeded, what));
-        if self.rounds >= tool_rounds {
-            return exceeded(format!(
-                "the model still calls tools after {tool_rounds} rounds; raise `max_tool_rounds` if it needs more"
-            ));
-        }
-        if calls.len() > calls_per_answer {
-            return exceeded(format!(
-                "the model called {} tools at once; at most {calls_per_answer} are allowed",
-                calls.len()
-            ));
-        }
-        if let Some(call) = calls.iter().find(|call| call.arguments().len() > argument_bytes) {
-            return exceeded(format!(
-                "the arguments of tool `{}` have {} bytes; at most {argument_bytes} are allowed",
-                call.name(),
-                call.arguments().len()
-            ));
-        }
-        Ok(())
     }
 
     /// The message with an id of its own for each call.

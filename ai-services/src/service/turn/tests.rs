@@ -1,6 +1,8 @@
 use super::*;
+use crate::guardrail::{GuardrailStage, Objection, Rejection};
 use crate::message::{ChatMessage, ToolResult};
 use crate::model::{Price, PriceTable, TokenUsage};
+use crate::service::spent::Prices;
 use std::time::Duration;
 
 fn turn(limits: Limits) -> Turn<'static> {
@@ -106,6 +108,8 @@ const TYPED: Rules<'static> = Rules {
     limits: Limits { tool_rounds: 2, calls_per_answer: 3, argument_bytes: 10 },
     answer_tool: Some("final_answer"),
     output_retries: 1,
+    checks_answers: false,
+    check_retries: 0,
     prices: None,
 };
 
@@ -232,4 +236,117 @@ fn every_answer_is_priced_by_its_model() {
     second.model = Some("other".into());
     turn.model_replied(second).unwrap();
     assert_eq!(turn.spent().cost.unwrap().parts(), 6_000_000);
+}
+
+/// Rules that check answers, and ask again once for each reason.
+const CHECKED: Rules<'static> = Rules { checks_answers: true, check_retries: 1, ..TYPED };
+
+fn answered(text: &str) -> ChatResponse {
+    ChatResponse::new(AiMessage::new(text))
+}
+
+fn again(prompt: Option<&str>) -> Checked {
+    let objections = vec![Objection::new("tone", "rude".into())];
+    let rejection = Rejection::new(GuardrailStage::Output, objections);
+    Checked::Again { rejection, prompt: prompt.map(Into::into) }
+}
+
+fn texts(request: &ChatRequest) -> Vec<&str> {
+    request.messages().filter_map(ChatMessage::text).collect()
+}
+
+#[test]
+fn answer_is_checked_before_it_is_read() {
+    let mut turn = turn_by(CHECKED);
+    turn.model_replied(answered("hi")).unwrap();
+    assert!(matches!(turn.next(), Step::CheckAnswer));
+    turn.answer_checked(Checked::Accepted).unwrap();
+    assert!(matches!(turn.next(), Step::ReadAnswer));
+    turn.answer_read(Ok(())).unwrap();
+    assert!(matches!(turn.next(), Step::Finish));
+}
+
+#[test]
+fn rewritten_answer_replaces_what_the_model_said() {
+    let said = AiMessage::builder().text("raw").thinking("hm").refusal("no").build();
+    let mut turn = turn_by(CHECKED);
+    turn.model_replied(ChatResponse::new(said)).unwrap();
+    turn.answer_checked(Checked::Rewritten("clean".into())).unwrap();
+    assert_eq!(turn.answer().unwrap().message.text(), Some("clean"));
+    turn.answer_read(Ok(())).unwrap();
+    let (request, finished) = turn.finish().unwrap();
+    assert_eq!(texts(&request), ["go", "clean"]);
+    assert_eq!(finished.answer.message.thinking(), Some("hm"));
+    assert_eq!(finished.answer.message.refusal(), None);
+}
+
+#[test]
+fn retry_sends_the_same_request_without_the_answer() {
+    let mut turn = turn_by(CHECKED);
+    turn.model_replied(answered("bad")).unwrap();
+    turn.answer_checked(again(None)).unwrap();
+    assert!(matches!(turn.next(), Step::AskModel));
+    assert_eq!(texts(turn.request()), ["go"]);
+    assert_eq!(turn.rejected(), 1);
+}
+
+#[test]
+fn reprompt_is_sent_and_not_remembered() {
+    let mut turn = turn_by(CHECKED);
+    turn.model_replied(answered("bad")).unwrap();
+    turn.answer_checked(again(Some("Politely, please."))).unwrap();
+    assert_eq!(texts(turn.request()), ["go", "bad", "Politely, please."]);
+    turn.model_replied(answered("good")).unwrap();
+    turn.answer_checked(Checked::Accepted).unwrap();
+    turn.answer_read(Ok(())).unwrap();
+    let (request, finished) = turn.finish().unwrap();
+    assert_eq!(texts(&request), ["go", "good"]);
+    assert_eq!(finished.rejected[0].response.message.text(), Some("bad"));
+    assert!(finished.rejected[0].error.detail::<Rejection>().is_some());
+}
+
+#[test]
+fn checks_and_repairs_have_budgets_of_their_own() {
+    let mut turn = turn_by(CHECKED);
+    turn.model_replied(answered("rude")).unwrap();
+    turn.answer_checked(again(None)).unwrap();
+    turn.model_replied(answered("no number")).unwrap();
+    turn.answer_checked(Checked::Accepted).unwrap();
+    assert!(turn.answer_read(unreadable()).unwrap(), "the repair is not used up");
+    turn.model_replied(answered("rude again")).unwrap();
+    assert!(matches!(turn.next(), Step::CheckAnswer), "the whole chain runs again");
+    let error = turn.answer_checked(again(Some("?"))).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Guardrail);
+    let error = turn.into_unfinished().attach_to(error);
+    let report = error.detail::<UnfinishedTurn>().unwrap();
+    assert_eq!(report.rejected_answers.len(), 2);
+    assert_eq!(report.answer.as_ref().unwrap().message.text(), Some("rude again"));
+    assert!(error.detail::<Rejection>().is_some());
+}
+
+#[test]
+fn tool_rounds_are_counted_over_all_attempts() {
+    let mut turn = turn_by(CHECKED);
+    for _ in 0..2 {
+        turn.model_replied(calling(&["1"])).unwrap();
+        let results = executed(&turn);
+        turn.tools_replied(results, false);
+    }
+    turn.model_replied(answered("bad")).unwrap();
+    turn.answer_checked(again(None)).unwrap();
+    assert_eq!(turn.model_replied(calling(&["1"])).unwrap_err().kind(), ErrorKind::LimitExceeded);
+}
+
+#[test]
+fn turn_knows_how_its_answer_came_about() {
+    let mut turn = turn_by(CHECKED);
+    turn.model_replied(answering(&["1"], &["x"])).unwrap();
+    let results = executed(&turn);
+    turn.tools_replied(results, false);
+    assert_eq!(turn.answered_by(), AnsweredBy::TextBesideCalls);
+    turn.answer_checked(again(None)).unwrap();
+    turn.model_replied(calling(&["1"])).unwrap();
+    let results = executed(&turn);
+    turn.tools_replied(results, true);
+    assert_eq!(turn.answered_by(), AnsweredBy::Results);
 }

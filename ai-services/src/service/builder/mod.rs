@@ -1,23 +1,23 @@
 //! Building a service.
 
-use super::components::{
-    Components, ConcurrentCalls, Memories, Plans, RequestTransformer, SharedMemory,
-    SystemMessageProvider, ToolSettings,
-};
-use super::conversations::Conversations;
-use super::description::{Given, Method, Missing, Optional, Service};
-use super::form::{AnswerForm, Means, OutputStrategy};
+mod given;
+mod parts;
+mod stages;
+
+pub use given::{ChatModelGiven, MemoryGiven, ModerationGiven};
+
+use super::components::ConcurrentCalls;
+use super::description::{Given, Missing, Service};
+use super::form::OutputStrategy;
 use super::handle::AiService;
-use super::turn::Limits;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::Listener;
 use crate::invocation::MemoryId;
 use crate::memory::{ChatMemory, ChatMemoryProvider};
 use crate::model::{ChatModel, ChatRequest, ChatRequestParameters, ModerationModel, PriceTable};
-use crate::prompt::{Clock, SystemClock};
-use crate::tool::{
-    Tool, ToolArgumentsPolicy, ToolErrorPolicy, ToolProvider, ToolSet, Toolbox, UnknownToolPolicy,
-};
+use crate::prompt::Clock;
+use crate::tool::{ToolArgumentsPolicy, ToolErrorPolicy, ToolProvider, ToolSet, UnknownToolPolicy};
+use parts::Parts;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -57,58 +57,6 @@ pub struct AiServiceBuilder<S, Model = Missing, Memory = Missing, Moderation = M
 }
 
 type State<S, Model, Memory, Moderation> = PhantomData<fn() -> (S, Model, Memory, Moderation)>;
-
-#[derive(Default)]
-struct Parts {
-    model: Option<Arc<dyn ChatModel>>,
-    moderation_model: Option<Arc<dyn ModerationModel>>,
-    shared_memory: Option<Arc<dyn ChatMemory>>,
-    memory_provider: Option<Arc<dyn ChatMemoryProvider>>,
-    max_kept_memories: Option<usize>,
-    concurrent_calls: ConcurrentCalls,
-    parameters: ChatRequestParameters,
-    system_message_provider: Option<Arc<SystemMessageProvider>>,
-    chat_request_transformer: Option<Arc<RequestTransformer>>,
-    clock: Option<Arc<dyn Clock>>,
-    tools: Vec<Tool>,
-    tool_providers: Vec<Arc<dyn ToolProvider>>,
-    tool_settings: ToolSettings,
-    limits: Limits,
-    output_strategy: OutputStrategy,
-    output_retries: Option<usize>,
-    price_table: Option<Arc<PriceTable>>,
-    listeners: Vec<Arc<dyn Listener>>,
-}
-
-/// A builder that has a chat model.
-#[diagnostic::on_unimplemented(
-    message = "this AI service has no chat model",
-    label = "call `.chat_model(...)` before `.build()`"
-)]
-pub trait ChatModelGiven {}
-
-impl ChatModelGiven for Given {}
-
-/// A builder that has the memory that its trait needs.
-#[diagnostic::on_unimplemented(
-    message = "this AI service has a `#[memory_id]` but no chat memory provider",
-    label = "call `.chat_memory_provider(...)` before `.build()`",
-    note = "`.chat_memory(...)` is one memory for methods without a `#[memory_id]`"
-)]
-pub trait MemoryGiven<Need> {}
-
-impl<Need> MemoryGiven<Need> for Given {}
-impl MemoryGiven<Optional> for Missing {}
-
-/// A builder that has the moderation model that its trait needs.
-#[diagnostic::on_unimplemented(
-    message = "this AI service has a `#[moderate]` method but no moderation model",
-    label = "call `.moderation_model(...)` before `.build()`"
-)]
-pub trait ModerationGiven<Need> {}
-
-impl<Need> ModerationGiven<Need> for Given {}
-impl ModerationGiven<Optional> for Missing {}
 
 impl<S: Service> AiServiceBuilder<S> {
     /// A builder without parts.
@@ -150,7 +98,7 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
         self.becoming()
     }
 
-    /// Sets who judges the messages of `#[moderate]` methods.
+    /// Sets who judges the messages and the answers of `#[moderate]` methods.
     pub fn moderation_model(
         mut self,
         model: impl ModerationModel + 'static,
@@ -317,48 +265,8 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
         Moderation: ModerationGiven<S::Moderation>,
     {
         self.parts
-            .build(S::NAME, S::METHODS)
+            .build(S::NAME, S::METHODS, &S::GUARDRAILS)
             .map(|components| S::from_ai_service(AiService::new(components)))
-    }
-}
-
-impl Parts {
-    fn build(self, name: &'static str, methods: &[&'static Method]) -> Result<Components> {
-        let model = self.model.ok_or_else(|| Error::configuration("there is no chat model"))?;
-        if self.tool_settings.concurrency == 0 {
-            return Err(Error::configuration("`tool_concurrency` must be at least 1"));
-        }
-        let toolbox = Toolbox::new(self.tools)?;
-        let means = Means {
-            model: &*model,
-            strategy: self.output_strategy,
-            parameters: &Arc::new(self.parameters),
-            toolbox: &toolbox,
-            has_tool_providers: !self.tool_providers.is_empty(),
-        };
-        let plans = Plans::new(methods, |method| AnswerForm::new((method.shape)(), &means))?;
-        Ok(Components {
-            name,
-            model,
-            moderation_model: self.moderation_model,
-            system_message_provider: self.system_message_provider,
-            chat_request_transformer: self.chat_request_transformer,
-            clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
-            plans,
-            memory: Memories {
-                shared: self.shared_memory.map(SharedMemory::new),
-                provider: self.memory_provider,
-                conversations: Conversations::new(self.max_kept_memories),
-                concurrent_calls: self.concurrent_calls,
-            },
-            toolbox,
-            tool_providers: self.tool_providers,
-            tool_settings: self.tool_settings,
-            limits: self.limits,
-            output_retries: self.output_retries.unwrap_or(1),
-            price_table: self.price_table,
-            listeners: self.listeners,
-        })
     }
 }
 

@@ -1,0 +1,101 @@
+//! `#[input_guardrails]`, `#[output_guardrails]` and `#[moderate]`: who looks at what goes into the model
+//! and at what comes out.
+
+use super::model::{Guardrails, Method, Moderation, Service};
+use crate::arguments::Arguments;
+use crate::attribute::Helper;
+use crate::diagnostics::Diagnostics;
+use crate::{errors, keyword, ty};
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote, quote_spanned};
+use syn::{Expr, ExprLit, Lit};
+
+/// The guardrails that an attribute names.
+pub(crate) fn input(cx: &mut Diagnostics, helper: Helper<'_>) -> Vec<Expr> {
+    list(cx, helper, &[]).values
+}
+
+/// The guardrails that an attribute names, and how often the model is asked again because of them.
+pub(crate) fn output(cx: &mut Diagnostics, helper: Helper<'_>) -> (Vec<Expr>, Option<usize>) {
+    let arguments = list(cx, helper, &[keyword::MAX_RETRIES]);
+    let retries = arguments.expression(cx, keyword::MAX_RETRIES);
+    let retries = retries.and_then(|expression| {
+        let number = number(&expression);
+        if number.is_none() {
+            errors::invalid_max_retries(cx, &expression);
+        }
+        number
+    });
+    (arguments.values, retries)
+}
+
+fn list(cx: &mut Diagnostics, (name, attribute): Helper<'_>, keys: &[&str]) -> Arguments {
+    let arguments = Arguments::of_values(cx, attribute, name, keys);
+    if arguments.values.is_empty() && !arguments.broken {
+        errors::empty_guardrails(cx, attribute, name);
+    }
+    arguments
+}
+
+fn number(expression: &Expr) -> Option<usize> {
+    match expression {
+        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_parse().ok(),
+        Expr::Group(group) => number(&group.expr),
+        _ => None,
+    }
+}
+
+/// What is to be judged: `#[moderate]` is short for `#[moderate(message)]`.
+pub(crate) fn moderation(cx: &mut Diagnostics, (name, attribute): Helper<'_>) -> Moderation {
+    let keys = [keyword::MESSAGE, keyword::ANSWER];
+    let arguments = Arguments::of(cx, attribute, name, &keys);
+    arguments.no_values(cx, name);
+    let answer = arguments.flag(cx, keyword::ANSWER);
+    let message = arguments.flag(cx, keyword::MESSAGE) || !answer;
+    Moderation { message, answer }
+}
+
+// Output:
+//     DeclaredGuardrails { input: Some(|| guardrails([input_guardrail(a), …])), output: None, max_retries: None }
+pub(crate) fn declared(guardrails: &Guardrails) -> TokenStream {
+    if guardrails.is_empty() {
+        return quote!(__rt::DeclaredGuardrails::NONE);
+    }
+    let makers = |expressions: &[Expr], function: &str| {
+        let made = made(expressions, function);
+        ty::option((!expressions.is_empty()).then(|| quote!(|| __rt::guardrails([#(#made),*]))))
+    };
+    let input = makers(&guardrails.input, "input_guardrail");
+    let output = makers(&guardrails.output, "output_guardrail");
+    let retries = ty::option(guardrails.max_retries.map(|number| {
+        let number = proc_macro2::Literal::usize_unsuffixed(number);
+        quote!(#number)
+    }));
+    quote! {
+        __rt::DeclaredGuardrails { input: #input, output: #output, max_retries: #retries }
+    }
+}
+
+/// The constant of a service whose trait has guardrails.
+pub(crate) fn of_the_trait(service: &Service<'_>) -> Option<TokenStream> {
+    let declared = declared(&service.guardrails);
+    (!service.guardrails.is_empty())
+        .then(|| quote!(const GUARDRAILS: __rt::DeclaredGuardrails = #declared;))
+}
+
+/// The guardrails of a method themselves, so that rustc looks at their types beside other mistakes.
+pub(crate) fn checks(method: &Method<'_>) -> impl Iterator<Item = TokenStream> + use<> {
+    let input = made(&method.guardrails.input, "input_guardrail");
+    let output = made(&method.guardrails.output, "output_guardrail");
+    input.into_iter().chain(output).map(|made| quote!(let _ = #made;))
+}
+
+/// `input_guardrail(expression)`, with errors about the type reported at the expression.
+fn made(expressions: &[Expr], function: &str) -> Vec<TokenStream> {
+    let made = expressions.iter().map(|expression| {
+        let (first, _) = ty::ends(expression);
+        let function = format_ident!("{function}");
+        quote_spanned!(first=> __rt::#function(#expression))
+    });
+    made.collect()
+}

@@ -1,0 +1,33 @@
+//! What has to be given before a service can be built.
+
+use crate::service::description::{Given, Missing, Optional};
+
+/// A builder that has a chat model.
+#[diagnostic::on_unimplemented(
+    message = "this AI service has no chat model",
+    label = "call `.chat_model(...)` before `.build()`"
+)]
+pub trait ChatModelGiven {}
+
+impl ChatModelGiven for Given {}
+
+/// A builder that has the memory that its trait needs.
+#[diagnostic::on_unimplemented(
+    message = "this AI service has a `#[memory_id]` but no chat memory provider",
+    label = "call `.chat_memory_provider(...)` before `.build()`",
+    note = "`.chat_memory(...)` is one memory for methods without a `#[memory_id]`"
+)]
+pub trait MemoryGiven<Need> {}
+
+impl<Need> MemoryGiven<Need> for Given {}
+impl MemoryGiven<Optional> for Missing {}
+
+/// A builder that has the moderation model that its trait needs.
+#[diagnostic::on_unimplemented(
+    message = "this AI service has a `#[moderate]` method but no moderation model",
+    label = "call `.moderation_model(...)` before `.build()`"
+)]
+pub trait ModerationGiven<Need> {}
+
+impl<Need> ModerationGiven<Need> for Given {}
+impl ModerationGiven<Optional> for Missing {}

@@ -1,0 +1,94 @@
+//! The guardrails of what the model answered.
+
+use super::Guards;
+use crate::error::Result;
+use crate::event::Event;
+use crate::guardrail::{
+    GuardrailStage, Objection, OutputGuardrailRequest, OutputVerdict, Rejection,
+};
+use crate::model::ChatResponse;
+use crate::service::invocation::Invocation;
+use crate::service::opening::Background;
+use crate::service::turn::{Checked, rewritten};
+use std::borrow::Cow;
+use tracing::Instrument;
+
+impl Guards {
+    /// What the guardrails make of an answer, `rejected` others of which were rejected before.
+    ///
+    /// Who wants the model to be asked again ends the chain: it runs from its beginning for the next
+    /// answer. After an objection that ends the call nobody is asked again.
+    ///
+    /// # Errors
+    ///
+    /// If one of them wants the call to fail, or cannot decide.
+    pub(in crate::service) async fn pass_output(
+        &self,
+        invocation: &Invocation<'_>,
+        background: &Background,
+        (response, rejected): (&ChatResponse, usize),
+    ) -> Result<Checked> {
+        let mut response = Cow::Borrowed(response);
+        let mut objections = Vec::new();
+        for guardrail in &self.output {
+            let name = guardrail.name();
+            let request = OutputGuardrailRequest {
+                response: &response,
+                contents: &background.segments,
+                turn: &background.turn,
+                rejected: u32::try_from(rejected).unwrap_or(u32::MAX),
+            };
+            let verdict = guardrail.check(request).instrument(span(name)).await?;
+            invocation.emit(&Event::OutputChecked { guardrail: name, verdict: &verdict });
+            let (reason, then) = match verdict {
+                OutputVerdict::Success => continue,
+                OutputVerdict::Rewrite(text) => {
+                    response = Cow::Owned(rewritten(response.into_owned(), text));
+                    continue;
+                }
+                OutputVerdict::Retry(reason) => (reason, Then::AskAgain(None)),
+                OutputVerdict::Reprompt { reason, prompt } => {
+                    (reason, Then::AskAgain(Some(prompt)))
+                }
+                OutputVerdict::Failure(reason) => (reason, Then::GoOn),
+                OutputVerdict::Fatal(reason) => (reason, Then::Stop),
+            };
+            let may_ask_again = objections.is_empty();
+            objections.push(Objection::new(name, reason));
+            match then {
+                Then::AskAgain(prompt) if may_ask_again => {
+                    let rejection = Rejection::new(GuardrailStage::Output, objections);
+                    return Ok(Checked::Again { rejection, prompt });
+                }
+                Then::AskAgain(_) | Then::GoOn => {}
+                Then::Stop => break,
+            }
+        }
+        if !objections.is_empty() {
+            return Err(Rejection::new(GuardrailStage::Output, objections).into_error());
+        }
+        Ok(match response {
+            Cow::Borrowed(_) => Checked::Accepted,
+            Cow::Owned(response) => {
+                Checked::Rewritten(response.message.text().unwrap_or_default().into())
+            }
+        })
+    }
+}
+
+/// What follows from an objection.
+enum Then {
+    /// The model is asked again, and told this.
+    AskAgain(Option<Box<str>>),
+    GoOn,
+    Stop,
+}
+
+fn span(name: &str) -> tracing::Span {
+    tracing::info_span!(
+        "guardrail",
+        otel.name = %format_args!("guardrail {name}"),
+        ai_services.guardrail.name = name,
+        ai_services.guardrail.stage = "output",
+    )
+}

@@ -1,0 +1,366 @@
+//! Guardrails: what goes in, what comes out, and what is left of what was rejected.
+
+use super::journal::{Desk, Journal, calling, opinion, opinionated, remembered, turn, words};
+use ai_services::event::{Call, Event};
+use ai_services::guardrail::{
+    GuardrailStage, InputGuardrail, InputGuardrailRequest, InputVerdict, OutputGuardrail,
+    OutputGuardrailRequest, OutputVerdict, Rejection,
+};
+use ai_services::message::ChatMessage;
+use ai_services::model::{Price, PriceTable, TokenUsage};
+use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
+use ai_services::{ErrorKind, UnfinishedTurn, ai_service, async_trait};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Rewrites what contains "raw", and lets everything else pass.
+fn cook(text: &str) -> InputVerdict {
+    match text.contains("raw") {
+        true => InputVerdict::Rewrite(ai_services::message::UserMessage::new(
+            text.replace("raw", "cooked"),
+        )),
+        false => InputVerdict::Success,
+    }
+}
+
+fn objections(error: &ai_services::Error) -> (GuardrailStage, Vec<(&str, &str)>) {
+    let rejection = error.detail::<Rejection>().unwrap();
+    let objections = rejection.objections.iter();
+    let objections = objections.map(|one| (&*one.guardrail, &*one.reason)).collect();
+    (rejection.stage, objections)
+}
+
+#[tokio::test(start_paused = true)]
+async fn rewritten_message_is_all_that_anybody_sees() {
+    let journal = Journal::default();
+    let model = journal.replies(["fine"]);
+    let desk = journal
+        .desk(&model)
+        .content_retriever(journal.shelf(&["first"]))
+        .input_guardrails(journal.input("one", cook))
+        .input_guardrails(journal.input("two", |_| InputVerdict::Success))
+        .build()
+        .unwrap();
+    desk.judged("ann", "raw?").await.unwrap();
+    assert_eq!(
+        journal.entries(),
+        [
+            "loaded",
+            "looked up raw?",
+            "one saw raw? and 1",
+            "two saw cooked? and 1",
+            "asked 0",
+            "judged cooked?",
+            "stored",
+        ]
+    );
+    assert!(model.messages_of(0)[1].text().unwrap().starts_with("cooked?\n\nAnswer using"));
+    assert_eq!(remembered(&desk, "ann").await, turn("cooked?", "fine"));
+}
+
+#[tokio::test]
+async fn rejected_message_is_neither_sent_nor_remembered() {
+    let journal = Journal::default();
+    let model = journal.replies(["never"]);
+    let desk = journal
+        .desk(&model)
+        .input_guardrails(journal.input("long", |_| InputVerdict::Failure("too long".into())))
+        .input_guardrails(journal.input("fine", |_| InputVerdict::Success))
+        .input_guardrails(journal.input("rude", |_| InputVerdict::Fatal("rude".into())))
+        .input_guardrails(journal.input("never", |_| InputVerdict::Success))
+        .build()
+        .unwrap();
+    let error = desk.ask("ann", "?").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Guardrail);
+    let expected = vec![("long", "too long"), ("rude", "rude")];
+    assert_eq!(objections(&error), (GuardrailStage::Input, expected));
+    assert_eq!(error.usage(), Some(&TokenUsage::new(15, 0)), "three judges were paid");
+    assert_eq!(
+        journal.entries(),
+        ["loaded", "long saw ? and 0", "fine saw ? and 0", "rude saw ? and 0"]
+    );
+    assert!(remembered(&desk, "ann").await.is_empty());
+    assert_eq!(words(desk.stream("ann", "?")).await, ["error Guardrail"]);
+}
+
+/// Counts how many of it were made, and objects to a word.
+struct Objects(&'static str);
+
+static MADE: AtomicUsize = AtomicUsize::new(0);
+
+impl Objects {
+    fn to(word: &'static str) -> Self {
+        MADE.fetch_add(1, Ordering::SeqCst);
+        Self(word)
+    }
+}
+
+#[async_trait]
+impl InputGuardrail for Objects {
+    async fn check(&self, request: InputGuardrailRequest<'_>) -> ai_services::Result<InputVerdict> {
+        Ok(match request.user_message.text().unwrap_or_default().contains(self.0) {
+            true => InputVerdict::Failure(self.0.into()),
+            false => InputVerdict::Success,
+        })
+    }
+
+    fn name(&self) -> &str {
+        "objects"
+    }
+}
+
+#[async_trait]
+impl OutputGuardrail for Objects {
+    async fn check(
+        &self,
+        request: OutputGuardrailRequest<'_>,
+    ) -> ai_services::Result<OutputVerdict> {
+        Ok(match request.response.message.text().unwrap_or_default().contains(self.0) {
+            true => OutputVerdict::Retry(self.0.into()),
+            false => OutputVerdict::Success,
+        })
+    }
+
+    fn name(&self) -> &str {
+        "objects"
+    }
+}
+
+#[ai_service]
+#[input_guardrails(Objects::to("b"))]
+#[output_guardrails(Objects::to("x"))]
+trait Declared {
+    #[input_guardrails(Objects::to("c"), Objects::to("d"))]
+    #[output_guardrails(Objects::to("y"), max_retries = 0)]
+    async fn strict(&self, text: &str) -> ai_services::Result<String>;
+
+    async fn loose(&self, text: &str) -> ai_services::Result<String>;
+}
+
+#[tokio::test]
+async fn guardrails_of_builder_trait_and_method_add_up_and_are_made_once() {
+    let model = ScriptedChatModel::replies(["x", "x", "y", "y", "x"]);
+    let before = MADE.load(Ordering::SeqCst);
+    let declared = DeclaredService::builder()
+        .chat_model(model.clone())
+        .input_guardrails(Objects("a"))
+        .max_guardrail_retries(1)
+        .build()
+        .unwrap();
+    assert_eq!(MADE.load(Ordering::SeqCst) - before, 5, "those of the trait once for all methods");
+
+    let error = declared.strict("abcd").await.unwrap_err();
+    let named: Vec<_> = objections(&error).1.into_iter().map(|(_, reason)| reason).collect();
+    assert_eq!(named, ["a", "b", "c", "d"]);
+    let error = declared.loose("abcd").await.unwrap_err();
+    assert_eq!(objections(&error).1.len(), 2);
+    assert!(model.requests().is_empty());
+
+    assert_eq!(declared.strict("?").await.unwrap_err().kind(), ErrorKind::Guardrail);
+    assert_eq!(model.requests().len(), 1, "the number of the method wins");
+    assert_eq!(declared.loose("?").await.unwrap(), "y", "asked again once");
+    assert_eq!(model.requests().len(), 3);
+    assert_eq!(declared.strict("?").await.unwrap_err().kind(), ErrorKind::Guardrail);
+    declared.loose("?").await.unwrap_err();
+    assert_eq!(MADE.load(Ordering::SeqCst) - before, 5);
+}
+
+#[tokio::test]
+async fn rewritten_answer_is_returned_and_remembered() {
+    let journal = Journal::default();
+    let desk = opinionated(&journal, &journal.replies(["raw"]));
+    let response = desk.ask("ann", "?").await.unwrap();
+    assert_eq!(response.value, "cooked");
+    assert_eq!(response.final_response.message.text(), Some("cooked"));
+    assert_eq!(remembered(&desk, "ann").await, turn("?", "cooked"));
+}
+
+#[tokio::test]
+async fn answer_with_a_type_is_read_from_the_rewritten_text() {
+    let journal = Journal::default();
+    let model = journal.replies(["about seven"]);
+    let desk = journal
+        .desk(&model)
+        .output_guardrails(journal.output("digits", |_, _| OutputVerdict::Rewrite("7".into())))
+        .build()
+        .unwrap();
+    assert_eq!(desk.count("ann", "?").await.unwrap().value, 7);
+    assert_eq!(remembered(&desk, "ann").await, turn("?", "7"));
+}
+
+#[tokio::test]
+async fn only_the_accepted_answer_is_remembered_and_all_are_paid() {
+    let journal = Journal::default();
+    let costly = |text| ScriptedAnswer::text(text).with_usage(TokenUsage::new(1, 2));
+    let model = journal.model(["again", "ask", "good"].map(costly));
+    let desk = journal
+        .desk(&model)
+        .output_guardrails(journal.output("critic", opinion))
+        .price_table(
+            PriceTable::new()
+                .price("scripted", Price::per_million(1.0, 1.0))
+                .price("judge", Price::per_million(1.0, 1.0)),
+        )
+        .build()
+        .unwrap();
+    let response = desk.ask("ann", "?").await.unwrap();
+    let texts = |request: usize| -> Vec<String> {
+        model.messages_of(request)[1..].iter().map(|m| m.text().unwrap().to_owned()).collect()
+    };
+    assert_eq!(texts(1), ["?"], "the same again, without the answer");
+    assert_eq!(texts(2), ["?", "ask", "Politely."]);
+    assert_eq!(remembered(&desk, "ann").await, turn("?", "good"));
+    let rejected = response.rejected_answers.iter().map(|one| one.response.message.text().unwrap());
+    assert_eq!(rejected.collect::<Vec<_>>(), ["again", "ask"]);
+    assert_eq!(objections(&response.rejected_answers[0].error).1, [("critic", "not that")]);
+    assert_eq!(response.token_usage, TokenUsage::new(3 + 21, 6), "judges included");
+    assert_eq!(response.cost.unwrap().parts(), 30_000_000);
+}
+
+#[tokio::test]
+async fn model_that_does_not_learn_is_given_up() {
+    let journal = Journal::default();
+    let model = journal.model(["again", "ask", "again"].map(ScriptedAnswer::text));
+    let desk = opinionated(&journal, &model);
+    let error = desk.ask("ann", "?").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Guardrail);
+    assert!(error.to_string().ends_with("asked again 2 times"), "{error}");
+    assert_eq!(objections(&error), (GuardrailStage::Output, vec![("critic", "not that")]));
+    assert_eq!(error.usage(), Some(&TokenUsage::new(21, 0)));
+    let report = error.detail::<UnfinishedTurn>().unwrap();
+    assert_eq!(report.rejected_answers.len(), 2);
+    assert_eq!(report.answer.as_ref().unwrap().message.text(), Some("again"));
+    assert!(!journal.entries().contains(&"stored".to_owned()));
+}
+
+#[tokio::test]
+async fn failure_is_final_and_tells_all_reasons() {
+    let journal = Journal::default();
+    let model = journal.replies(["fail", "fatal"]);
+    let desk = journal
+        .desk(&model)
+        .output_guardrails(journal.output("critic", opinion))
+        .output_guardrails(journal.output("other", |_, _| OutputVerdict::Retry("again".into())))
+        .build()
+        .unwrap();
+    let error = desk.ask("ann", "?").await.unwrap_err();
+    assert_eq!(objections(&error).1, [("critic", "wrong"), ("other", "again")]);
+    let error = desk.ask("ann", "?").await.unwrap_err();
+    assert_eq!(objections(&error).1, [("critic", "no")]);
+    assert_eq!(model.requests().len(), 2, "nobody is asked again");
+    assert!(remembered(&desk, "ann").await.is_empty());
+}
+
+#[tokio::test]
+async fn another_answer_may_be_wanted_after_a_rewrite() {
+    let journal = Journal::default();
+    let model = journal.replies(["raw", "done"]);
+    let desk = journal
+        .desk(&model)
+        .output_guardrails(journal.output("critic", opinion))
+        .output_guardrails(journal.output("gourmet", |text, _| match text {
+            "cooked" => OutputVerdict::Reprompt { reason: "dull".into(), prompt: "Spicy!".into() },
+            _ => OutputVerdict::Success,
+        }))
+        .build()
+        .unwrap();
+    let response = desk.ask("ann", "?").await.unwrap();
+    assert_eq!(response.rejected_answers[0].response.message.text(), Some("raw"));
+    assert_eq!(model.messages_of(1)[2], ChatMessage::ai("raw"), "what the model said itself");
+    assert_eq!(remembered(&desk, "ann").await, turn("?", "done"));
+}
+
+#[tokio::test]
+async fn repair_and_guardrails_have_budgets_of_their_own() {
+    let journal = Journal::default();
+    let model = journal.replies(["again", "no number", "ask", "3"]);
+    let desk = opinionated(&journal, &model);
+    let response = desk.count("ann", "?").await.unwrap();
+    assert_eq!((response.value, response.rejected_answers.len()), (3, 3));
+    let read = journal.entries().iter().filter(|entry| entry.starts_with("critic")).count();
+    assert_eq!(read, 4, "the chain runs for each answer");
+    assert_eq!(remembered(&desk, "ann").await, turn("?", "3"));
+}
+
+#[tokio::test]
+async fn calls_of_tools_are_not_checked_but_results_that_are_the_answer() {
+    let journal = Journal::default();
+    let model = journal.model([calling("act"), calling("finish")]);
+    let desk = journal
+        .desk(&model)
+        .output_guardrails(
+            journal.output("critic", |text, _| OutputVerdict::Rewrite(format!("{text}!").into())),
+        )
+        .build()
+        .unwrap();
+    assert_eq!(desk.ask("ann", "?").await.unwrap().value, "finished!");
+    assert_eq!(
+        journal.entries(),
+        ["loaded", "asked 0", "acted", "asked 1", "finished", "critic read finished", "stored"]
+    );
+    assert_eq!(remembered(&desk, "ann").await.last(), Some(&ChatMessage::ai("finished!")));
+}
+
+#[tokio::test]
+async fn guardrail_that_cannot_decide_fails_the_call() {
+    struct Broken(Arc<AtomicUsize>);
+
+    #[async_trait]
+    impl OutputGuardrail for Broken {
+        async fn check(&self, _: OutputGuardrailRequest<'_>) -> ai_services::Result<OutputVerdict> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            Err(ai_services::Error::new(ErrorKind::Timeout, "no judge"))
+        }
+
+        fn name(&self) -> &str {
+            "broken"
+        }
+    }
+
+    let (journal, asked) = (Journal::default(), Arc::new(AtomicUsize::new(0)));
+    let model = journal.replies(["hi"]);
+    let desk = journal.desk(&model).output_guardrails(Broken(Arc::clone(&asked))).build().unwrap();
+    assert_eq!(desk.ask("ann", "?").await.unwrap_err().kind(), ErrorKind::Timeout);
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    assert!(remembered(&desk, "ann").await.is_empty());
+}
+
+#[tokio::test]
+async fn listeners_are_told_every_verdict() {
+    let journal = Journal::default();
+    let notes = journal.clone();
+    let model = journal.replies(["again", "raw"]);
+    let desk = journal
+        .desk(&model)
+        .input_guardrails(journal.input("cook", cook))
+        .output_guardrails(journal.output("critic", opinion))
+        .listener(move |_: &Call<'_>, event: &Event<'_>| match event {
+            Event::InputChecked { guardrail, verdict } => {
+                let rewrites = matches!(verdict, InputVerdict::Rewrite(_));
+                notes.note(format!("{guardrail} rewrites: {rewrites}"));
+            }
+            Event::OutputChecked { guardrail, verdict } => {
+                let retries = matches!(verdict, OutputVerdict::Retry(_));
+                notes.note(format!("{guardrail} retries: {retries}"));
+            }
+            _ => {}
+        })
+        .build()
+        .unwrap();
+    desk.ask("ann", "raw").await.unwrap();
+    assert_eq!(
+        journal.entries(),
+        [
+            "loaded",
+            "cook saw raw and 0",
+            "cook rewrites: true",
+            "asked 0",
+            "critic read again",
+            "critic retries: true",
+            "asked 1",
+            "critic read raw",
+            "critic retries: false",
+            "stored",
+        ]
+    );
+}

@@ -1,0 +1,222 @@
+//! Retrieval in a service: what is found is sent, told and counted, and remembered only if that is wanted.
+
+use super::journal::{Desk, DeskService, Journal, calling, remembered, turn, words};
+use ai_services::document::TextSegment;
+use ai_services::event::{Call, Event};
+use ai_services::message::{ChatMessage, Content, UserMessage};
+use ai_services::model::{IncurredCost, Price, PriceTable, TokenUsage};
+use ai_services::rag::{RetrievalAugmentor, Retrieved, RetrievedContent};
+use ai_services::testing::ScriptedAnswer;
+use ai_services::{ErrorKind, OutputStrategy, Remembered, TurnContext, async_trait};
+use std::sync::{Arc, Mutex};
+
+const AUGMENTED: &str = "why?\n\nAnswer using the following information:\nfirst\n\nsecond";
+
+fn desk(journal: &Journal) -> (DeskService, ai_services::testing::ScriptedChatModel) {
+    let model = journal.replies(["because", "so"]);
+    let desk = journal.desk(&model).content_retriever(journal.shelf(&["first", "second"])).build();
+    (desk.unwrap(), model)
+}
+
+#[tokio::test]
+async fn what_is_found_is_sent_and_returned_but_not_remembered() {
+    let (desk, model) = desk(&Journal::default());
+    let response = desk.ask("ann", "why?").await.unwrap();
+    assert_eq!(
+        model.messages_of(0),
+        [ChatMessage::system("Be brief."), ChatMessage::user(AUGMENTED)]
+    );
+    let sources = response.sources.iter().map(|content| content.segment.text());
+    assert_eq!(sources.collect::<Vec<_>>(), ["first", "second"]);
+    assert_eq!(remembered(&desk, "ann").await, turn("why?", "because"));
+    desk.ask("ann", "broke?").await.unwrap();
+    let texts: Vec<_> = model.messages_of(1).iter().map(|m| m.text().unwrap().to_owned()).collect();
+    assert_eq!(texts[..3], ["Be brief.", "why?", "because"]);
+    assert!(texts[3].starts_with("broke?\n\nAnswer using"), "{texts:?}");
+}
+
+#[tokio::test]
+async fn augmented_message_is_remembered_if_wanted() {
+    let journal = Journal::default();
+    let model = journal.replies(["3"]);
+    let desk = journal
+        .desk(&model)
+        .content_retriever(journal.shelf(&["first", "second"]))
+        .remember(Remembered::AugmentedMessage)
+        .output_strategy(OutputStrategy::Prompt)
+        .build()
+        .unwrap();
+    desk.count("ann", "why?").await.unwrap();
+    let sent = model.messages_of(0);
+    let sent = sent[1].text().unwrap();
+    assert!(sent.starts_with(AUGMENTED) && sent.len() > AUGMENTED.len(), "{sent}");
+    assert_eq!(remembered(&desk, "ann").await[0], ChatMessage::user(AUGMENTED));
+}
+
+#[tokio::test]
+async fn neither_sources_nor_instructions_are_remembered() {
+    let journal = Journal::default();
+    let model = journal.replies(["3"]);
+    let desk = journal
+        .desk(&model)
+        .content_retriever(journal.shelf(&["first"]))
+        .output_strategy(OutputStrategy::Prompt)
+        .build()
+        .unwrap();
+    assert_eq!(desk.count("ann", "how many?").await.unwrap().value, 3);
+    let sent = model.messages_of(0)[1].text().unwrap().to_owned();
+    assert!(sent.contains("first") && sent.contains("integer"), "{sent}");
+    assert_eq!(remembered(&desk, "ann").await[0], ChatMessage::user("how many?"));
+}
+
+#[tokio::test]
+async fn stages_follow_each_other_with_one_load_and_one_commit() {
+    use ai_services::guardrail::{InputVerdict, OutputVerdict};
+    let journal = Journal::default();
+    let model = journal.model([calling("act"), ScriptedAnswer::text("because")]);
+    let desk = journal
+        .desk(&model)
+        .content_retriever(journal.shelf(&["first", "second"]))
+        .input_guardrails(journal.input("guard", |_| InputVerdict::Success))
+        .output_guardrails(journal.output("reader", |_, _| OutputVerdict::Success))
+        .build()
+        .unwrap();
+    desk.ask("ann", "why?").await.unwrap();
+    assert_eq!(
+        journal.entries(),
+        [
+            "loaded",
+            "looked up why?",
+            "guard saw why? and 2",
+            "asked 0",
+            "acted",
+            "asked 1",
+            "reader read because",
+            "stored",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn images_and_name_stay_with_the_augmented_message() {
+    let (desk, model) = desk(&Journal::default());
+    let image = Content::image_url("https://example.org/cat.png");
+    desk.look("ann", &["why?".into(), image.clone()]).await.unwrap();
+    let expected = UserMessage::from_contents([Content::from(AUGMENTED), image.clone()]);
+    assert_eq!(model.messages_of(0)[1], expected.into());
+    let own = UserMessage::from_contents(["why?".into(), image]);
+    assert_eq!(remembered(&desk, "ann").await[0], own.into());
+}
+
+#[tokio::test]
+async fn nothing_is_looked_up_for_a_message_without_text() {
+    let journal = Journal::default();
+    let (desk, model) = desk(&journal);
+    let image = Content::image_url("https://example.org/cat.png");
+    let response = desk.look("ann", std::slice::from_ref(&image)).await.unwrap();
+    assert!(response.sources.is_empty());
+    assert_eq!(journal.entries(), ["loaded", "asked 0", "stored"]);
+    assert_eq!(model.messages_of(0)[1], UserMessage::from_contents([image]).into());
+}
+
+#[tokio::test]
+async fn failed_retrieval_fails_the_call_and_tells_what_it_cost() {
+    let journal = Journal::default();
+    let model = journal.replies(["never"]);
+    let desk = journal
+        .desk(&model)
+        .content_retriever(journal.shelf(&[]))
+        .price_table(PriceTable::new().price("embedder", Price::per_million(1.0, 1.0)))
+        .build()
+        .unwrap();
+    let error = desk.ask("ann", "broken").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert_eq!(error.usage(), Some(&TokenUsage::new(3, 0)));
+    assert_eq!(error.detail::<IncurredCost>().unwrap().cost.parts(), 3_000_000);
+    assert_eq!(journal.entries(), ["loaded", "looked up broken"]);
+}
+
+#[tokio::test]
+async fn usage_and_cost_are_those_of_all_models() {
+    let journal = Journal::default();
+    let model = journal.model([ScriptedAnswer::text("hi").with_usage(TokenUsage::new(10, 20))]);
+    let prices = PriceTable::new()
+        .price("embedder", Price::per_million(1.0, 0.0))
+        .price("scripted", Price::per_million(2.0, 3.0));
+    let desk = journal
+        .desk(&model)
+        .content_retriever(journal.shelf(&["first"]))
+        .price_table(prices)
+        .build()
+        .unwrap();
+    let response = desk.ask("ann", "why?").await.unwrap();
+    assert_eq!(response.token_usage, TokenUsage::new(13, 20));
+    let cost = response.cost.unwrap();
+    assert_eq!((cost.parts(), cost.is_complete()), (83_000_000, true));
+}
+
+/// Keeps the turns that it is asked for.
+#[derive(Clone, Default)]
+struct Curious(Arc<Mutex<Vec<TurnContext>>>);
+
+#[async_trait]
+impl RetrievalAugmentor for Curious {
+    async fn retrieve(&self, turn: &TurnContext) -> ai_services::Result<Retrieved> {
+        self.0.lock().unwrap().push(turn.clone());
+        Ok(Retrieved::default())
+    }
+
+    fn inject(&self, _: &UserMessage, _: &[RetrievedContent]) -> ai_services::Result<UserMessage> {
+        panic!("nothing was found")
+    }
+}
+
+#[tokio::test]
+async fn augmentor_sees_the_turn_with_the_history_that_is_sent() {
+    let journal = Journal::default();
+    let model = journal.replies(["1", "2", "3", "4", "5", "6"]);
+    let curious = Curious::default();
+    let desk = journal.desk(&model).retrieval_augmentor(curious.clone()).build().unwrap();
+    for question in ["a", "b", "c", "d", "e", "f"] {
+        desk.ask("ann", question).await.unwrap();
+    }
+    let turns = curious.0.lock().unwrap();
+    let last = turns.last().unwrap();
+    assert_eq!(last.user_message().text(), Some("f"));
+    assert_eq!(last.system_message().unwrap().text(), "Be brief.");
+    assert_eq!(last.memory_id().unwrap().as_str(), "ann");
+    let sent = model.messages_of(5);
+    assert!(sent.len() <= 10, "the window is full");
+    assert_eq!(
+        last.history().collect::<Vec<_>>(),
+        sent[1..sent.len() - 1].iter().collect::<Vec<_>>()
+    );
+}
+
+#[tokio::test]
+async fn stream_tells_sources_first() {
+    let journal = Journal::default();
+    let (desk, _) = desk(&journal);
+    let told = words(desk.stream("ann", "why?")).await;
+    assert_eq!(told, ["retrieved 2", "text because", "usage", "completed because"]);
+    assert_eq!(remembered(&desk, "ann").await, turn("why?", "because"));
+}
+
+#[tokio::test]
+async fn listeners_are_told_what_was_found() {
+    let journal = Journal::default();
+    let (notes, model) = (journal.clone(), journal.replies(["because"]));
+    let desk = journal
+        .desk(&model)
+        .content_retriever(journal.shelf(&["first"]))
+        .listener(move |_: &Call<'_>, event: &Event<'_>| {
+            if let Event::Retrieved { contents, skipped } = event {
+                assert_eq!(contents[0].segment, TextSegment::new("first"));
+                notes.note(format!("told of {} and {}", contents.len(), skipped.len()));
+            }
+        })
+        .build()
+        .unwrap();
+    desk.ask("ann", "why?").await.unwrap();
+    assert_eq!(journal.entries()[1..3], ["looked up why?", "told of 1 and 0"]);
+}
