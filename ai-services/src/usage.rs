@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::ops::{Add, AddAssign};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// How many tokens a model read and wrote, as the provider reported it.
 ///
@@ -138,8 +138,8 @@ impl AddAssign for TokenUsage {
 /// meter.add("text-embedding-3-small", TokenUsage::new(7, 0));
 /// assert_eq!(meter.total().input, Some(7));
 /// ```
-#[derive(Clone, Default)]
-pub struct UsageMeter(Arc<Mutex<Readings>>);
+#[derive(Default)]
+pub struct UsageMeter(OnceLock<Arc<Mutex<Readings>>>);
 
 /// The names of models, and their tokens.
 type Readings = Vec<(Box<str>, TokenUsage)>;
@@ -154,23 +154,36 @@ impl UsageMeter {
     /// Adds the tokens that a model of this name used.
     pub fn add(&self, model: &str, usage: TokenUsage) {
         if usage != TokenUsage::default() {
-            self.lock().push((model.into(), usage));
+            lock(self.shared()).push((model.into(), usage));
         }
     }
 
     /// The tokens of all models together.
     #[must_use]
     pub fn total(&self) -> TokenUsage {
-        self.lock().iter().fold(TokenUsage::default(), |sum, (_, usage)| sum + *usage)
+        let Some(readings) = self.0.get() else { return TokenUsage::default() };
+        lock(readings).iter().fold(TokenUsage::default(), |sum, (_, usage)| sum + *usage)
     }
 
     /// What was added since the last time, in order: the names of models and their tokens.
     pub(crate) fn take(&self) -> Readings {
-        std::mem::take(&mut *self.lock())
+        self.0.get().map(|readings| std::mem::take(&mut *lock(readings))).unwrap_or_default()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Readings> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Most calls ask one model only. They pay nothing for a meter.
+    fn shared(&self) -> &Arc<Mutex<Readings>> {
+        self.0.get_or_init(Arc::default)
+    }
+}
+
+fn lock(readings: &Mutex<Readings>) -> MutexGuard<'_, Readings> {
+    readings.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The same meter.
+impl Clone for UsageMeter {
+    fn clone(&self) -> Self {
+        Self(OnceLock::from(Arc::clone(self.shared())))
     }
 }
 
@@ -196,5 +209,17 @@ mod tests {
     fn reported_totals_are_summed() {
         let odd = TokenUsage::new(1, 2).with_total(Some(10));
         assert_eq!((odd + TokenUsage::new(4, 5)).total(), Some(19));
+    }
+
+    #[test]
+    fn cloned_meters_count_together() {
+        let meter = UsageMeter::new();
+        let (before, usage) = (meter.clone(), TokenUsage::new(1, 2));
+        meter.add("a", usage);
+        before.add("b", usage);
+        meter.add("c", TokenUsage::default());
+        assert_eq!((meter.total(), before.total()), (usage + usage, usage + usage));
+        assert_eq!(before.take(), [("a".into(), usage), ("b".into(), usage)]);
+        assert_eq!(meter.take(), []);
     }
 }

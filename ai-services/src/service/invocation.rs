@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::event::{Call, Event};
 use crate::invocation::{InvocationContext, MemoryId, ToolExecution};
 use crate::message::{ChatMessage, SystemMessage, ToolCall, UserMessage};
-use crate::model::{ChatRequestParameters, ModerationModel};
+use crate::model::{ChatRequestParameters, ModerationModel, UsageMeter};
 use crate::tool::{Observer, Surroundings};
 use std::sync::Arc;
 
@@ -86,6 +86,11 @@ impl<'a> Invocation<'a> {
 
     pub(super) fn surroundings(&self) -> &Surroundings {
         &self.said.surroundings
+    }
+
+    /// Where the usage of models is counted that are asked beside the model itself.
+    pub(super) fn meter(&self) -> &UsageMeter {
+        &self.said.surroundings.meter
     }
 
     /// The parameters of this call, over those of the service and of the answer's form.

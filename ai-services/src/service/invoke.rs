@@ -118,6 +118,7 @@ async fn play(
 
     let stage = Stage { opening: &opening, recall, snapshot: &snapshot, toolbox: &toolbox };
     let outcome = converse(invocation, &stage, &mut turn, read).await;
+    turn.count(invocation.meter());
     *spent = turn.spent();
     if let Err(error) = outcome {
         return Err(turn.into_unfinished().attach_to(error).into());
@@ -160,9 +161,8 @@ async fn open(
         return Ok(Opening::plain(&invocation.said.user));
     }
     let turn = turn_context(invocation, recall, snapshot);
-    let meter = turn.meter().clone();
     let opening = Box::pin(look_up_and_check(invocation, turn)).await;
-    spent.count(&meter, prices(invocation));
+    spent.count(invocation.meter(), prices(invocation));
     opening
 }
 
@@ -196,6 +196,7 @@ async fn converse(
                 recall.fit(snapshot, turn.request_mut())?;
                 let response = ask_model(invocation, turn.request(), &mut verdict).await?;
                 turn.model_replied(response)?;
+                turn.count(invocation.meter());
                 invocation.tell(|| Progress::Usage(turn.usage()));
             }
             Step::RunTools(message) => {
@@ -215,11 +216,8 @@ async fn converse(
             }
             Step::CheckAnswer => {
                 verdict.verify().await?;
-                let checked = Box::pin(check(invocation, opening, turn)).await;
-                if let Some(background) = &opening.background {
-                    turn.count(background.turn.meter());
-                }
-                turn.answer_checked(checked?)?;
+                let checked = Box::pin(check(invocation, opening, turn)).await?;
+                turn.answer_checked(checked)?;
             }
             Step::ReadAnswer => {
                 verdict.verify().await?;

@@ -91,7 +91,9 @@ pub(super) fn turn_context(
 ) -> TurnContext {
     let said = invocation.said;
     let system = said.system.as_ref().or(snapshot.system());
-    let mut turn = TurnContext::builder(said.user.clone()).invocation(invocation.context().clone());
+    let mut turn = TurnContext::builder(said.user.clone())
+        .invocation(invocation.context().clone())
+        .meter(invocation.meter().clone());
     if let Some(ChatMessage::System(system)) = system {
         turn = turn.system_message(system.clone());
     }

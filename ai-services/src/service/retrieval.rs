@@ -6,10 +6,8 @@ use super::stream::Progress;
 use crate::error::Result;
 use crate::event::Event;
 use crate::invocation::TurnContext;
-use crate::message::{Content, UserMessage};
-use crate::rag::{ContentRetriever, Query, RetrievalAugmentor, Retrieved, RetrievedContent};
-use async_trait::async_trait;
-use std::sync::Arc;
+use crate::message::UserMessage;
+use crate::rag::Retrieved;
 use tracing::{Instrument, field};
 
 /// What fits what the user said, if somebody looks for it.
@@ -47,49 +45,5 @@ pub(super) fn inject(
     match (&invocation.components.augmentor, &*background.retrieved.contents) {
         (None, _) | (_, []) => Ok(None),
         (Some(augmentor), contents) => augmentor.inject(user, contents).map(Some),
-    }
-}
-
-/// The augmentor that a single retriever stands for.
-pub(super) fn of_retriever(
-    retriever: impl ContentRetriever + 'static,
-) -> Arc<dyn RetrievalAugmentor> {
-    Arc::new(OneRetriever(retriever))
-}
-
-/// Searches for what the user said, in one place.
-struct OneRetriever<R>(R);
-
-#[async_trait]
-impl<R: ContentRetriever> RetrievalAugmentor for OneRetriever<R> {
-    async fn retrieve(&self, turn: &TurnContext) -> Result<Retrieved> {
-        match turn.user_message().joined_text() {
-            Some(text) => {
-                let query = Query::new(&*text, turn.clone());
-                self.0.retrieve(&query).await.map(Retrieved::new)
-            }
-            None => Ok(Retrieved::default()),
-        }
-    }
-
-    fn inject(&self, message: &UserMessage, contents: &[RetrievedContent]) -> Result<UserMessage> {
-        let found: Vec<&str> = contents.iter().map(|content| content.segment.text()).collect();
-        let addition = format!("Answer using the following information:\n{}", found.join("\n\n"));
-        let mut parts = message.contents().to_vec();
-        match parts.iter_mut().find(|part| part.text().is_some()) {
-            Some(part) => {
-                let text = part.text().unwrap_or_default();
-                *part = Content::from(format!("{text}\n\n{addition}"));
-            }
-            None => parts.push(Content::from(addition)),
-        }
-        let mut augmented = UserMessage::from_contents(parts);
-        if let Some(name) = message.name() {
-            augmented = augmented.with_name(name);
-        }
-        if let Some(attributes) = message.attributes() {
-            augmented = augmented.with_attributes(attributes.clone());
-        }
-        Ok(augmented)
     }
 }

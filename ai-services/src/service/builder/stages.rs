@@ -2,16 +2,15 @@
 
 use super::AiServiceBuilder;
 use crate::guardrail::{ChunkGuardrail, InputGuardrail, OutputGuardrail};
-use crate::rag::{ContentRetriever, RetrievalAugmentor};
+use crate::rag::{ContentRetriever, DefaultRetrievalAugmentor, RetrievalAugmentor};
 use crate::service::opening::Remembered;
-use crate::service::retrieval;
 use std::sync::Arc;
 
 impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation> {
     /// Sets where something is looked up for what the user said. What is found is sent behind it, and is in
     /// [`Response::sources`](crate::Response::sources).
     ///
-    /// Short for a [`retrieval_augmentor`](Self::retrieval_augmentor) with this retriever; the last call of
+    /// Short for a [`retrieval_augmentor`](Self::retrieval_augmentor) made [of](DefaultRetrievalAugmentor::of) this retriever; the last call of
     /// either counts.
     ///
     /// # Examples
@@ -48,9 +47,8 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
     /// # Ok(())
     /// # }
     /// ```
-    pub fn content_retriever(mut self, retriever: impl ContentRetriever + 'static) -> Self {
-        self.parts.augmentor = Some(retrieval::of_retriever(retriever));
-        self
+    pub fn content_retriever(self, retriever: impl ContentRetriever + 'static) -> Self {
+        self.retrieval_augmentor(DefaultRetrievalAugmentor::of(retriever))
     }
 
     /// Sets who looks something up for what the user said, and puts it into the message that is sent.
