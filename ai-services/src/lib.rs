@@ -110,6 +110,7 @@ extern crate self as ai_services;
 #[path = "private.rs"]
 pub mod __private;
 pub mod combinators;
+mod digest;
 pub mod docs;
 pub mod document;
 pub mod embedding;
