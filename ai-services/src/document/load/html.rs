@@ -245,7 +245,7 @@ mod tests {
     fn broken_html_is_read_as_far_as_it_goes() {
         assert_eq!(text("a<p>b</div></b>c<"), "a\n\nb\nc<");
         assert_eq!(text("<script>never closed"), "");
-        assert_eq!(text("a</pre></title>b &unknown; &#x110000;"), "ab &unknown; \u{fffd}");
+        assert_eq!(text("a</i></title>b &unknown; &#x110000;"), "ab &unknown; \u{fffd}");
         assert_eq!(text("<svg><svg></svg>no</svg>yes"), "yes");
     }
 
