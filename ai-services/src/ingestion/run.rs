@@ -81,7 +81,7 @@ impl Run {
             }
         }
         if self.shared.plan.options.missing == MissingSources::Remove {
-            self.remove_missing(&sources).await?;
+            self.remove_missing(&mut sources).await?;
         }
         let report = self.shared.tally.report();
         let totals = &report.totals;
@@ -204,8 +204,10 @@ impl Run {
         }
     }
 
-    async fn remove_missing(&self, sources: &Sources<'_>) -> Result<()> {
-        let Shared { plan, tally, .. } = &*self.shared;
+    // Neither the tasks nor the stream of documents may be looked at from two threads.
+    async fn remove_missing(&mut self, sources: &mut Sources<'_>) -> Result<()> {
+        let shared = Arc::clone(&self.shared);
+        let Shared { plan, tally, .. } = &*shared;
         let own = plan.own();
         let failed = |error| IngestionFailure { source: "".into(), error: Arc::new(error) };
         let stored = match plan.store.values(key::SOURCE, own.as_ref()).await {

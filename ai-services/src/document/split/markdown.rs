@@ -27,7 +27,7 @@ use std::ops::Range;
 /// assert_eq!(segments[1].metadata().get("heading").unwrap().as_text(), Some("Tea > Black"));
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct MarkdownSplitter(Limits);
+pub struct MarkdownSplitter(pub(super) Limits);
 
 impl MarkdownSplitter {
     /// Starts a splitter.
@@ -38,15 +38,23 @@ impl MarkdownSplitter {
 
 impl DocumentSplitter for MarkdownSplitter {
     fn split(&self, document: &Document) -> Vec<TextSegment> {
-        let text = document.text();
-        let outline = Outline::read(text);
         let mut numbered = Numbered::new(document);
-        for Section { range, heading } in outline.sections {
-            let begin = outline.kept.partition_point(|kept| kept.end <= range.start);
-            let kept = outline.kept.get(begin..).unwrap_or_default();
-            numbered.extend(cut(text, range, kept, &self.0), heading.as_deref());
+        for (pieces, heading) in self.pieces(document.text()) {
+            numbered.extend(pieces, heading.as_deref());
         }
         numbered.segments
+    }
+}
+
+impl MarkdownSplitter {
+    /// The pieces of each section, and the headings that it stands under.
+    pub(super) fn pieces(&self, text: &str) -> Vec<(Vec<Range<usize>>, Option<Box<str>>)> {
+        let Outline { sections, kept, .. } = Outline::read(text);
+        let cut_section = |Section { range, heading }: Section| {
+            let begin = kept.partition_point(|kept| kept.end <= range.start);
+            (cut(text, range, kept.get(begin..).unwrap_or_default(), &self.0), heading)
+        };
+        sections.into_iter().map(cut_section).collect()
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod breaks;
 mod cut;
+#[cfg(test)]
+mod laws_tests;
 mod markdown;
 mod measure;
 mod recursive;
@@ -11,7 +13,6 @@ pub use measure::TextMeasure;
 pub use recursive::{RecursiveSplitter, SplitterBuilder};
 
 use super::{Document, Metadata, TextSegment, key};
-use cut::Limits;
 use std::ops::Range;
 use std::sync::Arc;
 
