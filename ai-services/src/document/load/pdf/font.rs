@@ -8,7 +8,13 @@ use std::collections::BTreeMap;
 const MAX_CODES: u64 = 200_000;
 
 /// The fonts of a page by the names that it gives them.
-pub(super) struct Fonts<'a>(BTreeMap<Vec<u8>, Encoding<'a>>);
+pub(super) struct Fonts<'a>(BTreeMap<Vec<u8>, Font<'a>>);
+
+struct Font<'a> {
+    encoding: Encoding<'a>,
+    /// The code of the first character whose width is known, and the widths, in thousandths of the size.
+    widths: Option<(usize, Vec<f32>)>,
+}
 
 impl<'a> Fonts<'a> {
     /// Fonts that cannot be read are left out, and so is the text in them.
@@ -18,14 +24,39 @@ impl<'a> Fonts<'a> {
             if is_oversized(pdf, font, max_unpacked) {
                 return None;
             }
-            Some((name, font.get_font_encoding_with_limit(pdf, max_unpacked).ok()?))
+            let encoding = font.get_font_encoding_with_limit(pdf, max_unpacked).ok()?;
+            Some((name, Font { encoding, widths: widths(pdf, font) }))
         });
         Self(readable.collect())
     }
 
     /// The characters that the bytes stand for in a font.
     pub(super) fn decode(&self, font: &[u8], bytes: &[u8]) -> Option<String> {
-        Pdf::decode_text(self.0.get(font)?, bytes).ok()
+        Pdf::decode_text(&self.0.get(font)?.encoding, bytes).ok()
+    }
+
+    /// How wide the bytes are in a font of size 1, if the file says so.
+    pub(super) fn width(&self, font: &[u8], bytes: &[u8]) -> Option<f32> {
+        let (first, widths) = self.0.get(font)?.widths.as_ref()?;
+        let width = |byte: &u8| usize::from(*byte).checked_sub(*first).and_then(|at| widths.get(at));
+        bytes.iter().map(width).sum::<Option<f32>>().map(|sum| sum / 1000.0)
+    }
+}
+
+/// The widths of a font with one byte a character.
+fn widths(pdf: &Pdf, font: &Dictionary) -> Option<(usize, Vec<f32>)> {
+    let first = usize::try_from(font.get(b"FirstChar").ok()?.as_i64().ok()?).ok()?;
+    let (_, widths) = pdf.dereference(font.get(b"Widths").ok()?).ok()?;
+    Some((first, widths.as_array().ok()?.iter().take(256).filter_map(number).collect()))
+}
+
+/// A number of either kind.
+pub(super) fn number(object: &Object) -> Option<f32> {
+    match object {
+        #[allow(clippy::cast_precision_loss, reason = "what is on a page is small")]
+        Object::Integer(number) => Some(*number as f32),
+        Object::Real(number) => Some(*number),
+        _ => None,
     }
 }
 
