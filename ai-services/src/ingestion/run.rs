@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use futures_util::future::{BoxFuture, Either, select};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, Stream, StreamExt};
+use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 use std::pin::pin;
 use std::sync::Arc;
@@ -24,12 +25,19 @@ pub(super) struct Run {
     /// All that is under way. Every task is polled whenever one may go on, so that none waits for what
     /// another one holds.
     tasks: FuturesUnordered<BoxFuture<'static, Event>>,
-    checking: usize,
-    storing: usize,
-    /// Sources that have changed, until there are enough for a request.
+    /// How many sources were read, and which of them are looked at next. Whatever is checked first, they go
+    /// on in the order in which they came, so that the same documents make the same requests.
+    read: u64,
+    next: u64,
+    checked: BTreeMap<u64, (Outcome, u64)>,
+    /// Sources that have changed, until there are enough for a request; and those that are enough.
     waiting: Vec<Prepared>,
+    ready: VecDeque<Vec<Prepared>>,
+    storing: usize,
     is_read: bool,
 }
+
+type Outcome = Result<Checked, IngestionFailure>;
 
 /// What the tasks of a run share.
 pub(super) struct Shared {
@@ -39,7 +47,8 @@ pub(super) struct Shared {
 }
 
 enum Event {
-    Checked(Result<Checked, IngestionFailure>, u64),
+    /// The number of a source, what it is, and how many documents it has.
+    Checked(u64, Outcome, u64),
     Stored(Vec<(Prepared, Result<(), Arc<Error>>)>),
 }
 
@@ -60,9 +69,12 @@ impl Run {
         Self {
             shared: Arc::new(Shared { plan, tally, permits }),
             tasks: FuturesUnordered::new(),
-            checking: 0,
-            storing: 0,
+            read: 0,
+            next: 0,
+            checked: BTreeMap::new(),
             waiting: Vec::new(),
+            ready: VecDeque::new(),
+            storing: 0,
             is_read: false,
         }
     }
@@ -73,7 +85,7 @@ impl Run {
     ) -> Result<IngestionReport> {
         let mut sources = Sources::new(documents);
         loop {
-            self.store_waiting();
+            self.store_ready();
             match self.step(&mut sources).await {
                 Some(Step::Read(next)) => self.read(next)?,
                 Some(Step::Done(event)) => self.done(event)?,
@@ -98,8 +110,8 @@ impl Run {
 
     /// Waits for whatever is next; none if there is nothing to wait for.
     async fn step(&mut self, sources: &mut Sources<'_>) -> Option<Step> {
-        let limit = self.shared.plan.options.max_concurrency;
-        let is_full = self.checking >= limit || self.is_enough_waiting();
+        let limit = self.shared.plan.options.max_concurrency as u64;
+        let is_full = self.read - self.next >= limit || !self.ready.is_empty();
         match (self.is_read || is_full, self.tasks.is_empty()) {
             (true, true) => None,
             (true, false) => self.tasks.next().await.map(Step::Done),
@@ -111,22 +123,27 @@ impl Run {
         }
     }
 
-    fn is_enough_waiting(&self) -> bool {
+    /// Begins to embed and store what is ready.
+    fn store_ready(&mut self) {
+        if self.is_read && self.read == self.next && !self.waiting.is_empty() {
+            self.ready.push_back(mem::take(&mut self.waiting));
+        }
+        while self.storing < self.shared.plan.options.max_concurrency {
+            let Some(group) = self.ready.pop_front() else { return };
+            self.storing += 1;
+            let shared = Arc::clone(&self.shared);
+            self.tasks.push(embed_and_store(shared, group).map(Event::Stored).boxed());
+        }
+    }
+
+    /// Adds a source that has changed to those that wait.
+    fn wait(&mut self, source: Prepared) {
+        self.waiting.push(source);
         let segments: usize = self.waiting.iter().map(|source| source.segments.len()).sum();
         let batch = self.shared.plan.options.batch_size;
         // Sources without segments wait too.
-        segments >= batch || self.waiting.len() >= batch
-    }
-
-    /// Begins to embed and store what waits, if it fills a request or is the last.
-    fn store_waiting(&mut self) {
-        let is_last = self.is_read && self.checking == 0 && !self.waiting.is_empty();
-        let has_room = self.storing < self.shared.plan.options.max_concurrency;
-        if has_room && (is_last || self.is_enough_waiting()) {
-            let group = mem::take(&mut self.waiting);
-            let shared = Arc::clone(&self.shared);
-            self.storing += 1;
-            self.tasks.push(embed_and_store(shared, group).map(Event::Stored).boxed());
+        if segments >= batch || self.waiting.len() >= batch {
+            self.ready.push_back(mem::take(&mut self.waiting));
         }
     }
 
@@ -138,9 +155,10 @@ impl Run {
                 let documents = source.documents.len() as u64;
                 let bytes: usize = source.documents.iter().map(|document| document.text().len()).sum();
                 self.shared.tally.count(|totals| totals.bytes += bytes as u64);
-                self.checking += 1;
+                let number = self.read;
+                self.read += 1;
                 let checked = check(Arc::clone(&self.shared), source);
-                let event = checked.map(move |checked| Event::Checked(checked, documents));
+                let event = checked.map(move |outcome| Event::Checked(number, outcome, documents));
                 self.tasks.push(event.boxed());
             }
         }
@@ -149,15 +167,11 @@ impl Run {
 
     fn done(&mut self, event: Event) -> Result<()> {
         match event {
-            Event::Checked(checked, documents) => {
-                self.checking -= 1;
-                match checked {
-                    Err(failure) => self.fail(failure, documents)?,
-                    Ok(Checked::Changed(source)) => self.waiting.push(source),
-                    Ok(Checked::Unchanged) => self.shared.tally.count(|totals| {
-                        totals.sources_unchanged += 1;
-                        totals.documents_unchanged += documents;
-                    }),
+            Event::Checked(number, outcome, documents) => {
+                self.checked.insert(number, (outcome, documents));
+                while let Some((outcome, documents)) = self.checked.remove(&self.next) {
+                    self.next += 1;
+                    self.go_on(outcome, documents)?;
                 }
             }
             Event::Stored(sources) => {
@@ -166,6 +180,18 @@ impl Run {
                     self.stored(source, stored)?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    fn go_on(&mut self, outcome: Outcome, documents: u64) -> Result<()> {
+        match outcome {
+            Err(failure) => return self.fail(failure, documents),
+            Ok(Checked::Changed(source)) => self.wait(source),
+            Ok(Checked::Unchanged) => self.shared.tally.count(|totals| {
+                totals.sources_unchanged += 1;
+                totals.documents_unchanged += documents;
+            }),
         }
         Ok(())
     }

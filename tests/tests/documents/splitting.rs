@@ -31,8 +31,8 @@ fn larger_units_are_cut_last() {
     let cases = [
         ("aa bb. cc\ndd\n\nee ff gg hh", "aa bb. cc\ndd|ee ff gg hh"),
         ("aa bb. cc\ndd ee ff gg hh", "aa bb. cc|dd ee ff gg hh"),
-        ("aa bb cc. dd ee ff gg hh", "aa bb cc.|dd ee ff gg hh"),
-        ("aa bb cc dd ee ff gg hh", "aa bb cc dd|ee ff gg hh"),
+        ("aa bb cc. Dd ee ff gg hh", "aa bb cc.|Dd ee ff gg hh"),
+        ("aa bb cc dd ee ff gg hh", "aa bb cc dd ee|ff gg hh"),
         ("aabbccddeeffgghhii", "aabbccddeeffgg|hhii"),
     ];
     for (text, expected) in cases {
