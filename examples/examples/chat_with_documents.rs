@@ -12,7 +12,8 @@ use ai_services::ai_service;
 use ai_services::document::{DirectoryLoader, Metadata, key};
 use ai_services::embedding::{EmbeddingModel, EmbeddingStore, SearchMatch, VectorSearch};
 use ai_services::ingestion::{
-    EmbeddingStoreIngestor, IngestionErrorPolicy, IngestionProgress, IngestionReport, MissingSources,
+    EmbeddingStoreIngestor, IngestionErrorPolicy, IngestionProgress, IngestionReport,
+    MissingSources,
 };
 use ai_services::providers::ModelName;
 use clap::Parser;
@@ -136,7 +137,8 @@ fn bar(files: u64) -> ProgressBar {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(files);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} files, {msg}, {elapsed}") {
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} files, {msg}, {elapsed}")
+    {
         bar.set_style(style);
     }
     bar

@@ -227,7 +227,10 @@ async fn check(
 
 fn show(measured: &BTreeMap<(usize, &str), Vec<[f64; 4]>>) {
     const SEARCHES: [&str; 4] = ["exact (vector)", "text (BM25)", "hybrid (RRF)", "re-ranked"];
-    println!("{:16} {:9} {:>9} {:>9} {:>9} {:>9}", "search", "questions", "recall@1", "recall@3", "recall@5", "nDCG@10");
+    println!(
+        "{:16} {:9} {:>9} {:>9} {:>9} {:>9}",
+        "search", "questions", "recall@1", "recall@3", "recall@5", "nDCG@10"
+    );
     for ((number, group), rows) in measured {
         let mean = |column: usize| {
             rows.iter().filter_map(|row| row.get(column)).sum::<f64>() / rows.len() as f64

@@ -153,7 +153,8 @@ impl Run {
             Some(Err(failure)) => self.fail(failure, 1)?,
             Some(Ok(source)) => {
                 let documents = source.documents.len() as u64;
-                let bytes: usize = source.documents.iter().map(|document| document.text().len()).sum();
+                let bytes: usize =
+                    source.documents.iter().map(|document| document.text().len()).sum();
                 self.shared.tally.count(|totals| totals.bytes += bytes as u64);
                 let number = self.read;
                 self.read += 1;

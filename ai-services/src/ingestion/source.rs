@@ -225,7 +225,8 @@ mod tests {
 
     #[test]
     fn digest_knows_every_difference() {
-        let segment = |text: &str, metadata: Metadata| TextSegment::new(text).with_metadata(metadata);
+        let segment =
+            |text: &str, metadata: Metadata| TextSegment::new(text).with_metadata(metadata);
         let plain = || Metadata::new().with("a", "1").with("b", 2);
         let turned = Metadata::new().with("b", 2).with("a", "1");
         let one = digest("m", None, &[segment("x", plain())]);

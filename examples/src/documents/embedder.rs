@@ -16,11 +16,7 @@ pub(crate) struct HashingEmbedder;
 
 #[async_trait]
 impl EmbeddingModel for HashingEmbedder {
-    async fn embed(
-        &self,
-        texts: &[&str],
-        _: EmbeddingPurpose,
-    ) -> ai_services::Result<Embeddings> {
+    async fn embed(&self, texts: &[&str], _: EmbeddingPurpose) -> ai_services::Result<Embeddings> {
         Ok(Embeddings::new(texts.iter().map(|text| vector(text))))
     }
 
@@ -84,7 +80,9 @@ mod tests {
     fn similar_texts_are_near() {
         let battery = "How long does the battery last?";
         assert!((cosine(battery, battery) - 1.0).abs() < 1e-5);
-        assert!(cosine(battery, "The batteries last long.") > cosine(battery, "A deposit in cash."));
+        assert!(
+            cosine(battery, "The batteries last long.") > cosine(battery, "A deposit in cash.")
+        );
         assert!(cosine("", "x").abs() < 0.2);
     }
 }

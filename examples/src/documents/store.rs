@@ -109,8 +109,7 @@ impl EmbeddingStore for PassageStore {
 fn best(mut scored: Vec<(f64, EmbeddingEntry)>, max: usize) -> Vec<SearchMatch> {
     scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     scored.truncate(max);
-    let found = |(score, entry): (f64, EmbeddingEntry)| {
-        SearchMatch::new(entry.id, score, entry.segment)
-    };
+    let found =
+        |(score, entry): (f64, EmbeddingEntry)| SearchMatch::new(entry.id, score, entry.segment);
     scored.into_iter().map(found).collect()
 }

@@ -2,10 +2,10 @@
 
 /// Words that say nothing of what a text is about.
 const STOP: [&str; 48] = [
-    "a", "an", "and", "any", "are", "as", "at", "be", "by", "can", "do", "does", "for", "from", "has", "have",
-    "how", "i", "if", "in", "into", "is", "it", "may", "me", "much", "my", "not", "of", "on", "or", "that",
-    "the", "their", "there", "they", "this", "to", "was", "we", "what", "when", "where", "which", "who", "with",
-    "you", "your",
+    "a", "an", "and", "any", "are", "as", "at", "be", "by", "can", "do", "does", "for", "from",
+    "has", "have", "how", "i", "if", "in", "into", "is", "it", "may", "me", "much", "my", "not",
+    "of", "on", "or", "that", "the", "their", "there", "they", "this", "to", "was", "we", "what",
+    "when", "where", "which", "who", "with", "you", "your",
 ];
 
 /// The words of a text in small letters, with common ones left out and the plainest endings cut off.

@@ -4,7 +4,8 @@ use super::value;
 use ai_services::document::{Document, LoadError, LoadErrorKind, key, load_bytes};
 use proptest::prelude::*;
 
-const HELVETICA: &str = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>";
+const HELVETICA: &str =
+    "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>";
 
 /// A file with these pages, a font `F1`, and more behind them; its trailer has `trailer`.
 fn pdf(pages: &[&str], font: &str, trailer: &str, more: &[&str]) -> Vec<u8> {
@@ -36,7 +37,8 @@ fn pdf(pages: &[&str], font: &str, trailer: &str, more: &[&str]) -> Vec<u8> {
         file += &format!("{place:010} 00000 n \n");
     }
     let size = objects.len() + 1;
-    file += &format!("trailer\n<< /Size {size} /Root 1 0 R {trailer} >>\nstartxref\n{start}\n%%EOF\n");
+    file +=
+        &format!("trailer\n<< /Size {size} /Root 1 0 R {trailer} >>\nstartxref\n{start}\n%%EOF\n");
     file.into_bytes()
 }
 
@@ -51,7 +53,8 @@ async fn text(page: &str) -> String {
 
 #[tokio::test]
 async fn each_page_is_a_document() {
-    let pages = ["BT /F1 12 Tf 50 700 Td (One.) Tj ET", "", "BT /F1 12 Tf 50 700 Td (Three.) Tj ET"];
+    let pages =
+        ["BT /F1 12 Tf 50 700 Td (One.) Tj ET", "", "BT /F1 12 Tf 50 700 Td (Three.) Tj ET"];
     let info = "<< /Title (Counting) >>";
     let documents = load(pdf(&pages, HELVETICA, "/Info 4 0 R", &[info])).await.unwrap();
     let described: Vec<_> = documents
@@ -132,7 +135,8 @@ async fn endless_table_of_a_font_is_not_unpacked() {
     let table = "1 begincodespacerange <00000000> <FFFFFFFF> endcodespacerange\n\
                  1 beginbfrange <00000000> <FFFFFFFF> <0041> endbfrange";
     let stream = format!("<< /Length {} >>\nstream\n{table}\nendstream", table.len());
-    let font = "<< /Type /Font /Subtype /Type0 /BaseFont /X /Encoding /Identity-H /ToUnicode 4 0 R >>";
+    let font =
+        "<< /Type /Font /Subtype /Type0 /BaseFont /X /Encoding /Identity-H /ToUnicode 4 0 R >>";
     let error = load(pdf(&["BT /F1 9 Tf (x) Tj ET"], font, "", &[&stream])).await.unwrap_err();
     assert_eq!(error.kind(), LoadErrorKind::Unsupported, "{error}");
 }

@@ -90,7 +90,8 @@ async fn what_could_not_be_loaded_is_not_missing() {
     let desk = Desk::new();
     let all = documents([("a", "1"), ("b", "2"), ("x/c", "3"), ("y", "4"), ("z", "5")]);
     desk.ingestor().ingest(all).await.unwrap();
-    let error = |name: &str| -> Loaded { Err(LoadError::new(name, LoadErrorKind::Read, "is locked")) };
+    let error =
+        |name: &str| -> Loaded { Err(LoadError::new(name, LoadErrorKind::Read, "is locked")) };
     let removing = desk.builder().missing_sources(MissingSources::Remove);
     let removing = removing.on_error(IngestionErrorPolicy::Skip).build().unwrap();
     let broken = documents([("a", "1")]).chain(stream::iter([error("b"), error("x/")]));

@@ -35,7 +35,10 @@ async fn dropped_run_leaves_each_source_old_or_new() {
                 "b" => &[&["old b", "old b2"], &["b1", "b2", "b3"]],
                 _ => &[&["c1"]],
             };
-            assert!(whole.iter().any(|whole| **whole == texts[..]), "{answered}: {source} {texts:?}");
+            assert!(
+                whole.iter().any(|whole| **whole == texts[..]),
+                "{answered}: {source} {texts:?}"
+            );
         }
         let stored = desk.store.texts();
         let is_new = |text: &String| !text.starts_with("old");

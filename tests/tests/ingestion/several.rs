@@ -19,7 +19,10 @@ async fn collections_do_not_touch_each_other() {
     assert_eq!(desk.store.texts()["a"], ["green", "robusta"]);
     assert_eq!(report.totals.sources_removed, 0);
     tea.ingest(documents([])).await.unwrap();
-    assert_eq!(desk.store.texts().into_iter().collect::<Vec<_>>(), [("a".into(), vec!["robusta".into()])]);
+    assert_eq!(
+        desk.store.texts().into_iter().collect::<Vec<_>>(),
+        [("a".into(), vec!["robusta".into()])]
+    );
 }
 
 #[tokio::test]

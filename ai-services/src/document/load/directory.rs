@@ -56,9 +56,8 @@ impl DirectoryLoader {
 
     /// Loads files with these endings instead of the usual ones, in small or capital letters: `md`.
     pub fn extensions<E: Into<String>>(mut self, extensions: impl IntoIterator<Item = E>) -> Self {
-        let extension = |extension: E| {
-            extension.into().trim_start_matches('.').to_ascii_lowercase()
-        };
+        let extension =
+            |extension: E| extension.into().trim_start_matches('.').to_ascii_lowercase();
         self.0.extensions = Some(extensions.into_iter().map(extension).collect());
         self
     }

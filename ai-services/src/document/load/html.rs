@@ -23,7 +23,9 @@ pub(super) fn read(html: &str, mut metadata: Metadata) -> (String, Metadata) {
     tokenizer.end();
     let page = tokenizer.sink.0.into_inner();
     let title = [page.title, page.first_heading].into_iter().map(Text::finish);
-    if let Some(title) = title.into_iter().find(|title| !title.is_empty() && title.len() <= MAX_TITLE) {
+    if let Some(title) =
+        title.into_iter().find(|title| !title.is_empty() && title.len() <= MAX_TITLE)
+    {
         metadata.set(key::TITLE, title);
     }
     (page.text.finish(), metadata)
@@ -121,7 +123,8 @@ impl Page {
             }
         }
         match name {
-            "title" | "script" | "style" | "noscript" | "iframe" | "noembed" | "noframes" | "h1" => {
+            "title" | "script" | "style" | "noscript" | "iframe" | "noembed" | "noframes"
+            | "h1" => {
                 self.place = Place::Body;
             }
             "pre" => self.preformatted = self.preformatted.saturating_sub(1),
@@ -133,11 +136,13 @@ impl Page {
     /// Begins a line or a paragraph, if the element does.
     fn part(&mut self, name: &str) {
         match name {
-            "p" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "ul" | "ol" | "dl" | "table" | "pre"
-            | "blockquote" | "section" | "article" | "header" | "footer" | "main" | "nav" | "aside"
-            | "figure" | "form" | "fieldset" | "hr" | "details" | "body" => self.text.break_up(2),
-            "br" | "div" | "li" | "dt" | "dd" | "tr" | "caption" | "figcaption" | "option" | "summary"
-            | "address" => self.text.break_up(1),
+            "p" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "ul" | "ol" | "dl" | "table"
+            | "pre" | "blockquote" | "section" | "article" | "header" | "footer" | "main"
+            | "nav" | "aside" | "figure" | "form" | "fieldset" | "hr" | "details" | "body" => {
+                self.text.break_up(2);
+            }
+            "br" | "div" | "li" | "dt" | "dd" | "tr" | "caption" | "figcaption" | "option"
+            | "summary" | "address" => self.text.break_up(1),
             "td" | "th" => self.text.space = true,
             _ => {}
         }

@@ -1,8 +1,8 @@
 //! Markdown: what stands before the text, and its title.
 
+use super::super::Metadata;
 use super::super::key;
 use super::super::outline::{fence, heading};
-use super::super::Metadata;
 
 /// How many keys are taken from a front matter, and how long a value is, in bytes.
 const MAX_KEYS: usize = 64;
@@ -57,15 +57,21 @@ fn simple_front_matter(text: &str) -> Option<(&str, Vec<(&str, &str)>)> {
 fn entry(line: &str) -> Option<(&str, &str)> {
     let (name, value) = line.split_once(':')?;
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if name.is_empty() || !name.chars().all(is_name) || !(value.is_empty() || value.starts_with(' '))
+    if name.is_empty()
+        || !name.chars().all(is_name)
+        || !(value.is_empty() || value.starts_with(' '))
     {
         return None;
     }
     let value = value.trim();
     let quoted = ['"', '\''].into_iter().find_map(|quote| {
-        value.strip_prefix(quote)?.strip_suffix(quote).filter(|inner| !inner.contains([quote, '\\']))
+        value
+            .strip_prefix(quote)?
+            .strip_suffix(quote)
+            .filter(|inner| !inner.contains([quote, '\\']))
     });
-    let is_plain = !value.is_empty() && !value.starts_with(['[', '{', '|', '>', '&', '*', '!', '"', '\'']);
+    let is_plain =
+        !value.is_empty() && !value.starts_with(['[', '{', '|', '>', '&', '*', '!', '"', '\'']);
     let value = quoted.or_else(|| is_plain.then_some(value))?;
     (value.len() <= MAX_VALUE).then_some((name, value))
 }
@@ -95,7 +101,8 @@ mod tests {
 
     #[test]
     fn simple_front_matter_is_metadata() {
-        let (text, metadata) = parts("---\nauthor: \"Ann: B\"\n# note\nyear: 2026\n---\n# Hi\nText");
+        let (text, metadata) =
+            parts("---\nauthor: \"Ann: B\"\n# note\nyear: 2026\n---\n# Hi\nText");
         assert_eq!(text, "# Hi\nText");
         assert_eq!(metadata, r#"{"source":"a.md","author":"Ann: B","year":"2026","title":"Hi"}"#);
     }
@@ -116,7 +123,8 @@ mod tests {
 
     #[test]
     fn document_does_not_say_where_it_comes_from() {
-        let (_, metadata) = parts("---\nsource: b.md\ndigest: 1\nsegments: 0\ntitle: T\n---\n# Other");
+        let (_, metadata) =
+            parts("---\nsource: b.md\ndigest: 1\nsegments: 0\ntitle: T\n---\n# Other");
         assert_eq!(metadata, r#"{"source":"a.md","title":"T"}"#);
     }
 

@@ -24,7 +24,8 @@ pub(super) fn breaks(text: &str, from: usize, to: usize, mut found: impl FnMut(u
         if !is_space(c) {
             last = Some(c);
             let end = at + c.len_utf8();
-            let ends_here = is_wide_stop(c) && rest.peek().is_some_and(|(_, next)| !is_closing(*next));
+            let ends_here =
+                is_wide_stop(c) && rest.peek().is_some_and(|(_, next)| !is_closing(*next));
             if ends_here && end <= to {
                 found(end, Break::Sentence);
             }
@@ -84,7 +85,7 @@ fn ends_sentence(before: &str, next: Option<char>) -> bool {
         Some('.') => {
             let letter = back.next().is_some_and(char::is_alphabetic);
             let alone = back.next().is_none_or(|c| c == '.' || c.is_whitespace());
-            !(letter && alone) && !next.is_some_and(char::is_lowercase)
+            !((letter && alone) || next.is_some_and(char::is_lowercase))
         }
         _ => false,
     }
@@ -105,8 +106,12 @@ pub(super) fn joins(before: char, after: char) -> bool {
 fn is_mark(c: char) -> bool {
     let code = u32::from(c);
     match code {
-        0x300..=0x36F | 0x483..=0x489 | 0x591..=0x5BD | 0x610..=0x61A | 0x64B..=0x65F | 0x670 => true,
-        0x6D6..=0x6DC | 0x1AB0..=0x1AFF | 0x1DC0..=0x1DFF | 0x200C..=0x200D | 0x20D0..=0x20FF => true,
+        0x300..=0x36F | 0x483..=0x489 | 0x591..=0x5BD | 0x610..=0x61A | 0x64B..=0x65F | 0x670 => {
+            true
+        }
+        0x6D6..=0x6DC | 0x1AB0..=0x1AFF | 0x1DC0..=0x1DFF | 0x200C..=0x200D | 0x20D0..=0x20FF => {
+            true
+        }
         // Thai.
         0xE31 | 0xE34..=0xE3A | 0xE47..=0xE4E | 0x302A..=0x302F | 0x3099..=0x309A => true,
         // Variants, half marks, tones of skin, tags.

@@ -147,7 +147,8 @@ impl Cutter<'_> {
     /// word.
     fn repeated(&mut self, piece: &Range<usize>) -> Option<usize> {
         let Limits { overlap, measure, .. } = self.limits;
-        let fitting = measure.fitting_suffix(self.part(piece.start, piece.end), *overlap, self.hint_back);
+        let fitting =
+            measure.fitting_suffix(self.part(piece.start, piece.end), *overlap, self.hint_back);
         self.hint_back = fitting.max(1);
         let low = (piece.end - fitting).max(piece.start + 1);
         let (mut sentences, mut words) = (Vec::new(), Vec::new());

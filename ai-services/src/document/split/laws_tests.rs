@@ -11,8 +11,26 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Texts of everything that splitters look at.
 fn text() -> impl Strategy<Value = String> {
     const ODD: &[&str] = &[
-        "\n", "\r\n", "\n\n", ". ", "! ", "。", "```\n", "\n~~~~\n", "\n| a | b |\n", "\n# ", "\n### x\n",
-        "e\u{301}", "👩\u{200d}👧", "🇩🇪🇫🇷", "\u{a0}", "\u{2028}", "\u{c}", "--", "\u{200d}", "\u{feff}",
+        "\n",
+        "\r\n",
+        "\n\n",
+        ". ",
+        "! ",
+        "。",
+        "```\n",
+        "\n~~~~\n",
+        "\n| a | b |\n",
+        "\n# ",
+        "\n### x\n",
+        "e\u{301}",
+        "👩\u{200d}👧",
+        "🇩🇪🇫🇷",
+        "\u{a0}",
+        "\u{2028}",
+        "\u{c}",
+        "--",
+        "\u{200d}",
+        "\u{feff}",
     ];
     let piece = prop_oneof![
         4 => "[a-zA-Z]{1,9}",
@@ -41,7 +59,11 @@ fn check(text: &str, pieces: &[Range<usize>], limits: &Limits) -> Result<(), Tes
     for piece in pieces {
         let shown = &text[piece.clone()];
         prop_assert!(!shown.is_empty() && shown == shown.trim());
-        prop_assert!(size(piece.clone()) <= limits.max || shown.chars().count() == 1, "{:?}", shown);
+        prop_assert!(
+            size(piece.clone()) <= limits.max || shown.chars().count() == 1,
+            "{:?}",
+            shown
+        );
         prop_assert!(piece.end > before.end, "{:?} brings nothing new", shown);
         prop_assert!(piece.start >= before.start);
         match text.get(before.end..piece.start) {

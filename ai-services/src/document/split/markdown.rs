@@ -47,8 +47,8 @@ impl DocumentSplitter for MarkdownSplitter {
 }
 
 impl MarkdownSplitter {
-    /// The pieces of each section, and the headings that it stands under.
-    pub(super) fn pieces(&self, text: &str) -> Vec<(Vec<Range<usize>>, Option<Box<str>>)> {
+    /// The pieces of each section.
+    pub(super) fn pieces(&self, text: &str) -> Vec<Pieces> {
         let Outline { sections, kept, .. } = Outline::read(text);
         let cut_section = |Section { range, heading }: Section| {
             let begin = kept.partition_point(|kept| kept.end <= range.start);
@@ -57,6 +57,9 @@ impl MarkdownSplitter {
         sections.into_iter().map(cut_section).collect()
     }
 }
+
+/// Where the pieces of a section are, and the headings that it stands under.
+type Pieces = (Vec<Range<usize>>, Option<Box<str>>);
 
 /// What stands under a heading.
 struct Section {

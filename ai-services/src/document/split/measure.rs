@@ -59,7 +59,8 @@ impl TextMeasure {
                 text.char_indices().nth(max).map_or(text.len(), |(position, _)| position)
             }
             Measure::Counted(count) => {
-                let fits = |length: usize| text.get(..length).is_some_and(|text| count(text) <= max);
+                let fits =
+                    |length: usize| text.get(..length).is_some_and(|text| count(text) <= max);
                 let rounded = |length| (before(text, length), after(text, length));
                 longest(text.len(), hint, rounded, fits)
             }
@@ -78,9 +79,8 @@ impl TextMeasure {
                     .map_or(length, |(position, _)| length - position),
             },
             Measure::Counted(count) => {
-                let fits = |size: usize| {
-                    text.get(length - size..).is_some_and(|text| count(text) <= max)
-                };
+                let fits =
+                    |size: usize| text.get(length - size..).is_some_and(|text| count(text) <= max);
                 let rounded = |size: usize| {
                     let start = length - size;
                     (length - after(text, start), length - before(text, start))

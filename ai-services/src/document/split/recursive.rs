@@ -38,7 +38,7 @@ use std::fmt;
 ///
 /// The size of a segment and of what it repeats is never above its maximum, and no unit is dropped. A
 /// short paragraph does not stand alone before a long one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[doc(alias = "DocumentSplitters.recursive")]
 pub struct RecursiveSplitter(Limits);
 
@@ -46,12 +46,6 @@ impl RecursiveSplitter {
     /// Starts a splitter.
     pub fn builder() -> SplitterBuilder<Self> {
         SplitterBuilder::new(Self)
-    }
-}
-
-impl Default for RecursiveSplitter {
-    fn default() -> Self {
-        Self(Limits::default())
     }
 }
 

@@ -38,7 +38,8 @@ impl<'a> Fonts<'a> {
     /// How wide the bytes are in a font of size 1, if the file says so.
     pub(super) fn width(&self, font: &[u8], bytes: &[u8]) -> Option<f32> {
         let (first, widths) = self.0.get(font)?.widths.as_ref()?;
-        let width = |byte: &u8| usize::from(*byte).checked_sub(*first).and_then(|at| widths.get(at));
+        let width =
+            |byte: &u8| usize::from(*byte).checked_sub(*first).and_then(|at| widths.get(at));
         bytes.iter().map(width).sum::<Option<f32>>().map(|sum| sum / 1000.0)
     }
 }

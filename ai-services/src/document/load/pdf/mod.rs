@@ -15,7 +15,6 @@ use page::Page;
 const MAX_PAGES: usize = 10_000;
 const MAX_UNPACKED: usize = 32 * 1024 * 1024;
 const MAX_TEXT: usize = 64 * 1024 * 1024;
-const MAX_OBJECTS: usize = 4_000_000;
 
 /// How long a title is at most, in bytes.
 const MAX_TITLE: usize = 1024;
@@ -26,11 +25,7 @@ pub(super) fn read(
     bytes: &[u8],
     metadata: &Metadata,
 ) -> Result<Vec<Document>, LoadError> {
-    let options = LoadOptions {
-        max_decompressed_size: Some(MAX_UNPACKED),
-        max_xref_entries: Some(MAX_OBJECTS),
-        ..LoadOptions::default()
-    };
+    let options = LoadOptions::with_max_decompressed_size(MAX_UNPACKED);
     let pdf = Pdf::load_mem_with_options(bytes, options).map_err(|error| fault(name, error))?;
     if pdf.is_encrypted() {
         return Err(encrypted(name));
