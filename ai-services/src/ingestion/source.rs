@@ -29,18 +29,17 @@ pub(super) struct Sources<'a> {
     seen: HashSet<[u8; 32]>,
     /// Whether the open source has been there before.
     is_repeated: bool,
-    /// Folders that could not be read.
-    unread: Vec<LoadErrorName>,
+    /// Folders that could not be read, by the beginning of the names of what is in them.
+    unread: Vec<Box<str>>,
 }
-
-type LoadErrorName = Arc<LoadError>;
 
 impl<'a> Sources<'a> {
     pub(super) fn new(
         documents: impl Stream<Item = Result<Document, LoadError>> + Send + 'a,
     ) -> Self {
         Self {
-            documents: Box::pin(documents),
+            // It is asked again after its end, when its last source has been handed out.
+            documents: Box::pin(documents.fuse()),
             open: None,
             seen: HashSet::new(),
             is_repeated: false,
@@ -78,7 +77,7 @@ impl<'a> Sources<'a> {
     /// Whether a source may still be there, though it was not loaded.
     pub(super) fn may_have(&self, source: &str) -> bool {
         self.seen.contains(&sha256(source.as_bytes()))
-            || self.unread.iter().any(|error| error.hides(source))
+            || self.unread.iter().any(|folder| source.starts_with(&**folder))
     }
 
     fn close(&mut self) -> Option<Result<Source, IngestionFailure>> {
@@ -98,15 +97,12 @@ impl<'a> Sources<'a> {
         // Half a source must not take the place of a whole one.
         self.open = self.open.take().filter(|open| !error.hides(&open.name));
         let source: Box<str> = error.name().into();
-        let message = error.to_string();
-        let error = Arc::new(error);
         if source.is_empty() || source.ends_with('/') {
-            self.unread.push(Arc::clone(&error));
+            self.unread.push(source.clone());
         } else {
             self.seen.insert(sha256(source.as_bytes()));
         }
-        let error = Error::new(ErrorKind::Media, message).with_source(error);
-        IngestionFailure { source, error: Arc::new(error) }
+        IngestionFailure { source, error: Arc::new(Error::from(error)) }
     }
 }
 

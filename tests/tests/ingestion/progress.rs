@@ -13,8 +13,8 @@ async fn every_step_is_told_and_the_last_one_is_the_report() {
     let note = Arc::clone(&seen);
     let builder = desk.builder().batch_size(2).max_concurrency(1);
     let ingestor = builder.progress(move |progress| note.lock().unwrap().push(progress.clone()));
-    let report = ingestor.build().unwrap().ingest(documents([("a", "1\n2\n3"), ("b", "4")]));
-    let report = report.await.unwrap();
+    let ingestor = ingestor.build().unwrap();
+    let report = ingestor.ingest(documents([("a", "1\n2\n3"), ("b", "4")])).await.unwrap();
     let seen = seen.lock().unwrap();
     assert_eq!(seen.last(), Some(&report.totals));
     assert!(seen.iter().all(|progress| progress.documents_total == Some(2)));
