@@ -20,6 +20,7 @@ use clap::Parser;
 use documents::source::{ByKind, FOLDER, embedding_model, with_title};
 use documents::store;
 use futures_util::StreamExt;
+use futures_util::future::ready;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
@@ -75,12 +76,15 @@ async fn main() -> anyhow::Result<()> {
         eprint_line(&failure.error.to_string());
     }
     let question = match args.question.join(" ") {
-        question if question.trim().is_empty() => "How far does a full battery take me?".to_owned(),
+        question if question.trim().is_empty() => {
+            "How long does it take to charge a battery?".to_owned()
+        }
         question => question,
     };
     let vector = model.embed_query(&question).await?;
     let search = VectorSearch::new(&vector).max_results(args.passages);
     let found = store.search(&search).await?;
+    anyhow::ensure!(!found.is_empty(), "there is nothing to read in `{}`", args.folder.display());
     match &args.model {
         Some(name) => {
             let librarian = LibrarianService::builder().chat_model(name.build()?).build()?;
@@ -101,7 +105,7 @@ async fn ingest(
     model: Arc<dyn EmbeddingModel>,
 ) -> anyhow::Result<IngestionReport> {
     let loader = DirectoryLoader::new(folder);
-    let files = loader.sources().count().await;
+    let files = loader.sources().filter(|source| ready(source.is_ok())).count().await;
     let bar = bar(files as u64);
     let shown = bar.clone();
     let ingestor = EmbeddingStoreIngestor::builder()

@@ -55,7 +55,13 @@ impl DocumentSplitter for ByKind {
 pub(crate) fn with_title(segment: TextSegment) -> Option<TextSegment> {
     let metadata = segment.metadata().clone();
     let text = |key| metadata.get(key).and_then(|value| value.as_text());
-    let above: Vec<_> = [key::TITLE, key::HEADING].into_iter().filter_map(text).collect();
+    let (title, heading) = (text(key::TITLE), text(key::HEADING));
+    // Often the title is the first heading.
+    let title = title.filter(|title| !heading.is_some_and(|heading| heading.starts_with(title)));
+    let above: Vec<_> = title.into_iter().chain(heading).collect();
+    if above.is_empty() {
+        return Some(segment);
+    }
     let said = format!("{}\n{}", above.join(" > "), segment.text());
     Some(TextSegment::new(said).with_metadata(metadata))
 }
