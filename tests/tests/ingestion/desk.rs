@@ -137,11 +137,11 @@ impl EmbeddingStore for Store {
     }
 
     async fn search(&self, _: &VectorSearch<'_>) -> Result<Vec<SearchMatch>> {
-        unimplemented!("nothing here searches")
+        panic!("nothing here searches")
     }
 
     async fn remove(&self, _: &[&str]) -> Result<()> {
-        unimplemented!("nothing here removes by id")
+        panic!("nothing here removes by id")
     }
 
     async fn remove_all(&self, filter: Option<&Filter>) -> Result<()> {

@@ -15,9 +15,9 @@ type Count = dyn Fn(&str) -> usize + Send + Sync;
 /// use ai_services::document::TextMeasure;
 /// use ai_services::memory::{ApproximateCounter, TokenCountEstimator};
 ///
-/// let counter = ApproximateCounter::new();
-/// let tokens = TextMeasure::new(move |text| counter.count_text(text));
-/// assert!(tokens.size("Bananas are berries.") < TextMeasure::characters().size("Bananas are berries."));
+/// let tokens = TextMeasure::new(|text| ApproximateCounter.count_text(text));
+/// let text = "Bananas are berries.";
+/// assert!(tokens.size(text) < TextMeasure::characters().size(text));
 /// ```
 #[derive(Clone)]
 pub struct TextMeasure(pub(super) Measure);
