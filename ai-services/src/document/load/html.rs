@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn deep_nesting_is_no_different() {
-        let html = format!("{}x{}", "<div><b>".repeat(200_000), "</b></div>".repeat(200_000));
+        let html = format!("{}x{}", "<div><b>".repeat(20_000), "</b></div>".repeat(20_000));
         assert_eq!(text(&html), "x");
     }
 }
