@@ -64,6 +64,7 @@
 //! | choose what it remembers | [`memory`] |
 //! | keep it in a database | `store` (features `sqlite`, `postgres`, `redis`, `cassandra`) |
 //! | choose who answers | [`providers`], [`model`] |
+//! | load, cut and store documents | [`document`], [`ingestion`], [`docs::documents`] |
 //! | fall back, route, retry, limit, cache, record | [`combinators`] |
 //! | test it without a network | `testing` (feature `testing`) |
 //! | see what it does | [`event`], and `tracing` spans with the names of OpenTelemetry's conventions for generative AI |
@@ -97,6 +98,7 @@
 //! | `native-tls` | TLS by the system's library | no |
 //! | `tiktoken` | exact token counts for OpenAI's models | yes |
 //! | `sqlite`, `postgres`, `redis`, `cassandra` | a store for memories in that database | no |
+//! | `html`, `pdf` | documents from files of that type | no |
 //! | `uuid` | memory ids from `uuid::Uuid` | no |
 //! | `testing` | doubles for tests; checks for a store of your own | no |
 //!
@@ -111,6 +113,7 @@ extern crate self as ai_services;
 #[path = "private.rs"]
 pub mod __private;
 pub mod combinators;
+mod digest;
 pub mod docs;
 pub mod document;
 pub mod embedding;
@@ -125,6 +128,7 @@ pub mod fuzzing;
 pub mod guardrail;
 #[cfg(feature = "http")]
 mod http;
+pub mod ingestion;
 mod invocation;
 pub mod memory;
 pub mod message;

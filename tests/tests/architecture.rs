@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 
 /// A module may import modules of smaller ranks only.
 const RANKS: &[(u8, &[&str])] = &[
-    (0, &["usage"]),
+    (0, &["digest", "usage"]),
     (1, &["error"]),
     (2, &["document", "message", "schema", "tls"]),
     (3, &["http", "invocation", "model", "prompt"]),
     (4, &["embedding", "guardrail", "memory", "output", "providers", "tool"]),
-    (5, &["combinators", "rag", "store", "testing"]),
+    (5, &["combinators", "ingestion", "rag", "store", "testing"]),
     (6, &["event"]),
     (7, &["service"]),
     (8, &["private", "docs", "fuzzing"]),

@@ -1,5 +1,9 @@
 //! Longer reading.
 
+/// From files to answers with sources: loading, cutting, embedding, storing, searching.
+#[doc = include_str!("documents.md")]
+pub mod documents {}
+
 /// Every error that the macros report, with its cause and its cure.
 #[doc = include_str!("errors.md")]
 pub mod errors {}

@@ -1,8 +1,24 @@
 //! Documents and what they are cut into: text with metadata.
+//!
+//! | to | use |
+//! |---|---|
+//! | read files | [`DirectoryLoader`], [`load_file`], [`load_text`], [`load_bytes`] |
+//! | cut documents into segments | [`RecursiveSplitter`], [`MarkdownSplitter`] |
+//! | embed and store them | [`ingestion`](crate::ingestion) |
+//!
+//! [`docs::documents`](crate::docs::documents) has the whole way.
 
+pub mod key;
+mod load;
 mod metadata;
+mod outline;
+mod split;
 
+pub use load::{DirectoryLoader, LoadError, LoadErrorKind, load_bytes, load_file, load_text};
 pub use metadata::{Metadata, MetadataValue};
+pub use split::{
+    DocumentSplitter, MarkdownSplitter, RecursiveSplitter, SplitterBuilder, TextMeasure,
+};
 
 use std::sync::Arc;
 

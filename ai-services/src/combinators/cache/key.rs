@@ -1,7 +1,7 @@
 //! What an answer is found by.
 
-use super::digest::sha256;
 use crate::combinators::canonical::write_request;
+use crate::digest::sha256;
 use crate::error::Result;
 use crate::model::ChatRequest;
 use std::fmt;

@@ -1,6 +1,5 @@
 //! Not asking twice for the same.
 
-mod digest;
 mod flight;
 mod in_memory;
 mod key;

@@ -1,4 +1,4 @@
-//! SHA-256, so that no two requests share a key.
+//! SHA-256, so that no two requests share a key, and no two documents a digest.
 //!
 //! The core has no dependency that brings a strong hash, and one function does not merit one. It is not
 //! used for anything secret.
@@ -84,7 +84,7 @@ const ROUNDS: [u32; 64] = [
 ];
 
 /// The digest of FIPS 180-4.
-pub(super) fn sha256(data: &[u8]) -> [u8; 32] {
+pub(crate) fn sha256(data: &[u8]) -> [u8; 32] {
     let mut state = INITIAL;
     let blocks = data.chunks_exact(64);
     let mut end = blocks.remainder().to_vec();

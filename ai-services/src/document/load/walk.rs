@@ -1,0 +1,150 @@
+//! The files of a folder and of the folders in it.
+
+use super::format::{EXTENSIONS, extension};
+use super::glob::Glob;
+use super::{Bounds, LoadError, LoadErrorKind};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::vec::IntoIter;
+use tokio::task::spawn_blocking;
+
+/// How deep folders are nested, and how much is in one, at most.
+const MAX_DEPTH: usize = 64;
+const MAX_ENTRIES: usize = 1_000_000;
+
+/// Where files are looked for, and which are wanted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Selection {
+    pub(super) root: PathBuf,
+    pub(super) extensions: Option<Vec<String>>,
+    pub(super) include: Vec<Glob>,
+    pub(super) exclude: Vec<Glob>,
+    pub(super) bounds: Bounds,
+}
+
+impl Selection {
+    fn wants(&self, name: &str) -> bool {
+        if !self.include.is_empty() {
+            return self.include.iter().any(|glob| glob.matches(name));
+        }
+        let Some(extension) = extension(name) else { return false };
+        match &self.extensions {
+            Some(extensions) => extensions.contains(&extension),
+            None => EXTENSIONS.contains(&extension.as_str()),
+        }
+    }
+
+    fn excludes(&self, name: &str) -> bool {
+        self.exclude.iter().any(|glob| glob.matches(name))
+    }
+}
+
+/// A file that was found.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) path: PathBuf,
+    /// Relative to the root, with `/`.
+    pub(super) name: String,
+}
+
+/// Goes through folders in the order of names, and keeps no more than the lists of those it is in.
+pub(super) struct Walk {
+    selection: Arc<Selection>,
+    open: Vec<IntoIter<Entry>>,
+    has_begun: bool,
+}
+
+struct Entry {
+    found: Found,
+    kind: Kind,
+}
+
+enum Kind {
+    File,
+    Folder,
+    /// Its name is no text.
+    Nameless,
+}
+
+impl Walk {
+    pub(super) fn new(selection: Arc<Selection>) -> Self {
+        Self { selection, open: Vec::new(), has_begun: false }
+    }
+
+    /// The next file that is wanted.
+    pub(super) async fn next(&mut self) -> Option<Result<Found, LoadError>> {
+        if !self.has_begun {
+            self.has_begun = true;
+            let root = self.selection.root.clone();
+            if let Err(error) = self.enter(root, "").await {
+                return Some(Err(error));
+            }
+        }
+        loop {
+            let Some(Entry { found, kind }) = self.open.last_mut()?.next() else {
+                self.open.pop();
+                continue;
+            };
+            if self.selection.excludes(&found.name) {
+                continue;
+            }
+            match kind {
+                Kind::File if self.selection.wants(&found.name) => return Some(Ok(found)),
+                Kind::File => {}
+                Kind::Nameless => {
+                    let reason = "has a name that is no Unicode; rename it";
+                    return Some(Err(LoadError::new(found.name, LoadErrorKind::Read, reason)));
+                }
+                Kind::Folder => {
+                    let prefix = found.name + "/";
+                    if let Err(error) = self.enter(found.path, &prefix).await {
+                        return Some(Err(error));
+                    }
+                }
+            }
+        }
+    }
+
+    async fn enter(&mut self, path: PathBuf, prefix: &str) -> Result<(), LoadError> {
+        if self.open.len() >= MAX_DEPTH {
+            let reason = format!("is more than {MAX_DEPTH} folders deep; load it on its own");
+            return Err(LoadError::new(prefix, LoadErrorKind::TooLarge, reason));
+        }
+        let name = prefix.to_owned();
+        let listed = spawn_blocking(move || list(&path, &name)).await;
+        let entries = listed.map_err(|error| {
+            LoadError::new(prefix, LoadErrorKind::Read, "cannot be listed").with_cause(error)
+        })??;
+        self.open.push(entries.into_iter());
+        Ok(())
+    }
+}
+
+/// What is in a folder, hidden files and links left out.
+fn list(path: &Path, prefix: &str) -> Result<Vec<Entry>, LoadError> {
+    let fail = |error| LoadError::read(prefix, error);
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(path).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
+        let file_name = entry.file_name();
+        let kind = match entry.file_type().map_err(fail)? {
+            _ if file_name.as_encoded_bytes().starts_with(b".") => continue,
+            kind if kind.is_dir() || kind.is_file() => match (file_name.to_str(), kind.is_dir()) {
+                (None, _) => Kind::Nameless,
+                (_, true) => Kind::Folder,
+                (_, false) => Kind::File,
+            },
+            // Links, pipes, devices.
+            _ => continue,
+        };
+        if entries.len() >= MAX_ENTRIES {
+            let reason = format!("has more than {MAX_ENTRIES} files and folders");
+            return Err(LoadError::new(prefix, LoadErrorKind::TooLarge, reason));
+        }
+        let name = format!("{prefix}{}", file_name.to_string_lossy());
+        entries.push(Entry { found: Found { path: entry.path(), name }, kind });
+    }
+    entries.sort_by(|a, b| a.found.name.cmp(&b.found.name));
+    Ok(entries)
+}

@@ -1,0 +1,195 @@
+//! A store and a model that note what is done with them.
+
+use ai_services::document::{
+    Document, DocumentSplitter, LoadError, Metadata, MetadataValue, TextSegment, key,
+};
+use ai_services::embedding::{
+    EmbeddingEntry, EmbeddingModel, EmbeddingPurpose, EmbeddingStore, Embeddings, Filter,
+    SearchMatch, VectorSearch,
+};
+use ai_services::ingestion::{EmbeddingStoreIngestor, EmbeddingStoreIngestorBuilder};
+use ai_services::model::TokenUsage;
+use ai_services::{Error, ErrorKind, Result, async_trait};
+use futures_util::stream::{self, Iter};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use tokio::sync::Semaphore;
+
+pub(crate) type Loaded = std::result::Result<Document, LoadError>;
+
+/// One segment a line.
+pub(crate) struct Lines;
+
+impl DocumentSplitter for Lines {
+    fn split(&self, document: &Document) -> Vec<TextSegment> {
+        let segment =
+            |line: &str| TextSegment::new(line).with_metadata(document.metadata().clone());
+        document.text().lines().map(segment).collect()
+    }
+}
+
+/// Embeds a text as its length; texts with the word "poison" are refused.
+pub(crate) struct Model {
+    pub(crate) requests: Mutex<Vec<Vec<String>>>,
+    pub(crate) name: &'static str,
+    /// How many requests are under way, and how many were at most.
+    pub(crate) busy: Mutex<(usize, usize)>,
+    /// A permit for each request that may go on.
+    pub(crate) gate: Semaphore,
+    pub(crate) failure: Mutex<ErrorKind>,
+}
+
+impl Model {
+    pub(crate) fn new(name: &'static str) -> Arc<Self> {
+        Arc::new(Self {
+            requests: Mutex::default(),
+            name,
+            busy: Mutex::default(),
+            gate: Semaphore::new(Semaphore::MAX_PERMITS),
+            failure: Mutex::new(ErrorKind::InvalidRequest),
+        })
+    }
+
+    /// The texts of each request since the last time, the requests in order of their texts.
+    pub(crate) fn take(&self) -> Vec<Vec<String>> {
+        let mut requests = std::mem::take(&mut *self.requests.lock().unwrap());
+        requests.sort();
+        requests
+    }
+}
+
+#[async_trait]
+impl EmbeddingModel for Model {
+    async fn embed(&self, texts: &[&str], purpose: EmbeddingPurpose) -> Result<Embeddings> {
+        assert_eq!(purpose, EmbeddingPurpose::Document);
+        let texts: Vec<_> = texts.iter().map(|text| (*text).to_owned()).collect();
+        self.requests.lock().unwrap().push(texts.clone());
+        {
+            let mut busy = self.busy.lock().unwrap();
+            busy.0 += 1;
+            busy.1 = busy.1.max(busy.0);
+        }
+        self.gate.acquire().await.unwrap().forget();
+        tokio::task::yield_now().await;
+        self.busy.lock().unwrap().0 -= 1;
+        if texts.iter().any(|text| text.contains("poison")) {
+            let kind = *self.failure.lock().unwrap();
+            return Err(Error::new(kind, "refused").with_usage(TokenUsage::new(1, 0)));
+        }
+        let vectors = texts.iter().map(|text| vec![1.0, text.len() as f32]);
+        Ok(Embeddings::new(vectors).with_usage(TokenUsage::new(10 * texts.len() as u64, 0)))
+    }
+
+    fn name(&self) -> &str {
+        self.name
+    }
+}
+
+/// A store whose writes can fail.
+#[derive(Default)]
+pub(crate) struct Store {
+    pub(crate) entries: Mutex<BTreeMap<Box<str>, EmbeddingEntry>>,
+    /// How many writes there were.
+    pub(crate) writes: Mutex<usize>,
+    /// Writes with such a text fail.
+    pub(crate) refused: Mutex<Option<&'static str>>,
+}
+
+impl Store {
+    /// The texts of each source, in order.
+    pub(crate) fn texts(&self) -> BTreeMap<String, Vec<String>> {
+        let mut texts: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for entry in self.entries.lock().unwrap().values() {
+            let source = entry.segment.metadata().get(key::SOURCE).unwrap().to_string();
+            texts.entry(source).or_default().push(entry.segment.text().to_owned());
+        }
+        texts.values_mut().for_each(|texts| texts.sort());
+        texts
+    }
+
+    pub(crate) fn writes(&self) -> usize {
+        *self.writes.lock().unwrap()
+    }
+
+    /// All entries as text, for comparison.
+    pub(crate) fn dump(&self) -> String {
+        format!("{:#?}", self.entries.lock().unwrap())
+    }
+}
+
+fn accepts(filter: Option<&Filter>, entry: &EmbeddingEntry) -> bool {
+    filter.is_none_or(|filter| filter.accepts(entry.segment.metadata()))
+}
+
+#[async_trait]
+impl EmbeddingStore for Store {
+    async fn replace(&self, removed: Option<&Filter>, added: Vec<EmbeddingEntry>) -> Result<()> {
+        if let Some(refused) = *self.refused.lock().unwrap()
+            && added.iter().any(|entry| entry.segment.text().contains(refused))
+        {
+            return Err(Error::new(ErrorKind::Unavailable, "the disk is full"));
+        }
+        *self.writes.lock().unwrap() += 1;
+        let mut entries = self.entries.lock().unwrap();
+        entries.retain(|_, entry| removed.is_none() || !accepts(removed, entry));
+        entries.extend(added.into_iter().map(|entry| (entry.id.clone(), entry)));
+        Ok(())
+    }
+
+    async fn search(&self, _: &VectorSearch<'_>) -> Result<Vec<SearchMatch>> {
+        panic!("nothing here searches")
+    }
+
+    async fn remove(&self, _: &[&str]) -> Result<()> {
+        panic!("nothing here removes by id")
+    }
+
+    async fn remove_all(&self, filter: Option<&Filter>) -> Result<()> {
+        self.entries.lock().unwrap().retain(|_, entry| !accepts(filter, entry));
+        Ok(())
+    }
+
+    async fn count(&self, filter: Option<&Filter>) -> Result<u64> {
+        let entries = self.entries.lock().unwrap();
+        Ok(entries.values().filter(|entry| accepts(filter, entry)).count() as u64)
+    }
+
+    async fn values(&self, key: &str, filter: Option<&Filter>) -> Result<Vec<MetadataValue>> {
+        let entries = self.entries.lock().unwrap();
+        let mut values = Vec::new();
+        for entry in entries.values().filter(|entry| accepts(filter, entry)) {
+            let value = entry.segment.metadata().get(key).cloned();
+            values.extend(value.filter(|value| !values.contains(value)));
+        }
+        Ok(values)
+    }
+}
+
+/// A store and a model, and documents for them.
+pub(crate) struct Desk {
+    pub(crate) store: Arc<Store>,
+    pub(crate) model: Arc<Model>,
+}
+
+impl Desk {
+    pub(crate) fn new() -> Self {
+        Self { store: Arc::default(), model: Model::new("lengths-1") }
+    }
+
+    pub(crate) fn builder(&self) -> EmbeddingStoreIngestorBuilder {
+        let (store, model) = (self.store.clone(), self.model.clone());
+        EmbeddingStoreIngestor::builder().store(store).model(model).splitter(Lines)
+    }
+
+    pub(crate) fn ingestor(&self) -> EmbeddingStoreIngestor {
+        self.builder().build().unwrap()
+    }
+}
+
+/// A document for each pair of source and text.
+pub(crate) fn documents<const N: usize>(of: [(&str, &str); N]) -> Iter<std::vec::IntoIter<Loaded>> {
+    let document = |(source, text): (&str, &str)| {
+        Ok(Document::new(text, Metadata::new().with(key::SOURCE, source)))
+    };
+    stream::iter(of.map(document).into_iter().collect::<Vec<_>>())
+}

@@ -1,0 +1,115 @@
+//! What cannot be loaded, embedded or stored.
+
+use super::desk::{Desk, Loaded, documents};
+use ai_services::ErrorKind;
+use ai_services::document::{Document, LoadError, LoadErrorKind, Metadata, TextSegment};
+use ai_services::ingestion::{EmbeddingStoreIngestor, IngestionErrorPolicy, IngestionStopped};
+use futures_util::{StreamExt, stream};
+
+fn skipping(desk: &Desk) -> EmbeddingStoreIngestor {
+    desk.builder().on_error(IngestionErrorPolicy::Skip).build().unwrap()
+}
+
+fn broken(name: &str) -> Loaded {
+    Err(LoadError::new(name, LoadErrorKind::Damaged, "is damaged"))
+}
+
+#[tokio::test]
+async fn first_failure_ends_the_run_and_keeps_what_was_done() {
+    let desk = Desk::new();
+    let ingestor = desk.builder().batch_size(1).max_concurrency(1).build().unwrap();
+    let all = documents([("a", "1"), ("b", "poison"), ("c", "3"), ("d", "4"), ("e", "5")]);
+    let error = ingestor.ingest(all).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidRequest);
+    assert_eq!(error.to_string(), "the ingestion stopped at `b`: refused");
+    assert_eq!(error.usage().unwrap().input, Some(11));
+    let stopped = error.detail::<IngestionStopped>().unwrap();
+    assert_eq!(stopped.report.totals.sources_done, 1);
+    assert_eq!(&*stopped.report.failures[0].source, "b");
+    assert_eq!(desk.store.texts().into_keys().collect::<Vec<_>>(), ["a"]);
+}
+
+#[tokio::test]
+async fn failures_are_skipped_and_reported() {
+    let desk = Desk::new();
+    let nameless = Ok(Document::new("x", Metadata::new()));
+    let all = documents([("a", "1")])
+        .chain(stream::iter([broken("b"), nameless]))
+        .chain(documents([("c", "poison"), ("d", "4"), ("a", "again")]));
+    let report = skipping(&desk).ingest(all).await.unwrap();
+    assert_eq!(desk.store.texts().into_keys().collect::<Vec<_>>(), ["a", "d"]);
+    assert_eq!(desk.store.texts()["a"], ["1"]);
+    let mut failures: Vec<_> = report
+        .failures
+        .iter()
+        .map(|failure| format!("{}: {}", failure.source, failure.error))
+        .collect();
+    failures.sort();
+    assert_eq!(
+        failures,
+        [
+            ": a document has no `source`; set it in its metadata",
+            "a: the source `a` comes a second time; let its documents come one after another",
+            "b: `b` is damaged",
+            "c: refused"
+        ]
+    );
+    assert!(report.failures.iter().any(|failure| failure.error.detail::<LoadError>().is_some()));
+    assert_eq!((report.totals.sources_failed, report.totals.sources_done), (4, 2));
+}
+
+#[tokio::test]
+async fn refused_text_does_not_fail_others_in_its_request() {
+    let desk = Desk::new();
+    let all = documents([("a", "1"), ("b", "2\npoison"), ("c", "3")]);
+    skipping(&desk).ingest(all).await.unwrap();
+    let expected: [&[&str]; 4] = [&["1"], &["1", "2", "poison", "3"], &["2", "poison"], &["3"]];
+    assert_eq!(desk.model.take(), expected);
+    assert_eq!(desk.store.texts().into_keys().collect::<Vec<_>>(), ["a", "c"]);
+}
+
+#[tokio::test]
+async fn model_that_is_down_is_not_asked_for_each_source() {
+    let desk = Desk::new();
+    *desk.model.failure.lock().unwrap() = ErrorKind::Unavailable;
+    let all = documents([("a", "1"), ("b", "poison"), ("c", "3")]);
+    let report = skipping(&desk).ingest(all).await.unwrap();
+    assert_eq!(desk.model.take().len(), 1);
+    assert_eq!(report.totals.sources_failed, 3);
+}
+
+#[tokio::test]
+async fn source_that_failed_is_not_asked_for_again() {
+    let desk = Desk::new();
+    let ingestor = desk.builder().on_error(IngestionErrorPolicy::Skip).batch_size(1);
+    let ingestor = ingestor.max_concurrency(1).build().unwrap();
+    let report = ingestor.ingest(documents([("a", "poison\n2\n3\n4")])).await.unwrap();
+    assert_eq!(desk.model.take(), [["poison"]]);
+    assert_eq!(report.failures.len(), 1);
+}
+
+#[tokio::test]
+async fn store_that_fails_keeps_the_old_source() {
+    let desk = Desk::new();
+    desk.ingestor().ingest(documents([("a", "old"), ("b", "old")])).await.unwrap();
+    *desk.store.refused.lock().unwrap() = Some("new");
+    let all = documents([("a", "new"), ("b", "fine")]);
+    let report = skipping(&desk).ingest(all).await.unwrap();
+    assert_eq!(desk.store.texts()["a"], ["old"]);
+    assert_eq!(desk.store.texts()["b"], ["fine"]);
+    assert_eq!(report.failures[0].error.to_string(), "the disk is full");
+}
+
+#[tokio::test]
+async fn panic_of_a_transformer_is_a_failure() {
+    let desk = Desk::new();
+    let panics = |segment: TextSegment| {
+        assert!(segment.text() != "odd", "on purpose");
+        Some(segment)
+    };
+    let builder = desk.builder().segment_transformer(panics);
+    let ingestor = builder.on_error(IngestionErrorPolicy::Skip).build().unwrap();
+    let report = ingestor.ingest(documents([("a", "odd"), ("b", "2")])).await.unwrap();
+    assert_eq!(report.failures[0].error.kind(), ErrorKind::Configuration);
+    assert_eq!(desk.store.texts().into_keys().collect::<Vec<_>>(), ["b"]);
+}
