@@ -1,8 +1,18 @@
 //! Embeddings: vectors of texts, where they are kept, and how they are searched.
+//!
+//! An [`EmbeddingStore`] keeps vectors that an [`EmbeddingModel`] made of texts. [`InMemoryEmbeddingStore`]
+//! needs nothing else and can be saved to a file; stores in databases are in `ai_services::store`.
 
+mod check;
 mod filter;
+mod in_memory;
 mod store;
+mod vector;
 
 pub use crate::model::{EmbeddingModel, EmbeddingPurpose, Embeddings};
 pub use filter::{Comparison, Filter, Key};
+pub use in_memory::{
+    InMemoryEmbeddingStore, InMemoryEmbeddingStoreBuilder, UnreadableEmbeddings,
+    UnreadableEmbeddingsProblem,
+};
 pub use store::{EmbeddingEntry, EmbeddingStore, SearchMatch, TextSearch, VectorSearch};

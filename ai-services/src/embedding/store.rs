@@ -4,12 +4,13 @@ use super::Filter;
 use crate::document::{MetadataValue, TextSegment};
 use crate::error::{Error, ErrorKind, Result};
 use async_trait::async_trait;
+use std::sync::Arc;
 
 /// A vector with the text that it was made from.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EmbeddingEntry {
-    /// Names the entry in its store.
+    /// Names the entry in its store, in at most [`MAX_ID_BYTES`](Self::MAX_ID_BYTES).
     pub id: Box<str>,
     /// The vector. All vectors of a store have the same length.
     pub vector: Vec<f32>,
@@ -70,7 +71,8 @@ impl<'a> VectorSearch<'a> {
 #[must_use]
 #[non_exhaustive]
 pub struct TextSearch<'a> {
-    /// The words. They are data: nothing in them is read as an operator.
+    /// The words. They are data: nothing in them is read as an operator. Case makes no difference; what
+    /// else is a word, and whether its forms are the same, is up to the store.
     pub text: &'a str,
     /// How many entries are wanted; 3 by default.
     pub max_results: usize,
@@ -121,14 +123,22 @@ impl SearchMatch {
 /// Keeps vectors with the texts that they were made from, and finds those nearest to another.
 ///
 /// What is found is the same for the same entries and the same search, whatever the order in which
-/// entries were added: best first, and equally good ones by their ids. A vector of another length than
-/// those in the store, an empty one, one with a number that is not finite, or a zero vector is
-/// an error of kind [`InvalidRequest`](ErrorKind::InvalidRequest).
+/// entries were added: best first, and equally good ones by their ids, in the order of their bytes.
+///
+/// A vector of another length than those in the store, an empty one, one with a number that is not
+/// finite, or a zero vector is an error of kind [`InvalidRequest`](ErrorKind::InvalidRequest), and so is
+/// what [`EmbeddingEntry::check`], [`VectorSearch::check`] and [`Filter::check`] refuse. Ids, keys, values
+/// and texts are kept exactly. Only where a database has no way to keep the character NUL, it may refuse
+/// entries with one, by the same kind of error.
+///
+/// A search, a count or a list of values sees all of another call's changes or none. Dropping the future
+/// of a change before it is done leaves it done or not done, nothing between.
 ///
 /// `ai_services::testing::embedding_stores` (feature `testing`) checks all that is promised here.
 #[async_trait]
 pub trait EmbeddingStore: Send + Sync {
-    /// Adds entries, all or none. An entry whose id is there already replaces the other one.
+    /// Adds entries, all or none. An entry whose id is there already replaces the other one; of several
+    /// with one id the last is kept.
     ///
     /// # Errors
     ///
@@ -138,7 +148,7 @@ pub trait EmbeddingStore: Send + Sync {
     }
 
     /// Removes the entries that the filter accepts and adds others, in one step. Without a filter it
-    /// removes none.
+    /// removes none. What is added is not asked whether the filter accepts it.
     ///
     /// # Errors
     ///
@@ -152,7 +162,8 @@ pub trait EmbeddingStore: Send + Sync {
     /// If the vector is not valid, and if the store cannot be read.
     async fn search(&self, search: &VectorSearch<'_>) -> Result<Vec<SearchMatch>>;
 
-    /// The entries that have words of a text, those with many and rare ones first.
+    /// The entries that have at least one word of a text, those with more of them first. Of a text
+    /// without words nothing is found.
     ///
     /// # Errors
     ///
@@ -182,10 +193,46 @@ pub trait EmbeddingStore: Send + Sync {
     /// If the store cannot be read.
     async fn count(&self, filter: Option<&Filter>) -> Result<u64>;
 
-    /// The different values that a key has in the entries that the filter accepts, in no order.
+    /// The different values that a key has in the entries that the filter accepts, in no order. The
+    /// integer 1, the float 1 and the text `1` are different.
     ///
     /// # Errors
     ///
     /// If the store cannot be read.
     async fn values(&self, key: &str, filter: Option<&Filter>) -> Result<Vec<MetadataValue>>;
+}
+
+#[async_trait]
+impl<S: EmbeddingStore + ?Sized> EmbeddingStore for Arc<S> {
+    async fn add(&self, entries: Vec<EmbeddingEntry>) -> Result<()> {
+        S::add(self, entries).await
+    }
+
+    async fn replace(&self, removed: Option<&Filter>, added: Vec<EmbeddingEntry>) -> Result<()> {
+        S::replace(self, removed, added).await
+    }
+
+    async fn search(&self, search: &VectorSearch<'_>) -> Result<Vec<SearchMatch>> {
+        S::search(self, search).await
+    }
+
+    async fn search_text(&self, search: &TextSearch<'_>) -> Result<Vec<SearchMatch>> {
+        S::search_text(self, search).await
+    }
+
+    async fn remove(&self, ids: &[&str]) -> Result<()> {
+        S::remove(self, ids).await
+    }
+
+    async fn remove_all(&self, filter: Option<&Filter>) -> Result<()> {
+        S::remove_all(self, filter).await
+    }
+
+    async fn count(&self, filter: Option<&Filter>) -> Result<u64> {
+        S::count(self, filter).await
+    }
+
+    async fn values(&self, key: &str, filter: Option<&Filter>) -> Result<Vec<MetadataValue>> {
+        S::values(self, key, filter).await
+    }
 }
