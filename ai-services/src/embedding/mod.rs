@@ -16,3 +16,5 @@ pub use in_memory::{
     UnreadableEmbeddingsProblem,
 };
 pub use store::{EmbeddingEntry, EmbeddingStore, SearchMatch, TextSearch, VectorSearch};
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(crate) use vector::{check_dimensions, normalize, score};

@@ -1,18 +1,11 @@
 //! What embedding stores check before a database is asked, and how they read a search by words.
 
-use crate::document::MetadataValue;
-use crate::embedding::{EmbeddingEntry, Filter};
+use crate::embedding::{EmbeddingEntry, check_dimensions, normalize};
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::BTreeSet;
 
-/// The longest id of an entry, in bytes: an index entry of PostgreSQL has at most 2704.
-const MAX_ID_BYTES: usize = 2 * 1024;
-
 /// The longest text of an entry, in bytes.
 const MAX_TEXT_BYTES: usize = 1024 * 1024;
-
-/// The longest key of metadata, in bytes: the longest one that a filter can name.
-const MAX_KEY_BYTES: usize = 1024;
 
 /// How much metadata an entry has at most: keys and texts, in bytes.
 const MAX_METADATA_BYTES: usize = 256 * 1024;
@@ -36,16 +29,13 @@ impl Entries {
     pub(crate) fn new(mut entries: Vec<EmbeddingEntry>, fixed: Option<usize>) -> Result<Self> {
         let mut dimensions = fixed;
         for entry in &mut entries {
-            check_id(&entry.id)?;
-            let named = |error: Error| {
-                let message = format!("the entry `{}`: {error}", entry.id);
-                Error::new(error.kind(), message)
-            };
-            check_segment(entry).map_err(named)?;
-            entry.vector = normalised(&entry.vector).map_err(named)?;
+            entry.check()?;
             let own = entry.vector.len();
             let known = *dimensions.get_or_insert(own);
-            check_dimensions(own, known).map_err(named)?;
+            check_limits(entry).and_then(|()| check_dimensions(own, known)).map_err(|error| {
+                Error::new(error.kind(), format!("entry `{}`: {error}", entry.id))
+            })?;
+            normalize(&mut entry.vector);
         }
         entries.reverse();
         entries.sort_by(|one, other| one.id.cmp(&other.id));
@@ -54,44 +44,21 @@ impl Entries {
     }
 }
 
-/// The vector of length 1 in the same direction.
-pub(crate) fn normalised(vector: &[f32]) -> Result<Vec<f32>> {
-    match vector.len() {
-        0 => return Err(invalid("the vector is empty")),
-        1..=MAX_DIMENSIONS => {}
-        length => {
-            return Err(invalid(format!(
-                "the vector has {length} dimensions; a store takes at most {MAX_DIMENSIONS}"
-            )));
-        }
-    }
-    // Squares of what an `f32` can be are within an `f64`, the smallest ones too.
-    let length = vector.iter().map(|number| f64::from(*number).powi(2)).sum::<f64>().sqrt();
-    if !length.is_finite() {
-        return Err(invalid("the vector has a number that is not finite"));
-    }
-    if length == 0.0 {
-        return Err(invalid("the vector is zero, so it has no direction"));
-    }
-    #[allow(clippy::cast_possible_truncation, reason = "vectors are kept with this precision")]
-    Ok(vector.iter().map(|number| (f64::from(*number) / length) as f32).collect())
+/// The vector of length 1 in the same direction as one that was checked.
+pub(crate) fn normalized(vector: &[f32]) -> Vec<f32> {
+    let mut vector = vector.to_vec();
+    normalize(&mut vector);
+    vector
 }
 
-/// Refuses a vector that cannot be compared with those of the store.
-pub(crate) fn check_dimensions(own: usize, of_store: usize) -> Result<()> {
-    if own == of_store {
-        return Ok(());
+/// Refuses a number of dimensions that no vector has.
+pub(crate) fn checked_dimensions(dimensions: Option<usize>) -> Result<Option<usize>> {
+    match dimensions {
+        None | Some(1..=MAX_DIMENSIONS) => Ok(dimensions),
+        Some(dimensions) => Err(Error::configuration(format!(
+            "`dimensions` must be from 1 to {MAX_DIMENSIONS}, but is {dimensions}"
+        ))),
     }
-    Err(invalid(format!(
-        "the vector has {own} dimensions, but those of the store have {of_store}; embed everything \
-         with one model, or use another table"
-    )))
-}
-
-/// Refuses filters that no store takes.
-pub(crate) fn check_filter(filter: Option<&Filter>) -> Result<()> {
-    let _ = filter;
-    Ok(())
 }
 
 /// The different words of a text that are looked for, at most [`MAX_WORDS`]. They hold no white space,
@@ -104,56 +71,26 @@ pub(crate) fn words(text: &str) -> Vec<&str> {
     words.filter(|word| known.insert(*word)).take(MAX_WORDS).collect()
 }
 
-/// How well an entry fits by the cosine of the angle between its vector and the one searched for.
-pub(crate) fn score(cosine: f64) -> f64 {
-    // A rounding error may lead outside.
-    f64::midpoint(1.0, cosine).clamp(0.0, 1.0)
-}
-
-fn check_id(id: &str) -> Result<()> {
-    if id.len() <= MAX_ID_BYTES {
-        return Ok(());
-    }
-    Err(invalid(format!(
-        "the id of an entry has at most {MAX_ID_BYTES} bytes, but one has {}",
-        id.len()
-    )))
-}
-
-fn check_segment(entry: &EmbeddingEntry) -> Result<()> {
+/// What databases do not take although other stores do.
+fn check_limits(entry: &EmbeddingEntry) -> Result<()> {
+    let too_much = |what: &str, is: usize, most: usize| {
+        let message = format!("the {what} {is}; a store in a database takes at most {most}");
+        Err(Error::new(ErrorKind::InvalidRequest, message))
+    };
     let text = entry.segment.text().len();
-    if text > MAX_TEXT_BYTES {
-        return Err(invalid(format!(
-            "the text has {text} bytes; a store takes at most {MAX_TEXT_BYTES}, cut it into segments"
-        )));
-    }
-    let mut bytes = 0;
-    for (key, value) in entry.segment.metadata().iter() {
-        if key.len() > MAX_KEY_BYTES {
-            return Err(invalid(format!(
-                "a key of the metadata has {} bytes; it has at most {MAX_KEY_BYTES}",
-                key.len()
-            )));
+    let metadata = entry.segment.metadata().iter();
+    let metadata: usize =
+        metadata.map(|(key, value)| key.len() + value.as_text().map_or(8, str::len)).sum();
+    match entry.vector.len() {
+        dimensions if dimensions > MAX_DIMENSIONS => {
+            too_much("numbers of the vector are", dimensions, MAX_DIMENSIONS)
         }
-        bytes += key.len();
-        match value {
-            MetadataValue::Text(text) => bytes += text.len(),
-            MetadataValue::Float(number) if !number.is_finite() => {
-                return Err(invalid(format!("`{key}` in the metadata is {number}, not a number")));
-            }
-            _ => bytes += size_of::<f64>(),
+        _ if text > MAX_TEXT_BYTES => too_much("bytes of the text are", text, MAX_TEXT_BYTES),
+        _ if metadata > MAX_METADATA_BYTES => {
+            too_much("bytes of the metadata are", metadata, MAX_METADATA_BYTES)
         }
+        _ => Ok(()),
     }
-    if bytes > MAX_METADATA_BYTES {
-        return Err(invalid(format!(
-            "the metadata have {bytes} bytes; a store takes at most {MAX_METADATA_BYTES}"
-        )));
-    }
-    Ok(())
-}
-
-fn invalid(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
-    Error::new(ErrorKind::InvalidRequest, message)
 }
 
 #[cfg(test)]
@@ -175,40 +112,23 @@ mod tests {
     }
 
     #[test]
-    fn vectors_of_any_length_are_normalised() {
-        for scale in [1e-45_f32, 1e-30, 1.0, 3e38] {
-            assert_eq!(normalised(&[scale, 0.0]).unwrap(), [1.0, 0.0], "{scale}");
-        }
-        let half = normalised(&[f32::MAX, -f32::MAX]).unwrap();
-        assert!((half[0] - 0.5_f32.sqrt()).abs() < 1e-7 && half[1] == -half[0]);
-    }
-
-    #[test]
-    fn bad_vectors_are_refused() {
-        let long = vec![1.0; MAX_DIMENSIONS + 1];
-        let bad: [&[f32]; 6] =
-            [&[], &[0.0, -0.0], &[f32::NAN], &[1.0, f32::INFINITY], &[f32::NEG_INFINITY], &long];
-        for vector in bad {
-            let error = normalised(vector).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::InvalidRequest);
-        }
+    fn entries_of_different_dimensions_are_refused() {
         let error = Entries::new(vec![entry("a", &[1.0]), entry("b", &[1.0, 2.0])], None);
-        assert!(error.unwrap_err().to_string().starts_with("the entry `b`: the vector has 2 dim"));
+        let error = error.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidRequest);
+        assert!(error.to_string().starts_with("entry `b`: the vector has 2"), "{error}");
         assert!(Entries::new(vec![entry("a", &[1.0])], Some(2)).is_err());
+        assert!(checked_dimensions(Some(0)).is_err());
     }
 
     #[test]
     fn too_long_entries_are_refused() {
-        let id = "x".repeat(MAX_ID_BYTES + 1);
         let text = TextSegment::new("x".repeat(MAX_TEXT_BYTES + 1));
-        let with =
-            |metadata| EmbeddingEntry::new("a", vec![1.0], TextSegment::new("").with_metadata(metadata));
+        let metadata = Metadata::new().with("k", "x".repeat(MAX_METADATA_BYTES));
         for bad in [
-            entry(&id, &[1.0]),
+            entry("a", &vec![1.0; MAX_DIMENSIONS + 1]),
             EmbeddingEntry::new("a", vec![1.0], text),
-            with(Metadata::new().with("k".repeat(MAX_KEY_BYTES + 1), 1)),
-            with(Metadata::new().with("k", "x".repeat(MAX_METADATA_BYTES))),
-            with(Metadata::new().with("k", f64::NAN)),
+            EmbeddingEntry::new("a", vec![1.0], TextSegment::new("").with_metadata(metadata)),
         ] {
             let error = Entries::new(vec![bad], None).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidRequest);
@@ -222,10 +142,5 @@ mod tests {
         let many: String = (0..2 * MAX_WORDS).map(|n| format!("w{n} ")).collect();
         assert_eq!(words(&many).len(), MAX_WORDS);
         assert!(words(" \n\0 . ").is_empty());
-    }
-
-    #[test]
-    fn scores_are_between_zero_and_one() {
-        assert_eq!([-1.000_1, -1.0, 0.0, 1.000_1].map(score), [0.0, 0.0, 0.5, 1.0]);
     }
 }

@@ -4,6 +4,7 @@ use super::super::database::{Opening, opening_setters};
 use super::sql::Sql;
 use super::{Shared, SqliteEmbeddingStore, schema};
 use crate::error::{Error, Result};
+use crate::store::embeddings::checked_dimensions;
 use crate::store::limits::check_name;
 use std::sync::Arc;
 
@@ -64,13 +65,11 @@ impl SqliteEmbeddingStoreBuilder {
     /// and if the store has vectors of other dimensions.
     pub async fn open(self) -> Result<SqliteEmbeddingStore> {
         let Self { opening, table, dimensions } = self;
+        let dimensions = checked_dimensions(dimensions)?;
         check_name("the beginning of the tables' names", &table)?;
         if table.starts_with("sqlite_") || &*table == "sqlite" {
             let message = format!("SQLite keeps `{table}_…` for itself; choose another name");
             return Err(Error::configuration(message));
-        }
-        if dimensions == Some(0) {
-            return Err(Error::configuration("`dimensions` must be greater than zero, but is 0"));
         }
         let database = opening.open().await?;
         let sql = Arc::new(Sql::new(&table));

@@ -15,10 +15,10 @@ use super::database::Database;
 use super::fault::Fault;
 use crate::document::MetadataValue;
 use crate::embedding::{
-    EmbeddingEntry, EmbeddingStore, Filter, SearchMatch, TextSearch, VectorSearch,
+    EmbeddingEntry, EmbeddingStore, Filter, SearchMatch, TextSearch, VectorSearch, check_dimensions,
 };
 use crate::error::Result;
-use crate::store::embeddings::{Entries, check_dimensions, check_filter, normalised, words};
+use crate::store::embeddings::{Entries, normalized, words};
 use async_trait::async_trait;
 use rusqlite::Connection;
 use sql::Sql;
@@ -51,8 +51,8 @@ use wanted::{Wanted, Watch};
 ///
 /// # Limits
 ///
-/// An id has at most 2 KiB, a text 1 MiB, metadata 256 KiB with keys of 1 KiB, and a vector 16,000
-/// dimensions.
+/// Beside those of [every entry](EmbeddingEntry::check), a text has at most 1 MiB, metadata have
+/// 256 KiB, and a vector has 16,000 dimensions.
 ///
 /// # Cancellation
 ///
@@ -159,7 +159,7 @@ impl SqliteEmbeddingStore {
 #[async_trait]
 impl EmbeddingStore for SqliteEmbeddingStore {
     async fn replace(&self, removed: Option<&Filter>, added: Vec<EmbeddingEntry>) -> Result<()> {
-        check_filter(removed)?;
+        removed.map_or(Ok(()), Filter::check)?;
         let added = Entries::new(added, self.0.dimensions)?;
         let removed = removed.cloned();
         self.write("change", move |connection, sql, watch| {
@@ -169,8 +169,8 @@ impl EmbeddingStore for SqliteEmbeddingStore {
     }
 
     async fn search(&self, search: &VectorSearch<'_>) -> Result<Vec<SearchMatch>> {
-        check_filter(search.filter)?;
-        let vector = normalised(search.vector)?;
+        search.check()?;
+        let vector = normalized(search.vector);
         if let Some(dimensions) = self.0.dimensions {
             check_dimensions(vector.len(), dimensions)?;
         }
@@ -184,7 +184,7 @@ impl EmbeddingStore for SqliteEmbeddingStore {
     }
 
     async fn search_text(&self, search: &TextSearch<'_>) -> Result<Vec<SearchMatch>> {
-        check_filter(search.filter)?;
+        search.check()?;
         let Some(expression) = search::expression(&words(search.text)) else {
             return Ok(Vec::new());
         };
@@ -205,7 +205,7 @@ impl EmbeddingStore for SqliteEmbeddingStore {
     }
 
     async fn remove_all(&self, filter: Option<&Filter>) -> Result<()> {
-        check_filter(filter)?;
+        filter.map_or(Ok(()), Filter::check)?;
         let filter = filter.cloned();
         self.write("remove", move |connection, sql, watch| match &filter {
             Some(filter) => write::remove_accepted(connection, sql, filter, watch),
@@ -215,7 +215,7 @@ impl EmbeddingStore for SqliteEmbeddingStore {
     }
 
     async fn count(&self, filter: Option<&Filter>) -> Result<u64> {
-        check_filter(filter)?;
+        filter.map_or(Ok(()), Filter::check)?;
         let filter = filter.cloned();
         self.read("count", move |connection, sql, _| {
             search::count(connection, sql, filter.as_ref())
@@ -224,7 +224,7 @@ impl EmbeddingStore for SqliteEmbeddingStore {
     }
 
     async fn values(&self, key: &str, filter: Option<&Filter>) -> Result<Vec<MetadataValue>> {
-        check_filter(filter)?;
+        filter.map_or(Ok(()), Filter::check)?;
         let (key, filter) = (Box::<str>::from(key), filter.cloned());
         self.read("read", move |connection, sql, _| {
             search::values(connection, sql, &key, filter.as_ref())

@@ -2,8 +2,8 @@
 
 use super::super::fault::Fault;
 use super::sql::Sql;
-use crate::error::{Error, Result};
-use crate::store::embeddings::check_dimensions;
+use crate::embedding::check_dimensions;
+use crate::error::Error;
 use crate::store::failpoint::failpoint;
 use rusqlite::{Connection, OptionalExtension};
 

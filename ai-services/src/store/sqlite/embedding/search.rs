@@ -7,9 +7,8 @@ use super::schema;
 use super::sql::Sql;
 use super::wanted::Watch;
 use crate::document::{Metadata, MetadataValue, TextSegment};
-use crate::embedding::{Filter, SearchMatch};
+use crate::embedding::{Filter, SearchMatch, check_dimensions, score};
 use crate::error::{Error, ErrorKind};
-use crate::store::embeddings::{check_dimensions, score};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, params_from_iter};
 
@@ -198,7 +197,7 @@ fn damaged(sql: &Sql, what: &str) -> Fault {
 }
 
 /// The sum of the products of two vectors of the same length, one of them as it is stored.
-fn dot(stored: &[u8], vector: &[f32]) -> f64 {
+fn dot(stored: &[u8], vector: &[f32]) -> f32 {
     const BYTES: usize = LANES * size_of::<f32>();
     let (blocks, rest) = stored.as_chunks::<BYTES>();
     let (vector_blocks, vector_rest) = vector.as_chunks::<LANES>();
@@ -207,7 +206,7 @@ fn dot(stored: &[u8], vector: &[f32]) -> f64 {
         add_products(&mut sums, block, numbers);
     }
     add_products(&mut sums, rest, vector_rest);
-    sums.into_iter().map(f64::from).sum()
+    sums.iter().sum()
 }
 
 fn add_products(sums: &mut [f32; LANES], stored: &[u8], vector: &[f32]) {
@@ -227,7 +226,7 @@ mod tests {
             let vector: Vec<f32> = (0..length).map(|n| f32::from(n) - 7.0).collect();
             let stored: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
             let expected: f32 = vector.iter().map(|number| number * number).sum();
-            assert_eq!(dot(&stored, &vector), f64::from(expected), "{length}");
+            assert_eq!(dot(&stored, &vector), expected, "{length}");
         }
     }
 

@@ -6,8 +6,8 @@ use super::filter::{Kind, Statement, stored};
 use super::sql::Sql;
 use super::wanted::Watch;
 use super::{schema, search};
-use crate::embedding::{EmbeddingEntry, Filter};
-use crate::store::embeddings::{Entries, check_dimensions};
+use crate::embedding::{EmbeddingEntry, Filter, check_dimensions};
+use crate::store::embeddings::Entries;
 use rusqlite::{CachedStatement, Connection, OptionalExtension};
 
 /// After how many entries it is looked whether the caller still waits.
