@@ -1,6 +1,8 @@
 //! Doubles for tests of services, without a network, and the checks that every store has to pass.
 
 mod answer;
+pub mod embedding_stores;
+mod report;
 mod scripted;
 pub mod stores;
 

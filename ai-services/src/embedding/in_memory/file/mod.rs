@@ -18,7 +18,6 @@ pub use unreadable::{UnreadableEmbeddings, UnreadableEmbeddingsProblem};
 
 use super::table::{Snapshot, Table};
 use crate::error::{Error, ErrorKind, Result};
-use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,10 +37,10 @@ const BOOLEAN: u8 = 3;
 
 /// Writes the entries to a file beside the old one and puts it in its place.
 pub(super) async fn save(snapshot: Snapshot, path: PathBuf) -> Result<()> {
-    let is_wanted = Wanted::default();
-    let wanted = Arc::clone(&is_wanted.0);
+    let caller = Caller::default();
+    let is_dropped = Arc::clone(&caller.0);
     let saved = spawn_blocking(move || {
-        write::replace(&path, &snapshot, &wanted).map_err(|error| {
+        write::replace(&path, &snapshot, &is_dropped).map_err(|error| {
             let path = path.display();
             failed(format!("the embeddings cannot be saved to `{path}`: {error}"), error)
         })
@@ -51,20 +50,20 @@ pub(super) async fn save(snapshot: Snapshot, path: PathBuf) -> Result<()> {
 
 /// Reads the entries of a file.
 pub(super) async fn load(path: PathBuf, max_entries: usize) -> Result<Table> {
-    let is_wanted = Wanted::default();
-    let wanted = Arc::clone(&is_wanted.0);
+    let caller = Caller::default();
+    let is_dropped = Arc::clone(&caller.0);
     let loaded = spawn_blocking(move || {
         let file = std::fs::File::open(&path).map_err(|error| not_read(&path, error))?;
-        read::table(file, max_entries, &wanted).map_err(|fault| fault.into_error(&path))
+        read::table(file, max_entries, &is_dropped).map_err(|fault| fault.into_error(&path))
     });
     loaded.await.unwrap_or_else(|stopped| Err(interrupted(stopped)))
 }
 
 /// Tells the thread that works with the file when nobody waits for it any more.
 #[derive(Default)]
-struct Wanted(Arc<AtomicBool>);
+struct Caller(Arc<AtomicBool>);
 
-impl Drop for Wanted {
+impl Drop for Caller {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }

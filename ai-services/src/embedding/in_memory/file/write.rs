@@ -1,12 +1,12 @@
 //! Entries as bytes.
 
 use super::{BOOLEAN, FLOAT, INTEGER, MAGIC, TEXT, VERSION, checksum};
-use super::{BuildHasher, RandomState};
 use crate::document::MetadataValue;
 use crate::embedding::in_memory::block::{Block, Row};
 use crate::embedding::in_memory::table::Snapshot;
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
