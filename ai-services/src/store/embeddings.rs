@@ -61,14 +61,34 @@ pub(crate) fn checked_dimensions(dimensions: Option<usize>) -> Result<Option<usi
     }
 }
 
-/// The different words of a text that are looked for, at most [`MAX_WORDS`]. They hold no white space,
-/// and neither do they hold control characters, which end a text in SQLite's search.
-pub(crate) fn words(text: &str) -> Vec<&str> {
-    let words = text
-        .split(|c: char| c.is_whitespace() || c.is_control())
-        .filter(|word| word.contains(char::is_alphanumeric));
-    let mut known = BTreeSet::new();
-    words.filter(|word| known.insert(*word)).take(MAX_WORDS).collect()
+/// The words of a search that are looked for: the first different ones, at most [`MAX_WORDS`].
+pub(crate) struct Words<'a> {
+    /// Runs of letters and digits, with the marks above and below them.
+    pub(crate) words: Vec<&'a str>,
+    /// The text up to the last of them and what follows it.
+    pub(crate) text: &'a str,
+}
+
+impl<'a> Words<'a> {
+    /// `None` without any.
+    pub(crate) fn of(text: &'a str) -> Option<Self> {
+        let is_mark = |c| ('\u{300}'..='\u{36f}').contains(&c);
+        let is_between = |c: char| !c.is_alphanumeric() && !is_mark(c);
+        let (mut words, mut known) = (Vec::new(), BTreeSet::new());
+        let (mut seen, mut end) = (0, 0);
+        for piece in text.split_inclusive(is_between) {
+            seen += piece.len();
+            let word = piece.trim_end_matches(is_between);
+            if words.len() < MAX_WORDS
+                && word.contains(char::is_alphanumeric)
+                && known.insert(word)
+            {
+                words.push(word);
+                end = seen;
+            }
+        }
+        Some(Self { text: text.get(..end)?, words }).filter(|found| !found.words.is_empty())
+    }
 }
 
 /// What databases do not take although other stores do.
@@ -137,10 +157,14 @@ mod tests {
     }
 
     #[test]
-    fn words_are_without_what_a_search_could_read() {
-        assert_eq!(words("a \"b\" OR\0a\u{1}NEAR(c) * -- 🙂"), ["a", "\"b\"", "OR", "NEAR(c)"]);
+    fn words_are_runs_of_letters_and_digits() {
+        let words = Words::of(" a \"b\" OR\0a\u{1}NEAR(c4) * cafe\u{301} \u{301} -- 🙂").unwrap();
+        assert_eq!(words.words, ["a", "b", "OR", "NEAR", "c4", "cafe\u{301}"]);
+        assert!(words.text.ends_with("cafe\u{301} "));
         let many: String = (0..2 * MAX_WORDS).map(|n| format!("w{n} ")).collect();
-        assert_eq!(words(&many).len(), MAX_WORDS);
-        assert!(words(" \n\0 . ").is_empty());
+        let words = Words::of(&many).unwrap();
+        assert_eq!(words.words.len(), MAX_WORDS);
+        assert!(words.text.ends_with("w255 "));
+        assert!(Words::of(" \n\0 . ").is_none());
     }
 }

@@ -20,7 +20,7 @@ use crate::embedding::{
     EmbeddingEntry, EmbeddingStore, Filter, SearchMatch, TextSearch, VectorSearch, check_dimensions,
 };
 use crate::error::Result;
-use crate::store::embeddings::{Entries, normalized, words};
+use crate::store::embeddings::{Entries, Words, normalized};
 use async_trait::async_trait;
 use sql::{Names, Sql};
 use std::fmt;
@@ -159,11 +159,8 @@ impl EmbeddingStore for PostgresEmbeddingStore {
 
     async fn search_text(&self, search: &TextSearch<'_>) -> Result<Vec<SearchMatch>> {
         search.check()?;
-        let words = &words(search.text);
-        if words.is_empty() {
-            return Ok(Vec::new());
-        }
-        retried(|_| self.search_words_once(search, words)).await
+        let Some(words) = Words::of(search.text) else { return Ok(Vec::new()) };
+        retried(|_| self.search_words_once(search, words.text)).await
     }
 
     async fn remove(&self, ids: &[&str]) -> Result<()> {

@@ -13,15 +13,19 @@ use crate::error::{Error, ErrorKind};
 
 /// Finds the entries with each word, then how well each of them fits, then the best.
 ///
-/// A word that is in fewer entries weighs more. What it is in is asked of the index first.
+/// The words of the search are made as those of the entries were. A query with one of them in quotes has no
+/// operators: `chr(39)` is the quote, `chr(92)` the backslash, both doubled within. A word that is in fewer
+/// entries weighs more.
 const BY_WORDS: [&str; 4] = [
     "WITH word AS MATERIALIZED (\
         SELECT query, 1 / (1 + ln(greatest(entries, 1)::float8)) AS weight \
-        FROM (SELECT DISTINCT plainto_tsquery(",
-    "::regconfig, given) AS query FROM unnest(",
-    ") AS given) AS asked, \
-        LATERAL (SELECT count(*) AS entries FROM {entries} WHERE words @@ query) AS found \
-        WHERE numnode(query) > 0\
+        FROM (\
+            SELECT (chr(39) || replace(replace(lexeme, chr(92), chr(92) || chr(92)), \
+                chr(39), chr(39) || chr(39)) || chr(39))::tsquery AS query \
+            FROM unnest(to_tsvector(",
+    "::regconfig, ",
+    "))) AS asked, \
+        LATERAL (SELECT count(*) AS entries FROM {entries} WHERE words @@ query) AS found\
     ), best AS (\
         SELECT id, sum(weight * ts_rank(words, query, 1)) AS score \
         FROM word JOIN {entries} ON words @@ query",
@@ -59,14 +63,13 @@ impl PostgresEmbeddingStore {
     pub(super) async fn search_words_once(
         &self,
         search: &TextSearch<'_>,
-        words: &[&str],
+        words: &str,
     ) -> Result<Vec<SearchMatch>, Fault> {
-        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let [weights, given, entries, end] = BY_WORDS.map(|part| self.0.names.fill(part));
         let mut statement = Statement::new(weights);
         statement.bind(self.0.text_search.clone(), Type::TEXT);
         statement.push(&given);
-        statement.bind(words, Type::TEXT_ARRAY);
+        statement.bind(record::searched(words).into_owned(), Type::TEXT);
         statement.push(&entries);
         statement.accepted(" WHERE ", search.filter);
         statement.push(" GROUP BY id ORDER BY score DESC, id LIMIT ");

@@ -18,7 +18,7 @@ use crate::embedding::{
     EmbeddingEntry, EmbeddingStore, Filter, SearchMatch, TextSearch, VectorSearch, check_dimensions,
 };
 use crate::error::Result;
-use crate::store::embeddings::{Entries, normalized, words};
+use crate::store::embeddings::{Entries, Words, normalized};
 use async_trait::async_trait;
 use rusqlite::Connection;
 use sql::Sql;
@@ -43,8 +43,7 @@ use wanted::{Wanted, Watch};
 ///
 /// # Search by words
 ///
-/// By FTS5: words are separated by what is neither a letter nor a digit, regardless of case and
-/// diacritics; a word of a search with such a sign in it, like `GPT-4`, is found as a phrase. An entry needs one
+/// By FTS5: words are runs of letters and digits, regardless of case and diacritics. An entry needs one
 /// of the words. Scores are those of BM25 as SQLite computes it; a word that more than half of all entries have
 /// counts next to nothing. Languages without spaces between words need another search. Of a search the first
 /// 256 different words are looked for.
@@ -185,9 +184,8 @@ impl EmbeddingStore for SqliteEmbeddingStore {
 
     async fn search_text(&self, search: &TextSearch<'_>) -> Result<Vec<SearchMatch>> {
         search.check()?;
-        let Some(expression) = search::expression(&words(search.text)) else {
-            return Ok(Vec::new());
-        };
+        let Some(words) = Words::of(search.text) else { return Ok(Vec::new()) };
+        let expression = search::expression(&words.words);
         let (filter, max_results) = (search.filter.cloned(), search.max_results);
         self.read("search", move |connection, sql, watch| {
             let by_words = search::ByWords { expression: &expression, max_results };
