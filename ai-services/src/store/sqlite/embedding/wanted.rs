@@ -23,3 +23,33 @@ impl Watch {
         if self.0.strong_count() == 0 { Err(Fault::Closed) } else { Ok(()) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::SqliteEmbeddingStore;
+    use super::super::{search, write};
+    use super::Wanted;
+    use crate::document::TextSegment;
+    use crate::embedding::{EmbeddingEntry, EmbeddingStore};
+    use crate::store::embeddings::Entries;
+
+    #[tokio::test]
+    async fn work_for_nobody_ends_and_changes_nothing() {
+        let store = SqliteEmbeddingStore::in_memory().await.unwrap();
+        let entry = |id: &str| EmbeddingEntry::new(id, vec![1.0], TextSegment::new("text"));
+        store.add(vec![entry("a")]).await.unwrap();
+        let added = Entries::new(vec![entry("b")], None).unwrap();
+        let changed = store.write("change", move |connection, sql, _| {
+            let gone = Wanted::default().watch();
+            write::replace(connection, sql, None, &added, &gone)
+        });
+        assert!(changed.await.unwrap_err().to_string().contains("closed"));
+        assert_eq!(store.count(None).await.unwrap(), 1);
+        let found = store.read("search", |connection, sql, _| {
+            let gone = Wanted::default().watch();
+            let nearest = search::Nearest { vector: &[1.0], max_results: 1, min_score: 0.0 };
+            nearest.find(connection, sql, None, &gone)
+        });
+        assert!(found.await.is_err());
+    }
+}
