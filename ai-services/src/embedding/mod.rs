@@ -17,4 +17,6 @@ pub use in_memory::{
 };
 pub use store::{EmbeddingEntry, EmbeddingStore, SearchMatch, TextSearch, VectorSearch};
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
-pub(crate) use vector::{check_dimensions, normalize, score};
+pub(crate) use vector::{check_dimensions, normalize};
+#[cfg(feature = "sqlite")]
+pub(crate) use vector::score;

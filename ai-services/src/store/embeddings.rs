@@ -63,8 +63,10 @@ pub(crate) fn checked_dimensions(dimensions: Option<usize>) -> Result<Option<usi
 
 /// The words of a search that are looked for: the first different ones, at most [`MAX_WORDS`].
 pub(crate) struct Words<'a> {
+    #[cfg_attr(not(feature = "sqlite"), allow(dead_code, reason = "for SQLite"))]
     /// Runs of letters and digits, with the marks above and below them.
     pub(crate) words: Vec<&'a str>,
+    #[cfg_attr(not(feature = "postgres"), allow(dead_code, reason = "for PostgreSQL"))]
     /// The text up to the last of them and what follows it.
     pub(crate) text: &'a str,
 }
@@ -79,9 +81,7 @@ impl<'a> Words<'a> {
         for piece in text.split_inclusive(is_between) {
             seen += piece.len();
             let word = piece.trim_end_matches(is_between);
-            if words.len() < MAX_WORDS
-                && word.contains(char::is_alphanumeric)
-                && known.insert(word)
+            if words.len() < MAX_WORDS && word.contains(char::is_alphanumeric) && known.insert(word)
             {
                 words.push(word);
                 end = seen;

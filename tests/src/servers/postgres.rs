@@ -44,7 +44,8 @@ pub fn with_vectors() -> Option<&'static Postgres> {
     let has_vectors = HAS_VECTORS.get_or_init(|| {
         let available = "SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'";
         let found = (server.psql("postgres", available) == "1").then_some(());
-        let found = installed(found, "pgvector", "postgresql-15-pgvector` or run `scripts/pgvector");
+        let found =
+            installed(found, "pgvector", "postgresql-15-pgvector` or run `scripts/pgvector");
         found.inspect(|()| drop(server.psql("postgres", "CREATE EXTENSION vector")))
     });
     has_vectors.map(|()| server)

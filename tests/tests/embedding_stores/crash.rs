@@ -37,7 +37,10 @@ pub(crate) async fn begin(store: &dyn EmbeddingStore) {
 /// Has another process replace the entries and end at a point of the store.
 pub(crate) fn killed_at(point: &str, place: &str) {
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "crash::child", "--ignored"]).stdout(Stdio::null()).stderr(Stdio::null());
+    child
+        .args(["--exact", "crash::child", "--ignored"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     child.env("AI_SERVICES_FAILPOINT", point).env(PLACE, place);
     let ended = child.status().unwrap();
     // `abort` ends it by this signal.
@@ -74,7 +77,9 @@ async fn child() {
             Box::new(PostgresEmbeddingStore::builder().url(url).table(table).build().unwrap())
         }
         #[cfg(feature = "sqlite")]
-        None => Box::new(ai_services::store::sqlite::SqliteEmbeddingStore::open(place).await.unwrap()),
+        None => {
+            Box::new(ai_services::store::sqlite::SqliteEmbeddingStore::open(place).await.unwrap())
+        }
         #[allow(unreachable_patterns, reason = "one of the features may be off")]
         _ => panic!("{place}"),
     };

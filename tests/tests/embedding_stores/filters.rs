@@ -95,7 +95,8 @@ pub(crate) fn select_what_they_accept(
     store: &dyn EmbeddingStore,
 ) {
     let cases = (vec(metadata(), 0..9), vec(filter(), 1..4));
-    let mut runner = TestRunner::new(Config { cases: 500, failure_persistence: None, ..Config::default() });
+    let mut runner =
+        TestRunner::new(Config { cases: 500, failure_persistence: None, ..Config::default() });
     let outcome = runner.run(&cases, |(all, filters)| {
         runtime.block_on(async {
             store.remove_all(None).await.unwrap();
@@ -145,7 +146,8 @@ fn different<'a>(values: impl IntoIterator<Item = &'a MetadataValue>) -> BTreeSe
 
 /// As large as they may be.
 pub(crate) async fn may_be_large(store: &dyn EmbeddingStore) {
-    let numbered = |number: i64| described(&format!("{number:05}"), Metadata::new().with("n", number));
+    let numbered =
+        |number: i64| described(&format!("{number:05}"), Metadata::new().with("n", number));
     store.add((0..100).map(numbered).collect()).await.unwrap();
     let any: Vec<Filter> =
         (0..4_000).map(|number| Filter::key("n").greater_than(number * 1_000 + 97)).collect();
@@ -157,6 +159,7 @@ pub(crate) async fn may_be_large(store: &dyn EmbeddingStore) {
     let deep = (1..Filter::MAX_DEPTH).fold(Filter::key("n").is(7), |inner, level| {
         if level % 2 == 0 { Filter::Not(Box::new(inner)) } else { Filter::Any(vec![inner]) }
     });
-    let expected = if (1..Filter::MAX_DEPTH).filter(|level| level % 2 == 0).count() % 2 == 0 { 1 } else { 99 };
+    let expected =
+        if (1..Filter::MAX_DEPTH).filter(|level| level % 2 == 0).count() % 2 == 0 { 1 } else { 99 };
     assert_eq!(store.count(Some(&deep)).await.unwrap(), expected);
 }

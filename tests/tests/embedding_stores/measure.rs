@@ -80,7 +80,10 @@ async fn measure(name: &str, store: &dyn EmbeddingStore) {
         ("50 %, boolean", Filter::key("is_public").is(true)),
         ("50 %, less than", Filter::key("page").less_than(10)),
         ("all, not equal", Filter::key("page").is_not(20)),
-        ("10 %, two conditions", Filter::key("page").less_than(4).and(Filter::key("is_public").is(true))),
+        (
+            "10 %, two conditions",
+            Filter::key("page").less_than(4).and(Filter::key("is_public").is(true)),
+        ),
     ] {
         let what = format!("{name}: 10 of {accepts}");
         timed(&what, async |random| ten(random, Some(&filter)).await).await;

@@ -33,7 +33,7 @@ async fn ready(builder: PostgresEmbeddingStoreBuilder) -> PostgresEmbeddingStore
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_store_passes() {
     let Some(server) = server::with_vectors() else { return };
-    let suite = EmbeddingStoreSuite::new(|| async {
+    let suite = EmbeddingStoreSuite::new(move || async move {
         let store = builder(server, &table()).build()?;
         store.ensure_schema().await?;
         Ok(store)
@@ -47,7 +47,7 @@ async fn postgres_store_passes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_store_with_an_index_passes() {
     let Some(server) = server::with_vectors() else { return };
-    let suite = EmbeddingStoreSuite::new(|| async {
+    let suite = EmbeddingStoreSuite::new(move || async move {
         let index = VectorIndex::Hnsw(HnswOptions::new().ef_search(1_000));
         let store = builder(server, &table())
             .dimensions(EmbeddingStoreSuite::DIMENSIONS)
@@ -191,7 +191,8 @@ async fn replacements_take_turns() {
             for _ in 0..5 {
                 let metadata = Metadata::new().with("source", "a.md").with("writer", writer as i64);
                 let segments = 0..=writer;
-                let entries = segments.map(|n| described(&format!("{writer}-{n}"), metadata.clone()));
+                let entries =
+                    segments.map(|n| described(&format!("{writer}-{n}"), metadata.clone()));
                 store.replace(Some(of_document), entries.collect()).await.unwrap();
             }
         }
@@ -230,10 +231,11 @@ async fn index_is_used_and_finds_the_nearest() {
     let index = VectorIndex::Hnsw(HnswOptions::new());
     let store = ready(builder(server, &table).dimensions(2).index(index)).await;
     let angles = (0..3_000_u16).map(|number| (number, f32::from(number) / 2_000.0));
-    let entries =
-        angles.map(|(number, angle)| entry(&format!("{number:04}"), &[angle.cos(), angle.sin()], "x"));
+    let entries = angles
+        .map(|(number, angle)| entry(&format!("{number:04}"), &[angle.cos(), angle.sin()], "x"));
     store.add(entries.collect()).await.unwrap();
-    let scans = format!("SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = '{table}_nearest'");
+    let scans =
+        format!("SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = '{table}_nearest'");
     let found = store.search(&VectorSearch::new(&[1.0, 0.0]).max_results(5)).await.unwrap();
     assert_eq!(ids(&found), ["0000", "0001", "0002", "0003", "0004"]);
     let found = store.search(&VectorSearch::new(&[1.0, 0.0]).max_results(100)).await.unwrap();

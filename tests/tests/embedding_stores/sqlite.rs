@@ -104,7 +104,8 @@ async fn dimensions_are_those_of_the_first_entry_or_of_the_application() {
     let store = SqliteEmbeddingStore::open(&path).await.unwrap();
     store.add(vec![entry("a", &[1.0, 0.0], "a")]).await.unwrap();
     store.close().await;
-    let with = |dimensions| SqliteEmbeddingStore::builder().path(&path).dimensions(dimensions).open();
+    let with =
+        |dimensions| SqliteEmbeddingStore::builder().path(&path).dimensions(dimensions).open();
     let error = with(3).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration);
     assert!(error.to_string().contains("`dimensions(3)`"), "{error}");
@@ -161,7 +162,7 @@ async fn dropped_change_is_made_in_full_or_not_at_all() {
         let many = (0..500).map(|number| described(&format!("{number}"), Metadata::new()));
         let mut adding = store.add(many.collect()).boxed();
         for _ in 0..polls {
-            let _ = futures_util::poll!(&mut adding);
+            let _ = (&mut adding).now_or_never();
             tokio::task::yield_now().await;
         }
         drop(adding);

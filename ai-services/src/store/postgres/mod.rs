@@ -18,11 +18,11 @@ mod schema;
 mod sql;
 
 pub use builder::PostgresChatMemoryStoreBuilder;
+/// The pool of connections, for [`pool`](PostgresChatMemoryStoreBuilder::pool).
+pub use deadpool_postgres;
 pub use embedding::{
     HnswOptions, PostgresEmbeddingStore, PostgresEmbeddingStoreBuilder, VectorIndex,
 };
-/// The pool of connections, for [`pool`](PostgresChatMemoryStoreBuilder::pool).
-pub use deadpool_postgres;
 /// The implementation of TLS, for [`tls`](PostgresChatMemoryStoreBuilder::tls).
 pub use rustls;
 /// The driver, for [`config`](PostgresChatMemoryStoreBuilder::config) and for

@@ -26,7 +26,11 @@ impl Statement {
 
     /// The parameters, as a connection wants them.
     pub(super) fn parameters(&self) -> Vec<(&(dyn ToSql + Sync), Type)> {
-        self.parameters.iter().map(|(value, kind)| (&**value as _, kind.clone())).collect()
+        let typed = |(value, kind): &(Box<dyn ToSql + Sync + Send>, Type)| {
+            let value: &(dyn ToSql + Sync) = &**value;
+            (value, kind.clone())
+        };
+        self.parameters.iter().map(typed).collect()
     }
 
     /// Adds text.
@@ -72,7 +76,10 @@ impl Statement {
             Filter::In { key, values } => self.one_of(key, values),
             Filter::Exists(key) => {
                 self.push("metadata ?| ");
-                self.bind(['t', 'i', 'f', 'b'].map(|kind| name(kind, key)).to_vec(), Type::TEXT_ARRAY);
+                self.bind(
+                    ['t', 'i', 'f', 'b'].map(|kind| name(kind, key)).to_vec(),
+                    Type::TEXT_ARRAY,
+                );
             }
             Filter::All(all) => self.join(all, " AND ", "true"),
             Filter::Any(any) => self.join(any, " OR ", "false"),
@@ -135,8 +142,10 @@ impl Statement {
     }
 
     fn one_of(&mut self, key: &str, values: &[MetadataValue]) {
-        let texts: Vec<String> =
-            values.iter().filter_map(|value| Some(escaped(value.as_text()?).into_owned())).collect();
+        let texts: Vec<String> = values
+            .iter()
+            .filter_map(|value| Some(escaped(value.as_text()?).into_owned()))
+            .collect();
         let is_number = |value: &&MetadataValue| matches!(kind(value), 'i' | 'f');
         let numbers: Vec<String> = values.iter().filter(is_number).map(digits).collect();
         let booleans: Vec<bool> = values.iter().filter_map(MetadataValue::as_boolean).collect();

@@ -48,7 +48,8 @@ pub(super) fn encode(segment: &TextSegment) -> Result<String> {
     });
     let record = Record { text: Cow::Borrowed(segment.text()), metadata: metadata.collect() };
     serde_json::to_string(&record).map_err(|error| {
-        Error::new(ErrorKind::InvalidRequest, "an entry cannot be written as JSON").with_source(error)
+        Error::new(ErrorKind::InvalidRequest, "an entry cannot be written as JSON")
+            .with_source(error)
     })
 }
 
@@ -162,7 +163,13 @@ fn unescaped(text: &str) -> Cow<'_, str> {
     let mut chars = text.chars();
     let next = || {
         let c = chars.next()?;
-        Some(if c != '\u{1}' { c } else if chars.next() == Some('\u{1}') { '\0' } else { '\u{1}' })
+        Some(if c != '\u{1}' {
+            c
+        } else if chars.next() == Some('\u{1}') {
+            '\0'
+        } else {
+            '\u{1}'
+        })
     };
     Cow::Owned(std::iter::from_fn(next).collect())
 }
@@ -189,7 +196,9 @@ pub(super) fn vector(vector: &[f32]) -> String {
 
 fn float(text: &str) -> Result<MetadataValue> {
     let number = text.parse::<f64>();
-    number.map(MetadataValue::from).map_err(|_| damaged("a float in the metadata of the embeddings is none"))
+    number
+        .map(MetadataValue::from)
+        .map_err(|_| damaged("a float in the metadata of the embeddings is none"))
 }
 
 fn damaged(message: &str) -> Error {

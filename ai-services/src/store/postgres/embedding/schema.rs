@@ -33,9 +33,10 @@ impl PostgresEmbeddingStore {
     async fn create(&self, connection: &mut Connection) -> Result<(), Fault> {
         self.check_text_search(connection).await?;
         connection.batch(&self.0.sql.create).await?;
-        let insert = self.0.names.fill(
-            "INSERT INTO {layout} (version, dimensions, text_search) VALUES ($1, $2, $3)",
-        );
+        let insert = self
+            .0
+            .names
+            .fill("INSERT INTO {layout} (version, dimensions, text_search) VALUES ($1, $2, $3)");
         let dimensions = self.0.dimensions.and_then(|dimensions| i32::try_from(dimensions).ok());
         connection.execute(&insert, &[&VERSION, &dimensions, &self.0.text_search]).await?;
         Ok(())

@@ -53,8 +53,8 @@ impl PostgresEmbeddingStore {
             // Nothing was compared, so nothing was said about the dimensions.
             self.check_dimensions(&mut connection, vector.len()).await?;
         }
-        let found = |row| {
-            let distance: f64 = Row::try_get(row, "distance")?;
+        let found = |row: &Row| -> Result<SearchMatch, Fault> {
+            let distance: f64 = row.try_get("distance")?;
             found(row, (1.0 - distance / 2.0).clamp(0.0, 1.0))
         };
         rows.iter().map(found).collect()
@@ -103,7 +103,7 @@ impl PostgresEmbeddingStore {
         statement.accepted(" AND ", filter);
         let mut connection = self.0.server.connect().await?;
         let rows = connection.query_once(&statement.sql, &statement.parameters()).await?;
-        let value = |row: &Row| {
+        let value = |row: &Row| -> Result<MetadataValue, Fault> {
             let (name, value): (&str, &str) = (row.try_get("name")?, row.try_get("value")?);
             Ok(record::value(name.chars().next(), value)?)
         };
@@ -132,8 +132,7 @@ impl PostgresEmbeddingStore {
     fn nearest_by_index(&self, search: &VectorSearch<'_>, vector: &[f32]) -> Statement {
         let dimensions = vector.len();
         let select = "SELECT id, record, distance FROM (SELECT id, record, ";
-        let mut statement =
-            Statement::new(format!("{select}vector::vector({dimensions}) <=> "));
+        let mut statement = Statement::new(format!("{select}vector::vector({dimensions}) <=> "));
         statement.bind(vector.to_vec(), Type::FLOAT4_ARRAY);
         let from = format!("::vector({dimensions}) AS distance FROM {}", self.0.names.entries());
         statement.push(&from);
@@ -143,14 +142,9 @@ impl PostgresEmbeddingStore {
         statement
     }
 
-    async fn check_dimensions(
-        &self,
-        connection: &mut Connection,
-        own: usize,
-    ) -> Result<(), Fault> {
-        let known = self.0.names.fill(
-            "SELECT vector_dims(vector) AS dimensions FROM {entries} LIMIT 1",
-        );
+    async fn check_dimensions(&self, connection: &mut Connection, own: usize) -> Result<(), Fault> {
+        let known =
+            self.0.names.fill("SELECT vector_dims(vector) AS dimensions FROM {entries} LIMIT 1");
         let rows = connection.query(&known, &[]).await?;
         let Some(row) = rows.first() else { return Ok(()) };
         let known: i32 = row.try_get("dimensions")?;

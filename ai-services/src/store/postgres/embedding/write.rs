@@ -87,7 +87,8 @@ impl PostgresEmbeddingStore {
         let rows = connection.query(sql, &[]).await?;
         let Some(row) = rows.first() else {
             connection.roll_back().await?;
-            let message = format!("the table {} is empty; is it another program's?", self.0.names.layout());
+            let message =
+                format!("the table {} is empty; is it another program's?", self.0.names.layout());
             return Err(Error::configuration(message).into());
         };
         let known: Option<i32> = row.try_get("dimensions")?;
@@ -177,9 +178,8 @@ mod tests {
 
     #[test]
     fn chunks_are_limited_and_lose_nothing() {
-        let sized = |bytes: usize| {
-            EmbeddingEntry::new("a", vec![1.0], TextSegment::new("x".repeat(bytes)))
-        };
+        let sized =
+            |bytes: usize| EmbeddingEntry::new("a", vec![1.0], TextSegment::new("x".repeat(bytes)));
         let lengths =
             |entries: &[EmbeddingEntry]| chunks(entries).map(<[_]>::len).collect::<Vec<_>>();
         assert_eq!(lengths(&vec![sized(1); 1_001]), [500, 500, 1]);

@@ -56,7 +56,7 @@ impl Nearest<'_> {
             };
             let score = score(cosine);
             if score >= self.min_score {
-                best.offer(score, row.get_ref(1)?.as_str()?, row.get(0)?);
+                best.offer(score, text(row.get_ref(1)?)?, row.get(0)?);
             }
             Ok(())
         })?;
@@ -81,7 +81,7 @@ impl ByWords<'_> {
         statement.accepted(sql, " AND ", filter);
         let mut best = Best::new(self.max_results);
         each(connection, &statement, watch, |row| {
-            best.offer(row.get(2)?, row.get_ref(1)?.as_str()?, row.get(0)?);
+            best.offer(row.get(2)?, text(row.get_ref(1)?)?, row.get(0)?);
             Ok(())
         })?;
         matches(connection, sql, best)
@@ -160,11 +160,11 @@ pub(super) fn each(
 
 /// Fetches the texts of those that were found.
 fn matches(connection: &Connection, sql: &Sql, best: Best) -> Result<Vec<SearchMatch>, Fault> {
-    let mut text = connection.prepare_cached(&sql.text)?;
+    let mut texts = connection.prepare_cached(&sql.text)?;
     let mut metadata = connection.prepare_cached(&sql.metadata)?;
     let mut found = Vec::new();
     for candidate in best.into_vec() {
-        let text: String = text.query_row([candidate.number], |row| row.get(0))?;
+        let text: String = texts.query_row([candidate.number], |row| row.get(0))?;
         let mut known = Metadata::new();
         let mut rows = metadata.query([candidate.number])?;
         while let Some(row) = rows.next()? {
@@ -180,12 +180,16 @@ fn matches(connection: &Connection, sql: &Sql, best: Best) -> Result<Vec<SearchM
 /// A value of metadata from what the database keeps of it.
 fn value(sql: &Sql, kind: i64, value: ValueRef<'_>) -> Result<MetadataValue, Fault> {
     match (kind, value) {
-        (0, ValueRef::Text(_)) => Ok(value.as_str()?.into()),
+        (0, ValueRef::Text(_)) => Ok(text(value)?.into()),
         (1, ValueRef::Integer(number)) => Ok(number.into()),
         (1, ValueRef::Real(number)) => Ok(number.into()),
         (2, ValueRef::Integer(value)) => Ok((value != 0).into()),
         _ => Err(damaged(sql, "a value of metadata")),
     }
+}
+
+fn text(value: ValueRef<'_>) -> rusqlite::Result<&str> {
+    Ok(value.as_str()?)
 }
 
 fn damaged(sql: &Sql, what: &str) -> Fault {
