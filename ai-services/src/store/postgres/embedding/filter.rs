@@ -26,11 +26,11 @@ impl Statement {
 
     /// The parameters, as a connection wants them.
     pub(super) fn parameters(&self) -> Vec<(&(dyn ToSql + Sync), Type)> {
-        let typed = |(value, kind): &(Box<dyn ToSql + Sync + Send>, Type)| {
+        let typed = self.parameters.iter().map(|(value, kind)| {
             let value: &(dyn ToSql + Sync) = &**value;
             (value, kind.clone())
-        };
-        self.parameters.iter().map(typed).collect()
+        });
+        typed.collect()
     }
 
     /// Adds text.

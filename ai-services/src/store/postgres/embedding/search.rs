@@ -41,7 +41,7 @@ impl PostgresEmbeddingStore {
         let mut connection = self.0.server.connect().await?;
         let rows = match self.by_index(search) {
             Some(candidates) => {
-                let nearest = self.nearest_by_index(search, vector);
+                let nearest = self.nearest_by_index(search, vector, candidates);
                 by_index(&mut connection, &nearest, candidates).await?
             }
             None => {
@@ -128,17 +128,25 @@ impl PostgresEmbeddingStore {
         statement
     }
 
-    /// The expression is the one that the index is on, and the index knows only one order.
-    fn nearest_by_index(&self, search: &VectorSearch<'_>, vector: &[f32]) -> Statement {
+    /// The expression is the one that the index is on. The index knows only one order, so all
+    /// candidates are taken, and those that are equally near are put in order later.
+    fn nearest_by_index(
+        &self,
+        search: &VectorSearch<'_>,
+        vector: &[f32],
+        candidates: u32,
+    ) -> Statement {
         let dimensions = vector.len();
-        let select = "SELECT id, record, distance FROM (SELECT id, record, ";
-        let mut statement = Statement::new(format!("{select}vector::vector({dimensions}) <=> "));
+        let mut statement = Statement::new(format!(
+            "SELECT id, record, distance FROM (SELECT id, record, vector::vector({dimensions}) <=> "
+        ));
         statement.bind(vector.to_vec(), Type::FLOAT4_ARRAY);
-        let from = format!("::vector({dimensions}) AS distance FROM {}", self.0.names.entries());
-        statement.push(&from);
-        statement.push(" ORDER BY distance LIMIT ");
+        statement.push(&format!(
+            "::vector({dimensions}) AS distance FROM {} ORDER BY distance LIMIT {candidates}",
+            self.0.names.entries()
+        ));
+        statement.push(") AS nearest ORDER BY distance, id LIMIT ");
         statement.bind(at_most(search.max_results), Type::INT8);
-        statement.push(") AS nearest ORDER BY distance, id");
         statement
     }
 
