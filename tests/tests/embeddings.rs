@@ -26,7 +26,8 @@ fn entry(number: usize) -> EmbeddingEntry {
 fn vector(number: usize) -> Vec<f32> {
     let mut state = number as u64;
     let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 40) as f32 / (1 << 24) as f32 - 0.5
     };
     next();

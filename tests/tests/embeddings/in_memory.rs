@@ -51,9 +51,8 @@ fn scene() -> impl Strategy<Value = Scene> {
     let removed = vec(0..1_500_usize, 0..400);
     let min = prop_oneof![3 => Just(0.0), 1 => 0.4..0.6];
     let rest = prop::option::of(0..10_i64);
-    (entries, removed, 0..60_usize, min, rest).prop_map(|(entries, removed, max, min, rest)| {
-        Scene { entries, removed, max, min, rest }
-    })
+    (entries, removed, 0..60_usize, min, rest)
+        .prop_map(|(entries, removed, max, min, rest)| Scene { entries, removed, max, min, rest })
 }
 
 proptest! {
@@ -228,7 +227,8 @@ async fn other_length_of_vectors_is_taken_once_the_old_entries_go() {
 async fn words_are_weighed_by_bm25() {
     let store = InMemoryEmbeddingStore::new();
     let texts = [("long", "red red blue green grey"), ("short", "red"), ("rare", "blue violet")];
-    let entries = texts.map(|(id, text)| EmbeddingEntry::new(id, vec![1.0], TextSegment::new(text)));
+    let entries =
+        texts.map(|(id, text)| EmbeddingEntry::new(id, vec![1.0], TextSegment::new(text)));
     store.add(entries.into()).await.unwrap();
     let found = store.search_text(&TextSearch::new("Red violet, red!")).await.unwrap();
     // By hand: N = 3, average length 8 / 3, k1 = 1.2, b = 0.75.

@@ -33,7 +33,10 @@ async fn loaded_store_finds_the_same() {
     let search = VectorSearch::new(&query).max_results(50).filter(&filter);
     assert_eq!(loaded.search(&search).await.unwrap(), store.search(&search).await.unwrap());
     let search = TextSearch::new("number 1234");
-    assert_eq!(loaded.search_text(&search).await.unwrap(), store.search_text(&search).await.unwrap());
+    assert_eq!(
+        loaded.search_text(&search).await.unwrap(),
+        store.search_text(&search).await.unwrap()
+    );
     loaded.add(entries(1_999..2_001)).await.unwrap();
     assert_eq!(loaded.len(), 2_001);
     assert_eq!(names(directory.path()), ["entries.bin"]);
@@ -77,9 +80,11 @@ async fn newer_file_asks_for_an_update() {
     bytes[8] = 9;
     fs::write(&path, bytes).unwrap();
     let error = InMemoryEmbeddingStore::load(&path).await.unwrap_err();
-    assert!(error.to_string().ends_with(
-        "has format version 9; this build reads up to 1, update ai-services"
-    ));
+    assert!(
+        error
+            .to_string()
+            .ends_with("has format version 9; this build reads up to 1, update ai-services")
+    );
 }
 
 #[tokio::test]

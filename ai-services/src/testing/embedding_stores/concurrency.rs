@@ -34,8 +34,8 @@ async fn whole(case: &Case) -> Verdict<i64> {
         segment.metadata().get("generation").and_then(MetadataValue::as_integer)
     };
     let first = found.first().and_then(|found| generation(&found.segment)).unwrap_or(-1);
-    let is_whole = found.len() == BATCH
-        && found.iter().all(|found| generation(&found.segment) == Some(first));
+    let is_whole =
+        found.len() == BATCH && found.iter().all(|found| generation(&found.segment) == Some(first));
     let count = found.len();
     ensure(is_whole, || format!("{count} entries are seen, expected {BATCH} of one batch"))?;
     Ok(first)

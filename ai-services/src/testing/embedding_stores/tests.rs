@@ -115,9 +115,8 @@ async fn search_by_words_is_skipped_if_there_is_none() {
 
 #[tokio::test]
 async fn store_that_cannot_be_made_fails_every_check() {
-    let suite = EmbeddingStoreSuite::new(|| async {
-        Err::<InMemoryEmbeddingStore, _>("no server".into())
-    });
+    let suite =
+        EmbeddingStoreSuite::new(|| async { Err::<InMemoryEmbeddingStore, _>("no server".into()) });
     let report = suite.run().await;
     assert_eq!(report.failures().count(), report.checks().len());
     let expected = Outcome::Failed("no store could be made: no server".into());
