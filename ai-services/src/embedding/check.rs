@@ -103,9 +103,9 @@ pub(super) fn check_key(key: &str) -> Result<()> {
     let max = EmbeddingEntry::MAX_KEY_BYTES;
     match key.len() {
         0 => Err(wrong("a key of metadata is empty")),
-        length if length > max => Err(wrong(format!(
-            "a key of metadata has at most {max} bytes, but one has {length}"
-        ))),
+        length if length > max => {
+            Err(wrong(format!("a key of metadata has at most {max} bytes, but one has {length}")))
+        }
         _ => Ok(()),
     }
 }

@@ -7,6 +7,19 @@ use async_trait::async_trait;
 use std::sync::Arc;
 
 /// A vector with the text that it was made from.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::document::{Metadata, TextSegment};
+/// use ai_services::embedding::EmbeddingEntry;
+///
+/// let text = TextSegment::new("Bananas are berries.");
+/// let text = text.with_metadata(Metadata::new().with("source", "fruit.md"));
+/// // An id that the same text gets again replaces the entry instead of adding another one.
+/// let entry = EmbeddingEntry::new("fruit.md#0", vec![0.1, 0.7], text);
+/// assert!(entry.check().is_ok());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EmbeddingEntry {
@@ -27,6 +40,16 @@ impl EmbeddingEntry {
 }
 
 /// What is searched for by a vector.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::embedding::{Filter, VectorSearch};
+///
+/// let (question, recent) = ([0.3, 0.4], Filter::key("year").at_least(2025));
+/// let search = VectorSearch::new(&question).max_results(5).min_score(0.7).filter(&recent);
+/// assert!(search.check().is_ok());
+/// ```
 #[derive(Clone, Debug)]
 #[must_use]
 #[non_exhaustive]
@@ -67,6 +90,16 @@ impl<'a> VectorSearch<'a> {
 }
 
 /// What is searched for by words.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::embedding::TextSearch;
+///
+/// // Finds texts with some of the words; the sign before the last one means nothing.
+/// let search = TextSearch::new("refund of a booking -insurance").max_results(5);
+/// assert!(search.check().is_ok());
+/// ```
 #[derive(Clone, Debug)]
 #[must_use]
 #[non_exhaustive]
@@ -135,6 +168,56 @@ impl SearchMatch {
 /// of a change before it is done leaves it done or not done, nothing between.
 ///
 /// `ai_services::testing::embedding_stores` (feature `testing`) checks all that is promised here.
+///
+/// # Examples
+///
+/// New texts of a file take the place of the old ones, without a moment in which there are none:
+///
+/// ```
+/// use ai_services::document::{Metadata, TextSegment};
+/// use ai_services::embedding::{
+///     EmbeddingEntry, EmbeddingModel, EmbeddingPurpose, EmbeddingStore, Filter,
+/// };
+///
+/// async fn read_again(
+///     store: &dyn EmbeddingStore,
+///     model: &dyn EmbeddingModel,
+///     file: &str,
+///     text: &str,
+/// ) -> ai_services::Result<()> {
+///     let metadata = Metadata::new().with("file", file);
+///     let paragraphs: Vec<_> = text.split("\n\n").collect();
+///     let vectors = model.embed(&paragraphs, EmbeddingPurpose::Document).await?.vectors;
+///     let entries = paragraphs.into_iter().zip(vectors).enumerate();
+///     let entries = entries.map(|(number, (text, vector))| {
+///         let segment = TextSegment::new(text).with_metadata(metadata.clone());
+///         EmbeddingEntry::new(format!("{file}#{number}"), vector, segment)
+///     });
+///     store.replace(Some(&Filter::key("file").is(file)), entries.collect()).await
+/// }
+/// # struct Length;
+/// # #[ai_services::async_trait]
+/// # impl EmbeddingModel for Length {
+/// #     async fn embed(
+/// #         &self,
+/// #         texts: &[&str],
+/// #         _: EmbeddingPurpose,
+/// #     ) -> ai_services::Result<ai_services::embedding::Embeddings> {
+/// #         let vectors = texts.iter().map(|text| vec![1.0, text.len() as f32]);
+/// #         Ok(ai_services::embedding::Embeddings::new(vectors))
+/// #     }
+/// # }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> ai_services::Result<()> {
+/// # let store = ai_services::embedding::InMemoryEmbeddingStore::new();
+/// # read_again(&store, &Length, "a.md", "One.\n\nTwo.\n\nThree.").await?;
+/// # read_again(&store, &Length, "b.md", "One.").await?;
+/// # read_again(&store, &Length, "a.md", "Four.\n\nFive.").await?;
+/// # assert_eq!(store.count(Some(&Filter::key("file").is("a.md"))).await?, 2);
+/// # assert_eq!(store.count(None).await?, 3);
+/// # Ok(())
+/// # }
+/// ```
 #[async_trait]
 pub trait EmbeddingStore: Send + Sync {
     /// Adds entries, all or none. An entry whose id is there already replaces the other one; of several

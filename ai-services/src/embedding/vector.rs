@@ -50,9 +50,9 @@ pub(crate) fn normalize(vector: &mut [f32]) {
 
 /// The cosine of two vectors of length 1 and as many numbers.
 ///
-/// The sum of `n` products in 32 lanes is off by at most `(n / 32 + 34) × 2^-24`, and each of the two
+/// The sum of `n` products in 32 lanes is off by at most `(n / 32 + 14) × 2^-24`, and each of the two
 /// roundings to length 1 adds `2^-24`, because the absolute values of the products add up to 1 at most
-/// (Higham, Accuracy and Stability of Numerical Algorithms, 3.1): 4 in a million for 768 numbers, 8 in a
+/// (Higham, Accuracy and Stability of Numerical Algorithms, 3.1): 3 in a million for 768 numbers, 7 in a
 /// million for 3,072. Scores are off by half of that.
 pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0_f32; LANES];
@@ -65,7 +65,14 @@ pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f32 {
     for ((sum, a), b) in sums.iter_mut().zip(a_rest).zip(b_rest) {
         *sum += a * b;
     }
-    sums.iter().sum()
+    // Not one after the other: that would take longer than what was before.
+    let mut quarters = [0.0; 4];
+    for sums in sums.as_chunks::<4>().0 {
+        for (quarter, sum) in quarters.iter_mut().zip(sums) {
+            *quarter += sum;
+        }
+    }
+    quarters.iter().sum()
 }
 
 /// The score that a cosine is.

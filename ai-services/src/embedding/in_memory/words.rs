@@ -156,7 +156,10 @@ mod tests {
 
     #[test]
     fn words_are_runs_of_letters_and_digits() {
-        assert_eq!(words("It's 2.5 km, AND-so \"on\"…"), ["it", "s", "2", "5", "km", "and", "so", "on"]);
+        assert_eq!(
+            words("It's 2.5 km, AND-so \"on\"…"),
+            ["it", "s", "2", "5", "km", "and", "so", "on"]
+        );
         assert_eq!(words("Größe ΕΛΛΆΣ हिन्दी İ"), ["größe", "ελλάσ", "हिन", "दी", "i\u{307}"]);
         assert_eq!(words("日本 カナ3x"), ["日", "本", "カ", "ナ", "3x"]);
         assert_eq!(words("a\u{301}b 😀 \0 *%_"), ["a\u{301}b"]);

@@ -1,7 +1,7 @@
 //! Many at a time.
 
 use super::case::{Case, Verdict, ensure, entry_with};
-use crate::document::MetadataValue;
+use crate::document::{MetadataValue, TextSegment};
 use crate::embedding::{EmbeddingEntry, Filter};
 use futures_util::future::{join, join_all};
 use std::pin::pin;
@@ -30,12 +30,12 @@ fn any_generation() -> Filter {
 /// Checks that the entries are those of one generation.
 async fn whole(case: &Case) -> Verdict<i64> {
     let found = case.search(Some(&any_generation())).await?;
-    let generation = |segment: &crate::document::TextSegment| {
+    let generation = |segment: &TextSegment| {
         segment.metadata().get("generation").and_then(MetadataValue::as_integer)
     };
     let first = found.first().and_then(|found| generation(&found.segment)).unwrap_or(-1);
-    let is_whole = found.len() == BATCH
-        && found.iter().all(|found| generation(&found.segment) == Some(first));
+    let is_whole =
+        found.len() == BATCH && found.iter().all(|found| generation(&found.segment) == Some(first));
     let count = found.len();
     ensure(is_whole, || format!("{count} entries are seen, expected {BATCH} of one batch"))?;
     Ok(first)

@@ -155,11 +155,8 @@ impl FaultyStore {
             }
             (_, value) => value.clone(),
         };
-        let metadata: Metadata = segment
-            .metadata()
-            .iter()
-            .map(|(key, own)| (self.key(key), value(own)))
-            .collect();
+        let metadata: Metadata =
+            segment.metadata().iter().map(|(key, own)| (self.key(key), value(own))).collect();
         let text = match self.fault {
             Fault::TrimsTexts => segment.text().trim().to_owned(),
             Fault::NormalizesLines => segment.text().replace("\r\n", "\n"),
@@ -313,7 +310,8 @@ impl FaultyStore {
     }
 
     fn words(&self, text: &str) -> BTreeSet<String> {
-        let text = if self.is(Fault::WordsHaveCase) { text.to_owned() } else { text.to_lowercase() };
+        let text =
+            if self.is(Fault::WordsHaveCase) { text.to_owned() } else { text.to_lowercase() };
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         words.map(str::to_owned).collect()
     }
@@ -383,9 +381,10 @@ impl EmbeddingStore for FaultyStore {
         self.check_length(search.vector, &self.entries())?;
         let is_late = self.is(Fault::FiltersWhatIsFound);
         let filter = search.filter.filter(|_| !is_late);
-        let scored = self.accepted(filter).into_iter().map(|(id, entry)| {
-            (self.score(search.vector, &entry.vector), id, entry)
-        });
+        let scored = self
+            .accepted(filter)
+            .into_iter()
+            .map(|(id, entry)| (self.score(search.vector, &entry.vector), id, entry));
         let is_good = |score: f64| score >= search.min_score || self.is(Fault::IgnoresMinScore);
         let found = scored.filter(|(score, ..)| is_good(*score)).collect();
         let mut found = self.sorted(found, search.max_results);

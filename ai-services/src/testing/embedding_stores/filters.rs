@@ -29,9 +29,7 @@ async fn agrees(case: &Case, entries: &[EmbeddingEntry], filter: &Filter) -> Ver
     let mut expected: Vec<_> = accepted.map(|entry| entry.id.to_string()).collect();
     expected.sort_unstable();
     let found = case.ids(Some(filter)).await.map_err(about)?;
-    ensure(found == expected, || {
-        format!("{filter:?} accepts {found:?}, expected {expected:?}")
-    })?;
+    ensure(found == expected, || format!("{filter:?} accepts {found:?}, expected {expected:?}"))?;
     let count = case.store().count(Some(filter)).await.map_err(|error| about(error.into()))?;
     ensure(count == expected.len() as u64, || format!("{filter:?} counts {count}"))
 }
@@ -83,8 +81,19 @@ async fn numbers_are_compared_exactly(case: &Case) -> Verdict {
     const LIMIT: i64 = 1 << 53;
     let integers = [0, 1, -1, LIMIT, LIMIT + 1, -LIMIT - 1, i64::MAX, i64::MAX - 1, i64::MIN];
     let floats = [
-        0.0, -0.0, 0.5, 1.0, 0.1, 1e300, -1e300, 5e-324, LIMIT as f64, -(LIMIT as f64),
-        9_223_372_036_854_775_808.0, -9_223_372_036_854_775_808.0, 9_223_372_036_854_774_784.0,
+        0.0,
+        -0.0,
+        0.5,
+        1.0,
+        0.1,
+        1e300,
+        -1e300,
+        5e-324,
+        LIMIT as f64,
+        -(LIMIT as f64),
+        9_223_372_036_854_775_808.0,
+        -9_223_372_036_854_775_808.0,
+        9_223_372_036_854_774_784.0,
     ];
     let integers = integers.into_iter().map(MetadataValue::from);
     let values: Vec<_> = integers.chain(floats.into_iter().map(MetadataValue::from)).collect();

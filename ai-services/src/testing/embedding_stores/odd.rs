@@ -3,7 +3,7 @@
 use super::case::{
     ALL, Case, Verdict, direction, ensure, entry, entry_with, entry_with_text, failed,
 };
-use crate::document::{Metadata, TextSegment};
+use crate::document::{Metadata, MetadataValue, TextSegment};
 use crate::embedding::{EmbeddingEntry, Filter, TextSearch, VectorSearch};
 use crate::error::ErrorKind;
 use std::collections::BTreeSet;
@@ -82,7 +82,7 @@ async fn odd_keys_and_values_are_data(case: &Case) -> Verdict {
             ensure(found == own, || format!("{filter:?} accepts {found:?}, expected {own:?}"))?;
         }
         let values = case.store().values(odd, None).await?;
-        ensure(values == [(number as i64).into()], || {
+        ensure(values == [MetadataValue::from(number as i64)], || {
             format!("the values of {odd:?} are {values:?}")
         })?;
     }

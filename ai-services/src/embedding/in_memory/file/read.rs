@@ -79,7 +79,7 @@ pub(super) fn table(
 /// How many numbers a vector has, and how many entries there are.
 fn header(from: &mut impl Read) -> Result<(usize, u64), Fault> {
     let header = bytes(from, 32)?;
-    if header.get(..MAGIC.len()) != Some(&MAGIC) {
+    if !header.starts_with(&MAGIC) {
         return Err(Fault::Problem(UnreadableEmbeddingsProblem::Foreign));
     }
     let mut fields = Bytes(header.get(MAGIC.len()..).unwrap_or_default());
