@@ -136,7 +136,7 @@ pub(super) fn digits(number: &MetadataValue) -> String {
 /// A value from its text in the metadata that filters see.
 pub(super) fn value(kind: Option<char>, text: &str) -> Result<MetadataValue> {
     match (kind, text) {
-        (Some('t'), text) => Ok(unescaped(text).into()),
+        (Some('t'), text) => Ok((&*unescaped(text)).into()),
         (Some('i'), number) => number
             .parse::<i64>()
             .map(MetadataValue::from)
