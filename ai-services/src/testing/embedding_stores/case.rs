@@ -64,7 +64,7 @@ impl Case {
         for EmbeddingEntry { id, segment, .. } in expected {
             let own = found.remove(&**id);
             ensure(own == Some(segment), || {
-                format!("entry {:?} is {}, expected {}", brief(id), brief(&own), brief(segment))
+                format!("entry {:?} is {}, expected {}", brief(id), brief(own), brief(segment))
             })?;
         }
         let others: Vec<_> = found.keys().map(brief).collect();

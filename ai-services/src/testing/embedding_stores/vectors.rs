@@ -41,7 +41,7 @@ fn angle(number: usize) -> f32 {
 }
 
 fn half_circle() -> Vec<EmbeddingEntry> {
-    let entry = |number| {
+    let entry = |number: usize| {
         let segment = TextSegment::new(number.to_string());
         EmbeddingEntry::new(number.to_string(), direction(angle(number)), segment)
     };
