@@ -16,7 +16,7 @@ pub use in_memory::{
     UnreadableEmbeddingsProblem,
 };
 pub use store::{EmbeddingEntry, EmbeddingStore, SearchMatch, TextSearch, VectorSearch};
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
-pub(crate) use vector::{check_dimensions, normalize};
 #[cfg(feature = "sqlite")]
 pub(crate) use vector::score;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(crate) use vector::{check_dimensions, normalize};

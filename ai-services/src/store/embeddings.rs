@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use std::collections::BTreeSet;
 
 /// The longest text of an entry, in bytes.
-const MAX_TEXT_BYTES: usize = 1024 * 1024;
+const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
 
 /// How much metadata an entry has at most: keys and texts, in bytes.
 const MAX_METADATA_BYTES: usize = 256 * 1024;

@@ -240,6 +240,8 @@ async fn index_is_used_and_finds_the_nearest() {
     assert_eq!(ids(&found), ["0000", "0001", "0002", "0003", "0004"]);
     let found = store.search(&VectorSearch::new(&[1.0, 0.0]).max_results(100)).await.unwrap();
     assert_eq!(found.len(), 100, "more than pgvector looks at by default");
+    // Who leaves tells what it has counted.
+    drop(store);
     let is_used = || server.psql("postgres", &scans).parse::<u32>().unwrap() > 0;
     assert!(ai_services_tests::servers::process::poll(std::time::Duration::from_secs(10), is_used));
 }

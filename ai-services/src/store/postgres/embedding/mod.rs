@@ -54,7 +54,7 @@ use std::sync::Arc;
 ///
 /// # Limits
 ///
-/// Beside those of [every entry](EmbeddingEntry::check), a text has at most 1 MiB, metadata have
+/// Beside those of [every entry](EmbeddingEntry::check), a text has at most 4 MiB, metadata have
 /// 256 KiB, and a vector has 16,000 dimensions.
 ///
 /// # Cancellation

@@ -181,19 +181,6 @@ pub(super) fn searched(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', " ")) } else { Cow::Borrowed(text) }
 }
 
-/// A vector as pgvector reads it. The shortest text of a float is read as the same float.
-pub(super) fn vector(vector: &[f32]) -> String {
-    let mut text = String::with_capacity(vector.len() * 12 + 2);
-    let mut before = '[';
-    for number in vector {
-        // Writing to a `String` does not fail.
-        let _ = write!(text, "{before}{number}");
-        before = ',';
-    }
-    text.push(']');
-    text
-}
-
 fn float(text: &str) -> Result<MetadataValue> {
     let number = text.parse::<f64>();
     number
@@ -256,15 +243,6 @@ mod tests {
                 number => digits(number),
             };
             prop_assert_eq!(value(Some(kind(&given)), &text).unwrap(), given);
-        }
-
-        #[test]
-        fn vectors_are_exact(numbers in prop::collection::vec(any::<f32>(), 1..9)) {
-            prop_assume!(numbers.iter().all(|number| number.is_finite()));
-            let text = vector(&numbers);
-            let inner = text.strip_prefix('[').unwrap().strip_suffix(']').unwrap();
-            let read: Vec<f32> = inner.split(',').map(|number| number.parse().unwrap()).collect();
-            prop_assert_eq!(read, numbers);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Changing entries, each change as a transaction.
 
-use super::super::connection::Connection;
+use super::super::connection::{Connection, Parameters};
 use super::super::fault::Fault;
 use super::filter::Statement;
 use super::{PostgresEmbeddingStore, record};
@@ -119,7 +119,10 @@ impl PostgresEmbeddingStore {
         entries: &[EmbeddingEntry],
     ) -> Result<(), Fault> {
         let ids: Vec<&[u8]> = entries.iter().map(|entry| entry.id.as_bytes()).collect();
-        let vectors: Vec<_> = entries.iter().map(|entry| record::vector(&entry.vector)).collect();
+        let vectors: Vec<&[f32]> = entries.iter().map(|entry| &*entry.vector).collect();
+        let dimensions = vectors.first().map_or(0, |vector| vector.len());
+        let dimensions = i32::try_from(dimensions).unwrap_or(i32::MAX);
+        let vectors = vectors.concat();
         let segments = || entries.iter().map(|entry| &entry.segment);
         let metadata: Vec<_> =
             segments().map(|segment| record::searchable(segment.metadata())).collect();
@@ -127,9 +130,9 @@ impl PostgresEmbeddingStore {
         let records: Vec<_> = segments().map(record::encode).collect::<Result<_>>()?;
         let text_search = &self.0.text_search;
         let insert = &self.0.sql.insert;
-        connection
-            .execute(insert, &[&ids, &vectors, &metadata, &words, &records, text_search])
-            .await?;
+        let parameters: Parameters<'_> =
+            &[&ids, &vectors, &metadata, &words, &records, text_search, &dimensions];
+        connection.execute(insert, parameters).await?;
         Ok(())
     }
 
