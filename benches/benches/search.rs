@@ -107,7 +107,7 @@ fn sum(numbers: &[f32]) -> f32 {
 fn nearest(criterion: &mut Criterion) {
     let (all, runtime, query) = (entries(LARGE), runtime(), Random(7).vector());
     for count in [SMALL, LARGE] {
-        let some = &all[..count];
+        let some = all.get(..count).unwrap();
         let bytes = count * DIMENSIONS * size_of::<f32>();
         let mut group = criterion.benchmark_group("nearest");
         group.throughput(Throughput::Bytes(bytes as u64));

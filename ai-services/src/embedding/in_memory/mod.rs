@@ -30,7 +30,8 @@ use table::{Addition, Snapshot, Table};
 /// Vectors are kept with the length 1; those that were added are not given back.
 ///
 /// A change waits for no search. Where one is under way, the blocks of about a megabyte that change are
-/// copied. The length of vectors is that of the first entry, until the store is empty again.
+/// copied. Entries are checked and prepared first; then a search that begins waits until all of them are in
+/// place, some milliseconds for 10,000. The length of vectors is that of the first entry, until the store is empty again.
 ///
 /// A filter is asked of an entry only if its score is good enough to be found, as soon as there are
 /// as many matches as are wanted. A filter that accepts less than that has to be asked of every entry.

@@ -185,7 +185,8 @@ mod tests {
                 prop_assert_eq!(index.length(row) as usize, words.len());
                 for word in &words {
                     let times = words.iter().filter(|other| *other == word).count() as u32;
-                    prop_assert!(index.postings(hash(word)).contains(&Posting { row, times }));
+                    let posting = Posting { row, times };
+                    prop_assert!(index.postings(hash(word)).contains(&posting));
                 }
             }
             prop_assert_eq!(index.total(), total);
