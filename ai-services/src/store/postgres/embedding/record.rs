@@ -232,7 +232,7 @@ mod tests {
             prop_assert_eq!(escaped(&one).cmp(&escaped(&other)), one.cmp(&other));
             let escaped = escaped(&one);
             prop_assert!(!escaped.contains('\0'));
-            prop_assert_eq!(unescaped(&escaped), one);
+            prop_assert_eq!(&*unescaped(&escaped), &*one);
         }
 
         #[test]

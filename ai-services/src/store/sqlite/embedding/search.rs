@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn products_of_all_lengths_are_summed() {
-        for length in [0_u8, 1, 15, 16, 17, 384 % 256, 255] {
+        for length in [0_u8, 1, 15, 16, 17, 128, 255] {
             let vector: Vec<f32> = (0..length).map(|n| f32::from(n) - 7.0).collect();
             let stored: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
             let expected: f32 = vector.iter().map(|number| number * number).sum();
