@@ -88,7 +88,7 @@ pub enum ErrorKind {
     TurnTooLarge,
     /// The answer could not be turned into the method's return type.
     Output,
-    /// A chat memory or its store failed.
+    /// A chat memory failed, or a store.
     Memory,
     /// Somebody else changed the conversation while the turn ran.
     Conflict,

@@ -9,6 +9,7 @@
 //! | `protocols` | time of one exchange of each protocol, whole and streamed | `cargo bench -p ai-services-benches --bench protocols` |
 //! | `stream` | time, processor time and allocations of a streamed token | `cargo bench -p ai-services-benches --bench stream` |
 //! | `stores` | time of commits and loads in databases, beside rewriting the list | `cargo bench -p ai-services-benches --bench stores` |
+//! | `search` | time of searches in memory, beside a loop and beside reading the same memory | `cargo bench -p ai-services-benches --bench search` |
 //! | `instructions` | instructions, by callgrind | `cargo bench -p ai-services-benches --bench instructions` |
 //! | `allocations` | heap allocations; fails above the budget | `cargo bench -p ai-services-benches --bench allocations` |
 //!

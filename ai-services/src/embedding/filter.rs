@@ -1,15 +1,20 @@
 //! Which entries a search considers, by their metadata.
 
+use super::check::{check_key, check_value, wrong};
 use crate::document::{Metadata, MetadataValue};
+use crate::error::Result;
 use std::cmp::Ordering;
 use std::ops::Not;
 
 /// A condition on metadata. Every store gives it the same meaning.
 ///
 /// A comparison with a key that an entry does not have is false, and so is one of values of different
-/// kinds: a text is never equal to a number. Integers and floats are compared by value. Texts are
-/// ordered by their code points, `false` comes before `true`. "Not" means just that: the negation of a
-/// comparison is true for entries without the key.
+/// kinds: a text is never equal to a number. Integers and floats are compared by value, exactly, however
+/// large they are. Texts are ordered by their code points, `false` comes before `true`. "Not" means just
+/// that: the negation of a comparison is true for entries without the key.
+///
+/// Keys and values are data: quotes, wildcards and paths in them mean nothing. Stores refuse filters that
+/// [`check`](Self::check) refuses.
 ///
 /// # Examples
 ///
@@ -22,6 +27,11 @@ use std::ops::Not;
 /// assert!(filter.accepts(&Metadata::new().with("lang", "en").with("year", 2024)));
 /// assert!(!filter.accepts(&Metadata::new().with("lang", "en")));
 /// ```
+///
+/// # Differences from LangChain4j
+///
+/// The negation of a comparison is true for entries without the key, in every store. A comparison of
+/// values of different kinds is false where LangChain4j throws. Integers are not rounded to floats.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Filter {
@@ -73,6 +83,12 @@ pub enum Comparison {
 pub struct Key(Box<str>);
 
 impl Filter {
+    /// How deep conditions may be nested in each other. A comparison alone is one deep.
+    pub const MAX_DEPTH: usize = 64;
+
+    /// Of how many conditions and values of [`In`](Self::In) a filter may consist.
+    pub const MAX_PARTS: usize = 10_000;
+
     /// Begins a condition on the value of a key.
     pub fn key(key: impl Into<Box<str>>) -> Key {
         Key(key.into())
@@ -117,6 +133,47 @@ impl Filter {
             Self::All(all) => all.iter().all(|filter| filter.accepts(metadata)),
             Self::Any(any) => any.iter().any(|filter| filter.accepts(metadata)),
             Self::Not(filter) => !filter.accepts(metadata),
+        }
+    }
+
+    /// Checks what every store asks of a filter. Stores call it; filters put together from somebody
+    /// else's words may be checked earlier.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidRequest`](crate::ErrorKind::InvalidRequest) if it is deeper than
+    /// [`MAX_DEPTH`](Self::MAX_DEPTH), has more than [`MAX_PARTS`](Self::MAX_PARTS), or names an empty key,
+    /// one above [`MAX_KEY_BYTES`](super::EmbeddingEntry::MAX_KEY_BYTES), or a float that is not finite.
+    pub fn check(&self) -> Result<()> {
+        self.check_part(1, &mut 0)
+    }
+
+    fn check_part(&self, depth: usize, parts: &mut usize) -> Result<()> {
+        if depth > Self::MAX_DEPTH {
+            let max = Self::MAX_DEPTH;
+            return Err(wrong(format!("a filter is at most {max} conditions deep; flatten it")));
+        }
+        *parts += match self {
+            Self::In { values, .. } => values.len().max(1),
+            _ => 1,
+        };
+        if *parts > Self::MAX_PARTS {
+            let max = Self::MAX_PARTS;
+            return Err(wrong(format!(
+                "a filter has at most {max} conditions and values; ask several times"
+            )));
+        }
+        match self {
+            Self::Compare { key, value, .. } => check_key(key).and(check_value(key, value)),
+            Self::In { key, values } => {
+                check_key(key)?;
+                values.iter().try_for_each(|value| check_value(key, value))
+            }
+            Self::Exists(key) => check_key(key),
+            Self::All(filters) | Self::Any(filters) => {
+                filters.iter().try_for_each(|filter| filter.check_part(depth + 1, parts))
+            }
+            Self::Not(filter) => filter.check_part(depth + 1, parts),
         }
     }
 }
@@ -199,11 +256,181 @@ impl Key {
 }
 
 /// The order of two values, if they have one.
-fn compare(own: &MetadataValue, other: &MetadataValue) -> Option<Ordering> {
+pub(super) fn compare(own: &MetadataValue, other: &MetadataValue) -> Option<Ordering> {
     match (own, other) {
         (MetadataValue::Text(own), MetadataValue::Text(other)) => Some(own.cmp(other)),
         (MetadataValue::Integer(own), MetadataValue::Integer(other)) => Some(own.cmp(other)),
         (MetadataValue::Boolean(own), MetadataValue::Boolean(other)) => Some(own.cmp(other)),
-        (own, other) => own.as_float()?.partial_cmp(&other.as_float()?),
+        (MetadataValue::Float(own), MetadataValue::Float(other)) => own.partial_cmp(other),
+        (MetadataValue::Integer(own), MetadataValue::Float(other)) => with_float(*own, *other),
+        (MetadataValue::Float(own), MetadataValue::Integer(other)) => {
+            with_float(*other, *own).map(Ordering::reverse)
+        }
+        _ => None,
+    }
+}
+
+/// The order of an integer and a float. As a float, an integer above 2^53 may be another number.
+fn with_float(integer: i64, float: f64) -> Option<Ordering> {
+    /// 2^63, the first float above all integers.
+    const END: f64 = 9_223_372_036_854_775_808.0;
+    if float.is_nan() {
+        return None;
+    }
+    if float >= END {
+        return Some(Ordering::Less);
+    }
+    if float < -END {
+        return Some(Ordering::Greater);
+    }
+    // Exact now: a whole number within the range of integers.
+    let whole = integer.cmp(&(float.trunc() as i64));
+    Some(whole.then_with(|| 0.0_f64.total_cmp(&(float.fract() + 0.0))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    /// Twice a number as an integer: exact for whole and half ones.
+    fn twice(value: &MetadataValue) -> Option<i128> {
+        match value {
+            MetadataValue::Integer(number) => Some(2 * i128::from(*number)),
+            MetadataValue::Float(number) => Some((number * 2.0) as i128),
+            _ => None,
+        }
+    }
+
+    /// The float at an integer, or one near it: half a step away where there are halves.
+    fn near(integer: i64, step: i32) -> f64 {
+        let float = integer as f64;
+        match step {
+            _ if integer.unsigned_abs() < 1 << 51 => float + 0.5 * f64::from(step),
+            ..0 => float.next_down(),
+            0 => float,
+            1.. => float.next_up(),
+        }
+    }
+
+    fn number() -> impl Strategy<Value = MetadataValue> {
+        let integer = prop_oneof![any::<i64>(), -3..3_i64, Just(i64::MAX), Just(i64::MIN)];
+        prop_oneof![
+            integer.clone().prop_map(MetadataValue::Integer),
+            (integer, -2..3_i32).prop_map(|(integer, step)| near(integer, step).into()),
+        ]
+    }
+
+    fn value() -> impl Strategy<Value = MetadataValue> {
+        prop_oneof![
+            number(),
+            "[ab1]{0,2}".prop_map(MetadataValue::from),
+            any::<bool>().prop_map(MetadataValue::from),
+        ]
+    }
+
+    fn metadata() -> impl Strategy<Value = Metadata> {
+        vec(("[abc]", value()), 0..4).prop_map(|entries| entries.into_iter().collect())
+    }
+
+    fn filter() -> impl Strategy<Value = Filter> {
+        let comparison = prop_oneof![
+            Just(Comparison::Equal),
+            Just(Comparison::Less),
+            Just(Comparison::LessOrEqual),
+            Just(Comparison::Greater),
+            Just(Comparison::GreaterOrEqual),
+        ];
+        let leaf = prop_oneof![
+            ("[abc]", comparison, value())
+                .prop_map(|(key, comparison, value)| Filter::key(key).compare(comparison, value)),
+            ("[abc]", vec(value(), 0..4)).prop_map(|(key, values)| Filter::key(key).is_in(values)),
+            "[abc]".prop_map(|key| Filter::key(key).exists()),
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            prop_oneof![
+                vec(inner.clone(), 0..4).prop_map(Filter::All),
+                vec(inner.clone(), 0..4).prop_map(Filter::Any),
+                inner.prop_map(|filter| Filter::Not(Box::new(filter))),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_are_compared_by_value(own in number(), other in number()) {
+            let expected = twice(&own).unwrap().cmp(&twice(&other).unwrap());
+            prop_assert_eq!(compare(&own, &other), Some(expected), "{:?} {:?}", own, other);
+        }
+
+        #[test]
+        fn exactly_one_comparison_holds_within_a_kind(own in value(), other in value()) {
+            let metadata = Metadata::new().with("key", own.clone());
+            let key = || Filter::key("key");
+            let held = [key().less_than(other.clone()), key().is(other.clone()), key().greater_than(other.clone())]
+                .iter()
+                .filter(|filter| filter.accepts(&metadata))
+                .count();
+            let is_comparable = twice(&own).is_some() == twice(&other).is_some()
+                && own.as_text().is_some() == other.as_text().is_some();
+            prop_assert_eq!(held, usize::from(is_comparable));
+            let at_most = key().at_most(other.clone()).accepts(&metadata);
+            let at_least = key().at_least(other.clone()).accepts(&metadata);
+            prop_assert_eq!(at_most, key().less_than(other.clone()).or(key().is(other.clone())).accepts(&metadata));
+            prop_assert_eq!(at_least, key().greater_than(other.clone()).or(key().is(other)).accepts(&metadata));
+        }
+
+        #[test]
+        fn filters_obey_the_laws_of_logic(filters in vec(filter(), 0..4), metadata in metadata()) {
+            let denied: Vec<_> = filters.iter().map(|filter| Filter::Not(Box::new(filter.clone()))).collect();
+            let (all, any) = (Filter::All(filters.clone()), Filter::Any(filters.clone()));
+            prop_assert_eq!(all.accepts(&metadata), !Filter::Any(denied.clone()).accepts(&metadata));
+            prop_assert_eq!(any.accepts(&metadata), !Filter::All(denied).accepts(&metadata));
+            prop_assert_ne!(all.accepts(&metadata), (!all.clone()).accepts(&metadata));
+            let chained = filters.into_iter().fold(Filter::All(Vec::new()), Filter::and);
+            prop_assert_eq!(chained.accepts(&metadata), all.accepts(&metadata));
+            prop_assert!(chained.check().is_ok());
+        }
+
+        #[test]
+        fn one_of_some_is_any_of_them(values in vec(value(), 0..5), metadata in metadata()) {
+            let each = values.iter().map(|value| Filter::key("a").is(value.clone())).collect();
+            let one_of = Filter::key("a").is_in(values);
+            prop_assert_eq!(one_of.accepts(&metadata), Filter::Any(each).accepts(&metadata));
+        }
+    }
+
+    #[test]
+    fn floats_that_are_no_numbers_are_neither_equal_nor_in_order() {
+        for other in [MetadataValue::Integer(0), MetadataValue::Float(f64::NAN)] {
+            assert_eq!(compare(&MetadataValue::Float(f64::NAN), &other), None);
+        }
+        let infinite = MetadataValue::Float(f64::INFINITY);
+        assert_eq!(compare(&infinite, &i64::MAX.into()), Some(Ordering::Greater));
+    }
+
+    fn nested(depth: usize) -> Filter {
+        (1..depth).fold(Filter::key("a").exists(), |inner, _| Filter::All(vec![inner]))
+    }
+
+    #[test]
+    fn filters_are_limited() {
+        let refused = |filter: Filter| {
+            let error = filter.check().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidRequest);
+            error.to_string()
+        };
+        assert!(nested(Filter::MAX_DEPTH).check().is_ok());
+        assert!(refused(nested(Filter::MAX_DEPTH + 1)).contains("64 conditions deep"));
+        assert!(Filter::key("a").is_in(vec![1; Filter::MAX_PARTS]).check().is_ok());
+        assert!(refused(Filter::key("a").is_in(vec![1; Filter::MAX_PARTS + 1])).contains("10000"));
+        let wide = Filter::Any(vec![Filter::key("a").exists(); Filter::MAX_PARTS]);
+        assert!(refused(wide).contains("ask several times"));
+        assert!(refused(Filter::key("").exists()).contains("empty"));
+        assert!(refused(!Filter::key("k".repeat(1025)).is(1)).contains("1024 bytes"));
+        assert!(refused(Filter::key("a").is_in([1.0, f64::NAN])).contains("not finite"));
+        assert!(refused(Filter::key("a").less_than(f64::INFINITY)).contains("not finite"));
     }
 }

@@ -4,12 +4,26 @@ use super::Filter;
 use crate::document::{MetadataValue, TextSegment};
 use crate::error::{Error, ErrorKind, Result};
 use async_trait::async_trait;
+use std::sync::Arc;
 
 /// A vector with the text that it was made from.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::document::{Metadata, TextSegment};
+/// use ai_services::embedding::EmbeddingEntry;
+///
+/// let text = TextSegment::new("Bananas are berries.");
+/// let text = text.with_metadata(Metadata::new().with("source", "fruit.md"));
+/// // An id that the same text gets again replaces the entry instead of adding another one.
+/// let entry = EmbeddingEntry::new("fruit.md#0", vec![0.1, 0.7], text);
+/// assert!(entry.check().is_ok());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EmbeddingEntry {
-    /// Names the entry in its store.
+    /// Names the entry in its store, in at most [`MAX_ID_BYTES`](Self::MAX_ID_BYTES).
     pub id: Box<str>,
     /// The vector. All vectors of a store have the same length.
     pub vector: Vec<f32>,
@@ -26,6 +40,16 @@ impl EmbeddingEntry {
 }
 
 /// What is searched for by a vector.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::embedding::{Filter, VectorSearch};
+///
+/// let (question, recent) = ([0.3, 0.4], Filter::key("year").at_least(2025));
+/// let search = VectorSearch::new(&question).max_results(5).min_score(0.7).filter(&recent);
+/// assert!(search.check().is_ok());
+/// ```
 #[derive(Clone, Debug)]
 #[must_use]
 #[non_exhaustive]
@@ -66,11 +90,22 @@ impl<'a> VectorSearch<'a> {
 }
 
 /// What is searched for by words.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::embedding::TextSearch;
+///
+/// // Finds texts with some of the words; the sign before the last one means nothing.
+/// let search = TextSearch::new("refund of a booking -insurance").max_results(5);
+/// assert!(search.check().is_ok());
+/// ```
 #[derive(Clone, Debug)]
 #[must_use]
 #[non_exhaustive]
 pub struct TextSearch<'a> {
-    /// The words. They are data: nothing in them is read as an operator.
+    /// The words. They are data: nothing in them is read as an operator. Case makes no difference; what
+    /// else is a word, and whether its forms are the same, is up to the store.
     pub text: &'a str,
     /// How many entries are wanted; 3 by default.
     pub max_results: usize,
@@ -121,14 +156,72 @@ impl SearchMatch {
 /// Keeps vectors with the texts that they were made from, and finds those nearest to another.
 ///
 /// What is found is the same for the same entries and the same search, whatever the order in which
-/// entries were added: best first, and equally good ones by their ids. A vector of another length than
-/// those in the store, an empty one, one with a number that is not finite, or a zero vector is
-/// an error of kind [`InvalidRequest`](ErrorKind::InvalidRequest).
+/// entries were added: best first, and equally good ones by their ids, in the order of their bytes.
+///
+/// A vector of another length than those in the store, an empty one, one with a number that is not
+/// finite, or a zero vector is an error of kind [`InvalidRequest`](ErrorKind::InvalidRequest), and so is
+/// what [`EmbeddingEntry::check`], [`VectorSearch::check`] and [`Filter::check`] refuse. Ids, keys, values
+/// and texts are kept exactly. Only where a database has no way to keep the character NUL, it may refuse
+/// entries with one, by the same kind of error.
+///
+/// A search, a count or a list of values sees all of another call's changes or none. Dropping the future
+/// of a change before it is done leaves it done or not done, nothing between.
 ///
 /// `ai_services::testing::embedding_stores` (feature `testing`) checks all that is promised here.
+///
+/// # Examples
+///
+/// New texts of a file take the place of the old ones, without a moment in which there are none:
+///
+/// ```
+/// use ai_services::document::{Metadata, TextSegment};
+/// use ai_services::embedding::{
+///     EmbeddingEntry, EmbeddingModel, EmbeddingPurpose, EmbeddingStore, Filter,
+/// };
+///
+/// async fn read_again(
+///     store: &dyn EmbeddingStore,
+///     model: &dyn EmbeddingModel,
+///     file: &str,
+///     text: &str,
+/// ) -> ai_services::Result<()> {
+///     let metadata = Metadata::new().with("file", file);
+///     let paragraphs: Vec<_> = text.split("\n\n").collect();
+///     let vectors = model.embed(&paragraphs, EmbeddingPurpose::Document).await?.vectors;
+///     let entries = paragraphs.into_iter().zip(vectors).enumerate();
+///     let entries = entries.map(|(number, (text, vector))| {
+///         let segment = TextSegment::new(text).with_metadata(metadata.clone());
+///         EmbeddingEntry::new(format!("{file}#{number}"), vector, segment)
+///     });
+///     store.replace(Some(&Filter::key("file").is(file)), entries.collect()).await
+/// }
+/// # struct Length;
+/// # #[ai_services::async_trait]
+/// # impl EmbeddingModel for Length {
+/// #     async fn embed(
+/// #         &self,
+/// #         texts: &[&str],
+/// #         _: EmbeddingPurpose,
+/// #     ) -> ai_services::Result<ai_services::embedding::Embeddings> {
+/// #         let vectors = texts.iter().map(|text| vec![1.0, text.len() as f32]);
+/// #         Ok(ai_services::embedding::Embeddings::new(vectors))
+/// #     }
+/// # }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> ai_services::Result<()> {
+/// # let store = ai_services::embedding::InMemoryEmbeddingStore::new();
+/// # read_again(&store, &Length, "a.md", "One.\n\nTwo.\n\nThree.").await?;
+/// # read_again(&store, &Length, "b.md", "One.").await?;
+/// # read_again(&store, &Length, "a.md", "Four.\n\nFive.").await?;
+/// # assert_eq!(store.count(Some(&Filter::key("file").is("a.md"))).await?, 2);
+/// # assert_eq!(store.count(None).await?, 3);
+/// # Ok(())
+/// # }
+/// ```
 #[async_trait]
 pub trait EmbeddingStore: Send + Sync {
-    /// Adds entries, all or none. An entry whose id is there already replaces the other one.
+    /// Adds entries, all or none. An entry whose id is there already replaces the other one; of several
+    /// with one id the last is kept.
     ///
     /// # Errors
     ///
@@ -138,7 +231,7 @@ pub trait EmbeddingStore: Send + Sync {
     }
 
     /// Removes the entries that the filter accepts and adds others, in one step. Without a filter it
-    /// removes none.
+    /// removes none. What is added is not asked whether the filter accepts it.
     ///
     /// # Errors
     ///
@@ -152,7 +245,8 @@ pub trait EmbeddingStore: Send + Sync {
     /// If the vector is not valid, and if the store cannot be read.
     async fn search(&self, search: &VectorSearch<'_>) -> Result<Vec<SearchMatch>>;
 
-    /// The entries that have words of a text, those with many and rare ones first.
+    /// The entries that have at least one word of a text, those with more of them first. Of a text
+    /// without words nothing is found.
     ///
     /// # Errors
     ///
@@ -182,10 +276,46 @@ pub trait EmbeddingStore: Send + Sync {
     /// If the store cannot be read.
     async fn count(&self, filter: Option<&Filter>) -> Result<u64>;
 
-    /// The different values that a key has in the entries that the filter accepts, in no order.
+    /// The different values that a key has in the entries that the filter accepts, in no order. The
+    /// integer 1, the float 1 and the text `1` are different.
     ///
     /// # Errors
     ///
     /// If the store cannot be read.
     async fn values(&self, key: &str, filter: Option<&Filter>) -> Result<Vec<MetadataValue>>;
+}
+
+#[async_trait]
+impl<S: EmbeddingStore + ?Sized> EmbeddingStore for Arc<S> {
+    async fn add(&self, entries: Vec<EmbeddingEntry>) -> Result<()> {
+        S::add(self, entries).await
+    }
+
+    async fn replace(&self, removed: Option<&Filter>, added: Vec<EmbeddingEntry>) -> Result<()> {
+        S::replace(self, removed, added).await
+    }
+
+    async fn search(&self, search: &VectorSearch<'_>) -> Result<Vec<SearchMatch>> {
+        S::search(self, search).await
+    }
+
+    async fn search_text(&self, search: &TextSearch<'_>) -> Result<Vec<SearchMatch>> {
+        S::search_text(self, search).await
+    }
+
+    async fn remove(&self, ids: &[&str]) -> Result<()> {
+        S::remove(self, ids).await
+    }
+
+    async fn remove_all(&self, filter: Option<&Filter>) -> Result<()> {
+        S::remove_all(self, filter).await
+    }
+
+    async fn count(&self, filter: Option<&Filter>) -> Result<u64> {
+        S::count(self, filter).await
+    }
+
+    async fn values(&self, key: &str, filter: Option<&Filter>) -> Result<Vec<MetadataValue>> {
+        S::values(self, key, filter).await
+    }
 }

@@ -9,7 +9,7 @@ pub(crate) const MAX_ID_BYTES: usize = 8 * 1024;
 
 /// The longest name of a table, a keyspace or a prefix of keys, in bytes: what PostgreSQL leaves
 /// of 63 when `_messages` is added, and a little room.
-#[cfg(any(feature = "postgres", feature = "cassandra"))]
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "cassandra"))]
 const MAX_NAME_BYTES: usize = 48;
 
 /// Refuses ids that a store does not take.
@@ -24,7 +24,7 @@ pub(crate) fn check_id(id: &MemoryId) -> Result<()> {
 }
 
 /// Refuses names that would have to be quoted: they are part of statements.
-#[cfg(any(feature = "postgres", feature = "cassandra"))]
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "cassandra"))]
 pub(crate) fn check_name(what: &str, name: &str) -> Result<()> {
     let mut letters = name.bytes();
     let starts = letters.next().is_some_and(|first| first.is_ascii_lowercase() || first == b'_');
@@ -49,7 +49,7 @@ mod tests {
         assert!(check_id(&"'; DROP TABLE x; --\0".into()).is_ok());
     }
 
-    #[cfg(any(feature = "postgres", feature = "cassandra"))]
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "cassandra"))]
     #[test]
     fn names_need_no_quotes() {
         for name in ["ai_services", "_x", "a1"] {

@@ -1,6 +1,6 @@
-//! Chat memories in databases, each behind a feature of its name.
+//! Chat memories and embeddings in databases, each behind a feature of its name.
 //!
-//! A store keeps one row for each message and one head for each conversation, and implements
+//! A store of chat memories keeps one row for each message and one head for each conversation, and implements
 //! [`ChatMemoryStore::load`](crate::memory::ChatMemoryStore::load) and
 //! [`commit`](crate::memory::ChatMemoryStore::commit) itself: a turn writes only its own messages, in
 //! one atomic step, and only if nobody else has changed the conversation since it was loaded. A commit
@@ -30,6 +30,19 @@
 //! [leases](crate::memory::ConversationLeases) if asked to. What all of them keep is guarded by
 //! checksums: damage is an [`UnreadableRecord`](crate::memory::UnreadableRecord), never a wrong
 //! message.
+//!
+//! Embeddings are kept beside them, in the same file or database or in another one:
+//!
+//! | store | feature | searches |
+//! |---|---|---|
+#![cfg_attr(
+    feature = "sqlite",
+    doc = "| [`sqlite::SqliteEmbeddingStore`] | `sqlite` | exactly, by reading all vectors: up to some 100,000; words by FTS5 |"
+)]
+#![cfg_attr(
+    feature = "postgres",
+    doc = "| [`postgres::PostgresEmbeddingStore`] | `postgres` | with pgvector, exactly or by an HNSW index; words by `tsvector` |"
+)]
 
 #[cfg(feature = "cassandra")]
 pub mod cassandra;
@@ -40,6 +53,8 @@ pub mod redis;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod embeddings;
 mod failpoint;
 mod limits;
 mod plan;

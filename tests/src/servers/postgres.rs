@@ -31,6 +31,26 @@ pub fn shared() -> Option<&'static Postgres> {
     SERVER.get_or_init(start).as_ref()
 }
 
+/// The server of this test process, with pgvector in its database `postgres`; `None` if one of them is not
+/// installed.
+///
+/// # Panics
+///
+/// As [`start`], also for pgvector.
+#[must_use]
+pub fn with_vectors() -> Option<&'static Postgres> {
+    static HAS_VECTORS: OnceLock<Option<()>> = OnceLock::new();
+    let server = shared()?;
+    let has_vectors = HAS_VECTORS.get_or_init(|| {
+        let available = "SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'";
+        let found = (server.psql("postgres", available) == "1").then_some(());
+        let found =
+            installed(found, "pgvector", "postgresql-15-pgvector` or run `scripts/pgvector");
+        found.inspect(|()| drop(server.psql("postgres", "CREATE EXTENSION vector")))
+    });
+    has_vectors.map(|()| server)
+}
+
 /// Starts a server for one test; `None` if it is not installed.
 ///
 /// # Panics
@@ -62,6 +82,22 @@ impl Postgres {
     #[must_use]
     pub fn programs(&self) -> &Path {
         &self.programs
+    }
+
+    /// What a statement says in a database of the server.
+    ///
+    /// # Panics
+    ///
+    /// If it fails.
+    #[must_use]
+    pub fn psql(&self, database: &str, sql: &str) -> String {
+        let url = self.url();
+        let server = url.trim_end_matches("postgres");
+        let mut psql = Command::new(self.programs.join("psql"));
+        psql.args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-c", sql, &format!("{server}{database}")]);
+        let said = psql.output().unwrap_or_else(|error| panic!("psql: {error}"));
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        String::from_utf8_lossy(&said.stdout).trim().to_owned()
     }
 
     /// Kills all processes of the server with `SIGKILL`.

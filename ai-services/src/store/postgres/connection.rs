@@ -1,7 +1,8 @@
 //! One connection of the pool, in use.
 
 use super::PostgresChatMemoryStore;
-use super::deadpool_postgres::{Object, Pool};
+use super::access::Server;
+use super::deadpool_postgres::Object;
 use super::fault::{Cure, Fault};
 use super::tokio_postgres::types::{FromSql, ToSql, Type};
 use super::tokio_postgres::{self, Row};
@@ -12,6 +13,9 @@ use std::time::Duration;
 
 /// The parameters of a statement.
 pub(super) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// The parameters of a statement that is not prepared, with their types.
+pub(super) type TypedParameters<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
 
 /// How long the parts of an operation may take.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +41,13 @@ pub(super) struct Connection {
 
 impl PostgresChatMemoryStore {
     pub(super) async fn connect(&self) -> Result<Connection, Fault> {
-        let (pool, limits): (&Pool, _) = (&self.0.pool, self.0.limits);
+        self.0.server.connect().await
+    }
+}
+
+impl Server {
+    pub(super) async fn connect(&self) -> Result<Connection, Fault> {
+        let Self { pool, limits } = self;
         // A pool of the application may know no limits.
         let limit = limits.wait.saturating_add(limits.connect).saturating_add(limits.operation);
         let object = match tokio::time::timeout(limit, pool.get()).await {
@@ -79,6 +89,18 @@ impl Connection {
             client.execute(&statement, parameters).await
         });
         let answer = answer.await;
+        self.end_use(was_usable, answer)
+    }
+
+    /// The rows that a statement gives that is not worth being kept: one that is put together of
+    /// parts that somebody else may choose, so that there is no end of different ones.
+    pub(super) async fn query_once(
+        &mut self,
+        sql: &str,
+        parameters: TypedParameters<'_>,
+    ) -> Result<Vec<Row>, Fault> {
+        let was_usable = self.begin_use();
+        let answer = limited(self.limit, self.client()?.query_typed(sql, parameters)).await;
         self.end_use(was_usable, answer)
     }
 

@@ -163,13 +163,15 @@ impl From<tokio_postgres::Error> for Fault {
 
 /// What an SQLSTATE means for a store, and what to do.
 fn meaning(code: &str) -> (ErrorKind, Cure, &'static str) {
-    use ErrorKind::{Authentication, Configuration, Connection, Memory, Timeout};
+    use ErrorKind::{Authentication, Configuration, Connection, InvalidRequest, Memory, Timeout};
     match code {
+        // What pgvector says of vectors of different lengths.
+        "22000" => (InvalidRequest, Cure::None, ""),
         "42P01" | "3F000" => (Configuration, Cure::None, "; call `ensure_schema`"),
         "42703" => (
             Configuration,
             Cure::None,
-            "; the tables have another layout: call `ensure_schema`, or choose another `table_prefix`",
+            "; the tables have another layout: call `ensure_schema`, or choose other names",
         ),
         "3D000" => (Configuration, Cure::None, "; create it, or name another one in the URL"),
         "42501" => (Authentication, Cure::None, "; grant the user what the store needs"),

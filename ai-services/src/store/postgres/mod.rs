@@ -1,13 +1,15 @@
-//! Chat memories in PostgreSQL.
+//! Chat memories and embeddings in PostgreSQL.
 //!
 //! [`PostgresChatMemoryStore`] is for services that run on several machines and for conversations that must not be
-//! lost. The crates of the driver are re-exported, so that a program names the same versions.
+//! lost, [`PostgresEmbeddingStore`] for embeddings beside them. The crates of the driver are re-exported, so that a program names the same versions.
 
+mod access;
 mod builder;
 mod commit;
 mod connection;
 mod conversations;
 mod delete;
+mod embedding;
 mod fault;
 mod lease;
 mod pool;
@@ -18,6 +20,9 @@ mod sql;
 pub use builder::PostgresChatMemoryStoreBuilder;
 /// The pool of connections, for [`pool`](PostgresChatMemoryStoreBuilder::pool).
 pub use deadpool_postgres;
+pub use embedding::{
+    HnswOptions, PostgresEmbeddingStore, PostgresEmbeddingStoreBuilder, VectorIndex,
+};
 /// The implementation of TLS, for [`tls`](PostgresChatMemoryStoreBuilder::tls).
 pub use rustls;
 /// The driver, for [`config`](PostgresChatMemoryStoreBuilder::config) and for
@@ -26,7 +31,7 @@ pub use tokio_postgres;
 
 use crate::error::Result;
 use crate::memory::{EvictedMessages, LeaseOptions};
-use connection::Limits;
+use access::Server;
 use deadpool_postgres::Pool;
 use sql::{Sql, Tables};
 use std::fmt;
@@ -99,8 +104,7 @@ use std::sync::Arc;
 pub struct PostgresChatMemoryStore(Arc<Inner>);
 
 struct Inner {
-    pool: Pool,
-    limits: Limits,
+    server: Server,
     leases: Option<LeaseOptions>,
     evicted_messages: EvictedMessages,
     tables: Tables,
@@ -142,10 +146,10 @@ impl PostgresChatMemoryStore {
 
 impl fmt::Debug for PostgresChatMemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { pool, limits, leases, evicted_messages, tables, sql: _ } = &*self.0;
+        let Inner { server, leases, evicted_messages, tables, sql: _ } = &*self.0;
         f.debug_struct("PostgresChatMemoryStore")
-            .field("pool", &pool.status())
-            .field("limits", limits)
+            .field("pool", &server.pool.status())
+            .field("limits", &server.limits)
             .field("leases", leases)
             .field("evicted_messages", evicted_messages)
             .field("tables", tables)

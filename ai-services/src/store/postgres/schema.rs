@@ -33,7 +33,7 @@ INSERT INTO {layout} VALUES (0);";
 
 /// Taken by whoever creates or changes tables. `CREATE TABLE IF NOT EXISTS` alone fails when two do
 /// it at once. The number is `ai_servi` in ASCII.
-const LOCK: &str = "SELECT pg_advisory_xact_lock(7019246443461506665)";
+pub(super) const LOCK: &str = "SELECT pg_advisory_xact_lock(7019246443461506665)";
 
 impl PostgresChatMemoryStore {
     pub(super) async fn ensure_schema_once(&self) -> Result<(), Fault> {
@@ -47,7 +47,7 @@ impl PostgresChatMemoryStore {
             return connection.roll_back().await;
         }
         if known == 0 {
-            create_schema(&mut connection, tables).await?;
+            create_schema(&mut connection, tables.schema.as_deref()).await?;
         }
         for migration in MIGRATIONS.get(known..).unwrap_or_default() {
             connection.batch(&tables.fill(migration)).await?;
@@ -87,8 +87,11 @@ async fn layout(connection: &mut Connection, tables: &Tables) -> Result<usize, F
 }
 
 /// Not by `IF NOT EXISTS`, which asks for the right to create one even if there is one.
-async fn create_schema(connection: &mut Connection, tables: &Tables) -> Result<(), Fault> {
-    let Some(schema) = &tables.schema else { return Ok(()) };
+pub(super) async fn create_schema(
+    connection: &mut Connection,
+    schema: Option<&str>,
+) -> Result<(), Fault> {
+    let Some(schema) = schema else { return Ok(()) };
     let quoted = format!("\"{schema}\"");
     let found = connection.query("SELECT to_regnamespace($1) IS NULL", &[&quoted]).await?;
     if found.first().map(|row| row.try_get(0)).transpose()? == Some(true) {
@@ -97,7 +100,7 @@ async fn create_schema(connection: &mut Connection, tables: &Tables) -> Result<(
     Ok(())
 }
 
-async fn check_encoding(connection: &mut Connection) -> Result<(), Fault> {
+pub(super) async fn check_encoding(connection: &mut Connection) -> Result<(), Fault> {
     let found = connection.query("SELECT current_setting('server_encoding')", &[]).await?;
     let encoding: String = found.first().map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
     match encoding.as_str() {

@@ -34,20 +34,27 @@ impl Fault {
             None => format!("{} conversations", action.verb),
         };
         match (self, action.id) {
-            (Self::Refused(error), _) => error,
             (Self::Sqlite(error), Some(id)) if is_damage(&error) => {
                 UnreadableRecord::corrupt(id, "the database file or a row", error).into()
             }
-            (Self::Sqlite(error), _) => describe(error, &format!("cannot {subject} in SQLite")),
-            (Self::Panicked, _) => Error::new(
+            (fault, _) => fault.explain(&subject),
+        }
+    }
+
+    /// The error that a caller gets who wanted something done, for example `load conversations`.
+    pub(super) fn explain(self, wanted: &str) -> Error {
+        match self {
+            Self::Refused(error) => error,
+            Self::Sqlite(error) => describe(error, &format!("cannot {wanted} in SQLite")),
+            Self::Panicked => Error::new(
                 ErrorKind::Memory,
                 format!(
-                    "cannot {subject}: a thread of the SQLite store panicked; nothing was changed"
+                    "cannot {wanted}: a thread of the SQLite store panicked; nothing was changed"
                 ),
             ),
-            (Self::Closed, _) => Error::new(
+            Self::Closed => Error::new(
                 ErrorKind::Memory,
-                format!("cannot {subject}: the SQLite store is closed"),
+                format!("cannot {wanted}: the SQLite store is closed"),
             ),
         }
     }

@@ -1,9 +1,11 @@
-//! Chat memories in a SQLite file.
+//! Chat memories and embeddings in a SQLite file.
 
 mod builder;
 mod commit;
 mod connection;
+mod database;
 mod delete;
+mod embedding;
 mod fault;
 mod head;
 mod lease;
@@ -15,19 +17,16 @@ mod task;
 mod writer;
 
 pub use builder::{Durability, SqliteChatMemoryStoreBuilder};
+pub use embedding::{SqliteEmbeddingStore, SqliteEmbeddingStoreBuilder};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::memory::{EvictedMessages, LeaseOptions, MemoryId};
-use builder::Place;
-use connection::Settings;
+use database::Database;
 use fault::{Action, Fault};
-use readers::Readers;
 use rusqlite::Connection;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use task::Message;
-use tokio::sync::{mpsc, oneshot};
 
 /// A store that keeps conversations in a SQLite file.
 ///
@@ -90,10 +89,7 @@ use tokio::sync::{mpsc, oneshot};
 pub struct SqliteChatMemoryStore(Arc<Shared>);
 
 struct Shared {
-    writer: mpsc::Sender<Message>,
-    /// `None` in memory: a second connection would see another database.
-    readers: Option<Readers>,
-    path: Option<PathBuf>,
+    database: Database,
     evicted_messages: EvictedMessages,
     leases: Option<LeaseOptions>,
 }
@@ -128,53 +124,7 @@ impl SqliteChatMemoryStore {
     /// What was written with [`Durability::Normal`] is on the disk then. If no other process uses the file,
     /// everything is in one file.
     pub async fn close(self) {
-        if let Some(readers) = &self.0.readers {
-            readers.close().await;
-        }
-        // Refused if it is closed already.
-        let _ = self.0.writer.send(Message::Close).await;
-        self.0.writer.closed().await;
-    }
-
-    async fn start(
-        place: Place,
-        settings: Settings,
-        options: &SqliteChatMemoryStoreBuilder,
-    ) -> Result<Self> {
-        let (writer, inbox) = mpsc::channel(writer::QUEUE);
-        let (alive, readers) = mpsc::channel(1);
-        let (caller, opened) = oneshot::channel();
-        let work = move || {
-            let opened = match place {
-                Place::File(path) => connection::open_writer(&path, &settings)
-                    .map(|(connection, path)| (connection, Some(path))),
-                Place::Memory => {
-                    connection::open_in_memory(&settings).map(|connection| (connection, None))
-                }
-            };
-            match opened {
-                Ok((connection, path)) => {
-                    let _ = caller.send(Ok(path));
-                    writer::serve(connection, inbox, readers);
-                }
-                Err(error) => drop(caller.send(Err(error))),
-            }
-        };
-        let failed = "cannot start the thread that writes to SQLite";
-        std::thread::Builder::new()
-            .name("sqlite-writer".into())
-            .spawn(work)
-            .map_err(|error| Error::new(ErrorKind::Memory, failed).with_source(error))?;
-        let path = opened.await.unwrap_or_else(|_| Err(Error::new(ErrorKind::Memory, failed)))?;
-        let readers =
-            path.clone().map(|path| Readers::start(path, settings, options.readers, alive));
-        Ok(Self(Arc::new(Shared {
-            writer,
-            readers: readers.transpose()?,
-            path,
-            evicted_messages: options.evicted_messages,
-            leases: options.leases,
-        })))
+        self.0.database.close().await;
     }
 
     fn lease_options(&self) -> Option<LeaseOptions> {
@@ -188,7 +138,7 @@ impl SqliteChatMemoryStore {
         id: Option<&MemoryId>,
         work: impl FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T> {
-        let outcome = task::ask(&self.0.writer, work).await;
+        let outcome = self.0.database.write(work).await;
         outcome.map_err(|fault| fault.into_error(Action { verb, id }))
     }
 
@@ -199,19 +149,16 @@ impl SqliteChatMemoryStore {
         id: Option<&MemoryId>,
         work: impl FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T> {
-        let Some(readers) = &self.0.readers else { return self.write(verb, id, work).await };
-        readers.make_room();
-        let outcome = task::ask(&readers.queue, work).await;
+        let outcome = self.0.database.read(work).await;
         outcome.map_err(|fault| fault.into_error(Action { verb, id }))
     }
 }
 
 impl fmt::Debug for SqliteChatMemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { path, evicted_messages, leases, .. } = &*self.0;
-        let path = path.as_deref().unwrap_or(Path::new(":memory:"));
+        let Shared { database, evicted_messages, leases } = &*self.0;
         f.debug_struct("SqliteChatMemoryStore")
-            .field("path", &path)
+            .field("path", &database.path())
             .field("evicted_messages", evicted_messages)
             .field("leases", leases)
             .finish()

@@ -1,49 +1,12 @@
 //! What one check works with.
 
 use super::StoreSuite;
-use super::report::Outcome;
-use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{
     Change, ChatMemoryStore, ConversationLeases, ConversationStore, LeaseToken, MemoryId,
 };
 use crate::message::ChatMessage;
-use std::fmt;
+pub(super) use crate::testing::report::{Stop, Verdict, ensure, failed, refused};
 use std::sync::{Mutex, PoisonError};
-
-/// How a check ends; `Ok` if the store does what it has to.
-pub(super) type Verdict<T = ()> = std::result::Result<T, Stop>;
-
-/// Why a check ends early.
-#[derive(Debug)]
-pub(super) enum Stop {
-    Failed(String),
-    Skipped(&'static str),
-}
-
-impl Stop {
-    /// The same reason, with what it is about.
-    pub(super) fn about(self, what: impl fmt::Display) -> Self {
-        match self {
-            Self::Failed(why) => Self::Failed(format!("{what}: {why}")),
-            Self::Skipped(why) => Self::Skipped(why),
-        }
-    }
-}
-
-impl From<Stop> for Outcome {
-    fn from(stop: Stop) -> Self {
-        match stop {
-            Stop::Failed(why) => Self::Failed(why),
-            Stop::Skipped(why) => Self::Skipped(why),
-        }
-    }
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Self::Failed(format!("{:?}: {error}", error.kind()))
-    }
-}
 
 /// One run of one check, with ids that nobody else has.
 pub(super) struct Case<'a> {
@@ -155,27 +118,6 @@ impl<'a> Case<'a> {
             }
         }
         Ok(())
-    }
-}
-
-pub(super) fn failed(why: impl Into<String>) -> Stop {
-    Stop::Failed(why.into())
-}
-
-/// Fails the check unless `holds`.
-pub(super) fn ensure(holds: bool, why: impl FnOnce() -> String) -> Verdict {
-    if holds { Ok(()) } else { Err(Stop::Failed(why())) }
-}
-
-/// Checks that an operation was refused with an error of this kind.
-pub(super) fn refused<T>(what: &str, outcome: Result<T>, kind: ErrorKind) -> Verdict<Error> {
-    match outcome {
-        Err(error) if error.kind() == kind => Ok(error),
-        Err(error) => Err(failed(format!(
-            "{what} must be refused as {kind:?}, but the error is {:?}: {error}",
-            error.kind()
-        ))),
-        Ok(_) => Err(failed(format!("{what} must be refused as {kind:?}, but succeeded"))),
     }
 }
 

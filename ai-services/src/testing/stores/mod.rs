@@ -86,11 +86,10 @@ mod damage;
 mod history;
 mod leases;
 mod memory;
-mod report;
 mod samples;
 mod versions;
 
-pub use report::{Check, Outcome, Report};
+pub use super::report::{Check, Outcome, Report};
 
 use crate::error::BoxError;
 use crate::memory::{ChatMemoryStore, ConversationStore, EvictedMessages, MemoryId};

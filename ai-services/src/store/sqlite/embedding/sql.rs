@@ -1,0 +1,96 @@
+//! The statements, with the names of the tables in them; all values are parameters.
+
+/// The statements of one store that do not depend on a filter.
+#[derive(Debug)]
+pub(super) struct Sql {
+    table: Box<str>,
+    pub(super) create: String,
+    pub(super) dimensions: String,
+    pub(super) find: String,
+    pub(super) insert_entry: String,
+    pub(super) insert_segment: String,
+    pub(super) insert_metadata: String,
+    pub(super) insert_words: String,
+    /// Each removes the part of an entry in one of the tables.
+    pub(super) delete: [String; 4],
+    pub(super) clear: [String; 4],
+    pub(super) text: String,
+    pub(super) metadata: String,
+}
+
+impl Sql {
+    pub(super) fn new(table: &str) -> Self {
+        let fill = |statement: &str| fill(statement, table);
+        Self {
+            table: table.into(),
+            create: fill(CREATE),
+            dimensions: fill("SELECT length(vector) / 4 FROM {t}_entry LIMIT 1"),
+            find: fill("SELECT number FROM {t}_entry WHERE id = ?1"),
+            insert_entry: fill("INSERT INTO {t}_entry (id, vector) VALUES (?1, ?2)"),
+            insert_segment: fill("INSERT INTO {t}_segment (number, text) VALUES (?1, ?2)"),
+            insert_metadata: fill(
+                "INSERT INTO {t}_metadata (number, position, key, kind, value)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+            ),
+            insert_words: fill("INSERT INTO {t}_words (rowid, text) VALUES (?1, ?2)"),
+            delete: [
+                "DELETE FROM {t}_words WHERE rowid = ?1",
+                "DELETE FROM {t}_metadata WHERE number = ?1",
+                "DELETE FROM {t}_segment WHERE number = ?1",
+                "DELETE FROM {t}_entry WHERE number = ?1",
+            ]
+            .map(fill),
+            clear: [
+                "INSERT INTO {t}_words ({t}_words) VALUES ('delete-all')",
+                "DELETE FROM {t}_metadata",
+                "DELETE FROM {t}_segment",
+                "DELETE FROM {t}_entry",
+            ]
+            .map(fill),
+            text: fill("SELECT text FROM {t}_segment WHERE number = ?1"),
+            metadata: fill(
+                "SELECT key, kind, value FROM {t}_metadata WHERE number = ?1 ORDER BY position",
+            ),
+        }
+    }
+
+    /// A statement with `{t}` replaced by what the names of the tables begin with.
+    pub(super) fn fill(&self, statement: &str) -> String {
+        fill(statement, &self.table)
+    }
+
+    pub(super) fn table(&self) -> &str {
+        &self.table
+    }
+}
+
+fn fill(statement: &str, table: &str) -> String {
+    statement.replace("{t}", table)
+}
+
+/// Vectors lie apart from texts, because a search reads all of the first and few of the second. A
+/// value of metadata has the type that it was given: `kind` tells texts, numbers and booleans apart,
+/// and SQLite whole numbers from others. The words are an index without the texts.
+const CREATE: &str = "
+CREATE TABLE {t}_entry (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    vector BLOB NOT NULL
+) STRICT;
+CREATE TABLE {t}_segment (
+    number INTEGER PRIMARY KEY,
+    text TEXT NOT NULL
+) STRICT;
+CREATE TABLE {t}_metadata (
+    number INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    kind INTEGER NOT NULL,
+    value ANY NOT NULL,
+    PRIMARY KEY (number, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX {t}_metadata_value ON {t}_metadata (key, kind, value);
+CREATE VIRTUAL TABLE {t}_words USING fts5 (
+    text, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
+);
+";

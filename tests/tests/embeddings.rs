@@ -1,0 +1,39 @@
+//! Stores of embeddings, as programs use them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that fails panics"
+)]
+
+#[path = "embeddings/in_memory.rs"]
+mod in_memory;
+#[path = "embeddings/saved.rs"]
+mod saved;
+
+use ai_services::document::{Metadata, TextSegment};
+use ai_services::embedding::EmbeddingEntry;
+
+/// An entry with some metadata. Its vector has as many numbers as a small model makes, and is the same for
+/// the same number.
+fn entry(number: usize) -> EmbeddingEntry {
+    let metadata = Metadata::new().with("number", number as i64).with("rest", number as i64 % 10);
+    let segment = TextSegment::new(format!("entry number {number}")).with_metadata(metadata);
+    EmbeddingEntry::new(number.to_string(), vector(number), segment)
+}
+
+fn vector(number: usize) -> Vec<f32> {
+    let mut state = number as u64;
+    let mut next = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f32 / (1 << 24) as f32 - 0.5
+    };
+    next();
+    (0..384).map(|_| next()).collect()
+}
+
+fn entries(numbers: std::ops::Range<usize>) -> Vec<EmbeddingEntry> {
+    numbers.map(entry).collect()
+}
