@@ -14,6 +14,9 @@ mod saved;
 
 use ai_services::document::{Metadata, TextSegment};
 use ai_services::embedding::EmbeddingEntry;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Poll;
 
 /// An entry with some metadata. Its vector has as many numbers as a small model makes, and is the same for
 /// the same number.
@@ -36,4 +39,17 @@ fn vector(number: usize) -> Vec<f32> {
 
 fn entries(numbers: std::ops::Range<usize>) -> Vec<EmbeddingEntry> {
     numbers.map(entry).collect()
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}
+
+/// One step of a future.
+async fn step<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
+    let step = poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => Poll::Ready(None),
+    });
+    step.await
 }

@@ -1,6 +1,6 @@
 //! The store in the memory of the process.
 
-use super::{entries, entry, vector};
+use super::{block_on, entries, entry, step, vector};
 use ai_services::ErrorKind;
 use ai_services::document::{Metadata, MetadataValue, TextSegment};
 use ai_services::embedding::{
@@ -9,11 +9,9 @@ use ai_services::embedding::{
 use ai_services::testing::embedding_stores::EmbeddingStoreSuite;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
 
 #[tokio::test]
 async fn in_memory_store_passes() {
@@ -104,10 +102,6 @@ proptest! {
     }
 }
 
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
-}
-
 #[test]
 fn searches_see_whole_batches_on_many_threads() {
     const BATCH: usize = 2_000;
@@ -151,15 +145,6 @@ fn searches_see_whole_batches_on_many_threads() {
         });
     });
     assert_eq!(store.len(), BATCH);
-}
-
-/// One step of a future.
-async fn step<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
-    let step = poll_fn(|context| match future.as_mut().poll(context) {
-        Poll::Ready(output) => Poll::Ready(Some(output)),
-        Poll::Pending => Poll::Ready(None),
-    });
-    step.await
 }
 
 /// Of a search as long as this every megabyte is one step.

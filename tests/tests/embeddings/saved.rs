@@ -1,6 +1,6 @@
 //! The store in memory, saved to a file.
 
-use super::{entries, vector};
+use super::{block_on, entries, step, vector};
 use ai_services::ErrorKind;
 use ai_services::embedding::{
     EmbeddingStore, Filter, InMemoryEmbeddingStore, TextSearch, UnreadableEmbeddings,
@@ -9,6 +9,7 @@ use ai_services::embedding::{
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::pin::pin;
 
 fn names(directory: &Path) -> Vec<String> {
     let names = fs::read_dir(directory).unwrap();
@@ -117,4 +118,22 @@ async fn failed_save_leaves_the_old_file_and_nothing_else() {
     assert!(filled(3).await.save(&path).await.is_err());
     assert_eq!(names(directory.path()), ["entries"]);
     assert_eq!(fs::read_to_string(path.join("kept")).unwrap(), "kept");
+}
+
+#[test]
+fn dropped_save_leaves_a_whole_file_and_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("entries");
+    let (old, new) = (block_on(filled(10)), block_on(filled(3_000)));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        old.save(&path).await.unwrap();
+        let mut save = pin!(new.save(&path));
+        let _ = step(save.as_mut()).await;
+    });
+    // Waits for the thread that writes.
+    drop(runtime);
+    assert_eq!(names(directory.path()), ["entries"]);
+    let kept = block_on(InMemoryEmbeddingStore::load(&path)).unwrap().len();
+    assert!([10, 3_000].contains(&kept), "{kept}");
 }
