@@ -139,6 +139,7 @@ async fn spans_say_who_and_how_much_but_not_what() {
         [
             "invoke_agent Agent",
             "retrieve",
+            "retrieval retriever",
             "guardrail reader",
             "chat scripted",
             "execute_tool repeat",
