@@ -1,5 +1,6 @@
 //! How long it takes, for whoever asks: `cargo test --release --test embedding_stores -- --ignored measure`.
 
+#![allow(clippy::print_stdout, reason = "the result of a measurement")]
 use ai_services::document::{Metadata, TextSegment};
 use ai_services::embedding::{EmbeddingEntry, EmbeddingStore, Filter, TextSearch, VectorSearch};
 use std::time::{Duration, Instant};
