@@ -236,7 +236,7 @@ fn answer(message: &AiMessage) -> Body<'_> {
     }
 }
 
-/// The arguments as the model wrote them, or an empty object if they are none.
+/// The arguments as the model wrote them, or an empty object if they are no object.
 pub(super) fn arguments(text: &str) -> &str {
     if object(text).is_some() { text } else { "{}" }
 }

@@ -78,6 +78,22 @@ pub enum StreamUsage {
 }
 
 /// Whether a server is told again what it said beside the protocol: `reasoning_details`, `extra_content`.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::providers::openai::{OpenAiChatModel, OwnWords};
+///
+/// // Goes on with conversations that others began, and refuses what they said in their own words.
+/// let strict = OpenAiChatModel::builder()
+///     .base_url("https://strict.example/v1")
+///     .api_key("secret")
+///     .model("small")
+///     .own_words(OwnWords::NotSent)
+///     .build()?;
+/// # let _ = strict;
+/// # Ok::<(), ai_services::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OwnWords {
