@@ -10,7 +10,7 @@ pub(crate) async fn are_weighed(store: &dyn EmbeddingStore) {
     let rare = entry("rare", &[1.0], "a manual of a turbine");
     store.add(common.chain([rare]).collect()).await.unwrap();
     let found = with_words(store, "the turbine manual").await;
-    assert_eq!(found[0].id, "rare".into());
+    assert_eq!(found[0].id, Box::from("rare"));
     assert_eq!(found.len(), 21);
     let same: Vec<_> = ids(&found[1..]);
     assert!(same.is_sorted(), "{same:?}");
