@@ -18,6 +18,7 @@
 
 pub mod by_hand;
 pub mod exchange;
+pub mod random;
 pub mod rewrite;
 pub mod server;
 pub mod streaming;
