@@ -1,11 +1,12 @@
 //! What happens during a call, told to listeners.
 
 use crate::error::Error;
-use crate::guardrail::{InputVerdict, OutputVerdict};
+use crate::guardrail::{GuardrailStage, InputVerdict, OutputVerdict};
 use crate::invocation::{InvocationContext, MemoryId, ToolExecution};
 use crate::message::ToolCall;
-use crate::model::{ChatRequest, ChatResponse, TokenUsage};
+use crate::model::{ChatRequest, ChatResponse, Moderation, TokenUsage};
 use crate::rag::{RetrievedContent, SkippedRetrieval};
+use std::time::Duration;
 
 /// Is told what happens during the calls of a service.
 ///
@@ -99,6 +100,20 @@ pub enum Event<'a> {
     ResponseReceived {
         /// What it answered.
         response: &'a ChatResponse,
+    },
+    /// The moderation model has judged what the user said, or the answer.
+    ///
+    /// What the user said is judged beside the first request, so that this may also come before the
+    /// response; it always comes before a tool runs. An answer is judged after its guardrails.
+    Moderated {
+        /// The name of the moderation model.
+        model: &'a str,
+        /// What it judged: the input is what the user said, the output the answer.
+        stage: GuardrailStage,
+        /// What it thinks of it.
+        verdict: &'a Moderation,
+        /// How long it took.
+        duration: Duration,
     },
     /// A tool is about to run.
     ToolStarted {

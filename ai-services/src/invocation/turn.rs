@@ -57,6 +57,12 @@ impl TurnContext {
         &self.0.user_message
     }
 
+    /// The same turn, as if the user had said this.
+    #[must_use]
+    pub fn with_user_message(&self, message: UserMessage) -> Self {
+        Self(Arc::new(Inner { user_message: message, ..(*self.0).clone() }))
+    }
+
     /// The system message, if there is one.
     #[must_use]
     pub fn system_message(&self) -> Option<&SystemMessage> {

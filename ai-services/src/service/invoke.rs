@@ -189,7 +189,7 @@ async fn converse(
     turn: &mut Turn<'_>,
     read: &mut Read<'_>,
 ) -> Result<()> {
-    let mut verdict = Verdict::ask(invocation.moderation_model(), &opening.user);
+    let mut verdict = Verdict::ask(invocation, &opening.user);
     loop {
         match turn.next() {
             Step::AskModel => {
