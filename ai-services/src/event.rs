@@ -120,7 +120,7 @@ pub enum Event<'a> {
         /// What the model asked for.
         call: &'a ToolCall,
     },
-    /// A tool has run, or failed.
+    /// A tool has run, or failed. If its result is the answer, this comes before the answer is checked.
     ToolFinished {
         /// What it was asked and what it said.
         execution: &'a ToolExecution,
