@@ -80,8 +80,8 @@
 //! * Calls for one memory id run one after the other in the order of asking; calls for different
 //!   ids run in parallel.
 //! * Text from users, tools, memory and documents is data: it is never read as a template.
-//! * Nothing is sent that an input guardrail rejects; no tool runs and nothing is told before moderation has
-//!   passed the message; no answer is remembered that was not accepted.
+//! * Nothing is sent that an input guardrail rejects; no tool runs and no stream tells anything before
+//!   moderation has passed the message; no answer is remembered that was not accepted.
 //!
 //! # Runtime
 //!

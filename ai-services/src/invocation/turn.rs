@@ -51,7 +51,8 @@ impl TurnContext {
         })
     }
 
-    /// What the user said, as it was written: without what was retrieved, and before any guardrail.
+    /// What the user said, without what was retrieved: as it was written for retrieval and input
+    /// guardrails, as these left it for output guardrails.
     #[must_use]
     pub fn user_message(&self) -> &UserMessage {
         &self.0.user_message

@@ -242,6 +242,37 @@ async fn what_was_redacted_is_neither_sent_nor_judged_nor_remembered() {
 }
 
 #[tokio::test]
+async fn judge_of_the_answer_is_told_the_redacted_question_and_what_was_found() {
+    let journal = Journal::default();
+    let judge = ScriptedChatModel::replies([ACCEPT, ACCEPT]);
+    let grounded = LanguageModelJudge::builder()
+        .model(judge.clone())
+        .criterion("The sources say so.")
+        .template("{{criterion}}|{{contents}}|{{question}}|{{text}}")
+        .build()
+        .unwrap();
+    let model = journal.replies(["Bob.", "Bob."]);
+    let desk = journal
+        .desk(&model)
+        .content_retriever(journal.shelf(&["It was Bob."]))
+        .input_guardrails(Redaction::all())
+        .output_guardrails(grounded)
+        .build()
+        .unwrap();
+    desk.ask("ann", "Who wrote to ann@example.org?").await.unwrap();
+    desk.stream("ann", "Who wrote to ann@example.org?").collect().await.unwrap();
+    for request in 0..2 {
+        let asked = judge.messages_of(request).pop().unwrap();
+        assert_eq!(
+            asked.text(),
+            Some(
+                "The sources say so.|~~~\nIt was Bob.\n~~~|~~~\nWho wrote to [EMAIL]?\n~~~|~~~\nBob.\n~~~"
+            )
+        );
+    }
+}
+
+#[tokio::test]
 async fn redacted_answer_is_what_is_told_and_remembered() {
     let journal = Journal::default();
     let text = "Write to ann@example.org.";
