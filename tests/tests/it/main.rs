@@ -27,3 +27,4 @@ mod retrieval_faults;
 mod streaming;
 mod tool_loop;
 mod tools;
+mod verdicts;
