@@ -1,11 +1,12 @@
 //! What happens during a call, told to listeners.
 
 use crate::error::Error;
-use crate::guardrail::{InputVerdict, OutputVerdict};
+use crate::guardrail::{GuardrailStage, InputVerdict, OutputVerdict};
 use crate::invocation::{InvocationContext, MemoryId, ToolExecution};
 use crate::message::ToolCall;
-use crate::model::{ChatRequest, ChatResponse, TokenUsage};
+use crate::model::{ChatRequest, ChatResponse, Moderation, TokenUsage};
 use crate::rag::{RetrievedContent, SkippedRetrieval};
+use std::time::Duration;
 
 /// Is told what happens during the calls of a service.
 ///
@@ -100,12 +101,26 @@ pub enum Event<'a> {
         /// What it answered.
         response: &'a ChatResponse,
     },
+    /// The moderation model has judged what the user said, or the answer.
+    ///
+    /// What the user said is judged beside the first request, so that this may also come before the
+    /// response; it always comes before a tool runs. An answer is judged after its guardrails.
+    Moderated {
+        /// The name of the moderation model.
+        model: &'a str,
+        /// What it judged: the input is what the user said, the output the answer.
+        stage: GuardrailStage,
+        /// What it thinks of it.
+        verdict: &'a Moderation,
+        /// How long it took.
+        duration: Duration,
+    },
     /// A tool is about to run.
     ToolStarted {
         /// What the model asked for.
         call: &'a ToolCall,
     },
-    /// A tool has run, or failed.
+    /// A tool has run, or failed. If its result is the answer, this comes before the answer is checked.
     ToolFinished {
         /// What it was asked and what it said.
         execution: &'a ToolExecution,

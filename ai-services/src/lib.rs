@@ -62,9 +62,12 @@
 //! | give it tools | [`tools`](macro@tools), [`tool`](mod@tool) |
 //! | build it | [`AiServiceBuilder`] |
 //! | choose what it remembers | [`memory`] |
+//! | answer from documents, a database or the web | [`docs::retrieval`], [`rag`] |
+//! | load, cut and store documents | [`docs::documents`], [`document`], [`ingestion`], [`embedding`] |
+//! | check what goes in and what comes out | [`docs::guardrails`], [`guardrail`] |
+//! | have messages and answers moderated | [Moderation](docs::guardrails#moderation) |
 //! | keep it in a database | `store` (features `sqlite`, `postgres`, `redis`, `cassandra`) |
 //! | choose who answers | [`providers`], [`model`] |
-//! | load, cut and store documents | [`document`], [`ingestion`], [`docs::documents`] |
 //! | fall back, route, retry, limit, cache, record | [`combinators`] |
 //! | test it without a network | `testing` (feature `testing`) |
 //! | see what it does | [`event`], and `tracing` spans with the names of OpenTelemetry's conventions for generative AI |
@@ -76,7 +79,9 @@
 //!   dropped, leaves the memory as it was.
 //! * Calls for one memory id run one after the other in the order of asking; calls for different
 //!   ids run in parallel.
-//! * Text from users, tools and memory is data: it is never read as a template.
+//! * Text from users, tools, memory and documents is data: it is never read as a template.
+//! * Nothing is sent that an input guardrail rejects; no tool runs and no stream tells anything before
+//!   moderation has passed the message; no answer is remembered that was not accepted.
 //!
 //! # Runtime
 //!

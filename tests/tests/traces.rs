@@ -8,7 +8,7 @@ use ai_services::guardrail::{
     OutputVerdict,
 };
 use ai_services::message::{AiMessage, ToolCall};
-use ai_services::model::{ChatResponse, TokenUsage};
+use ai_services::model::{ChatResponse, Moderation, ModerationModel, TokenUsage};
 use ai_services::rag::{ContentRetriever, Query, RetrievedContent};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use ai_services::{ai_service, async_trait, tool};
@@ -23,6 +23,7 @@ use tracing::{Event, Metadata, Subscriber};
 #[ai_service]
 #[system_message("SECRET system")]
 trait Agent {
+    #[moderate(message, answer)]
     async fn chat(&self, text: &str) -> ai_services::Result<String>;
 }
 
@@ -32,7 +33,7 @@ fn repeat(text: String) -> String {
     text
 }
 
-/// Finds, and lets pass.
+/// Finds something, and lets everything pass.
 struct Aide;
 
 #[async_trait]
@@ -61,6 +62,17 @@ impl OutputGuardrail for Aide {
 
     fn name(&self) -> &str {
         "censor"
+    }
+}
+
+#[async_trait]
+impl ModerationModel for Aide {
+    async fn moderate(&self, _: &str) -> ai_services::Result<Moderation> {
+        Ok(Moderation::passed())
+    }
+
+    fn name(&self) -> &str {
+        "judge"
     }
 }
 
@@ -125,6 +137,7 @@ async fn spans_say_who_and_how_much_but_not_what() {
         .content_retriever(Aide)
         .input_guardrails(Aide)
         .output_guardrails(Aide)
+        .moderation_model(Aide)
         .build()
         .unwrap();
     agent.chat("SECRET question").await.unwrap();
@@ -142,11 +155,15 @@ async fn spans_say_who_and_how_much_but_not_what() {
             "retrieval retriever",
             "guardrail reader",
             "chat scripted",
+            "moderation judge",
             "execute_tool repeat",
             "chat scripted",
             "guardrail censor",
+            "moderation judge",
         ]
     );
+    assert_eq!(of("ai_services.moderation.stage"), ["\"input\"", "\"output\""]);
+    assert_eq!(of("ai_services.moderation.flagged"), ["false", "false"]);
     assert_eq!(of("ai_services.retrieval.contents"), ["1"]);
     assert_eq!(of("gen_ai.tool.name"), ["\"repeat\""]);
     assert_eq!(of("gen_ai.usage.output_tokens"), ["4", "4"], "of the call and of the request");

@@ -112,9 +112,9 @@ pub(crate) fn empty_guardrails(cx: &mut Diagnostics, at: &Attribute, name: &str)
         .help(format!("write it as `{}`, or remove it", keyword::usage(name)));
 }
 
-/// A `max_retries` that is not a whole number.
+/// A `max_retries` that is not a whole number, 0 or more.
 pub(crate) fn invalid_max_retries(cx: &mut Diagnostics, at: &dyn ToTokens) {
-    cx.error(at, "argument `max_retries` takes a whole number".to_owned())
+    cx.error(at, "argument `max_retries` takes a whole number, 0 or more".to_owned())
         .note("it says how many more times the model is asked after its first answer")
         .help("write the number itself, for example `max_retries = 2`");
 }

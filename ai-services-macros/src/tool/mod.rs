@@ -62,6 +62,7 @@ fn wrong_item(mut cx: Diagnostics, item: &TokenStream, name: &str) -> TokenStrea
 
 fn stripped_impl(item: &ItemImpl) -> TokenStream {
     let mut item = item.clone();
+    attribute::strip_from(&mut item.attrs);
     for item in &mut item.items {
         if let ImplItem::Fn(method) = item {
             strip(&mut method.attrs, &mut method.sig);

@@ -47,7 +47,8 @@ fn method<'a>(
     attributes: &'a [Attribute],
     signature: &'a Signature,
 ) -> Option<Tool<'a>> {
-    let helpers = attribute::helpers(cx, attributes, &[keyword::TOOL], "a method");
+    let helpers =
+        attribute::helpers(cx, attributes, &[keyword::TOOL], "a method in an `impl` block");
     let Some((name, at)) = helpers.first() else {
         attribute::none(cx, &[], signature, "a method without `#[tool]`");
         return None;

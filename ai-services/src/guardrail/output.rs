@@ -16,7 +16,7 @@ pub struct OutputGuardrailRequest<'a> {
     pub response: &'a ChatResponse,
     /// What was retrieved and told to the model.
     pub contents: &'a [TextSegment],
-    /// The turn: who spoke, what was said before.
+    /// The turn: who spoke, what was said before, the message as the input guardrails left it.
     pub turn: &'a TurnContext,
     /// How many answers of this turn were rejected before.
     pub rejected: u32,

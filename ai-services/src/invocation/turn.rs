@@ -51,10 +51,17 @@ impl TurnContext {
         })
     }
 
-    /// What the user said, as it was written: without what was retrieved, and before any guardrail.
+    /// What the user said, without what was retrieved: as it was written for retrieval and input
+    /// guardrails, as these left it for output guardrails.
     #[must_use]
     pub fn user_message(&self) -> &UserMessage {
         &self.0.user_message
+    }
+
+    /// The same turn, as if the user had said this.
+    #[must_use]
+    pub fn with_user_message(&self, message: UserMessage) -> Self {
+        Self(Arc::new(Inner { user_message: message, ..(*self.0).clone() }))
     }
 
     /// The system message, if there is one.

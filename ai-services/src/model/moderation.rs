@@ -53,6 +53,11 @@ pub trait ModerationModel: Send + Sync {
             None => Ok(Moderation::passed()),
         }
     }
+
+    /// The name of the model for events and traces, for example `omni-moderation-latest`.
+    fn name(&self) -> &str {
+        "unknown"
+    }
 }
 
 // The inner future is handed on as it is: an async function would put it into a second box.
@@ -76,6 +81,10 @@ impl<M: ModerationModel + ?Sized> ModerationModel for Arc<M> {
         Self: 'z,
     {
         M::moderate_message(self, message)
+    }
+
+    fn name(&self) -> &str {
+        M::name(self)
     }
 }
 

@@ -5,7 +5,7 @@
 //!
 //! | step | trait | there are |
 //! |---|---|---|
-//! | make queries of the question | [`QueryTransformer`] | [`DefaultQueryTransformer`], [`CompressingQueryTransformer`], [`ExpandingQueryTransformer`], [`QueryTransformerChain`], closures |
+//! | make queries of the question | [`QueryTransformer`] | [`DefaultQueryTransformer`], [`CompressingQueryTransformer`], [`ExpandingQueryTransformer`], [`Redaction`](crate::guardrail::Redaction), [`QueryTransformerChain`], closures |
 //! | choose whom to ask | [`QueryRouter`] | [`DefaultQueryRouter`], [`LanguageModelQueryRouter`], closures |
 //! | ask | [`ContentRetriever`] | [`EmbeddingStoreContentRetriever`], [`WebSearchContentRetriever`], closures |
 //! | put the results together | [`ContentAggregator`] | [`ReciprocalRankFusion`], [`ReRankingContentAggregator`] |

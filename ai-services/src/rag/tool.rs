@@ -1,6 +1,7 @@
 //! Retrieval as a tool.
 
 use super::inject::Numbered;
+use super::spending::write_off;
 use super::{ContentRetriever, Query};
 use crate::error::Result;
 use crate::invocation::TurnContext;
@@ -48,7 +49,10 @@ async fn search(
         None => turn,
     };
     let query = Query::new(text, turn.build());
-    let found = retriever.retrieve(&query).await.map_err(IntoToolError::into_tool_error)?;
+    let found = retriever.retrieve(&query).await.map_err(|error| {
+        write_off(&error, query.turn());
+        error.into_tool_error()
+    })?;
     Ok(ToolOutput::text(match found.is_empty() {
         true => "nothing was found".to_owned(),
         false => Numbered(&found).to_string(),

@@ -28,7 +28,7 @@ pub(super) async fn check(
         Checked::Again { .. } => None,
     };
     if let (Some(model), Some(text)) = (invocation.judge_of_answers(), text) {
-        moderation::judge_answer(model, text).await?;
+        moderation::judge_answer(invocation, model, text).await?;
     }
     Ok(checked)
 }

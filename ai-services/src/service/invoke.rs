@@ -168,8 +168,12 @@ async fn open(
 
 /// Retrieval, then the input guardrails, which see what was found, then the message for the model.
 async fn look_up_and_check(invocation: &Invocation<'_>, turn: TurnContext) -> Result<Opening> {
-    let background = retrieve(invocation, turn).await?;
+    let mut background = retrieve(invocation, turn).await?;
     let user = invocation.guards.pass_input(invocation, &background).await?;
+    if invocation.guards.has_input() {
+        // Who looks at the answer is told nothing that was taken out of the question.
+        background.turn = background.turn.with_user_message(user.clone());
+    }
     let augmented = inject(invocation, &user, &background)?;
     Ok(Opening { user, augmented, background: Some(background) })
 }
@@ -189,7 +193,7 @@ async fn converse(
     turn: &mut Turn<'_>,
     read: &mut Read<'_>,
 ) -> Result<()> {
-    let mut verdict = Verdict::ask(invocation.moderation_model(), &opening.user);
+    let mut verdict = Verdict::ask(invocation, &opening.user);
     loop {
         match turn.next() {
             Step::AskModel => {

@@ -302,6 +302,40 @@ async fn calls_of_tools_are_not_checked_but_results_that_are_the_answer() {
 }
 
 #[tokio::test]
+async fn tools_do_not_run_again_for_another_answer() {
+    for rejected in ["again", "ask"] {
+        let journal = Journal::default();
+        let answers =
+            [calling("act"), ScriptedAnswer::text(rejected), ScriptedAnswer::text("good")];
+        let model = journal.model(answers);
+        let desk = opinionated(&journal, &model);
+        desk.ask("ann", "?").await.unwrap();
+        let acted = journal.entries().iter().filter(|entry| *entry == "acted").count();
+        assert_eq!(acted, 1);
+        let (before, after) = (model.messages_of(1), model.messages_of(2));
+        assert_eq!(after[..before.len()], before, "the result is still there");
+        assert_eq!(after.len() - before.len(), if rejected == "again" { 0 } else { 2 });
+        let remembered = remembered(&desk, "ann").await;
+        assert_eq!(remembered.len(), 4, "question, call, result, answer");
+        assert_eq!(remembered[3], ChatMessage::ai("good"));
+    }
+}
+
+#[tokio::test]
+async fn tools_do_not_run_for_a_rejected_message() {
+    let journal = Journal::default();
+    let model = journal.model([calling("act"), calling("act")]);
+    let desk = journal
+        .desk(&model)
+        .input_guardrails(journal.input("no", |_| InputVerdict::Fatal("no".into())))
+        .build()
+        .unwrap();
+    desk.ask("ann", "?").await.unwrap_err();
+    assert_eq!(words(desk.stream("ann", "?")).await, ["error Guardrail"]);
+    assert_eq!(journal.entries(), ["loaded", "no saw ? and 0"].repeat(2));
+}
+
+#[tokio::test]
 async fn guardrail_that_cannot_decide_fails_the_call() {
     struct Broken(Arc<AtomicUsize>);
 

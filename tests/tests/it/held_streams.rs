@@ -1,11 +1,11 @@
 //! Streams whose answers are checked before anything of them is told.
 
-use super::journal::{Desk, Journal, calling, opinionated, remembered, turn, word, words};
-use ai_services::guardrail::{ChunkGuardrail, ChunkVerdict, Rejection};
+use super::journal::{Desk, Journal, calling, opinion, opinionated, remembered, turn, word, words};
+use ai_services::guardrail::{ChunkGuardrail, ChunkVerdict, OutputVerdict, Rejection};
 use ai_services::message::{AiMessage, ToolCall};
 use ai_services::model::ChatResponse;
 use ai_services::testing::ScriptedAnswer;
-use ai_services::{ErrorKind, OutputStrategy};
+use ai_services::{ErrorKind, OutputStrategy, StreamEvent, TokenStream, ai_service};
 
 /// What a scripted model says in each of the cases below.
 fn scripts() -> Vec<Vec<ScriptedAnswer>> {
@@ -107,6 +107,47 @@ async fn stream_dropped_at_any_item_leaves_memory_as_it_was() {
         drop(stream);
         assert!(remembered(&desk, "ann").await.is_empty(), "after {items} items");
     }
+}
+
+#[tokio::test]
+async fn result_that_is_the_answer_is_told_as_a_result_before_it_is_checked() {
+    let journal = Journal::default();
+    let model = journal.model([calling("finish")]);
+    let desk = journal
+        .desk(&model)
+        .output_guardrails(journal.output("no", |_, _| OutputVerdict::Fatal("no".into())))
+        .build()
+        .unwrap();
+    let told = words(desk.stream("ann", "?")).await;
+    assert_eq!(told, ["usage", "call {}", "started finish", "finished", "error Guardrail"]);
+    assert!(remembered(&desk, "ann").await.is_empty());
+}
+
+#[ai_service]
+trait Counter {
+    fn count(&self, text: &str) -> TokenStream<u32>;
+}
+
+#[tokio::test]
+async fn value_is_streamed_once_it_was_accepted_and_read() {
+    let journal = Journal::default();
+    let answers = ["again", "no number", "ask", "3"].map(ScriptedAnswer::text);
+    let counter = CounterService::builder()
+        .chat_model(journal.model(answers))
+        .output_guardrails(journal.output("critic", opinion))
+        .build()
+        .unwrap();
+    let mut stream = counter.count("?");
+    let (mut texts, mut value) = (Vec::new(), None);
+    while let Some(event) = stream.next().await {
+        match event.unwrap() {
+            StreamEvent::Text(text) => texts.push(text),
+            StreamEvent::Completed(response) => value = Some(response.value),
+            StreamEvent::Usage(_) => {}
+            other => panic!("nothing was told that could be void: {other:?}"),
+        }
+    }
+    assert_eq!((texts, value), (vec!["3".to_owned()], Some(3)));
 }
 
 /// Tells whole words only, hides one, and blocks another.

@@ -63,6 +63,16 @@ pub(crate) trait Desk {
 
     #[moderate(answer)]
     fn stream_vetted(&self, #[memory_id] user: &str, #[user_message] text: &str) -> TokenStream;
+
+    #[moderate(message, answer)]
+    async fn guarded(
+        &self,
+        #[memory_id] user: &str,
+        #[user_message] text: &str,
+    ) -> ai_services::Result<Response<String>>;
+
+    #[moderate(message, answer)]
+    fn stream_guarded(&self, #[memory_id] user: &str, #[user_message] text: &str) -> TokenStream;
 }
 
 /// A builder to which nothing that is required is missing.
@@ -235,6 +245,10 @@ impl ModerationModel for Judge {
             "broken" => Err(Error::new(ErrorKind::Unavailable, "no judge")),
             _ => Ok(Moderation::passed()),
         }
+    }
+
+    fn name(&self) -> &str {
+        "judge"
     }
 }
 

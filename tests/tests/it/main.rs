@@ -7,6 +7,7 @@
 )]
 
 mod answers;
+mod built_in;
 mod concurrency;
 mod desk;
 mod events;
@@ -19,8 +20,11 @@ mod limits;
 mod memory;
 mod moderation;
 mod multimodal;
+mod pipeline;
 mod prompts;
 mod retrieval;
+mod retrieval_faults;
 mod streaming;
 mod tool_loop;
 mod tools;
+mod verdicts;

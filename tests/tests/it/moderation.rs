@@ -1,6 +1,8 @@
 //! Moderation: beside the first model call, before any effect; of the answer before anybody is told.
 
 use super::journal::{Desk as _, Journal, calling, opinion, remembered, turn, words};
+use ai_services::event::{Call, Event};
+use ai_services::guardrail::GuardrailStage;
 use ai_services::memory::{MemoryId, MessageWindowChatMemory};
 use ai_services::message::{Content, ImageContent, ToolCall, UserMessage};
 use ai_services::model::{Moderation, ModerationModel, TokenUsage};
@@ -203,4 +205,153 @@ async fn images_are_judged_with_the_text() {
     let image = Content::from(ImageContent::url("https://example.org/cat.png"));
     let error = viewer.look(&["hi".into(), image]).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Moderation);
+}
+
+#[tokio::test(start_paused = true)]
+async fn message_and_answer_are_both_judged_whole_and_streamed() {
+    let journal = Journal::default();
+    let model = journal.model(
+        ["good", "bad answer", "unheard", "good", "bad answer", "unheard"]
+            .map(|text| ScriptedAnswer::text(text).in_pieces_of(2).after(Duration::from_secs(1))),
+    );
+    let desk = journal.desk(&model).build().unwrap();
+    assert_eq!(desk.guarded("ann", "hi").await.unwrap().value, "good");
+    let error = desk.guarded("ann", "and?").await.unwrap_err();
+    assert!(error.to_string().starts_with("the answer violates"), "{error}");
+    let error = desk.guarded("ann", "bad").await.unwrap_err();
+    assert!(error.to_string().starts_with("the user message violates"), "{error}");
+    let whole = [
+        "loaded",
+        "asked 0",
+        "judged hi",
+        "judged good",
+        "stored",
+        "loaded",
+        "asked 1",
+        "judged and?",
+        "judged bad answer",
+        "loaded",
+        "asked 2",
+        "judged bad",
+    ];
+    assert_eq!(journal.entries(), whole);
+    assert_eq!(remembered(&desk, "ann").await, turn("hi", "good"));
+
+    let before = journal.entries().len();
+    let told = words(desk.stream_guarded("bob", "hi")).await;
+    assert_eq!(told, ["usage", "text good", "completed good"]);
+    assert_eq!(words(desk.stream_guarded("bob", "and?")).await, ["usage", "error Moderation"]);
+    assert_eq!(words(desk.stream_guarded("bob", "bad")).await, ["error Moderation"]);
+    let streamed = journal.entries().split_off(before);
+    let as_whole = whole.map(|entry| match entry.strip_prefix("asked ") {
+        Some(number) => format!("asked {}", number.parse::<u8>().unwrap() + 3),
+        None => entry.to_owned(),
+    });
+    assert_eq!(streamed, as_whole);
+    assert_eq!(remembered(&desk, "bob").await, turn("hi", "good"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn stream_of_a_flagged_message_tells_why_and_runs_no_tool() {
+    let journal = Journal::default();
+    let model = journal.model([calling("act"), calling("finish")]);
+    let desk = journal.desk(&model).build().unwrap();
+    for _ in 0..2 {
+        let error = desk.stream_judged("ann", "bad").collect().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Moderation);
+        let categories = &error.detail::<Moderation>().unwrap().violations;
+        let expected: [(Box<str>, f64); 2] = [("hate".into(), 0.9), ("spite".into(), 0.4)];
+        assert_eq!(*categories, expected);
+    }
+    assert_eq!(
+        journal.entries(),
+        ["loaded", "asked 0", "judged bad", "loaded", "asked 1", "judged bad"]
+    );
+    assert!(remembered(&desk, "ann").await.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_to_judge_is_no_verdict() {
+    let journal = Journal::default();
+    let model = journal.model([
+        calling("act"),
+        calling("act"),
+        ScriptedAnswer::text("broken"),
+        ScriptedAnswer::text("broken"),
+    ]);
+    let desk = journal.desk(&model).build().unwrap();
+    let failure = desk.judged("ann", "broken").await.unwrap_err();
+    assert_eq!(failure.kind(), ErrorKind::Unavailable);
+    assert_eq!(words(desk.stream_judged("ann", "broken")).await, ["error Unavailable"]);
+    assert_eq!(desk.vetted("ann", "?").await.unwrap_err().kind(), ErrorKind::Unavailable);
+    assert_eq!(words(desk.stream_vetted("ann", "?")).await, ["usage", "error Unavailable"]);
+    assert!(!journal.entries().iter().any(|entry| entry == "acted" || entry == "stored"));
+    assert!(remembered(&desk, "ann").await.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn stream_dropped_before_the_verdict_leaves_memory_as_it_was() {
+    let journal = Journal::default();
+    let model = journal.model([calling("act")]);
+    let desk = journal.desk(&model).build().unwrap();
+    let mut stream = desk.stream_judged("ann", "good");
+    let soon = tokio::time::timeout(Duration::from_millis(49), stream.next());
+    assert!(soon.await.is_err(), "nothing is told while the judge thinks");
+    drop(stream);
+    assert_eq!(journal.entries(), ["loaded", "asked 0"]);
+    assert!(remembered(&desk, "ann").await.is_empty());
+}
+
+#[ai_service]
+#[moderate]
+trait Added {
+    #[moderate(answer)]
+    async fn chat(&self, text: &str) -> ai_services::Result<String>;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_trait_and_method_want_judged_adds_up() {
+    let added = AddedService::builder()
+        .chat_model(ScriptedChatModel::replies(["good", "bad", "good"]))
+        .moderation_model(Judge)
+        .build()
+        .unwrap();
+    assert_eq!(added.chat("hi").await.unwrap(), "good");
+    assert_eq!(added.chat("hi").await.unwrap_err().kind(), ErrorKind::Moderation);
+    assert_eq!(added.chat("bad").await.unwrap_err().kind(), ErrorKind::Moderation);
+}
+
+#[tokio::test(start_paused = true)]
+async fn listeners_are_told_every_verdict() {
+    let journal = Journal::default();
+    let notes = journal.clone();
+    let model = journal.model([calling("act"), ScriptedAnswer::text("bad answer")]);
+    let desk = journal
+        .desk(&model)
+        .listener(move |_: &Call<'_>, event: &Event<'_>| {
+            if let Event::Moderated { model, stage, verdict, .. } = event {
+                let what = match stage {
+                    GuardrailStage::Input => "message",
+                    GuardrailStage::Output => "answer",
+                    _ => "?",
+                };
+                notes.note(format!("told of {model}, the {what}: {verdict}"));
+            }
+        })
+        .build()
+        .unwrap();
+    desk.guarded("ann", "hi").await.unwrap_err();
+    assert_eq!(
+        journal.entries(),
+        [
+            "loaded",
+            "asked 0",
+            "judged hi",
+            "told of judge, the message: nothing to object to",
+            "acted",
+            "asked 1",
+            "judged bad answer",
+            "told of judge, the answer: flagged for hate, spite",
+        ]
+    );
 }

@@ -49,8 +49,9 @@ async fn judged(
 #[tokio::test]
 async fn text_is_sent() {
     let server = FaultServer::answering([passed()]).await.unwrap();
-    let verdict = client(&server).project("p").build().unwrap().moderate("Hi \"you\"").await;
-    assert_eq!(verdict.unwrap(), Moderation::passed());
+    let model = client(&server).project("p").build().unwrap();
+    assert_eq!(model.name(), "omni-moderation-latest");
+    assert_eq!(model.moderate("Hi \"you\"").await.unwrap(), Moderation::passed());
     let request = server.requests().remove(0);
     assert!(request.head.starts_with("POST /v1/moderations HTTP/1.1\r\n"));
     assert_eq!(request.header("openai-project"), Some("p"));

@@ -1,6 +1,7 @@
 //! Making queries of the question.
 
 use crate::{answering, prompt, query, texts_of, transformed};
+use ai_services::guardrail::{Placeholders, Redaction};
 use ai_services::message::{AiMessage, ChatMessage, Content, SystemMessage, ToolCall, UserMessage};
 use ai_services::model::UsageMeter;
 use ai_services::prompt::PromptTemplate;
@@ -200,6 +201,26 @@ async fn chain_gives_each_query_to_the_next_once_and_keeps_the_order() {
     assert_eq!(texts_of(&queries), ["q1a", "q1b", "q2a", "q2b"]);
     let none = QueryTransformerChain::new();
     assert_eq!(texts_of(&none.transform(&query("q")).await.unwrap()), ["q"]);
+}
+
+#[tokio::test]
+async fn redaction_changes_the_query_and_the_message_in_its_turn() {
+    let redaction = Redaction::all().placeholders(Placeholders::Numbered);
+    let image = Content::image_url("https://example.org/cat.png");
+    let message = UserMessage::from_contents(["I am ann@example.org".into(), image.clone()]);
+    let turn = TurnContext::builder(message).history(talk()).build();
+    let query = Query::new("orders of ann@example.org, not bob@example.org", turn);
+    let queries = redaction.transform(&query).await.unwrap();
+    assert_eq!(texts_of(&queries), ["orders of [EMAIL_1], not [EMAIL_2]"]);
+    let turn = queries[0].turn();
+    let redacted = UserMessage::from_contents(["I am [EMAIL_1]".into(), image]);
+    assert_eq!((turn.user_message(), turn.history().count()), (&redacted, 2));
+    assert_eq!(query.turn().user_message().contents()[0].text(), Some("I am ann@example.org"));
+
+    let harmless = self::query("Are bananas berries?");
+    let queries = Redaction::all().transform(&harmless).await.unwrap();
+    assert_eq!(texts_of(&queries), ["Are bananas berries?"]);
+    assert_eq!(queries[0].turn().user_message(), harmless.turn().user_message());
 }
 
 #[test]

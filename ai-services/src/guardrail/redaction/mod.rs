@@ -35,7 +35,9 @@ use std::sync::Arc;
 /// As an input guardrail it rewrites what the user said before the model sees it and before it is
 /// remembered; of a message of several parts, each text for itself, and other contents stay. As an
 /// output guardrail it rewrites the answer. [`redact`](Self::redact) is the same for any text,
-/// [`redact_segment`](Self::redact_segment) for what was retrieved.
+/// [`redact_segment`](Self::redact_segment) for what was retrieved. As a
+/// [`QueryTransformer`](crate::rag::QueryTransformer) it keeps what is sensitive from search engines and
+/// embedding models.
 ///
 /// # What is found
 ///

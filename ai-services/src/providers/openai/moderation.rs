@@ -136,6 +136,10 @@ impl ModerationModel for OpenAiModerationModel {
         }
         Ok(verdict)
     }
+
+    fn name(&self) -> &str {
+        &self.0.model
+    }
 }
 
 fn images(message: &UserMessage) -> Result<Vec<Part<'_>>> {

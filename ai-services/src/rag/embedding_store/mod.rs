@@ -30,6 +30,7 @@ use std::sync::Arc;
 ///
 /// ```
 /// use ai_services::embedding::{EmbeddingModel, EmbeddingStore, Filter};
+/// use ai_services::memory::MemoryId;
 /// use ai_services::rag::{EmbeddingStoreContentRetriever, Query};
 ///
 /// # fn main() {}
@@ -41,10 +42,11 @@ use std::sync::Arc;
 ///         .embedding_model(model)
 ///         .max_results(5)
 ///         .min_score(0.6)
-///         // What one customer is told must not come from another one's documents.
+///         // What one customer is told must not come from another one's documents, nor what is said to
+///         // nobody from anybody's: without a filter all documents are considered.
 ///         .filter_by(|query: &Query| {
-///             let customer = query.turn().memory_id()?;
-///             Some(Filter::key("customer").is(customer.as_str()))
+///             let customer = query.turn().memory_id().map_or("", MemoryId::as_str);
+///             Some(Filter::key("customer").is(customer))
 ///         })
 ///         .build()
 /// }

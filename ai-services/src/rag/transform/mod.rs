@@ -2,6 +2,7 @@
 
 mod compressing;
 mod expanding;
+mod redacting;
 
 pub use compressing::{CompressingQueryTransformer, CompressingQueryTransformerBuilder};
 pub use expanding::{ExpandingQueryTransformer, ExpandingQueryTransformerBuilder, OriginalQuery};

@@ -92,7 +92,8 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
     /// Who wants the same to be asked again behind a [cache](crate::combinators) gets the same answer: such a
     /// guardrail had better reprompt.
     ///
-    /// Of a stream, nothing that belongs to an answer is told before the answer was accepted. If this takes
+    /// Of a stream, nothing that belongs to an answer is told before the answer was accepted, but for
+    /// [`ToolFinished`](crate::StreamEvent::ToolFinished) of tools whose results are the answer. If this takes
     /// too long, use [`chunk_guardrails`](Self::chunk_guardrails).
     ///
     /// # Differences from LangChain4j

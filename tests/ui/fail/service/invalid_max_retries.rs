@@ -18,8 +18,16 @@ impl OutputGuardrail for Tone {
 trait Assistant {
     #[output_guardrails(Tone, max_retries = "2")]
     async fn chat(&self, text: &str) -> ai_services::Result<String>;
+
+    #[output_guardrails(Tone, max_retries = -1)]
+    async fn ask(&self, text: &str) -> ai_services::Result<String>;
+
+    #[output_guardrails(Tone, max_retries = RETRIES)]
+    async fn tell(&self, text: &str) -> ai_services::Result<String>;
 }
 
+const RETRIES: usize = 2;
+
 fn main() {
-    let _ = Tone;
+    let _ = (Tone, RETRIES);
 }

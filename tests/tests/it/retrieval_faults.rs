@@ -1,0 +1,172 @@
+//! Retrieval that fails, takes too long, or is not waited for, within the calls of a service.
+
+use super::journal::{Desk as _, Journal, remembered, words};
+use super::pipeline::{Kiosk as _, KioskService, echo, kiosk, sources};
+use ai_services::event::{Call, Event};
+use ai_services::message::{ChatMessage, ToolCall};
+use ai_services::model::TokenUsage;
+use ai_services::rag::{
+    ContentRetriever, DefaultRetrievalAugmentor, FailurePolicy, Query, RetrievedContent, Route,
+};
+use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
+use ai_services::{Error, ErrorKind, async_trait};
+use futures_util::FutureExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Fails, after it needed 4 tokens.
+fn down() -> impl ContentRetriever + 'static {
+    |_: Query| async {
+        let error = Error::new(ErrorKind::Unavailable, "down");
+        Err::<Vec<RetrievedContent>, _>(error.with_usage(TokenUsage::new(4, 0)))
+    }
+}
+
+fn broken() -> Route {
+    Route::new(down()).name("wiki")
+}
+
+/// Never finds anything; counts its searches and those that were dropped.
+#[derive(Clone, Default)]
+struct Endless {
+    begun: Arc<AtomicUsize>,
+    dropped: Arc<AtomicUsize>,
+}
+
+struct Guard(Arc<AtomicUsize>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[async_trait]
+impl ContentRetriever for Endless {
+    async fn retrieve(&self, _: &Query) -> ai_services::Result<Vec<RetrievedContent>> {
+        self.begun.fetch_add(1, Ordering::SeqCst);
+        let _guard = Guard(Arc::clone(&self.dropped));
+        std::future::pending().await
+    }
+}
+
+impl Endless {
+    fn counts(&self) -> (usize, usize) {
+        (self.begun.load(Ordering::SeqCst), self.dropped.load(Ordering::SeqCst))
+    }
+}
+
+#[tokio::test]
+async fn failure_that_is_passed_over_is_told_and_paid() {
+    let copy = Route::new(echo()).name("copy");
+    let replaced = (FailurePolicy::fallback(copy), vec!["own", "why?"], "skipped []");
+    let skipped = (FailurePolicy::Skip, vec!["own"], "skipped [\"wiki\"]");
+    for (policy, found, told) in [skipped, replaced] {
+        let journal = Journal::default();
+        let notes = journal.clone();
+        let augmentor = DefaultRetrievalAugmentor::builder()
+            .content_retriever(|_: Query| async { Ok(vec![RetrievedContent::from("own")]) })
+            .route(broken().on_failure(policy))
+            .build()
+            .unwrap();
+        let kiosk = KioskService::builder()
+            .chat_model(journal.replies(["because"]))
+            .retrieval_augmentor(augmentor)
+            .listener(move |_: &Call<'_>, event: &Event<'_>| {
+                if let Event::Retrieved { skipped, .. } = event {
+                    let routes: Vec<&str> = skipped.iter().map(|one| &*one.route).collect();
+                    notes.note(format!("skipped {routes:?}"));
+                }
+            })
+            .build()
+            .unwrap();
+        let response = kiosk.ask("why?").await.unwrap();
+        assert_eq!(sources(&response), found);
+        assert_eq!(response.token_usage, TokenUsage::new(4, 0));
+        assert_eq!(journal.entries(), [told, "asked 0"]);
+    }
+}
+
+#[tokio::test]
+async fn failure_that_is_not_passed_over_fails_call_and_stream() {
+    let model = ScriptedChatModel::replies([""; 0]);
+    let augmentor = DefaultRetrievalAugmentor::builder()
+        .content_retriever(echo())
+        .route(broken())
+        .build()
+        .unwrap();
+    let kiosk = kiosk(&model, augmentor);
+    let error = kiosk.ask("why?").await.unwrap_err();
+    assert_eq!(error.to_string(), "the retriever `wiki` failed: down");
+    assert_eq!(
+        (error.kind(), error.usage()),
+        (ErrorKind::Unavailable, Some(&TokenUsage::new(4, 0)))
+    );
+    assert_eq!(words(kiosk.stream("why?")).await, ["error Unavailable"]);
+    assert!(model.requests().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn slow_retriever_is_left_in_time() {
+    let endless = Endless::default();
+    let route = Route::new(endless.clone()).timeout(Duration::from_secs(3));
+    let augmentor = DefaultRetrievalAugmentor::builder()
+        .content_retriever(echo())
+        .route(route.on_failure(FailurePolicy::Skip))
+        .build()
+        .unwrap();
+    let started = tokio::time::Instant::now();
+    let kiosk = kiosk(&ScriptedChatModel::replies(["because"]), augmentor);
+    assert_eq!(sources(&kiosk.ask("why?").await.unwrap()), ["why?"]);
+    assert_eq!(started.elapsed(), Duration::from_secs(3));
+    assert_eq!(endless.counts(), (1, 1), "begun and dropped");
+}
+
+#[tokio::test]
+async fn call_dropped_while_retrieving_drops_the_search_and_remembers_nothing() {
+    let (journal, endless) = (Journal::default(), Endless::default());
+    let notes = journal.clone();
+    let model = journal.replies(["never"]);
+    let desk = journal
+        .desk(&model)
+        .content_retriever(endless.clone())
+        .listener(move |_: &Call<'_>, event: &Event<'_>| {
+            if let Event::Cancelled = event {
+                notes.note("cancelled");
+            }
+        })
+        .build()
+        .unwrap();
+    assert!(desk.ask("ann", "why?").now_or_never().is_none());
+    assert_eq!(endless.counts(), (1, 1));
+    let mut stream = desk.stream("ann", "why?");
+    assert!(stream.next().now_or_never().is_none());
+    assert_eq!(endless.counts(), (2, 1), "the stream is still there");
+    drop(stream);
+    assert_eq!(endless.counts(), (2, 2));
+    assert_eq!(journal.entries(), ["loaded", "cancelled", "loaded", "cancelled"]);
+    assert!(remembered(&desk, "ann").await.is_empty());
+    assert!(model.requests().is_empty());
+}
+
+#[tokio::test]
+async fn tool_that_fails_to_retrieve_is_paid_and_told_to_the_model() {
+    let call = ToolCall::new("1", "search", r#"{"query":"the rules"}"#);
+    let model = ScriptedChatModel::new([
+        ScriptedAnswer::tool_calls([call]),
+        ScriptedAnswer::text("Nobody knows."),
+    ]);
+    let kiosk = KioskService::builder()
+        .chat_model(model.clone())
+        .tools(down().into_tool("search", "Searches the rules."))
+        .build()
+        .unwrap();
+    let response = kiosk.ask("The rules?").await.unwrap();
+    assert_eq!(response.value, "Nobody knows.");
+    assert_eq!(response.token_usage, TokenUsage::new(4, 0));
+    let ChatMessage::ToolResult(result) = model.messages_of(1).pop().unwrap() else {
+        panic!("no result")
+    };
+    assert!(result.is_error() && result.text().unwrap().contains("down"), "{result:?}");
+}
