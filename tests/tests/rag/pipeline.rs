@@ -67,6 +67,20 @@ async fn equal_queries_are_searched_for_once() {
     assert_eq!(texts(&retrieved.contents), ["x: b", "x: a", "x: A"]);
 }
 
+#[tokio::test]
+async fn queries_without_text_are_not_searched_for() {
+    let asked = Asked::default();
+    let augmentor = DefaultRetrievalAugmentor::builder()
+        .query_transformer(|query: Query| async move {
+            Ok(["", "a", " \n"].map(|text| query.with_text(text)).to_vec())
+        })
+        .content_retriever(asked.echo("x"))
+        .build()
+        .unwrap();
+    let retrieved = augmentor.retrieve(&turn("?")).await.unwrap();
+    assert_eq!((asked.all(), texts(&retrieved.contents)), (vec!["a".to_owned()], vec!["x: a"]));
+}
+
 /// Shows the aggregator's input as contents.
 struct Shown;
 

@@ -1,7 +1,7 @@
 //! Retrieval as a tool.
 
 use crate::{Asked, failing, finding};
-use ai_services::document::{Metadata, TextSegment};
+use ai_services::document::{Metadata, TextSegment, key};
 use ai_services::message::ToolCall;
 use ai_services::rag::{ContentRetriever, Query, RetrievedContent};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
@@ -56,6 +56,23 @@ async fn model_is_told_what_was_found_with_numbers_and_metadata() {
     let parameters = tool.parameters.as_ref().unwrap().as_value();
     assert_eq!(parameters["properties"]["query"]["type"], "string");
     assert_eq!(parameters["required"], json!(["query"]));
+}
+
+#[tokio::test]
+async fn model_is_not_told_how_a_store_keeps_its_books() {
+    let metadata = Metadata::new()
+        .with(key::SOURCE, "fruit.md")
+        .with(key::COLLECTION, "c")
+        .with(key::DIGEST, "0123456789abcdef")
+        .with(key::SEGMENTS, 12)
+        .with(key::PAGE, 3);
+    let rich = TextSegment::new("Bananas are berries.").with_metadata(metadata);
+    let retriever = move |_: Query| {
+        let found = vec![RetrievedContent::from(rich.clone())];
+        async { Ok(found) }
+    };
+    let (told, _) = told(retriever, r#"{"query":"bananas"}"#).await;
+    assert_eq!(told, "[1] Bananas are berries.\nsource: fruit.md\npage: 3");
 }
 
 #[tokio::test]

@@ -41,7 +41,7 @@ use std::sync::Arc;
 ///         .embedding_model(model)
 ///         .max_results(5)
 ///         .min_score(0.6)
-///         // What one customer is told must not come from another one's documents.
+///         // What one customer is told must not come from another one's documents. Nobody is told nothing.
 ///         .filter_by(|query: &Query| {
 ///             let customer = query.turn().memory_id()?;
 ///             Some(Filter::key("customer").is(customer.as_str()))
@@ -173,7 +173,10 @@ impl ContentRetriever for EmbeddingStoreContentRetriever {
         let filter = match &parts.filter {
             Considered::All => None,
             Considered::Those(filter) => Some(Cow::Borrowed(filter)),
-            Considered::By(of) => of(query).map(Cow::Owned),
+            Considered::By(of) => match of(query) {
+                Some(filter) => Some(Cow::Owned(filter)),
+                None => return Ok(Vec::new()),
+            },
         };
         let filter = filter.as_deref();
         let found = match &parts.search {

@@ -63,6 +63,9 @@ mod tests {
             ("The answer is: 1, 2, and 3.", vec![1, 2, 3]),
             ("Sources 1 and 3", vec![1, 3]),
             ("002", vec![2]),
+            ("**1**, **3**", vec![1, 3]),
+            ("[1], [3]", vec![1, 3]),
+            ("(1); (2) and `3`", vec![1, 2, 3]),
         ] {
             assert_eq!(chosen(answer, 3), Some(expected.into_iter().collect()), "{answer}");
         }
@@ -93,6 +96,9 @@ mod tests {
             "1 or 2",
             "²",
             "1, 2 or maybe 3",
+            "1'000",
+            "1 (2)",
+            "1*3",
         ] {
             assert_eq!(chosen(answer, 3), None, "{answer}");
         }
