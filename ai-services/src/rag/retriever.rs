@@ -53,8 +53,9 @@ pub trait ContentRetriever: Send + Sync {
 
     /// A tool that searches, for a model that decides itself when and for what.
     ///
-    /// It has one argument, `query`. The model is told what was found, numbered and with its metadata, or
-    /// that nothing was. The turn of the query knows whose call it is and has the application's data; the
+    /// It has one argument, `query`. The model is told what was found, numbered and with its metadata but for
+    /// the [`COLLECTION`](crate::document::key::COLLECTION), the [`DIGEST`](crate::document::key::DIGEST) and the number of
+    /// [`SEGMENTS`](crate::document::key::SEGMENTS), or that nothing was. The turn of the query knows whose call it is and has the application's data; the
     /// message of the user in it is the query itself, and there is no history.
     ///
     /// # Examples
@@ -107,7 +108,7 @@ impl<R: ContentRetriever + ?Sized> ContentRetriever for Arc<R> {
     }
 }
 
-/// What happens when a retriever fails or takes too long.
+/// What happens when a retriever fails, panics or takes too long.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum FailurePolicy {
@@ -180,7 +181,7 @@ impl Route {
         self
     }
 
-    /// Sets what happens if it fails or takes too long.
+    /// Sets what happens if it fails, panics or takes too long.
     pub fn on_failure(mut self, policy: FailurePolicy) -> Self {
         self.on_failure = policy;
         self
