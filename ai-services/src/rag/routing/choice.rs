@@ -34,7 +34,9 @@ pub(super) fn chosen(answer: &str, options: usize) -> Option<BTreeSet<usize>> {
 
 /// Whether a text between two numbers says that both are meant. "2.5" and "1-3" do not.
 fn is_separator(text: &str) -> bool {
-    let text = text.trim().to_ascii_lowercase();
+    // Marks that belong to the numbers: "**1**, **3**", "[1] and [3]".
+    let is_mark = |c: char| c.is_whitespace() || "*_`\"'()[]".contains(c);
+    let text = text.trim_matches(is_mark).to_ascii_lowercase();
     matches!(text.as_str(), "," | ";" | "and" | "&" | ", and")
 }
 
