@@ -1,5 +1,6 @@
 //! Contents as text.
 
+use crate::document::key;
 use crate::error::Result;
 use crate::prompt::{PromptTemplate, PromptVariables};
 use crate::rag::RetrievedContent;
@@ -56,7 +57,10 @@ fn variables(
     values
 }
 
-/// Contents with numbers and all of their metadata.
+/// What a store keeps for itself, and tells a model nothing.
+const BOOKKEEPING: [&str; 3] = [key::COLLECTION, key::DIGEST, key::SEGMENTS];
+
+/// Contents with numbers and their metadata.
 pub(in crate::rag) struct Numbered<'a>(pub(in crate::rag) &'a [RetrievedContent]);
 
 impl Display for Numbered<'_> {
@@ -66,7 +70,8 @@ impl Display for Numbered<'_> {
                 f.write_str("\n\n")?;
             }
             write!(f, "[{number}] {}", content.segment.text())?;
-            for (key, value) in content.segment.metadata().iter() {
+            let metadata = content.segment.metadata().iter();
+            for (key, value) in metadata.filter(|(key, _)| !BOOKKEEPING.contains(key)) {
                 write!(f, "\n{key}: {value}")?;
             }
         }
