@@ -55,7 +55,7 @@ pub trait ContentRetriever: Send + Sync {
     ///
     /// It has one argument, `query`. The model is told what was found, numbered and with its metadata but for
     /// the [`COLLECTION`](crate::document::key::COLLECTION), the [`DIGEST`](crate::document::key::DIGEST) and the number of
-    /// [`SEGMENTS`](crate::document::key::SEGMENTS), or that nothing was. The turn of the query knows whose call it is and has the application's data; the
+    /// [`SEGMENTS`](crate::document::key::SEGMENTS), or that nothing was; at most 192 KiB of it. The turn of the query knows whose call it is and has the application's data; the
     /// message of the user in it is the query itself, and there is no history.
     ///
     /// # Examples

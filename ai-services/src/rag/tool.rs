@@ -1,6 +1,7 @@
 //! Retrieval as a tool.
 
-use super::inject::Numbered;
+use super::inject::numbered;
+use super::telling::told;
 use super::{ContentRetriever, Query};
 use crate::error::Result;
 use crate::invocation::TurnContext;
@@ -49,8 +50,6 @@ async fn search(
     };
     let query = Query::new(text, turn.build());
     let found = retriever.retrieve(&query).await.map_err(IntoToolError::into_tool_error)?;
-    Ok(ToolOutput::text(match found.is_empty() {
-        true => "nothing was found".to_owned(),
-        false => Numbered(&found).to_string(),
-    }))
+    let parts = found.iter().zip(1..).map(|(content, number)| numbered(content, number));
+    Ok(ToolOutput::text(told(parts)))
 }

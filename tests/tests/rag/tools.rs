@@ -90,6 +90,14 @@ async fn tool_searches_for_what_the_model_says_in_the_name_of_the_caller() {
 }
 
 #[tokio::test]
+async fn long_contents_do_not_exceed_what_a_tool_may_return() {
+    let long = "x".repeat(150_000);
+    let (told, _) = told(finding(&[&long, "y", &long, "z"]), r#"{"query":"q"}"#).await;
+    assert!(told.starts_with("[1] xxx") && told.contains("x\n\n[2] y\n\n[3] xxx"));
+    assert!(told.ends_with("x…\n\n(1 more found, left out because it is too much)"));
+}
+
+#[tokio::test]
 async fn mistakes_are_told_to_the_model() {
     let (missing, _) = told(finding(&["a"]), "{}").await;
     assert!(missing.contains("query: required, but missing"), "{missing}");

@@ -4,7 +4,6 @@ use crate::document::key;
 use crate::error::Result;
 use crate::prompt::{PromptTemplate, PromptVariables};
 use crate::rag::RetrievedContent;
-use std::fmt::{self, Display};
 
 /// How one content is written.
 #[derive(Clone, Debug)]
@@ -60,21 +59,10 @@ fn variables(
 /// What a store keeps for itself, and tells a model nothing.
 const BOOKKEEPING: [&str; 3] = [key::COLLECTION, key::DIGEST, key::SEGMENTS];
 
-/// Contents with numbers and their metadata.
-pub(in crate::rag) struct Numbered<'a>(pub(in crate::rag) &'a [RetrievedContent]);
-
-impl Display for Numbered<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (content, number) in self.0.iter().zip(1..) {
-            if number > 1 {
-                f.write_str("\n\n")?;
-            }
-            write!(f, "[{number}] {}", content.segment.text())?;
-            let metadata = content.segment.metadata().iter();
-            for (key, value) in metadata.filter(|(key, _)| !BOOKKEEPING.contains(key)) {
-                write!(f, "\n{key}: {value}")?;
-            }
-        }
-        Ok(())
-    }
+/// A content with its number and its metadata.
+pub(in crate::rag) fn numbered(content: &RetrievedContent, number: usize) -> String {
+    let metadata = content.segment.metadata().iter();
+    let metadata = metadata.filter(|(key, _)| !BOOKKEEPING.contains(key));
+    let lines: String = metadata.map(|(key, value)| format!("\n{key}: {value}")).collect();
+    format!("[{number}] {}{lines}", content.segment.text())
 }

@@ -3,7 +3,7 @@
 mod contents;
 mod default;
 
-pub(super) use contents::Numbered;
+pub(super) use contents::numbered;
 pub use default::{DefaultContentInjector, DefaultContentInjectorBuilder};
 
 use super::RetrievedContent;
