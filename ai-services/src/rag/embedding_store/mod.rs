@@ -15,6 +15,7 @@ use async_trait::async_trait;
 use futures_util::future::try_join;
 use std::borrow::Cow;
 use std::fmt;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 /// Finds the texts of an embedding store that fit a query.
@@ -147,7 +148,7 @@ impl Parts {
         let fused = reciprocal_rank_fusion(
             [near, matching],
             DEFAULT_K,
-            |found| &found.id,
+            |found, hasher| hasher.hash_one(&found.id),
             |one, other| one.id == other.id,
         );
         let fused = fused.into_iter().take(self.max_results);
