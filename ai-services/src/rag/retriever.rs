@@ -53,10 +53,11 @@ pub trait ContentRetriever: Send + Sync {
 
     /// A tool that searches, for a model that decides itself when and for what.
     ///
-    /// It has one argument, `query`. The model is told what was found, numbered and with its metadata but for
-    /// the [`COLLECTION`](crate::document::key::COLLECTION), the [`DIGEST`](crate::document::key::DIGEST) and the number of
-    /// [`SEGMENTS`](crate::document::key::SEGMENTS), or that nothing was; at most 192 KiB of it. The turn of the query knows whose call it is and has the application's data; the
-    /// message of the user in it is the query itself, and there is no history.
+    /// It has one argument, `query`. The model is told what was found, numbered and with its metadata, at most
+    /// 192 KiB of it, or that nothing was. It is not told the keys that are for the store alone:
+    /// [`COLLECTION`](crate::document::key::COLLECTION), [`DIGEST`](crate::document::key::DIGEST) and
+    /// [`SEGMENTS`](crate::document::key::SEGMENTS). The turn of the query knows whose call it is and has the
+    /// application's data; the message of the user in it is the query itself, and there is no history.
     ///
     /// # Examples
     ///
