@@ -6,12 +6,11 @@ use super::output::ToolOutput;
 use super::policy::{ToolArgumentsPolicy, ToolErrorPolicy, ToolPolicies, UnknownToolPolicy};
 use super::toolbox::Toolbox;
 use super::{Order, Then};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, panic_text};
 use crate::invocation::ToolExecution;
 use crate::message::{ToolCall, ToolResult};
 use futures_util::future::FutureExt;
 use futures_util::stream::{self, StreamExt};
-use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 use tracing::{Instrument, Span, field};
@@ -123,7 +122,10 @@ impl Runner<'_> {
                 Failure::Timeout,
                 format!("the tool took longer than {timeout:?} and was stopped"),
             )),
-            Err(panic) => Err(panicked(&*panic)),
+            Err(panic) => Err(ToolError::of(
+                Failure::Panic,
+                format!("the tool panicked: {}", panic_text(&*panic)),
+            )),
         }
     }
 
@@ -187,12 +189,4 @@ impl Runner<'_> {
             }
         }
     }
-}
-
-fn panicked(panic: &(dyn Any + Send)) -> ToolError {
-    let text = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    ToolError::of(Failure::Panic, format!("the tool panicked: {}", text.unwrap_or("no message")))
 }
