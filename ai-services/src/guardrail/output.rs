@@ -3,6 +3,7 @@
 use crate::document::TextSegment;
 use crate::error::Result;
 use crate::invocation::TurnContext;
+use crate::message::UserMessage;
 use crate::model::ChatResponse;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
@@ -14,9 +15,11 @@ use std::sync::Arc;
 pub struct OutputGuardrailRequest<'a> {
     /// The answer, as the guardrails before this one left it.
     pub response: &'a ChatResponse,
+    /// What the user said, as the input guardrails left it, and without what was retrieved.
+    pub user_message: &'a UserMessage,
     /// What was retrieved and told to the model.
     pub contents: &'a [TextSegment],
-    /// The turn: who spoke, what was said before.
+    /// The turn: who spoke, what was said before, the user's message as it was written.
     pub turn: &'a TurnContext,
     /// How many answers of this turn were rejected before.
     pub rejected: u32,
@@ -26,7 +29,13 @@ impl<'a> OutputGuardrailRequest<'a> {
     /// What a guardrail looks at, for tests.
     #[must_use]
     pub fn new(response: &'a ChatResponse, turn: &'a TurnContext) -> Self {
-        Self { response, contents: &[], turn, rejected: 0 }
+        Self { response, user_message: turn.user_message(), contents: &[], turn, rejected: 0 }
+    }
+
+    /// Sets what the user said, if that is not the message of the turn.
+    #[must_use]
+    pub fn with_user_message(self, user_message: &'a UserMessage) -> Self {
+        Self { user_message, ..self }
     }
 
     /// Adds what was retrieved.
@@ -63,7 +72,7 @@ pub enum OutputVerdict {
     Reprompt {
         /// Why.
         reason: Box<str>,
-        /// What it is told.
+        /// What it is told. If it is blank, the model is asked the same again.
         prompt: Box<str>,
     },
     /// The call fails with this reason. Later guardrails are asked nevertheless, and all reasons told.

@@ -20,7 +20,8 @@ pub(super) async fn check(
     let mut checked = Checked::Accepted;
     if let Some(background) = &opening.background {
         let answer = (answer, turn.rejected());
-        checked = invocation.guards.pass_output(invocation, background, answer).await?;
+        let asked = (&opening.user, background);
+        checked = invocation.guards.pass_output(invocation, asked, answer).await?;
     }
     let text = match &checked {
         Checked::Accepted => answer.message.text(),

@@ -69,7 +69,10 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
     /// Guardrails run in order: those of the builder, those of the trait's `#[input_guardrails(…)]`, those
     /// of the method's. They see the message without what was looked up for it, and beside it what was
     /// found. What a guardrail says instead is what the next one sees, what is moderated, sent and
-    /// remembered. A message that is rejected is sent to no model, and not remembered.
+    /// remembered. A message that is rejected is not sent to the model, and not remembered.
+    ///
+    /// Something is looked up before, for the message as it was written, so whoever is asked for that sees
+    /// what a guardrail takes out: an embedding model, a search engine, the model of a query transformer.
     ///
     /// # Differences from LangChain4j
     ///
@@ -92,8 +95,11 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
     /// Who wants the same to be asked again behind a [cache](crate::combinators) gets the same answer: such a
     /// guardrail had better reprompt.
     ///
-    /// Of a stream, nothing that belongs to an answer is told before the answer was accepted. If this takes
-    /// too long, use [`chunk_guardrails`](Self::chunk_guardrails).
+    /// Of a stream, nothing that belongs to an answer is told before the answer was accepted: its text, what
+    /// the model thought before it, results of tools that are the answer. If this takes too long, use
+    /// [`chunk_guardrails`](Self::chunk_guardrails). What the model thought is told with an answer that is
+    /// accepted as it is, and dropped from one that is rewritten. Whoever minds what is in it looks at the
+    /// [thinking](crate::message::AiMessage::thinking) of the message as well.
     ///
     /// # Differences from LangChain4j
     ///

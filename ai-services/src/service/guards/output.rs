@@ -6,6 +6,7 @@ use crate::event::Event;
 use crate::guardrail::{
     GuardrailStage, Objection, OutputGuardrailRequest, OutputVerdict, Rejection,
 };
+use crate::message::UserMessage;
 use crate::model::ChatResponse;
 use crate::service::invocation::Invocation;
 use crate::service::opening::Background;
@@ -25,7 +26,7 @@ impl Guards {
     pub(in crate::service) async fn pass_output(
         &self,
         invocation: &Invocation<'_>,
-        background: &Background,
+        (user, background): (&UserMessage, &Background),
         (response, rejected): (&ChatResponse, usize),
     ) -> Result<Checked> {
         let mut response = Cow::Borrowed(response);
@@ -34,6 +35,7 @@ impl Guards {
             let name = guardrail.name();
             let request = OutputGuardrailRequest {
                 response: &response,
+                user_message: user,
                 contents: &background.segments,
                 turn: &background.turn,
                 rejected: u32::try_from(rejected).unwrap_or(u32::MAX),
@@ -42,13 +44,15 @@ impl Guards {
             invocation.emit(&Event::OutputChecked { guardrail: name, verdict: &verdict });
             let (reason, then) = match verdict {
                 OutputVerdict::Success => continue,
+                OutputVerdict::Rewrite(text) if response.message.text() == Some(&*text) => continue,
                 OutputVerdict::Rewrite(text) => {
                     response = Cow::Owned(rewritten(response.into_owned(), text));
                     continue;
                 }
                 OutputVerdict::Retry(reason) => (reason, Then::AskAgain(None)),
                 OutputVerdict::Reprompt { reason, prompt } => {
-                    (reason, Then::AskAgain(Some(prompt)))
+                    // No protocol sends an empty message.
+                    (reason, Then::AskAgain(Some(prompt).filter(|it| !it.trim().is_empty())))
                 }
                 OutputVerdict::Failure(reason) => (reason, Then::GoOn),
                 OutputVerdict::Fatal(reason) => (reason, Then::Stop),
