@@ -86,6 +86,10 @@ async fn results_are_told_once_they_are_accepted_or_no_answer() {
     let words = told(vec![calling("finish")], |_, _| OutputVerdict::Fatal("no".into())).await;
     assert_eq!(words, [&begin[..], &["error Guardrail"]].concat());
 
+    let cooked = |_: &str, _| OutputVerdict::Rewrite("cooked".into());
+    let words = told(vec![calling("finish")], cooked).await;
+    assert_eq!(words, [&begin[..], &["text cooked", "completed cooked"]].concat());
+
     let again: CheckOutput = |text, _| match text {
         "finished" => OutputVerdict::Retry("not that".into()),
         _ => OutputVerdict::Success,

@@ -12,6 +12,7 @@ mod desk;
 mod events;
 mod guardrails;
 mod held_streams;
+mod interrupted;
 mod invariants;
 mod journal;
 mod leases;

@@ -115,7 +115,8 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
     /// Adds a guardrail that sees the text of answers piece by piece; `make` makes one for each answer of
     /// the model. May be called several times: each sees what the one before it tells.
     ///
-    /// Of an answer with calls of tools, the text beside them is checked as well.
+    /// Of an answer with calls of tools, the text beside them is checked as well; results of tools are not,
+    /// even if they are the answer. A text that the pieces do not amount to is checked as a whole.
     pub fn chunk_guardrails<G: ChunkGuardrail + 'static>(
         mut self,
         make: impl Fn() -> G + Send + Sync + 'static,

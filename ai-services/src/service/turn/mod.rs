@@ -207,6 +207,9 @@ impl<'a> Turn<'a> {
             Checked::Accepted => self.state = State::Checked(answer),
             Checked::Rewritten(text) => {
                 let answer = rewritten(answer, text);
+                if self.answered_by == AnsweredBy::Results {
+                    self.answered_by = AnsweredBy::Text;
+                }
                 if let Some(last) = self.request.turn.last_mut() {
                     *last = answer.message.clone().into();
                 }
