@@ -3,7 +3,6 @@
 use crate::document::TextSegment;
 use crate::error::Result;
 use crate::invocation::TurnContext;
-use crate::message::UserMessage;
 use crate::model::ChatResponse;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
@@ -15,11 +14,9 @@ use std::sync::Arc;
 pub struct OutputGuardrailRequest<'a> {
     /// The answer, as the guardrails before this one left it.
     pub response: &'a ChatResponse,
-    /// What the user said, as the input guardrails left it, and without what was retrieved.
-    pub user_message: &'a UserMessage,
     /// What was retrieved and told to the model.
     pub contents: &'a [TextSegment],
-    /// The turn: who spoke, what was said before, the user's message as it was written.
+    /// The turn: who spoke, what was said before.
     pub turn: &'a TurnContext,
     /// How many answers of this turn were rejected before.
     pub rejected: u32,
@@ -29,13 +26,7 @@ impl<'a> OutputGuardrailRequest<'a> {
     /// What a guardrail looks at, for tests.
     #[must_use]
     pub fn new(response: &'a ChatResponse, turn: &'a TurnContext) -> Self {
-        Self { response, user_message: turn.user_message(), contents: &[], turn, rejected: 0 }
-    }
-
-    /// Sets what the user said, if that is not the message of the turn.
-    #[must_use]
-    pub fn with_user_message(self, user_message: &'a UserMessage) -> Self {
-        Self { user_message, ..self }
+        Self { response, contents: &[], turn, rejected: 0 }
     }
 
     /// Adds what was retrieved.

@@ -20,14 +20,15 @@ pub(super) async fn check(
     let mut checked = Checked::Accepted;
     if let Some(background) = &opening.background {
         let answer = (answer, turn.rejected());
-        let asked = (&opening.user, background);
-        checked = invocation.guards.pass_output(invocation, asked, answer).await?;
+        checked = invocation.guards.pass_output(invocation, background, answer).await?;
     }
     let text = match &checked {
         Checked::Accepted => answer.message.text(),
         Checked::Rewritten(text) => Some(&**text),
         Checked::Again { .. } => None,
     };
+    // There is nothing to judge in an empty text, and services refuse it.
+    let text = text.filter(|text| !text.trim().is_empty());
     if let (Some(model), Some(text)) = (invocation.judge_of_answers(), text) {
         moderation::judge_answer(model, text).await?;
     }

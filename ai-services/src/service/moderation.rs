@@ -48,11 +48,8 @@ impl<'a> Verdict<'a> {
     }
 }
 
-/// Asks for a verdict on an answer, unless it is empty: there is nothing to judge, and services refuse it.
+/// Asks for a verdict on an answer.
 pub(super) async fn judge_answer(model: &dyn ModerationModel, answer: &str) -> Result<()> {
-    if answer.trim().is_empty() {
-        return Ok(());
-    }
     let verdict = model.moderate(answer).await?;
     if verdict.is_flagged() { Err(flagged("answer", verdict)) } else { Ok(()) }
 }

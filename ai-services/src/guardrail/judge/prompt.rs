@@ -84,7 +84,7 @@ impl Prompt {
         criterion: &str,
         request: &OutputGuardrailRequest<'_>,
     ) -> Result<String> {
-        let question = request.user_message.joined_text().unwrap_or_default();
+        let question = request.turn.user_message().joined_text().unwrap_or_default();
         self.output.render(&variables(criterion, request.text(), &question, request.contents))
     }
 }

@@ -6,7 +6,6 @@ use crate::event::Event;
 use crate::guardrail::{
     GuardrailStage, Objection, OutputGuardrailRequest, OutputVerdict, Rejection,
 };
-use crate::message::UserMessage;
 use crate::model::ChatResponse;
 use crate::service::invocation::Invocation;
 use crate::service::opening::Background;
@@ -26,7 +25,7 @@ impl Guards {
     pub(in crate::service) async fn pass_output(
         &self,
         invocation: &Invocation<'_>,
-        (user, background): (&UserMessage, &Background),
+        background: &Background,
         (response, rejected): (&ChatResponse, usize),
     ) -> Result<Checked> {
         let mut response = Cow::Borrowed(response);
@@ -35,7 +34,6 @@ impl Guards {
             let name = guardrail.name();
             let request = OutputGuardrailRequest {
                 response: &response,
-                user_message: user,
                 contents: &background.segments,
                 turn: &background.turn,
                 rejected: u32::try_from(rejected).unwrap_or(u32::MAX),

@@ -32,8 +32,6 @@ pub struct RecordedInput {
 pub struct RecordedOutput {
     /// The answer, as the guardrails before this one left it.
     pub response: ChatResponse,
-    /// What the user said, as the input guardrails left it.
-    pub user_message: UserMessage,
     /// What was retrieved.
     pub contents: Vec<TextSegment>,
     /// The turn.
@@ -261,7 +259,6 @@ impl OutputGuardrail for ScriptedOutputGuardrail {
     async fn check(&self, request: OutputGuardrailRequest<'_>) -> Result<OutputVerdict> {
         self.0.next(&RecordedOutput {
             response: request.response.clone(),
-            user_message: request.user_message.clone(),
             contents: request.contents.to_vec(),
             turn: request.turn.clone(),
             rejected: request.rejected,
