@@ -25,3 +25,4 @@ mod retrieval;
 mod streaming;
 mod tool_loop;
 mod tools;
+mod withheld;

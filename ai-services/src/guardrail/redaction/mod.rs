@@ -34,8 +34,7 @@ use std::sync::Arc;
 ///
 /// As an input guardrail it rewrites what the user said before the model sees it and before it is
 /// remembered; of a message of several parts, each text for itself, and other contents stay. As an
-/// output guardrail it rewrites the answer; an answer with a type is read from what is left, and may not be
-/// of its type any more, for example if a number was taken out. [`redact`](Self::redact) is the same for any text,
+/// output guardrail it rewrites the answer. [`redact`](Self::redact) is the same for any text,
 /// [`redact_segment`](Self::redact_segment) for what was retrieved.
 ///
 /// # What is found
@@ -50,9 +49,8 @@ use std::sync::Arc;
 /// Placeholders are never redacted, so redacting twice is redacting once. The time is linear in the
 /// length of the text.
 ///
-/// The user's [name](UserMessage::name), attributes and metadata are not looked at. Neither does it keep
-/// anything from a retriever, which is asked before: for that, redact in a
-/// [query transformer](crate::rag::QueryTransformer), or before the service is called.
+/// The user's [name](UserMessage::name), attributes and metadata are not looked at. An answer with a type is
+/// read from what is left, and may not be of its type any more, for example if a number was taken out.
 ///
 /// # Examples
 ///
