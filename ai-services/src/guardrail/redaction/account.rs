@@ -1,6 +1,6 @@
 //! Bank accounts and payment cards.
 
-use super::scan::{at, follows_word};
+use super::scan::{at, follows_word, separator};
 use std::ops::Range;
 
 /// The lengths of account numbers by country, in the order of the countries. From the registry that SWIFT
@@ -39,12 +39,16 @@ fn iban(bytes: &[u8], start: usize) -> Option<usize> {
     let mut signs = Vec::with_capacity(length);
     let mut end = start;
     while signs.len() < length {
-        match at(bytes, end) {
-            sign if sign.is_ascii_alphanumeric() => signs.push(sign),
-            b' ' | b'-' if at(bytes, end + 1).is_ascii_alphanumeric() => {}
-            _ => return None,
+        let sign = at(bytes, end);
+        let between = separator(bytes, end);
+        if sign.is_ascii_alphanumeric() {
+            signs.push(sign);
+            end += 1;
+        } else if between > 0 && at(bytes, end + between).is_ascii_alphanumeric() {
+            end += between;
+        } else {
+            return None;
         }
-        end += 1;
     }
     (!at(bytes, end).is_ascii_alphanumeric() && is_checked(&signs)).then_some(end)
 }
@@ -97,11 +101,11 @@ fn card(bytes: &[u8], start: usize) -> Option<usize> {
         if digits.len() >= 13 && has_luhn(&digits) {
             longest = Some(end);
         }
-        let is_joined = matches!(at(bytes, end), b' ' | b'-');
-        if !is_joined || length < GROUP {
+        let between = separator(bytes, end);
+        if between == 0 || length < GROUP {
             return longest;
         }
-        begin = end + 1;
+        begin = end + between;
     }
 }
 
@@ -140,6 +144,7 @@ mod tests {
             "MT84 MALT 0110 0001 2345 MTLC AST0 01S",
             "CH93 0076 2011 6238 5295 7",
             "SA03 8000 0000 6080 1016 7519",
+            "DE89\u{a0}3704\u{202f}0044\u{2009}0532\u{2011}0130\u{2013}00",
         ] {
             assert_eq!(all(ibans, text), [text]);
             let within = format!("IBAN:{text}, BIC COBADEFF");
@@ -180,6 +185,7 @@ mod tests {
             "4111111111111111",
             "4111 1111 1111 1111",
             "5555-5555-5555-4444",
+            "4111\u{a0}1111\u{202f}1111\u{2011}1111",
             "2223 0031 2200 3222",
             "3782 822463 10005",
             "3056 930902 5904",

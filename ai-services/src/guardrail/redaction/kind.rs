@@ -5,7 +5,8 @@ use std::borrow::Cow;
 
 /// A kind of text that should not leave an application.
 ///
-/// What is recognised is what is spelt in ASCII, and the separators that are named. A text that is
+/// What is recognised is what is spelt in ASCII, and the separators that are named, which may be of a kind at
+/// which lines do not break. A text that is
 /// spelt out, split, translated or encoded is not recognised, and neither are names and addresses of
 /// people: patterns cannot find them.
 ///

@@ -42,13 +42,15 @@ impl Guards {
             invocation.emit(&Event::OutputChecked { guardrail: name, verdict: &verdict });
             let (reason, then) = match verdict {
                 OutputVerdict::Success => continue,
+                OutputVerdict::Rewrite(text) if response.message.text() == Some(&*text) => continue,
                 OutputVerdict::Rewrite(text) => {
                     response = Cow::Owned(rewritten(response.into_owned(), text));
                     continue;
                 }
                 OutputVerdict::Retry(reason) => (reason, Then::AskAgain(None)),
                 OutputVerdict::Reprompt { reason, prompt } => {
-                    (reason, Then::AskAgain(Some(prompt)))
+                    // No protocol sends an empty message.
+                    (reason, Then::AskAgain(Some(prompt).filter(|it| !it.trim().is_empty())))
                 }
                 OutputVerdict::Failure(reason) => (reason, Then::GoOn),
                 OutputVerdict::Fatal(reason) => (reason, Then::Stop),
