@@ -2,7 +2,8 @@
 //!
 //! A stream of objects (ISO 32000-1, 7.5.7) is packed, and says of each object where it begins. If all begin
 //! at the same place, a hundred thousand times the same array is unpacked out of a small file. So what
-//! would become of a stream is counted before it is read.
+//! would become of a stream is counted before it is read. The reader does not ask about encrypted files, of
+//! which only those are read that need no password; there each stream has its limit, but not all of them.
 
 use lopdf::{DecompressError, Document as Pdf, Error, LoadOptions, Object, ObjectId, Stream};
 use std::cell::Cell;
@@ -24,9 +25,9 @@ pub(super) fn open(bytes: &[u8]) -> lopdf::Result<Pdf> {
     LEFT.set(Some(MAX_OBJECTS));
     let mut options = LoadOptions::with_max_decompressed_size(MAX_UNPACKED);
     options.filter = Some(admit);
-    let pdf = Pdf::load_mem_with_options(bytes, options)?;
-    let is_complete = LEFT.take().is_some();
-    is_complete.then_some(pdf).ok_or_else(too_large)
+    let pdf = Pdf::load_mem_with_options(bytes, options);
+    // What is left out may also be what the reader misses.
+    if LEFT.take().is_some() { pdf } else { Err(too_large()) }
 }
 
 /// What the reader says of a stream that is too large.
