@@ -257,24 +257,24 @@ mod tests {
 
     #[test]
     fn digest_knows_every_difference() {
-        let digest = |model, collection, segments: &[TextSegment]| {
-            super::digest(&Model(model, None), collection, segments)
+        let named = |model, collection, segments: &[TextSegment]| {
+            digest(&Model(model, None), collection, segments)
         };
         let segment =
             |text: &str, metadata: Metadata| TextSegment::new(text).with_metadata(metadata);
         let plain = || Metadata::new().with("a", "1").with("b", 2);
         let turned = Metadata::new().with("b", 2).with("a", "1");
-        let one = digest("m", None, &[segment("x", plain())]);
-        assert_eq!(one, digest("m", None, &[segment("x", turned)]));
+        let one = named("m", None, &[segment("x", plain())]);
+        assert_eq!(one, named("m", None, &[segment("x", turned)]));
         let others = [
-            digest("n", None, &[segment("x", plain())]),
-            digest("m", Some("c"), &[segment("x", plain())]),
-            digest("m", None, &[segment("y", plain())]),
-            digest("m", None, &[segment("x", plain().with("b", 2.0))]),
-            digest("m", None, &[segment("x", plain().with("b", "2"))]),
-            digest("m", None, &[segment("x", plain()), segment("", Metadata::new())]),
-            digest("m", None, &[]),
-            super::digest(&Model("m", Some(256)), None, &[segment("x", plain())]),
+            named("n", None, &[segment("x", plain())]),
+            named("m", Some("c"), &[segment("x", plain())]),
+            named("m", None, &[segment("y", plain())]),
+            named("m", None, &[segment("x", plain().with("b", 2.0))]),
+            named("m", None, &[segment("x", plain().with("b", "2"))]),
+            named("m", None, &[segment("x", plain()), segment("", Metadata::new())]),
+            named("m", None, &[]),
+            digest(&Model("m", Some(256)), None, &[segment("x", plain())]),
         ];
         for (number, other) in others.iter().enumerate() {
             assert_ne!(&one, other, "{number}");
