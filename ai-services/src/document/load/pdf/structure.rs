@@ -138,12 +138,12 @@ mod tests {
         for (bytes, objects) in [
             ("0 0 0", 3),
             ("[0 1]", 3),
-            ("0-1.5.5", 4),
+            ("0-1.5.5", 5),
             ("nullnull", 2),
             ("[][]()///", 6),
-            ("<< /a 1 >>", 4),
+            ("<< /a 1 >>", 5),
             ("<<>>", 2),
-            ("BT /F1 9 Tf (x) Tj ET", 8),
+            ("BT /F1 9 Tf (x) Tj ET", 9),
             ("", 0),
         ] {
             assert_eq!(objects_in(bytes.as_bytes()), objects, "{bytes}");
