@@ -86,8 +86,9 @@ impl EmbeddingStoreIngestorBuilder {
         self
     }
 
-    /// Sets the model that embeds. Required. Its name is part of what a source is known by: with another
-    /// model everything is embedded again.
+    /// Sets the model that embeds. Required. Its name is part of what a source is known by, and so are the
+    /// dimensions that it is set to: with another model everything is embedded again. If that makes
+    /// vectors of another length, the store has to be [emptied](EmbeddingStore::remove_all) first.
     #[doc(alias = "embeddingModel")]
     pub fn model(mut self, model: impl EmbeddingModel + 'static) -> Self {
         self.model = Some(Arc::new(model));
