@@ -1,0 +1,177 @@
+//! The demonstration model of the documents: it quotes the sentences that have the words of the question.
+
+use super::documents::words::words;
+use ai_services::Result;
+use ai_services::message::AiMessage;
+use ai_services::model::{
+    Capabilities, Capability, ChatModel, ChatRequest, ChatResponse, StreamEvent,
+};
+use futures_util::stream::{self, BoxStream, StreamExt};
+use std::collections::{BTreeSet, HashMap};
+
+/// How many sentences are quoted at most.
+const QUOTED: usize = 2;
+
+/// A second sentence is quoted if it is at least so much as good as the best one.
+const NEARLY: f64 = 0.7;
+
+/// Answers from the passages in a request, which it reads in the form in which they are put there:
+/// `<passage number="1" …>`. It understands nothing, and needs no network.
+pub(crate) struct QuotingModel;
+
+#[ai_services::async_trait]
+impl ChatModel for QuotingModel {
+    async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
+        let said = request.messages().filter(|message| message.is_user()).last();
+        let answer = answer(said.and_then(|message| message.text()).unwrap_or_default());
+        Ok(ChatResponse::new(AiMessage::new(answer)))
+    }
+
+    /// Word by word.
+    fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<StreamEvent>> {
+        let said = async move {
+            let response = self.chat(request).await?;
+            let text = response.message.text().unwrap_or_default();
+            let words = text.split_inclusive(' ').map(|word| StreamEvent::Text(word.to_owned()));
+            let mut events: Vec<_> = words.map(Ok).collect();
+            events.push(Ok(StreamEvent::Completed(Box::new(response))));
+            Ok(stream::iter(events))
+        };
+        let events = stream::once(said).flat_map(|events: Result<_>| match events {
+            Ok(events) => events.boxed(),
+            Err(error) => stream::iter([Err(error)]).boxed(),
+        });
+        events.boxed()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::of([Capability::Streaming])
+    }
+
+    fn name(&self) -> &str {
+        "demo"
+    }
+}
+
+/// A sentence, and the number of its passage.
+struct Sentence {
+    number: usize,
+    text: String,
+    words: BTreeSet<String>,
+}
+
+fn answer(message: &str) -> String {
+    let (passages, question) = parts(message);
+    let sentences: Vec<Sentence> = passages.into_iter().flat_map(sentences).collect();
+    let rarity = rarity(&sentences);
+    let asked: BTreeSet<String> = words(question).into_iter().collect();
+    let score = |sentence: &Sentence| {
+        let shared = sentence.words.intersection(&asked);
+        let shared: f64 = shared.filter_map(|word| rarity.get(word)).sum();
+        // Of sentences with the same words, the one in the better passage.
+        shared * (1.0 + 0.5 / sentence.number as f64)
+    };
+    let mut scored: Vec<(f64, Sentence)> =
+        sentences.into_iter().map(|sentence| (score(&sentence), sentence)).collect();
+    scored.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    let best = scored.first().map_or(0.0, |(score, _)| *score);
+    if best == 0.0 {
+        return "No passage has the words of the question; the nearest are listed below."
+            .to_owned();
+    }
+    let quotes: BTreeSet<(usize, String)> = scored
+        .into_iter()
+        .filter(|(score, _)| *score >= best * NEARLY)
+        .take(QUOTED)
+        .map(|(_, sentence)| (sentence.number, sentence.text))
+        .collect();
+    let quotes: Vec<_> = quotes.iter().map(|(number, text)| format!("{text} [{number}]")).collect();
+    quotes.join("\n")
+}
+
+/// The passages with their numbers, and the question behind them.
+fn parts(message: &str) -> (Vec<(usize, &str)>, &str) {
+    let (mut passages, mut rest) = (Vec::new(), message);
+    loop {
+        let opening = format!("<passage number=\"{}\"", passages.len() + 1);
+        let opened = rest.split_once(&opening).and_then(|(_, rest)| rest.split_once(">\n"));
+        let Some((text, after)) = opened.and_then(|(_, rest)| rest.split_once("\n</passage>"))
+        else {
+            let question = rest.rsplit_once("Question: ").map_or(rest, |(_, question)| question);
+            return (passages, question);
+        };
+        passages.push((passages.len() + 1, text));
+        rest = after;
+    }
+}
+
+/// The sentences of a passage, and the rows of its tables; no headings.
+fn sentences((number, text): (usize, &str)) -> Vec<Sentence> {
+    let mut found: Vec<String> = Vec::new();
+    for paragraph in text.split("\n\n") {
+        let is_row = |line: &&str| line.trim_start().starts_with('|');
+        found.extend(paragraph.lines().filter(is_row).map(cells));
+        let lines = paragraph.lines().filter(|line| !is_row(line) && !line.starts_with('#'));
+        let prose = lines.map(str::trim).collect::<Vec<_>>().join(" ");
+        let mut sentence = String::new();
+        for word in prose.split(' ') {
+            sentence = if sentence.is_empty() { word.to_owned() } else { sentence + " " + word };
+            let ends = word.ends_with(['.', '!', '?', ';']);
+            // `3.` begins a sentence.
+            if ends && sentence.chars().filter(|c| c.is_alphabetic()).count() > 2 {
+                found.push(std::mem::take(&mut sentence));
+            }
+        }
+        found.push(sentence);
+    }
+    let known = |text: String| {
+        let words: BTreeSet<String> = words(&text).into_iter().collect();
+        (text.split(' ').count() > 3).then_some(Sentence { number, text, words })
+    };
+    found.into_iter().filter_map(known).collect()
+}
+
+/// A row of a table in words.
+fn cells(row: &str) -> String {
+    let cells = row.trim().trim_matches('|').split('|').map(str::trim);
+    cells.filter(|cell| !cell.trim_matches(['-', ':']).is_empty()).collect::<Vec<_>>().join(": ")
+}
+
+/// How much each word tells: the more, the fewer sentences have it.
+fn rarity(sentences: &[Sentence]) -> HashMap<String, f64> {
+    let mut having: HashMap<String, f64> = HashMap::new();
+    for word in sentences.iter().flat_map(|sentence| &sentence.words) {
+        *having.entry(word.clone()).or_default() += 1.0;
+    }
+    let all = sentences.len() as f64;
+    having.into_iter().map(|(word, count)| (word, (1.0 + all / count).ln())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(question: &str) -> String {
+        answer(&format!(
+            "<passage number=\"1\" source=\"a.md\">\nBattery > Charging\n\n## Charging\n\nThe charger is in \
+             the bag.\nCharging from empty takes four\nhours; never do it at night.\n</passage>\n\n\
+             <passage number=\"2\" source=\"b.md\">\n| code | what to do |\n|---|---|\n\
+             | E21 | wipe the contacts |\n</passage>\n\nQuestion: {question}"
+        ))
+    }
+
+    #[test]
+    fn sentences_with_the_words_of_the_question_are_quoted() {
+        assert_eq!(
+            asked("How long does charging take?"),
+            "Charging from empty takes four hours; [1]"
+        );
+        assert_eq!(asked("What is E21?"), "E21: wipe the contacts [2]");
+    }
+
+    #[test]
+    fn nothing_is_made_up() {
+        assert!(asked("Who is the king?").starts_with("No passage has the words"));
+        assert!(answer("").starts_with("No passage"));
+    }
+}
