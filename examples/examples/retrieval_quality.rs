@@ -123,7 +123,7 @@ fn reranker(
 ) -> ai_services::Result<Arc<dyn ScoringModel>> {
     Ok(match (&args.rerank_url, &args.embedding_model) {
         (Some(url), _) => Arc::new(RerankModel::builder().base_url(url).build()?),
-        (None, Some(_)) => Arc::new(NearestSentence(Arc::clone(model))),
+        (None, Some(_)) => Arc::new(NearestSentence::new(Arc::clone(model))),
         (None, None) => Arc::new(SharedWords),
     })
 }

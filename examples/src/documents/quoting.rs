@@ -12,8 +12,8 @@ use std::collections::{BTreeSet, HashMap};
 /// How many sentences are quoted at most.
 const QUOTED: usize = 2;
 
-/// A second sentence is quoted if it is at least so much as good as the best one.
-const NEARLY: f64 = 0.7;
+/// A second sentence is quoted if it is at least so good, compared with the best one.
+const NEARLY: f64 = 0.6;
 
 /// Answers from the passages in a request, which it reads in the form in which they are put there:
 /// `<passage number="1" …>`. It understands nothing, and needs no network.
@@ -79,14 +79,17 @@ fn answer(message: &str) -> String {
         return "No passage has the words of the question; the nearest are listed below."
             .to_owned();
     }
-    let quotes: BTreeSet<(usize, String)> = scored
-        .into_iter()
-        .filter(|(score, _)| *score >= best * NEARLY)
-        .take(QUOTED)
-        .map(|(_, sentence)| (sentence.number, sentence.text))
-        .collect();
-    let quotes: Vec<_> = quotes.iter().map(|(number, text)| format!("{text} [{number}]")).collect();
-    quotes.join("\n")
+    let mut left = asked.clone();
+    // What a second one says has to be new.
+    let is_new = |(_, sentence): &(f64, Sentence)| {
+        let before = left.len();
+        left.retain(|word| !sentence.words.contains(word));
+        left.len() < before
+    };
+    let good = scored.into_iter().take_while(|(score, _)| *score >= best * NEARLY);
+    let quotes = good.filter(is_new).take(QUOTED);
+    let quotes = quotes.map(|(_, Sentence { number, text, .. })| format!("{text} [{number}]"));
+    quotes.collect::<Vec<_>>().join("\n")
 }
 
 /// The passages with their numbers, and the question behind them.
@@ -110,23 +113,23 @@ fn sentences((number, text): (usize, &str)) -> Vec<Sentence> {
     let mut found: Vec<String> = Vec::new();
     for paragraph in text.split("\n\n") {
         let is_row = |line: &&str| line.trim_start().starts_with('|');
-        found.extend(paragraph.lines().filter(is_row).map(cells));
-        let lines = paragraph.lines().filter(|line| !is_row(line) && !line.starts_with('#'));
-        let prose = lines.map(str::trim).collect::<Vec<_>>().join(" ");
+        let rows: Vec<&str> = paragraph.lines().filter(is_row).collect();
+        // The first row is above a line.
+        let is_headed = rows.get(1).is_some_and(|row| cells(row).is_empty());
+        found.extend(rows.iter().skip(if is_headed { 2 } else { 0 }).map(|row| cells(row)));
+        let prose = paragraph.lines().filter(|line| !is_row(line) && !line.starts_with('#'));
         let mut sentence = String::new();
-        for word in prose.split(' ') {
+        for word in prose.flat_map(str::split_whitespace) {
             sentence = if sentence.is_empty() { word.to_owned() } else { sentence + " " + word };
-            let ends = word.ends_with(['.', '!', '?', ';']);
             // `3.` begins a sentence.
-            if ends && sentence.chars().filter(|c| c.is_alphabetic()).count() > 2 {
+            if word.ends_with(['.', '!', '?']) && sentence.contains(char::is_alphabetic) {
                 found.push(std::mem::take(&mut sentence));
             }
         }
-        found.push(sentence);
     }
     let known = |text: String| {
         let words: BTreeSet<String> = words(&text).into_iter().collect();
-        (text.split(' ').count() > 3).then_some(Sentence { number, text, words })
+        (!words.is_empty()).then_some(Sentence { number, text, words })
     };
     found.into_iter().filter_map(known).collect()
 }
@@ -164,7 +167,7 @@ mod tests {
     fn sentences_with_the_words_of_the_question_are_quoted() {
         assert_eq!(
             asked("How long does charging take?"),
-            "Charging from empty takes four hours; [1]"
+            "Charging from empty takes four hours; never do it at night. [1]"
         );
         assert_eq!(asked("What is E21?"), "E21: wipe the contacts [2]");
     }

@@ -4,8 +4,8 @@ use super::documents::words::words;
 use ai_services::async_trait;
 use ai_services::embedding::{EmbeddingModel, EmbeddingPurpose};
 use ai_services::model::{Scores, ScoringModel};
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The share of the question's words that a passage has; of pairs of words too, so that order counts.
 pub(crate) struct SharedWords;
@@ -34,22 +34,42 @@ fn features(text: &str) -> HashSet<String> {
 
 /// How near the question is to a passage and to the nearest of its sentences, by an embedding model: what
 /// one sentence says is lost in the vector of a long passage.
-pub(crate) struct NearestSentence(pub(crate) Arc<dyn EmbeddingModel>);
+pub(crate) struct NearestSentence {
+    model: Arc<dyn EmbeddingModel>,
+    /// The vectors of each passage: its own, and those of its sentences.
+    known: Mutex<HashMap<Box<str>, Vec<Vec<f32>>>>,
+}
+
+impl NearestSentence {
+    pub(crate) fn new(model: Arc<dyn EmbeddingModel>) -> Self {
+        Self { model, known: Mutex::default() }
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<Box<str>, Vec<Vec<f32>>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 #[async_trait]
 impl ScoringModel for NearestSentence {
     async fn score(&self, query: &str, documents: &[&str]) -> ai_services::Result<Scores> {
-        let asked = self.0.embed_query(query).await?;
-        let parts: Vec<Vec<&str>> = documents.iter().map(|document| parts(document)).collect();
-        let texts: Vec<&str> = parts.iter().flatten().copied().collect();
-        let vectors = self.0.embed(&texts, EmbeddingPurpose::Document).await?.vectors;
-        let mut near = vectors.iter().map(|vector| cosine(vector, &asked));
-        let score = |parts: &Vec<&str>| {
-            let own: Vec<f64> = near.by_ref().take(parts.len()).collect();
-            let whole = own.first().copied().unwrap_or_default();
-            f64::midpoint(whole, own.iter().copied().fold(whole, f64::max))
+        let asked = self.model.embed_query(query).await?;
+        for document in documents {
+            let is_known = self.known().contains_key(*document);
+            if !is_known {
+                let parts = parts(document);
+                let embedded = self.model.embed(&parts, EmbeddingPurpose::Document).await?;
+                self.known().insert((*document).into(), embedded.vectors);
+            }
+        }
+        let known = self.known();
+        let score = |document: &&str| {
+            let vectors = known.get(*document).map(Vec::as_slice).unwrap_or_default();
+            let mut near = vectors.iter().map(|vector| cosine(vector, &asked));
+            let whole = near.next().unwrap_or_default();
+            f64::midpoint(whole, near.fold(whole, f64::max))
         };
-        Ok(Scores::new(parts.iter().map(score)))
+        Ok(Scores::new(documents.iter().map(score)))
     }
 
     fn name(&self) -> &str {
@@ -85,7 +105,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_sentence_makes_a_passage_near() {
-        let model = NearestSentence(Arc::new(HashingEmbedder));
+        let model = NearestSentence::new(Arc::new(HashingEmbedder));
         let long =
             "Bells ring at noon. Who lost the charger? Trains leave every hour from the harbour.";
         let scores =

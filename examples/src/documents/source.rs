@@ -98,10 +98,10 @@ mod tests {
 
     #[test]
     fn passages_of_plain_text_know_their_lines() {
-        let text = "One.\n\nTwo is\nlonger.\n\nThree, and four.";
+        let text = "One line of a text.\n\nTwo lines\nof a text.\n\nAnd the last one.";
         let document = |name: &str| Document::new(text, Metadata::new().with(key::FILE_NAME, name));
         let lines = |name: &str| -> Vec<String> {
-            let segments = ByKind::new(18).unwrap().split(&document(name));
+            let segments = ByKind::new(22).unwrap().split(&document(name));
             let lines =
                 |segment: &TextSegment| segment.metadata().get(LINES).map(ToString::to_string);
             segments.iter().filter_map(lines).collect()
