@@ -39,7 +39,7 @@ use ai_services::prompt::PromptTemplate;
 use ai_services::providers::ModelName;
 use ai_services::rag::{
     DefaultContentInjector, DefaultRetrievalAugmentor, EmbeddingStoreContentRetriever,
-    RetrievedContent, SearchMode,
+    RetrievedContent, Route, SearchMode,
 };
 use ai_services::{StreamEvent, TokenStream, ai_service};
 use anyhow::{Context, bail};
@@ -142,7 +142,7 @@ fn main() -> anyhow::Result<ExitCode> {
 
 fn code(outcome: anyhow::Result<ExitCode>) -> ExitCode {
     outcome.unwrap_or_else(|error| {
-        let io = error.downcast_ref::<io::Error>();
+        let io = error.chain().find_map(|error| error.downcast_ref::<io::Error>());
         if io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
             // Whoever reads the answer has left.
             return ExitCode::SUCCESS;
@@ -170,8 +170,9 @@ async fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     index::check(&store, &vector).await?;
     let report = progress::ingest(&folder, Arc::new(store.clone()), Arc::clone(&model)).await?;
-    tell(&report, store.count(None).await?, &file);
-    if store.count(None).await? == 0 {
+    let passages = store.count(None).await?;
+    tell(&report, passages, &file);
+    if passages == 0 {
         bail!("there is nothing to read in `{}`: no text, Markdown, HTML or PDF", folder.display());
     }
     say(&format!("question: {question}"));
@@ -180,7 +181,7 @@ async fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .mode(SearchMode::Hybrid)
         .max_results(usize::from(args.passages))
         .build()?;
-    let sources = answer(librarian(args, retriever)?, &question).await?;
+    let sources = answer(librarian(args, retriever)?, &question).await.context("no answer")?;
     show(&sources)?;
     store.close().await;
     Ok(if report.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -203,7 +204,7 @@ fn librarian(
         .content_template(PromptTemplate::parse(PASSAGE)?)
         .build()?;
     let augmentor = DefaultRetrievalAugmentor::builder()
-        .content_retriever(retriever)
+        .route(Route::new(retriever).name("index"))
         .content_injector(injector)
         .build()?;
     let model: Arc<dyn ChatModel> = match (&args.model, &args.base_url) {
@@ -266,8 +267,8 @@ fn origin(metadata: &Metadata) -> String {
 
 /// How the index was brought up to date.
 fn tell(report: &IngestionReport, passages: u64, file: &Path) {
-    for failure in &report.failures {
-        say(&format!("failed: {}", failure.error));
+    for line in progress::failures(report) {
+        say(&line);
     }
     say(&progress::summary(&report.totals));
     say(&format!("index: {passages} passages in {}", file.display()));

@@ -1,8 +1,60 @@
-//! How well passages are found: recall and nDCG of exact, text, hybrid and re-ranked search.
+//! How well passages are found: recall and nDCG of search by vector, by words, by both, and re-ranked.
 //!
-//! `cargo run --release --example retrieval_quality`. The questions are in `examples/retrieval/questions.tsv`,
-//! each with the passage that answers it; they are about the documents in `examples/documents`. What is
-//! measured depends on the embedding model: the one on this machine only compares words.
+//! ```sh
+//! cargo run --release -p ai-services-examples --example retrieval_quality
+//! cargo run --release -p ai-services-examples --example retrieval_quality -- \
+//!     --embedding-model all-MiniLM-L6-v2 --embedding-url http://127.0.0.1:8081/v1
+//! ```
+//!
+//! The questions are in `examples/retrieval/questions.tsv`, each with the passages that answer it; they are
+//! about the documents in `examples/documents`. Questions of the kind `term` have a rare word of the answer,
+//! those of the kind `meaning` say it in other words.
+//!
+//! Of each search the best 20 count; those of the hybrid search are ranked again. Without a network, with
+//! vectors of hashed words and a re-ranker that counts the words of the question:
+//!
+//! ```text
+//! 87 questions, 60 passages of 13 documents, embedded by hashing-1, re-ranked by shared words
+//!
+//! search           questions  recall@1  recall@3  recall@5   nDCG@10
+//! exact (vector)   all           0.609     0.770     0.805     0.732
+//! exact (vector)   meaning       0.411     0.643     0.696     0.592
+//! exact (vector)   term          0.968     1.000     1.000     0.984
+//! words (BM25)     all           0.563     0.713     0.782     0.698
+//! words (BM25)     meaning       0.375     0.554     0.661     0.555
+//! words (BM25)     term          0.903     1.000     1.000     0.956
+//! hybrid (RRF)     all           0.621     0.770     0.782     0.754
+//! hybrid (RRF)     meaning       0.446     0.643     0.661     0.633
+//! hybrid (RRF)     term          0.935     1.000     1.000     0.972
+//! re-ranked        all           0.667     0.770     0.805     0.773
+//! re-ranked        meaning       0.500     0.643     0.696     0.656
+//! re-ranked        term          0.968     1.000     1.000     0.984
+//! ```
+//!
+//! With all-MiniLM-L6-v2 (in 16 bits, by llama.cpp) and a re-ranker that takes the mean of two of its cosines, of the
+//! question with the passage and with the nearest sentence of it:
+//!
+//! ```text
+//! 87 questions, 60 passages of 13 documents, embedded by all-MiniLM-L6-v2, re-ranked by nearest sentence
+//!
+//! search           questions  recall@1  recall@3  recall@5   nDCG@10
+//! exact (vector)   all           0.799     0.954     0.966     0.903
+//! exact (vector)   meaning       0.777     0.946     0.964     0.888
+//! exact (vector)   term          0.839     0.968     0.968     0.930
+//! words (BM25)     all           0.563     0.713     0.782     0.698
+//! words (BM25)     meaning       0.375     0.554     0.661     0.555
+//! words (BM25)     term          0.903     1.000     1.000     0.956
+//! hybrid (RRF)     all           0.736     0.833     0.908     0.851
+//! hybrid (RRF)     meaning       0.625     0.759     0.857     0.787
+//! hybrid (RRF)     term          0.935     0.968     1.000     0.968
+//! re-ranked        all           0.845     0.948     0.966     0.924
+//! re-ranked        meaning       0.848     0.938     0.964     0.926
+//! re-ranked        term          0.839     0.968     0.968     0.921
+//! ```
+//!
+//! So a real model finds by meaning what words do not, and words find terms that it does not put first. Both
+//! together are best for terms, but cost it some of the meaning, which ranking the candidates again brings back.
+//! A model that was made to re-rank, behind `--rerank-url`, has not been measured.
 #![allow(clippy::print_stdout, reason = "an example shows what it measured")]
 
 #[path = "../src/documents/mod.rs"]
@@ -236,5 +288,38 @@ fn show(measured: &BTreeMap<(usize, &str), Vec<[f64; 4]>>) {
         let name = SEARCHES.get(*number).unwrap_or(&"");
         let [one, three, five, ndcg] = [0, 1, 2, 3].map(mean);
         println!("{name:16} {group:9} {one:>9.3} {three:>9.3} {five:>9.3} {ndcg:>9.3}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ai_services::document::Metadata;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn questions_are_different_and_of_known_kinds() {
+        let questions = questions().unwrap();
+        let texts: BTreeSet<_> = questions.iter().map(|question| question.text).collect();
+        assert_eq!(texts.len(), questions.len());
+        assert!(questions.len() > 80);
+        assert!(questions.iter().all(|question| ["meaning", "term"].contains(&question.kind)));
+    }
+
+    #[test]
+    fn passage_counts_for_what_had_not_come_before() {
+        let found = |source: &str, text: &str| {
+            let segment = TextSegment::new(text);
+            RetrievedContent::new(segment.with_metadata(Metadata::new().with(key::SOURCE, source)))
+        };
+        let label = |words: &str| Label { source: "a.md", words: words.to_owned() };
+        let list = [
+            found("b.md", "one fish"),
+            found("a.md", "one\nfish"),
+            found("a.md", "one fish again"),
+            found("a.md", "two fish, red fish"),
+        ];
+        let labels = [label("one fish"), label("two fish"), label("red fish")];
+        assert_eq!(gains(&list, &labels), [0, 1, 0, 2]);
     }
 }

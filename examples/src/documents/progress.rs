@@ -66,6 +66,25 @@ fn show(bar: &ProgressBar, progress: &IngestionProgress) {
     bar.set_position(progress.sources_done + progress.sources_unchanged + progress.sources_failed);
 }
 
+/// What failed, those together that failed for the same reason.
+pub(crate) fn failures(report: &IngestionReport) -> Vec<String> {
+    let mut lines: Vec<(String, &str, usize)> = Vec::new();
+    for failure in &report.failures {
+        let reason = failure.error.to_string();
+        match lines.iter_mut().find(|(known, _, _)| *known == reason) {
+            Some((_, _, count)) => *count += 1,
+            None => lines.push((reason, &failure.source, 1)),
+        }
+    }
+    let line = |(reason, source, count): (String, &str, usize)| match count {
+        // Whoever reads files names them.
+        1 if reason.contains(source) => format!("failed: {reason}"),
+        1 => format!("failed: `{source}`: {reason}"),
+        _ => format!("failed: `{source}` and {} more: {reason}", count - 1),
+    };
+    lines.into_iter().map(line).collect()
+}
+
 /// What was done, on one line.
 pub(crate) fn summary(totals: &IngestionProgress) -> String {
     let files = [

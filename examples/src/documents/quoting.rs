@@ -22,7 +22,7 @@ pub(crate) struct QuotingModel;
 #[ai_services::async_trait]
 impl ChatModel for QuotingModel {
     async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
-        let said = request.messages().filter(|message| message.is_user()).last();
+        let said = request.messages().filter(|message| message.is_user()).next_back();
         let answer = answer(said.and_then(|message| message.text()).unwrap_or_default());
         Ok(ChatResponse::new(AiMessage::new(answer)))
     }
@@ -52,6 +52,9 @@ impl ChatModel for QuotingModel {
         "demo"
     }
 }
+
+/// What is longer is no sentence, or none that somebody would like to read; in bytes.
+const LONGEST: usize = 400;
 
 /// A sentence, and the number of its passage.
 struct Sentence {
@@ -129,7 +132,8 @@ fn sentences((number, text): (usize, &str)) -> Vec<Sentence> {
     }
     let known = |text: String| {
         let words: BTreeSet<String> = words(&text).into_iter().collect();
-        (!words.is_empty()).then_some(Sentence { number, text, words })
+        let is_good = !words.is_empty() && text.len() <= LONGEST;
+        is_good.then_some(Sentence { number, text, words })
     };
     found.into_iter().filter_map(known).collect()
 }
