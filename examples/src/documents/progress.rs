@@ -17,6 +17,10 @@ use std::sync::Arc;
 /// How long a passage is at most, in characters.
 const PASSAGE: usize = 800;
 
+/// How many passages a request to the embedding model has at most: few, so that the bar moves, and little is
+/// lost by Ctrl-C, if the model is slow.
+const REQUEST: usize = 16;
+
 /// Reads what is new or has changed, and forgets what is gone.
 pub(crate) async fn ingest(
     folder: &Path,
@@ -32,6 +36,7 @@ pub(crate) async fn ingest(
         .model(model)
         .splitter(ByKind::new(PASSAGE)?)
         .segment_transformer(with_title)
+        .batch_size(REQUEST)
         .missing_sources(MissingSources::Remove)
         .on_error(IngestionErrorPolicy::Skip)
         .progress(move |progress| show(&shown, progress))

@@ -22,7 +22,7 @@ pub(crate) struct QuotingModel;
 #[ai_services::async_trait]
 impl ChatModel for QuotingModel {
     async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
-        let said = request.messages().filter(|message| message.is_user()).next_back();
+        let said = request.messages().rfind(|message| message.is_user());
         let answer = answer(said.and_then(|message| message.text()).unwrap_or_default());
         Ok(ChatResponse::new(AiMessage::new(answer)))
     }
