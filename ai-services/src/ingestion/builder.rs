@@ -81,8 +81,8 @@ impl EmbeddingStoreIngestorBuilder {
     }
 
     /// Sets the store. Required.
-    pub fn store(mut self, store: Arc<dyn EmbeddingStore>) -> Self {
-        self.store = Some(store);
+    pub fn store(mut self, store: impl EmbeddingStore + 'static) -> Self {
+        self.store = Some(Arc::new(store));
         self
     }
 

@@ -119,7 +119,7 @@ mod tests {
         let hasher = RandomState::new();
         let hash = |metadata| {
             let segment = TextSegment::new("a").with_metadata(metadata);
-            super::hash(&RetrievedContent::new(segment), &hasher)
+            hash(&RetrievedContent::new(segment), &hasher)
         };
         let metadata = Metadata::new;
         let one = hash(metadata().with("a", 0.0).with("b", "x"));

@@ -1,6 +1,6 @@
 //! The guardrails of what the model answered.
 
-use super::Guards;
+use super::{Guards, span};
 use crate::error::Result;
 use crate::event::Event;
 use crate::guardrail::{
@@ -38,7 +38,8 @@ impl Guards {
                 turn: &background.turn,
                 rejected: u32::try_from(rejected).unwrap_or(u32::MAX),
             };
-            let verdict = guardrail.check(request).instrument(span(name)).await?;
+            let verdict =
+                guardrail.check(request).instrument(span(name, GuardrailStage::Output)).await?;
             invocation.emit(&Event::OutputChecked { guardrail: name, verdict: &verdict });
             let (reason, then) = match verdict {
                 OutputVerdict::Success => continue,
@@ -84,13 +85,4 @@ enum Then {
     AskAgain(Option<Box<str>>),
     GoOn,
     Stop,
-}
-
-fn span(name: &str) -> tracing::Span {
-    tracing::info_span!(
-        "guardrail",
-        otel.name = %format_args!("guardrail {name}"),
-        ai_services.guardrail.name = name,
-        ai_services.guardrail.stage = "output",
-    )
 }
