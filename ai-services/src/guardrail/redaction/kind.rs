@@ -32,8 +32,8 @@ pub enum SensitiveKind {
     /// An international bank account number of a country in SWIFT's registry, with its length and its
     /// check digits (ISO 13616, modulo 97). Single blanks and hyphens may stand within.
     Iban,
-    /// The number of a payment card: 13 to 19 digits that begin with 2 to 6 and have a right check
-    /// digit (Luhn, ISO/IEC 7812), in one or in groups with single blanks or hyphens between.
+    /// The number of a payment card: 13 to 19 digits, with a beginning and a length that a brand uses and a
+    /// right check digit (Luhn, ISO/IEC 7812), in one or in groups with single blanks or hyphens between.
     PaymentCard,
     /// An IPv4 or IPv6 address. Four numbers of a version look the same and are redacted too.
     IpAddress,
