@@ -117,13 +117,13 @@ mod tests {
     #[test]
     fn same_contents_have_one_hash_and_others_do_not() {
         let hasher = RandomState::new();
-        let hash = |metadata| {
+        let of = |metadata| {
             let segment = TextSegment::new("a").with_metadata(metadata);
             hash(&RetrievedContent::new(segment), &hasher)
         };
         let metadata = Metadata::new;
-        let one = hash(metadata().with("a", 0.0).with("b", "x"));
-        assert_eq!(one, hash(metadata().with("b", "x").with("a", -0.0)));
+        let one = of(metadata().with("a", 0.0).with("b", "x"));
+        assert_eq!(one, of(metadata().with("b", "x").with("a", -0.0)));
         let others = [
             metadata(),
             metadata().with("a", 0.0),
@@ -132,7 +132,7 @@ mod tests {
             metadata().with("a", 1.0).with("b", "x"),
         ];
         for other in others {
-            assert_ne!(one, hash(other.clone()), "{other:?}");
+            assert_ne!(one, of(other.clone()), "{other:?}");
         }
     }
 }
