@@ -1,6 +1,7 @@
 //! The one error type of the crate.
 
 use crate::usage::TokenUsage;
+use std::any::Any;
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
@@ -264,6 +265,13 @@ impl Error {
         }
         None
     }
+}
+
+/// What a panic said.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("no message")
 }
 
 impl fmt::Display for Error {

@@ -20,6 +20,7 @@ use ai_services::document::{Metadata, TextSegment};
 use ai_services::embedding::{
     EmbeddingEntry, EmbeddingStore, Filter, InMemoryEmbeddingStore, TextSearch, VectorSearch,
 };
+use ai_services_benches::random::Random;
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::io::Write;
@@ -31,37 +32,15 @@ const LARGE: usize = 100_000;
 const SMALL: usize = 10_000;
 const TOP: usize = 10;
 
-/// splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn vector(&mut self) -> Vec<f32> {
-        (0..DIMENSIONS).map(|_| (self.next() >> 40) as f32 / (1 << 23) as f32 - 1.0).collect()
-    }
-
-    /// Words as frequent as in a language: the rank of half of them is below 300 of 30,000.
-    fn word(&mut self) -> String {
-        let uniform = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
-        format!("w{}", 30_000_f64.powf(uniform) as u64)
-    }
-}
-
 fn entries(count: usize) -> Vec<EmbeddingEntry> {
-    let mut random = Random(42);
+    let mut random = Random::new(42);
     let entry = |number: usize| {
         let metadata = Metadata::new()
             .with("source", format!("documents/{}.md", number / 20))
-            .with("percent", (random.next() % 100) as i64);
+            .with("percent", (random.number() % 100) as i64);
         let text: Vec<_> = (0..40).map(|_| random.word()).collect();
         let segment = TextSegment::new(text.join(" ")).with_metadata(metadata);
-        EmbeddingEntry::new(format!("{number:08}"), random.vector(), segment)
+        EmbeddingEntry::new(format!("{number:08}"), random.vector(DIMENSIONS), segment)
     };
     (0..count).map(entry).collect()
 }
@@ -105,7 +84,7 @@ fn sum(numbers: &[f32]) -> f32 {
 }
 
 fn nearest(criterion: &mut Criterion) {
-    let (all, runtime, query) = (entries(LARGE), runtime(), Random(7).vector());
+    let (all, runtime, query) = (entries(LARGE), runtime(), Random::new(7).vector(DIMENSIONS));
     for count in [SMALL, LARGE] {
         let some = all.get(..count).unwrap();
         let bytes = count * DIMENSIONS * size_of::<f32>();
@@ -131,7 +110,8 @@ fn nearest(criterion: &mut Criterion) {
 }
 
 fn filter(criterion: &mut Criterion) {
-    let (store, runtime, query) = (store(&entries(LARGE)), runtime(), Random(7).vector());
+    let (store, runtime, query) =
+        (store(&entries(LARGE)), runtime(), Random::new(7).vector(DIMENSIONS));
     let mut group = criterion.benchmark_group("filter");
     for percent in [1, 50, 100] {
         let filter = Filter::key("percent").less_than(percent);
@@ -151,7 +131,7 @@ fn filter(criterion: &mut Criterion) {
 }
 
 fn words(criterion: &mut Criterion) {
-    let (store, runtime, mut random) = (store(&entries(LARGE)), runtime(), Random(7));
+    let (store, runtime, mut random) = (store(&entries(LARGE)), runtime(), Random::new(7));
     let mut group = criterion.benchmark_group("words");
     for count in [2, 5, 20] {
         let text: Vec<_> = (0..count).map(|_| random.word()).collect();

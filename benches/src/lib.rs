@@ -10,6 +10,8 @@
 //! | `stream` | time, processor time and allocations of a streamed token | `cargo bench -p ai-services-benches --bench stream` |
 //! | `stores` | time of commits and loads in databases, beside rewriting the list | `cargo bench -p ai-services-benches --bench stores` |
 //! | `search` | time of searches in memory, beside a loop and beside reading the same memory | `cargo bench -p ai-services-benches --bench search` |
+//! | `ingestion` | time of cutting and ingesting documents | `cargo bench -p ai-services-benches --bench ingestion` |
+//! | `guardrails` | time of the built-in guardrails | `cargo bench -p ai-services-benches --bench guardrails` |
 //! | `instructions` | instructions, by callgrind | `cargo bench -p ai-services-benches --bench instructions` |
 //! | `allocations` | heap allocations; fails above the budget | `cargo bench -p ai-services-benches --bench allocations` |
 //!
@@ -18,6 +20,7 @@
 
 pub mod by_hand;
 pub mod exchange;
+pub mod random;
 pub mod rewrite;
 pub mod server;
 pub mod streaming;

@@ -1,30 +1,66 @@
-//! Questions to a folder of documents: the answer, with numbered sources.
+//! Questions to a folder of documents: an answer with numbered sources.
 //!
-//! Runs without a network and without arguments: `cargo run --example chat_with_documents -- DIR QUESTION`.
-//! A `--model` writes the answer; without one the passages that fit best are shown. With a second run
-//! nothing would be embedded again, if the store were kept: see `open` in `examples/src/documents/store.rs`.
-#![allow(clippy::print_stdout, reason = "an example shows what it found")]
+//! ```sh
+//! cargo run -p ai-services-examples --example chat_with_documents -- DIR "question"
+//! ```
+//!
+//! The folder is read into an index in SQLite, and searched by meaning and by words. Another run reads only
+//! what has changed, and goes on where one was interrupted. Without arguments it asks a question about the
+//! documents in `examples/documents`, and without a network: vectors are made of hashed words, and the
+//! answer is a quotation. With real models, for example of llama.cpp's server:
+//!
+//! ```sh
+//! cargo run -p ai-services-examples --example chat_with_documents -- \
+//!     --embedding-model all-minilm --embedding-url http://127.0.0.1:8081/v1 \
+//!     --model openai/llama --base-url http://127.0.0.1:8080/v1 \
+//!     DIR "question"
+//! ```
 
 #[path = "../src/documents/mod.rs"]
 mod documents;
+#[path = "../src/filter.rs"]
+mod filter;
+#[path = "../src/documents/index.rs"]
+mod index;
+#[path = "../src/documents/progress.rs"]
+mod progress;
+#[path = "../src/documents/quoting.rs"]
+mod quoting;
+#[path = "../src/render.rs"]
+mod render;
+#[path = "../src/terminal.rs"]
+mod terminal;
 
-use ai_services::ai_service;
-use ai_services::document::{DirectoryLoader, Metadata, key};
-use ai_services::embedding::{EmbeddingModel, EmbeddingStore, SearchMatch, VectorSearch};
-use ai_services::ingestion::{
-    EmbeddingStoreIngestor, IngestionErrorPolicy, IngestionProgress, IngestionReport,
-    MissingSources,
-};
+use ai_services::document::{Metadata, key};
+use ai_services::embedding::{EmbeddingModel, EmbeddingStore};
+use ai_services::ingestion::IngestionReport;
+use ai_services::model::ChatModel;
+use ai_services::prompt::PromptTemplate;
 use ai_services::providers::ModelName;
+use ai_services::rag::{
+    DefaultContentInjector, DefaultRetrievalAugmentor, EmbeddingStoreContentRetriever,
+    RetrievedContent, Route, SearchMode,
+};
+use ai_services::{StreamEvent, TokenStream, ai_service};
+use anyhow::{Context, bail};
 use clap::Parser;
-use documents::source::{ByKind, FOLDER, embedding_model, with_title};
-use documents::store;
-use futures_util::StreamExt;
-use futures_util::future::ready;
-use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{IsTerminal, stderr};
+use documents::source::{FOLDER, LINES, embedding_model};
+use filter::Filter;
+use quoting::QuotingModel;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::Arc;
+
+const QUESTION: &str = "How long does it take to charge a battery?";
+
+/// What the model is sent.
+const MESSAGE: &str = "{{contents}}\n\nQuestion: {{user_message}}";
+const PASSAGE: &str =
+    "<passage number=\"{{number}}\" source=\"{{metadata.source}}\">\n{{content}}\n</passage>";
+
+/// What a shell says of a program that Ctrl-C has ended.
+const INTERRUPTED: u8 = 130;
 
 #[ai_service]
 #[system_message(
@@ -33,147 +69,212 @@ use std::sync::Arc;
     delimiter = " "
 )]
 trait Librarian {
-    #[user_message("Passages:\n\n{{passages}}\n\nQuestion: {{question}}")]
-    async fn answer(&self, #[v] passages: &str, #[v] question: &str)
-    -> ai_services::Result<String>;
+    fn answer(&self, question: &str) -> TokenStream;
 }
 
 /// Asks a question about a folder of documents
+///
+/// The answer and its sources go to standard output, everything else to standard error. The status is 1 if
+/// there is no answer, or if a file could not be read.
 #[derive(Parser)]
+#[command(after_help = ENVIRONMENT)]
 struct Args {
     /// A folder with text, Markdown, HTML or PDF
-    #[arg(default_value = FOLDER)]
+    #[arg(value_name = "DIR", default_value = FOLDER, hide_default_value = true)]
     folder: PathBuf,
 
-    /// The question
+    /// The question, which needs no quotation marks
     question: Vec<String>,
 
-    /// Who answers: `openai/NAME`, `anthropic/NAME`, `gemini/NAME`, `ollama/NAME`; without, the passages
-    /// are shown
+    /// Who answers: `openai/NAME`, `anthropic/NAME`, `gemini/NAME`, `ollama/NAME`; without, what was found is
+    /// quoted
     #[arg(long, value_name = "PROVIDER/NAME")]
     model: Option<ModelName>,
 
-    /// An embedding model behind OpenAI's protocol; without, a simple one on this machine
+    /// Another server that speaks the protocol of the `--model`; it is sent no key
+    #[arg(long, value_name = "URL", requires = "model")]
+    base_url: Option<String>,
+
+    /// An embedding model behind OpenAI's protocol; without, words are hashed
     #[arg(long, value_name = "NAME")]
     embedding_model: Option<String>,
 
-    /// Where that is; without, OpenAI
+    /// Another server that has the `--embedding-model`; it is sent no key
     #[arg(long, value_name = "URL", requires = "embedding_model")]
-    base_url: Option<String>,
+    embedding_url: Option<String>,
 
-    /// How many passages are looked at
-    #[arg(long, default_value_t = 4)]
-    passages: usize,
+    /// The file for the index; without, one in the directory that this system has for the data of programs
+    ///
+    /// It may be used for any number of folders and embedding models.
+    #[arg(long, value_name = "FILE")]
+    index: Option<PathBuf>,
+
+    /// Read all files again, whether they have changed or not
+    #[arg(long)]
+    rebuild: bool,
+
+    /// How many passages the model is told
+    #[arg(long, value_name = "NUMBER", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..))]
+    passages: u8,
 }
 
-#[tokio::main]
-async fn main() -> anyhow::Result<()> {
+const ENVIRONMENT: &str = "\
+Keys and servers come from the environment, unless a URL is given: OPENAI_API_KEY and OPENAI_BASE_URL for
+`openai/NAME` and for the embedding model, ANTHROPIC_API_KEY, GEMINI_API_KEY, OLLAMA_HOST.";
+
+fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
-    let model = embedding_model(args.embedding_model.as_deref(), args.base_url.as_deref())?;
-    let store = store::open();
-    let report = ingest(&args.folder, Arc::clone(&store), Arc::clone(&model)).await?;
-    for failure in &report.failures {
-        eprint_line(&failure.error.to_string());
-    }
-    let question = match args.question.join(" ") {
-        question if question.trim().is_empty() => {
-            "How long does it take to charge a battery?".to_owned()
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let code = runtime.block_on(async {
+        tokio::select! {
+            outcome = run(&args) => code(outcome),
+            _ = tokio::signal::ctrl_c() => {
+                say("stopped; what is in the index stays, and another run goes on from there");
+                ExitCode::from(INTERRUPTED)
+            }
         }
+    });
+    // A file that is being read is not waited for.
+    runtime.shutdown_background();
+    Ok(code)
+}
+
+fn code(outcome: anyhow::Result<ExitCode>) -> ExitCode {
+    outcome.unwrap_or_else(|error| {
+        let io = error.chain().find_map(|error| error.downcast_ref::<io::Error>());
+        if io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+            // Whoever reads the answer has left.
+            return ExitCode::SUCCESS;
+        }
+        say(&format!("error: {}", render::chain(error.as_ref())));
+        ExitCode::FAILURE
+    })
+}
+
+async fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let folder = folder(&args.folder)?;
+    let question = match args.question.join(" ") {
+        question if question.trim().is_empty() => QUESTION.to_owned(),
         question => question,
     };
-    let vector = model.embed_query(&question).await?;
-    let search = VectorSearch::new(&vector).max_results(args.passages);
-    let found = store.search(&search).await?;
-    anyhow::ensure!(!found.is_empty(), "there is nothing to read in `{}`", args.folder.display());
-    match &args.model {
-        Some(name) => {
-            let librarian = LibrarianService::builder().chat_model(name.build()?).build()?;
-            println!("{}\n", visible(&librarian.answer(&numbered(&found), &question).await?));
-        }
-        None => println!("{}\n\n{}\n", visible(&question), visible(&numbered(&found))),
+    let model = embedding_model(args.embedding_model.as_deref(), args.embedding_url.as_deref())?;
+    // Before anything is read: a server that does not answer is noticed at once.
+    let vector = model.embed_query(&question).await.context("the embedding model")?;
+    let file = args.index.clone().map_or_else(index::usual, Ok)?;
+    let store = index::open(&file, &folder, &*model)
+        .await
+        .with_context(|| format!("the index `{}`", file.display()))?;
+    if args.rebuild {
+        store.remove_all(None).await?;
     }
-    for (number, found) in found.iter().enumerate() {
-        println!("[{}] {}", number + 1, visible(&origin(found.segment.metadata())));
+    index::check(&store, &vector).await?;
+    let report = progress::ingest(&folder, Arc::new(store.clone()), Arc::clone(&model)).await?;
+    let passages = store.count(None).await?;
+    tell(&report, passages, &file);
+    if passages == 0 {
+        bail!("there is nothing to read in `{}`: no text, Markdown, HTML or PDF", folder.display());
     }
-    Ok(())
-}
-
-/// Brings the store up to date with a folder.
-async fn ingest(
-    folder: &Path,
-    store: Arc<dyn EmbeddingStore>,
-    model: Arc<dyn EmbeddingModel>,
-) -> anyhow::Result<IngestionReport> {
-    let loader = DirectoryLoader::new(folder);
-    let files = loader.sources().filter(|source| ready(source.is_ok())).count().await;
-    let bar = bar(files as u64);
-    let shown = bar.clone();
-    let ingestor = EmbeddingStoreIngestor::builder()
-        .store(store)
-        .model(model)
-        .splitter(ByKind::new(800)?)
-        .segment_transformer(with_title)
-        .missing_sources(MissingSources::Remove)
-        .on_error(IngestionErrorPolicy::Skip)
-        .progress(move |progress: &IngestionProgress| {
-            let done = progress.sources_done + progress.sources_unchanged + progress.sources_failed;
-            shown.set_position(done);
-            shown.set_message(format!("{} passages", progress.embedded));
-        })
+    say(&format!("question: {question}"));
+    let retriever = EmbeddingStoreContentRetriever::builder(store.clone())
+        .embedding_model(model)
+        .mode(SearchMode::Hybrid)
+        .max_results(usize::from(args.passages))
         .build()?;
-    let report = ingestor.ingest(loader.documents()).await?;
-    bar.finish_and_clear();
-    let totals = &report.totals;
-    eprint_line(&format!(
-        "{files} files: {} new or changed, {} as before, {} gone, {} failed; {} passages embedded",
-        totals.sources_done,
-        totals.sources_unchanged,
-        totals.sources_removed,
-        totals.sources_failed,
-        totals.embedded,
-    ));
-    Ok(report)
+    let sources = answer(librarian(args, retriever)?, &question).await.context("no answer")?;
+    show(&sources)?;
+    store.close().await;
+    Ok(if report.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A bar on a terminal, and nothing elsewhere.
-fn bar(files: u64) -> ProgressBar {
-    if !stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(files);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} files, {msg}, {elapsed}")
-    {
-        bar.set_style(style);
-    }
-    bar
+/// The folder by its one name.
+fn folder(given: &Path) -> anyhow::Result<PathBuf> {
+    let folder = given.canonicalize().with_context(|| format!("`{}`", given.display()))?;
+    anyhow::ensure!(folder.is_dir(), "`{}` is no folder", given.display());
+    Ok(folder)
 }
 
-/// The passages as the model sees them.
-fn numbered(found: &[SearchMatch]) -> String {
-    let passage = |(number, found): (usize, &SearchMatch)| {
-        format!("[{}] {}", number + 1, found.segment.text())
+/// A service that looks up what it is asked.
+fn librarian(
+    args: &Args,
+    retriever: EmbeddingStoreContentRetriever,
+) -> anyhow::Result<LibrarianService> {
+    let injector = DefaultContentInjector::builder()
+        .template(PromptTemplate::parse(MESSAGE)?)
+        .content_template(PromptTemplate::parse(PASSAGE)?)
+        .build()?;
+    let augmentor = DefaultRetrievalAugmentor::builder()
+        .route(Route::new(retriever).name("index"))
+        .content_injector(injector)
+        .build()?;
+    let model: Arc<dyn ChatModel> = match (&args.model, &args.base_url) {
+        (None, _) => {
+            say("model: none, so what was found is quoted; set --model for an answer in words");
+            Arc::new(QuotingModel)
+        }
+        (Some(name), None) => name.build()?,
+        (Some(name), Some(url)) => name.build_at(url)?,
     };
-    found.iter().enumerate().map(passage).collect::<Vec<_>>().join("\n\n")
+    Ok(LibrarianService::builder().chat_model(model).retrieval_augmentor(augmentor).build()?)
+}
+
+/// Prints the answer while it is written, and returns what it was made from.
+async fn answer(
+    librarian: LibrarianService,
+    question: &str,
+) -> anyhow::Result<Vec<RetrievedContent>> {
+    let mut out = io::stdout();
+    let mut filter = Filter::default();
+    let mut events = librarian.answer(question);
+    let mut sources = Vec::new();
+    while let Some(event) = events.next().await {
+        match event? {
+            StreamEvent::Retrieved(found) => sources = found,
+            StreamEvent::Text(piece) => {
+                out.write_all(filter.push(&piece).as_bytes())?;
+                out.flush()?;
+            }
+            _ => {}
+        }
+    }
+    writeln!(out, "{}\n", filter.finish())?;
+    Ok(sources)
+}
+
+/// The sources, by the numbers that the answer cites them by.
+fn show(sources: &[RetrievedContent]) -> io::Result<()> {
+    let mut out = io::stdout();
+    for (source, number) in sources.iter().zip(1..) {
+        let score = source.score.map(|score| format!(" (score {score:.3})")).unwrap_or_default();
+        let origin = render::plain(&origin(source.segment.metadata()));
+        writeln!(out, "[{number}] {origin}{score}")?;
+    }
+    out.flush()
 }
 
 /// Where a passage comes from.
 fn origin(metadata: &Metadata) -> String {
-    let mut origin = metadata.get(key::SOURCE).map(ToString::to_string).unwrap_or_default();
-    if let Some(page) = metadata.get(key::PAGE) {
-        origin += &format!(", page {page}");
-    }
-    if let Some(heading) = metadata.get(key::HEADING) {
-        origin += &format!(", {heading}");
+    let text = |key| metadata.get(key).map(ToString::to_string);
+    let mut origin = text(key::SOURCE).unwrap_or_default();
+    let place = text(key::PAGE).map(|page| format!("page {page}"));
+    let place = place.or_else(|| text(LINES).map(|lines| format!("lines {lines}")));
+    for detail in [place, text(key::HEADING).or_else(|| text(key::TITLE))].into_iter().flatten() {
+        origin += ", ";
+        origin += &detail;
     }
     origin
 }
 
-/// What documents and models say, without what a terminal would obey.
-fn visible(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+/// How the index was brought up to date.
+fn tell(report: &IngestionReport, passages: u64, file: &Path) {
+    for line in progress::failures(report) {
+        say(&line);
+    }
+    say(&progress::summary(&report.totals));
+    say(&format!("index: {passages} passages in {}", file.display()));
 }
 
 #[allow(clippy::print_stderr, reason = "what is no answer is not for standard output")]
-fn eprint_line(line: &str) {
-    eprintln!("{}", visible(line));
+fn say(line: &str) {
+    eprintln!("{}", render::plain(line));
 }

@@ -1,7 +1,7 @@
 //! One ranking out of several.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::RandomState;
 
 /// The `k` of the paper (Cormack, Clarke, Büttcher: "Reciprocal Rank Fusion outperforms Condorcet and
 /// individual Rank Learning Methods", SIGIR 2009).
@@ -13,11 +13,11 @@ pub(crate) const DEFAULT_K: u32 = 60;
 /// item that a ranking has more than once is there only at its first place. Of items that are the same,
 /// the first is kept; equally good ones stay in the order in which they appeared.
 ///
-/// Items are compared if they have the same name.
+/// Items are compared if they have the same hash.
 pub(crate) fn reciprocal_rank_fusion<T>(
     rankings: impl IntoIterator<Item = Vec<T>>,
     k: u32,
-    name: impl Fn(&T) -> &str,
+    hash: impl Fn(&T, &RandomState) -> u64,
     is_same: impl Fn(&T, &T) -> bool,
 ) -> Vec<(T, f64)> {
     let hasher = RandomState::new();
@@ -26,7 +26,7 @@ pub(crate) fn reciprocal_rank_fusion<T>(
     for (ranking, items) in rankings.into_iter().enumerate() {
         let mut rank = 0.0;
         for item in items {
-            let alike = places.entry(hasher.hash_one(name(&item))).or_default();
+            let alike = places.entry(hash(&item, &hasher)).or_default();
             let same =
                 |place: &usize| fused.get(*place).is_some_and(|known| is_same(&known.item, &item));
             let place = alike.iter().copied().find(same).unwrap_or_else(|| {
@@ -60,10 +60,16 @@ struct Fused<T> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::hash::BuildHasher;
 
     fn fused(rankings: &[&[&'static str]]) -> Vec<&'static str> {
         let rankings = rankings.iter().map(|ranking| ranking.to_vec());
-        let fused = reciprocal_rank_fusion(rankings, DEFAULT_K, |item| item, |a, b| a == b);
+        let fused = reciprocal_rank_fusion(
+            rankings,
+            DEFAULT_K,
+            |item, by| by.hash_one(item),
+            |a, b| a == b,
+        );
         fused.into_iter().map(|(item, _)| item).collect()
     }
 
@@ -90,15 +96,16 @@ mod tests {
     #[test]
     fn first_of_items_that_are_the_same_is_kept() {
         let rankings = [vec![("a", 1), ("b", 2)], vec![("b", 3), ("a", 4)]];
-        let fused = reciprocal_rank_fusion(rankings, 1, |item| item.0, |a, b| a.0 == b.0);
+        let fused =
+            reciprocal_rank_fusion(rankings, 1, |item, by| by.hash_one(item.0), |a, b| a.0 == b.0);
         let half_and_third = 1.0 / 2.0 + 1.0 / 3.0;
         assert_eq!(fused, [(("a", 1), half_and_third), (("b", 2), half_and_third)]);
     }
 
     #[test]
-    fn items_of_one_name_may_differ() {
+    fn items_of_one_hash_may_differ() {
         let rankings = [vec![("a", 1), ("a", 2)], vec![("a", 2)]];
-        let fused = reciprocal_rank_fusion(rankings, 1, |item| item.0, |a, b| a == b);
+        let fused = reciprocal_rank_fusion(rankings, 1, |_, _| 7, |a, b| a == b);
         assert_eq!(fused.iter().map(|(item, _)| item.1).collect::<Vec<_>>(), [2, 1]);
     }
 
@@ -118,7 +125,7 @@ mod tests {
             rankings in proptest::collection::vec(proptest::collection::vec(0_u8..12, 0..10), 0..5),
             k in 1_u32..200,
         ) {
-            let got = reciprocal_rank_fusion(rankings.clone(), k, |_| "", |a, b| a == b);
+            let got = reciprocal_rank_fusion(rankings.clone(), k, |_, _| 7, |a, b| a == b);
             let distinct: Vec<_> = rankings.iter().map(|one| without_duplicates(one)).collect();
             let mut expected: Vec<(u8, f64)> = Vec::new();
             for item in without_duplicates(&distinct.concat()) {

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 
 /// Rejects answers that are not JSON; the model is told what is wrong with them.
 ///
-/// The whole text has to be one JSON value. A value inside one Markdown code fence, as many models
+/// The whole text has to be one JSON value that `serde_json` reads: at most 127 levels deep, with numbers that
+/// are finite as 64-bit floats. A value inside one Markdown code fence, as many models
 /// write it, is taken out of the fence. Nothing else is repaired: where a method returns a type, the
 /// service reads and repairs the answer itself, and this guardrail is not needed. It is for methods that
 /// return a `String` which somebody else reads as JSON.
@@ -200,6 +201,21 @@ mod tests {
             ("```\n```", Some("")),
         ] {
             assert_eq!(inside_fence(text), inner, "{text}");
+        }
+    }
+
+    #[test]
+    fn odd_json_is_judged_without_a_crash() {
+        let deep = "[".repeat(1_000_000);
+        let closed = format!("{deep}{}", "]".repeat(1_000_000));
+        let huge = "9".repeat(1_000_000);
+        for text in [&*deep, &*closed, &*huge, "1e999", "\u{feff}{}", "[1,]", "NaN"] {
+            let objection = ValidJson::any().objection(text).unwrap();
+            assert!(objection.starts_with("it is not JSON: "), "{objection}");
+            assert!(objection.len() < 80, "{objection}");
+        }
+        for text in ["123456789012345678901234567890", "-1e308", r#""\ud83d\ude00""#] {
+            assert_eq!(ValidJson::any().objection(text), None, "{text}");
         }
     }
 

@@ -63,7 +63,7 @@ pub enum OutputVerdict {
     Reprompt {
         /// Why.
         reason: Box<str>,
-        /// What it is told.
+        /// What it is told. If it is blank, the model is asked the same again.
         prompt: Box<str>,
     },
     /// The call fails with this reason. Later guardrails are asked nevertheless, and all reasons told.

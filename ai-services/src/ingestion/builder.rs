@@ -81,13 +81,14 @@ impl EmbeddingStoreIngestorBuilder {
     }
 
     /// Sets the store. Required.
-    pub fn store(mut self, store: Arc<dyn EmbeddingStore>) -> Self {
-        self.store = Some(store);
+    pub fn store(mut self, store: impl EmbeddingStore + 'static) -> Self {
+        self.store = Some(Arc::new(store));
         self
     }
 
-    /// Sets the model that embeds. Required. Its name is part of what a source is known by: with another
-    /// model everything is embedded again.
+    /// Sets the model that embeds. Required. Its name is part of what a source is known by, and so are the
+    /// dimensions that it is set to: with another model everything is embedded again. If that makes
+    /// vectors of another length, the store has to be [emptied](EmbeddingStore::remove_all) first.
     #[doc(alias = "embeddingModel")]
     pub fn model(mut self, model: impl EmbeddingModel + 'static) -> Self {
         self.model = Some(Arc::new(model));

@@ -13,7 +13,7 @@ use std::sync::Arc;
 ///
 /// Documents with the same `source` in their metadata are one unit, for example the pages of a file; they
 /// have to come one after another. A source is known by a digest (SHA-256, cut to 128 bits) of its segments
-/// with their metadata and of the name of the model. So:
+/// with their metadata, of the name of the model, and of its dimensions if it is set to some. So:
 ///
 /// * a source that has not changed is cut, but neither embedded nor stored;
 /// * one that is new, or has changed, or is cut otherwise, takes the place of what the store had of it, in

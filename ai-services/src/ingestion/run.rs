@@ -3,7 +3,7 @@
 use super::IngestionFailure;
 use super::builder::{IngestionErrorPolicy, MissingSources, Plan};
 use super::progress::{IngestionReport, IngestionStopped, Tally};
-use super::source::{Source, Sources};
+use super::source::{Source, Sources, Unusable};
 use super::tasks::{Checked, Prepared, check, embed_and_store};
 use crate::document::{Document, LoadError, MetadataValue, key};
 use crate::embedding::Filter;
@@ -54,7 +54,7 @@ enum Event {
 
 /// What happened next.
 enum Step {
-    Read(Option<Result<Source, IngestionFailure>>),
+    Read(Option<Result<Source, Unusable>>),
     Done(Event),
 }
 
@@ -147,10 +147,10 @@ impl Run {
         }
     }
 
-    fn read(&mut self, next: Option<Result<Source, IngestionFailure>>) -> Result<()> {
+    fn read(&mut self, next: Option<Result<Source, Unusable>>) -> Result<()> {
         match next {
             None => self.is_read = true,
-            Some(Err(failure)) => self.fail(failure, 1)?,
+            Some(Err(Unusable { failure, documents })) => self.fail(failure, documents)?,
             Some(Ok(source)) => {
                 let documents = source.documents.len() as u64;
                 let bytes: usize =

@@ -3,6 +3,7 @@
 use super::IngestionFailure;
 use crate::digest::sha256;
 use crate::document::{Document, LoadError, Metadata, MetadataValue, TextSegment, key};
+use crate::embedding::EmbeddingModel;
 use crate::error::{Error, ErrorKind};
 use futures_util::{Stream, StreamExt};
 use std::collections::HashSet;
@@ -18,6 +19,13 @@ const VERSION: &str = "ai-services ingestion 1";
 pub(super) struct Source {
     pub(super) name: Box<str>,
     pub(super) documents: Vec<Document>,
+}
+
+/// Documents that are no source, and why.
+pub(super) struct Unusable {
+    pub(super) failure: IngestionFailure,
+    /// How many: an error in the stream is one too.
+    pub(super) documents: u64,
 }
 
 /// Puts documents of the same source together, which come one after another.
@@ -48,7 +56,7 @@ impl<'a> Sources<'a> {
     }
 
     /// The next source, or what failed instead. Whoever stops waiting for it loses nothing.
-    pub(super) async fn next(&mut self) -> Option<Result<Source, IngestionFailure>> {
+    pub(super) async fn next(&mut self) -> Option<Result<Source, Unusable>> {
         loop {
             let Some(next) = self.documents.next().await else {
                 return self.close();
@@ -80,7 +88,7 @@ impl<'a> Sources<'a> {
             || self.unread.iter().any(|folder| source.starts_with(&**folder))
     }
 
-    fn close(&mut self) -> Option<Result<Source, IngestionFailure>> {
+    fn close(&mut self) -> Option<Result<Source, Unusable>> {
         let source = self.open.take()?;
         if !mem::take(&mut self.is_repeated) {
             return Some(Ok(source));
@@ -90,33 +98,41 @@ impl<'a> Sources<'a> {
             source.name
         );
         let error = Arc::new(Error::new(ErrorKind::InvalidRequest, message));
-        Some(Err(IngestionFailure { source: source.name, error }))
+        let documents = source.documents.len() as u64;
+        Some(Err(Unusable { failure: IngestionFailure { source: source.name, error }, documents }))
     }
 
-    fn unreadable(&mut self, error: LoadError) -> IngestionFailure {
+    fn unreadable(&mut self, error: LoadError) -> Unusable {
         // Half a source must not take the place of a whole one.
-        self.open = self.open.take().filter(|open| !error.hides(&open.name));
+        let half = self.open.take_if(|open| error.hides(&open.name));
+        let documents = 1 + half.map_or(0, |half| half.documents.len() as u64);
         let source: Box<str> = error.name().into();
         if source.is_empty() || source.ends_with('/') {
             self.unread.push(source.clone());
         } else {
             self.seen.insert(sha256(source.as_bytes()));
         }
-        IngestionFailure { source, error: Arc::new(Error::from(error)) }
+        let failure = IngestionFailure { source, error: Arc::new(Error::from(error)) };
+        Unusable { failure, documents }
     }
 }
 
-fn nameless() -> IngestionFailure {
+fn nameless() -> Unusable {
     let message = "a document has no `source`; set it in its metadata";
     let error = Arc::new(Error::new(ErrorKind::InvalidRequest, message));
-    IngestionFailure { source: "".into(), error }
+    Unusable { failure: IngestionFailure { source: "".into(), error }, documents: 1 }
 }
 
 /// What all segments of a source, and what made them, are known by: 128 bits in hexadecimal.
-pub(super) fn digest(model: &str, collection: Option<&str>, segments: &[TextSegment]) -> String {
+pub(super) fn digest(
+    model: &dyn EmbeddingModel,
+    collection: Option<&str>,
+    segments: &[TextSegment],
+) -> String {
     let mut bytes = Vec::new();
     field(&mut bytes, VERSION);
-    field(&mut bytes, model);
+    field(&mut bytes, model.name());
+    bytes.extend((model.dimensions().unwrap_or_default() as u64).to_be_bytes());
     field(&mut bytes, collection.unwrap_or_default());
     for segment in segments {
         field(&mut bytes, segment.text());
@@ -174,6 +190,8 @@ fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
     use crate::document::LoadErrorKind;
+    use crate::embedding::{EmbeddingPurpose, Embeddings};
+    use async_trait::async_trait;
     use futures_util::stream;
 
     fn page(source: &str, text: &str) -> Result<Document, LoadError> {
@@ -186,7 +204,7 @@ mod tests {
         while let Some(next) = sources.next().await {
             all.push(match next {
                 Ok(source) => format!("{} {}", source.name, source.documents.len()),
-                Err(failure) => failure.error.to_string(),
+                Err(Unusable { failure, documents }) => format!("{} ({documents})", failure.error),
             });
         }
         all
@@ -195,18 +213,19 @@ mod tests {
     #[tokio::test]
     async fn documents_of_a_source_come_together() {
         let all = read(vec![page("a", "1"), page("a", "2"), page("b", "3"), page("a", "4")]).await;
-        let again = "the source `a` comes a second time; let its documents come one after another";
+        let again =
+            "the source `a` comes a second time; let its documents come one after another (1)";
         assert_eq!(all, ["a 2", "b 1", again]);
     }
 
     #[tokio::test]
     async fn half_a_source_is_none() {
         let error = || Err(LoadError::new("a", LoadErrorKind::Damaged, "is damaged"));
-        assert_eq!(read(vec![page("a", "1"), error()]).await, ["`a` is damaged"]);
+        assert_eq!(read(vec![page("a", "1"), error()]).await, ["`a` is damaged (2)"]);
         let nameless = Ok(Document::new("x", Metadata::new()));
         let all = read(vec![page("b", "1"), error(), nameless, page("b", "2")]).await;
-        let no_name = "a document has no `source`; set it in its metadata";
-        assert_eq!(all, ["`a` is damaged", no_name, "b 2"]);
+        let no_name = "a document has no `source`; set it in its metadata (1)";
+        assert_eq!(all, ["`a` is damaged (1)", no_name, "b 2"]);
     }
 
     #[tokio::test]
@@ -219,22 +238,43 @@ mod tests {
         assert!(!sources.may_have("b") && !sources.may_have("y/b"));
     }
 
+    struct Model(&'static str, Option<usize>);
+
+    #[async_trait]
+    impl EmbeddingModel for Model {
+        async fn embed(&self, _: &[&str], _: EmbeddingPurpose) -> Result<Embeddings, Error> {
+            Ok(Embeddings::default())
+        }
+
+        fn dimensions(&self) -> Option<usize> {
+            self.1
+        }
+
+        fn name(&self) -> &str {
+            self.0
+        }
+    }
+
     #[test]
     fn digest_knows_every_difference() {
+        let named = |model, collection, segments: &[TextSegment]| {
+            digest(&Model(model, None), collection, segments)
+        };
         let segment =
             |text: &str, metadata: Metadata| TextSegment::new(text).with_metadata(metadata);
         let plain = || Metadata::new().with("a", "1").with("b", 2);
         let turned = Metadata::new().with("b", 2).with("a", "1");
-        let one = digest("m", None, &[segment("x", plain())]);
-        assert_eq!(one, digest("m", None, &[segment("x", turned)]));
+        let one = named("m", None, &[segment("x", plain())]);
+        assert_eq!(one, named("m", None, &[segment("x", turned)]));
         let others = [
-            digest("n", None, &[segment("x", plain())]),
-            digest("m", Some("c"), &[segment("x", plain())]),
-            digest("m", None, &[segment("y", plain())]),
-            digest("m", None, &[segment("x", plain().with("b", 2.0))]),
-            digest("m", None, &[segment("x", plain().with("b", "2"))]),
-            digest("m", None, &[segment("x", plain()), segment("", Metadata::new())]),
-            digest("m", None, &[]),
+            named("n", None, &[segment("x", plain())]),
+            named("m", Some("c"), &[segment("x", plain())]),
+            named("m", None, &[segment("y", plain())]),
+            named("m", None, &[segment("x", plain().with("b", 2.0))]),
+            named("m", None, &[segment("x", plain().with("b", "2"))]),
+            named("m", None, &[segment("x", plain()), segment("", Metadata::new())]),
+            named("m", None, &[]),
+            digest(&Model("m", Some(256)), None, &[segment("x", plain())]),
         ];
         for (number, other) in others.iter().enumerate() {
             assert_ne!(&one, other, "{number}");

@@ -95,7 +95,7 @@ fn prepare(plan: &Plan, source: Source) -> Prepared {
         }
     }
     let collection = options.collection.as_deref();
-    let digest = digest(plan.model.name(), collection, &segments);
+    let digest = digest(&*plan.model, collection, &segments);
     let length = i64::try_from(segments.len()).unwrap_or(i64::MAX);
     let segments = segments.into_iter().map(|segment| {
         let mut metadata = segment.metadata().clone().with(key::SOURCE, &*name);
@@ -117,7 +117,7 @@ pub(super) async fn embed_and_store(
     if sources.len() > 1 {
         for (source, vectors) in sources.iter().zip(&mut embedded) {
             // The text that the model refuses may be of another source in the same request.
-            if vectors.as_ref().is_err_and(|error| !error.is_retryable()) {
+            if vectors.as_ref().is_err_and(|error| may_be_of_one_text(error)) {
                 let alone = embed(&shared, slice::from_ref(source)).await;
                 *vectors = alone.into_iter().next().unwrap_or_else(|| Ok(Vec::new()));
             }
@@ -132,6 +132,12 @@ pub(super) async fn embed_and_store(
         stored.push((source, result));
     }
     stored
+}
+
+/// Whether another text might not have failed: not without a key, nor when the provider is down.
+fn may_be_of_one_text(error: &Error) -> bool {
+    let is_of_all = matches!(error.kind(), ErrorKind::Authentication | ErrorKind::Configuration);
+    !error.is_retryable() && !is_of_all
 }
 
 async fn store(plan: &Plan, source: &Prepared, vectors: Vectors) -> Result<()> {

@@ -58,13 +58,15 @@ pub struct Retrieved {
     /// Which retrievers failed and were passed over, so that something may be missing. One whose fallback
     /// answered is not among them; if all its fallbacks failed, they are as well.
     pub skipped: Vec<SkippedRetrieval>,
+    /// How many contents were found beyond the limits of the augmentor. They are not among the others.
+    pub left_out: usize,
 }
 
 impl Retrieved {
     /// This was found, and nobody failed.
     #[must_use]
     pub fn new(contents: impl IntoIterator<Item = RetrievedContent>) -> Self {
-        Self { contents: contents.into_iter().collect(), skipped: Vec::new() }
+        Self { contents: contents.into_iter().collect(), ..Self::default() }
     }
 }
 

@@ -25,6 +25,7 @@ mod query;
 mod retriever;
 mod routing;
 mod spending;
+mod telling;
 mod tool;
 mod transform;
 pub mod web_search;

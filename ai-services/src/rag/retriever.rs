@@ -53,9 +53,11 @@ pub trait ContentRetriever: Send + Sync {
 
     /// A tool that searches, for a model that decides itself when and for what.
     ///
-    /// It has one argument, `query`. The model is told what was found, numbered and with its metadata, or
-    /// that nothing was. The turn of the query knows whose call it is and has the application's data; the
-    /// message of the user in it is the query itself, and there is no history.
+    /// It has one argument, `query`. The model is told what was found, numbered and with its metadata, at most
+    /// 192 KiB of it, or that nothing was. It is not told the keys that are for the store alone:
+    /// [`COLLECTION`](crate::document::key::COLLECTION), [`DIGEST`](crate::document::key::DIGEST) and
+    /// [`SEGMENTS`](crate::document::key::SEGMENTS). The turn of the query knows whose call it is and has the
+    /// application's data; the message of the user in it is the query itself, and there is no history.
     ///
     /// # Examples
     ///
@@ -107,7 +109,7 @@ impl<R: ContentRetriever + ?Sized> ContentRetriever for Arc<R> {
     }
 }
 
-/// What happens when a retriever fails or takes too long.
+/// What happens when a retriever fails, panics or takes too long.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum FailurePolicy {
@@ -180,7 +182,7 @@ impl Route {
         self
     }
 
-    /// Sets what happens if it fails or takes too long.
+    /// Sets what happens if it fails, panics or takes too long.
     pub fn on_failure(mut self, policy: FailurePolicy) -> Self {
         self.on_failure = policy;
         self

@@ -1,7 +1,8 @@
 //! Retrieval as a tool.
 
-use super::inject::Numbered;
+use super::inject::numbered;
 use super::spending::write_off;
+use super::telling::told;
 use super::{ContentRetriever, Query};
 use crate::error::Result;
 use crate::invocation::TurnContext;
@@ -53,8 +54,6 @@ async fn search(
         write_off(&error, query.turn());
         error.into_tool_error()
     })?;
-    Ok(ToolOutput::text(match found.is_empty() {
-        true => "nothing was found".to_owned(),
-        false => Numbered(&found).to_string(),
-    }))
+    let parts = found.iter().zip(1..).map(|(content, number)| numbered(content, number));
+    Ok(ToolOutput::text(told(parts)))
 }

@@ -27,6 +27,8 @@ pub(super) async fn check(
         Checked::Rewritten(text) => Some(&**text),
         Checked::Again { .. } => None,
     };
+    // There is nothing to judge in an empty text, and services refuse it.
+    let text = text.filter(|text| !text.trim().is_empty());
     if let (Some(model), Some(text)) = (invocation.judge_of_answers(), text) {
         moderation::judge_answer(invocation, model, text).await?;
     }

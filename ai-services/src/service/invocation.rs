@@ -8,10 +8,10 @@ use super::stream::{Outlet, Progress};
 use super::user_message;
 use crate::error::Result;
 use crate::event::{Call, Event};
-use crate::invocation::{InvocationContext, MemoryId, ToolExecution};
-use crate::message::{ChatMessage, SystemMessage, ToolCall, UserMessage};
+use crate::invocation::{InvocationContext, MemoryId};
+use crate::message::{ChatMessage, SystemMessage, UserMessage};
 use crate::model::{ChatRequestParameters, ModerationModel, UsageMeter};
-use crate::tool::{Observer, Surroundings};
+use crate::tool::Surroundings;
 use std::sync::Arc;
 
 /// What is said in one call, and on behalf of whom. Owns all of it, so that a stream may outlive
@@ -163,17 +163,5 @@ impl<'a> Invocation<'a> {
         for listener in &self.components.listeners {
             listener.on_event(&call, event);
         }
-    }
-}
-
-impl Observer for Invocation<'_> {
-    fn tool_started(&self, call: &ToolCall) {
-        self.emit(&Event::ToolStarted { call });
-        self.tell(|| Progress::ToolStarted(call.clone()));
-    }
-
-    fn tool_finished(&self, execution: &ToolExecution) {
-        self.emit(&Event::ToolFinished { execution });
-        self.tell(|| Progress::ToolFinished(Box::new(execution.clone())));
     }
 }

@@ -11,6 +11,7 @@ use super::spent::{Prices, Spent};
 use super::stream::{Outlet, Progress, tell_round, tell_text, tell_thinking};
 use super::turn::{AnsweredBy, Finished, Rules, Step, Turn};
 use super::unfinished::UnfinishedTurn;
+use super::watch::{Watch, tell_finished};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Event;
 use crate::invocation::TurnContext;
@@ -210,7 +211,12 @@ async fn converse(
                     tell_round(outlet, &message);
                 }
                 invocation.told().await;
-                let ran = runner(invocation, toolbox).run(message.tool_calls()).await;
+                let calls = message.tool_calls();
+                let watch = Watch::new(invocation, toolbox, calls);
+                let ran = runner(invocation, toolbox, &watch).run(calls).await;
+                if !ran.is_answer {
+                    watch.release(&ran.executions);
+                }
                 if turn.tools_replied(ran.executions, ran.is_answer) {
                     invocation.begin_again();
                 }
@@ -245,7 +251,7 @@ fn tell_held(invocation: &Invocation<'_>, turn: &Turn<'_>) {
             tell_text(outlet, &answer.message);
         }
         AnsweredBy::TextBesideCalls => tell_text(outlet, &answer.message),
-        AnsweredBy::Results => {}
+        AnsweredBy::Results => tell_finished(invocation, turn.last_executions()),
     }
 }
 
@@ -305,7 +311,11 @@ fn first_request(
     }
 }
 
-fn runner<'a>(invocation: &'a Invocation<'_>, toolbox: &'a Toolbox) -> Runner<'a> {
+fn runner<'a>(
+    invocation: &'a Invocation<'_>,
+    toolbox: &'a Toolbox,
+    observer: &'a Watch<'_>,
+) -> Runner<'a> {
     let settings = invocation.components.tool_settings;
     Runner {
         toolbox,
@@ -314,7 +324,7 @@ fn runner<'a>(invocation: &'a Invocation<'_>, toolbox: &'a Toolbox) -> Runner<'a
         timeout: settings.timeout,
         concurrency: settings.concurrency,
         max_result_bytes: settings.max_result_bytes,
-        observer: invocation,
+        observer,
     }
 }
 

@@ -21,6 +21,7 @@ mod stream;
 mod turn;
 mod unfinished;
 mod user_message;
+mod watch;
 
 pub use builder::{AiServiceBuilder, ChatModelGiven, MemoryGiven, ModerationGiven};
 pub use components::ConcurrentCalls;

@@ -23,7 +23,6 @@ use std::fmt;
 /// }
 /// # let _ = report;
 /// ```
-#[derive(Debug)]
 #[non_exhaustive]
 pub struct UnfinishedTurn {
     /// The tools that ran.
@@ -68,6 +67,19 @@ impl fmt::Display for UnfinishedTurn {
         let tools = self.tool_executions.len();
         let answered = if self.answer.is_some() { "was" } else { "was not" };
         write!(f, "{tools} tools had run, and the final answer {answered} there")
+    }
+}
+
+/// Numbers only: errors are logged with all their sources, and what was said is content.
+impl fmt::Debug for UnfinishedTurn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UnfinishedTurn")
+            .field("tool_executions", &self.tool_executions.len())
+            .field("intermediate_responses", &self.intermediate_responses.len())
+            .field("rejected_answers", &self.rejected_answers.len())
+            .field("has_answer", &self.answer.is_some())
+            .field("source", &self.source)
+            .finish()
     }
 }
 

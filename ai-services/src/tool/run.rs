@@ -1,17 +1,16 @@
 //! Running the tool calls of one answer.
 
+use super::Order;
 use super::error::{Failure, ToolError};
 use super::input::{Surroundings, ToolInput};
 use super::output::ToolOutput;
 use super::policy::{ToolArgumentsPolicy, ToolErrorPolicy, ToolPolicies, UnknownToolPolicy};
 use super::toolbox::Toolbox;
-use super::{Order, Then};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, panic_text};
 use crate::invocation::ToolExecution;
 use crate::message::{ToolCall, ToolResult};
 use futures_util::future::FutureExt;
 use futures_util::stream::{self, StreamExt};
-use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 use tracing::{Instrument, Span, field};
@@ -65,7 +64,7 @@ impl Runner<'_> {
             }
             next = outcomes.len();
         }
-        let is_answer = calls.iter().all(|call| self.is_answer(call))
+        let is_answer = self.toolbox.answers(calls)
             && outcomes.iter().all(|(execution, _)| !execution.result().is_error());
         let mut ran =
             Ran { executions: Vec::with_capacity(outcomes.len()), failed: None, is_answer };
@@ -84,11 +83,6 @@ impl Runner<'_> {
 
     fn order(&self, call: &ToolCall) -> Order {
         self.toolbox.get(call.name()).map_or(Order::Concurrent, |tool| tool.0.order)
-    }
-
-    fn is_answer(&self, call: &ToolCall) -> bool {
-        let then = self.toolbox.get(call.name()).map(|tool| tool.0.then);
-        then == Some(Then::ReturnImmediately)
     }
 
     async fn run_one(&self, call: &ToolCall) -> (ToolExecution, Option<Error>) {
@@ -123,7 +117,10 @@ impl Runner<'_> {
                 Failure::Timeout,
                 format!("the tool took longer than {timeout:?} and was stopped"),
             )),
-            Err(panic) => Err(panicked(&*panic)),
+            Err(panic) => Err(ToolError::of(
+                Failure::Panic,
+                format!("the tool panicked: {}", panic_text(&*panic)),
+            )),
         }
     }
 
@@ -187,12 +184,4 @@ impl Runner<'_> {
             }
         }
     }
-}
-
-fn panicked(panic: &(dyn Any + Send)) -> ToolError {
-    let text = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    ToolError::of(Failure::Panic, format!("the tool panicked: {}", text.unwrap_or("no message")))
 }

@@ -1,7 +1,8 @@
 //! The tools of one call, by name.
 
-use super::Tool;
+use super::{Then, Tool};
 use crate::error::{Error, Result};
+use crate::message::ToolCall;
 use crate::model::ToolSpecifications;
 use std::collections::HashMap;
 
@@ -38,6 +39,14 @@ impl Toolbox {
 
     pub(crate) fn get(&self, name: &str) -> Option<&Tool> {
         self.tools.get(*self.by_name.get(name)?)
+    }
+
+    /// Whether the results of these calls are the answer, unless one of them fails.
+    pub(crate) fn answers(&self, calls: &[ToolCall]) -> bool {
+        let is_answer = |call: &ToolCall| {
+            self.get(call.name()).is_some_and(|tool| tool.0.then == Then::ReturnImmediately)
+        };
+        calls.iter().all(is_answer)
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {

@@ -61,7 +61,7 @@ fn add(vector: &mut [f32], feature: &str, weight: f32) {
 }
 
 /// FNV-1a, with its bits mixed once more. The same on every machine, so vectors can be stored.
-fn fnv(text: &str) -> u64 {
+pub(crate) fn fnv(text: &str) -> u64 {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });

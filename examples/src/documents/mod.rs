@@ -2,5 +2,4 @@
 
 pub(crate) mod embedder;
 pub(crate) mod source;
-pub(crate) mod store;
 pub(crate) mod words;

@@ -85,8 +85,13 @@ async fn name_that_is_no_text_is_an_error() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join(OsStr::from_bytes(b"\xFF.txt")), "x").unwrap();
-    assert_eq!(loaded(&DirectoryLoader::new(folder.path())).await, ["Read \u{fffd}.txt"]);
+    let path = |name| folder.path().join(OsStr::from_bytes(name));
+    fs::write(path(b"\xFF.txt"), "x").unwrap();
+    fs::create_dir(path(b"\xFE")).unwrap();
+    // Nobody wants it, whatever it is called.
+    fs::write(path(b"\xFF.png"), "x").unwrap();
+    let expected = ["Read \u{fffd}", "Read \u{fffd}.txt"];
+    assert_eq!(loaded(&DirectoryLoader::new(folder.path())).await, expected);
 }
 
 #[tokio::test]

@@ -35,6 +35,16 @@ fn long_section_is_cut_and_keeps_its_heading() {
     assert_eq!(headings(&segments)[3].as_deref(), Some("Short"));
 }
 
+/// Every segment below it would have it all.
+#[test]
+fn endless_heading_is_kept_in_part() {
+    let text = format!("# {}\n{}", "ä".repeat(100_000), "## Short\ntext\n".repeat(100));
+    let segments = split(&text, 1_000, 0);
+    let last = headings(&segments).pop().unwrap().unwrap();
+    assert_eq!(last, format!("{} > Short", "ä".repeat(128)));
+    assert!(segments.iter().map(|segment| segment.text().len()).sum::<usize>() > 200_000);
+}
+
 #[test]
 fn code_stays_whole_where_it_fits() {
     let code = "```rust\n# not a heading\n\nfn main() {}\n```";

@@ -141,6 +141,38 @@ async fn endless_table_of_a_font_is_not_unpacked() {
     assert_eq!(error.kind(), LoadErrorKind::Unsupported, "{error}");
 }
 
+/// A hundred times the same array, or one that is too large to be unpacked even once.
+#[tokio::test]
+async fn packed_objects_take_no_endless_memory() {
+    let packed = |index: &str, objects: &str| {
+        let (first, length) = (index.len(), index.len() + objects.len());
+        format!(
+            "<< /Type /ObjStm /N 100 /First {first} /Length {length} >>\nstream\n{index}{objects}\nendstream"
+        )
+    };
+    let index: String = (100..200).map(|number| format!("{number} 0 ")).collect();
+    let same = packed(&index, &format!("[{}]", "0 ".repeat(50_000)));
+    let large = packed("100 0 ", &format!("[{}]", "0 ".repeat(4_200_000)));
+    for hostile in [same, large] {
+        let page = "BT /F1 9 Tf (x) Tj ET";
+        let error = load(pdf(&[page], HELVETICA, "", &[&hostile])).await.unwrap_err();
+        assert_eq!(error.kind(), LoadErrorKind::TooLarge, "{error}");
+    }
+    // Objects of their own are welcome, however many.
+    let index: String =
+        (100..300).map(|number| format!("{number} {} ", 4 * (number - 100))).collect();
+    let title = packed(&index, &format!("(T) {}", "[0] ".repeat(199)));
+    let pages = ["BT /F1 9 Tf (x) Tj ET"];
+    let documents = load(pdf(&pages, HELVETICA, "/Info << /Title 100 0 R >>", &[&title])).await;
+    assert_eq!(value(documents.unwrap()[0].metadata(), key::TITLE).as_deref(), Some("T"));
+}
+
+#[tokio::test]
+async fn page_with_too_many_operators_is_too_large() {
+    let error = load(pdf(&[&"q ".repeat(2_000_001)], HELVETICA, "", &[])).await.unwrap_err();
+    assert_eq!(error.kind(), LoadErrorKind::TooLarge, "{error}");
+}
+
 /// What is nested without end must not end the process.
 #[tokio::test]
 async fn deep_nesting_is_no_crash() {

@@ -53,6 +53,20 @@ async fn empty_store_is_saved_too() {
     assert_eq!((loaded.len(), loaded.dimensions()), (0, None));
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn file_is_its_owners_unless_it_was_shared() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("entries");
+    let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+    filled(1).await.save(&path).await.unwrap();
+    assert_eq!(mode(), 0o600);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    filled(2).await.save(&path).await.unwrap();
+    assert_eq!(mode(), 0o640);
+}
+
 #[tokio::test]
 async fn damaged_file_is_named() {
     let directory = tempfile::tempdir().unwrap();

@@ -70,12 +70,32 @@ async fn refused_text_does_not_fail_others_in_its_request() {
 
 #[tokio::test]
 async fn model_that_is_down_is_not_asked_for_each_source() {
+    for failure in [ErrorKind::Unavailable, ErrorKind::Authentication, ErrorKind::Configuration] {
+        let desk = Desk::new();
+        *desk.model.failure.lock().unwrap() = failure;
+        let all = documents([("a", "1"), ("b", "poison"), ("c", "3")]);
+        let report = skipping(&desk).ingest(all).await.unwrap();
+        assert_eq!(desk.model.take().len(), 1, "{failure:?}");
+        assert_eq!(report.totals.sources_failed, 3);
+    }
+}
+
+#[tokio::test]
+async fn every_document_is_counted_once() {
     let desk = Desk::new();
-    *desk.model.failure.lock().unwrap() = ErrorKind::Unavailable;
-    let all = documents([("a", "1"), ("b", "poison"), ("c", "3")]);
-    let report = skipping(&desk).ingest(all).await.unwrap();
-    assert_eq!(desk.model.take().len(), 1);
-    assert_eq!(report.totals.sources_failed, 3);
+    desk.ingestor().ingest(documents([("same", "1")])).await.unwrap();
+    let mut all: Vec<Loaded> =
+        documents([("same", "1"), ("new", "2"), ("new", "3")]).collect().await;
+    all.extend(documents([("half", "4"), ("half", "5")]).collect::<Vec<_>>().await);
+    all.extend([broken("half"), Ok(Document::new("6", Metadata::new()))]);
+    all.extend(
+        documents([("same", "7"), ("same", "8"), ("bad", "poison")]).collect::<Vec<_>>().await,
+    );
+    let count = all.len() as u64;
+    let totals = skipping(&desk).ingest(stream::iter(all)).await.unwrap().totals;
+    assert_eq!(totals.documents_total, Some(count));
+    assert_eq!((totals.documents_done, totals.documents_unchanged), (2, 1));
+    assert_eq!(totals.documents_failed, count - 3);
 }
 
 #[tokio::test]

@@ -6,8 +6,8 @@ use ai_services::guardrail::{
     GuardrailStage, InputGuardrail, InputGuardrailRequest, InputVerdict, OutputGuardrail,
     OutputGuardrailRequest, OutputVerdict, Rejection,
 };
-use ai_services::message::ChatMessage;
-use ai_services::model::{Price, PriceTable, TokenUsage};
+use ai_services::message::{AiMessage, ChatMessage, ProviderContent};
+use ai_services::model::{ChatResponse, Price, PriceTable, TokenUsage};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use ai_services::{ErrorKind, UnfinishedTurn, ai_service, async_trait};
 use std::sync::Arc;
@@ -249,6 +249,18 @@ async fn failure_is_final_and_tells_all_reasons() {
     assert_eq!(objections(&error).1, [("critic", "no")]);
     assert_eq!(model.requests().len(), 2, "nobody is asked again");
     assert!(remembered(&desk, "ann").await.is_empty());
+}
+
+#[tokio::test]
+async fn answer_that_is_rewritten_to_itself_is_untouched() {
+    let own = ProviderContent::from_json("scripted", r#"{"signature":"c2ln"}"#).unwrap();
+    let said = AiMessage::builder().text("good").thinking("Hm.").provider_content(own).build();
+    let journal = Journal::default();
+    let model = journal.model([ChatResponse::new(said.clone()).into()]);
+    let same = journal.output("same", |text, _| OutputVerdict::Rewrite(text.into()));
+    let desk = journal.desk(&model).output_guardrails(same).build().unwrap();
+    assert_eq!(desk.ask("ann", "?").await.unwrap().final_response.message, said);
+    assert_eq!(remembered(&desk, "ann").await[1], ChatMessage::from(said));
 }
 
 #[tokio::test]

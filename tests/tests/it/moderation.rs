@@ -5,7 +5,9 @@ use ai_services::event::{Call, Event};
 use ai_services::guardrail::GuardrailStage;
 use ai_services::memory::{MemoryId, MessageWindowChatMemory};
 use ai_services::message::{Content, ImageContent, ToolCall, UserMessage};
-use ai_services::model::{Moderation, ModerationModel, TokenUsage};
+use ai_services::model::{
+    ChatModel, ChatRequest, ChatResponse, Moderation, ModerationModel, TokenUsage,
+};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use ai_services::{Error, ErrorKind, UnfinishedTurn, ai_service, async_trait, tools};
 use std::sync::Arc;
@@ -154,10 +156,39 @@ async fn flagged_answer_is_neither_told_nor_remembered() {
     assert_eq!(error.detail::<Moderation>().unwrap().violations.len(), 2);
     let report = error.detail::<UnfinishedTurn>().unwrap();
     assert_eq!(report.answer.as_ref().unwrap().message.text(), Some("bad answer"));
+    assert!(!format!("{error:?}").contains("bad"), "what was said is not for logs: {error:?}");
     assert_eq!(error.usage(), Some(&usage));
     assert_eq!(journal.entries(), ["loaded", "asked 0", "judged bad answer"], "not the question");
     assert_eq!(words(desk.stream_vetted("ann", "?")).await, ["usage", "error Moderation"]);
     assert!(remembered(&desk, "ann").await.is_empty());
+}
+
+/// Breaks off after it has cost something.
+struct Cut(TokenUsage);
+
+#[async_trait]
+impl ChatModel for Cut {
+    async fn chat(&self, _: &ChatRequest) -> ai_services::Result<ChatResponse> {
+        Err(Error::new(ErrorKind::InvalidResponse, "cut").with_usage(self.0))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn failed_model_call_beside_a_bad_verdict_is_paid() {
+    let usage = TokenUsage::new(3, 4);
+    let journal = Journal::default();
+    let desk = journal.desk(&journal.replies([])).chat_model(Cut(usage)).build().unwrap();
+    let error = desk.stream_judged("ann", "bad").next().await.unwrap().unwrap_err();
+    assert_eq!((error.kind(), error.usage()), (ErrorKind::Moderation, Some(&usage)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn empty_answer_is_not_judged() {
+    let journal = Journal::default();
+    let model = journal.replies([""]);
+    let desk = journal.desk(&model).build().unwrap();
+    assert_eq!(desk.vetted("ann", "?").await.unwrap().value, "");
+    assert_eq!(journal.entries(), ["loaded", "asked 0", "stored"]);
 }
 
 #[tokio::test(start_paused = true)]

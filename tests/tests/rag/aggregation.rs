@@ -105,7 +105,7 @@ async fn re_ranking_orders_by_scores_and_keeps_the_rest() {
         .with_id("b-1");
     let lists = vec![vec!["a".into(), rich.clone()], contents(&["c", "d"])];
     let aggregator =
-        ReRankingContentAggregator::builder(judge).min_score(0.4).max_results(2).build();
+        ReRankingContentAggregator::builder(judge).min_score(0.4).max_results(2).build().unwrap();
     let ranked = aggregator.aggregate(vec![(crate::query("?"), lists)]).await.unwrap();
     assert_eq!(ranked, [rich.with_score(0.6), RetrievedContent::from("d").with_score(0.5)]);
 }
@@ -113,7 +113,7 @@ async fn re_ranking_orders_by_scores_and_keeps_the_rest() {
 #[tokio::test]
 async fn minimum_score_is_kept() {
     let judge = Judge::of(&[("a", 0.3), ("b", 0.4), ("c", 0.5)]);
-    let aggregator = ReRankingContentAggregator::builder(judge).min_score(0.4).build();
+    let aggregator = ReRankingContentAggregator::builder(judge).min_score(0.4).build().unwrap();
     let found = found(&turn("?"), &[("q", &[&["a", "b", "c"]])]);
     assert_eq!(texts(&aggregator.aggregate(found).await.unwrap()), ["c", "b"]);
 }
@@ -138,7 +138,8 @@ async fn selector_chooses_another_text_to_judge_by() {
     let judge = Judge::of(&[("a", 1.0)]);
     let aggregator = ReRankingContentAggregator::builder(judge.clone())
         .query_selector(|queries| queries[1].with_text(queries[1].text().to_uppercase()))
-        .build();
+        .build()
+        .unwrap();
     let found = found(&turn("said"), &[("q1", &[&["a"]]), ("q2", &[&[]])]);
     aggregator.aggregate(found).await.unwrap();
     assert_eq!(judge.asked()[0].0, "Q2");
@@ -158,7 +159,8 @@ async fn equally_good_contents_keep_their_order_and_no_number_comes_last() {
     let lenient = ReRankingContentAggregator::new(judge.clone());
     let ranked = lenient.aggregate(found(&turn("?"), &[("q", all)])).await.unwrap();
     assert_eq!(texts(&ranked), ["f", "b", "e", "d", "a", "c"]);
-    let strict = ReRankingContentAggregator::builder(judge).min_score(f64::NEG_INFINITY).build();
+    let strict = ReRankingContentAggregator::builder(judge).min_score(f64::NEG_INFINITY);
+    let strict = strict.build().unwrap();
     let ranked = strict.aggregate(found(&turn("?"), &[("q", all)])).await.unwrap();
     assert_eq!(texts(&ranked), ["f", "b", "e", "d"]);
 }
@@ -189,4 +191,13 @@ async fn re_ranking_is_metered() {
     let aggregator = ReRankingContentAggregator::new(Judge::of(&[("a", 1.0)]));
     aggregator.aggregate(found(&turn, &[("q", &[&["a"]])])).await.unwrap();
     assert_eq!(meter.total().input, Some(9));
+}
+
+#[test]
+fn builder_refuses_what_keeps_nothing() {
+    let builder = || ReRankingContentAggregator::builder(Judge::default());
+    for builder in [builder().min_score(f64::NAN), builder().max_results(0)] {
+        assert_eq!(builder.build().unwrap_err().kind(), ErrorKind::Configuration);
+    }
+    builder().min_score(f64::NEG_INFINITY).max_results(1).build().unwrap();
 }

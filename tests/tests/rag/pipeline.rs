@@ -67,6 +67,20 @@ async fn equal_queries_are_searched_for_once() {
     assert_eq!(texts(&retrieved.contents), ["x: b", "x: a", "x: A"]);
 }
 
+#[tokio::test]
+async fn queries_without_text_are_not_searched_for() {
+    let asked = Asked::default();
+    let augmentor = DefaultRetrievalAugmentor::builder()
+        .query_transformer(|query: Query| async move {
+            Ok(["", "a", " \n"].map(|text| query.with_text(text)).to_vec())
+        })
+        .content_retriever(asked.echo("x"))
+        .build()
+        .unwrap();
+    let retrieved = augmentor.retrieve(&turn("?")).await.unwrap();
+    assert_eq!((asked.all(), texts(&retrieved.contents)), (vec!["a".to_owned()], vec!["x: a"]));
+}
+
 /// Shows the aggregator's input as contents.
 struct Shown;
 
@@ -127,6 +141,35 @@ async fn results_are_fused_for_each_query_and_then_across() {
         .unwrap();
     let retrieved = augmentor.retrieve(&turn("?")).await.unwrap();
     assert_eq!(texts(&retrieved.contents), ["cat", "dog", "parrot", "horse", "hamster"]);
+}
+
+#[tokio::test]
+async fn model_is_not_told_more_than_the_limits_allow() {
+    let found = ["a", "bbbbb", "cc", "ddd"];
+    for (max_contents, max_text_bytes, expected) in [
+        (2, 100, vec!["a", "bbbbb"]),
+        (4, 5, vec!["a", "cc"]),
+        (0, 100, vec![]),
+        (4, 11, found.to_vec()),
+    ] {
+        let augmentor = DefaultRetrievalAugmentor::builder()
+            .content_retriever(finding(&found))
+            .max_contents(max_contents)
+            .max_text_bytes(max_text_bytes)
+            .build()
+            .unwrap();
+        let retrieved = augmentor.retrieve(&turn("?")).await.unwrap();
+        assert_eq!(texts(&retrieved.contents), expected);
+        assert_eq!(retrieved.left_out, found.len() - expected.len());
+    }
+}
+
+#[tokio::test]
+async fn one_huge_text_does_not_hide_the_others() {
+    let huge = "x".repeat(DefaultRetrievalAugmentor::DEFAULT_MAX_TEXT_BYTES + 1);
+    let augmentor = DefaultRetrievalAugmentor::of(finding(&[&huge, "a"]));
+    let retrieved = augmentor.retrieve(&turn("?")).await.unwrap();
+    assert_eq!((texts(&retrieved.contents), retrieved.left_out), (vec!["a"], 1));
 }
 
 #[tokio::test]
@@ -202,7 +245,9 @@ fn builder_wants_somebody_to_ask() {
 
 #[tokio::test]
 async fn parts_can_be_shared() {
-    use ai_services::rag::{ContentRetriever, QueryRouter, QueryTransformer};
+    use ai_services::rag::{
+        ContentInjector, ContentRetriever, DefaultContentInjector, QueryRouter, QueryTransformer,
+    };
     use std::sync::Arc;
     let retriever: Arc<dyn ContentRetriever> = Arc::new(finding(&["a"]));
     assert_eq!(texts(&retriever.retrieve(&query("?")).await.unwrap()), ["a"]);
@@ -216,8 +261,13 @@ async fn parts_can_be_shared() {
     let augmentor = DefaultRetrievalAugmentor::builder()
         .query_transformer(transformer)
         .query_router(router)
+        .content_aggregator(Arc::new(Shown) as Arc<dyn ContentAggregator>)
+        .content_injector(Arc::new(DefaultContentInjector::new()) as Arc<dyn ContentInjector>)
         .build()
         .unwrap();
     let augmentor: Arc<dyn RetrievalAugmentor> = Arc::new(augmentor);
-    assert_eq!(texts(&augmentor.retrieve(&turn("?")).await.unwrap().contents), ["a"]);
+    let found = augmentor.retrieve(&turn("?")).await.unwrap().contents;
+    assert_eq!(texts(&found), [r#"? [["a"]]"#]);
+    let told = augmentor.inject(&UserMessage::new("?"), &found).unwrap();
+    assert!(told.text().unwrap().ends_with(r#"? [["a"]]"#));
 }

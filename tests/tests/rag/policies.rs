@@ -8,6 +8,7 @@ use ai_services::rag::{
     Retrieved, RetrievedContent, Route, SkippedRetrieval,
 };
 use ai_services::{Error, ErrorKind, Result, TurnContext};
+use futures_util::future::BoxFuture;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -54,6 +55,58 @@ async fn slow_retriever_is_a_timeout() {
     let impatient = slow().timeout(Duration::from_secs(1)).on_failure(FailurePolicy::Skip);
     let retrieved = beside_another(impatient).await.unwrap();
     assert_eq!(skipped(&retrieved.skipped), [("slow", "the question", ErrorKind::Timeout)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn endless_retriever_does_not_keep_the_others_from_answering() {
+    let endless = |name: &str, policy| {
+        let retriever = |_: Query| std::future::pending::<Result<Vec<RetrievedContent>>>();
+        Route::new(retriever).name(name).timeout(Duration::from_secs(2)).on_failure(policy)
+    };
+    let copy = Route::new(finding_after(3, &["copy"]));
+    let augmentor = DefaultRetrievalAugmentor::builder()
+        .route(endless("a", FailurePolicy::Skip))
+        .route(endless("b", FailurePolicy::fallback(copy)))
+        .content_retriever(finding_after(4, &["other"]))
+        .build()
+        .unwrap();
+    let started = Instant::now();
+    let retrieved = augmentor.retrieve(&turn("?")).await.unwrap();
+    assert_eq!(texts(&retrieved.contents), ["copy", "other"]);
+    assert_eq!(skipped(&retrieved.skipped), [("a", "?", ErrorKind::Timeout)]);
+    assert_eq!(started.elapsed().as_secs(), 5, "two seconds and three, beside the others");
+}
+
+/// Panics while it is asked for a future.
+struct Hasty;
+
+impl ContentRetriever for Hasty {
+    fn retrieve<'a, 'b, 'z>(&'a self, _: &'b Query) -> BoxFuture<'z, Result<Vec<RetrievedContent>>>
+    where
+        'a: 'z,
+        'b: 'z,
+        Self: 'z,
+    {
+        panic!("hasty")
+    }
+}
+
+#[tokio::test]
+async fn panic_of_a_retriever_is_its_failure() {
+    let panicking =
+        |_: Query| async { if true { panic!("no {}", "shelf") } else { Ok(Vec::new()) } };
+    let skipping = Route::new(panicking).name("docs").on_failure(FailurePolicy::Skip);
+    let retrieved = beside_another(skipping).await.unwrap();
+    assert_eq!(texts(&retrieved.contents), ["other"]);
+    assert_eq!(skipped(&retrieved.skipped), [("docs", "the question", ErrorKind::Unavailable)]);
+
+    let copy = FailurePolicy::fallback(Route::new(finding(&["copy"])));
+    let retrieved = beside_another(Route::new(Hasty).on_failure(copy)).await.unwrap();
+    assert_eq!(texts(&retrieved.contents), ["copy", "other"]);
+
+    let error = beside_another(Route::new(panicking).name("docs")).await.unwrap_err();
+    assert_eq!(error.to_string(), "the retriever `docs` failed: it panicked: no shelf");
+    assert!(!error.is_retryable());
 }
 
 #[tokio::test]

@@ -144,7 +144,7 @@ async fn limits_and_filter_are_handed_on() {
 
 #[tokio::test]
 async fn filter_is_made_of_the_query() {
-    let shelf = Shelf::default();
+    let shelf = Shelf::of(&[], &[("a", 1.0)]);
     let retriever = builder(&shelf)
         .mode(SearchMode::Text)
         .filter_by(|query: &Query| {
@@ -155,12 +155,12 @@ async fn filter_is_made_of_the_query() {
         .unwrap();
     let hostile = MemoryId::from("x\" or 1 = 1");
     let of_customer = TurnContext::builder(UserMessage::new("?")).memory_id(hostile).build();
-    for turn in [of_customer, turn("?")] {
-        retriever.retrieve(&Query::new("q", turn)).await.unwrap();
-    }
-    let asked = |filter| Asked::Text { text: "q".to_owned(), max: 3, filter };
-    let of_customer = Filter::key("customer").is("x\" or 1 = 1");
-    assert_eq!(shelf.asked(), [asked(Some(of_customer)), asked(None)]);
+    assert_eq!(retriever.retrieve(&Query::new("q", of_customer)).await.unwrap().len(), 1);
+    let filter = Some(Filter::key("customer").is("x\" or 1 = 1"));
+    assert_eq!(shelf.asked(), [Asked::Text { text: "q".to_owned(), max: 3, filter }]);
+    // Nobody in particular is not shown what belongs to somebody.
+    assert!(retriever.retrieve(&Query::new("q", turn("?"))).await.unwrap().is_empty());
+    assert_eq!(shelf.asked().len(), 1);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Retrieval as a tool.
 
 use crate::{Asked, failing, finding};
-use ai_services::document::{Metadata, TextSegment};
+use ai_services::document::{Metadata, TextSegment, key};
 use ai_services::message::ToolCall;
 use ai_services::rag::{ContentRetriever, Query, RetrievedContent};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
@@ -59,6 +59,23 @@ async fn model_is_told_what_was_found_with_numbers_and_metadata() {
 }
 
 #[tokio::test]
+async fn model_is_not_told_how_a_store_keeps_its_books() {
+    let metadata = Metadata::new()
+        .with(key::SOURCE, "fruit.md")
+        .with(key::COLLECTION, "c")
+        .with(key::DIGEST, "0123456789abcdef")
+        .with(key::SEGMENTS, 12)
+        .with(key::PAGE, 3);
+    let rich = TextSegment::new("Bananas are berries.").with_metadata(metadata);
+    let retriever = move |_: Query| {
+        let found = vec![RetrievedContent::from(rich.clone())];
+        async { Ok(found) }
+    };
+    let (told, _) = told(retriever, r#"{"query":"bananas"}"#).await;
+    assert_eq!(told, "[1] Bananas are berries.\nsource: fruit.md\npage: 3");
+}
+
+#[tokio::test]
 async fn tool_searches_for_what_the_model_says_in_the_name_of_the_caller() {
     let asked = Asked::default();
     let noted = asked.clone();
@@ -70,6 +87,14 @@ async fn tool_searches_for_what_the_model_says_in_the_name_of_the_caller() {
     let (told, _) = told(retriever, r#"{"query":"{{berries}} \"or\" 1"}"#).await;
     assert_eq!(asked.all(), [r#"acme: {{berries}} "or" 1"#]);
     assert_eq!(told, "nothing was found");
+}
+
+#[tokio::test]
+async fn long_contents_do_not_exceed_what_a_tool_may_return() {
+    let long = "x".repeat(150_000);
+    let (told, _) = told(finding(&[&long, "y", &long, "z"]), r#"{"query":"q"}"#).await;
+    assert!(told.starts_with("[1] xxx") && told.contains("x\n\n[2] y\n\n[3] xxx"));
+    assert!(told.ends_with("x…\n\n(1 more found, left out because it is too much)"));
 }
 
 #[tokio::test]

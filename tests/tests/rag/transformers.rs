@@ -161,6 +161,18 @@ async fn expansion_drops_marks_and_surplus() {
 }
 
 #[tokio::test]
+async fn expansion_takes_no_frame_and_no_repetition_for_a_query() {
+    let answer = "```text\none\n---\n1. one\nzero\n2. C++\n```\nthree";
+    let model = ScriptedChatModel::replies([answer, answer]);
+    let builder = || ExpandingQueryTransformer::builder(model.clone()).max_queries(2);
+    let queries = transformed(&builder().build().unwrap(), "zero").await.unwrap();
+    assert_eq!(texts_of(&queries), ["one", "zero"]);
+    let keeping = builder().original_query(OriginalQuery::First).build().unwrap();
+    let queries = transformed(&keeping, "zero").await.unwrap();
+    assert_eq!(texts_of(&queries), ["zero", "one", "C++"]);
+}
+
+#[tokio::test]
 async fn models_are_metered() {
     let meter = UsageMeter::new();
     let turn = TurnContext::builder(UserMessage::new("?")).history(talk()).meter(meter.clone());

@@ -62,6 +62,24 @@ async fn page_cannot_say_that_it_is_another_one() {
 }
 
 #[tokio::test]
+async fn what_else_is_known_of_a_page_is_within_limits() {
+    let long = "é".repeat(100_000);
+    let keys = (0..100).map(|number| (format!("key {number}"), number));
+    let metadata = Metadata::new()
+        .with("date", format!("\u{1b}[2J today\n\n2. {long}"))
+        .with("blank", "\u{0}")
+        .with("a\nb", "x")
+        .with(long.as_str(), 1);
+    let metadata = keys.fold(metadata, |all, (key, value)| all.with(key, value));
+    let found = WebSearchResults::new([page(1).with_metadata(metadata)]);
+    let kept = &found.results()[0].metadata;
+    let date = kept.get("date").unwrap().as_text().unwrap();
+    assert!(date.starts_with("[2J today 2. éé") && date.len() <= (1 << 10) + "…".len(), "{date}");
+    let keys: Vec<_> = kept.iter().map(|(key, _)| key).collect();
+    assert_eq!((keys[0], keys[1], keys.len()), ("date", "key 0", 32));
+}
+
+#[tokio::test]
 async fn request_says_what_the_retriever_was_told() {
     let engine = Scripted::finding([]);
     let retriever = WebSearchContentRetriever::new(engine.clone())

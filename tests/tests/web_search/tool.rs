@@ -88,6 +88,17 @@ async fn answer_of_the_engine_is_told_first() {
 }
 
 #[tokio::test]
+async fn pages_of_many_lines_do_not_exceed_what_a_tool_may_return() {
+    let engine =
+        Scripted::finding((1..9).map(|number| page(number).with_content("x\n".repeat(20_000))));
+    let tool = WebSearchTool::new(engine).max_results(8);
+    let (text, is_error) = told(tool, &json!({ "query": "x" })).await;
+    assert!(!is_error && text.len() < 256 << 10, "{}", text.len());
+    assert!(text.starts_with("1. Page 1\n") && text.contains("\n2. Page 2\n"));
+    assert!(text.ends_with("…\n\n(5 more found, left out because it is too much)"));
+}
+
+#[tokio::test]
 async fn finding_nothing_and_failing_are_told() {
     let nothing = WebSearchTool::new(Scripted::finding([]));
     let (text, is_error) = told(nothing, &json!({ "query": "x" })).await;

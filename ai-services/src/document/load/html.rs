@@ -1,5 +1,6 @@
 //! HTML: what a reader sees of it.
 
+use super::LoadError;
 use crate::document::{Metadata, key};
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
@@ -11,15 +12,27 @@ use std::cell::RefCell;
 /// How long a title is at most, in bytes.
 const MAX_TITLE: usize = 1024;
 
+/// After how many bytes it is looked whether somebody still waits.
+const LOOK: usize = 16 * 1024;
+
 /// The text that a reader sees, and the metadata with the title.
 ///
-/// There is no tree: what is nested a million times costs no more than anything else.
-pub(super) fn read(html: &str, mut metadata: Metadata) -> (String, Metadata) {
+/// There is no tree: what is nested a million times costs no more than anything else. But the tokenizer
+/// compares each attribute of an element with all before it, so a few megabytes of attributes take hours;
+/// `check` ends that.
+pub(super) fn read(
+    html: &str,
+    mut metadata: Metadata,
+    check: impl Fn() -> Result<(), LoadError>,
+) -> Result<(String, Metadata), LoadError> {
     let input = BufferQueue::default();
-    input.push_back(StrTendril::from(html));
     let tokenizer = Tokenizer::new(Sink::default(), TokenizerOpts::default());
-    // Nothing here stops at a script.
-    let _ = tokenizer.feed(&input);
+    for part in parts(html) {
+        check()?;
+        input.push_back(StrTendril::from(part));
+        // Nothing here stops at a script.
+        let _ = tokenizer.feed(&input);
+    }
     tokenizer.end();
     let page = tokenizer.sink.0.into_inner();
     let title = [page.title, page.first_heading].into_iter().map(Text::finish);
@@ -28,7 +41,17 @@ pub(super) fn read(html: &str, mut metadata: Metadata) -> (String, Metadata) {
     {
         metadata.set(key::TITLE, title);
     }
-    (page.text.finish(), metadata)
+    Ok((page.text.finish(), metadata))
+}
+
+/// The text in pieces of about [`LOOK`] bytes.
+fn parts(mut text: &str) -> impl Iterator<Item = &str> {
+    std::iter::from_fn(move || {
+        let end = (LOOK..text.len()).find(|end| text.is_char_boundary(*end));
+        let (part, rest) = text.split_at(end.unwrap_or(text.len()));
+        text = rest;
+        Some(part).filter(|part| !part.is_empty())
+    })
 }
 
 #[derive(Default)]
@@ -217,12 +240,16 @@ impl Text {
 mod tests {
     use super::*;
 
+    fn page(html: &str) -> (String, Metadata) {
+        read(html, Metadata::new(), || Ok(())).unwrap()
+    }
+
     fn text(html: &str) -> String {
-        read(html, Metadata::new()).0
+        page(html).0
     }
 
     fn title(html: &str) -> Option<String> {
-        read(html, Metadata::new()).1.get(key::TITLE).map(ToString::to_string)
+        page(html).1.get(key::TITLE).map(ToString::to_string)
     }
 
     #[test]
@@ -258,5 +285,29 @@ mod tests {
     fn deep_nesting_is_no_different() {
         let html = format!("{}x{}", "<div><b>".repeat(20_000), "</b></div>".repeat(20_000));
         assert_eq!(text(&html), "x");
+    }
+
+    #[test]
+    fn pieces_that_are_read_make_no_difference() {
+        let unit = "<p class='a'>Größe &amp; \r\n<b>日本</b></p><script>a < b</script>";
+        for shift in 0..unit.len() {
+            let before = "x".repeat(LOOK - shift);
+            assert_eq!(text(&format!("{before}{unit}")), format!("{before}\n\nGröße & 日本"));
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_a_million_attributes() {
+        use super::super::LoadErrorKind;
+        let attributes: String = (0..200_000).map(|number| format!("a{number} ")).collect();
+        let looks = std::cell::Cell::new(0);
+        let give_up = || {
+            looks.set(looks.get() + 1);
+            let error = || LoadError::new("x", LoadErrorKind::Timeout, "took longer");
+            if looks.get() > 3 { Err(error()) } else { Ok(()) }
+        };
+        let read = read(&format!("<p {attributes}>"), Metadata::new(), give_up);
+        assert_eq!(read.unwrap_err().kind(), LoadErrorKind::Timeout);
+        assert_eq!(looks.get(), 4);
     }
 }

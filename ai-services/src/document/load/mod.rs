@@ -20,7 +20,7 @@ use format::Format;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
@@ -28,6 +28,13 @@ use tokio::time::timeout;
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     bytes: u64,
+    time: Duration,
+}
+
+/// When nobody waits for a document any more.
+#[derive(Clone, Copy, Debug)]
+struct Deadline {
+    at: Option<Instant>,
     time: Duration,
 }
 
@@ -68,7 +75,8 @@ impl Default for Bounds {
 pub async fn load_text(path: impl AsRef<Path>) -> Result<Document, LoadError> {
     let path = path.as_ref().to_owned();
     let name = source(&path);
-    in_thread(&name.clone(), Bounds::default(), move |bounds| {
+    let bounds = Bounds::default();
+    in_thread(&name.clone(), bounds, move |_| {
         let bytes = read(&path, &name, bounds.bytes)?;
         Ok(Document::new(decode::decode(&name, bytes)?, metadata(&name)))
     })
@@ -153,15 +161,15 @@ pub async fn load_bytes(
     bytes: Vec<u8>,
 ) -> Result<Vec<Document>, LoadError> {
     let name = name.into();
-    in_thread(&name.clone(), Bounds::default(), move |_| parse(&name, bytes)).await
+    in_thread(&name.clone(), Bounds::default(), move |deadline| parse(&name, bytes, deadline)).await
 }
 
 /// Loads a file under a name.
 async fn load(path: &Path, name: String, bounds: Bounds) -> Result<Vec<Document>, LoadError> {
     let path = path.to_owned();
-    in_thread(&name.clone(), bounds, move |bounds| {
+    in_thread(&name.clone(), bounds, move |deadline| {
         let bytes = read(&path, &name, bounds.bytes)?;
-        parse(&name, bytes)
+        parse(&name, bytes, deadline)
     })
     .await
 }
@@ -170,18 +178,31 @@ async fn load(path: &Path, name: String, bounds: Bounds) -> Result<Vec<Document>
 async fn in_thread<T: Send + 'static>(
     name: &str,
     bounds: Bounds,
-    work: impl FnOnce(Bounds) -> Result<T, LoadError> + Send + 'static,
+    work: impl FnOnce(Deadline) -> Result<T, LoadError> + Send + 'static,
 ) -> Result<T, LoadError> {
-    match timeout(bounds.time, spawn_blocking(move || work(bounds))).await {
+    let deadline = Deadline { at: Instant::now().checked_add(bounds.time), time: bounds.time };
+    match timeout(bounds.time, spawn_blocking(move || work(deadline))).await {
         Ok(Ok(loaded)) => loaded,
         Ok(Err(error)) => {
             let reason = "makes its parser panic; it is probably damaged";
             Err(LoadError::new(name, LoadErrorKind::Damaged, reason).with_cause(error))
         }
-        Err(_) => {
-            let reason = format!("took longer than {:?}; it may be damaged", bounds.time);
-            Err(LoadError::new(name, LoadErrorKind::Timeout, reason))
+        Err(_) => Err(deadline.passed(name)),
+    }
+}
+
+impl Deadline {
+    /// An error once it has passed. What asks so now and then ends soon after.
+    fn check(self, name: &str) -> Result<(), LoadError> {
+        match self.at {
+            Some(at) if Instant::now() >= at => Err(self.passed(name)),
+            _ => Ok(()),
         }
+    }
+
+    fn passed(self, name: &str) -> LoadError {
+        let reason = format!("took longer than {:?}; it may be damaged", self.time);
+        LoadError::new(name, LoadErrorKind::Timeout, reason)
     }
 }
 
@@ -203,7 +224,8 @@ fn read(path: &Path, name: &str, max: u64) -> Result<Vec<u8>, LoadError> {
     Ok(bytes)
 }
 
-fn parse(name: &str, bytes: Vec<u8>) -> Result<Vec<Document>, LoadError> {
+fn parse(name: &str, bytes: Vec<u8>, deadline: Deadline) -> Result<Vec<Document>, LoadError> {
+    deadline.check(name)?;
     let metadata = metadata(name);
     let text = |bytes| decode::decode(name, bytes);
     match Format::of(name, &bytes) {
@@ -214,11 +236,12 @@ fn parse(name: &str, bytes: Vec<u8>) -> Result<Vec<Document>, LoadError> {
         }
         #[cfg(feature = "html")]
         Format::Html => {
-            let (text, metadata) = html::read(&text(bytes)?, metadata);
+            let check = || deadline.check(name);
+            let (text, metadata) = html::read(&text(bytes)?, metadata, check)?;
             Ok(vec![Document::new(text, metadata)])
         }
         #[cfg(feature = "pdf")]
-        Format::Pdf => pdf::read(name, &bytes, &metadata),
+        Format::Pdf => pdf::read(name, &bytes, &metadata, deadline),
         #[allow(unreachable_patterns, reason = "only with all features")]
         other => {
             let feature = other.feature();

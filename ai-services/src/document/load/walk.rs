@@ -58,13 +58,14 @@ pub(super) struct Walk {
 struct Entry {
     found: Found,
     kind: Kind,
+    /// Whether its name is no text, and the one here only like it.
+    is_nameless: bool,
 }
 
+#[derive(Clone, Copy)]
 enum Kind {
     File,
     Folder,
-    /// Its name is no text.
-    Nameless,
 }
 
 impl Walk {
@@ -82,7 +83,7 @@ impl Walk {
             }
         }
         loop {
-            let Some(Entry { found, kind }) = self.open.last_mut()?.next() else {
+            let Some(Entry { found, kind, is_nameless }) = self.open.last_mut()?.next() else {
                 self.open.pop();
                 continue;
             };
@@ -90,12 +91,12 @@ impl Walk {
                 continue;
             }
             match kind {
-                Kind::File if self.selection.wants(&found.name) => return Some(Ok(found)),
-                Kind::File => {}
-                Kind::Nameless => {
+                Kind::File if !self.selection.wants(&found.name) => {}
+                _ if is_nameless => {
                     let reason = "has a name that is no Unicode; rename it";
                     return Some(Err(LoadError::new(found.name, LoadErrorKind::Read, reason)));
                 }
+                Kind::File => return Some(Ok(found)),
                 Kind::Folder => {
                     let prefix = found.name + "/";
                     if let Err(error) = self.enter(found.path, &prefix).await {
@@ -130,11 +131,8 @@ fn list(path: &Path, prefix: &str) -> Result<Vec<Entry>, LoadError> {
         let file_name = entry.file_name();
         let kind = match entry.file_type().map_err(fail)? {
             _ if file_name.as_encoded_bytes().starts_with(b".") => continue,
-            kind if kind.is_dir() || kind.is_file() => match (file_name.to_str(), kind.is_dir()) {
-                (None, _) => Kind::Nameless,
-                (_, true) => Kind::Folder,
-                (_, false) => Kind::File,
-            },
+            kind if kind.is_dir() => Kind::Folder,
+            kind if kind.is_file() => Kind::File,
             // Links, pipes, devices.
             _ => continue,
         };
@@ -143,7 +141,8 @@ fn list(path: &Path, prefix: &str) -> Result<Vec<Entry>, LoadError> {
             return Err(LoadError::new(prefix, LoadErrorKind::TooLarge, reason));
         }
         let name = format!("{prefix}{}", file_name.to_string_lossy());
-        entries.push(Entry { found: Found { path: entry.path(), name }, kind });
+        let is_nameless = file_name.to_str().is_none();
+        entries.push(Entry { found: Found { path: entry.path(), name }, kind, is_nameless });
     }
     entries.sort_by(|a, b| a.found.name.cmp(&b.found.name));
     Ok(entries)

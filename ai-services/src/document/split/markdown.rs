@@ -1,6 +1,7 @@
 //! Segments of Markdown.
 
 use super::cut::{Limits, cut};
+use super::measure::before;
 use super::{DocumentSplitter, Numbered, SplitterBuilder};
 use crate::document::outline::{fence, heading, is_row};
 use crate::document::{Document, TextSegment};
@@ -10,7 +11,7 @@ use std::ops::Range;
 /// [`RecursiveSplitter`](super::RecursiveSplitter) does.
 ///
 /// Each segment has the headings that it stands under in its metadata `heading`, outermost first:
-/// `Guide > Installation`. A heading with nothing below it goes with the one that follows. A fenced block of
+/// `Guide > Installation`, of each the first 256 bytes. A heading with nothing below it goes with the one that follows. A fenced block of
 /// code and a table stay whole where they fit, else they are cut between lines. Headings are lines with
 /// `#`; underlined ones are text.
 ///
@@ -57,6 +58,9 @@ impl MarkdownSplitter {
         sections.into_iter().map(cut_section).collect()
     }
 }
+
+/// How much of a heading is kept, in bytes: every segment below it has it.
+const MAX_HEADING: usize = 256;
 
 /// Where the pieces of a section are, and the headings that it stands under.
 type Pieces = (Vec<Range<usize>>, Option<Box<str>>);
@@ -119,7 +123,8 @@ impl<'a> Outline<'a> {
         while self.path.last().is_some_and(|(above, _)| *above >= level) {
             self.path.pop();
         }
-        self.path.push((level, title));
+        let end = before(title, MAX_HEADING.min(title.len()));
+        self.path.push((level, title.get(..end).unwrap_or_default().trim_end()));
     }
 
     fn end_section(&mut self, at: usize) {

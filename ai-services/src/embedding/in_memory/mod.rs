@@ -126,8 +126,9 @@ impl InMemoryEmbeddingStore {
     /// Writes all entries to a file, as they are at the moment of the call.
     ///
     /// A file of this name is replaced in one step, when the new one is safe on the disk: after a crash
-    /// there is the old one or the new one. Files are little-endian and hold a checksum for every
-    /// block. Beside the entries it needs memory for one block.
+    /// there is the old one or the new one. A first file can be read and written by its owner only, a later
+    /// one by whoever could the one before. Files are little-endian and hold a checksum for every block.
+    /// Beside the entries it needs memory for one block.
     ///
     /// # Errors
     ///

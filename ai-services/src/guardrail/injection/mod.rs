@@ -28,7 +28,7 @@ use std::sync::Arc;
 /// before anything that cannot be undone, and do not put into a prompt what must not be read.
 ///
 /// On 224 labelled texts in `tests/cases/guardrails`, half of them attempts, nothing harmless is rejected;
-/// of the attempts by which the phrases were improved all are found, of the others **two thirds**. Who
+/// of the attempts by which the phrases were improved all are found, of the others **six in ten**. Who
 /// knows the phrases does better than that. A test measures it, and fails if it gets worse.
 ///
 /// # Examples
@@ -150,7 +150,8 @@ impl PromptInjectionPatterns {
     /// A phrase is a row of slots with blanks between. A slot lists words between `|`, with `_` in words
     /// of several: `system_prompt|instructions`. The slot `~` stands for up to three words of any kind,
     /// `~~` for up to six, and so on up to `~~~~`, but not for words such as `my`: what belongs to the
-    /// user is the user's to take back. Each form of a word has to be listed; case and accents mean
+    /// user is the user's to take back. Behind `do not` or `never` a phrase means the opposite and is not
+    /// found. Each form of a word has to be listed; case and accents mean
     /// nothing. A Chinese character is a word.
     ///
     /// # Errors
@@ -177,7 +178,8 @@ impl PromptInjectionPatterns {
 
     /// What a text looks like, if it looks like an attempt; the first sign in the text.
     ///
-    /// The time is linear in the length of the text.
+    /// The time is linear in the length of the text, for the worst of texts about a second a megabyte. Where
+    /// texts may be that long, put a [`MaxLength`](super::MaxLength) before it.
     ///
     /// # Examples
     ///

@@ -48,23 +48,27 @@ const OVERRIDE: &[&str] = &[
 const PERSONA: &[&str] = &[
     // English
     "from_now_on|starting_now|henceforth ~ you_are|you_re|you_act|you_will_act|you_will_be|you_must|you_have_no|you_are_going_to_act|act_as|pretend",
-    "act|pretend|behave|roleplay|respond|answer|reply|you_are|you_re|imagine|ai|model|assistant ~~ without|no|zero ~ restrictions|restriction|limitations|filters|filter|censorship|guardrails|guidelines|ethical|moral|rules",
+    "act|pretend|behave|roleplay|you_are|you_re|ai|model|assistant ~~ without|no|zero ~ restrictions|restriction|limitations|filters|filter|censorship|guardrails|guidelines|ethical|moral|rules",
+    "respond|answer|reply|imagine ~~ without|zero ~ restrictions|restriction|limitations|filters|filter|censorship|guardrails|guidelines|ethical|moral|rules",
     "do_anything_now",
-    "you_are_now|you_re_now|act_as|become|pretend_to_be|in ~ dan|jailbroken|unrestricted|uncensored|unfiltered|jailbreak",
+    "you_are_now|you_re_now|act_as|become|pretend_to_be ~ dan|jailbroken|unrestricted|uncensored|unfiltered|jailbreak",
     "you_are_now_in|you_are_in|you_re_in|switch_to|enter|enable ~ developer|debug|maintenance|admin|god|jailbreak|sudo|unrestricted|dan mode ~~ you|ignore|restrictions|respond|answer|reveal|rules",
     "you ~ not_bound|no_longer_bound|free_from|freed_from|free_of|no_longer_have|not_subject ~~ restrictions|rules|limitations|guidelines|filters|openai|ethics|policies",
     "never ~ refuse|decline ~ answer|comply|request|requests|question|questions|anything",
     // German
     "ab_jetzt|ab_sofort|von_nun_an|von_jetzt_an ~ bist_du|hast_du_keine|handelst_du|verhältst_du|spielst_du|antwortest_du_ohne",
-    "tu_so|stell_dir_vor|verhalte_dich|verhalt_dich|antworte|handle|agiere|spiele|du_bist ~~ ohne|keine|keinerlei|keinen ~ einschränkungen|einschraenkungen|beschränkungen|beschraenkungen|regeln|filter|zensur|grenzen|richtlinien|moralischen|ethischen",
+    "tu_so|stell_dir_vor|verhalte_dich|verhalt_dich|antworte|agiere|spiele|du_bist ~~ ohne|keine|keinerlei|keinen ~ einschränkungen|einschraenkungen|beschränkungen|beschraenkungen|filter|zensur|richtlinien|moralischen|ethischen",
+    "tu_so|verhalte_dich|verhalt_dich|agiere ~~ ohne|keine|keinerlei|keinen ~ regeln|grenzen",
     "du_bist_jetzt|du_bist_nun|du_bist_ab_jetzt ~ dan|unzensiert|uneingeschränkt|uneingeschraenkt|im_entwicklermodus|frei_von",
     // Spanish
-    "a_partir_de_ahora|desde_ahora|de_ahora_en_adelante ~ eres|actúas|actúa|actuarás|serás|no_tienes|vas_a_actuar",
-    "actúa|finge|responde|imagina|compórtate|contesta|eres ~~ sin ~ restricciones|restricción|límites|limitaciones|filtros|censura|reglas",
+    "a_partir_de_ahora|desde_ahora|de_ahora_en_adelante ~ eres|actúas|actúa|actuarás|serás|vas_a_actuar",
+    "actúa|finge|compórtate|eres ~~ sin ~ restricciones|restricción|límites|limitaciones|filtros|censura|reglas",
+    "responde|contesta|imagina ~~ sin ~ restricciones|restricción|limitaciones|filtros|censura",
     "ahora_eres ~ dan|libre|ilimitado|sin",
     // French
     "à_partir_de_maintenant|désormais|dorénavant ~ tu_es|tu_agis|tu_n_as|tu_vas_agir|tu_joues|tu_seras",
-    "agis|réponds|répondez|fais_comme_si|imagine|comporte_toi|tu_es ~~ sans|aucune|aucun ~ restriction|restrictions|limite|limites|filtre|filtres|censure|règles",
+    "agis|fais_comme_si|comporte_toi|tu_es ~~ sans|aucune|aucun ~ restriction|restrictions|limite|limites|filtre|filtres|censure|règles",
+    "réponds|répondez|imagine ~~ sans|aucune|aucun ~ restriction|restrictions|filtre|filtres|censure",
     "tu_es_maintenant|tu_es_désormais ~ dan|libre|débridé|sans|en_mode",
     // Chinese
     "从现在开始|从现在起|從現在開始|從現在起|从此刻起|现在开始 ~ 你是|你将|你將|你就是|你要扮演|你没有|你沒有|你不再|你必须|请扮演|扮演",
@@ -76,29 +80,33 @@ const EXTRACTION: &[&str] = &[
     // English
     "reveal|show|print|output|display|repeat|tell|give|share|disclose|leak|expose|write|dump|list|recite|return|send|say|provide|translate|summarize|summarise|encode|see|know ~~ your ~ system|initial|original|hidden|secret|internal|developer|confidential|exact|full|entire|above ~ prompt|prompts|instruction|instructions|message|rules|guidelines|directives|configuration",
     "reveal|show|print|output|display|repeat|disclose|leak|expose|dump|recite|tell|give ~ your|the|this ~ system_prompt|system_prompts|hidden_prompt|hidden_instructions|secret_instructions|initial_prompt|developer_message|prompt_verbatim|preprompt",
-    "reveal|show|print|output|display|repeat|disclose|leak|dump|recite|tell ~ your instructions|prompt|guidelines|directives",
+    "reveal|show|print|output|display|repeat|disclose|leak|dump|recite|tell ~ your instructions|prompt|directives",
     "what|which|whats ~ is|are|was|were|s ~ your ~ system|initial|original|hidden|secret|internal ~ prompt|prompts|instruction|instructions|message|rules|guidelines",
     "what|which ~ instructions|rules|prompt|guidelines ~ were|have|did|are ~ you ~ given|told|receive|received|following|programmed|start",
     "repeat|output|echo|recite|print ~~ words|text|everything|all|content|instructions|lines|sentences ~ above|before_this|preceding|prior_to",
     "repeat|output|print|echo|recite ~~~ starting|beginning ~ with ~ you_are",
     "contents_of|content_of|copy_of ~ your|the ~ system_prompt|system_message|initial_prompt|context_window",
     // German
-    "zeig|zeige|zeigt|nenn|nenne|verrate|verrat|verraten|gib|wiederhole|wiederhol|drucke|schreib|schreibe|offenbare|sag|sage|liste|übersetze|teile|kopiere|ausgeben|zitiere ~~ dein|deine|deinen|deiner|den|die|das ~ systemprompt|system_prompt|systemnachricht|systemanweisung|systemanweisungen|system_anweisungen|systeminstruktionen|versteckten_anweisungen|geheimen_anweisungen|internen_anweisungen|ursprünglichen_anweisungen|urspruenglichen_anweisungen|internen_regeln|internen_richtlinien|anfangsprompt|initialprompt|initiale_anweisungen|prompt",
-    "zeig|zeige|nenne|verrate|wiederhole|offenbare|sag ~ deine ~ anweisungen|instruktionen",
+    "zeig|zeige|zeigt|nenn|nenne|verrate|verrat|verraten|gib|wiederhole|wiederhol|drucke|schreib|schreibe|offenbare|sag|sage|liste|übersetze|teile|kopiere|ausgeben|zitiere ~~ dein|deine|deinen|deiner|den|die|das ~ systemprompt|system_prompt|systemnachricht|systemanweisung|systemanweisungen|system_anweisungen|systeminstruktionen|versteckten_anweisungen|geheimen_anweisungen|internen_anweisungen|ursprünglichen_anweisungen|urspruenglichen_anweisungen|anfangsprompt|initialprompt|initiale_anweisungen|prompt",
+    "zeig|zeige|nenne|verrate|wiederhole|offenbare|sag ~ deine ~ anweisungen|instruktionen|internen_regeln|internen_richtlinien",
     "wie|was|welche ~ lautet|lauten|ist|sind|steht ~ dein|deine|deinem|deinen ~ systemprompt|system_prompt|systemanweisung|systemanweisungen|anweisungen|instruktionen|systemnachricht|prompt",
-    "welche|was_für ~ anweisungen|regeln|instruktionen ~ hast_du|wurden_dir|hat_man_dir",
+    "welche|was_für ~ anweisungen|instruktionen ~ hast_du|wurden_dir|hat_man_dir",
+    "welche|was_für ~ regeln ~ wurden_dir|hat_man_dir",
     "wiederhole|wiederhol|gib|drucke ~ alles|text|wörter|worte|wortwörtlich ~ oben|davor|darüber|darueber|bisherige|obigen",
     // Spanish
     "muestra|muéstrame|muestre|revela|revélame|dime|di|imprime|repite|enséñame|comparte|escribe|dame|traduce|lista|cuéntame ~~ tu|tus|el|las|sus|su ~ prompt_del_sistema|prompt_de_sistema|system_prompt|instrucciones_del_sistema|instrucciones_de_sistema|mensaje_del_sistema|mensaje_de_sistema|instrucciones_iniciales|instrucciones_ocultas|instrucciones_internas|instrucciones_secretas|prompt_inicial|instrucciones_originales|prompt_original|prompt_oculto|reglas_internas",
-    "dime|muestra|muéstrame|revela|repite|enséñame tus|tu ~ instrucciones|prompt",
+    "dime|muestra|muéstrame|revela|repite|enséñame tus|tu ~ instrucciones|prompt|reglas_internas",
     "cuál|cuáles|qué ~ es|son|eran|fueron ~ tu|tus ~ prompt|instrucciones|reglas_internas|mensaje_del_sistema",
-    "qué|cuáles ~ instrucciones|reglas ~ te_dieron|te_han_dado|recibiste|sigues|tienes",
+    "qué|cuáles ~ instrucciones|reglas ~ te_dieron|te_han_dado|recibiste",
     "repite|imprime|copia ~ todo|texto|palabras ~ anterior|arriba|previo|antes",
     // French
-    "montre|montrez|montre_moi|affiche|affichez|révèle|révélez|donne|donnez|dis|dites|répète|répétez|imprime|écris|partage|divulgue|traduis|liste|recopie|cite ~~ ton|tes|votre|vos|le|les|l ~ prompt_système|system_prompt|prompt_de_système|invite_système|message_système|instructions_système|instructions_initiales|instructions_cachées|instructions_secrètes|instructions_internes|consignes_initiales|consignes_internes|consignes_cachées|consignes_secrètes|prompt_initial|prompt_original|prompt_caché|règles_internes",
-    "montre|affiche|révèle|donne|dis|répète ~ ton|tes|votre|vos prompt|instructions|consignes",
-    "quel|quelle|quels|quelles ~ est|sont|étaient ~ ton|tes|votre|vos ~ prompt|instructions|consignes|règles_internes",
-    "quelles|quels ~ instructions|consignes|règles ~ as_tu|avez_vous|t_a_t_on|t_ont",
+    "montre|montrez|montre_moi|affiche|affichez|révèle|révélez|donne|donnez|dis|dites|répète|répétez|imprime|écris|partage|divulgue|traduis|liste|recopie|cite ~~ ton|tes|votre|vos|le|les|l ~ prompt_système|system_prompt|prompt_de_système|invite_système|message_système|instructions_système|instructions_initiales|instructions_cachées|instructions_secrètes|instructions_internes|consignes_initiales|consignes_internes|consignes_cachées|consignes_secrètes|prompt_initial|prompt_original|prompt_caché",
+    "montre|affiche|révèle|donne|dis|répète ~ ton|tes prompt|instructions|consignes|règles_internes",
+    "montre|montrez|affiche|affichez|révèle|révélez|donne|donnez|répétez ~ votre|vos prompt",
+    "quel|quelle|quels|quelles ~ est|sont|étaient ~ ton|tes ~ prompt|instructions|consignes|règles_internes",
+    "quel|quelle|quels|quelles ~ est|sont|étaient ~ votre|vos ~ prompt|instructions_initiales|instructions_système|consignes_initiales",
+    "quelles|quels ~ instructions|consignes ~ as_tu|t_a_t_on|t_ont",
+    "quelles|quels ~ règles ~ t_a_t_on|t_ont",
     "répète|répétez|recopie|affiche ~ tout|texte|mots ~ dessus|précède|haut|précédent",
     // Chinese
     "输出|輸出|显示|顯示|告诉|告訴|透露|打印|重复|重複|展示|泄露|复述|說出|说出|给我|給我|公开|列出|翻译|写出|背诵 ~~ 系统提示|系统指令|系统消息|初始指令|初始提示|隐藏指令|隐藏的指令|内部指令|原始指令|原始提示|系統提示|系統指令|你的提示词|你的指令|你的提示|你的规则|你的设定|开发者指令",
@@ -132,19 +140,20 @@ const MARKERS: [&str; 20] = [
 ];
 
 /// How a line begins that pretends to be of another role.
-const LINES: [&str; 12] = [
+const LINES: [&str; 13] = [
     "### system:",
     "### instruction:",
-    "### instructions:",
     "### response:",
-    "[system]",
+    "[system] you",
+    "[system] ignore",
+    "[system]:",
     "[system message]",
     "system: you",
     "system: ignore",
     "system: new",
     "system: override",
     "assistant: sure",
-    "system override",
+    "system override:",
 ];
 
 /// The sign of a folded text that has marks of roles.

@@ -22,10 +22,11 @@ pub(super) fn emails(text: &str, found: &mut Vec<Range<usize>>) {
         let before = text.get(from..sign).unwrap_or_default();
         let after = text.get(sign + 1..).unwrap_or_default();
         let (local, domain) = (local(before), domain(after));
+        from = sign + 1;
         if local > 0 && domain > 0 {
-            found.push(sign - local..sign + 1 + domain);
+            found.push(sign - local..from + domain);
+            from += domain;
         }
-        from = sign + 1 + domain;
     }
 }
 
@@ -47,8 +48,8 @@ fn domain(text: &str) -> usize {
         if !is_valid {
             break;
         }
-        if index > 0 && is_top(label) {
-            length = end + label.len();
+        if index > 0 {
+            length = top(label).map_or(length, |top| end + top);
         }
         end += label.len() + 1;
         // A trimmed label is the last one.
@@ -59,10 +60,15 @@ fn domain(text: &str) -> usize {
     length
 }
 
-/// Whether a label can be the last of a domain.
-fn is_top(label: &str) -> bool {
-    let is_word = label.chars().all(char::is_alphabetic);
-    label.chars().nth(1).is_some() && (is_word || label.starts_with("xn--"))
+/// How much of a label can be the last of a domain: all of it, or what stands before a hyphen.
+fn top(label: &str) -> Option<usize> {
+    let is_word =
+        |label: &str| label.chars().nth(1).is_some() && label.chars().all(char::is_alphabetic);
+    if is_word(label) || label.starts_with("xn--") {
+        return Some(label.len());
+    }
+    let (word, _) = label.split_once('-')?;
+    is_word(word).then_some(word.len())
 }
 
 #[cfg(test)]
@@ -83,6 +89,10 @@ mod tests {
             ("x@y.xn--p1ai", "x@y.xn--p1ai"),
             ("...a@b-c.de---", "a@b-c.de"),
             ("a@b@c.de", "b@c.de"),
+            ("@ann.bee@example.org", "ann.bee@example.org"),
+            ("cc:@john.doe@example.com", "john.doe@example.com"),
+            ("ann@example.org-2026", "ann@example.org"),
+            ("ann@b.co-op.example", "ann@b.co-op.example"),
         ] {
             assert_eq!(all(emails, text), [address], "{text}");
         }

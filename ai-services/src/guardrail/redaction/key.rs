@@ -29,15 +29,16 @@ const fn token(prefix: &'static str, min: usize) -> Shape {
 }
 
 /// What says that a secret follows, and may stay.
-const BEARERS: [Shape; 2] = [token("Bearer ", 16), token("bearer ", 16)];
+const BEARERS: [Shape; 3] = [token("Bearer ", 16), token("bearer ", 16), token("BEARER ", 16)];
 
-const SHAPES: [Shape; 31] = [
+const SHAPES: [Shape; 32] = [
     word("sk-", 16),
     word("sk_", 16),
     word("rk_", 16),
     word("whsec_", 20),
     word("AIza", 30),
     token("ya29.", 20),
+    word("GOCSPX-", 20),
     word("AKIA", 16),
     word("ASIA", 16),
     word("ghp_", 20),

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 
 /// A kind of text that should not leave an application.
 ///
-/// What is recognised is what is spelt in ASCII, and the separators that are named. A text that is
+/// What is recognised is what is spelt in ASCII, and the separators that are named, which may be of a kind at
+/// which lines do not break. A text that is
 /// spelt out, split, translated or encoded is not recognised, and neither are names and addresses of
 /// people: patterns cannot find them.
 ///
@@ -31,8 +32,8 @@ pub enum SensitiveKind {
     /// An international bank account number of a country in SWIFT's registry, with its length and its
     /// check digits (ISO 13616, modulo 97). Single blanks and hyphens may stand within.
     Iban,
-    /// The number of a payment card: 13 to 19 digits that begin with 2 to 6 and have a right check
-    /// digit (Luhn, ISO/IEC 7812), in one or in groups with single blanks or hyphens between.
+    /// The number of a payment card: 13 to 19 digits, with a beginning and a length that a brand uses and a
+    /// right check digit (Luhn, ISO/IEC 7812), in one or in groups with single blanks or hyphens between.
     PaymentCard,
     /// An IPv4 or IPv6 address. Four numbers of a version look the same and are redacted too.
     IpAddress,

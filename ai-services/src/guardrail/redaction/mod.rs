@@ -51,7 +51,8 @@ use std::sync::Arc;
 /// Placeholders are never redacted, so redacting twice is redacting once. The time is linear in the
 /// length of the text.
 ///
-/// The user's [name](UserMessage::name), attributes and metadata are not looked at.
+/// The user's [name](UserMessage::name), attributes and metadata are not looked at. An answer with a type is
+/// read from what is left, and may not be of its type any more, for example if a number was taken out.
 ///
 /// # Examples
 ///

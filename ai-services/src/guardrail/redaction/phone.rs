@@ -69,15 +69,20 @@ fn before(between: &[u8]) -> Before {
 /// Finds the numbers in groups that follow each other.
 fn numbers(bytes: &[u8], groups: &[Group], found: &mut Vec<Range<usize>>) {
     let mut rest = groups;
+    let mut follows_number = false;
     while let Some((first, others)) = rest.split_first() {
         let window = rest.get(..MAX_GROUPS).unwrap_or(rest);
-        match number(bytes, window, first) {
+        // What is behind a number begins anew: the number will not be there any more.
+        let before = if follows_number { Before::Nothing } else { first.before };
+        let number = number(bytes, window, &Group { before, ..*first });
+        follows_number = number.is_some();
+        rest = match number {
             Some((range, taken)) => {
                 found.push(range);
-                rest = rest.get(taken..).unwrap_or_default();
+                rest.get(taken..).unwrap_or_default()
             }
-            None => rest = others,
-        }
+            None => others,
+        };
     }
 }
 
@@ -183,6 +188,14 @@ mod tests {
             assert_eq!(all(phones, text), [text]);
             assert_eq!(all(phones, &format!("tel:{text}, bitte.")), [text]);
             assert_eq!(all(phones, &format!("Zimmer 12 {text}\n7")), [text]);
+        }
+    }
+
+    #[test]
+    fn number_behind_a_number_is_found() {
+        let numbers = ["030/1234567", "0171-1234567", "13800138000"];
+        for sign in ["/", "-", ".", ") - "] {
+            assert_eq!(all(phones, &numbers.join(sign)), numbers, "{sign}");
         }
     }
 

@@ -24,9 +24,14 @@ pub enum Placeholders {
     Plain,
     /// Numbered by value, from 1 in each text or message: `[EMAIL_1]`. The same value has the same
     /// number, whatever its case or its separators, where these mean nothing. Numbers that the text
-    /// itself contains are not given again.
+    /// itself contains are not given again. The highest is 999,999: all further values share it.
     Numbered,
 }
+
+/// The most digits of a number. With more, a telephone number could pass for a placeholder.
+const DIGITS: usize = 6;
+/// The highest number; all further values share it.
+const HIGHEST: u64 = 999_999;
 
 /// Writes the placeholders of one text or message.
 pub(super) struct Writer<'a> {
@@ -78,10 +83,9 @@ impl<'a> Writer<'a> {
 
     /// The next placeholder at or after an index: where it is, of which finder, and its number.
     fn next(&self, text: &str, from: usize) -> Option<(Range<usize>, usize, u64)> {
-        /// A placeholder is not longer than this and the longest label.
-        const NUMBER: usize = 24;
         let labels = self.finders.iter().map(|finder| finder.label.len());
-        let longest = labels.max().unwrap_or(0) + NUMBER;
+        // The longest label, `_`, a number, and what ends it.
+        let longest = labels.max().unwrap_or(0) + DIGITS + 2;
         let mut start = from;
         loop {
             start += text.get(start..)?.find('[')?;
@@ -104,7 +108,7 @@ impl<'a> Writer<'a> {
                 return Some((index, 0));
             }
             let digits = rest.strip_prefix('_')?;
-            let is_number = digits.bytes().all(|b| b.is_ascii_digit());
+            let is_number = digits.len() <= DIGITS && digits.bytes().all(|b| b.is_ascii_digit());
             is_number.then(|| digits.parse().ok()).flatten().map(|number| (index, number))
         })
     }
@@ -136,7 +140,7 @@ impl<'a> Writer<'a> {
         let value = kind.map_or_else(|| value.to_owned(), |kind| kind.normal(value).into_owned());
         let highest = self.highest.get_mut(finder)?;
         let number = self.numbers.entry((finder, value)).or_insert_with(|| {
-            *highest = highest.saturating_add(1);
+            *highest = highest.saturating_add(1).min(HIGHEST);
             *highest
         });
         Some(*number)

@@ -22,6 +22,23 @@ pub(super) fn follows_word(bytes: &[u8], index: usize) -> bool {
     index.checked_sub(1).is_some_and(|before| at(bytes, before).is_ascii_alphanumeric())
 }
 
+/// The length of a single separator within a number: a blank or a hyphen, also one at which lines do not
+/// break; 0 if there is none.
+pub(super) fn separator(bytes: &[u8], index: usize) -> usize {
+    match bytes.get(index..).unwrap_or_default() {
+        [b' ' | b'-', ..] => 1,
+        // U+00A0.
+        [0xC2, 0xA0, ..] => 2,
+        // U+2009, U+2011, U+2013, U+202F.
+        [0xE2, 0x80, 0x89 | 0x91 | 0x93 | 0xAF, ..] => 3,
+        _ => 0,
+    }
+}
+
+/// How often what remains is looked through at most, so that the time is linear in the length of the text
+/// even if somebody wrote it such that each time one thing becomes whole.
+const MOST_LOOKS: u32 = 32;
+
 /// Finds everything in the parts of a text that are given, so that nothing is left in what remains.
 ///
 /// What remains is looked through again, because something may be whole now that was part of something
@@ -32,21 +49,24 @@ pub(super) fn everything(
     mut find: impl FnMut(&str, &mut Vec<Found>),
 ) -> Vec<Found> {
     let mut all = Vec::new();
-    let mut open = parts;
+    let mut open: Vec<_> = parts.into_iter().map(|part| (part, 0)).collect();
     let mut found = Vec::new();
-    while let Some(part) = open.pop() {
+    while let Some((part, looks)) = open.pop() {
+        if looks == MOST_LOOKS {
+            continue;
+        }
         let Some(piece) = text.get(part.clone()) else { continue };
         find(piece, &mut found);
         let joined = without_overlaps(std::mem::take(&mut found));
         let mut start = part.start;
         for Found { range, finder } in joined {
             let range = range.start + part.start..range.end + part.start;
-            open.push(start..range.start);
+            open.push((start..range.start, looks + 1));
             start = range.end;
             all.push(Found { range, finder });
         }
         if start > part.start {
-            open.push(start..part.end);
+            open.push((start..part.end, looks + 1));
         }
     }
     all.sort_by_key(|found| found.range.start);
@@ -98,6 +118,21 @@ mod tests {
         assert_eq!(without_overlaps(vec![found(0..5, 2), found(0..5, 1)]), [found(0..5, 1)]);
         assert_eq!(without_overlaps(vec![found(0..5, 2), found(3..8, 1)]), [found(0..8, 1)]);
         assert_eq!(without_overlaps(vec![found(0..5, 1), found(3..8, 2)]), [found(0..8, 1)]);
+    }
+
+    #[test]
+    fn rest_is_not_looked_through_for_ever() {
+        // Finds only the last of its kind.
+        let mut looks = 0;
+        let find = |text: &str, all: &mut Vec<Found>| {
+            looks += text.len();
+            if let Some(start) = text.rfind('x') {
+                all.push(found(start..start + 1, 0));
+            }
+        };
+        let text = "x".repeat(10_000);
+        assert_eq!(everything(&text, vec![0..text.len(); 1], find).len(), 32);
+        assert!(looks <= 32 * text.len());
     }
 
     #[test]

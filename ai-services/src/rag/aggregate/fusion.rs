@@ -1,10 +1,12 @@
 //! Putting rankings together by ranks alone.
 
 use super::ContentAggregator;
+use crate::document::MetadataValue;
 use crate::embedding::{DEFAULT_K, reciprocal_rank_fusion};
 use crate::error::{Error, Result};
 use crate::rag::{Query, RetrievedContent};
 use async_trait::async_trait;
+use std::hash::{BuildHasher, RandomState};
 
 /// Puts first what several lists have near their beginning.
 ///
@@ -63,12 +65,9 @@ impl ReciprocalRankFusion {
         &self,
         lists: impl IntoIterator<Item = Vec<RetrievedContent>>,
     ) -> Vec<RetrievedContent> {
-        let fused = reciprocal_rank_fusion(
-            lists,
-            self.k,
-            |content: &RetrievedContent| content.segment.text(),
-            |one, other| one.segment == other.segment,
-        );
+        let is_same =
+            |one: &RetrievedContent, other: &RetrievedContent| one.segment == other.segment;
+        let fused = reciprocal_rank_fusion(lists, self.k, hash, is_same);
         fused.into_iter().map(|(content, _)| content).collect()
     }
 
@@ -79,6 +78,19 @@ impl ReciprocalRankFusion {
     ) -> Vec<RetrievedContent> {
         self.fuse(found.into_iter().map(|(_, lists)| self.fuse(lists)))
     }
+}
+
+/// A hash of what makes a content the same: text and metadata, which are equal in any order.
+fn hash(content: &RetrievedContent, hasher: &RandomState) -> u64 {
+    let of_entry = |(key, value): (&str, &MetadataValue)| match value {
+        MetadataValue::Text(text) => hasher.hash_one((key, text)),
+        MetadataValue::Integer(number) => hasher.hash_one((key, number)),
+        // There are two zeros, which are equal.
+        MetadataValue::Float(number) => hasher.hash_one((key, (number + 0.0).to_bits())),
+        MetadataValue::Boolean(value) => hasher.hash_one((key, value)),
+    };
+    let entries = content.segment.metadata().iter().map(of_entry);
+    entries.fold(hasher.hash_one(content.segment.text()), u64::wrapping_add)
 }
 
 impl Default for ReciprocalRankFusion {
@@ -94,5 +106,33 @@ impl ContentAggregator for ReciprocalRankFusion {
         found: Vec<(Query, Vec<Vec<RetrievedContent>>)>,
     ) -> Result<Vec<RetrievedContent>> {
         Ok(self.fuse_all(found))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Metadata, TextSegment};
+
+    #[test]
+    fn same_contents_have_one_hash_and_others_do_not() {
+        let hasher = RandomState::new();
+        let hash = |metadata| {
+            let segment = TextSegment::new("a").with_metadata(metadata);
+            hash(&RetrievedContent::new(segment), &hasher)
+        };
+        let metadata = Metadata::new;
+        let one = hash(metadata().with("a", 0.0).with("b", "x"));
+        assert_eq!(one, hash(metadata().with("b", "x").with("a", -0.0)));
+        let others = [
+            metadata(),
+            metadata().with("a", 0.0),
+            metadata().with("a", 0).with("b", "y"),
+            metadata().with("a", "x").with("b", 0.0),
+            metadata().with("a", 1.0).with("b", "x"),
+        ];
+        for other in others {
+            assert_ne!(one, hash(other.clone()), "{other:?}");
+        }
     }
 }

@@ -9,6 +9,8 @@ pub use reranking::{ReRankingContentAggregator, ReRankingContentAggregatorBuilde
 use super::{Query, RetrievedContent};
 use crate::error::Result;
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use std::sync::Arc;
 
 /// Makes one list of all that was found.
 ///
@@ -42,4 +44,18 @@ pub trait ContentAggregator: Send + Sync {
         &self,
         found: Vec<(Query, Vec<Vec<RetrievedContent>>)>,
     ) -> Result<Vec<RetrievedContent>>;
+}
+
+// The inner future is handed on as it is: an async function would put it into a second box.
+impl<A: ContentAggregator + ?Sized> ContentAggregator for Arc<A> {
+    fn aggregate<'a, 'z>(
+        &'a self,
+        found: Vec<(Query, Vec<Vec<RetrievedContent>>)>,
+    ) -> BoxFuture<'z, Result<Vec<RetrievedContent>>>
+    where
+        'a: 'z,
+        Self: 'z,
+    {
+        A::aggregate(self, found)
+    }
 }

@@ -39,7 +39,7 @@ use std::sync::Arc;
 /// }
 ///
 /// # fn main() -> ai_services::Result<()> {
-/// let aggregator = ReRankingContentAggregator::builder(Brevity).min_score(0.1).max_results(5).build();
+/// let aggregator = ReRankingContentAggregator::builder(Brevity).min_score(0.1).max_results(5).build()?;
 /// let augmentor = DefaultRetrievalAugmentor::builder()
 ///     .content_retriever(|_: Query| async { Ok(vec![RetrievedContent::from("Tea."), "Coffee.".into()]) })
 ///     .content_aggregator(aggregator)
@@ -67,18 +67,18 @@ impl ReRankingContentAggregator {
     /// An aggregator that keeps everything.
     #[must_use]
     pub fn new(model: impl ScoringModel + 'static) -> Self {
-        Self::builder(model).build()
-    }
-
-    /// Starts an aggregator.
-    pub fn builder(model: impl ScoringModel + 'static) -> ReRankingContentAggregatorBuilder {
-        ReRankingContentAggregatorBuilder(Self {
+        Self {
             model: Arc::new(model),
             fusion: ReciprocalRankFusion::new(),
             min_score: None,
             max_results: usize::MAX,
             selector: None,
-        })
+        }
+    }
+
+    /// Starts an aggregator.
+    pub fn builder(model: impl ScoringModel + 'static) -> ReRankingContentAggregatorBuilder {
+        ReRankingContentAggregatorBuilder(Self::new(model))
     }
 
     /// The text that contents are judged by.
@@ -188,8 +188,21 @@ impl ReRankingContentAggregatorBuilder {
     }
 
     /// The aggregator.
-    #[must_use]
-    pub fn build(self) -> ReRankingContentAggregator {
-        self.0
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Configuration`] if no content is to be kept, and if the minimum score is not a number.
+    pub fn build(self) -> Result<ReRankingContentAggregator> {
+        if self.0.max_results == 0 {
+            return Err(Error::configuration(
+                "a re-ranking aggregator has to keep at least one content",
+            ));
+        }
+        if self.0.min_score.is_some_and(f64::is_nan) {
+            return Err(Error::configuration(
+                "the minimum score of a re-ranking aggregator is not a number",
+            ));
+        }
+        Ok(self.0)
     }
 }

@@ -71,8 +71,14 @@ impl EmbeddingStoreContentRetrieverBuilder {
         self
     }
 
-    /// Considers only entries that the filter of the query accepts; for `None` all. The function sees whose call
-    /// it is and the application's data in the query's [turn](Query::turn).
+    /// Considers only entries that the filter of the query accepts. For `None` nothing is searched and nothing
+    /// found, so that whoever is not known is not shown what belongs to others; all entries are accepted by
+    /// `Filter::All(Vec::new())`. The function sees whose call it is and the application's data in the query's
+    /// [turn](Query::turn).
+    ///
+    /// # Differences from LangChain4j
+    ///
+    /// There, no filter is one that accepts all.
     #[doc(alias = "dynamicFilter")]
     pub fn filter_by(
         mut self,

@@ -15,6 +15,7 @@ use async_trait::async_trait;
 use futures_util::future::try_join;
 use std::borrow::Cow;
 use std::fmt;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 /// Finds the texts of an embedding store that fit a query.
@@ -30,7 +31,6 @@ use std::sync::Arc;
 ///
 /// ```
 /// use ai_services::embedding::{EmbeddingModel, EmbeddingStore, Filter};
-/// use ai_services::memory::MemoryId;
 /// use ai_services::rag::{EmbeddingStoreContentRetriever, Query};
 ///
 /// # fn main() {}
@@ -42,11 +42,10 @@ use std::sync::Arc;
 ///         .embedding_model(model)
 ///         .max_results(5)
 ///         .min_score(0.6)
-///         // What one customer is told must not come from another one's documents, nor what is said to
-///         // nobody from anybody's: without a filter all documents are considered.
+///         // What one customer is told must not come from another one's documents. Nobody is told nothing.
 ///         .filter_by(|query: &Query| {
-///             let customer = query.turn().memory_id().map_or("", MemoryId::as_str);
-///             Some(Filter::key("customer").is(customer))
+///             let customer = query.turn().memory_id()?;
+///             Some(Filter::key("customer").is(customer.as_str()))
 ///         })
 ///         .build()
 /// }
@@ -149,7 +148,7 @@ impl Parts {
         let fused = reciprocal_rank_fusion(
             [near, matching],
             DEFAULT_K,
-            |found| &found.id,
+            |found, hasher| hasher.hash_one(&found.id),
             |one, other| one.id == other.id,
         );
         let fused = fused.into_iter().take(self.max_results);
@@ -175,7 +174,10 @@ impl ContentRetriever for EmbeddingStoreContentRetriever {
         let filter = match &parts.filter {
             Considered::All => None,
             Considered::Those(filter) => Some(Cow::Borrowed(filter)),
-            Considered::By(of) => of(query).map(Cow::Owned),
+            Considered::By(of) => match of(query) {
+                Some(filter) => Some(Cow::Owned(filter)),
+                None => return Ok(Vec::new()),
+            },
         };
         let filter = filter.as_deref();
         let found = match &parts.search {

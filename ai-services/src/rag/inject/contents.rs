@@ -1,9 +1,9 @@
 //! Contents as text.
 
+use crate::document::key;
 use crate::error::Result;
 use crate::prompt::{PromptTemplate, PromptVariables};
 use crate::rag::RetrievedContent;
-use std::fmt::{self, Display};
 
 /// How one content is written.
 #[derive(Clone, Debug)]
@@ -56,20 +56,13 @@ fn variables(
     values
 }
 
-/// Contents with numbers and all of their metadata.
-pub(in crate::rag) struct Numbered<'a>(pub(in crate::rag) &'a [RetrievedContent]);
+/// What a store keeps for itself, and tells a model nothing.
+const BOOKKEEPING: [&str; 3] = [key::COLLECTION, key::DIGEST, key::SEGMENTS];
 
-impl Display for Numbered<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (content, number) in self.0.iter().zip(1..) {
-            if number > 1 {
-                f.write_str("\n\n")?;
-            }
-            write!(f, "[{number}] {}", content.segment.text())?;
-            for (key, value) in content.segment.metadata().iter() {
-                write!(f, "\n{key}: {value}")?;
-            }
-        }
-        Ok(())
-    }
+/// A content with its number and its metadata.
+pub(in crate::rag) fn numbered(content: &RetrievedContent, number: usize) -> String {
+    let metadata = content.segment.metadata().iter();
+    let metadata = metadata.filter(|(key, _)| !BOOKKEEPING.contains(key));
+    let lines: String = metadata.map(|(key, value)| format!("\n{key}: {value}")).collect();
+    format!("[{number}] {}{lines}", content.segment.text())
 }

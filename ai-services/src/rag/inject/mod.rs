@@ -3,12 +3,13 @@
 mod contents;
 mod default;
 
-pub(super) use contents::Numbered;
+pub(super) use contents::numbered;
 pub use default::{DefaultContentInjector, DefaultContentInjectorBuilder};
 
 use super::RetrievedContent;
 use crate::error::Result;
 use crate::message::UserMessage;
+use std::sync::Arc;
 
 /// Puts what was found into the user's message.
 ///
@@ -40,4 +41,10 @@ pub trait ContentInjector: Send + Sync {
     ///
     /// If the message cannot be put together. The call fails then.
     fn inject(&self, message: &UserMessage, contents: &[RetrievedContent]) -> Result<UserMessage>;
+}
+
+impl<I: ContentInjector + ?Sized> ContentInjector for Arc<I> {
+    fn inject(&self, message: &UserMessage, contents: &[RetrievedContent]) -> Result<UserMessage> {
+        I::inject(self, message, contents)
+    }
 }

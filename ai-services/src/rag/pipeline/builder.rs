@@ -1,6 +1,6 @@
 //! Putting the parts of retrieval together.
 
-use super::{DefaultRetrievalAugmentor, Parts};
+use super::{DefaultRetrievalAugmentor, Limits, Parts};
 use crate::error::{Error, Result};
 use crate::rag::{
     ContentAggregator, ContentInjector, ContentRetriever, DefaultContentInjector,
@@ -19,6 +19,7 @@ pub struct DefaultRetrievalAugmentorBuilder {
     aggregator: Option<Box<dyn ContentAggregator>>,
     injector: Option<Box<dyn ContentInjector>>,
     max_concurrency: usize,
+    limits: Limits,
 }
 
 impl DefaultRetrievalAugmentorBuilder {
@@ -30,6 +31,7 @@ impl DefaultRetrievalAugmentorBuilder {
             aggregator: None,
             injector: None,
             max_concurrency: DefaultRetrievalAugmentor::DEFAULT_MAX_CONCURRENCY,
+            limits: Limits::default(),
         }
     }
 
@@ -74,6 +76,19 @@ impl DefaultRetrievalAugmentorBuilder {
         self
     }
 
+    /// Sets how many contents the model is told, the best; 1000 by default.
+    pub fn max_contents(mut self, max: usize) -> Self {
+        self.limits.contents = max;
+        self
+    }
+
+    /// Sets how long the texts of all contents together may be, in bytes; 4 MiB by default. A content that does not
+    /// fit into what those before it left is left out as a whole.
+    pub fn max_text_bytes(mut self, max: usize) -> Self {
+        self.limits.text_bytes = max;
+        self
+    }
+
     /// The augmentor.
     ///
     /// # Errors
@@ -81,7 +96,8 @@ impl DefaultRetrievalAugmentorBuilder {
     /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if there is nobody to ask, and if there
     /// are both a router and routes that it would not know of.
     pub fn build(self) -> Result<DefaultRetrievalAugmentor> {
-        let Self { transformer, router, routes, aggregator, injector, max_concurrency } = self;
+        let Self { transformer, router, routes, aggregator, injector, max_concurrency, limits } =
+            self;
         let router = match (router, routes.is_empty()) {
             (Some(router), true) => router,
             (None, false) => Box::new(DefaultQueryRouter::new(routes)),
@@ -104,6 +120,7 @@ impl DefaultRetrievalAugmentorBuilder {
             aggregator: aggregator.unwrap_or_else(|| Box::new(ReciprocalRankFusion::new())),
             injector: injector.unwrap_or_else(|| Box::new(DefaultContentInjector::new())),
             max_concurrency,
+            limits,
         })))
     }
 }
@@ -113,6 +130,7 @@ impl fmt::Debug for DefaultRetrievalAugmentorBuilder {
         f.debug_struct("DefaultRetrievalAugmentorBuilder")
             .field("routes", &self.routes)
             .field("max_concurrency", &self.max_concurrency)
+            .field("limits", &self.limits)
             .finish_non_exhaustive()
     }
 }

@@ -30,17 +30,23 @@ use std::sync::Arc;
 ///
 /// The question is the text of the user's message; several texts are joined by line breaks. A message without
 /// a text, an image for example, is no question: nothing is searched for, and that is not an error. Queries
-/// with equal texts are searched for once, at the place of the first.
+/// with equal texts are searched for once, at the place of the first; those without a text are not.
 ///
 /// All queries go to all their routes at the same time, up to
 /// [`max_concurrency`](DefaultRetrievalAugmentorBuilder::max_concurrency). Results are put together in the order
 /// of the queries and of their routes, whoever answers first.
 ///
+/// Of what is left in the end the model is told at most
+/// [`max_contents`](DefaultRetrievalAugmentorBuilder::max_contents) with at most
+/// [`max_text_bytes`](DefaultRetrievalAugmentorBuilder::max_text_bytes) together. Both are there for accidents, and far
+/// above what most models read.
+///
 /// # Errors
 ///
 /// Those of the parts. The error of a retriever ends the others unless the [policy](super::FailurePolicy) of
 /// its route says otherwise; its text names the route. A retriever that takes too long fails with
-/// [`ErrorKind::Timeout`](crate::ErrorKind::Timeout). A panic of a part is not caught.
+/// [`ErrorKind::Timeout`](crate::ErrorKind::Timeout), one that panics with
+/// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable). A panic of another part is not caught.
 ///
 /// # Cancellation
 ///
@@ -98,11 +104,25 @@ struct Parts {
     aggregator: Box<dyn ContentAggregator>,
     injector: Box<dyn ContentInjector>,
     max_concurrency: usize,
+    limits: Limits,
+}
+
+/// How much the model is told.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    contents: usize,
+    text_bytes: usize,
 }
 
 impl DefaultRetrievalAugmentor {
     /// How many retrievers are asked at a time by default.
     pub const DEFAULT_MAX_CONCURRENCY: usize = 8;
+
+    /// How many contents the model is told at most by default.
+    pub const DEFAULT_MAX_CONTENTS: usize = 1000;
+
+    /// How long the texts of all contents together may be by default, in bytes.
+    pub const DEFAULT_MAX_TEXT_BYTES: usize = 4 << 20;
 
     /// Starts an augmentor.
     pub fn builder() -> DefaultRetrievalAugmentorBuilder {
@@ -118,18 +138,47 @@ impl DefaultRetrievalAugmentor {
             aggregator: Box::new(ReciprocalRankFusion::new()),
             injector: Box::new(DefaultContentInjector::new()),
             max_concurrency: Self::DEFAULT_MAX_CONCURRENCY,
+            limits: Limits::default(),
         }))
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            contents: DefaultRetrievalAugmentor::DEFAULT_MAX_CONTENTS,
+            text_bytes: DefaultRetrievalAugmentor::DEFAULT_MAX_TEXT_BYTES,
+        }
+    }
+}
+
+impl Limits {
+    /// Leaves out what is too much, and says how many contents that were.
+    fn apply(self, contents: &mut Vec<RetrievedContent>) -> usize {
+        let (found, mut bytes_left) = (contents.len(), self.text_bytes);
+        contents.retain(|content| {
+            let rest = bytes_left.checked_sub(content.segment.text().len());
+            bytes_left = rest.unwrap_or(bytes_left);
+            rest.is_some()
+        });
+        contents.truncate(self.contents);
+        let left_out = found - contents.len();
+        if left_out > 0 {
+            tracing::warn!(left_out, "more was found than the model may be told");
+        }
+        left_out
     }
 }
 
 #[async_trait]
 impl RetrievalAugmentor for DefaultRetrievalAugmentor {
     async fn retrieve(&self, turn: &TurnContext) -> Result<Retrieved> {
-        let Parts { transformer, router, aggregator, max_concurrency, .. } = &*self.0;
+        let Parts { transformer, router, aggregator, max_concurrency, limits, .. } = &*self.0;
         let question = turn.user_message().joined_text().filter(|text| !text.trim().is_empty());
         let Some(question) = question else { return Ok(Retrieved::default()) };
         let question = Query::new(question, turn.clone());
-        let queries = distinct(transformer.transform(&question).await?);
+        let mut queries = distinct(transformer.transform(&question).await?);
+        queries.retain(|query| !query.text().trim().is_empty());
         let found = search::search(queries, &**router, *max_concurrency).await?;
         let mut skipped = Vec::new();
         let mut results = Vec::with_capacity(found.len());
@@ -137,8 +186,9 @@ impl RetrievalAugmentor for DefaultRetrievalAugmentor {
             results.push((query, lists));
             skipped.extend(own);
         }
-        let contents = aggregator.aggregate(results).await?;
-        Ok(Retrieved { contents, skipped })
+        let mut contents = aggregator.aggregate(results).await?;
+        let left_out = limits.apply(&mut contents);
+        Ok(Retrieved { contents, skipped, left_out })
     }
 
     fn inject(&self, message: &UserMessage, contents: &[RetrievedContent]) -> Result<UserMessage> {

@@ -1,9 +1,11 @@
 //! Asking the retrievers.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, panic_text};
 use crate::rag::in_order::in_order;
 use crate::rag::spending::write_off;
 use crate::rag::{FailurePolicy, Query, QueryRouter, RetrievedContent, Route, SkippedRetrieval};
+use futures_util::future::FutureExt;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tracing::{Instrument, field};
@@ -107,10 +109,19 @@ async fn ask(route: &Route, query: &Query) -> Result<Vec<RetrievedContent>> {
         found = field::Empty,
         error.r#type = field::Empty,
     );
-    let searching = route.retriever.retrieve(query).instrument(span.clone());
-    let outcome = tokio::time::timeout(timeout, searching).await.unwrap_or_else(|_| {
-        Err(Error::new(ErrorKind::Timeout, format!("it took longer than {timeout:?}")))
-    });
+    // Caught around all of it: the time limit panics as well, in a runtime without a timer.
+    let searching = async { tokio::time::timeout(timeout, route.retriever.retrieve(query)).await };
+    let searching = AssertUnwindSafe(searching.instrument(span.clone())).catch_unwind();
+    let outcome = match searching.await {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(_)) => {
+            Err(Error::new(ErrorKind::Timeout, format!("it took longer than {timeout:?}")))
+        }
+        Err(panic) => {
+            let message = format!("it panicked: {}", panic_text(&*panic));
+            Err(Error::new(ErrorKind::Unavailable, message).with_retryable(false))
+        }
+    };
     match &outcome {
         Ok(contents) => span.record("found", contents.len()),
         Err(error) => span.record("error.type", field::debug(error.kind())),

@@ -34,7 +34,9 @@ pub(super) fn chosen(answer: &str, options: usize) -> Option<BTreeSet<usize>> {
 
 /// Whether a text between two numbers says that both are meant. "2.5" and "1-3" do not.
 fn is_separator(text: &str) -> bool {
-    let text = text.trim().to_ascii_lowercase();
+    // Marks that belong to the numbers: "**1**, **3**", "[1] and [3]".
+    let is_mark = |c: char| c.is_whitespace() || "*_`\"'()[]".contains(c);
+    let text = text.trim_matches(is_mark).to_ascii_lowercase();
     matches!(text.as_str(), "," | ";" | "and" | "&" | ", and")
 }
 
@@ -63,6 +65,9 @@ mod tests {
             ("The answer is: 1, 2, and 3.", vec![1, 2, 3]),
             ("Sources 1 and 3", vec![1, 3]),
             ("002", vec![2]),
+            ("**1**, **3**", vec![1, 3]),
+            ("[1], [3]", vec![1, 3]),
+            ("(1); (2) and `3`", vec![1, 2, 3]),
         ] {
             assert_eq!(chosen(answer, 3), Some(expected.into_iter().collect()), "{answer}");
         }
@@ -93,6 +98,9 @@ mod tests {
             "1 or 2",
             "²",
             "1, 2 or maybe 3",
+            "1'000",
+            "1 (2)",
+            "1*3",
         ] {
             assert_eq!(chosen(answer, 3), None, "{answer}");
         }

@@ -7,13 +7,15 @@ use crate::rag::prompt::Prompt;
 use crate::rag::spending::ask;
 use crate::rag::{Query, QueryTransformer};
 use async_trait::async_trait;
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
 /// Has a model word the query in several ways, so that texts are found that use other words.
 ///
-/// The model answers one query a line; numbers and bullets before them are dropped, and so are lines beyond
-/// the number that was asked for. If it answers nothing, the query stays as it is.
+/// The model answers one query a line. Numbers and bullets before them are dropped, and so are repetitions, lines of
+/// signs alone, the fence of a block, and lines beyond the number that was asked for. If it answers nothing, the query
+/// stays as it is.
 ///
 /// # Errors
 ///
@@ -103,17 +105,24 @@ impl QueryTransformer for ExpandingQueryTransformer {
     async fn transform(&self, query: &Query) -> Result<Vec<Query>> {
         let values = PromptVariables::new().with("n", self.max_queries).with("query", query.text());
         let answer = ask(&*self.model, self.prompt.render(&values)?, query.turn()).await?;
-        let texts = answer.lines().map(without_mark).filter(|line| !line.is_empty());
-        let made = texts.take(self.max_queries).map(|text| query.with_text(text));
-        let mut queries: Vec<Query> = match self.original {
-            OriginalQuery::Replaced => made.collect(),
-            OriginalQuery::First => std::iter::once(query.clone()).chain(made).collect(),
-        };
+        let (mut queries, mut known) = (Vec::new(), HashSet::new());
+        if self.original == OriginalQuery::First {
+            queries.push(query.clone());
+            known.insert(query.text());
+        }
+        let texts = answer.lines().map(without_mark).filter(|line| !is_frame(line));
+        let texts = texts.filter(|line| known.insert(line)).take(self.max_queries);
+        queries.extend(texts.map(|text| query.with_text(text)));
         if queries.is_empty() {
             queries.push(query.clone());
         }
         Ok(queries)
     }
+}
+
+/// Whether a line only sets off what is above it from what is below.
+fn is_frame(line: &str) -> bool {
+    line.starts_with("```") || line.chars().all(|c| c.is_ascii_punctuation())
 }
 
 /// A line without the number or the bullet of a list before it.

@@ -1,7 +1,7 @@
 //! What a search engine finds.
 
 use super::text;
-use crate::document::Metadata;
+use crate::document::{Metadata, MetadataValue};
 use std::collections::HashSet;
 
 /// The most pages of an answer that are kept.
@@ -12,6 +12,12 @@ const MAX_TITLE: usize = 1 << 10;
 const MAX_SNIPPET: usize = 32 << 10;
 /// The longest text of a page, in bytes.
 const MAX_CONTENT: usize = 1 << 20;
+/// The most keys of metadata.
+const MAX_KEYS: usize = 32;
+/// The longest key of metadata, in bytes.
+const MAX_KEY: usize = 128;
+/// The longest value of metadata, in bytes.
+const MAX_VALUE: usize = 1 << 10;
 
 /// A page that was found.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,6 +95,7 @@ impl WebSearchResult {
         self.snippet = fit(self.snippet, MAX_SNIPPET);
         self.content = fit(self.content, MAX_CONTENT);
         self.score = self.score.filter(|score| score.is_finite());
+        self.metadata = fit_metadata(&self.metadata);
         Some(self)
     }
 
@@ -96,6 +103,20 @@ impl WebSearchResult {
     pub(super) fn text(&self) -> Option<&str> {
         self.content.as_deref().or(self.snippet.as_deref())
     }
+}
+
+/// Metadata within all limits: each value on one line, and none that is blank.
+fn fit_metadata(metadata: &Metadata) -> Metadata {
+    let fit = |value: &MetadataValue| match value.as_text() {
+        Some(text) => {
+            Some(text::line(text, MAX_VALUE)).filter(|text| !text.is_empty()).map(Into::into)
+        }
+        None => Some(value.clone()),
+    };
+    let is_key =
+        |key: &str| !key.is_empty() && key.len() <= MAX_KEY && !key.contains(char::is_control);
+    let entries = metadata.iter().filter(|(key, _)| is_key(key));
+    entries.filter_map(|(key, value)| Some((key, fit(value)?))).take(MAX_KEYS).collect()
 }
 
 /// What was found.
@@ -110,6 +131,7 @@ impl WebSearchResult {
 /// | a title | 1 KiB, on one line |
 /// | a snippet, an answer | 32 KiB |
 /// | the text of a page | 1 MiB |
+/// | metadata of a page | 32 keys of 128 bytes, others are left out; 1 KiB a text, on one line |
 ///
 /// Texts that are too long end with `…`. A page without a title has its address as one.
 ///

@@ -1,5 +1,7 @@
 //! Texts and addresses from the web, which may be anything.
 
+use crate::rag::telling::start;
+
 /// The longest address, in bytes.
 const MAX_URL: usize = 8 << 10;
 
@@ -35,15 +37,6 @@ fn cut(text: &str, max: usize, make: impl FnOnce(&str) -> String) -> Box<str> {
     let blank = made.len() - made.trim_start().len();
     made.drain(..blank);
     made.into()
-}
-
-/// As many whole characters as go into `max` bytes.
-fn start(text: &str, max: usize) -> &str {
-    let mut end = max.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
 }
 
 /// Whether an address can be shown and followed: absolute, by `http` or `https`, without blanks, control

@@ -4,6 +4,7 @@ use super::request::request_setters;
 use super::retriever::MAX_TEXT;
 use super::{WebSearchEngine, WebSearchRequest, WebSearchResults, text};
 use crate::model::ToolSpecification;
+use crate::rag::telling::told;
 use crate::schema::{self, JsonSchema, Property, Requirement};
 use crate::tool::{Tool, ToolError, ToolInput, ToolOutput, ToolSet};
 use std::fmt;
@@ -28,7 +29,8 @@ const QUERY: &str = "What to search for: a few words, as for a search engine.";
 /// 2. …
 /// ```
 ///
-/// All lines but the first of a page are indented, so that no page can pretend to be several.
+/// All lines but the first of a page are indented, so that no page can pretend to be several. All pages together are
+/// cut off behind 192 KiB.
 ///
 /// If nothing is found the model is told so; if the search fails it is told why, as for any tool.
 ///
@@ -127,8 +129,7 @@ impl WebSearchTool {
             let lines = [&*result.url].into_iter().chain(text.as_deref());
             part(&format!("{number}. {}", result.title), lines)
         });
-        let parts: Vec<_> = answer.into_iter().chain(pages).collect();
-        if parts.is_empty() { "nothing was found".to_owned() } else { parts.join("\n\n") }
+        told(answer.into_iter().chain(pages))
     }
 }
 

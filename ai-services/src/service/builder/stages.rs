@@ -69,7 +69,10 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
     /// Guardrails run in order: those of the builder, those of the trait's `#[input_guardrails(…)]`, those
     /// of the method's. They see the message without what was looked up for it, and beside it what was
     /// found. What a guardrail says instead is what the next one sees, what is moderated, sent and
-    /// remembered. A message that is rejected is sent to no model, and not remembered.
+    /// remembered. A message that is rejected is not sent to the model, and not remembered.
+    ///
+    /// Something is looked up before, for the message as it was written, so whoever is asked for that sees
+    /// what a guardrail takes out: an embedding model, a search engine, the model of a query transformer.
     ///
     /// # Differences from LangChain4j
     ///
@@ -92,9 +95,11 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
     /// Who wants the same to be asked again behind a [cache](crate::combinators) gets the same answer: such a
     /// guardrail had better reprompt.
     ///
-    /// Of a stream, nothing that belongs to an answer is told before the answer was accepted, but for
-    /// [`ToolFinished`](crate::StreamEvent::ToolFinished) of tools whose results are the answer. If this takes
-    /// too long, use [`chunk_guardrails`](Self::chunk_guardrails).
+    /// Of a stream, nothing that belongs to an answer is told before the answer was accepted: its text, what
+    /// the model thought before it, results of tools that are the answer. If this takes too long, use
+    /// [`chunk_guardrails`](Self::chunk_guardrails). What the model thought is told with an answer that is
+    /// accepted as it is, and dropped from one that is rewritten. Whoever minds what is in it looks at the
+    /// [thinking](crate::message::AiMessage::thinking) of the message as well.
     ///
     /// # Differences from LangChain4j
     ///
@@ -110,7 +115,8 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
     /// Adds a guardrail that sees the text of answers piece by piece; `make` makes one for each answer of
     /// the model. May be called several times: each sees what the one before it tells.
     ///
-    /// Of an answer with calls of tools, the text beside them is checked as well.
+    /// Of an answer with calls of tools, the text beside them is checked as well; results of tools are not,
+    /// even if they are the answer. A text that the pieces do not amount to is checked as a whole.
     pub fn chunk_guardrails<G: ChunkGuardrail + 'static>(
         mut self,
         make: impl Fn() -> G + Send + Sync + 'static,

@@ -7,7 +7,8 @@ use crate::message::{AiMessage, ToolCall};
 use crate::model::ChatResponse;
 
 /// The chunk guardrails of one answer, and what they made of it.
-pub(in crate::service) struct Chunks {
+pub(in crate::service) struct Chunks<'a> {
+    guards: &'a Guards,
     /// For the text.
     text: Chain,
     /// For what a tool takes as the answer.
@@ -18,6 +19,7 @@ pub(in crate::service) struct Chunks {
 #[derive(Default)]
 struct Chain {
     guardrails: Vec<Box<dyn ChunkGuardrail>>,
+    seen: String,
     told: String,
     has_changed: bool,
 }
@@ -30,14 +32,14 @@ pub(in crate::service) enum Part {
     Answer,
 }
 
-impl Chunks {
+impl<'a> Chunks<'a> {
     /// New guardrails for a new answer.
-    pub(in crate::service) fn new(guards: &Guards) -> Self {
+    pub(in crate::service) fn new(guards: &'a Guards) -> Self {
         let chain = || Chain {
             guardrails: guards.chunk.iter().map(|make| make()).collect(),
             ..Chain::default()
         };
-        Self { text: chain(), answer: chain() }
+        Self { guards, text: chain(), answer: chain() }
     }
 
     /// What is told of a piece.
@@ -49,7 +51,10 @@ impl Chunks {
         let chain = self.chain(part);
         match chain.guardrails.is_empty() {
             true => Ok(text),
-            false => chain.tell(text, 0),
+            false => {
+                chain.seen.push_str(&text);
+                chain.tell(text, 0)
+            }
         }
     }
 
@@ -62,18 +67,27 @@ impl Chunks {
         self.chain(part).finish()
     }
 
-    /// The answer as it was told.
+    /// The answer as it was told. One that is not what its pieces were is checked as a whole, because
+    /// nobody has seen it yet.
+    ///
+    /// # Errors
+    ///
+    /// If a guardrail blocks it then.
     pub(in crate::service) fn applied_to(
         self,
         mut response: ChatResponse,
         answer_tool: Option<&str>,
-    ) -> ChatResponse {
+    ) -> Result<ChatResponse> {
         let message = &response.message;
         let own = message.tool_calls().iter().find(|call| Some(call.name()) == answer_tool);
+        let own = own.map(ToolCall::arguments);
+        if !self.text.has_seen(message.text()) || !self.answer.has_seen(own) {
+            return self.guards.pass_whole(response, answer_tool);
+        }
         let text = self.text.into_change(message.text());
-        let mut answer = self.answer.into_change(own.map(ToolCall::arguments));
+        let mut answer = self.answer.into_change(own);
         if text.is_none() && answer.is_none() {
-            return response;
+            return Ok(response);
         }
         let mut changed = AiMessage::builder();
         if let Some(text) = text.or_else(|| message.text().map(str::to_owned)) {
@@ -95,7 +109,7 @@ impl Chunks {
             }
         });
         response.message = changed.tool_calls(calls.collect::<Vec<_>>()).build();
-        response
+        Ok(response)
     }
 
     fn chain(&mut self, part: Part) -> &mut Chain {
@@ -124,6 +138,11 @@ impl Chain {
         }
         self.told.push_str(&text);
         Ok(text)
+    }
+
+    /// Whether the pieces together are this.
+    fn has_seen(&self, whole: Option<&str>) -> bool {
+        self.guardrails.is_empty() || self.seen == whole.unwrap_or_default()
     }
 
     /// What was told, if that is something else.
@@ -175,7 +194,7 @@ impl Guards {
             let told = chunks.check(part, text.unwrap_or_default().to_owned());
             told.and_then(|_| chunks.finish(part)).map_err(|error| error.with_usage(usage))?;
         }
-        Ok(chunks.applied_to(response, answer_tool))
+        chunks.applied_to(response, answer_tool)
     }
 }
 

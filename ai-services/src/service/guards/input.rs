@@ -1,6 +1,6 @@
 //! The guardrails of what the user said.
 
-use super::Guards;
+use super::{Guards, span};
 use crate::error::Result;
 use crate::event::Event;
 use crate::guardrail::{GuardrailStage, InputGuardrailRequest, InputVerdict, Objection, Rejection};
@@ -26,7 +26,8 @@ impl Guards {
             let name = guardrail.name();
             let request = InputGuardrailRequest::new(&message, &background.turn)
                 .with_contents(&background.segments);
-            let verdict = guardrail.check(request).instrument(span(name)).await?;
+            let verdict =
+                guardrail.check(request).instrument(span(name, GuardrailStage::Input)).await?;
             invocation.emit(&Event::InputChecked { guardrail: name, verdict: &verdict });
             match verdict {
                 InputVerdict::Success => {}
@@ -43,13 +44,4 @@ impl Guards {
             false => Err(Rejection::new(GuardrailStage::Input, objections).into_error()),
         }
     }
-}
-
-fn span(name: &str) -> tracing::Span {
-    tracing::info_span!(
-        "guardrail",
-        otel.name = %format_args!("guardrail {name}"),
-        ai_services.guardrail.name = name,
-        ai_services.guardrail.stage = "input",
-    )
 }

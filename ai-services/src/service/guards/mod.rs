@@ -7,7 +7,7 @@ mod output;
 pub(super) use chunks::{Chunks, Part};
 
 use super::description::DeclaredGuardrails;
-use crate::guardrail::{ChunkGuardrail, InputGuardrail, OutputGuardrail};
+use crate::guardrail::{ChunkGuardrail, GuardrailStage, InputGuardrail, OutputGuardrail};
 use std::fmt;
 use std::sync::Arc;
 
@@ -68,6 +68,19 @@ impl Guards {
     pub(super) fn has_output(&self) -> bool {
         !self.output.is_empty()
     }
+}
+
+/// The span of one check.
+fn span(name: &str, stage: GuardrailStage) -> tracing::Span {
+    tracing::info_span!(
+        "guardrail",
+        otel.name = %format_args!("guardrail {name}"),
+        ai_services.guardrail.name = name,
+        ai_services.guardrail.stage = match stage {
+            GuardrailStage::Input => "input",
+            GuardrailStage::Output => "output",
+        },
+    )
 }
 
 impl fmt::Debug for Guards {

@@ -1,6 +1,6 @@
 //! The guardrails of what the model answered.
 
-use super::Guards;
+use super::{Guards, span};
 use crate::error::Result;
 use crate::event::Event;
 use crate::guardrail::{
@@ -38,17 +38,20 @@ impl Guards {
                 turn: &background.turn,
                 rejected: u32::try_from(rejected).unwrap_or(u32::MAX),
             };
-            let verdict = guardrail.check(request).instrument(span(name)).await?;
+            let verdict =
+                guardrail.check(request).instrument(span(name, GuardrailStage::Output)).await?;
             invocation.emit(&Event::OutputChecked { guardrail: name, verdict: &verdict });
             let (reason, then) = match verdict {
                 OutputVerdict::Success => continue,
+                OutputVerdict::Rewrite(text) if response.message.text() == Some(&*text) => continue,
                 OutputVerdict::Rewrite(text) => {
                     response = Cow::Owned(rewritten(response.into_owned(), text));
                     continue;
                 }
                 OutputVerdict::Retry(reason) => (reason, Then::AskAgain(None)),
                 OutputVerdict::Reprompt { reason, prompt } => {
-                    (reason, Then::AskAgain(Some(prompt)))
+                    // No protocol sends an empty message.
+                    (reason, Then::AskAgain(Some(prompt).filter(|it| !it.trim().is_empty())))
                 }
                 OutputVerdict::Failure(reason) => (reason, Then::GoOn),
                 OutputVerdict::Fatal(reason) => (reason, Then::Stop),
@@ -82,13 +85,4 @@ enum Then {
     AskAgain(Option<Box<str>>),
     GoOn,
     Stop,
-}
-
-fn span(name: &str) -> tracing::Span {
-    tracing::info_span!(
-        "guardrail",
-        otel.name = %format_args!("guardrail {name}"),
-        ai_services.guardrail.name = name,
-        ai_services.guardrail.stage = "output",
-    )
 }

@@ -27,8 +27,8 @@ pub enum StreamEvent<T = String> {
     ToolCall(ToolCallDelta),
     /// A tool is about to run.
     ToolStarted(ToolCall),
-    /// A tool has run, or failed. If its result is the answer, this is told before output guardrails and
-    /// moderation look at that.
+    /// A tool has run, or failed. If its result is the answer and answers are checked, this is told once the
+    /// answer was accepted as it is; if it was rewritten, that is told as text instead.
     ToolFinished(Box<ToolExecution>),
     /// The tokens of the turn so far; told after every answer of the model.
     Usage(TokenUsage),

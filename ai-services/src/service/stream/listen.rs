@@ -14,7 +14,7 @@ pub(crate) struct Listening<'a> {
     /// The tool whose arguments are the answer.
     pub(crate) answer_tool: Option<&'a str>,
     /// Who checks the pieces.
-    pub(crate) chunks: Chunks,
+    pub(crate) chunks: Chunks<'a>,
 }
 
 /// Hands on what a model says, and gives its whole answer at the end. Nothing is handed on before
@@ -42,10 +42,15 @@ pub(crate) async fn listen(
     }
 }
 
-/// An answer that was there already when the message turned out to be flagged was paid for.
+/// An answer that was there already when the message turned out to be flagged was paid for, and so was one
+/// that failed.
 fn with_cost(error: Error, event: Option<&Result<StreamEvent>>) -> Error {
     match event {
         Some(Ok(StreamEvent::Completed(response))) => error.with_usage(response.usage),
+        Some(Err(failed)) => match failed.usage() {
+            Some(usage) => error.with_usage(*usage),
+            None => error,
+        },
         _ => error,
     }
 }
@@ -54,7 +59,7 @@ fn with_cost(error: Error, event: Option<&Result<StreamEvent>>) -> Error {
 struct Telling<'a> {
     outlet: Option<&'a Outlet>,
     translation: Translation<'a>,
-    chunks: Chunks,
+    chunks: Chunks<'a>,
 }
 
 impl Telling<'_> {
@@ -71,7 +76,9 @@ impl Telling<'_> {
     }
 
     async fn tell_text(&mut self, part: Part, text: String) {
-        if !text.is_empty() {
+        // Text beside a tool that takes the answer is none of it.
+        let is_beside = part == Part::Text && self.translation.answer.is_some();
+        if !text.is_empty() && !is_beside {
             self.translation.has_text |= part == Part::Text;
             self.tell(Progress::Text(text)).await;
         }
@@ -97,7 +104,7 @@ impl Telling<'_> {
             let rest = rest.map_err(|error| error.with_usage(response.usage))?;
             self.tell_text(part, rest).await;
         }
-        Ok(self.chunks.applied_to(response, self.translation.answer_tool))
+        self.chunks.applied_to(response, self.translation.answer_tool)
     }
 }
 

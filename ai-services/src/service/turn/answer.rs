@@ -59,12 +59,9 @@ pub(super) fn of_results(executions: &[ToolExecution]) -> ChatResponse {
 }
 
 /// The answer with another text. What it says in the provider's own words would contradict that, and so
-/// would a refusal.
+/// would a refusal; what the model thought may hold what the text holds no longer.
 pub(crate) fn rewritten(answer: ChatResponse, text: impl Into<Box<str>>) -> ChatResponse {
     let mut message = AiMessage::builder().text(text);
-    if let Some(thinking) = answer.message.thinking() {
-        message = message.thinking(thinking);
-    }
     if let Some(attributes) = answer.message.attributes() {
         message = message.attributes(attributes.clone());
     }

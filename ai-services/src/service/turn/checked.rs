@@ -20,6 +20,6 @@ pub(crate) enum AnsweredBy {
     Text,
     /// It said so beside calls of tools.
     TextBesideCalls,
-    /// The results of tools are the answer.
+    /// The results of tools are the answer, as they are.
     Results,
 }

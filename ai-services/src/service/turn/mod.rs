@@ -125,6 +125,13 @@ impl<'a> Turn<'a> {
         !self.executions.is_empty()
     }
 
+    /// The tools that ran for the last answer that called some.
+    pub(crate) fn last_executions(&self) -> &[ToolExecution] {
+        let calls = self.intermediate.last().map_or(0, |last| last.message.tool_calls().len());
+        let before = self.executions.len().saturating_sub(calls);
+        self.executions.get(before..).unwrap_or_default()
+    }
+
     pub(crate) fn next(&self) -> Step {
         match &self.state {
             State::Asking => Step::AskModel,
@@ -200,6 +207,9 @@ impl<'a> Turn<'a> {
             Checked::Accepted => self.state = State::Checked(answer),
             Checked::Rewritten(text) => {
                 let answer = rewritten(answer, text);
+                if self.answered_by == AnsweredBy::Results {
+                    self.answered_by = AnsweredBy::Text;
+                }
                 if let Some(last) = self.request.turn.last_mut() {
                     *last = answer.message.clone().into();
                 }

@@ -1,14 +1,25 @@
 //! Which characters the bytes of a font stand for.
 
+use super::structure::MAX_UNPACKED;
 use lopdf::{Dictionary, Document as Pdf, Encoding, Object, ObjectId};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
-/// How many characters a table of a font may name. A line of it can name four thousand million, and each
-/// would take room in memory. No font has more than 65,536.
-const MAX_CODES: u64 = 200_000;
+/// How many characters the tables of all fonts of a file may name. A line of one can name four thousand
+/// million, and each would take room in memory. No font has more than 65,536.
+const MAX_CODES: u64 = 1_000_000;
+
+/// The fonts of a file that were read so far. Most pages share them.
+pub(super) struct Library<'a> {
+    pdf: &'a Pdf,
+    /// By where their dictionaries are; none where one cannot be read.
+    known: BTreeMap<*const Dictionary, Option<Rc<Font<'a>>>>,
+    /// How many characters further fonts may name.
+    codes_left: u64,
+}
 
 /// The fonts of a page by the names that it gives them.
-pub(super) struct Fonts<'a>(BTreeMap<Vec<u8>, Font<'a>>);
+pub(super) struct Fonts<'a>(BTreeMap<Vec<u8>, Rc<Font<'a>>>);
 
 struct Font<'a> {
     encoding: Encoding<'a>,
@@ -16,20 +27,35 @@ struct Font<'a> {
     widths: Option<(usize, Vec<f32>)>,
 }
 
-impl<'a> Fonts<'a> {
-    /// Fonts that cannot be read are left out, and so is the text in them.
-    pub(super) fn of(pdf: &'a Pdf, page: ObjectId, max_unpacked: usize) -> Self {
-        let fonts = pdf.get_page_fonts(page).unwrap_or_default();
-        let readable = fonts.into_iter().filter_map(|(name, font)| {
-            if is_oversized(pdf, font, max_unpacked) {
-                return None;
-            }
-            let encoding = font.get_font_encoding_with_limit(pdf, max_unpacked).ok()?;
-            Some((name, Font { encoding, widths: widths(pdf, font) }))
-        });
-        Self(readable.collect())
+impl<'a> Library<'a> {
+    pub(super) fn new(pdf: &'a Pdf) -> Self {
+        Self { pdf, known: BTreeMap::new(), codes_left: MAX_CODES }
     }
 
+    /// Fonts that cannot be read are left out, and so is the text in them.
+    pub(super) fn fonts(&mut self, page: ObjectId) -> Fonts<'a> {
+        let fonts = self.pdf.get_page_fonts(page).unwrap_or_default();
+        Fonts(fonts.into_iter().filter_map(|(name, font)| Some((name, self.font(font)?))).collect())
+    }
+
+    fn font(&mut self, font: &'a Dictionary) -> Option<Rc<Font<'a>>> {
+        let place = std::ptr::from_ref(font);
+        if let Some(known) = self.known.get(&place) {
+            return known.clone();
+        }
+        let read = self.read(font).map(Rc::new);
+        self.known.insert(place, read.clone());
+        read
+    }
+
+    fn read(&mut self, font: &'a Dictionary) -> Option<Font<'a>> {
+        self.codes_left = self.codes_left.checked_sub(codes_of(self.pdf, font)?)?;
+        let encoding = font.get_font_encoding_with_limit(self.pdf, MAX_UNPACKED).ok()?;
+        Some(Font { encoding, widths: widths(self.pdf, font) })
+    }
+}
+
+impl Fonts<'_> {
     /// The characters that the bytes stand for in a font.
     pub(super) fn decode(&self, font: &[u8], bytes: &[u8]) -> Option<String> {
         Pdf::decode_text(&self.0.get(font)?.encoding, bytes).ok()
@@ -61,20 +87,21 @@ pub(super) fn number(object: &Object) -> Option<f32> {
     }
 }
 
-/// Whether the table of a font names more characters than there are.
-fn is_oversized(pdf: &Pdf, font: &Dictionary, max_unpacked: usize) -> bool {
+/// How many characters the table of a font names; none if it cannot be unpacked.
+fn codes_of(pdf: &Pdf, font: &Dictionary) -> Option<u64> {
     let table = font.get(b"ToUnicode").and_then(|table| pdf.dereference(table));
-    let Ok((_, Object::Stream(table))) = table else { return false };
-    match table.get_plain_content_with_limit(max_unpacked) {
-        Ok(content) => codes(&content) > MAX_CODES,
-        Err(_) => true,
-    }
+    let Ok((_, Object::Stream(table))) = table else { return Some(0) };
+    Some(codes(&table.get_plain_content_with_limit(MAX_UNPACKED).ok()?))
 }
 
 /// How many characters a table names: the ranges in it are `<first> <last> <character>`.
 fn codes(table: &[u8]) -> u64 {
     let text = String::from_utf8_lossy(table);
-    let mut sum: u64 = 0;
+    // Single characters are pairs.
+    let single = text.split("beginbfchar").skip(1);
+    let single = single.map(|section| section.split("endbfchar").next().unwrap_or_default());
+    let mut sum =
+        single.map(|section| section.matches('<').count().div_ceil(2) as u64).sum::<u64>();
     for section in text.split("beginbfrange").skip(1) {
         let section = section.split("endbfrange").next().unwrap_or_default();
         // What is behind an opening bracket up to the closing one; the lists of single characters that
@@ -111,6 +138,6 @@ mod tests {
         assert_eq!(codes(table), 512);
         assert_eq!(codes(b"1 beginbfrange <01> <03> [<41> <42> <43>] endbfrange"), 5);
         assert!(codes(b"beginbfrange <00000000> <FFFFFFFF> <0041> endbfrange") > MAX_CODES);
-        assert_eq!(codes(b"beginbfchar <01> <0041> endbfchar"), 0);
+        assert_eq!(codes(b"beginbfchar <01> <0041> <02> <0042> endbfchar"), 2);
     }
 }

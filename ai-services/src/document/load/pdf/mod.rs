@@ -2,19 +2,23 @@
 
 mod font;
 mod page;
+mod structure;
 
-use super::{LoadError, LoadErrorKind};
+use super::{Deadline, LoadError, LoadErrorKind};
 use crate::document::{Document, Metadata, key};
-use font::Fonts;
+use font::Library;
 use lopdf::content::Content;
-use lopdf::{Document as Pdf, LoadOptions, Object, ObjectId};
+use lopdf::{DecompressError, Document as Pdf, Object, ObjectId};
 use page::Page;
 
-/// How many pages a file has, how large what is unpacked of it is, and how long its texts are together, at
-/// most. A small file may be packed so that it is endless.
+/// How many pages a file has, and how long its texts are together, in bytes, at most.
 const MAX_PAGES: usize = 10_000;
-const MAX_UNPACKED: usize = 32 * 1024 * 1024;
 const MAX_TEXT: usize = 64 * 1024 * 1024;
+
+/// How large an unpacked page is, in bytes, and how many operators and operands it has, at most. A small
+/// file may be packed so that it is endless, and each operator takes some hundred bytes of memory.
+const MAX_UNPACKED: usize = 32 * 1024 * 1024;
+const MAX_OBJECTS: u64 = 2_000_000;
 
 /// How long a title is at most, in bytes.
 const MAX_TITLE: usize = 1024;
@@ -24,9 +28,9 @@ pub(super) fn read(
     name: &str,
     bytes: &[u8],
     metadata: &Metadata,
+    deadline: Deadline,
 ) -> Result<Vec<Document>, LoadError> {
-    let options = LoadOptions::with_max_decompressed_size(MAX_UNPACKED);
-    let pdf = Pdf::load_mem_with_options(bytes, options).map_err(|error| fault(name, error))?;
+    let pdf = structure::open(bytes).map_err(|error| fault(name, error))?;
     if pdf.is_encrypted() {
         return Err(encrypted(name));
     }
@@ -41,8 +45,10 @@ pub(super) fn read(
     }
     let mut documents = Vec::new();
     let mut length = 0;
+    let mut library = Library::new(&pdf);
     for (number, id) in pages {
-        let text = text(&pdf, id).map_err(|error| fault(name, error))?;
+        deadline.check(name)?;
+        let text = text(&pdf, id, &mut library).map_err(|error| fault(name, error))?;
         length += text.len();
         if length > MAX_TEXT {
             return Err(too_large(format!("has more than {MAX_TEXT} bytes of text; split it")));
@@ -58,9 +64,12 @@ pub(super) fn read(
     Ok(documents)
 }
 
-fn text(pdf: &Pdf, id: ObjectId) -> lopdf::Result<String> {
+fn text<'a>(pdf: &'a Pdf, id: ObjectId, library: &mut Library<'a>) -> lopdf::Result<String> {
     let content = pdf.get_page_content_with_limit(id, MAX_UNPACKED)?;
-    let fonts = Fonts::of(pdf, id, MAX_UNPACKED);
+    if structure::objects_in(&content) > MAX_OBJECTS {
+        return Err(structure::too_large());
+    }
+    let fonts = library.fonts(id);
     let mut page = Page::new(&fonts);
     for operation in Content::decode(&content)?.operations {
         page.apply(&operation);
@@ -84,6 +93,10 @@ fn fault(name: &str, error: lopdf::Error) -> LoadError {
         lopdf::Error::InvalidPassword
         | lopdf::Error::Decryption(_)
         | lopdf::Error::UnsupportedSecurityHandler(_) => encrypted(name).with_cause(error),
+        lopdf::Error::Decompress(DecompressError::MemoryLimitExceeded { .. }) => {
+            let reason = "is packed so that it takes too much memory; print it into another file";
+            LoadError::new(name, LoadErrorKind::TooLarge, reason).with_cause(error)
+        }
         error => {
             let reason = format!("is damaged: {error}");
             LoadError::new(name, LoadErrorKind::Damaged, reason).with_cause(error)

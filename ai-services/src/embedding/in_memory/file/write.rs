@@ -14,12 +14,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Puts a file with the entries in the place of another, once it is safe on the disk.
 pub(super) fn replace(path: &Path, snapshot: &Snapshot, is_dropped: &AtomicBool) -> io::Result<()> {
     let unfinished = Unfinished(beside(path)?);
-    let mut file = File::create_new(&unfinished.0)?;
+    let mut file = create(&unfinished.0)?;
+    if let Ok(old) = fs::metadata(path) {
+        file.set_permissions(old.permissions())?;
+    }
     snapshot_to(&mut file, snapshot, is_dropped)?;
     file.sync_all()?;
     drop(file);
     fs::rename(&unfinished.0, path)?;
     sync_directory(path)
+}
+
+/// Creates a file that only its owner can read.
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 /// A name in the same directory that nobody else uses.

@@ -34,7 +34,7 @@ const JSON_IS_OFF: &str =
 /// | [`safe_search`](WebSearchRequest::safe_search), [`time_range`](WebSearchRequest::time_range), [`page`](WebSearchRequest::page) | for those engines that support it |
 /// | [`extra`](WebSearchRequest::extra) | parameters of the query; lists are joined by commas, `null` leaves one out |
 ///
-/// SearXNG takes words that begin with `!`, `:` or `<` as commands, which choose engines and languages and
+/// SearXNG takes words that begin with `!`, `?`, `:` or `<` as commands, which choose engines and languages and
 /// send the client to other hosts. Terms are data, so these signs are left out at the beginning of words.
 /// Which engines are asked is for the builder. Operators that SearXNG hands on, such as `site:`, stay.
 ///

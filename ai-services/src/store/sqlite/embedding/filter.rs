@@ -4,12 +4,23 @@
 //! by their values, without rounding either, and texts byte by byte, which is the order of code
 //! points; what it does with values of different types is never asked, because the kind is part of each
 //! comparison.
+//!
+//! Where all of several conditions have to hold, SQLite would collect the rows of each. So one that few rows
+//! fulfil is looked for first, and the equalities beside it are asked of what it selects.
 
+use super::super::fault::Fault;
 use super::sql::Sql;
 use crate::document::MetadataValue;
 use crate::embedding::{Comparison, Filter};
+use rusqlite::Connection;
 use rusqlite::types::{ToSqlOutput, Value};
 use std::fmt::Write as _;
+
+/// With so many rows an equality is not rare, in `Sql::rows`.
+const MANY: i64 = 1_000;
+
+/// Of how many equalities it is looked how rare each is.
+const LOOKED_AT: usize = 8;
 
 /// The kinds of values, which are never equal or in any order to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +69,44 @@ impl Statement {
         self.push(format_args!("?{number}"));
     }
 
+    /// Adds the condition that the filter accepts the entry `e`, if there is one.
+    pub(super) fn accepted(
+        &mut self,
+        connection: &Connection,
+        sql: &Sql,
+        before: &str,
+        filter: Option<&Filter>,
+    ) -> Result<(), Fault> {
+        let Some(filter) = filter else { return Ok(()) };
+        self.sql.push_str(before);
+        let mut conditions = Vec::new();
+        collect(filter, &mut conditions);
+        let rare = rarest(connection, sql, &conditions)?;
+        let conditions: Vec<_> = conditions.into_iter().enumerate().collect();
+        self.join(&conditions, ("AND", "1"), &mut |statement, (at, filter)| match (rare, filter) {
+            (Some(rare), Filter::Compare { key, comparison: Comparison::Equal, value })
+                if rare != *at =>
+            {
+                statement.has(sql, key, value);
+            }
+            _ => statement.condition(sql, "e.number", filter),
+        });
+        Ok(())
+    }
+
+    /// Adds the condition that the entry `e` has this value, to be asked of one entry after the other.
+    fn has(&mut self, sql: &Sql, key: &str, value: &MetadataValue) {
+        let table = sql.table();
+        self.push(format_args!("EXISTS (SELECT 1 FROM {table}_metadata AS m WHERE m.key = "));
+        self.bind(Value::Text(key.to_owned()));
+        self.kind(Kind::of(value));
+        self.push(format_args!(" AND m.value = "));
+        self.bind(owned(value));
+        self.push(format_args!(" AND m.number = e.number)"));
+    }
+
     /// Adds the condition that the entry whose row `number` names is one that the filter accepts.
-    pub(super) fn condition(&mut self, sql: &Sql, number: &str, filter: &Filter) {
+    fn condition(&mut self, sql: &Sql, number: &str, filter: &Filter) {
         match filter {
             Filter::Compare { key, comparison, value } => {
                 self.select(sql, number, key);
@@ -80,8 +127,12 @@ impl Statement {
                 self.select(sql, number, key);
                 self.push(format_args!(")"));
             }
-            Filter::All(all) => self.join(sql, number, all, ("AND", "1")),
-            Filter::Any(any) => self.join(sql, number, any, ("OR", "0")),
+            Filter::All(all) => self.join(all, ("AND", "1"), &mut |statement, filter| {
+                statement.condition(sql, number, filter);
+            }),
+            Filter::Any(any) => self.join(any, ("OR", "0"), &mut |statement, filter| {
+                statement.condition(sql, number, filter);
+            }),
             Filter::Not(filter) => {
                 self.push(format_args!("NOT ("));
                 self.condition(sql, number, filter);
@@ -113,16 +164,16 @@ impl Statement {
     }
 
     /// By halves, because the depth of an expression is limited, and a chain is as deep as it is long.
-    fn join(&mut self, sql: &Sql, number: &str, filters: &[Filter], how: (&str, &str)) {
-        match filters {
+    fn join<T>(&mut self, parts: &[T], how: (&str, &str), add: &mut impl FnMut(&mut Self, &T)) {
+        match parts {
             [] => self.push(format_args!("{}", how.1)),
-            [filter] => self.condition(sql, number, filter),
+            [part] => add(self, part),
             _ => {
-                let (first, rest) = filters.split_at(filters.len() / 2);
+                let (first, rest) = parts.split_at(parts.len() / 2);
                 self.push(format_args!("("));
-                self.join(sql, number, first, how);
+                self.join(first, how, add);
                 self.push(format_args!(" {} ", how.0));
-                self.join(sql, number, rest, how);
+                self.join(rest, how, add);
                 self.push(format_args!(")"));
             }
         }
@@ -146,6 +197,40 @@ impl Statement {
     }
 }
 
+/// The conditions that all have to hold.
+fn collect<'a>(filter: &'a Filter, conditions: &mut Vec<&'a Filter>) {
+    match filter {
+        Filter::All(all) => all.iter().for_each(|filter| collect(filter, conditions)),
+        filter => conditions.push(filter),
+    }
+}
+
+/// Which of several equalities the fewest entries fulfil, if that is one that few do.
+fn rarest(
+    connection: &Connection,
+    sql: &Sql,
+    conditions: &[&Filter],
+) -> Result<Option<usize>, Fault> {
+    let equalities = conditions.iter().enumerate().filter_map(|(at, filter)| match filter {
+        Filter::Compare { key, comparison: Comparison::Equal, value } => Some((at, key, value)),
+        _ => None,
+    });
+    let equalities: Vec<_> = equalities.take(LOOKED_AT).collect();
+    if equalities.len() < 2 {
+        return Ok(None);
+    }
+    let mut rows = connection.prepare_cached(&sql.rows)?;
+    let mut rarest = (MANY, None);
+    for (at, key, value) in equalities {
+        let parameters = (&**key, Kind::of(value) as u8, stored(value), rarest.0);
+        let found: i64 = rows.query_row(parameters, |row| row.get(0))?;
+        if found < rarest.0 {
+            rarest = (found, Some(at));
+        }
+    }
+    Ok(rarest.1)
+}
+
 fn owned(value: &MetadataValue) -> Value {
     match value {
         MetadataValue::Text(text) => Value::Text((**text).to_owned()),
@@ -157,7 +242,12 @@ fn owned(value: &MetadataValue) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::super::SqliteEmbeddingStore;
     use super::*;
+    use crate::document::{Metadata, TextSegment};
+    use crate::embedding::{EmbeddingEntry, EmbeddingStore};
+    use rusqlite::{StatementStatus, params_from_iter};
+    use std::ops::Not;
 
     #[test]
     fn words_of_a_filter_are_parameters() {
@@ -172,6 +262,36 @@ mod tests {
              WHERE m.key = ?3 AND m.kind = 1 AND m.value IN (?4, ?5)))))"
         );
         assert_eq!(statement.parameters.len(), 5);
+    }
+
+    /// What is asked when a source of a large collection is looked for.
+    #[tokio::test]
+    async fn rare_value_is_found_among_many_that_share_another() {
+        let store = SqliteEmbeddingStore::in_memory().await.unwrap();
+        let entry = |number: i64| {
+            let metadata = Metadata::new().with("collection", "books").with("source", number / 5);
+            let segment = TextSegment::new("x").with_metadata(metadata);
+            EmbeddingEntry::new(number.to_string(), vec![1.0], segment)
+        };
+        store.add((0..5_000).map(entry).collect()).await.unwrap();
+        let (books, source) = (Filter::key("collection").is("books"), Filter::key("source").is(7));
+        for (filter, steps) in [
+            (books.clone().and(source.clone()), 1_000),
+            (source.clone().and(Filter::All(vec![Filter::key("x").exists().not(), books])), 1_000),
+            (source, 1_000),
+        ] {
+            let taken = store.read("count", move |connection, sql, _| {
+                let mut statement = Statement::new(sql.fill("SELECT e.id FROM {t}_entry AS e"));
+                statement.accepted(connection, sql, " WHERE ", Some(&filter))?;
+                let mut prepared = connection.prepare(&statement.sql)?;
+                let parameters = params_from_iter(&statement.parameters);
+                let found = prepared.query_map(parameters, |_| Ok(()))?.count();
+                Ok((found, prepared.get_status(StatementStatus::VmStep)))
+            });
+            let (found, taken) = taken.await.unwrap();
+            assert_eq!(found, 5);
+            assert!(taken < steps, "{taken}");
+        }
     }
 
     #[test]

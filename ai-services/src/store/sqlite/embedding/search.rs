@@ -45,7 +45,7 @@ impl Nearest<'_> {
         check_dimensions(self.vector.len(), dimensions)?;
         let from = "SELECT e.number, e.id, e.vector FROM {t}_entry AS e";
         let mut statement = Statement::new(sql.fill(from));
-        statement.accepted(sql, " WHERE ", filter);
+        statement.accepted(connection, sql, " WHERE ", filter)?;
         let mut best = Best::new(self.max_results);
         each(connection, &statement, watch, |row| {
             let cosine = match row.get_ref(2)? {
@@ -78,7 +78,7 @@ impl ByWords<'_> {
                     WHERE {t}_words MATCH ";
         let mut statement = Statement::new(sql.fill(from));
         statement.bind(Value::Text(self.expression.to_owned()));
-        statement.accepted(sql, " AND ", filter);
+        statement.accepted(connection, sql, " AND ", filter)?;
         let mut best = Best::new(self.max_results);
         each(connection, &statement, watch, |row| {
             best.offer(row.get(2)?, text(row.get_ref(1)?)?, row.get(0)?);
@@ -101,7 +101,7 @@ pub(super) fn count(
     filter: Option<&Filter>,
 ) -> Result<u64, Fault> {
     let mut statement = Statement::new(sql.fill("SELECT count(*) FROM {t}_entry AS e"));
-    statement.accepted(sql, " WHERE ", filter);
+    statement.accepted(connection, sql, " WHERE ", filter)?;
     let parameters = params_from_iter(&statement.parameters);
     let count: i64 =
         connection.prepare_cached(&statement.sql)?.query_row(parameters, |row| row.get(0))?;
@@ -118,7 +118,7 @@ pub(super) fn values(
     let from = "SELECT DISTINCT kind, typeof(value), value FROM {t}_metadata AS e WHERE key = ";
     let mut statement = Statement::new(sql.fill(from));
     statement.bind(Value::Text(key.to_owned()));
-    statement.accepted(sql, " AND ", filter);
+    statement.accepted(connection, sql, " AND ", filter)?;
     let mut prepared = connection.prepare_cached(&statement.sql)?;
     let mut rows = prepared.query(params_from_iter(&statement.parameters))?;
     let mut found = Vec::new();
@@ -126,16 +126,6 @@ pub(super) fn values(
         found.push(value(sql, row.get(0)?, row.get_ref(2)?)?);
     }
     Ok(found)
-}
-
-impl Statement {
-    /// Adds the condition that the filter accepts the entry `e`, if there is one.
-    pub(super) fn accepted(&mut self, sql: &Sql, before: &str, filter: Option<&Filter>) {
-        if let Some(filter) = filter {
-            self.sql.push_str(before);
-            self.condition(sql, "e.number", filter);
-        }
-    }
 }
 
 /// Shows each row of a statement as long as the caller waits.

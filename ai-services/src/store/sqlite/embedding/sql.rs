@@ -16,6 +16,8 @@ pub(super) struct Sql {
     pub(super) clear: [String; 4],
     pub(super) text: String,
     pub(super) metadata: String,
+    /// How many entries have a value, up to a limit.
+    pub(super) rows: String,
 }
 
 impl Sql {
@@ -50,6 +52,10 @@ impl Sql {
             text: fill("SELECT text FROM {t}_segment WHERE number = ?1"),
             metadata: fill(
                 "SELECT key, kind, value FROM {t}_metadata WHERE number = ?1 ORDER BY position",
+            ),
+            rows: fill(
+                "SELECT count(*) FROM (SELECT 1 FROM {t}_metadata
+                 WHERE key = ?1 AND kind = ?2 AND value = ?3 LIMIT ?4)",
             ),
         }
     }

@@ -63,7 +63,7 @@ pub(super) fn remove_accepted(
     watch: &Watch,
 ) -> Result<(), Fault> {
     let mut statement = Statement::new(sql.fill("SELECT e.number FROM {t}_entry AS e"));
-    statement.accepted(sql, " WHERE ", Some(filter));
+    statement.accepted(connection, sql, " WHERE ", Some(filter))?;
     let mut numbers: Vec<i64> = Vec::new();
     search::each(connection, &statement, watch, |row| {
         numbers.push(row.get(0)?);
