@@ -3,16 +3,21 @@
 use super::journal::{Desk, DeskService, Journal, calling, remembered, turn, words};
 use ai_services::document::TextSegment;
 use ai_services::event::{Call, Event};
+use ai_services::guardrail::{InputVerdict, OutputVerdict};
+use ai_services::memory::{
+    ChatMemoryStore, InMemoryChatMemoryStore, MemoryId, MessageWindowChatMemory,
+};
 use ai_services::message::{ChatMessage, Content, UserMessage};
 use ai_services::model::{IncurredCost, Price, PriceTable, TokenUsage};
 use ai_services::rag::{RetrievalAugmentor, Retrieved, RetrievedContent};
-use ai_services::testing::ScriptedAnswer;
+use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use ai_services::{ErrorKind, OutputStrategy, Remembered, TurnContext, async_trait};
+use futures_util::FutureExt;
 use std::sync::{Arc, Mutex};
 
 const AUGMENTED: &str = "why?\n\nAnswer using the following information:\nfirst\n\nsecond";
 
-fn desk(journal: &Journal) -> (DeskService, ai_services::testing::ScriptedChatModel) {
+fn desk(journal: &Journal) -> (DeskService, ScriptedChatModel) {
     let model = journal.replies(["because", "so"]);
     let desk = journal.desk(&model).content_retriever(journal.shelf(&["first", "second"])).build();
     (desk.unwrap(), model)
@@ -71,7 +76,6 @@ async fn neither_sources_nor_instructions_are_remembered() {
 
 #[tokio::test]
 async fn stages_follow_each_other_with_one_load_and_one_commit() {
-    use ai_services::guardrail::{InputVerdict, OutputVerdict};
     let journal = Journal::default();
     let model = journal.model([calling("act"), ScriptedAnswer::text("because")]);
     let desk = journal
@@ -219,4 +223,39 @@ async fn listeners_are_told_what_was_found() {
         .unwrap();
     desk.ask("ann", "why?").await.unwrap();
     assert_eq!(journal.entries()[1..3], ["looked up why?", "told of 1 and 0"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn turn_that_is_played_again_is_looked_up_checked_and_judged_anew() {
+    let (journal, store) = (Journal::default(), Arc::new(InMemoryChatMemoryStore::new()));
+    let (notes, intruder) = (journal.clone(), Arc::clone(&store));
+    let model = ScriptedChatModel::from_fn(move |number, _| {
+        notes.note(format!("asked {number}"));
+        if number == 0 {
+            let (id, said) = (MemoryId::from("ann"), turn("between", "yes"));
+            intruder.update_messages(&id, &said).now_or_never().unwrap().unwrap();
+        }
+        ScriptedAnswer::text("because").with_usage(TokenUsage::new(10, 1))
+    });
+    let desk = journal
+        .desk(&model)
+        .chat_memory_provider(move |id: &MemoryId| {
+            let window = MessageWindowChatMemory::builder().id(id).max_messages(10);
+            window.store(Arc::clone(&store)).build()
+        })
+        .content_retriever(journal.shelf(&["first"]))
+        .input_guardrails(journal.input("guard", |_| InputVerdict::Success))
+        .build()
+        .unwrap();
+    let response = desk.judged("ann", "why?").await.unwrap();
+    let attempt = |number| {
+        let asked = format!("asked {number}");
+        ["looked up why?", "guard saw why? and 1", &asked, "judged why?"].map(str::to_owned)
+    };
+    assert_eq!(journal.entries(), [attempt(0), attempt(1)].concat());
+    assert_eq!(response.sources.len(), 1);
+    let (shelf, guard, answer) = (3, 5, 10);
+    assert_eq!(response.token_usage, TokenUsage::new(2 * (shelf + guard + answer), 2));
+    let expected = [turn("between", "yes"), turn("why?", "because")].concat();
+    assert_eq!(remembered(&desk, "ann").await, expected);
 }
