@@ -22,6 +22,8 @@ mod documents;
 mod filter;
 #[path = "../src/documents/index.rs"]
 mod index;
+#[path = "../src/documents/librarian.rs"]
+mod librarian;
 #[path = "../src/documents/progress.rs"]
 mod progress;
 #[path = "../src/documents/quoting.rs"]
@@ -31,46 +33,25 @@ mod render;
 #[path = "../src/terminal.rs"]
 mod terminal;
 
-use ai_services::document::{Metadata, key};
 use ai_services::embedding::{EmbeddingModel, EmbeddingStore};
 use ai_services::ingestion::IngestionReport;
 use ai_services::model::ChatModel;
-use ai_services::prompt::PromptTemplate;
 use ai_services::providers::ModelName;
-use ai_services::rag::{
-    DefaultContentInjector, DefaultRetrievalAugmentor, EmbeddingStoreContentRetriever,
-    RetrievedContent, Route, SearchMode,
-};
-use ai_services::{StreamEvent, TokenStream, ai_service};
+use ai_services::rag::{EmbeddingStoreContentRetriever, SearchMode};
 use anyhow::{Context, bail};
 use clap::Parser;
-use documents::source::{FOLDER, LINES, embedding_model};
-use filter::Filter;
+use documents::source::{FOLDER, embedding_model};
+use librarian::{answer, librarian, show};
 use quoting::QuotingModel;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 const QUESTION: &str = "How long does it take to charge a battery?";
 
-/// What the model is sent.
-const MESSAGE: &str = "{{contents}}\n\nQuestion: {{user_message}}";
-const PASSAGE: &str =
-    "<passage number=\"{{number}}\" source=\"{{metadata.source}}\">\n{{content}}\n</passage>";
-
 /// What a shell says of a program that Ctrl-C has ended.
 const INTERRUPTED: u8 = 130;
-
-#[ai_service]
-#[system_message(
-    "You answer questions from numbered passages. Use only what they say, and put the numbers of the",
-    "passages that you use behind each statement, like [2]. If they do not have the answer, say so.",
-    delimiter = " "
-)]
-trait Librarian {
-    fn answer(&self, question: &str) -> TokenStream;
-}
 
 /// Asks a question about a folder of documents
 ///
@@ -114,7 +95,7 @@ struct Args {
     rebuild: bool,
 
     /// How many passages the model is told
-    #[arg(long, value_name = "NUMBER", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..))]
+    #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..))]
     passages: u8,
 }
 
@@ -181,7 +162,8 @@ async fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .mode(SearchMode::Hybrid)
         .max_results(usize::from(args.passages))
         .build()?;
-    let sources = answer(librarian(args, retriever)?, &question).await.context("no answer")?;
+    let librarian = librarian(chat_model(args)?, retriever)?;
+    let sources = answer(&librarian, &question).await.context("no answer")?;
     show(&sources)?;
     store.close().await;
     Ok(if report.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -194,75 +176,16 @@ fn folder(given: &Path) -> anyhow::Result<PathBuf> {
     Ok(folder)
 }
 
-/// A service that looks up what it is asked.
-fn librarian(
-    args: &Args,
-    retriever: EmbeddingStoreContentRetriever,
-) -> anyhow::Result<LibrarianService> {
-    let injector = DefaultContentInjector::builder()
-        .template(PromptTemplate::parse(MESSAGE)?)
-        .content_template(PromptTemplate::parse(PASSAGE)?)
-        .build()?;
-    let augmentor = DefaultRetrievalAugmentor::builder()
-        .route(Route::new(retriever).name("index"))
-        .content_injector(injector)
-        .build()?;
-    let model: Arc<dyn ChatModel> = match (&args.model, &args.base_url) {
+/// Who answers.
+fn chat_model(args: &Args) -> ai_services::Result<Arc<dyn ChatModel>> {
+    match (&args.model, &args.base_url) {
         (None, _) => {
             say("model: none, so what was found is quoted; set --model for an answer in words");
-            Arc::new(QuotingModel)
+            Ok(Arc::new(QuotingModel))
         }
-        (Some(name), None) => name.build()?,
-        (Some(name), Some(url)) => name.build_at(url)?,
-    };
-    Ok(LibrarianService::builder().chat_model(model).retrieval_augmentor(augmentor).build()?)
-}
-
-/// Prints the answer while it is written, and returns what it was made from.
-async fn answer(
-    librarian: LibrarianService,
-    question: &str,
-) -> anyhow::Result<Vec<RetrievedContent>> {
-    let mut out = io::stdout();
-    let mut filter = Filter::default();
-    let mut events = librarian.answer(question);
-    let mut sources = Vec::new();
-    while let Some(event) = events.next().await {
-        match event? {
-            StreamEvent::Retrieved(found) => sources = found,
-            StreamEvent::Text(piece) => {
-                out.write_all(filter.push(&piece).as_bytes())?;
-                out.flush()?;
-            }
-            _ => {}
-        }
+        (Some(name), None) => name.build(),
+        (Some(name), Some(url)) => name.build_at(url),
     }
-    writeln!(out, "{}\n", filter.finish())?;
-    Ok(sources)
-}
-
-/// The sources, by the numbers that the answer cites them by.
-fn show(sources: &[RetrievedContent]) -> io::Result<()> {
-    let mut out = io::stdout();
-    for (source, number) in sources.iter().zip(1..) {
-        let score = source.score.map(|score| format!(" (score {score:.3})")).unwrap_or_default();
-        let origin = render::plain(&origin(source.segment.metadata()));
-        writeln!(out, "[{number}] {origin}{score}")?;
-    }
-    out.flush()
-}
-
-/// Where a passage comes from.
-fn origin(metadata: &Metadata) -> String {
-    let text = |key| metadata.get(key).map(ToString::to_string);
-    let mut origin = text(key::SOURCE).unwrap_or_default();
-    let place = text(key::PAGE).map(|page| format!("page {page}"));
-    let place = place.or_else(|| text(LINES).map(|lines| format!("lines {lines}")));
-    for detail in [place, text(key::HEADING).or_else(|| text(key::TITLE))].into_iter().flatten() {
-        origin += ", ";
-        origin += &detail;
-    }
-    origin
 }
 
 /// How the index was brought up to date.

@@ -59,14 +59,20 @@
 
 #[path = "../src/documents/mod.rs"]
 mod documents;
+#[path = "../src/filter.rs"]
+mod filter;
 #[path = "../src/documents/metrics.rs"]
 mod metrics;
+#[path = "../src/documents/questions.rs"]
+mod questions;
+#[path = "../src/render.rs"]
+mod render;
 #[path = "../src/documents/rerankers.rs"]
 mod rerankers;
 
 use ai_services::TurnContext;
-use ai_services::document::{DirectoryLoader, TextSegment, key};
-use ai_services::embedding::{EmbeddingModel, EmbeddingStore, VectorSearch};
+use ai_services::document::DirectoryLoader;
+use ai_services::embedding::EmbeddingModel;
 use ai_services::ingestion::EmbeddingStoreIngestor;
 use ai_services::message::UserMessage;
 use ai_services::model::ScoringModel;
@@ -76,15 +82,14 @@ use ai_services::rag::{
     ReRankingContentAggregator, RetrievedContent, SearchMode,
 };
 use ai_services::store::sqlite::SqliteEmbeddingStore;
-use anyhow::{Context, bail};
 use clap::Parser;
 use documents::source::{ByKind, FOLDER, embedding_model, with_title};
 use metrics::{ndcg_at, recall_at};
+use questions::{check, gains, questions};
 use rerankers::{NearestSentence, SharedWords};
 use std::collections::BTreeMap;
+use std::process::ExitCode;
 use std::sync::Arc;
-
-const QUESTIONS: &str = include_str!("../retrieval/questions.tsv");
 
 /// How many passages each kind of search returns, and how many are ranked again.
 const DEPTH: usize = 20;
@@ -105,31 +110,31 @@ struct Args {
     #[arg(long, value_name = "URL")]
     rerank_url: Option<String>,
 
+    /// Its model, for a server that has more than one
+    #[arg(long, value_name = "NAME", requires = "rerank_url")]
+    rerank_model: Option<String>,
+
     /// How long passages are at most, in characters
     #[arg(long, value_name = "NUMBER", default_value_t = 400)]
     passage: usize,
 }
 
-/// A question, and where its answers are.
-struct Question {
-    text: &'static str,
-    /// Whether it has the words of the answer.
-    kind: &'static str,
-    labels: Vec<Label>,
-}
-
-/// Words of a passage, with the spaces put together.
-struct Label {
-    source: &'static str,
-    words: String,
-}
-
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
-    let args = Args::parse();
+#[allow(clippy::print_stderr, reason = "errors are not for standard output")]
+async fn main() -> ExitCode {
+    match measure(&Args::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", render::chain(error.as_ref()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn measure(args: &Args) -> anyhow::Result<()> {
     let questions = questions()?;
     let model = embedding_model(args.embedding_model.as_deref(), args.embedding_url.as_deref())?;
-    let reranker = reranker(&args, &model)?;
+    let reranker = reranker(args, &model)?;
     let store = SqliteEmbeddingStore::in_memory().await?;
     let ingestor = EmbeddingStoreIngestor::builder()
         .store(Arc::new(store.clone()))
@@ -174,7 +179,14 @@ fn reranker(
     model: &Arc<dyn EmbeddingModel>,
 ) -> ai_services::Result<Arc<dyn ScoringModel>> {
     Ok(match (&args.rerank_url, &args.embedding_model) {
-        (Some(url), _) => Arc::new(RerankModel::builder().base_url(url).build()?),
+        (Some(url), _) => {
+            let builder = RerankModel::builder().base_url(url);
+            let builder = match args.rerank_model.as_deref() {
+                Some(name) => builder.model(name),
+                None => builder,
+            };
+            Arc::new(builder.build()?)
+        }
         (None, Some(_)) => Arc::new(NearestSentence::new(Arc::clone(model))),
         (None, None) => Arc::new(SharedWords),
     })
@@ -219,62 +231,6 @@ impl Searches {
     }
 }
 
-/// How many of the labels each passage has that had not come before.
-fn gains(list: &[RetrievedContent], labels: &[Label]) -> Vec<usize> {
-    let mut open: Vec<&Label> = labels.iter().collect();
-    let gain = |found: &RetrievedContent| {
-        let before = open.len();
-        open.retain(|label| !label.is_in(&found.segment));
-        before - open.len()
-    };
-    list.iter().map(gain).collect()
-}
-
-impl Label {
-    fn is_in(&self, segment: &TextSegment) -> bool {
-        let source = segment.metadata().get(key::SOURCE).and_then(|source| source.as_text());
-        source == Some(self.source) && one_line(segment.text()).contains(&self.words)
-    }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn questions() -> anyhow::Result<Vec<Question>> {
-    let lines = QUESTIONS.lines().filter(|line| !line.starts_with('#'));
-    let read = |line: &'static str| {
-        let mut columns = line.split('\t');
-        let (text, kind) = (columns.next()?, columns.next()?);
-        let label = |label: &'static str| {
-            let (source, words) = label.split_once(": ")?;
-            Some(Label { source, words: one_line(words) })
-        };
-        let labels: Vec<_> = columns.map(label).collect::<Option<_>>()?;
-        (!labels.is_empty()).then_some(Question { text, kind, labels })
-    };
-    lines.map(|line| read(line).with_context(|| format!("`{line}` is no question"))).collect()
-}
-
-/// Every label has to be in a passage: else nothing could find it.
-async fn check(
-    questions: &[Question],
-    store: &dyn EmbeddingStore,
-    model: &dyn EmbeddingModel,
-) -> anyhow::Result<()> {
-    // Whatever the vector, all passages are near enough.
-    let any = model.embed_query("passage").await?;
-    let all = store.search(&VectorSearch::new(&any).max_results(10_000)).await?;
-    for question in questions {
-        for label in &question.labels {
-            if !all.iter().any(|found| label.is_in(&found.segment)) {
-                bail!("no passage of `{}` has `{}`", label.source, label.words);
-            }
-        }
-    }
-    Ok(())
-}
-
 fn show(measured: &BTreeMap<(usize, &str), Vec<[f64; 4]>>) {
     const SEARCHES: [&str; 4] = ["exact (vector)", "words (BM25)", "hybrid (RRF)", "re-ranked"];
     println!(
@@ -288,38 +244,5 @@ fn show(measured: &BTreeMap<(usize, &str), Vec<[f64; 4]>>) {
         let name = SEARCHES.get(*number).unwrap_or(&"");
         let [one, three, five, ndcg] = [0, 1, 2, 3].map(mean);
         println!("{name:16} {group:9} {one:>9.3} {three:>9.3} {five:>9.3} {ndcg:>9.3}");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ai_services::document::Metadata;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn questions_are_different_and_of_known_kinds() {
-        let questions = questions().unwrap();
-        let texts: BTreeSet<_> = questions.iter().map(|question| question.text).collect();
-        assert_eq!(texts.len(), questions.len());
-        assert!(questions.len() > 80);
-        assert!(questions.iter().all(|question| ["meaning", "term"].contains(&question.kind)));
-    }
-
-    #[test]
-    fn passage_counts_for_what_had_not_come_before() {
-        let found = |source: &str, text: &str| {
-            let segment = TextSegment::new(text);
-            RetrievedContent::new(segment.with_metadata(Metadata::new().with(key::SOURCE, source)))
-        };
-        let label = |words: &str| Label { source: "a.md", words: words.to_owned() };
-        let list = [
-            found("b.md", "one fish"),
-            found("a.md", "one\nfish"),
-            found("a.md", "one fish again"),
-            found("a.md", "two fish, red fish"),
-        ];
-        let labels = [label("one fish"), label("two fish"), label("red fish")];
-        assert_eq!(gains(&list, &labels), [0, 1, 0, 2]);
     }
 }

@@ -18,6 +18,9 @@ const MAX_EXCERPT: usize = 200;
 /// What Google says of a wrong key, with status 400.
 const WRONG_KEY: &str = "API_KEY_INVALID";
 
+/// What llama.cpp says of a text that is longer than its batches, with status 500.
+const TOO_LONG: &str = "is too large to process";
+
 /// A failed attempt.
 pub(super) struct Fault {
     pub(super) error: Error,
@@ -53,9 +56,12 @@ impl Fault {
         let code = said.as_ref().and_then(|said| said.code.as_deref());
         let told = said.as_ref().and_then(|said| said.retry_after);
         let wait = retry::retry_after(headers).or(told);
-        let repeat = retry::repeat(status, headers, code, wait);
-        let kind = kind_of(status.as_u16(), code);
         let text = said.as_ref().and_then(|said| said.message.as_deref());
+        let (kind, repeat) = match text {
+            // No pause makes it shorter.
+            Some(text) if text.contains(TOO_LONG) => (ErrorKind::InvalidRequest, Repeat::Never),
+            _ => (kind_of(status.as_u16(), code), retry::repeat(status, headers, code, wait)),
+        };
         let text = if status.is_redirection() {
             "the server redirects, which is not followed; check the base URL".to_owned()
         } else {

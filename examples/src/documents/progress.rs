@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// How long a passage is at most, in characters.
-const PASSAGE: usize = 800;
+const PASSAGE: usize = 400;
 
 /// How many passages a request to the embedding model has at most: few, so that the bar moves, and little is
 /// lost by Ctrl-C, if the model is slow.

@@ -1,7 +1,7 @@
 //! The store in a SQLite file.
 
 use super::crash::{self, Left};
-use super::samples::{described, entry, ids, nearest};
+use super::samples::{described, entry, ids, nearest, with_words};
 use super::{filters, words};
 use ai_services::ErrorKind;
 use ai_services::document::Metadata;
@@ -208,4 +208,29 @@ async fn everything_of_a_removed_entry_is_gone() {
     assert_eq!(["entry", "segment", "metadata", "words_docsize"].map(rows), [5; 4]);
     store.remove_all(None).await.unwrap();
     assert_eq!(["entry", "segment", "metadata", "words_docsize"].map(rows), [0; 4]);
+}
+
+#[tokio::test]
+async fn search_by_words_does_not_know_what_was_there_before() {
+    let text = |number: usize| match number % 4 {
+        0 => "cat ".repeat(number / 4 + 1),
+        _ => "dog ".repeat(number),
+    };
+    let some =
+        || (0..12).map(|number| entry(&format!("{number}"), &[1.0], &text(number))).collect();
+    let (fresh, changed) = (in_memory().await, in_memory().await);
+    fresh.add(some()).await.unwrap();
+    changed.add(some()).await.unwrap();
+    let others = (0..50).map(|number| entry(&format!("x{number}"), &[1.0], &"bird ".repeat(40)));
+    changed.add(others.collect()).await.unwrap();
+    changed.add(some()).await.unwrap();
+    let ids: Vec<_> = (0..50).map(|number| format!("x{number}")).collect();
+    changed.remove(&ids.iter().map(String::as_str).collect::<Vec<_>>()).await.unwrap();
+    for store in [&fresh, &changed] {
+        assert_eq!(store.count(None).await.unwrap(), 12);
+    }
+    let found = with_words(&changed, "cat").await;
+    assert!(!found.is_empty());
+    assert_eq!(found, with_words(&fresh, "cat").await);
+    assert!(with_words(&changed, "bird").await.is_empty());
 }

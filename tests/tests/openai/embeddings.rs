@@ -151,3 +151,17 @@ fn missing_key_or_model_is_a_configuration_error() {
     let error = openai().api_key("k").build().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration);
 }
+
+/// What llama.cpp's server says, with the status of a server that is broken.
+#[tokio::test]
+async fn text_that_is_too_long_is_not_sent_again() {
+    let said = json!({ "error": { "code": 500, "type": "server_error", "message":
+        "input (570 tokens) is too large to process. increase the physical batch size (current batch size: 512)" } });
+    let refusal = answer(500, &[], said.to_string());
+    let server = FaultServer::answering([refusal]).await.unwrap();
+    let model = client(&server).max_retries(2).build().unwrap();
+    let error = model.embed(&["long"], EmbeddingPurpose::Document).await.unwrap_err();
+    assert_eq!((error.kind(), error.status()), (ErrorKind::InvalidRequest, Some(500)));
+    assert!(!error.is_retryable() && error.to_string().contains("570 tokens"), "{error}");
+    assert_eq!(server.requests().len(), 1);
+}

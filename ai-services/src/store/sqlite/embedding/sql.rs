@@ -35,8 +35,10 @@ impl Sql {
                  VALUES (?1, ?2, ?3, ?4, ?5)",
             ),
             insert_words: fill("INSERT INTO {t}_words (rowid, text) VALUES (?1, ?2)"),
+            // The words first: which they are, the segment says.
             delete: [
-                "DELETE FROM {t}_words WHERE rowid = ?1",
+                "INSERT INTO {t}_words ({t}_words, rowid, text)
+                 SELECT 'delete', number, text FROM {t}_segment WHERE number = ?1",
                 "DELETE FROM {t}_metadata WHERE number = ?1",
                 "DELETE FROM {t}_segment WHERE number = ?1",
                 "DELETE FROM {t}_entry WHERE number = ?1",
@@ -76,7 +78,9 @@ fn fill(statement: &str, table: &str) -> String {
 
 /// Vectors lie apart from texts, because a search reads all of the first and few of the second. A
 /// value of metadata has the type that it was given: `kind` tells texts, numbers and booleans apart,
-/// and SQLite whole numbers from others. The words are an index without the texts.
+/// and SQLite whole numbers from others. The words are an index without the
+/// texts, and told what they lose: with `contentless_delete`, SQLite 3.53 would go on counting what was
+/// deleted, and rank by these counts.
 const CREATE: &str = "
 CREATE TABLE {t}_entry (
     number INTEGER PRIMARY KEY,
@@ -97,6 +101,7 @@ CREATE TABLE {t}_metadata (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX {t}_metadata_value ON {t}_metadata (key, kind, value);
 CREATE VIRTUAL TABLE {t}_words USING fts5 (
-    text, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
+    text, content = '{t}_segment', content_rowid = 'number',
+    tokenize = 'unicode61 remove_diacritics 2'
 );
 ";
