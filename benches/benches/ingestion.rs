@@ -23,7 +23,7 @@ use ai_services::embedding::{
     InMemoryEmbeddingStore,
 };
 use ai_services::ingestion::{EmbeddingStoreIngestor, IngestionReport};
-use ai_services::store::SqliteEmbeddingStore;
+use ai_services::store::sqlite::SqliteEmbeddingStore;
 use ai_services::{Result, async_trait};
 use ai_services_benches::random::Random;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
