@@ -282,11 +282,9 @@ async fn redacted_answer_is_what_is_told_and_remembered() {
     let desk = journal.desk(&model).output_guardrails(Redaction::all()).build().unwrap();
     let response = desk.ask("ann", "?").await.unwrap();
     assert_eq!(response.value, "Write to [EMAIL].");
-    assert_eq!(response.final_response.message.thinking(), Some("Ann, then."));
+    assert_eq!(response.final_response.message.thinking(), None, "it may say the same");
     let told = words(desk.stream("bob", "?")).await;
-    let expected =
-        ["usage", "thinking Ann, then.", "text Write to [EMAIL].", "completed Write to [EMAIL]."];
-    assert_eq!(told, expected);
+    assert_eq!(told, ["usage", "text Write to [EMAIL].", "completed Write to [EMAIL]."]);
     for user in ["ann", "bob"] {
         assert_eq!(remembered(&desk, user).await[1].text(), Some("Write to [EMAIL]."));
     }

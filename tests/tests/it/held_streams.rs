@@ -1,7 +1,7 @@
 //! Streams whose answers are checked before anything of them is told.
 
 use super::journal::{Desk, Journal, calling, opinion, opinionated, remembered, turn, word, words};
-use ai_services::guardrail::{ChunkGuardrail, ChunkVerdict, OutputVerdict, Rejection};
+use ai_services::guardrail::{ChunkGuardrail, ChunkVerdict, Rejection};
 use ai_services::message::{AiMessage, ToolCall};
 use ai_services::model::ChatResponse;
 use ai_services::testing::ScriptedAnswer;
@@ -107,20 +107,6 @@ async fn stream_dropped_at_any_item_leaves_memory_as_it_was() {
         drop(stream);
         assert!(remembered(&desk, "ann").await.is_empty(), "after {items} items");
     }
-}
-
-#[tokio::test]
-async fn result_that_is_the_answer_is_told_as_a_result_before_it_is_checked() {
-    let journal = Journal::default();
-    let model = journal.model([calling("finish")]);
-    let desk = journal
-        .desk(&model)
-        .output_guardrails(journal.output("no", |_, _| OutputVerdict::Fatal("no".into())))
-        .build()
-        .unwrap();
-    let told = words(desk.stream("ann", "?")).await;
-    assert_eq!(told, ["usage", "call {}", "started finish", "finished", "error Guardrail"]);
-    assert!(remembered(&desk, "ann").await.is_empty());
 }
 
 #[ai_service]
