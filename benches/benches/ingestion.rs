@@ -110,7 +110,9 @@ fn sqlite(runtime: &Runtime) -> Fresh {
     (Arc::new(runtime.block_on(store).unwrap()), Some(folder))
 }
 
-const STORES: [(&str, fn(&Runtime) -> Fresh); 2] = [("memory", in_memory), ("sqlite", sqlite)];
+type Open = fn(&Runtime) -> Fresh;
+
+const STORES: [(&str, Open); 2] = [("memory", in_memory), ("sqlite", sqlite)];
 
 fn throughput(documents: &[Document]) -> Throughput {
     Throughput::Bytes(documents.iter().map(|document| document.text().len() as u64).sum())
