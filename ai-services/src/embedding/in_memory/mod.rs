@@ -5,6 +5,7 @@ mod block;
 mod builder;
 mod file;
 mod search;
+mod sources;
 mod table;
 mod words;
 
@@ -16,9 +17,10 @@ use super::{EmbeddingEntry, EmbeddingStore, Filter, SearchMatch, TextSearch, Vec
 use crate::document::MetadataValue;
 use crate::error::Result;
 use async_trait::async_trait;
+use sources::only_source;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use table::{Addition, Snapshot, Table};
 
 /// A store that keeps vectors in the memory of the process and compares a search with all of them.
@@ -34,7 +36,8 @@ use table::{Addition, Snapshot, Table};
 /// place, some milliseconds for 10,000. The length of vectors is that of the first entry, until the store is empty again.
 ///
 /// A filter is asked of an entry only if its score is good enough to be found, as soon as there are
-/// as many matches as are wanted. A filter that accepts less than that has to be asked of every entry.
+/// as many matches as are wanted. A filter that accepts less than that has to be asked of every entry. To count,
+/// replace or remove what comes from one [source](crate::document::key::SOURCE) takes time for its entries only.
 ///
 /// # Words
 ///
@@ -174,8 +177,12 @@ impl InMemoryEmbeddingStore {
     }
 
     fn snapshot(&self) -> Snapshot {
+        self.table().snapshot()
+    }
+
+    fn table(&self) -> RwLockReadGuard<'_, Table> {
         // No code that can panic runs while the lock is held, so a poisoned one is as good as any.
-        self.0.table.read().unwrap_or_else(PoisonError::into_inner).snapshot()
+        self.0.table.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes the table. What is given back is freed after the lock is released.
@@ -223,11 +230,13 @@ impl EmbeddingStore for InMemoryEmbeddingStore {
     }
 
     async fn count(&self, filter: Option<&Filter>) -> Result<u64> {
-        let snapshot = self.snapshot();
-        let Some(filter) = filter else { return Ok(snapshot.len() as u64) };
+        let Some(filter) = filter else { return Ok(self.len() as u64) };
         filter.check()?;
+        if let Some(source) = only_source(filter) {
+            return Ok(self.table().of_source(source, filter).count() as u64);
+        }
         let mut count = 0;
-        search::each(&snapshot, Some(filter), |_| count += 1).await;
+        search::each(&self.snapshot(), Some(filter), |_| count += 1).await;
         Ok(count)
     }
 

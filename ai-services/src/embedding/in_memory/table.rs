@@ -1,6 +1,7 @@
 //! All entries: blocks of them, and where each is.
 
 use super::block::{Block, Row};
+use super::sources::{Sources, only_source};
 use crate::embedding::check::wrong;
 use crate::embedding::vector::{check_dimensions, normalize};
 use crate::embedding::{EmbeddingEntry, Filter};
@@ -26,6 +27,7 @@ pub(super) struct Table {
     now: Snapshot,
     /// The place of each id, counted over all blocks.
     places: HashMap<Arc<str>, usize>,
+    sources: Sources,
 }
 
 /// Entries that are checked and ready to be added: no id twice, vectors of one length, which is normalized.
@@ -99,13 +101,33 @@ impl Table {
     }
 
     fn accepted(&self, filter: &Filter) -> Vec<Arc<str>> {
+        let id = |row: &Row| Arc::clone(&row.id);
+        if let Some(source) = only_source(filter) {
+            return self.of_source(source, filter).map(id).collect();
+        }
         let accepted = |row: &&Row| filter.accepts(row.segment.metadata());
-        self.now.rows().filter(accepted).map(|row| Arc::clone(&row.id)).collect()
+        self.now.rows().filter(accepted).map(id).collect()
+    }
+
+    /// What a filter accepts of one source.
+    pub(super) fn of_source(&self, source: &str, filter: &Filter) -> impl Iterator<Item = &Row> {
+        let rows = self.sources.ids(source).filter_map(|id| self.row(id));
+        rows.filter(|row| filter.accepts(row.segment.metadata()))
+    }
+
+    fn row(&self, id: &str) -> Option<&Row> {
+        let place = *self.places.get(id)?;
+        let capacity = Block::capacity(self.now.dimensions);
+        self.now.blocks.get(place / capacity)?.rows().get(place % capacity)
     }
 
     /// Adds an entry and gives back the one with its id. The vector is normalized, and as long as those
     /// that are there.
     pub(super) fn put(&mut self, vector: &[f32], row: Row) -> Option<Row> {
+        if let Some(old) = self.row(&row.id).cloned() {
+            self.sources.remove(&old);
+        }
+        self.sources.insert(&row);
         let blocks = Arc::make_mut(&mut self.now.blocks);
         if blocks.is_empty() {
             self.now.dimensions = vector.len();
@@ -125,6 +147,8 @@ impl Table {
 
     /// Takes an entry out. The last one moves into its place, so that there are no gaps.
     fn take(&mut self, id: &str) -> Option<Row> {
+        let row = self.row(id)?.clone();
+        self.sources.remove(&row);
         let place = self.places.remove(id)?;
         let blocks = Arc::make_mut(&mut self.now.blocks);
         let block = Arc::make_mut(blocks.last_mut()?);
@@ -186,7 +210,7 @@ impl Addition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{Metadata, TextSegment};
+    use crate::document::{Metadata, TextSegment, key};
     use proptest::collection::vec;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
@@ -200,6 +224,7 @@ mod tests {
         Put(u8, u8),
         Remove(Vec<u8>),
         RemoveAccepted(u8),
+        RemoveSource(u8),
         Hold,
     }
 
@@ -208,12 +233,17 @@ mod tests {
             6 => (0..12_u8, 0..4_u8).prop_map(|(id, value)| Step::Put(id, value)),
             2 => vec(0..12_u8, 0..4).prop_map(Step::Remove),
             1 => (0..4_u8).prop_map(Step::RemoveAccepted),
+            1 => (0..3_u8).prop_map(Step::RemoveSource),
             1 => Just(Step::Hold),
         ]
     }
 
+    fn source(value: u8) -> String {
+        (value % 2).to_string()
+    }
+
     fn row(id: u8, value: u8) -> Row {
-        let metadata = Metadata::new().with("value", value);
+        let metadata = Metadata::new().with("value", value).with(key::SOURCE, source(value));
         let segment = TextSegment::new(value.to_string()).with_metadata(metadata);
         Row { id: id.to_string().into(), segment }
     }
@@ -248,11 +278,23 @@ mod tests {
                         table.remove_accepted(&Filter::key("value").is(value));
                         map.retain(|_, (own, _)| *own != f32::from(value));
                     }
+                    Step::RemoveSource(number) => {
+                        let filter = Filter::key(key::SOURCE).is(number.to_string());
+                        let filter = filter.and(Filter::key("value").less_than(3));
+                        table.remove_accepted(&filter);
+                        map.retain(|_, (own, _)| *own >= 3.0 || *own % 2.0 != f32::from(number));
+                    }
                     Step::Hold => held.push((table.snapshot(), map.clone())),
                 }
                 let now = table.snapshot();
                 prop_assert_eq!((table.len(), now.len()), (map.len(), map.len()));
                 prop_assert_eq!(contents(&now), map.clone());
+                for number in 0..2_u8 {
+                    let filter = Filter::key(key::SOURCE).is(number.to_string());
+                    let of_source = table.of_source(&number.to_string(), &filter).count();
+                    let known = map.values().filter(|(own, _)| *own % 2.0 == f32::from(number));
+                    prop_assert_eq!(of_source, known.count());
+                }
             }
             for (snapshot, map) in held {
                 prop_assert_eq!(contents(&snapshot), map);
