@@ -163,9 +163,13 @@ impl CassandraChatMemoryStoreBuilder {
         self
     }
 
-    /// Sets how long the answer to a request may take: 10 s by default. Cassandra itself gives up
-    /// after 2 to 5 s. A request without an answer is made again up to two times, and after each one it
-    /// is read what has become of it, so that an operation may take several times as long.
+    /// Sets how long the answer to a request may take: 10 s by default.
+    ///
+    /// A request without an answer is made again up to two times. If Cassandra itself gives up, which
+    /// it does after 2 to 5 s, and after 1.8 s for writers of one conversation who are in each other's
+    /// way (`cas_contention_timeout`), the request is made again for as long as this, and at least
+    /// two times. After each attempt at a commit it is read what has become of it, so that an
+    /// operation may take several times as long.
     pub fn request_timeout(mut self, timeout: Duration) -> Self {
         self.request_timeout = timeout;
         self

@@ -6,7 +6,6 @@
 
 use super::CassandraChatMemoryStore;
 use super::eviction::Eviction;
-use super::fault::retried;
 use super::rows::{MemoryRow, NumberRow, Raw, Stored, StoredMessage, bigint, token};
 use super::session::Verdict;
 use super::statements::{MESSAGE, Statements};
@@ -145,7 +144,7 @@ impl CassandraChatMemoryStore {
             commit.keep(&mut batch, statements, portion);
             let client = self.client();
             // Doing it twice is doing it once.
-            let verdict = retried(|| client.batch("keep messages", &batch)).await?;
+            let verdict = client.retried(|| client.batch("keep messages", &batch)).await?;
             if let Verdict::Refused(_) = verdict {
                 return Ok(verdict);
             }

@@ -1,7 +1,7 @@
 //! Listing, deleting and cleaning up.
 
 use super::CassandraChatMemoryStore;
-use super::fault::{Fault, retried};
+use super::fault::Fault;
 use super::rows::head;
 use super::session::{ConditionalBatch, Verdict};
 use crate::error::{Error, ErrorKind, Result};
@@ -182,7 +182,8 @@ impl CassandraChatMemoryStore {
 
     /// Says whether the condition held. Deleting twice is deleting once.
     async fn removed(&self, batch: &ConditionalBatch<'_>) -> Result<bool> {
-        let verdict = retried(|| self.client().batch("delete a conversation", batch)).await?;
+        let verdict =
+            self.client().retried(|| self.client().batch("delete a conversation", batch)).await?;
         Ok(matches!(verdict, Verdict::Applied))
     }
 }

@@ -5,53 +5,88 @@ use scylla::errors::{
     BadQuery, ConnectionError, ConnectionPoolError, ConnectionSetupRequestErrorKind, DbError,
     ExecutionError, MetadataError, NewSessionError, PrepareError, RequestAttemptError,
 };
-use std::future::Future;
 use std::time::Duration;
+use tokio::time::{Instant, sleep};
 
 /// How often a request is made if its connection breaks or the cluster asks for patience.
-pub(super) const ATTEMPTS: u32 = 3;
+const ATTEMPTS: u32 = 3;
 
 /// A failure of one request.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) error: Error,
-    /// Whether the same request may succeed, and whether it is unknown what this one has done.
-    pub(super) is_transient: bool,
+    remedy: Remedy,
 }
 
-/// The pause after attempt `number`, counted from 0. The driver connects again after a moment.
+/// What helps against a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Remedy {
+    Nothing,
+    /// Making the request again. It is unknown what this one has done.
+    Repetition,
+    /// As `Repetition`, and the longer, the better: the cluster is there, but others who write the
+    /// same conversation came first, or it has too much to do.
+    Patience,
+}
+
+/// The attempts at one request.
+pub(super) struct Attempts {
+    failed: u32,
+    patience_until: Instant,
+}
+
+impl Attempts {
+    /// Three, and as many as are made within `limit` if patience helps.
+    pub(super) fn within(limit: Duration) -> Self {
+        let now = Instant::now();
+        Self { failed: 0, patience_until: now.checked_add(limit).unwrap_or(now) }
+    }
+
+    pub(super) fn is_first(&self) -> bool {
+        self.failed == 0
+    }
+
+    /// Waits until the request may be made again.
+    ///
+    /// # Errors
+    ///
+    /// The fault's, at once, if there is no hope.
+    pub(super) async fn failed(&mut self, fault: Fault) -> Result<()> {
+        let number = self.failed;
+        self.failed += 1;
+        let again = match fault.remedy {
+            Remedy::Nothing => false,
+            Remedy::Repetition => self.failed < ATTEMPTS,
+            Remedy::Patience => self.failed < ATTEMPTS || Instant::now() < self.patience_until,
+        };
+        if !again {
+            return Err(fault.error.with_attempts(self.failed));
+        }
+        pause(number).await;
+        Ok(())
+    }
+}
+
+/// The pause after attempt `number`, counted from 0. The driver connects again after a moment, and
+/// whoever writes the same conversation gets out of each other's way.
 pub(super) async fn pause(number: u32) {
     let whole = Duration::from_millis(100) * 4_u32.saturating_pow(number.min(3));
     let jitter = 0.5 + (crate::memory::random() % 512) as f64 / 1024.0;
-    tokio::time::sleep(whole.mul_f64(jitter)).await;
-}
-
-/// Makes a request that does no harm if it is made twice until it succeeds or there is no hope.
-pub(super) async fn retried<T, F>(mut request: impl FnMut() -> F + Send) -> Result<T>
-where
-    F: Future<Output = Result<T, Fault>> + Send,
-{
-    let mut number = 0;
-    loop {
-        let fault = match request().await {
-            Ok(value) => return Ok(value),
-            Err(fault) => fault,
-        };
-        number += 1;
-        if !fault.is_transient || number == ATTEMPTS {
-            return Err(fault.error.with_attempts(number));
-        }
-        pause(number - 1).await;
-    }
+    sleep(whole.mul_f64(jitter)).await;
 }
 
 impl Fault {
-    fn transient(error: Error) -> Self {
-        Self { error, is_transient: true }
+    pub(super) fn transient(error: Error) -> Self {
+        Self { error, remedy: Remedy::Repetition }
     }
 
-    fn is_final(error: Error) -> Self {
-        Self { error, is_transient: false }
+    pub(super) fn is_final(error: Error) -> Self {
+        Self { error, remedy: Remedy::Nothing }
+    }
+
+    /// Whether the same request may succeed, and whether it is unknown what this one has done.
+    pub(super) fn is_transient(&self) -> bool {
+        self.remedy != Remedy::Nothing
     }
 
     /// An answer that is not what was asked for.
@@ -153,7 +188,8 @@ impl Fault {
             | DbError::ProtocolError => Self::is_final(failed(what, source)),
             DbError::ReadTimeout { .. } | DbError::WriteTimeout { .. } => {
                 let message = format!("Cassandra's replicas did not {what} in time: {kind}");
-                Self::transient(Error::new(ErrorKind::Timeout, message).with_source(source))
+                let error = Error::new(ErrorKind::Timeout, message).with_source(source);
+                Self { error, remedy: Remedy::Patience }
             }
             _ => Self::transient(failed(what, source).with_retryable(true)),
         }
@@ -213,4 +249,59 @@ fn is_too_large(text: &str) -> bool {
 
 fn is_missing(text: &str) -> bool {
     ["does not exist", "unconfigured table"].iter().any(|sign| text.contains(sign))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(10);
+
+    /// After how many attempts, and when, a request is given up that fails each time.
+    async fn given_up(fault: impl Fn() -> Fault) -> (u32, Duration) {
+        let (start, mut attempts) = (Instant::now(), Attempts::within(LIMIT));
+        for number in 1..=100 {
+            if let Err(error) = attempts.failed(fault()).await {
+                assert!(error.to_string().contains("the reason"), "{error}");
+                return (number, start.elapsed());
+            }
+        }
+        panic!("it is never given up");
+    }
+
+    fn database(kind: &DbError) -> Fault {
+        Fault::database("load a conversation", kind, "", "the reason".into())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn hopeless_request_is_made_once() {
+        let (number, time) = given_up(|| Fault::is_final(Error::configuration("the reason"))).await;
+        assert_eq!((number, time), (1, Duration::ZERO));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn request_whose_connection_breaks_is_made_three_times() {
+        let (number, time) = given_up(|| database(&DbError::IsBootstrapping)).await;
+        assert_eq!(number, 3);
+        assert!(time < Duration::from_secs(1), "{time:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn request_that_others_hold_up_is_made_for_as_long_as_told() {
+        use scylla::errors::WriteType;
+        use scylla::statement::Consistency::LocalSerial;
+        let (consistency, received, required) = (LocalSerial, 0, 1);
+        let read = DbError::ReadTimeout { consistency, received, required, data_present: false };
+        let write_type = WriteType::Cas;
+        let write = DbError::WriteTimeout { consistency, received, required, write_type };
+        for kind in [read, write] {
+            let (number, time) = given_up(|| {
+                let fault = database(&kind);
+                Fault { error: Error::new(fault.error.kind(), "the reason"), ..fault }
+            })
+            .await;
+            assert!(number > 3, "{number}");
+            assert!(time >= LIMIT && time < LIMIT * 2, "{time:?}");
+        }
+    }
 }

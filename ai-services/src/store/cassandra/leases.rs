@@ -1,7 +1,6 @@
 //! Leases: a static column that ends by itself.
 
 use super::CassandraChatMemoryStore;
-use super::fault::retried;
 use super::rows::token;
 use super::session::Verdict;
 use crate::error::{Error, Result};
@@ -61,7 +60,8 @@ impl CassandraChatMemoryStore {
         statement: &PreparedStatement,
         values: &(impl SerializeRow + Sync),
     ) -> Result<bool> {
-        let verdict = retried(|| self.client().conditional(what, statement, values)).await?;
+        let client = self.client();
+        let verdict = client.retried(|| client.conditional(what, statement, values)).await?;
         Ok(matches!(verdict, Verdict::Applied))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::fault::{Fault, pause};
 use super::session::{Client, Verdict};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use scylla::response::PagingState;
 
 /// The version of the tables.
@@ -20,7 +20,7 @@ pub(super) async fn ensure(client: &Client, replication: &str) -> Result<()> {
             Err(fault) => fault,
         };
         number += 1;
-        if !fault.is_transient || number == ATTEMPTS {
+        if !fault.is_transient() || number == ATTEMPTS {
             return Err(fault.error);
         }
         pause(number).await;
@@ -88,8 +88,10 @@ async fn exists(
 
 /// A node that does not know yet what another has just created may do so soon.
 fn settling(error: Error) -> Fault {
-    let is_transient = error.kind() != crate::error::ErrorKind::Authentication;
-    Fault { error, is_transient }
+    match error.kind() {
+        ErrorKind::Authentication => Fault::is_final(error),
+        _ => Fault::transient(error),
+    }
 }
 
 /// Refuses tables that are missing or newer than this build.

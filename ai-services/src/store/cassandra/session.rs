@@ -1,6 +1,6 @@
 //! Requests to the cluster.
 
-use super::fault::{Fault, retried};
+use super::fault::{Attempts, Fault};
 use super::schema;
 use super::settings::CassandraConsistency;
 use super::statements::{Names, Statements};
@@ -111,10 +111,29 @@ impl Client {
         self.statements.get_or_try_init(prepare).await
     }
 
+    /// The attempts at a request.
+    pub(super) fn attempts(&self) -> Attempts {
+        Attempts::within(self.request_timeout)
+    }
+
+    /// Makes a request that does no harm if it is made twice until it succeeds or there is no hope.
+    pub(super) async fn retried<T, F>(&self, mut request: impl FnMut() -> F + Send) -> Result<T>
+    where
+        F: Future<Output = Result<T, Fault>> + Send,
+    {
+        let mut attempts = self.attempts();
+        loop {
+            match request().await {
+                Ok(value) => return Ok(value),
+                Err(fault) => attempts.failed(fault).await?,
+            }
+        }
+    }
+
     pub(super) async fn prepare(&self, text: String) -> Result<PreparedStatement> {
         let mut statement = Statement::new(text);
         statement.set_execution_profile_handle(Some(self.profile.clone()));
-        retried(|| self.prepare_once(statement.clone())).await
+        self.retried(|| self.prepare_once(statement.clone())).await
     }
 
     async fn prepare_once(&self, statement: Statement) -> Result<PreparedStatement, Fault> {
@@ -158,7 +177,7 @@ impl Client {
             };
             Ok((rows, next))
         };
-        retried(page).await
+        self.retried(page).await
     }
 
     /// A conditional request of one statement. It is not repeated.

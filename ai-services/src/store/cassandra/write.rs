@@ -1,7 +1,7 @@
 //! Writing a commit once, even if its answer does not arrive.
 
 use super::CassandraChatMemoryStore;
-use super::fault::{ATTEMPTS, Fault, pause};
+use super::fault::Fault;
 use super::rows::{StoredMessage, bigint, token};
 use super::session::{ConditionalBatch, Present, Verdict};
 use super::statements::{EVICTED, Statements};
@@ -40,38 +40,30 @@ impl CassandraChatMemoryStore {
         commit: &Commit<'_>,
         batch: &ConditionalBatch<'_>,
     ) -> Result<Verdict> {
-        let mut last = None;
-        for number in 0..ATTEMPTS {
+        let mut attempts = self.client().attempts();
+        loop {
             failpoint!("cassandra.before_commit");
-            let refused = match self.client().batch("commit a turn", batch).await {
+            let outcome = match self.client().batch("commit a turn", batch).await {
                 Ok(Verdict::Applied) => {
                     failpoint!("cassandra.after_commit");
                     return Ok(Verdict::Applied);
                 }
-                Ok(Verdict::Refused(present)) if number == 0 => {
-                    return Ok(Verdict::Refused(present));
-                }
+                Ok(refused) if attempts.is_first() => return Ok(refused),
                 // It may be the first attempt that has made the condition false.
-                Ok(Verdict::Refused(present)) => Some(present),
-                Err(fault) if !fault.is_transient => return Err(fault.error),
-                Err(fault) => {
-                    last = Some(fault.error);
-                    pause(number).await;
-                    None
-                }
+                Ok(refused) => Ok(Some(refused)),
+                Err(fault) if !fault.is_transient() => return Err(fault.error),
+                Err(fault) => attempts.failed(fault).await.map(|()| None),
             };
-            match (self.settle(commit).await?, refused) {
-                (Settled::Applied, _) => return Ok(Verdict::Applied),
-                (Settled::Superseded(present), _) | (Settled::Open, Some(present)) => {
-                    return Ok(Verdict::Refused(present));
+            match self.settle(commit).await? {
+                Settled::Applied => return Ok(Verdict::Applied),
+                Settled::Superseded(present) => return Ok(Verdict::Refused(present)),
+                Settled::Open => {
+                    if let Some(refused) = outcome? {
+                        return Ok(refused);
+                    }
                 }
-                (Settled::Open, None) => {}
             }
         }
-        Err(match last {
-            Some(error) => error.with_attempts(ATTEMPTS),
-            None => in_doubt(commit.id),
-        })
     }
 
     /// What has become of a commit whose answer did not arrive.
