@@ -2,7 +2,11 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
+
+/// How long a check may take, unless told.
+pub(super) const TIME_LIMIT: Duration = Duration::from_secs(120);
 
 /// What all checks of a suite found, in the order of the checks.
 ///
@@ -35,6 +39,23 @@ pub enum Outcome {
     Failed(String),
     /// The check does not apply, or needs something that the suite was not given, named here.
     Skipped(&'static str),
+}
+
+impl Check {
+    /// Makes a check, which fails if it takes too long.
+    pub(super) async fn make(
+        name: &'static str,
+        time_limit: Duration,
+        check: impl Future<Output = Verdict>,
+    ) -> Self {
+        let began = Instant::now();
+        let outcome = match timeout(time_limit, check).await {
+            Ok(Ok(())) => Outcome::Passed,
+            Ok(Err(stop)) => stop.into(),
+            Err(_) => Outcome::Failed(format!("it did not end within {time_limit:?}")),
+        };
+        Self { name, outcome, took: began.elapsed() }
+    }
 }
 
 impl Report {

@@ -7,6 +7,7 @@ use crate::memory::{ChatMemoryStore, EvictedMessages, MemoryId};
 use crate::message::ChatMessage;
 use async_trait::async_trait;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 /// What is wrong with a store, and the check that has to find it.
 #[rustfmt::skip]
@@ -144,6 +145,35 @@ impl ChatMemoryStore for FullStore {
 
     async fn delete_messages(&self, _: &MemoryId) -> Result<()> {
         Ok(())
+    }
+}
+
+/// A store that never answers.
+struct SilentStore;
+
+#[async_trait]
+impl ChatMemoryStore for SilentStore {
+    async fn get_messages(&self, _: &MemoryId) -> Result<Vec<ChatMessage>> {
+        std::future::pending().await
+    }
+
+    async fn update_messages(&self, _: &MemoryId, _: &[ChatMessage]) -> Result<()> {
+        std::future::pending().await
+    }
+
+    async fn delete_messages(&self, _: &MemoryId) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn check_that_takes_too_long_has_failed() {
+    let usual = StoreSuite::of_memory(SilentStore);
+    let short = StoreSuite::of_memory(SilentStore).time_limit(Duration::from_secs(7));
+    for (suite, limit) in [(usual, 120), (short, 7)] {
+        let report = suite.run().await;
+        let expected = Outcome::Failed(format!("it did not end within {limit}s"));
+        assert_eq!(report.checks()[0].outcome, expected);
     }
 }
 
