@@ -51,7 +51,8 @@ const LOGBACK: &str = r#"<configuration>
 /// A running node, of the data centre `datacenter1`, without passwords. It keeps what it has
 /// acknowledged, even when it is killed: its commit log is synced before every answer.
 ///
-/// All limits on sizes and times are those of an unchanged configuration.
+/// All limits on sizes are those of an unchanged configuration. It takes more time than that for a
+/// request, because tests share their machine with compilers and other servers.
 #[derive(Debug)]
 pub struct Cassandra {
     process: Supervised,
@@ -153,6 +154,13 @@ auto_bootstrap: false
 commitlog_sync: batch
 hinted_handoff_enabled: false
 auto_snapshot: false
+read_request_timeout: 30s
+range_request_timeout: 30s
+write_request_timeout: 30s
+cas_contention_timeout: 30s
+truncate_request_timeout: 120s
+request_timeout: 60s
+native_transport_timeout: 60s
 "
     )
 }

@@ -14,6 +14,7 @@ use ai_services::testing::stores::StoreSuite;
 use ai_services_tests::servers::cassandra::{self as server, Cassandra};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 /// A store whose tables no other test uses.
 fn builder(server: &Cassandra) -> CassandraChatMemoryStoreBuilder {
@@ -21,6 +22,9 @@ fn builder(server: &Cassandra) -> CassandraChatMemoryStoreBuilder {
     let prefix = format!("test{}", COUNT.fetch_add(1, Ordering::Relaxed));
     CassandraChatMemoryStore::builder()
         .contact_points([server.address()])
+        // The machine may be busy with other things.
+        .connect_timeout(Duration::from_secs(30))
+        .request_timeout(Duration::from_secs(60))
         .keyspace("stores")
         .table_prefix(prefix)
 }
@@ -80,6 +84,7 @@ async fn passes(evicted_messages: EvictedMessages, leases: Option<LeaseOptions>)
         .disposable()
         .damage(damage)
         .newer_format(newer)
+        .time_limit(Duration::from_secs(600))
         .run()
         .await;
     assert!(report.is_passed(), "{report}");
