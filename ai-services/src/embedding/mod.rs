@@ -3,6 +3,7 @@
 //! An [`EmbeddingStore`] keeps vectors that an [`EmbeddingModel`] made of texts. [`InMemoryEmbeddingStore`]
 //! needs nothing else and can be saved to a file; stores in databases are in `ai_services::store`.
 
+mod best;
 mod check;
 mod filter;
 mod fuse;
@@ -11,6 +12,7 @@ mod store;
 mod vector;
 
 pub use crate::model::{EmbeddingModel, EmbeddingPurpose, Embeddings};
+pub(crate) use best::{Best, Identified};
 pub use filter::{Comparison, Filter, Key};
 pub(crate) use fuse::{DEFAULT_K, reciprocal_rank_fusion};
 pub use in_memory::{

@@ -1,6 +1,5 @@
 //! The store in the memory of the process.
 
-mod best;
 mod block;
 mod builder;
 mod file;

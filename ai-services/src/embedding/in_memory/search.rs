@@ -1,13 +1,12 @@
 //! What goes through all entries.
 
-use super::best::Best;
 use super::block::{Block, Row};
 use super::table::Snapshot;
 use super::words::{MAX_SEARCHED, hashes};
 use crate::document::MetadataValue;
 use crate::embedding::filter::compare;
 use crate::embedding::vector::{cosine, score};
-use crate::embedding::{Filter, SearchMatch, TextSearch, VectorSearch};
+use crate::embedding::{Best, Filter, Identified, SearchMatch, TextSearch, VectorSearch};
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use tokio::task::yield_now;
@@ -26,24 +25,35 @@ pub(super) async fn nearest(
         give_way(number).await;
         scan(block, vector, search, &mut best);
     }
-    best.into_matches()
+    matches(best)
 }
 
 /// The filter comes first only while every accepted entry is taken in: asking it costs about as much
 /// as a score, and later nearly all entries are refused by their score.
-fn scan<'a>(block: &'a Block, vector: &[f32], search: &VectorSearch<'_>, best: &mut Best<'a>) {
+fn scan<'a>(block: &'a Block, vector: &[f32], search: &VectorSearch<'_>, best: &mut Best<&'a Row>) {
     for (own, row) in block.entries() {
         if !best.is_full() && !is_accepted(search.filter, row) {
             continue;
         }
         let score = score(cosine(vector, own));
-        if score < search.min_score || !best.admits(score, row) {
+        if score < search.min_score || !best.admits(score, &row.id) {
             continue;
         }
         if !best.is_full() || is_accepted(search.filter, row) {
-            best.offer(score, row);
+            best.offer(score, &row.id, || row);
         }
     }
+}
+
+impl Identified for &Row {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+fn matches(best: Best<&Row>) -> Vec<SearchMatch> {
+    let found = |(score, row): (f64, &Row)| SearchMatch::new(&*row.id, score, row.segment.clone());
+    best.into_sorted().map(found).collect()
 }
 
 fn is_accepted(filter: Option<&Filter>, row: &Row) -> bool {
@@ -139,12 +149,12 @@ pub(super) async fn with_words(snapshot: &Snapshot, search: &TextSearch<'_>) -> 
     for block in snapshot.blocks() {
         yield_now().await;
         for (row, score) in block.rows().iter().zip(scores(block, &words, average)) {
-            if score > 0.0 && best.admits(score, row) && is_accepted(search.filter, row) {
-                best.offer(score, row);
+            if score > 0.0 && best.admits(score, &row.id) && is_accepted(search.filter, row) {
+                best.offer(score, &row.id, || row);
             }
         }
     }
-    best.into_matches()
+    matches(best)
 }
 
 /// What each word counts, the more the rarer it is, and how many words a text has on average.

@@ -1,6 +1,5 @@
 //! Embeddings in a SQLite file.
 
-mod best;
 mod builder;
 mod filter;
 mod schema;

@@ -1,13 +1,12 @@
 //! Finding entries by reading.
 
 use super::super::fault::Fault;
-use super::best::Best;
 use super::filter::Statement;
 use super::schema;
 use super::sql::Sql;
 use super::wanted::Watch;
 use crate::document::{Metadata, MetadataValue, TextSegment};
-use crate::embedding::{Filter, SearchMatch, check_dimensions, score};
+use crate::embedding::{Best, Filter, Identified, SearchMatch, check_dimensions, score};
 use crate::error::{Error, ErrorKind};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, params_from_iter};
@@ -33,6 +32,28 @@ pub(super) struct ByWords<'a> {
     pub(super) max_results: usize,
 }
 
+/// An entry that may be among the best.
+struct Candidate {
+    id: Box<str>,
+    /// The row.
+    number: i64,
+}
+
+impl Identified for Candidate {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+impl Candidate {
+    /// Offers a row, whose first columns are its number and the id of the entry.
+    fn offer(best: &mut Best<Self>, score: f64, row: &Row<'_>) -> Result<(), Fault> {
+        let (number, id) = (row.get(0)?, text(row.get_ref(1)?)?);
+        best.offer(score, id, || Self { id: id.into(), number });
+        Ok(())
+    }
+}
+
 impl Nearest<'_> {
     pub(super) fn find(
         &self,
@@ -56,7 +77,7 @@ impl Nearest<'_> {
             };
             let score = score(cosine);
             if score >= self.min_score {
-                best.offer(score, text(row.get_ref(1)?)?, row.get(0)?);
+                Candidate::offer(&mut best, score, row)?;
             }
             Ok(())
         })?;
@@ -81,7 +102,7 @@ impl ByWords<'_> {
         statement.accepted(connection, sql, " AND ", filter)?;
         let mut best = Best::new(self.max_results);
         each(connection, &statement, watch, |row| {
-            best.offer(row.get(2)?, text(row.get_ref(1)?)?, row.get(0)?);
+            Candidate::offer(&mut best, row.get(2)?, row)?;
             Ok(())
         })?;
         matches(connection, sql, best)
@@ -149,11 +170,15 @@ pub(super) fn each(
 }
 
 /// Fetches the texts of those that were found.
-fn matches(connection: &Connection, sql: &Sql, best: Best) -> Result<Vec<SearchMatch>, Fault> {
+fn matches(
+    connection: &Connection,
+    sql: &Sql,
+    best: Best<Candidate>,
+) -> Result<Vec<SearchMatch>, Fault> {
     let mut texts = connection.prepare_cached(&sql.text)?;
     let mut metadata = connection.prepare_cached(&sql.metadata)?;
     let mut found = Vec::new();
-    for candidate in best.into_vec() {
+    for (score, candidate) in best.into_sorted() {
         let text: String = texts.query_row([candidate.number], |row| row.get(0))?;
         let mut known = Metadata::new();
         let mut rows = metadata.query([candidate.number])?;
@@ -162,7 +187,7 @@ fn matches(connection: &Connection, sql: &Sql, best: Best) -> Result<Vec<SearchM
             known.set(key, value(sql, row.get(1)?, row.get_ref(2)?)?);
         }
         let segment = TextSegment::new(text).with_metadata(known);
-        found.push(SearchMatch::new(candidate.id, candidate.score, segment));
+        found.push(SearchMatch::new(candidate.id, score, segment));
     }
     Ok(found)
 }
