@@ -124,10 +124,6 @@ impl Table {
     /// Adds an entry and gives back the one with its id. The vector is normalized, and as long as those
     /// that are there.
     pub(super) fn put(&mut self, vector: &[f32], row: Row) -> Option<Row> {
-        if let Some(old) = self.row(&row.id).cloned() {
-            self.sources.remove(&old);
-        }
-        self.sources.insert(&row);
         let blocks = Arc::make_mut(&mut self.now.blocks);
         if blocks.is_empty() {
             self.now.dimensions = vector.len();
@@ -135,8 +131,12 @@ impl Table {
         let capacity = Block::capacity(vector.len());
         if let Some(place) = self.places.get(&row.id) {
             let block = Arc::make_mut(blocks.get_mut(place / capacity)?);
-            return block.set(place % capacity, vector, row);
+            let old = block.set(place % capacity, vector, row.clone())?;
+            self.sources.remove(&old);
+            self.sources.insert(&row);
+            return Some(old);
         }
+        self.sources.insert(&row);
         if blocks.last().is_none_or(|block| block.rows().len() >= capacity) {
             blocks.push(Arc::new(Block::new(vector.len())));
         }
