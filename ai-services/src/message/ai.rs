@@ -95,12 +95,36 @@ impl AiMessage {
     /// [`provider_content`](Self::provider_content), which would contradict them.
     #[must_use]
     pub fn with_tool_calls(self, tool_calls: Vec<ToolCall>) -> Self {
+        let tool_calls = tool_calls.into_boxed_slice();
+        Self(Shared::new(Ai { tool_calls, ..self.without_provider_content() }))
+    }
+
+    /// The same message with another text. It loses its
+    /// [`provider_content`](Self::provider_content), which would contradict it.
+    ///
+    /// ```
+    /// use ai_services::message::{AiMessage, ProviderContent};
+    ///
+    /// let own = ProviderContent::from_json("anthropic", r#"[{"type":"text","text":"It is 1234."}]"#)?;
+    /// let message = AiMessage::builder().text("It is 1234.").thinking("The PIN?").provider_content(own);
+    /// let message = message.build().with_text("It is ****.");
+    /// assert_eq!((message.text(), message.thinking()), (Some("It is ****."), Some("The PIN?")));
+    /// assert!(message.provider_content().is_none());
+    /// # Ok::<(), ai_services::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_text(self, text: impl Into<Box<str>>) -> Self {
+        let text = Some(text.into());
+        Self(Shared::new(Ai { text, ..self.without_provider_content() }))
+    }
+
+    fn without_provider_content(self) -> Ai {
         let mut data = self.0.into_data();
         if let Some(rest) = &mut data.rest {
             rest.provider_content = None;
         }
         data.rest = data.rest.filter(|rest| **rest != Rest::default());
-        Self(Shared::new(Ai { tool_calls: tool_calls.into_boxed_slice(), ..data }))
+        data
     }
 
     pub(super) fn cached(&self) -> &Cached {

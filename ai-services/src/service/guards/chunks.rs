@@ -3,7 +3,7 @@
 use super::Guards;
 use crate::error::{Error, Result};
 use crate::guardrail::{ChunkGuardrail, ChunkVerdict, GuardrailStage, Objection, Rejection};
-use crate::message::{AiMessage, ToolCall};
+use crate::message::ToolCall;
 use crate::model::ChatResponse;
 
 /// The chunk guardrails of one answer, and what they made of it.
@@ -21,7 +21,6 @@ struct Chain {
     guardrails: Vec<Box<dyn ChunkGuardrail>>,
     seen: String,
     told: String,
-    has_changed: bool,
 }
 
 /// A part of an answer that is text.
@@ -85,30 +84,17 @@ impl<'a> Chunks<'a> {
             return self.guards.pass_whole(response, answer_tool);
         }
         let text = self.text.into_change(message.text());
-        let mut answer = self.answer.into_change(own);
-        if text.is_none() && answer.is_none() {
-            return Ok(response);
+        let answer = self.answer.into_change(own);
+        if let Some(text) = text {
+            response.message = response.message.with_text(text);
         }
-        let mut changed = AiMessage::builder();
-        if let Some(text) = text.or_else(|| message.text().map(str::to_owned)) {
-            changed = changed.text(text);
-        }
-        if let Some(thinking) = message.thinking() {
-            changed = changed.thinking(thinking);
-        }
-        if let Some(refusal) = message.refusal() {
-            changed = changed.refusal(refusal);
-        }
-        if let Some(attributes) = message.attributes() {
-            changed = changed.attributes(attributes.clone());
-        }
-        let calls = message.tool_calls().iter().map(|call| {
-            match answer.take_if(|_| Some(call.name()) == answer_tool) {
-                Some(arguments) => ToolCall::new(call.id(), call.name(), arguments),
-                None => call.clone(),
+        if let Some(arguments) = answer {
+            let mut calls = response.message.tool_calls().to_vec();
+            if let Some(own) = calls.iter_mut().find(|call| Some(call.name()) == answer_tool) {
+                *own = ToolCall::new(own.id(), own.name(), arguments);
             }
-        });
-        response.message = changed.tool_calls(calls.collect::<Vec<_>>()).build();
+            response.message = response.message.with_tool_calls(calls);
+        }
         Ok(response)
     }
 
@@ -129,10 +115,7 @@ impl Chain {
             }
             match guardrail.check(&text) {
                 ChunkVerdict::Pass => {}
-                ChunkVerdict::Rewrite(instead) => {
-                    self.has_changed |= instead != text;
-                    text = instead;
-                }
+                ChunkVerdict::Rewrite(instead) => text = instead,
                 ChunkVerdict::Block(reason) => return Err(blocked(guardrail.name(), reason)),
             }
         }
@@ -147,8 +130,8 @@ impl Chain {
 
     /// What was told, if that is something else.
     fn into_change(self, original: Option<&str>) -> Option<String> {
-        let Self { told, has_changed, .. } = self;
-        has_changed.then_some(told).filter(|told| Some(told.as_str()) != original)
+        let is_other = !self.guardrails.is_empty() && self.told != original.unwrap_or_default();
+        is_other.then_some(self.told)
     }
 
     /// What each guardrail kept back goes through those behind it.
@@ -159,7 +142,6 @@ impl Chain {
             match guardrail.finish() {
                 ChunkVerdict::Pass => {}
                 ChunkVerdict::Rewrite(text) => {
-                    self.has_changed |= !text.is_empty();
                     rest.push_str(&self.tell(text, index + 1)?);
                 }
                 ChunkVerdict::Block(reason) => return Err(blocked(guardrail.name(), reason)),
@@ -207,6 +189,7 @@ fn blocked(guardrail: &str, reason: Box<str>) -> Error {
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
+    use crate::message::AiMessage;
 
     /// Tells whole words only, and hides one.
     #[derive(Default)]
