@@ -1,9 +1,13 @@
 //! JSON of servers that may write anything: what has not the expected form counts as nothing.
 
+use crate::error::{Error, ErrorKind};
+use crate::http::Answer;
+use crate::providers::protocol::lenient::Text;
 use serde::de::{
     Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
     value::MapAccessDeserializer,
 };
+use serde_json::value::RawValue;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -141,6 +145,19 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(AnyForm(PhantomData))
     }
+}
+
+/// A text that is empty if it is missing.
+pub(super) fn required(text: Text<'_>) -> Box<str> {
+    text.into_owned().unwrap_or_default()
+}
+
+/// The error for an answer without a list of results: what it reports itself, if it does.
+pub(super) fn without_results(answer: &Answer, reported: Option<&RawValue>) -> Error {
+    if reported.is_some() {
+        return answer.reported();
+    }
+    answer.annotate(Error::new(ErrorKind::InvalidResponse, "the answer has no results"))
 }
 
 #[cfg(test)]

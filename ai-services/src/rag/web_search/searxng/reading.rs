@@ -5,7 +5,7 @@ use crate::document::Metadata;
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::Answer;
 use crate::providers::protocol::lenient::Text;
-use crate::rag::web_search::reading::{List, Number, Object};
+use crate::rag::web_search::reading::{List, Number, Object, required, without_results};
 use crate::rag::web_search::{WebSearchResult, WebSearchResults};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -55,11 +55,7 @@ pub(super) fn results(answer: &Answer) -> Result<WebSearchResults> {
         if is_page { error.with_hint(JSON_IS_OFF) } else { error }
     })?;
     let Some(pages) = reply.results.0 else {
-        if reply.error.is_some() {
-            return Err(answer.reported());
-        }
-        let error = Error::new(ErrorKind::InvalidResponse, "the answer has no results");
-        return Err(answer.annotate(error));
+        return Err(without_results(answer, reply.error));
     };
     let silent = reply.unresponsive_engines.0.unwrap_or_default();
     if pages.is_empty() && !silent.is_empty() {
@@ -91,7 +87,6 @@ fn unanswered(answer: &Answer, silent: &[List<Text<'_>>]) -> Error {
 
 impl Page<'_> {
     fn into_result(self) -> WebSearchResult {
-        let required = |text: Text<'_>| text.into_owned().unwrap_or_default();
         let mut result = WebSearchResult::new(required(self.title), required(self.url));
         result.snippet = self.content.into_owned();
         result.score = self.score.0;

@@ -1,10 +1,10 @@
 //! What Tavily answers.
 
 use crate::document::Metadata;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::http::Answer;
 use crate::providers::protocol::lenient::Text;
-use crate::rag::web_search::reading::{List, Number, Object};
+use crate::rag::web_search::reading::{List, Number, Object, required, without_results};
 use crate::rag::web_search::{WebSearchResult, WebSearchResults};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -41,17 +41,13 @@ struct Page<'a> {
 ///
 /// # Errors
 ///
-/// The error that the answer reports, and [`ErrorKind::InvalidResponse`] for everything without a list of
+/// The error that the answer reports, and [`InvalidResponse`](crate::ErrorKind::InvalidResponse) for everything without a list of
 /// results.
 pub(super) fn results(answer: &Answer) -> Result<WebSearchResults> {
     let reply: Reply<'_> =
         serde_json::from_slice(&answer.body).map_err(|error| answer.unreadable(error))?;
     let Some(pages) = reply.results.0 else {
-        if reply.error.or(reply.detail).is_some() {
-            return Err(answer.reported());
-        }
-        let error = Error::new(ErrorKind::InvalidResponse, "the answer has no results");
-        return Err(answer.annotate(error));
+        return Err(without_results(answer, reply.error.or(reply.detail)));
     };
     let pages = pages.into_iter().filter_map(|page| page.0).map(Page::into_result);
     let found = WebSearchResults::new(pages);
@@ -63,7 +59,6 @@ pub(super) fn results(answer: &Answer) -> Result<WebSearchResults> {
 
 impl Page<'_> {
     fn into_result(self) -> WebSearchResult {
-        let required = |text: Text<'_>| text.into_owned().unwrap_or_default();
         let mut result = WebSearchResult::new(required(self.title), required(self.url));
         result.snippet = self.content.into_owned();
         result.content = self.raw_content.into_owned();
