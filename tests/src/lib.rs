@@ -3,6 +3,7 @@ pub mod conformance;
 pub mod fault_server;
 pub mod logs;
 pub mod protocols;
+pub mod retrievers;
 pub mod servers;
 pub mod streams;
 pub mod turns;

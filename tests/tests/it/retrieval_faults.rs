@@ -9,10 +9,9 @@ use ai_services::rag::{
     ContentRetriever, DefaultRetrievalAugmentor, FailurePolicy, Query, RetrievedContent, Route,
 };
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
-use ai_services::{Error, ErrorKind, async_trait};
+use ai_services::{Error, ErrorKind};
+use ai_services_tests::retrievers::Endless;
 use futures_util::FutureExt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Fails, after it needed 4 tokens.
@@ -25,36 +24,6 @@ fn down() -> impl ContentRetriever + 'static {
 
 fn broken() -> Route {
     Route::new(down()).name("wiki")
-}
-
-/// Never finds anything; counts its searches and those that were dropped.
-#[derive(Clone, Default)]
-struct Endless {
-    begun: Arc<AtomicUsize>,
-    dropped: Arc<AtomicUsize>,
-}
-
-struct Guard(Arc<AtomicUsize>);
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-#[async_trait]
-impl ContentRetriever for Endless {
-    async fn retrieve(&self, _: &Query) -> ai_services::Result<Vec<RetrievedContent>> {
-        self.begun.fetch_add(1, Ordering::SeqCst);
-        let _guard = Guard(Arc::clone(&self.dropped));
-        std::future::pending().await
-    }
-}
-
-impl Endless {
-    fn counts(&self) -> (usize, usize) {
-        (self.begun.load(Ordering::SeqCst), self.dropped.load(Ordering::SeqCst))
-    }
 }
 
 #[tokio::test]

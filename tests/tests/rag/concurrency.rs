@@ -6,6 +6,7 @@ use ai_services::rag::{
     ContentRetriever, DefaultRetrievalAugmentor, DefaultRetrievalAugmentorBuilder, Query,
     RetrievalAugmentor, RetrievedContent, Route,
 };
+use ai_services_tests::retrievers::Endless;
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -126,36 +127,6 @@ async fn waiting_for_its_turn_is_not_counted_as_time_of_a_retriever() {
     let retrieved = augmentor.retrieve(&turn("?")).await.unwrap();
     assert_eq!(texts(&retrieved.contents), ["a", "b"]);
     assert_eq!(started.elapsed().as_secs(), 40);
-}
-
-/// Counts how many searches were begun, and how many were dropped before they ended.
-#[derive(Clone, Default)]
-struct Endless {
-    begun: Arc<AtomicUsize>,
-    dropped: Arc<AtomicUsize>,
-}
-
-struct Guard(Arc<AtomicUsize>);
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-#[ai_services::async_trait]
-impl ContentRetriever for Endless {
-    async fn retrieve(&self, _: &Query) -> ai_services::Result<Vec<RetrievedContent>> {
-        self.begun.fetch_add(1, Ordering::SeqCst);
-        let _guard = Guard(Arc::clone(&self.dropped));
-        std::future::pending().await
-    }
-}
-
-impl Endless {
-    fn counts(&self) -> (usize, usize) {
-        (self.begun.load(Ordering::SeqCst), self.dropped.load(Ordering::SeqCst))
-    }
 }
 
 #[tokio::test(start_paused = true)]
