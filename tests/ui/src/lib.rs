@@ -1,9 +1,11 @@
-//! Compiles `ui/pass`, which must succeed, and `ui/fail`, whose messages are part of the product.
+//! Compiles `pass`, which must succeed, and `fail`, whose messages are part of the product.
 //!
-//! One mistake a file, named after the function in `ai-services-macros/src/errors` that reports it;
-//! `types` and `builder` hold the mistakes that rustc reports in our words. After a change of a
-//! message run `scripts/bless` and read the diff.
+//! A package of its own, so that not everything that other tests need is built for the cases. One
+//! mistake a file, named after the function in `ai-services-macros/src/errors` that reports it; `types`
+//! and `builder` hold the mistakes that rustc reports in our words. After a change of a message run
+//! `scripts/bless` and read the diff.
 
+#![cfg(test)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failing helper fails its test")]
 
 use std::collections::BTreeSet;
@@ -13,8 +15,8 @@ use std::path::{Path, PathBuf};
 #[test]
 fn messages_are_as_expected() {
     let cases = trybuild::TestCases::new();
-    cases.pass("ui/pass/*.rs");
-    cases.compile_fail("ui/fail/**/*.rs");
+    cases.pass("pass/*.rs");
+    cases.compile_fail("fail/**/*.rs");
 }
 
 #[test]
@@ -51,9 +53,9 @@ fn functions() -> BTreeSet<String> {
     names
 }
 
-/// The names of the tests in folders of `ui/fail`.
+/// The names of the tests in folders of `fail`.
 fn tests(folders: &[&str]) -> BTreeSet<String> {
-    let fail = Path::new(env!("CARGO_MANIFEST_DIR")).join("ui/fail");
+    let fail = Path::new(env!("CARGO_MANIFEST_DIR")).join("fail");
     let files = folders.iter().flat_map(|folder| files(&fail.join(folder), "rs"));
     files.map(|file| file.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
 }
@@ -74,5 +76,5 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
 }
 
 fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
 }
