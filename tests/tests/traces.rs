@@ -11,7 +11,7 @@ use ai_services::message::{AiMessage, ToolCall};
 use ai_services::model::{ChatResponse, Moderation, ModerationModel, TokenUsage};
 use ai_services::rag::{ContentRetriever, Query, RetrievedContent};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
-use ai_services::{ai_service, async_trait, tool};
+use ai_services::{Error, ErrorKind, ai_service, async_trait, tool};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -86,6 +86,18 @@ struct Recorder {
 /// Names and values.
 type Recorded = Vec<(String, String)>;
 
+impl Recorder {
+    /// What was kept so far, which is forgotten.
+    fn take(&self) -> Recorded {
+        std::mem::take(&mut *self.fields.lock().unwrap()).into_values().flatten().collect()
+    }
+}
+
+/// What a field is in all spans, in their order.
+fn values<'a>(all: &'a Recorded, name: &str) -> Vec<&'a str> {
+    all.iter().filter(|(field, _)| field == name).map(|(_, value)| value.as_str()).collect()
+}
+
 struct Fields<'a>(&'a mut Recorded);
 
 impl Visit for Fields<'_> {
@@ -122,6 +134,20 @@ impl Subscriber for Recorder {
     fn exit(&self, _: &Id) {}
 }
 
+/// Cannot decide.
+struct Unsure;
+
+#[async_trait]
+impl InputGuardrail for Unsure {
+    async fn check(&self, _: InputGuardrailRequest<'_>) -> ai_services::Result<InputVerdict> {
+        Err(Error::new(ErrorKind::Unavailable, "SECRET reason"))
+    }
+
+    fn name(&self) -> &str {
+        "unsure"
+    }
+}
+
 #[tokio::test]
 async fn spans_say_who_and_how_much_but_not_what() {
     let recorder = Recorder::default();
@@ -142,11 +168,8 @@ async fn spans_say_who_and_how_much_but_not_what() {
         .unwrap();
     agent.chat("SECRET question").await.unwrap();
 
-    let fields = recorder.fields.lock().unwrap();
-    let all: Vec<_> = fields.values().flatten().collect();
-    let of = |name: &str| -> Vec<&str> {
-        all.iter().filter(|(field, _)| field == name).map(|(_, value)| value.as_str()).collect()
-    };
+    let all = recorder.take();
+    let of = |name| values(&all, name);
     assert_eq!(
         of("otel.name"),
         [
@@ -164,8 +187,27 @@ async fn spans_say_who_and_how_much_but_not_what() {
     );
     assert_eq!(of("ai_services.moderation.stage"), ["\"input\"", "\"output\""]);
     assert_eq!(of("ai_services.moderation.flagged"), ["false", "false"]);
+    assert_eq!(of("ai_services.guardrail.stage"), ["\"input\"", "\"output\""]);
+    assert_eq!(of("ai_services.guardrail.verdict"), ["\"success\"", "\"success\""]);
     assert_eq!(of("ai_services.retrieval.contents"), ["1"]);
     assert_eq!(of("gen_ai.tool.name"), ["\"repeat\""]);
     assert_eq!(of("gen_ai.usage.output_tokens"), ["4", "4"], "of the call and of the request");
+    assert!(!all.iter().any(|(_, value)| value.contains("SECRET")), "{all:?}");
+
+    let undecided = AgentService::builder()
+        .chat_model(ScriptedChatModel::new([]))
+        .input_guardrails(Unsure)
+        .moderation_model(Aide)
+        .build()
+        .unwrap();
+    undecided.chat("SECRET question").await.unwrap_err();
+    let all = recorder.take();
+    let of = |name| values(&all, name);
+    assert_eq!(
+        of("error.type"),
+        ["Unavailable", "Unavailable"],
+        "of the guardrail and of the call"
+    );
+    assert_eq!(of("ai_services.guardrail.verdict"), [""; 0]);
     assert!(!all.iter().any(|(_, value)| value.contains("SECRET")), "{all:?}");
 }

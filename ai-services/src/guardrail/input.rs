@@ -55,6 +55,18 @@ pub enum InputVerdict {
     Fatal(Box<str>),
 }
 
+impl InputVerdict {
+    /// What traces call it.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Rewrite(_) => "rewrite",
+            Self::Failure(_) => "failure",
+            Self::Fatal(_) => "fatal",
+        }
+    }
+}
+
 /// Checks what the user said before a model sees it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an input guardrail",

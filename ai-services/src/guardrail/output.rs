@@ -72,6 +72,20 @@ pub enum OutputVerdict {
     Fatal(Box<str>),
 }
 
+impl OutputVerdict {
+    /// What traces call it.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Rewrite(_) => "rewrite",
+            Self::Retry(_) => "retry",
+            Self::Reprompt { .. } => "reprompt",
+            Self::Failure(_) => "failure",
+            Self::Fatal(_) => "fatal",
+        }
+    }
+}
+
 /// Checks what a model answered before anybody sees it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an output guardrail",

@@ -1,13 +1,12 @@
 //! The guardrails of what the user said.
 
-use super::{Guards, span};
+use super::{Guards, verdict_of};
 use crate::error::Result;
 use crate::event::Event;
 use crate::guardrail::{GuardrailStage, InputGuardrailRequest, InputVerdict, Objection, Rejection};
 use crate::message::UserMessage;
 use crate::service::invocation::Invocation;
 use crate::service::opening::Background;
-use tracing::Instrument;
 
 impl Guards {
     /// What the guardrails make of what the user said.
@@ -26,8 +25,8 @@ impl Guards {
             let name = guardrail.name();
             let request = InputGuardrailRequest::new(&message, &background.turn)
                 .with_contents(&background.segments);
-            let verdict =
-                guardrail.check(request).instrument(span(name, GuardrailStage::Input)).await?;
+            let who = (name, GuardrailStage::Input);
+            let verdict = verdict_of(who, guardrail.check(request), InputVerdict::name).await?;
             invocation.emit(&Event::InputChecked { guardrail: name, verdict: &verdict });
             match verdict {
                 InputVerdict::Success => {}

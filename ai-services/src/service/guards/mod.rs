@@ -7,9 +7,11 @@ mod output;
 pub(super) use chunks::{Chunks, Part};
 
 use super::description::DeclaredGuardrails;
+use crate::error::Result;
 use crate::guardrail::{ChunkGuardrail, GuardrailStage, InputGuardrail, OutputGuardrail};
 use std::fmt;
 use std::sync::Arc;
+use tracing::{Instrument, Span, field};
 
 /// Makes a chunk guardrail for an answer.
 type MakeChunkGuardrail = dyn Fn() -> Box<dyn ChunkGuardrail> + Send + Sync;
@@ -70,8 +72,22 @@ impl Guards {
     }
 }
 
-/// The span of one check.
-fn span(name: &str, stage: GuardrailStage) -> tracing::Span {
+/// Waits for the verdict of a guardrail, within a span of its own.
+async fn verdict_of<V>(
+    (guardrail, stage): (&str, GuardrailStage),
+    check: impl Future<Output = Result<V>>,
+    name: fn(&V) -> &'static str,
+) -> Result<V> {
+    let span = span(guardrail, stage);
+    let verdict = check.instrument(span.clone()).await;
+    match &verdict {
+        Ok(verdict) => span.record("ai_services.guardrail.verdict", name(verdict)),
+        Err(error) => span.record("error.type", field::debug(error.kind())),
+    };
+    verdict
+}
+
+fn span(name: &str, stage: GuardrailStage) -> Span {
     tracing::info_span!(
         "guardrail",
         otel.name = %format_args!("guardrail {name}"),
@@ -80,6 +96,8 @@ fn span(name: &str, stage: GuardrailStage) -> tracing::Span {
             GuardrailStage::Input => "input",
             GuardrailStage::Output => "output",
         },
+        ai_services.guardrail.verdict = field::Empty,
+        error.r#type = field::Empty,
     )
 }
 

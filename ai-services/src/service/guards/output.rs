@@ -1,6 +1,6 @@
 //! The guardrails of what the model answered.
 
-use super::{Guards, span};
+use super::{Guards, verdict_of};
 use crate::error::Result;
 use crate::event::Event;
 use crate::guardrail::{
@@ -11,7 +11,6 @@ use crate::service::invocation::Invocation;
 use crate::service::opening::Background;
 use crate::service::turn::{Checked, rewritten};
 use std::borrow::Cow;
-use tracing::Instrument;
 
 impl Guards {
     /// What the guardrails make of an answer, `rejected` others of which were rejected before.
@@ -38,8 +37,8 @@ impl Guards {
                 turn: &background.turn,
                 rejected: u32::try_from(rejected).unwrap_or(u32::MAX),
             };
-            let verdict =
-                guardrail.check(request).instrument(span(name, GuardrailStage::Output)).await?;
+            let who = (name, GuardrailStage::Output);
+            let verdict = verdict_of(who, guardrail.check(request), OutputVerdict::name).await?;
             invocation.emit(&Event::OutputChecked { guardrail: name, verdict: &verdict });
             let (reason, then) = match verdict {
                 OutputVerdict::Success => continue,
