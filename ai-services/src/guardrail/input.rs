@@ -68,6 +68,38 @@ impl InputVerdict {
 }
 
 /// Checks what the user said before a model sees it.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::guardrail::{InputGuardrail, InputGuardrailRequest, InputVerdict};
+/// use ai_services::testing::guardrails::check_input;
+/// use ai_services::{Result, async_trait};
+///
+/// /// Leaves questions about law to lawyers.
+/// struct NoLegalAdvice;
+///
+/// #[async_trait]
+/// impl InputGuardrail for NoLegalAdvice {
+///     async fn check(&self, request: InputGuardrailRequest<'_>) -> Result<InputVerdict> {
+///         Ok(match request.text().contains("sue") {
+///             true => InputVerdict::Failure("this is a question for a lawyer".into()),
+///             false => InputVerdict::Success,
+///         })
+///     }
+///
+///     fn name(&self) -> &str {
+///         "no_legal_advice"
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<()> {
+/// check_input(&NoLegalAdvice, "Where is my parcel?").await.check_success()?;
+/// check_input(&NoLegalAdvice, "Can I sue you?").await.check_rejected_because("a lawyer")?;
+/// # Ok(())
+/// # }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an input guardrail",
     label = "does not implement `InputGuardrail`",

@@ -87,6 +87,42 @@ impl OutputVerdict {
 }
 
 /// Checks what a model answered before anybody sees it.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::guardrail::{OutputGuardrail, OutputGuardrailRequest, OutputVerdict};
+/// use ai_services::testing::guardrails::check_output;
+/// use ai_services::{Result, async_trait};
+///
+/// /// Wants the sources of an answer named.
+/// struct Sourced;
+///
+/// #[async_trait]
+/// impl OutputGuardrail for Sourced {
+///     async fn check(&self, request: OutputGuardrailRequest<'_>) -> Result<OutputVerdict> {
+///         Ok(match request.text().contains('[') {
+///             true => OutputVerdict::Success,
+///             false => OutputVerdict::Reprompt {
+///                 reason: "no source is named".into(),
+///                 prompt: "Name your sources, for example [1].".into(),
+///             },
+///         })
+///     }
+///
+///     fn name(&self) -> &str {
+///         "sourced"
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<()> {
+/// check_output(&Sourced, "Bananas are berries [1].").await.check_success()?;
+/// let checked = check_output(&Sourced, "Bananas are berries.").await;
+/// checked.check_reprompted_with("Name your sources")?;
+/// # Ok(())
+/// # }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an output guardrail",
     label = "does not implement `OutputGuardrail`",

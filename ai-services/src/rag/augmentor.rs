@@ -16,6 +16,46 @@ use std::sync::Arc;
 ///
 /// [`DefaultRetrievalAugmentor`](super::DefaultRetrievalAugmentor) is put together from parts. Implement
 /// the trait for what cannot be.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::message::{Content, UserMessage};
+/// use ai_services::rag::{RetrievalAugmentor, Retrieved, RetrievedContent};
+/// use ai_services::testing::ScriptedChatModel;
+/// use ai_services::{Result, TurnContext, ai_service, async_trait};
+///
+/// /// Tells every model what is for lunch.
+/// struct Menu;
+///
+/// #[async_trait]
+/// impl RetrievalAugmentor for Menu {
+///     async fn retrieve(&self, _: &TurnContext) -> Result<Retrieved> {
+///         Ok(Retrieved::new([RetrievedContent::from("Friday: fish")]))
+///     }
+///
+///     fn inject(&self, message: &UserMessage, found: &[RetrievedContent]) -> Result<UserMessage> {
+///         let menu = found.iter().map(|content| Content::from(content.segment.text()));
+///         Ok(UserMessage::from_contents(message.contents().iter().cloned().chain(menu)))
+///     }
+/// }
+///
+/// #[ai_service]
+/// trait Canteen {
+///     async fn ask(&self, question: &str) -> Result<String>;
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<()> {
+/// let model = ScriptedChatModel::replies(["There is fish."]);
+/// let canteen =
+///     CanteenService::builder().chat_model(model.clone()).retrieval_augmentor(Menu).build()?;
+/// canteen.ask("What is for lunch?").await?;
+/// let told = ["What is for lunch?", "Friday: fish"].map(Content::from);
+/// assert_eq!(model.messages_of(0), [UserMessage::from_contents(told).into()]);
+/// # Ok(())
+/// # }
+/// ```
 #[async_trait]
 pub trait RetrievalAugmentor: Send + Sync {
     /// What fits what the user said in this turn, best first.
