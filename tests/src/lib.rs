@@ -8,6 +8,10 @@ pub mod servers;
 pub mod streams;
 pub mod turns;
 
+/// How long anything may take before a test gives up. Nothing waits that long when all is well, however
+/// busy the machine is.
+pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
+
 /// The example of the README compiles.
 #[doc = include_str!("../../README.md")]
 #[cfg(doctest)]

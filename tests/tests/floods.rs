@@ -7,12 +7,12 @@
 use ai_services::message::ChatMessage;
 use ai_services::model::{ChatModel, ChatRequest};
 use ai_services::{ErrorKind, Result};
+use ai_services_tests::PATIENCE;
 use ai_services_tests::fault_server::Step::{Flood, Repeat, Request, Send};
 use ai_services_tests::fault_server::{FaultServer, Step, gzip_bomb, until_close, with_length};
 use ai_services_tests::protocols::{self, Client, Protocol};
 use futures_util::StreamExt;
 use std::fs;
-use std::time::Duration;
 use tokio::time::timeout;
 
 /// How much the process may grow, whatever it is sent.
@@ -90,14 +90,14 @@ async fn endless_answers_cost_no_memory() {
                 let model = (protocol.client)(&client).unwrap();
                 // What the first call loads, it loads once.
                 let before = *before.get_or_insert_with(resident);
-                let asked = timeout(Duration::from_secs(20), ask(&*model, is_stream)).await;
+                let asked = timeout(2 * PATIENCE, ask(&*model, is_stream)).await;
                 let kind = asked.unwrap().unwrap_err().kind();
                 let expected = match is_failure {
                     true => ErrorKind::Unavailable,
                     false => ErrorKind::InvalidResponse,
                 };
                 assert_eq!(kind, expected, "{context}");
-                timeout(Duration::from_secs(5), server.hung_up(1)).await.unwrap();
+                timeout(PATIENCE, server.hung_up(1)).await.unwrap();
                 assert!(server.flooded() < MAX_TAKEN, "{context}: {}", server.flooded());
                 let growth = resident().saturating_sub(before);
                 assert!(growth < MAX_GROWTH, "{context}: {growth} bytes");

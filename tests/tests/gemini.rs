@@ -29,6 +29,7 @@ mod stream_equals_whole;
 use ai_services::message::ChatMessage;
 use ai_services::model::{ChatModel, ChatRequest, ChatResponse};
 use ai_services::providers::gemini::{GeminiChatModel, GeminiChatModelBuilder};
+use ai_services_tests::PATIENCE;
 use ai_services_tests::fault_server::{FaultServer, json_answer};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -43,7 +44,7 @@ fn client(server: &FaultServer) -> GeminiChatModelBuilder {
         .base_url(format!("{}/v1beta", server.origin()))
         .model("gemini-2.5-flash")
         .retry_delay(Duration::from_millis(1))
-        .timeout(Duration::from_secs(10))
+        .timeout(PATIENCE)
 }
 
 fn hello() -> ChatRequest {

@@ -23,6 +23,7 @@ mod stream_equals_whole;
 use ai_services::message::ChatMessage;
 use ai_services::model::{ChatModel, ChatRequest, ChatResponse};
 use ai_services::providers::ollama::{OllamaChatModel, OllamaChatModelBuilder};
+use ai_services_tests::PATIENCE;
 use ai_services_tests::fault_server::{FaultServer, json_answer};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -33,7 +34,7 @@ fn client(server: &FaultServer) -> OllamaChatModelBuilder {
         .base_url(server.origin())
         .model("m")
         .retry_delay(Duration::from_millis(1))
-        .timeout(Duration::from_secs(10))
+        .timeout(PATIENCE)
 }
 
 fn hello() -> ChatRequest {

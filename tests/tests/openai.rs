@@ -32,6 +32,7 @@ mod thinking;
 use ai_services::message::ChatMessage;
 use ai_services::model::{ChatModel, ChatRequest, ChatResponse};
 use ai_services::providers::openai::{OpenAiChatModel, OpenAiChatModelBuilder};
+use ai_services_tests::PATIENCE;
 use ai_services_tests::fault_server::{FaultServer, json_answer};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -46,7 +47,7 @@ fn client(server: &FaultServer) -> OpenAiChatModelBuilder {
         .base_url(server.url())
         .model("m")
         .retry_delay(Duration::from_millis(1))
-        .timeout(Duration::from_secs(10))
+        .timeout(PATIENCE)
 }
 
 fn hello() -> ChatRequest {

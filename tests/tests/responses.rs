@@ -18,9 +18,9 @@ mod streams;
 use ai_services::message::ChatMessage;
 use ai_services::model::{ChatModel, ChatRequest, ChatResponse};
 use ai_services::providers::openai::{OpenAiResponsesModel, OpenAiResponsesModelBuilder};
+use ai_services_tests::PATIENCE;
 use ai_services_tests::fault_server::{FaultServer, json_answer};
 use serde_json::{Value, json};
-use std::time::Duration;
 
 /// The key of every client here. It must not appear in anything that is printed.
 const CANARY: &str = "sk-canary-7f3a9c";
@@ -32,7 +32,7 @@ fn client(server: &FaultServer) -> OpenAiResponsesModelBuilder {
         .base_url(server.url())
         .model("gpt-5-mini")
         .max_retries(0)
-        .timeout(Duration::from_secs(10))
+        .timeout(PATIENCE)
 }
 
 fn hello() -> ChatRequest {

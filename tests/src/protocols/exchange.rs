@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a panic is how a test fails")]
 
 use super::{Client, Protocol, all};
+use crate::PATIENCE;
 use crate::fault_server::{FaultServer, once};
 use ai_services::fuzzing::{Summary, summary};
 use ai_services::message::{ChatMessage, ToolCall};
@@ -13,7 +14,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// No call takes longer. Far above every limit that is set here, for machines that are busy.
-const HANG: Duration = Duration::from_secs(20);
+const HANG: Duration = PATIENCE.saturating_mul(2);
 
 /// How an answer is asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]

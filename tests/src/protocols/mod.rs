@@ -12,6 +12,7 @@ mod openai_responses;
 
 pub use exchange::{Exchange, Mode, Outcome, assert_begins, exchanges, hello, said};
 
+use crate::PATIENCE;
 use ai_services::Result;
 use ai_services::model::{ChatModel, StreamEvent};
 use std::sync::Arc;
@@ -80,9 +81,9 @@ impl<'a> Client<'a> {
             server,
             max_retries: 0,
             retry_delay: Duration::from_millis(1),
-            timeout: Duration::from_secs(10),
+            timeout: PATIENCE,
             deadline: None,
-            stream_idle_timeout: Duration::from_secs(10),
+            stream_idle_timeout: PATIENCE,
             max_response_bytes: 16 << 20,
             max_stream_bytes: 64 << 20,
         }

@@ -5,10 +5,10 @@ use ai_services::message::AiMessage;
 use ai_services::model::{
     Capability, ChatModel, ChatResponse, FinishReason, StreamEvent, TokenUsage, ToolCallDelta,
 };
+use ai_services_tests::PATIENCE;
 use ai_services_tests::fault_server::{FaultServer, Step, events_answer, events_head};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
-use std::time::Duration;
 
 async fn events(stream: &str) -> Vec<StreamEvent> {
     let server = FaultServer::answering([events_answer(stream)]).await.unwrap();
@@ -156,5 +156,5 @@ async fn dropped_stream_closes_its_connection() {
     let first = stream.next().await;
     assert!(matches!(first, Some(Ok(StreamEvent::Text(_)))), "{first:?}");
     drop(stream);
-    tokio::time::timeout(Duration::from_secs(1), server.hung_up(1)).await.unwrap();
+    tokio::time::timeout(PATIENCE, server.hung_up(1)).await.unwrap();
 }

@@ -1,17 +1,14 @@
 //! Programs as child processes.
 
+pub(crate) use ai_services_tests::PATIENCE;
 use ai_services_tests::fault_server::{FaultServer, json_answer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Output, Stdio};
 use std::sync::OnceLock;
-use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
-
-/// How long anything may take before a test gives up. Nothing waits that long when all is well.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The programs by name, built by the cargo that built this test.
 fn programs() -> &'static BTreeMap<String, PathBuf> {

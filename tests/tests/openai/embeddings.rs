@@ -4,9 +4,9 @@ use super::CANARY;
 use ai_services::ErrorKind;
 use ai_services::model::{EmbeddingModel, EmbeddingPurpose, Embeddings};
 use ai_services::providers::openai::{OpenAiEmbeddingModel, OpenAiEmbeddingModelBuilder};
+use ai_services_tests::PATIENCE;
 use ai_services_tests::fault_server::{FaultServer, Step, answer, json_answer};
 use serde_json::{Value, json};
-use std::time::Duration;
 
 /// 1.0, -2.5 and 0.1 as little-endian `f32`.
 const ENCODED: &str = "AACAPwAAIMDNzMw9";
@@ -18,7 +18,7 @@ fn client(server: &FaultServer) -> OpenAiEmbeddingModelBuilder {
         .base_url(server.url())
         .model("m")
         .max_retries(0)
-        .timeout(Duration::from_secs(10))
+        .timeout(PATIENCE)
 }
 
 fn answer_of(vectors: &[(usize, Value)]) -> Value {

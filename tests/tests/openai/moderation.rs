@@ -5,16 +5,16 @@ use ai_services::ErrorKind;
 use ai_services::message::{AudioContent, Content, ImageContent, Media, UserMessage};
 use ai_services::model::{Moderation, ModerationModel};
 use ai_services::providers::openai::{OpenAiModerationModel, OpenAiModerationModelBuilder};
+use ai_services_tests::PATIENCE;
 use ai_services_tests::fault_server::{FaultServer, answer, json_answer};
 use serde_json::{Value, json};
-use std::time::Duration;
 
 fn client(server: &FaultServer) -> OpenAiModerationModelBuilder {
     OpenAiModerationModel::builder()
         .api_key(CANARY)
         .base_url(server.url())
         .max_retries(0)
-        .timeout(Duration::from_secs(10))
+        .timeout(PATIENCE)
 }
 
 fn passed() -> Vec<u8> {

@@ -4,12 +4,12 @@ use super::client;
 use ai_services::memory::{ChatMemory, MemoryId, MessageWindowChatMemory};
 use ai_services::message::ChatMessage;
 use ai_services::{StreamEvent, TokenStream, ai_service};
+use ai_services_tests::PATIENCE;
 use ai_services_tests::fault_server::Step::{Hang, Request, Send};
 use ai_services_tests::fault_server::{FaultServer, events_head};
 use futures_util::StreamExt;
 use std::future::poll_fn;
 use std::task::Poll;
-use std::time::Duration;
 use tokio::time::timeout;
 
 #[ai_service]
@@ -77,7 +77,7 @@ async fn stream_dropped_at_any_poll_is_forgotten_and_closes_its_connection() {
         assert!(remembered.is_empty(), "after {polls} polls: {remembered:?}");
         if told == Told::Something {
             dropped_midway += 1;
-            let closed = timeout(Duration::from_secs(1), server.hung_up(1)).await;
+            let closed = timeout(PATIENCE, server.hung_up(1)).await;
             assert!(closed.is_ok(), "the server still sends after {polls} polls");
         }
     }

@@ -8,6 +8,7 @@ use ai_services::model::{
 };
 use ai_services::providers::openai::{OpenAiChatModel, StreamUsage};
 use ai_services::{Error, ErrorKind};
+use ai_services_tests::PATIENCE;
 use ai_services_tests::fault_server::Step::{Close, Hang, Repeat, Request, Reset, Send};
 use ai_services_tests::fault_server::{
     FaultServer, Step, answer, events_answer, events_head, json_answer,
@@ -230,7 +231,7 @@ async fn error_of_the_server_in_the_middle_is_reported() {
         assert_eq!((text.as_str(), error.kind()), ("Hel", kind), "{error}");
         assert_eq!(error.detail::<PartialAnswer>().unwrap().text, "Hel");
         assert!(error.to_string().ends_with(": no"), "{error}");
-        timeout(Duration::from_secs(1), server.hung_up(1)).await.unwrap();
+        timeout(PATIENCE, server.hung_up(1)).await.unwrap();
     }
 }
 
@@ -260,7 +261,7 @@ async fn stall_is_left_at_the_idle_timeout() {
     let error = error_after_hel(&server, &model).await;
     assert_eq!(error.kind(), ErrorKind::Timeout);
     assert_eq!(error.to_string(), "the answer stopped coming for 30ms");
-    timeout(Duration::from_secs(1), server.hung_up(1)).await.unwrap();
+    timeout(PATIENCE, server.hung_up(1)).await.unwrap();
 }
 
 #[tokio::test]
@@ -285,7 +286,7 @@ async fn dropped_stream_closes_the_connection() {
     let mut events = model.stream(&request);
     assert!(events.next().await.unwrap().is_ok());
     drop(events);
-    timeout(Duration::from_secs(1), server.hung_up(1)).await.unwrap();
+    timeout(PATIENCE, server.hung_up(1)).await.unwrap();
 }
 
 #[tokio::test]
@@ -298,7 +299,7 @@ async fn reader_that_is_slow_holds_the_server_back() {
     // What the sockets of both sides hold; nobody reads ahead.
     assert!(server.flooded() < 16 << 20, "{}", server.flooded());
     drop(events);
-    timeout(Duration::from_secs(1), server.hung_up(1)).await.unwrap();
+    timeout(PATIENCE, server.hung_up(1)).await.unwrap();
 }
 
 #[tokio::test]
@@ -313,7 +314,7 @@ async fn endless_line_and_endless_stream_are_abandoned() {
         let error = read(&model).await.1.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidResponse);
         assert!(error.to_string().starts_with(what), "{error}");
-        timeout(Duration::from_secs(1), server.hung_up(1)).await.unwrap();
+        timeout(PATIENCE, server.hung_up(1)).await.unwrap();
         // What was read and what the sockets of both sides hold.
         assert!(server.flooded() < 5_000_000 + (16 << 20), "{}", server.flooded());
     }
@@ -337,7 +338,7 @@ async fn end_of_the_body_is_not_waited_for_long() {
         let (text, end) = read(&client(&server).build().unwrap()).await;
         assert_eq!((text.as_str(), end.is_ok()), ("Hello", true));
         assert!(begin.elapsed() < Duration::from_secs(2));
-        timeout(Duration::from_secs(1), server.hung_up(1)).await.unwrap();
+        timeout(PATIENCE, server.hung_up(1)).await.unwrap();
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::start;
 use ai_services::ErrorKind;
+use ai_services_tests::PATIENCE;
 use ai_services_tests::fault_server::Step::{Finish, Flood, Hang, Request, Send};
 use ai_services_tests::fault_server::{header_flood, once, until_close, with_length};
 use ai_services_tests::protocols::exchanges;
-use std::time::Duration;
 use tokio::time::timeout;
 
 #[tokio::test]
@@ -130,7 +130,7 @@ async fn endless_head_is_abandoned() {
             let server = start([vec![Request, Send(head.into()), Flood]]).await;
             let outcome = exchange.ask(&*exchange.client(&server)).await;
             assert_eq!(outcome.kind(), Some(ErrorKind::InvalidResponse), "{exchange:?} {head}");
-            timeout(Duration::from_secs(5), server.hung_up(1)).await.unwrap();
+            timeout(PATIENCE, server.hung_up(1)).await.unwrap();
             assert!(server.flooded() < 16 << 20, "{exchange:?}: {}", server.flooded());
         }
     }

@@ -4,11 +4,11 @@ use super::start;
 use ai_services::ErrorKind;
 use ai_services::fuzzing::Summary;
 use ai_services::model::{PartialAnswer, StreamEvent};
+use ai_services_tests::PATIENCE;
 use ai_services_tests::fault_server::Step::{Hang, Request, Send};
 use ai_services_tests::fault_server::{FaultServer, once, until_close};
 use ai_services_tests::protocols::{self, Protocol};
 use ai_services_tests::protocols::{Exchange, Mode, assert_begins, exchanges, said};
-use std::time::Duration;
 use tokio::time::timeout;
 
 fn streams() -> impl Iterator<Item = Exchange> {
@@ -172,7 +172,7 @@ async fn error_in_the_middle_ends_the_stream_and_the_connection() {
         let error = outcome.unwrap_err();
         assert!(error.to_string().ends_with(": broken"), "{exchange:?}: {error}");
         assert_eq!((error.status(), error.attempts()), (Some(200), Some(1)), "{exchange:?}");
-        timeout(Duration::from_secs(5), server.hung_up(1)).await.unwrap();
+        timeout(PATIENCE, server.hung_up(1)).await.unwrap();
         // What may have been paid for is not asked for again.
         assert_eq!(server.requests().len(), 1, "{exchange:?}");
     }
