@@ -41,8 +41,8 @@ struct Page<'a> {
 ///
 /// # Errors
 ///
-/// The error that the answer reports, and [`InvalidResponse`](crate::ErrorKind::InvalidResponse) for everything without a list of
-/// results.
+/// The error that the answer reports, and [`InvalidResponse`](crate::ErrorKind::InvalidResponse) for
+/// everything without a list of results.
 pub(super) fn results(answer: &Answer) -> Result<WebSearchResults> {
     let reply: Reply<'_> =
         serde_json::from_slice(&answer.body).map_err(|error| answer.unreadable(error))?;
