@@ -5,9 +5,10 @@
 //! | `redact/prose` | a text in which nothing is found |
 //! | `redact/personal` | a text full of addresses and numbers |
 //! | `redact/digits` | a text in which finders begin again and again |
+//! | `streaming/…` | the same texts, redacted in pieces of 4 bytes, as tokens come |
 //! | `patterns/…` | the same texts, looked through for prompt injection |
 
-use ai_services::guardrail::{PromptInjectionPatterns, Redaction};
+use ai_services::guardrail::{ChunkGuardrail, ChunkVerdict, PromptInjectionPatterns, Redaction};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 
@@ -32,11 +33,29 @@ fn guardrails(c: &mut Criterion) {
         group.bench_function(format!("redact/{name}"), |b| {
             b.iter(|| redaction.redact(black_box(&text)).len());
         });
+        group.bench_function(format!("streaming/{name}"), |b| {
+            b.iter(|| streamed(&redaction, black_box(&text)));
+        });
         group.bench_function(format!("patterns/{name}"), |b| {
             b.iter(|| patterns.sign_of(black_box(&text)));
         });
     }
     group.finish();
+}
+
+/// How much is told of a text of ASCII that comes in pieces of 4 bytes.
+fn streamed(redaction: &Redaction, text: &str) -> usize {
+    let mut streaming = redaction.streaming();
+    let told = |verdict| match verdict {
+        ChunkVerdict::Rewrite(text) => text.len(),
+        _ => 0,
+    };
+    let mut length = 0;
+    for start in (0..text.len()).step_by(4) {
+        let piece = text.get(start..text.len().min(start + 4)).unwrap_or_default();
+        length += told(streaming.check(piece));
+    }
+    length + told(streaming.finish())
 }
 
 criterion_group!(benches, guardrails);

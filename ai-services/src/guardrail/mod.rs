@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | [`MaxLength`] | rejects what is too long | has the model be shorter |
 //! | [`PromptInjectionPatterns`] | rejects what looks like taking over the model | |
-//! | [`Redaction`] | takes out addresses, account numbers, keys | the same |
+//! | [`Redaction`] | takes out addresses, account numbers, keys | the same, and in [streams](Redaction::streaming) |
 //! | [`ValidJson`] | | has the model write JSON |
 //! | [`ModerationGuardrail`] | rejects what a moderation model flags | the same |
 //! | [`LanguageModelJudge`] | rejects what a chat model objects to | has the model try again |
@@ -41,5 +41,5 @@ pub use length::MaxLength;
 pub use moderation::{ModerationGuardrail, RetrievedTexts};
 pub use on_rejection::OnRejection;
 pub use output::{OutputGuardrail, OutputGuardrailRequest, OutputVerdict};
-pub use redaction::{Placeholders, Redaction, SensitiveKind};
+pub use redaction::{Placeholders, Redaction, SensitiveKind, StreamingRedaction};
 pub use rejection::{GuardrailStage, Objection, Rejection};

@@ -163,7 +163,8 @@ pub(super) fn web_tokens(text: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
-const BEGIN: &str = "-----BEGIN ";
+/// How a key in PEM begins, private or not.
+pub(super) const BEGIN: &str = "-----BEGIN ";
 const END: &[u8] = b"-----END ";
 const DASHES: &[u8] = b"-----";
 /// The longest label between the dashes, `OPENSSH PRIVATE KEY` for example.
@@ -177,12 +178,45 @@ pub(super) fn private_keys(text: &str, found: &mut Vec<Range<usize>>) {
         let begin = from + begin;
         from = begin + BEGIN.len();
         let Some(label) = label(bytes, from) else { continue };
-        let is_private = label.windows(11).any(|part| part == b"PRIVATE KEY");
-        if is_private {
+        if is_private(label) {
             from = end_of_key(bytes, from + label.len() + DASHES.len());
             found.push(begin..from);
         }
     }
+}
+
+/// A key that begins in a text that may go on.
+#[derive(Debug)]
+pub(super) struct Begun {
+    pub(super) start: usize,
+    /// Where it ends, if that does not depend on what follows.
+    pub(super) end: Option<usize>,
+}
+
+/// The first private key at or after an index, or what may become one.
+pub(super) fn begun(text: &str, mut from: usize) -> Option<Begun> {
+    /// What an end may look at: dashes, the word, a label, and dashes again.
+    const MOST: usize = END.len() + LONGEST_LABEL + 2 * DASHES.len();
+    let bytes = text.as_bytes();
+    loop {
+        let start = from + text.get(from..)?.find(BEGIN)?;
+        from = start + BEGIN.len();
+        let Some(label) = label(bytes, from) else {
+            if bytes.len() - from < LONGEST_LABEL + DASHES.len() {
+                return Some(Begun { start, end: None });
+            }
+            continue;
+        };
+        if is_private(label) {
+            let body = from + label.len() + DASHES.len();
+            let is_settled = end_of_body(bytes, body) + MOST <= bytes.len();
+            return Some(Begun { start, end: is_settled.then(|| end_of_key(bytes, body)) });
+        }
+    }
+}
+
+fn is_private(label: &[u8]) -> bool {
+    label.windows(11).any(|part| part == b"PRIVATE KEY")
 }
 
 /// What stands before the next dashes.
@@ -195,21 +229,25 @@ fn label(bytes: &[u8], start: usize) -> Option<&[u8]> {
 
 /// Where the key ends whose body begins here: behind its last line, else with what could belong to it.
 fn end_of_key(bytes: &[u8], body: usize) -> usize {
-    let rest = bytes.get(body..).unwrap_or_default();
+    let end = end_of_body(bytes, body);
+    let line = bytes.get(end..).unwrap_or_default();
+    if line.starts_with(END)
+        && let Some(label) = label(bytes, end + END.len())
+    {
+        return end + END.len() + label.len() + DASHES.len();
+    }
+    let trailing = bytes.get(body..end).unwrap_or_default().iter().rev();
+    end - trailing.take_while(|b| b.is_ascii_whitespace()).count()
+}
+
+/// Where something stands that is not of a key whose body begins here, or dashes.
+fn end_of_body(bytes: &[u8], body: usize) -> usize {
     // Line breaks may be escaped, as in JSON, and lines before the key itself have colons and commas.
     let may =
         |b: u8| b.is_ascii_alphanumeric() || b.is_ascii_whitespace() || b"+/=\\:,-".contains(&b);
-    let from = |index: usize| rest.get(index..).unwrap_or_default();
-    let is_end = |index: &usize| !may(at(rest, *index)) || from(*index).starts_with(DASHES);
-    let end = (0..rest.len()).find(is_end).unwrap_or(rest.len());
-    let line = from(end);
-    if line.starts_with(END)
-        && let Some(label) = label(bytes, body + end + END.len())
-    {
-        return body + end + END.len() + label.len() + DASHES.len();
-    }
-    let trailing = rest.get(..end).unwrap_or_default().iter().rev();
-    body + end - trailing.take_while(|b| b.is_ascii_whitespace()).count()
+    let from = |index: usize| bytes.get(index..).unwrap_or_default();
+    let is_end = |index: &usize| !may(at(bytes, *index)) || from(*index).starts_with(DASHES);
+    (body..bytes.len()).find(is_end).unwrap_or(bytes.len())
 }
 
 #[cfg(test)]

@@ -8,12 +8,14 @@ mod network;
 mod phone;
 mod placeholder;
 mod scan;
+mod streaming;
 
 #[cfg(test)]
 mod tests;
 
 pub use kind::SensitiveKind;
 pub use placeholder::Placeholders;
+pub use streaming::StreamingRedaction;
 
 use super::{
     InputGuardrail, InputGuardrailRequest, InputVerdict, OutputGuardrail, OutputGuardrailRequest,
@@ -37,7 +39,7 @@ use std::sync::Arc;
 /// output guardrail it rewrites the answer. [`redact`](Self::redact) is the same for any text,
 /// [`redact_segment`](Self::redact_segment) for what was retrieved. As a
 /// [`QueryTransformer`](crate::rag::QueryTransformer) it keeps what is sensitive from search engines and
-/// embedding models.
+/// embedding models. [`streaming`](Self::streaming) makes a chunk guardrail of it, with which streams flow.
 ///
 /// # What is found
 ///
@@ -85,6 +87,16 @@ struct Finder {
     /// None: the application's own.
     kind: Option<SensitiveKind>,
     find: Arc<Find>,
+    reach: Reach,
+}
+
+/// What something that is found does not go beyond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Reach {
+    /// A word, a number in groups, or a private key.
+    Word,
+    Line,
+    Text,
 }
 
 type Find = dyn Fn(&str, &mut Vec<Range<usize>>) + Send + Sync;
@@ -105,6 +117,7 @@ impl Redaction {
             label: kind.placeholder().into(),
             kind: Some(kind),
             find: Arc::new(kind.finder()),
+            reach: Reach::Word,
         });
         Self { finders: finders.collect(), placeholders: Placeholders::default() }
     }
@@ -140,14 +153,20 @@ impl Redaction {
         words: impl IntoIterator<Item = W>,
     ) -> Result<Self> {
         let words: Vec<Box<str>> = words.into_iter().map(Into::into).collect();
-        self.finder(label, move |text, found| {
+        let has = |is: fn(char) -> bool| words.iter().any(|word| word.contains(is));
+        let reach = match (has(|c| c == '\n'), has(char::is_whitespace)) {
+            (true, _) => Reach::Text,
+            (false, true) => Reach::Line,
+            (false, false) => Reach::Word,
+        };
+        self.finder((label, reach), move |text, found| {
             words.iter().for_each(|word| occurrences(text, word, found));
         })
     }
 
     /// Redacts what a function finds as well: ranges of bytes of the text that it is given.
     ///
-    /// The function may be given pieces of a text. Ranges may overlap and come in any order; one that
+    /// The function may be given pieces of a text, in [streams](Self::streaming) lines of it. Ranges may overlap and come in any order; one that
     /// is beyond the text is cut, one that cuts a character takes it as a whole, an empty one is
     /// nothing.
     ///
@@ -174,14 +193,14 @@ impl Redaction {
         label: &str,
         find: impl Fn(&str) -> Vec<Range<usize>> + Send + Sync + 'static,
     ) -> Result<Self> {
-        self.finder(label, move |text, found| {
+        self.finder((label, Reach::Line), move |text, found| {
             found.extend(find(text).into_iter().map(|range| whole(text, &range)));
         })
     }
 
     fn finder(
         mut self,
-        label: &str,
+        (label, reach): (&str, Reach),
         find: impl Fn(&str, &mut Vec<Range<usize>>) + Send + Sync + 'static,
     ) -> Result<Self> {
         let is_word = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_uppercase());
@@ -196,7 +215,8 @@ impl Redaction {
                 "the label `{label}` of a placeholder is taken; choose another"
             )));
         }
-        self.finders.push(Finder { label: label.into(), kind: None, find: Arc::new(find) });
+        let (label, find) = (label.into(), Arc::new(find));
+        self.finders.push(Finder { label, kind: None, find, reach });
         Ok(self)
     }
 
@@ -211,6 +231,13 @@ impl Redaction {
     #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.text(text, &mut Writer::new(self.placeholders, &self.finders, [text]))
+    }
+
+    /// The same for a text that comes in pieces: a
+    /// [chunk guardrail](crate::guardrail::ChunkGuardrail), for one answer.
+    #[must_use]
+    pub fn streaming(&self) -> StreamingRedaction {
+        StreamingRedaction::new(self.clone())
     }
 
     /// The message with placeholders in its texts, numbered together. It is borrowed if there is nothing

@@ -37,10 +37,16 @@ const HIGHEST: u64 = 999_999;
 pub(super) struct Writer<'a> {
     placeholders: Placeholders,
     finders: &'a [Finder],
-    /// The numbers by finder and value.
-    numbers: HashMap<(usize, String), u64>,
-    /// The highest number by finder.
-    highest: Vec<u64>,
+    numbers: Numbers,
+}
+
+/// The numbers that were given so far.
+#[derive(Debug, Default)]
+pub(super) struct Numbers {
+    /// By finder and value.
+    given: HashMap<(usize, String), u64>,
+    /// The highest by finder; 0 for those that are not there.
+    highest: HashMap<usize, u64>,
 }
 
 impl<'a> Writer<'a> {
@@ -49,23 +55,35 @@ impl<'a> Writer<'a> {
         finders: &'a [Finder],
         texts: impl IntoIterator<Item = &'t str>,
     ) -> Self {
-        let highest = vec![0; finders.len()];
-        let mut writer = Self { placeholders, finders, numbers: HashMap::new(), highest };
-        if placeholders == Placeholders::Numbered {
-            for text in texts {
-                writer.note_numbers(text);
-            }
-        }
+        let mut writer = Self { placeholders, finders, numbers: Numbers::default() };
+        texts.into_iter().for_each(|text| writer.note_numbers(text));
         writer
     }
 
+    /// Goes on where another one stopped, with one more text.
+    pub(super) fn resume(
+        placeholders: Placeholders,
+        finders: &'a [Finder],
+        (numbers, text): (Numbers, &str),
+    ) -> Self {
+        let mut writer = Self { placeholders, finders, numbers };
+        writer.note_numbers(text);
+        writer
+    }
+
+    pub(super) fn into_numbers(self) -> Numbers {
+        self.numbers
+    }
+
+    /// The numbers that stand in a text are not given again.
     fn note_numbers(&mut self, text: &str) {
         let mut from = 0;
-        while let Some((range, finder, number)) = self.next(text, from) {
+        while self.placeholders == Placeholders::Numbered
+            && let Some((range, finder, number)) = self.next(text, from)
+        {
             from = range.end;
-            if let Some(highest) = self.highest.get_mut(finder) {
-                *highest = number.max(*highest);
-            }
+            let highest = self.numbers.highest.entry(finder).or_default();
+            *highest = number.max(*highest);
         }
     }
 
@@ -138,8 +156,8 @@ impl<'a> Writer<'a> {
         }
         let kind = self.finders.get(finder).and_then(|finder| finder.kind);
         let value = kind.map_or_else(|| value.to_owned(), |kind| kind.normal(value).into_owned());
-        let highest = self.highest.get_mut(finder)?;
-        let number = self.numbers.entry((finder, value)).or_insert_with(|| {
+        let highest = self.numbers.highest.entry(finder).or_default();
+        let number = self.numbers.given.entry((finder, value)).or_insert_with(|| {
             *highest = highest.saturating_add(1).min(HIGHEST);
             *highest
         });
