@@ -240,6 +240,8 @@ mod tests {
         "0123",
         "DE89",
         "DE89 3704 0044 0532 0130 00",
+        "GB82 WEST 1234 5698 7654 32",
+        "MT84 MALT 0110 0001 2345 MTLC AST0 01S",
         "GB82",
         "WEST",
         "1234 5698 7654 32",
@@ -300,7 +302,7 @@ mod tests {
     ];
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(400))]
+        #![proptest_config(ProptestConfig::with_cases(1000))]
 
         #[test]
         fn what_is_told_does_not_depend_on_the_pieces(
