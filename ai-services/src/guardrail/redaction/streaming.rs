@@ -386,6 +386,33 @@ mod tests {
         assert_eq!(told, ["[EMAIL_1] ", "[EMAIL_2] ", "[EMAIL_1] [EMAIL_7] ", "", "[EMAIL_8]"]);
     }
 
+    /// A hundred thousand characters, of which much is kept or looked at again.
+    #[test]
+    fn hostile_texts_take_linear_time() {
+        const KEY: &str = "-----BEGIN PRIVATE KEY-----\n";
+        for (first, part) in [
+            ("", "1 "),
+            ("", "1"),
+            ("", "- "),
+            ("", "a "),
+            ("", "-----BEGIN "),
+            ("", KEY),
+            (KEY, "MIIE"),
+            (KEY, "MIIE\n"),
+            (KEY, "----"),
+            (KEY, "-----END "),
+        ] {
+            let text = format!("{first}{}", part.repeat(100_000 / part.len()));
+            let cut: Vec<&str> =
+                (0..text.len()).step_by(4).map(|at| &text[at..text.len().min(at + 4)]).collect();
+            let started = std::time::Instant::now();
+            let told = pieces(&Redaction::all(), cut).concat();
+            // Quadratic time would be minutes.
+            assert!(started.elapsed().as_secs() < 20, "{part}: {:?}", started.elapsed());
+            assert_eq!(told, Redaction::all().redact(&text), "{part}");
+        }
+    }
+
     #[test]
     fn nothing_that_is_kept_is_shown() {
         let mut streaming = Redaction::all().streaming();
