@@ -92,6 +92,11 @@ pub(super) fn api_keys(text: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
+/// Whether a text ends in something that says that a secret follows.
+pub(super) fn announces_secret(text: &str) -> bool {
+    BEARERS.iter().any(|bearer| text.ends_with(bearer.prefix))
+}
+
 /// The run of signs that was looked at last, so that none is looked at twice.
 struct Run {
     signs: Signs,

@@ -93,7 +93,9 @@ struct Finder {
 /// What something that is found does not go beyond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Reach {
-    /// A word, a number in groups, or a private key.
+    /// A word in the signs of the patterns, a number in groups, or a private key.
+    Pattern,
+    /// As these, or a word in any script.
     Word,
     Line,
     Text,
@@ -117,7 +119,7 @@ impl Redaction {
             label: kind.placeholder().into(),
             kind: Some(kind),
             find: Arc::new(kind.finder()),
-            reach: Reach::Word,
+            reach: Reach::Pattern,
         });
         Self { finders: finders.collect(), placeholders: Placeholders::default() }
     }
@@ -159,16 +161,16 @@ impl Redaction {
             (false, true) => Reach::Line,
             (false, false) => Reach::Word,
         };
-        self.finder((label, reach), move |text, found| {
+        self.finder(label, reach, move |text, found| {
             words.iter().for_each(|word| occurrences(text, word, found));
         })
     }
 
     /// Redacts what a function finds as well: ranges of bytes of the text that it is given.
     ///
-    /// The function may be given pieces of a text, in [streams](Self::streaming) lines of it. Ranges may overlap and come in any order; one that
-    /// is beyond the text is cut, one that cuts a character takes it as a whole, an empty one is
-    /// nothing.
+    /// The function may be given pieces of a text, in [streams](Self::streaming) lines of it. Ranges may
+    /// overlap and come in any order; one that is beyond the text is cut, one that cuts a character
+    /// takes it as a whole, an empty one is nothing.
     ///
     /// # Errors
     ///
@@ -193,14 +195,15 @@ impl Redaction {
         label: &str,
         find: impl Fn(&str) -> Vec<Range<usize>> + Send + Sync + 'static,
     ) -> Result<Self> {
-        self.finder((label, Reach::Line), move |text, found| {
+        self.finder(label, Reach::Line, move |text, found| {
             found.extend(find(text).into_iter().map(|range| whole(text, &range)));
         })
     }
 
     fn finder(
         mut self,
-        (label, reach): (&str, Reach),
+        label: &str,
+        reach: Reach,
         find: impl Fn(&str, &mut Vec<Range<usize>>) + Send + Sync + 'static,
     ) -> Result<Self> {
         let is_word = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_uppercase());
@@ -230,7 +233,7 @@ impl Redaction {
     /// The text with placeholders. It is borrowed if there is nothing to redact.
     #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.text(text, &mut Writer::new(self.placeholders, &self.finders, [text]))
+        self.text(text, &mut Writer::new(self, [text]))
     }
 
     /// The same for a text that comes in pieces: a
@@ -245,7 +248,7 @@ impl Redaction {
     #[must_use]
     pub fn redact_message<'a>(&self, message: &'a UserMessage) -> Cow<'a, UserMessage> {
         let texts = message.contents().iter().filter_map(Content::text);
-        let mut writer = Writer::new(self.placeholders, &self.finders, texts);
+        let mut writer = Writer::new(self, texts);
         let mut is_changed = false;
         let contents = message.contents().iter().map(|content| match content.text() {
             Some(text) => match self.text(text, &mut writer) {
@@ -314,10 +317,10 @@ fn occurrences(text: &str, word: &str, found: &mut Vec<Range<usize>>) {
 
 /// The range within the text, with whole characters.
 fn whole(text: &str, range: &Range<usize>) -> Range<usize> {
-    let start = (0..=range.start.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    let start = scan::boundary(text, range.start);
     let end = (range.end.min(text.len())..=text.len()).find(|at| text.is_char_boundary(*at));
-    match (start, end) {
-        (Some(start), Some(end)) if range.start < range.end => start..end,
+    match end {
+        Some(end) if range.start < range.end => start..end,
         _ => 0..0,
     }
 }

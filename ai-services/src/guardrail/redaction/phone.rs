@@ -25,7 +25,7 @@ enum Before {
 /// The most groups of a number; more of them are a table.
 const MAX_GROUPS: usize = 8;
 /// The most signs between two groups: `) - `.
-const MAX_BETWEEN: usize = 4;
+pub(super) const MAX_BETWEEN: usize = 4;
 
 /// Finds telephone numbers.
 pub(super) fn phones(text: &str, found: &mut Vec<Range<usize>>) {

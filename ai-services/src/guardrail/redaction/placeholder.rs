@@ -1,7 +1,7 @@
 //! What stands in place of what was found.
 
-use super::Finder;
 use super::scan::Found;
+use super::{Finder, Redaction};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -51,23 +51,21 @@ pub(super) struct Numbers {
 
 impl<'a> Writer<'a> {
     pub(super) fn new<'t>(
-        placeholders: Placeholders,
-        finders: &'a [Finder],
+        redaction: &'a Redaction,
         texts: impl IntoIterator<Item = &'t str>,
     ) -> Self {
-        let mut writer = Self { placeholders, finders, numbers: Numbers::default() };
-        texts.into_iter().for_each(|text| writer.note_numbers(text));
-        writer
+        Self::resume(redaction, Numbers::default(), texts)
     }
 
-    /// Goes on where another one stopped, with one more text.
-    pub(super) fn resume(
-        placeholders: Placeholders,
-        finders: &'a [Finder],
-        (numbers, text): (Numbers, &str),
+    /// Goes on where another one stopped, with more texts.
+    pub(super) fn resume<'t>(
+        redaction: &'a Redaction,
+        numbers: Numbers,
+        texts: impl IntoIterator<Item = &'t str>,
     ) -> Self {
-        let mut writer = Self { placeholders, finders, numbers };
-        writer.note_numbers(text);
+        let Redaction { finders, placeholders } = redaction;
+        let mut writer = Self { placeholders: *placeholders, finders, numbers };
+        texts.into_iter().for_each(|text| writer.note_numbers(text));
         writer
     }
 

@@ -35,6 +35,18 @@ pub(super) fn separator(bytes: &[u8], index: usize) -> usize {
     }
 }
 
+/// Whether a character may stand between the parts of something that is found: a [`separator`], or what
+/// stands between the groups of a telephone number.
+pub(super) fn may_separate(c: char) -> bool {
+    matches!(c, ' ' | '-' | '.' | '/' | '(' | ')')
+        || matches!(c, '\u{A0}' | '\u{2009}' | '\u{2011}' | '\u{2013}' | '\u{202F}')
+}
+
+/// Where a character begins, here or before.
+pub(super) fn boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
 /// How often what remains is looked through at most, so that the time is linear in the length of the text
 /// even if somebody wrote it such that each time one thing becomes whole.
 const MOST_LOOKS: u32 = 32;

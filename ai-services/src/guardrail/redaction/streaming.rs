@@ -1,8 +1,9 @@
 //! Redaction of a text while it comes.
 
 use super::key::{self, Begun};
+use super::phone::MAX_BETWEEN;
 use super::placeholder::{Numbers, Writer};
-use super::{Reach, Redaction, SensitiveKind};
+use super::{Reach, Redaction, SensitiveKind, scan};
 use crate::guardrail::{ChunkGuardrail, ChunkVerdict};
 use std::fmt;
 
@@ -49,9 +50,8 @@ use std::fmt;
 /// ```
 pub struct StreamingRedaction {
     redaction: Redaction,
+    /// The longest of all finders.
     reach: Reach,
-    has_patterns_only: bool,
-    has_keys: bool,
     numbers: Numbers,
     /// What was not told yet.
     kept: String,
@@ -71,19 +71,13 @@ struct OpenKey {
 
 /// The most signs and digits that a number consists of: those of the longest account number.
 const LONGEST_NUMBER: usize = 34;
-/// The most signs between two parts of a number.
-const MAX_BETWEEN: usize = 4;
-/// What says that a secret follows.
-const BEARER: &[u8] = b"bearer ";
 
 impl StreamingRedaction {
     pub(super) fn new(redaction: Redaction) -> Self {
-        let finders = redaction.finders.iter();
-        let reach = finders.clone().map(|finder| finder.reach).max().unwrap_or(Reach::Word);
-        let has_patterns_only = finders.clone().all(|finder| finder.kind.is_some());
-        let has_keys = finders.clone().any(|it| it.kind == Some(SensitiveKind::PrivateKey));
+        let reach = redaction.finders.iter().map(|finder| finder.reach);
+        let reach = reach.max().unwrap_or(Reach::Pattern);
         let (numbers, kept) = (Numbers::default(), String::new());
-        Self { redaction, reach, has_patterns_only, has_keys, numbers, kept, seen: 0, key: None }
+        Self { redaction, reach, numbers, kept, seen: 0, key: None }
     }
 
     /// What can be told after one more piece.
@@ -98,14 +92,15 @@ impl StreamingRedaction {
 
     /// Looks where private keys begin and end.
     fn follow_keys(&mut self) {
-        if !self.has_keys {
+        let mut kinds = self.redaction.finders.iter().filter_map(|finder| finder.kind);
+        if !kinds.any(|kind| kind == SensitiveKind::PrivateKey) {
             return;
         }
         let mut from = match self.key {
             Some(key) if self.kept.len() < key.look_at => return,
             Some(key) => key.start,
             // It may have come in parts.
-            None => start_of_last(&self.kept, self.seen, key::BEGIN.len()),
+            None => scan::boundary(&self.kept, self.seen.saturating_sub(key::BEGIN.len())),
         };
         self.key = None;
         while let Some(Begun { start, end }) = key::begun(&self.kept, from) {
@@ -124,17 +119,15 @@ impl StreamingRedaction {
         let new = self.kept.get(self.seen..end)?;
         let places = new.char_indices().rev().map(|(at, c)| (self.seen + at + c.len_utf8(), c));
         let mut places = places.filter(|(place, c)| match self.reach {
-            Reach::Word => self.is_between_words(*c) && !may_go_on(&self.kept, *place),
+            // Scripts that are written without blanks are in no pattern.
+            Reach::Pattern if *c >= '\u{2E80}' => true,
+            Reach::Pattern | Reach::Word => {
+                c.is_ascii_whitespace() && !may_go_on(self.kept.get(..*place).unwrap_or_default())
+            }
             Reach::Line => *c == '\n',
             Reach::Text => false,
         });
         places.next().map(|(place, _)| place)
-    }
-
-    /// Whether nothing of one word goes on behind a character. Scripts that are written without blanks are
-    /// in no pattern, but may be letters of the application's own words.
-    fn is_between_words(&self, c: char) -> bool {
-        c.is_ascii_whitespace() || (self.has_patterns_only && c >= '\u{2E80}')
     }
 
     /// Redacts what is kept up to here.
@@ -146,41 +139,30 @@ impl StreamingRedaction {
             key.start = key.start.saturating_sub(end);
             key.look_at = key.look_at.saturating_sub(end);
         }
-        let Redaction { finders, placeholders } = &self.redaction;
         let numbers = std::mem::take(&mut self.numbers);
-        let mut writer = Writer::resume(*placeholders, finders, (numbers, &text));
+        let mut writer = Writer::resume(&self.redaction, numbers, [text.as_str()]);
         let told = self.redaction.text(&text, &mut writer).into_owned();
         self.numbers = writer.into_numbers();
         told
     }
 }
 
-/// Where the last `length` bytes before an index begin, or a character that these cut.
-fn start_of_last(text: &str, index: usize, length: usize) -> usize {
-    let at = index.saturating_sub(length);
-    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-}
-
-/// Whether what is found may go on behind a place between two words: there are digits before it, with
-/// nothing between that ends a number, or it is told that a secret follows.
-fn may_go_on(text: &str, place: usize) -> bool {
-    let text = text.get(..place).unwrap_or_default();
+/// Whether what is found may go on behind a text that ends between two words: there are digits, with nothing
+/// behind them that ends a number, or it is told that a secret follows.
+fn may_go_on(text: &str) -> bool {
     let (mut signs, mut between) = (0, 0);
     for c in text.chars().rev() {
         match c {
             '0'..='9' => return true,
             'A'..='Z' | 'a'..='z' => (signs, between) = (signs + 1, 0),
-            ' ' | '-' | '.' | '/' | '(' | ')' => between += 1,
-            '\u{A0}' | '\u{2009}' | '\u{2011}' | '\u{2013}' | '\u{202F}' => between += 1,
+            c if scan::may_separate(c) => between += 1,
             _ => break,
         }
         if signs > LONGEST_NUMBER || between > MAX_BETWEEN {
             break;
         }
     }
-    let bytes = text.as_bytes();
-    let last = bytes.len().checked_sub(BEARER.len()).and_then(|start| bytes.get(start..));
-    last.is_some_and(|last| last.eq_ignore_ascii_case(BEARER))
+    key::announces_secret(text)
 }
 
 impl ChunkGuardrail for StreamingRedaction {

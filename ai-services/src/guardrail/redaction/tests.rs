@@ -281,7 +281,7 @@ proptest! {
     fn what_is_not_found_stays(text in texts(), redaction in redactions()) {
         // Without its placeholders, the redacted text is a subsequence of the text.
         let redacted = redaction.redact(&text);
-        let writer = Writer::new(Placeholders::Plain, &redaction.finders, []);
+        let writer = Writer::new(&redaction, []);
         let mut rest = text.as_str();
         for part in writer.between_placeholders(&redacted) {
             let part = &redacted[part];
