@@ -25,8 +25,9 @@ impl Guards {
             let name = guardrail.name();
             let request = InputGuardrailRequest::new(&message, &background.turn)
                 .with_contents(&background.segments);
-            let who = (name, GuardrailStage::Input);
-            let verdict = verdict_of(who, guardrail.check(request), InputVerdict::name).await?;
+            let check = guardrail.check(request);
+            let verdict =
+                verdict_of(name, GuardrailStage::Input, check, InputVerdict::name).await?;
             invocation.emit(&Event::InputChecked { guardrail: name, verdict: &verdict });
             match verdict {
                 InputVerdict::Success => {}

@@ -74,7 +74,8 @@ impl Guards {
 
 /// Waits for the verdict of a guardrail, within a span of its own.
 async fn verdict_of<V>(
-    (guardrail, stage): (&str, GuardrailStage),
+    guardrail: &str,
+    stage: GuardrailStage,
     check: impl Future<Output = Result<V>>,
     name: fn(&V) -> &'static str,
 ) -> Result<V> {

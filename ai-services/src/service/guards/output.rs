@@ -37,8 +37,9 @@ impl Guards {
                 turn: &background.turn,
                 rejected: u32::try_from(rejected).unwrap_or(u32::MAX),
             };
-            let who = (name, GuardrailStage::Output);
-            let verdict = verdict_of(who, guardrail.check(request), OutputVerdict::name).await?;
+            let check = guardrail.check(request);
+            let verdict =
+                verdict_of(name, GuardrailStage::Output, check, OutputVerdict::name).await?;
             invocation.emit(&Event::OutputChecked { guardrail: name, verdict: &verdict });
             let (reason, then) = match verdict {
                 OutputVerdict::Success => continue,
