@@ -32,14 +32,14 @@ enum Remedy {
 /// The attempts at one request.
 pub(super) struct Attempts {
     failed: u32,
-    patience_until: Instant,
+    begun: Instant,
+    patience: Duration,
 }
 
 impl Attempts {
-    /// Three, and as many as are made within `limit` if patience helps.
-    pub(super) fn within(limit: Duration) -> Self {
-        let now = Instant::now();
-        Self { failed: 0, patience_until: now.checked_add(limit).unwrap_or(now) }
+    /// Three, and as many as are made in this time if patience helps.
+    pub(super) fn within(patience: Duration) -> Self {
+        Self { failed: 0, begun: Instant::now(), patience }
     }
 
     pub(super) fn is_first(&self) -> bool {
@@ -57,7 +57,7 @@ impl Attempts {
         let again = match fault.remedy {
             Remedy::Nothing => false,
             Remedy::Repetition => self.failed < ATTEMPTS,
-            Remedy::Patience => self.failed < ATTEMPTS || Instant::now() < self.patience_until,
+            Remedy::Patience => self.failed < ATTEMPTS || self.begun.elapsed() < self.patience,
         };
         if !again {
             return Err(fault.error.with_attempts(self.failed));
