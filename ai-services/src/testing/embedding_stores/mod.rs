@@ -82,6 +82,14 @@ impl EmbeddingStoreSuite {
 
     /// How long one check may take before it counts as failed: 120 s by default. A slow server, or one
     /// on a busy machine, may need more.
+    ///
+    /// ```
+    /// # use ai_services::testing::embedding_stores::EmbeddingStoreSuite;
+    /// # use std::time::Duration;
+    /// # fn slow(suite: EmbeddingStoreSuite) -> EmbeddingStoreSuite {
+    /// suite.time_limit(Duration::from_secs(600))
+    /// # }
+    /// ```
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = limit;
         self

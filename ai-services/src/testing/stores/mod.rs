@@ -197,6 +197,15 @@ impl StoreSuite {
 
     /// How long one check may take before it counts as failed: 120 s by default. A slow server, or one
     /// on a busy machine, may need more.
+    ///
+    /// ```
+    /// # use ai_services::memory::ConversationStore;
+    /// # use ai_services::testing::stores::StoreSuite;
+    /// # use std::time::Duration;
+    /// # fn suite(store: impl ConversationStore + 'static) -> StoreSuite {
+    /// StoreSuite::of_conversations(store).time_limit(Duration::from_secs(600))
+    /// # }
+    /// ```
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = limit;
         self
