@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 const FAULTS: u64 = 10_000;
 /// The longest call, and how much later its end may be noticed on a machine that is busy.
 const DEADLINE: Duration = Duration::from_secs(2);
-const LATE: Duration = Duration::from_secs(10);
+const LATE: Duration = Duration::from_secs(2);
 /// How many clients ask at the same time.
 const CLIENTS: usize = 64;
 /// The seed is another one each time, unless this variable has it.

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 /// What is waited for at most.
 const LIMIT: Duration = Duration::from_millis(200);
 /// How much later that may be noticed, on a machine that is busy.
-const LATE: Duration = Duration::from_secs(10);
+const LATE: Duration = Duration::from_secs(1);
 
 /// Asks with a client that is set up like this, and expects to be told in time that time is up.
 async fn assert_left(exchange: Exchange, steps: Vec<Step>, set_up: fn(&mut Client<'_>)) {
