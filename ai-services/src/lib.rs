@@ -58,7 +58,7 @@
 //! |---|---|
 //! | declare a service | [`ai_service`](macro@ai_service) |
 //! | return more than text | [`docs::outputs`], [`output`] |
-//! | stream an answer | [`docs::streaming`], [`TokenStream`] |
+//! | stream an answer | [`docs::streaming`], [`AnswerStream`] |
 //! | give it tools | [`tools`](macro@tools), [`tool`](mod@tool) |
 //! | build it | [`AiServiceBuilder`] |
 //! | choose what it remembers | [`memory`] |
@@ -117,52 +117,130 @@ extern crate self as ai_services;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
-pub mod combinators;
-mod digest;
 pub mod docs;
-pub mod document;
-pub mod embedding;
-mod error;
-pub mod event;
-#[cfg(all(
-    feature = "_fuzzing",
-    any(feature = "openai", feature = "anthropic", feature = "gemini", feature = "ollama")
-))]
-#[doc(hidden)]
-pub mod fuzzing;
-pub mod guardrail;
-#[cfg(feature = "http")]
-mod http;
-pub mod ingestion;
-mod invocation;
-pub mod memory;
-pub mod message;
-pub mod model;
-pub mod output;
-pub mod prompt;
-pub mod providers;
-pub mod rag;
-pub mod schema;
 pub mod service;
-#[cfg(feature = "_store")]
-pub mod store;
-#[cfg(feature = "testing")]
-pub mod testing;
-#[cfg(feature = "_rustls")]
-mod tls;
-pub mod tool;
-mod usage;
 
-pub use error::{BoxError, Error, ErrorKind, Result};
-pub use invocation::{InvocationContext, TurnContext, TurnContextBuilder};
+mod error {
+    pub(crate) use ai_services_core::{BoxError, Error, ErrorKind, Result};
+}
+mod invocation {
+    pub(crate) use ai_services_core::__private::ToolExecution;
+    pub(crate) use ai_services_core::memory::{MemoryId, ToMemoryId};
+    pub(crate) use ai_services_core::{InvocationContext, TurnContext};
+}
+
+#[doc(inline)]
+pub use ai_services_core::{
+    BoxError, Error, ErrorKind, InvocationContext, Result, TurnContext, TurnContextBuilder, event,
+    memory, message, model, output, prompt, schema, tool,
+};
+
+/// Models that combine models.
+pub mod combinators {
+    #[doc(inline)]
+    pub use ai_services_core::combinators::*;
+    #[cfg(feature = "testing")]
+    #[doc(inline)]
+    pub use ai_services_testkit::{
+        CorruptCassette, ExistingCassette, NotRecorded, RecordingModel, RecordingModelBuilder,
+        ReplayModel, ReplayModelBuilder, ReplayOrder, ReplayUse, WriteErrorPolicy,
+    };
+}
+
+pub mod document {
+    #[doc(inline)]
+    pub use ai_services_core::document::*;
+    #[doc(inline)]
+    pub use ai_services_documents::{
+        DirectoryLoader, DocumentSplitter, LoadError, LoadErrorKind, MarkdownSplitter,
+        RecursiveSplitter, SplitterBuilder, TextMeasure, load_bytes, load_file, load_text,
+    };
+}
+
+pub mod embedding {
+    #[doc(inline)]
+    pub use ai_services_core::embedding::*;
+    #[doc(inline)]
+    pub use ai_services_documents::{
+        InMemoryEmbeddingStore, InMemoryEmbeddingStoreBuilder, UnreadableEmbeddings,
+        UnreadableEmbeddingsProblem,
+    };
+}
+
+pub mod guardrail {
+    #[doc(inline)]
+    pub use ai_services_core::guardrail::*;
+    #[doc(inline)]
+    pub use ai_services_guardrails::{
+        InjectionSign, LanguageModelJudge, LanguageModelJudgeBuilder, Placeholders,
+        PromptInjectionPatterns, Redaction, SensitiveKind, StreamingRedaction,
+    };
+}
+
+#[doc(inline)]
+pub use ai_services_documents::ingestion;
+
+#[cfg(feature = "_fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing {
+    pub use ai_services_core::fuzzing::*;
+    #[cfg(any(
+        feature = "openai",
+        feature = "anthropic",
+        feature = "gemini",
+        feature = "ollama"
+    ))]
+    pub use ai_services_providers::fuzzing::*;
+}
+
+pub mod rag {
+    #[doc(inline)]
+    pub use ai_services_core::rag::*;
+
+    pub mod web_search {
+        #[doc(inline)]
+        pub use ai_services_core::rag::web_search::*;
+        #[cfg(feature = "web-search")]
+        #[doc(inline)]
+        pub use ai_services_providers::web_search::*;
+    }
+}
+
+#[cfg(feature = "http")]
+#[doc(inline)]
+pub use ai_services_providers as providers;
+
+pub mod store {
+    #[cfg(feature = "cassandra")]
+    #[doc(inline)]
+    pub use ai_services_cassandra as cassandra;
+    #[cfg(feature = "postgres")]
+    #[doc(inline)]
+    pub use ai_services_postgres as postgres;
+    #[cfg(feature = "redis")]
+    #[doc(inline)]
+    pub use ai_services_redis as redis;
+    #[cfg(feature = "sqlite")]
+    #[doc(inline)]
+    pub use ai_services_sqlite as sqlite;
+}
+
+#[cfg(feature = "testing")]
+pub mod testing {
+    #[doc(inline)]
+    pub use ai_services_core::testing::*;
+    #[doc(inline)]
+    pub use ai_services_testkit::{embedding_stores, guardrails, stores};
+}
+
 pub use service::{
-    AiService, AiServiceBuilder, ConcurrentCalls, OutputStrategy, Remembered, Response,
-    StreamEvent, TokenStream, UnfinishedTurn,
+    AiService, AiServiceBuilder, AnswerStream, ConcurrentCalls, OutputStrategy, Remembered,
+    Response, StreamEvent, UnfinishedTurn,
 };
 pub use tool::Tool;
 
-/// For implementing the crate's traits, which have async methods.
-pub use async_trait::async_trait;
+#[doc(inline)]
+pub use ai_services_core::async_trait;
 
 #[doc = include_str!("docs/ai_service.md")]
 pub use ai_services_macros::ai_service;

@@ -19,9 +19,9 @@
 #![allow(clippy::print_stdout, reason = "the figures are the output")]
 
 use ai_services::message::ChatMessage;
-use ai_services::model::{ChatModel, ChatRequest, StreamEvent};
+use ai_services::model::{ChatModel, ChatRequest, ModelStreamEvent};
 use ai_services::providers::openai::OpenAiChatModel;
-use ai_services::{TokenStream, ai_service};
+use ai_services::{AnswerStream, ai_service};
 use ai_services_benches::streaming::{ByHand, Server, Writes};
 use ai_services_benches::workload;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -49,7 +49,7 @@ async fn stream(model: &OpenAiChatModel, mut token: impl FnMut(String)) {
     let mut events = model.stream(&request);
     while let Some(event) = events.next().await {
         match event.unwrap() {
-            StreamEvent::Text(text) => token(text),
+            ModelStreamEvent::Text(text) => token(text),
             event => drop(black_box(event)),
         }
     }
@@ -57,7 +57,7 @@ async fn stream(model: &OpenAiChatModel, mut token: impl FnMut(String)) {
 
 #[ai_service]
 trait Chat {
-    fn chat(&self, text: &str) -> TokenStream;
+    fn chat(&self, text: &str) -> AnswerStream;
 }
 
 async fn stream_of_service(service: &ChatService, mut token: impl FnMut(String)) {

@@ -1,10 +1,10 @@
-//! Streaming: a plain `fn` that returns a `TokenStream` tells what happens while it happens.
+//! Streaming: a plain `fn` that returns an `AnswerStream` tells what happens while it happens.
 #![allow(clippy::print_stdout, reason = "an example shows what it got")]
 
 use ai_services::message::ToolCall;
 use ai_services::model::TokenUsage;
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
-use ai_services::{Result, StreamEvent, TokenStream, ai_service, tool};
+use ai_services::{AnswerStream, Result, StreamEvent, ai_service, tool};
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn level(river: &str) -> Result<u32, String> {
 #[ai_service]
 trait Gauge {
     /// Nothing happens before the stream is polled; dropping it cancels.
-    fn ask(&self, question: &str) -> TokenStream;
+    fn ask(&self, question: &str) -> AnswerStream;
 }
 
 #[tokio::main(flavor = "current_thread")]

@@ -5,7 +5,7 @@
 #![allow(clippy::print_stdout, reason = "an example shows what it got")]
 
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
-use ai_services::{Error, ErrorKind, Result, TokenStream, ai_service};
+use ai_services::{AnswerStream, Error, ErrorKind, Result, ai_service};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::time::Duration;
@@ -21,7 +21,7 @@ struct Recipe {
 #[ai_service]
 trait Cook {
     #[user_message("A recipe for {{it}}.")]
-    fn recipe(&self, dish: &str) -> TokenStream<Recipe>;
+    fn recipe(&self, dish: &str) -> AnswerStream<Recipe>;
 }
 
 const ANSWER: &str = r#"{

@@ -6,7 +6,7 @@ use crate::turn::{Delivery, Manner};
 use ai_services::event::{Call, Event, Listener};
 use ai_services::memory::{ConversationStore, MemoryId, MessageWindowChatMemory};
 use ai_services::model::ChatModel;
-use ai_services::{Response, Result, TokenStream, ai_service};
+use ai_services::{AnswerStream, Response, Result, ai_service};
 use std::sync::Arc;
 
 /// How many messages of each user are remembered. A turn with one tool call takes four. Small local
@@ -31,7 +31,7 @@ pub(crate) trait Assistant {
         #[memory_id] user: &str,
         #[v] form: &str,
         #[user_message] text: &str,
-    ) -> TokenStream;
+    ) -> AnswerStream;
 
     /// The same at once, for models that cannot stream.
     async fn chat(

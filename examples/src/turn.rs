@@ -4,7 +4,7 @@ use crate::assistant::{Assistant, AssistantService};
 use crate::page::{Look, Page};
 use crate::screen::Screen;
 use ai_services::model::TokenUsage;
-use ai_services::{Error, Response, StreamEvent, TokenStream};
+use ai_services::{AnswerStream, Error, Response, StreamEvent};
 use std::io;
 
 /// How a turn ended. One that was not answered leaves no trace in the memory.
@@ -77,7 +77,7 @@ impl<'a> Turn<'a> {
     /// Shows what happens, up to the answer.
     async fn follow(
         &mut self,
-        mut stream: TokenStream,
+        mut stream: AnswerStream,
     ) -> io::Result<ai_services::Result<Response<String>>> {
         while let Some(event) = stream.next().await {
             match event {

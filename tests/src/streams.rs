@@ -3,13 +3,13 @@
 
 use ai_services::Result;
 use ai_services::fuzzing::{Summary, summary};
-use ai_services::model::StreamEvent;
+use ai_services::model::ModelStreamEvent;
 
 /// A stream says the same when it comes in two pieces, split anywhere, and byte by byte.
 pub fn assert_says_the_same_split_anywhere(
     stream: &str,
     expected: &Summary,
-    read: impl Fn(Vec<Vec<u8>>) -> Vec<Result<StreamEvent>>,
+    read: impl Fn(Vec<Vec<u8>>) -> Vec<Result<ModelStreamEvent>>,
 ) {
     let bytes = stream.as_bytes();
     for at in 0..=bytes.len() {
@@ -25,7 +25,7 @@ pub fn assert_says_the_same_split_anywhere(
 /// that were told.
 pub fn assert_damaged_anywhere_ends_once(
     stream: &str,
-    read: impl Fn(Vec<Vec<u8>>) -> Vec<Result<StreamEvent>>,
+    read: impl Fn(Vec<Vec<u8>>) -> Vec<Result<ModelStreamEvent>>,
 ) {
     for at in 0..stream.len() {
         let mut bytes = stream.as_bytes().to_vec();
@@ -35,7 +35,7 @@ pub fn assert_damaged_anywhere_ends_once(
             let events = read(vec![bytes.clone()]);
             // Checks that the pieces are what the answer, or the error, consists of.
             summary(&events);
-            let is_end = |event: &&_| matches!(event, Err(_) | Ok(StreamEvent::Completed(_)));
+            let is_end = |event: &&_| matches!(event, Err(_) | Ok(ModelStreamEvent::Completed(_)));
             let ends = events.iter().filter(is_end).count();
             assert_eq!(ends, 1, "{damage} at {at}: {stream}");
         }

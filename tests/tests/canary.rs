@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
 
 use ai_services::message::ChatMessage;
-use ai_services::model::{ChatModel, ChatRequest, StreamEvent};
+use ai_services::model::{ChatModel, ChatRequest, ModelStreamEvent};
 use ai_services::{Error, Result};
 use ai_services_tests::fault_server::Step::{Close, Hang, Request, Reset, Send};
 use ai_services_tests::fault_server::{FaultServer, Step, once, redirect, until_close};
@@ -41,7 +41,7 @@ async fn ask(model: &dyn ChatModel, is_stream: bool) -> Result<()> {
     }
     let mut events = model.stream(&request);
     while let Some(event) = events.next().await {
-        if let StreamEvent::Completed(_) = event? {
+        if let ModelStreamEvent::Completed(_) = event? {
             break;
         }
     }

@@ -27,7 +27,7 @@ mod routes;
 mod services;
 
 use ai_services::message::ChatMessage;
-use ai_services::model::{ChatModel, ChatRequest, ChatResponse, StreamEvent, TokenUsage};
+use ai_services::model::{ChatModel, ChatRequest, ChatResponse, ModelStreamEvent, TokenUsage};
 use ai_services::testing::ScriptedAnswer;
 use ai_services::{Error, ErrorKind};
 use futures_util::StreamExt;
@@ -59,8 +59,8 @@ async fn streamed(
     let mut texts = Vec::new();
     loop {
         match events.next().await.expect("a stream ends with an answer or an error") {
-            Ok(StreamEvent::Text(text)) => texts.push(text),
-            Ok(StreamEvent::Completed(response)) => {
+            Ok(ModelStreamEvent::Text(text)) => texts.push(text),
+            Ok(ModelStreamEvent::Completed(response)) => {
                 assert!(events.next().await.is_none());
                 return (texts, Ok(*response));
             }

@@ -53,7 +53,7 @@ pub trait Support: ::core::marker::Send + ::core::marker::Sync {
         &self,
         #[v] company: &str,
         #[user_message] message: &str,
-    ) -> ::ai_services::TokenStream;
+    ) -> ::ai_services::AnswerStream;
 
     /// Counts.
     #[input_guardrails(Lenient)]

@@ -161,8 +161,8 @@ async fn spans_say_who_and_how_much_but_not_what() {
         .chat_model(model)
         .tools(repeat::tool())
         .content_retriever(Aide)
-        .input_guardrails(Aide)
-        .output_guardrails(Aide)
+        .input_guardrail(Aide)
+        .output_guardrail(Aide)
         .moderation_model(Aide)
         .build()
         .unwrap();
@@ -196,7 +196,7 @@ async fn spans_say_who_and_how_much_but_not_what() {
 
     let undecided = AgentService::builder()
         .chat_model(ScriptedChatModel::new([]))
-        .input_guardrails(Unsure)
+        .input_guardrail(Unsure)
         .moderation_model(Aide)
         .build()
         .unwrap();

@@ -51,9 +51,9 @@ pub(crate) fn missing_return_type(cx: &mut Diagnostics, at: &dyn ToTokens, metho
 
 /// A method that is not `async` and has neither a body nor a return type.
 pub(crate) fn method_without_stream(cx: &mut Diagnostics, at: &dyn ToTokens, method: &Ident) {
-    cx.error(at, format!("method `{method}` must be `async` or return a `TokenStream`"))
+    cx.error(at, format!("method `{method}` must be `async` or return an `AnswerStream`"))
         .note("each call of an AI service waits for a model")
-        .help("write `async fn`, add `-> ai_services::TokenStream`, or give the method a body to leave it out of the AI service");
+        .help("write `async fn`, add `-> ai_services::AnswerStream`, or give the method a body to leave it out of the AI service");
 }
 
 /// A parameter that is a pattern, `&mut` or `impl Trait`.

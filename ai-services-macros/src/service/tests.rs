@@ -114,12 +114,12 @@ fn body_of_a_streaming_method_is_one_call_too() {
         quote!(),
         &quote! {
             trait Support {
-                fn chat(&self, message: &str) -> TokenStream;
+                fn chat(&self, message: &str) -> AnswerStream;
             }
         },
     );
     expect![[r#"
-        <TokenStream as __rt::StreamReturn>::stream(
+        <AnswerStream as __rt::StreamReturn>::stream(
             &self.service,
             &__METHOD_0,
             __rt::Arguments {
@@ -132,7 +132,7 @@ fn body_of_a_streaming_method_is_one_call_too() {
             },
         )
     "#]]
-    .assert_eq(&item(&text, "<TokenStream as __rt::StreamReturn>::stream("));
+    .assert_eq(&item(&text, "<AnswerStream as __rt::StreamReturn>::stream("));
     expect![[r#"
         static __METHOD_0: __rt::Method = __rt::Method {
             name: "chat",
@@ -141,7 +141,7 @@ fn body_of_a_streaming_method_is_one_call_too() {
             moderate: false,
             moderate_answer: false,
             guardrails: __rt::DeclaredGuardrails::NONE,
-            shape: <TokenStream as __rt::StreamReturn>::shape,
+            shape: <AnswerStream as __rt::StreamReturn>::shape,
         };
     "#]]
     .assert_eq(&item(&text, "static __METHOD_0"));

@@ -5,7 +5,7 @@ use super::description::{Arguments, Method};
 use super::invocation::{Invocation, Said};
 use super::invoke;
 use super::response::{MethodReturn, Response, Returned};
-use super::stream::{Outlet, StreamReturn, TokenStream};
+use super::stream::{AnswerStream, Outlet, StreamReturn};
 use crate::error::{Error, Result};
 use crate::invocation::{MemoryId, ToMemoryId};
 use crate::memory::ChatMemory;
@@ -133,7 +133,7 @@ pub(super) fn stream<R: StreamReturn>(
         record(&span, &outcome);
         outcome
     };
-    R::from_stream(TokenStream::of_call(outlet, call.boxed(), shape))
+    R::from_stream(AnswerStream::of_call(outlet, call.boxed(), shape))
 }
 
 fn span(components: &Components, method: &Method, arguments: &Arguments<'_>) -> Span {

@@ -32,6 +32,6 @@ pub use form::OutputStrategy;
 pub use handle::AiService;
 pub use opening::Remembered;
 pub use response::{MethodReturn, Response, Returned};
-pub use stream::{PartialStream, StreamEvent, StreamReturn, TextStream, TokenStream};
+pub use stream::{AnswerStream, PartialStream, StreamEvent, StreamReturn, TextStream};
 pub use turn::RejectedAnswer;
 pub use unfinished::UnfinishedTurn;

@@ -96,7 +96,7 @@ impl<T: Output> Returned for Response<T> {
     label = "not a `Result`",
     note = "every call can fail: the model, a tool, or the reader of the answer may return an error",
     note = "for example `ai_services::Result<String>`, or any `Result<T, E>` with `E: From<ai_services::Error>`",
-    note = "a method that streams its answer is a plain `fn` that returns a `TokenStream`"
+    note = "a method that streams its answer is a plain `fn` that returns an `AnswerStream`"
 )]
 pub trait MethodReturn: Send + Sized {
     #[doc(hidden)]

@@ -10,7 +10,7 @@ mod reply;
 use ai_services::Result;
 use ai_services::message::AiMessage;
 use ai_services::model::{
-    Capabilities, Capability, ChatModel, ChatRequest, ChatResponse, FinishReason, StreamEvent,
+    Capabilities, Capability, ChatModel, ChatRequest, ChatResponse, FinishReason, ModelStreamEvent,
     TokenUsage, ToolCallDelta,
 };
 use futures_util::stream::{self, BoxStream, StreamExt};
@@ -41,7 +41,7 @@ impl ChatModel for DemoModel {
     }
 
     /// Word by word.
-    fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<StreamEvent>> {
+    fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<ModelStreamEvent>> {
         let said = async move {
             match self.chat(request).await {
                 Ok(response) => stream::iter(events(response)),
@@ -68,16 +68,16 @@ impl ChatModel for DemoModel {
 }
 
 /// What a stream tells of an answer.
-fn events(response: ChatResponse) -> Vec<Result<StreamEvent>> {
+fn events(response: ChatResponse) -> Vec<Result<ModelStreamEvent>> {
     let text = response.message.text().unwrap_or_default();
     let words = text.split_inclusive(char::is_whitespace);
-    let words = words.map(|word| StreamEvent::Text(word.to_owned()));
+    let words = words.map(|word| ModelStreamEvent::Text(word.to_owned()));
     let calls = response.message.tool_calls().iter().enumerate().map(|(index, call)| {
         let delta = ToolCallDelta::new(index).with_id(call.id()).with_name(call.name());
-        StreamEvent::ToolCall(delta.with_arguments(call.arguments()))
+        ModelStreamEvent::ToolCall(delta.with_arguments(call.arguments()))
     });
     let mut events: Vec<_> = words.chain(calls).map(Ok).collect();
-    events.push(Ok(StreamEvent::Completed(Box::new(response))));
+    events.push(Ok(ModelStreamEvent::Completed(Box::new(response))));
     events
 }
 

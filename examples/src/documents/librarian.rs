@@ -10,7 +10,7 @@ use ai_services::rag::{
     DefaultContentInjector, DefaultRetrievalAugmentor, EmbeddingStoreContentRetriever,
     RetrievedContent, Route,
 };
-use ai_services::{StreamEvent, TokenStream, ai_service};
+use ai_services::{AnswerStream, StreamEvent, ai_service};
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ const PASSAGE: &str =
     delimiter = " "
 )]
 pub(crate) trait Librarian {
-    fn answer(&self, question: &str) -> TokenStream;
+    fn answer(&self, question: &str) -> AnswerStream;
 }
 
 /// A service that looks up what it is asked.

@@ -4,7 +4,7 @@ use super::documents::words::words;
 use ai_services::Result;
 use ai_services::message::AiMessage;
 use ai_services::model::{
-    Capabilities, Capability, ChatModel, ChatRequest, ChatResponse, StreamEvent,
+    Capabilities, Capability, ChatModel, ChatRequest, ChatResponse, ModelStreamEvent,
 };
 use futures_util::stream::{self, BoxStream, StreamExt};
 use std::collections::{BTreeSet, HashMap};
@@ -28,13 +28,14 @@ impl ChatModel for QuotingModel {
     }
 
     /// Word by word.
-    fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<StreamEvent>> {
+    fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<ModelStreamEvent>> {
         let said = async move {
             let response = self.chat(request).await?;
             let text = response.message.text().unwrap_or_default();
-            let words = text.split_inclusive(' ').map(|word| StreamEvent::Text(word.to_owned()));
+            let words =
+                text.split_inclusive(' ').map(|word| ModelStreamEvent::Text(word.to_owned()));
             let mut events: Vec<_> = words.map(Ok).collect();
-            events.push(Ok(StreamEvent::Completed(Box::new(response))));
+            events.push(Ok(ModelStreamEvent::Completed(Box::new(response))));
             Ok(stream::iter(events))
         };
         let events = stream::once(said).flat_map(|events: Result<_>| match events {

@@ -47,7 +47,7 @@ pub trait Support: ::core::marker::Send + ::core::marker::Sync {
     ) -> ::mine::Result<Text>;
 
     /// Streams.
-    fn stream(&self, #[v] company: &str, #[user_message] message: &str) -> ::mine::TokenStream;
+    fn stream(&self, #[v] company: &str, #[user_message] message: &str) -> ::mine::AnswerStream;
 
     /// Counts.
     async fn count(&self, #[v] company: &str, #[user_message] message: &str)

@@ -6,7 +6,7 @@ use crate::PATIENCE;
 use crate::fault_server::{FaultServer, once};
 use ai_services::fuzzing::{Summary, summary};
 use ai_services::message::{ChatMessage, ToolCall};
-use ai_services::model::{ChatModel, ChatRequest, ChatResponse, PartialAnswer, StreamEvent};
+use ai_services::model::{ChatModel, ChatRequest, ChatResponse, ModelStreamEvent, PartialAnswer};
 use ai_services::{Error, ErrorKind, Result};
 use futures_util::StreamExt;
 use std::sync::Arc;
@@ -183,10 +183,10 @@ async fn ask(model: &dyn ChatModel, mode: Mode) -> Outcome {
 }
 
 /// A stream, which has one end and nothing behind it.
-fn ended(mut events: Vec<Result<StreamEvent>>) -> Outcome {
+fn ended(mut events: Vec<Result<ModelStreamEvent>>) -> Outcome {
     let said = said(&events);
     let end = match events.pop() {
-        Some(Ok(StreamEvent::Completed(response))) => Ok(*response),
+        Some(Ok(ModelStreamEvent::Completed(response))) => Ok(*response),
         Some(Err(error)) => Err(error),
         last => unreachable!("no end: {last:?}"),
     };
@@ -194,7 +194,7 @@ fn ended(mut events: Vec<Result<StreamEvent>>) -> Outcome {
 }
 
 /// What a stream said. An error before it began has nothing to keep.
-pub fn said(events: &[Result<StreamEvent>]) -> Summary {
+pub fn said(events: &[Result<ModelStreamEvent>]) -> Summary {
     match events {
         [Err(error)] if error.detail::<PartialAnswer>().is_none() => Summary::default(),
         _ => Summary { error: None, ..summary(events) },

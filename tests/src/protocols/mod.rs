@@ -14,7 +14,7 @@ pub use exchange::{Exchange, Mode, Outcome, assert_begins, exchanges, hello, sai
 
 use crate::PATIENCE;
 use ai_services::Result;
-use ai_services::model::{ChatModel, StreamEvent};
+use ai_services::model::{ChatModel, ModelStreamEvent};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ pub struct Protocol {
     /// The body of an error with this message.
     pub error: fn(&str) -> String,
     /// The events of a streamed body that is given in pieces, without a network.
-    pub read: fn(Vec<Vec<u8>>) -> Vec<Result<StreamEvent>>,
+    pub read: fn(Vec<Vec<u8>>) -> Vec<Result<ModelStreamEvent>>,
 }
 
 impl std::fmt::Debug for Protocol {

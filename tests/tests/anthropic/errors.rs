@@ -1,7 +1,7 @@
 //! What is made of errors.
 
 use super::{CANARY, client, hello};
-use ai_services::model::{ChatModel, PartialAnswer, StreamEvent};
+use ai_services::model::{ChatModel, ModelStreamEvent, PartialAnswer};
 use ai_services::{Error, ErrorKind};
 use ai_services_tests::fault_server::{FaultServer, answer, events_answer};
 use futures_util::StreamExt;
@@ -59,7 +59,7 @@ async fn broken_by(event: &str) -> Error {
     let server = FaultServer::answering([events_answer(format!("{begun}{event}"))]).await.unwrap();
     let client = client(&server).build().unwrap();
     let mut events: Vec<_> = client.stream(&hello()).collect().await;
-    assert!(matches!(&events[0], Ok(StreamEvent::Text(text)) if text == "Hi"));
+    assert!(matches!(&events[0], Ok(ModelStreamEvent::Text(text)) if text == "Hi"));
     assert_eq!((events.len(), server.requests().len()), (2, 1));
     events.remove(1).unwrap_err()
 }

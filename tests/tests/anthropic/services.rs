@@ -30,7 +30,7 @@ trait Assistant {
         &self,
         #[memory_id] user: &str,
         #[user_message] question: &str,
-    ) -> ai_services::TokenStream;
+    ) -> ai_services::AnswerStream;
 
     #[user_message("How many legs has {{it}}?")]
     async fn legs(&self, animal: &str) -> ai_services::Result<u8>;

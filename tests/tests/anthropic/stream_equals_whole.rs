@@ -1,7 +1,7 @@
 //! The same answer, whole and in pieces, is the same response.
 
 use super::{client, hello};
-use ai_services::model::{ChatModel, ChatResponse, StreamEvent};
+use ai_services::model::{ChatModel, ChatResponse, ModelStreamEvent};
 use ai_services_tests::fault_server::{FaultServer, events_answer, json_answer};
 use futures_util::StreamExt;
 use proptest::prelude::*;
@@ -131,7 +131,7 @@ fn check(blocks: &[Block]) {
         let events: Vec<_> = client.stream(&hello()).collect().await;
         ai_services::fuzzing::summary(&events);
         match events.into_iter().last() {
-            Some(Ok(StreamEvent::Completed(response))) => (whole, *response),
+            Some(Ok(ModelStreamEvent::Completed(response))) => (whole, *response),
             other => panic!("{other:?}"),
         }
     });

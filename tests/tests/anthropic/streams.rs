@@ -3,14 +3,14 @@
 use super::{client, hello};
 use ai_services::message::AiMessage;
 use ai_services::model::{
-    Capability, ChatModel, ChatResponse, FinishReason, StreamEvent, TokenUsage, ToolCallDelta,
+    Capability, ChatModel, ChatResponse, FinishReason, ModelStreamEvent, TokenUsage, ToolCallDelta,
 };
 use ai_services_tests::PATIENCE;
 use ai_services_tests::fault_server::{FaultServer, Step, events_answer, events_head};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 
-async fn events(stream: &str) -> Vec<StreamEvent> {
+async fn events(stream: &str) -> Vec<ModelStreamEvent> {
     let server = FaultServer::answering([events_answer(stream)]).await.unwrap();
     let client = client(&server).build().unwrap();
     let events: Vec<_> = client.stream(&hello()).collect().await;
@@ -19,7 +19,7 @@ async fn events(stream: &str) -> Vec<StreamEvent> {
 
 async fn completed(stream: &str) -> ChatResponse {
     match events(stream).await.pop() {
-        Some(StreamEvent::Completed(response)) => *response,
+        Some(ModelStreamEvent::Completed(response)) => *response,
         other => panic!("{other:?}"),
     }
 }
@@ -37,7 +37,7 @@ async fn stream_is_asked_for() {
     let server = server.await.unwrap();
     let client = client(&server).build().unwrap();
     let last = client.stream(&hello()).collect::<Vec<_>>().await.pop();
-    let Some(Ok(StreamEvent::Completed(response))) = last else { panic!("{last:?}") };
+    let Some(Ok(ModelStreamEvent::Completed(response))) = last else { panic!("{last:?}") };
     assert_eq!(server.requests()[0].json(), super::golden("stream"));
     assert_eq!(response.message, AiMessage::new("Grüße, \"日本\"\n😀!"));
     assert_eq!(response.finish_reason, Some(FinishReason::Stop));
@@ -52,7 +52,7 @@ async fn calls_come_in_pieces() {
     let deltas: Vec<_> = events
         .iter()
         .filter_map(|event| match event {
-            StreamEvent::ToolCall(delta) => Some(delta.clone()),
+            ModelStreamEvent::ToolCall(delta) => Some(delta.clone()),
             _ => None,
         })
         .collect();
@@ -66,7 +66,7 @@ async fn calls_come_in_pieces() {
         piece(1, "{}"),
     ];
     assert_eq!(deltas, expected);
-    assert!(matches!(&events[0], StreamEvent::Text(text) if text == "I look."));
+    assert!(matches!(&events[0], ModelStreamEvent::Text(text) if text == "I look."));
 }
 
 #[tokio::test]
@@ -131,7 +131,10 @@ async fn whole_answer_in_place_of_a_stream_is_one_piece() {
     let server = FaultServer::answering([super::hi()]).await.unwrap();
     let client = client(&server).build().unwrap();
     let events: Vec<_> = client.stream(&hello()).collect().await;
-    assert!(matches!(&events[..], [Ok(StreamEvent::Text(_)), Ok(StreamEvent::Completed(_))]));
+    assert!(matches!(
+        &events[..],
+        [Ok(ModelStreamEvent::Text(_)), Ok(ModelStreamEvent::Completed(_))]
+    ));
 }
 
 #[tokio::test]
@@ -154,7 +157,7 @@ async fn dropped_stream_closes_its_connection() {
     let request = hello();
     let mut stream = client.stream(&request);
     let first = stream.next().await;
-    assert!(matches!(first, Some(Ok(StreamEvent::Text(_)))), "{first:?}");
+    assert!(matches!(first, Some(Ok(ModelStreamEvent::Text(_)))), "{first:?}");
     drop(stream);
     tokio::time::timeout(PATIENCE, server.hung_up(1)).await.unwrap();
 }

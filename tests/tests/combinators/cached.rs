@@ -245,7 +245,7 @@ async fn foreign_entries_are_misses_unless_asked() {
             StoreResponseCache::new(store.clone()),
         );
         let strict = strict.cache_errors(CacheErrorPolicy::Fail).build();
-        assert_eq!(strict.chat(&asking("x")).await.unwrap_err().kind(), ErrorKind::Memory);
+        assert_eq!(strict.chat(&asking("x")).await.unwrap_err().kind(), ErrorKind::Store);
         let script = ScriptedChatModel::replies(["asked"]);
         let lenient = CachedModel::new(script.clone(), StoreResponseCache::new(store));
         for _ in 0..2 {
@@ -260,11 +260,11 @@ struct Broken;
 #[ai_services::async_trait]
 impl ResponseCache for Broken {
     async fn get(&self, _: &CacheKey) -> Result<Option<ChatResponse>> {
-        Err(Error::new(ErrorKind::Memory, "gone"))
+        Err(Error::new(ErrorKind::Store, "gone"))
     }
 
     async fn put(&self, _: &CacheKey, _: &ChatResponse) -> Result<()> {
-        Err(Error::new(ErrorKind::Memory, "gone"))
+        Err(Error::new(ErrorKind::Store, "gone"))
     }
 }
 

@@ -5,7 +5,7 @@ use ai_services::combinators::{CachedModel, FallbackModel, InMemoryResponseCache
 use ai_services::message::{AiMessage, ToolCall};
 use ai_services::model::{ChatResponse, IncurredCost, Price, PriceTable, TokenUsage};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
-use ai_services::{ErrorKind, Response, TokenStream, ai_service, tool};
+use ai_services::{AnswerStream, ErrorKind, Response, ai_service, tool};
 
 #[ai_service]
 trait Assistant {
@@ -13,7 +13,7 @@ trait Assistant {
 
     async fn count(&self, text: &str) -> ai_services::Result<Response<u32>>;
 
-    fn stream(&self, text: &str) -> TokenStream;
+    fn stream(&self, text: &str) -> AnswerStream;
 }
 
 /// Tells the time.

@@ -3,7 +3,9 @@
 use crate::{asking, failing, streamed};
 use ai_services::combinators::{RateLimitedModel, RateLimiter, RateLimiterBuilder};
 use ai_services::message::ChatMessage;
-use ai_services::model::{ChatModel, ChatRequest, ChatRequestParameters, StreamEvent, TokenUsage};
+use ai_services::model::{
+    ChatModel, ChatRequest, ChatRequestParameters, ModelStreamEvent, TokenUsage,
+};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use ai_services::{Error, ErrorKind};
 use futures_util::StreamExt;
@@ -149,9 +151,9 @@ async fn stream_keeps_its_slot_until_its_end() {
     let model = limited(RateLimiter::builder().concurrency(1), &script);
     let request = asking("x");
     let mut events = model.stream(&request);
-    assert!(matches!(events.next().await, Some(Ok(StreamEvent::Text(_)))));
+    assert!(matches!(events.next().await, Some(Ok(ModelStreamEvent::Text(_)))));
     assert!(timeout(seconds(1), model.chat(&request)).await.is_err());
-    assert!(matches!(events.next().await, Some(Ok(StreamEvent::Completed(_)))));
+    assert!(matches!(events.next().await, Some(Ok(ModelStreamEvent::Completed(_)))));
     // The stream is over, although it was not dropped.
     assert!(model.chat(&request).await.is_ok());
     drop(model.stream(&request));

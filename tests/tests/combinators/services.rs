@@ -9,7 +9,7 @@ use ai_services::memory::{MemoryId, MessageWindowChatMemory};
 use ai_services::message::ToolCall;
 use ai_services::model::{ChatModel, ChatRequest, TokenUsage};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
-use ai_services::{ErrorKind, Response, StreamEvent, TokenStream, ai_service, tools};
+use ai_services::{AnswerStream, ErrorKind, Response, StreamEvent, ai_service, tools};
 use serde_json::json;
 
 struct Desk;
@@ -38,7 +38,7 @@ trait Adder {
         #[user_message] text: &str,
     ) -> ai_services::Result<Vec<i64>>;
 
-    fn stream(&self, #[memory_id] user: &str, #[user_message] text: &str) -> TokenStream;
+    fn stream(&self, #[memory_id] user: &str, #[user_message] text: &str) -> AnswerStream;
 }
 
 fn adder(model: impl ChatModel + 'static) -> AdderService {

@@ -143,7 +143,7 @@ async fn newer_and_damaged_tables_are_errors() {
     let raw = Connection::open(&path).unwrap();
     raw.execute("UPDATE embeddings_entry SET vector = x'00' WHERE id = 'b'", []).unwrap();
     let error = store.search(&VectorSearch::new(&[1.0, 0.0])).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Memory);
+    assert_eq!(error.kind(), ErrorKind::Store);
     assert!(error.to_string().contains("a vector of the embeddings `embeddings` is damaged"));
     raw.execute("UPDATE embeddings_metadata SET kind = 2, value = 'x'", []).unwrap();
     let error = store.values("n", None).await.unwrap_err();

@@ -77,7 +77,7 @@ async fn damaged_file_is_named() {
     bytes[middle] ^= 1;
     fs::write(&path, bytes).unwrap();
     let error = InMemoryEmbeddingStore::load(&path).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Memory);
+    assert_eq!(error.kind(), ErrorKind::Store);
     let file = error.detail::<UnreadableEmbeddings>().unwrap();
     let reason = "the checksum of block 1 is wrong".into();
     assert_eq!(file.problem, UnreadableEmbeddingsProblem::Corrupt(reason));
@@ -108,11 +108,11 @@ async fn file_that_cannot_be_used_is_an_error() {
     let missing = directory.path().join("missing");
     let error = InMemoryEmbeddingStore::load(&missing).await.unwrap_err();
     let kind = error.detail::<io::Error>().map(io::Error::kind);
-    assert_eq!((error.kind(), kind), (ErrorKind::Memory, Some(io::ErrorKind::NotFound)));
+    assert_eq!((error.kind(), kind), (ErrorKind::Store, Some(io::ErrorKind::NotFound)));
     let store = filled(3).await;
     for path in [missing.join("file"), directory.path().join("..")] {
         let error = store.save(&path).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Memory);
+        assert_eq!(error.kind(), ErrorKind::Store);
         assert!(error.detail::<io::Error>().is_some());
     }
     assert!(names(directory.path()).is_empty());

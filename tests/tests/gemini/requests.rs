@@ -3,7 +3,7 @@
 use super::{CANARY, answer_of, client, hello, hi};
 use ai_services::message::{ChatMessage, ImageContent, Media, UserMessage};
 use ai_services::model::{
-    Capabilities, Capability, ChatModel, ChatRequest, ChatRequestParameters, StreamEvent,
+    Capabilities, Capability, ChatModel, ChatRequest, ChatRequestParameters, ModelStreamEvent,
 };
 use ai_services::{ErrorKind, message::MediaSource};
 use ai_services_tests::fault_server::{FaultServer, events_answer};
@@ -25,7 +25,7 @@ async fn key_is_in_a_header_and_not_in_the_url() {
     let model = client(&server).build().unwrap();
     model.chat(&hello()).await.unwrap();
     let events: Vec<_> = model.stream(&hello()).collect().await;
-    assert!(matches!(events.last(), Some(Ok(StreamEvent::Completed(_)))), "{events:?}");
+    assert!(matches!(events.last(), Some(Ok(ModelStreamEvent::Completed(_)))), "{events:?}");
     let [whole, stream] = server.requests().try_into().unwrap();
     let path = "POST /v1beta/models/gemini-2.5-flash";
     assert!(whole.head.starts_with(&format!("{path}:generateContent HTTP/1.1\r\n")));

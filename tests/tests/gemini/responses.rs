@@ -2,7 +2,7 @@
 
 use super::{answer_of, client, hello, read};
 use ai_services::ErrorKind;
-use ai_services::model::{ChatModel, FinishReason, StreamEvent, TokenUsage};
+use ai_services::model::{ChatModel, FinishReason, ModelStreamEvent, TokenUsage};
 use ai_services_tests::fault_server::{FaultServer, events_answer, json_answer};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -162,6 +162,8 @@ async fn stream_that_comes_as_a_list_is_read() {
     let server = FaultServer::answering([json_answer(&list)]).await.unwrap();
     let model = client(&server).build().unwrap();
     let mut events: Vec<_> = model.stream(&hello()).collect().await;
-    let Some(Ok(StreamEvent::Completed(response))) = events.pop() else { panic!("{events:?}") };
+    let Some(Ok(ModelStreamEvent::Completed(response))) = events.pop() else {
+        panic!("{events:?}")
+    };
     assert_eq!(response.message.text(), Some("ab"));
 }

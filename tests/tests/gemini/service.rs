@@ -2,7 +2,7 @@
 
 use super::{answer_of, client};
 use ai_services::memory::{MemoryId, MessageWindowChatMemory};
-use ai_services::{Result, TokenStream, ai_service, tools};
+use ai_services::{AnswerStream, Result, ai_service, tools};
 use ai_services_tests::fault_server::{FaultServer, events_answer, json_answer};
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ impl Weather {
 trait Guide {
     async fn ask(&self, #[memory_id] room: &str, #[user_message] text: &str) -> Result<String>;
 
-    fn tell(&self, #[memory_id] room: &str, #[user_message] text: &str) -> TokenStream;
+    fn tell(&self, #[memory_id] room: &str, #[user_message] text: &str) -> AnswerStream;
 }
 
 /// The parts of an answer that calls two tools, one of them without an id.

@@ -1,7 +1,7 @@
 //! The same answer, whole and in pieces, is the same response.
 
 use super::{client, hello};
-use ai_services::model::{ChatModel, ChatResponse, StreamEvent};
+use ai_services::model::{ChatModel, ChatResponse, ModelStreamEvent};
 use ai_services_tests::fault_server::{FaultServer, events_answer, json_answer};
 use futures_util::StreamExt;
 use proptest::prelude::*;
@@ -88,7 +88,7 @@ async fn streamed(said: &[Part], line_end: &str) -> ChatResponse {
     let model = client(&server).build().unwrap();
     let mut events: Vec<_> = model.stream(&hello()).collect().await;
     match events.pop() {
-        Some(Ok(StreamEvent::Completed(response))) => *response,
+        Some(Ok(ModelStreamEvent::Completed(response))) => *response,
         end => panic!("{end:?}"),
     }
 }

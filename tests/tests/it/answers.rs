@@ -8,7 +8,7 @@ use ai_services::model::{
 };
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use ai_services::{
-    ErrorKind, OutputStrategy, Response, StreamEvent, TokenStream, UnfinishedTurn, ai_service,
+    AnswerStream, ErrorKind, OutputStrategy, Response, StreamEvent, UnfinishedTurn, ai_service,
     tools,
 };
 use schemars::JsonSchema;
@@ -37,7 +37,7 @@ trait Reader {
         #[user_message] text: &str,
     ) -> ai_services::Result<Person>;
     async fn words(&self, text: &str) -> ai_services::Result<String>;
-    fn stream(&self, text: &str) -> TokenStream<Person>;
+    fn stream(&self, text: &str) -> AnswerStream<Person>;
 }
 
 struct Clock;
@@ -325,7 +325,7 @@ async fn tool_with_the_name_of_the_answer_keeps_it() {
 }
 
 /// The texts that a stream tells, with a mark where it begins again.
-async fn told(mut stream: TokenStream<Person>) -> (Vec<String>, Person) {
+async fn told(mut stream: AnswerStream<Person>) -> (Vec<String>, Person) {
     let mut texts = Vec::new();
     while let Some(event) = stream.next().await {
         match event.unwrap() {

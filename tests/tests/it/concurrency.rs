@@ -1,4 +1,5 @@
-//! Many calls on one id: in order, none lost, none interleaved; none that failed remembered.
+//! Concurrent calls on one id: turns are stored in order, complete and without interleaving, and
+//! failed turns are not stored.
 
 use ai_services::memory::{ChatMemory, InMemoryChatMemoryStore, MemoryId, MessageWindowChatMemory};
 use ai_services::message::{AiMessage, ChatMessage, ToolCall};
@@ -37,30 +38,30 @@ async fn remembered(chat: &ChatService) -> Vec<ChatMessage> {
     chat.chat_memory("room").unwrap().messages().await.unwrap()
 }
 
-/// Says after a while what it was told; fails when told to.
-struct Slow {
+/// A slow model that echoes the last message, and fails if it contains "fail".
+struct SlowEcho {
     delay: Duration,
 }
 
 #[async_trait]
-impl ChatModel for Slow {
+impl ChatModel for SlowEcho {
     async fn chat(&self, request: &ChatRequest) -> ai_services::Result<ChatResponse> {
-        let said = request.messages().last().and_then(ChatMessage::text).unwrap_or_default();
+        let text = request.messages().last().and_then(ChatMessage::text).unwrap_or_default();
         tokio::time::sleep(self.delay).await;
-        match said.contains("fail") {
-            true => Err(Error::new(ErrorKind::Unavailable, "told to fail")),
-            false => Ok(ChatResponse::new(AiMessage::new(format!("re: {said}")))),
+        if text.contains("fail") {
+            return Err(Error::new(ErrorKind::Unavailable, "simulated failure"));
         }
+        Ok(ChatResponse::new(AiMessage::new(format!("re: {text}"))))
     }
 }
 
-/// The turns of a memory, each as what was said; panics where a turn is not whole.
+/// Returns the user texts of the turns in a memory. Panics if a turn is incomplete.
 fn turns(messages: &[ChatMessage]) -> Vec<String> {
     let turn = |turn: &[ChatMessage]| match turn {
         [ChatMessage::User(user), ChatMessage::Ai(ai)] => {
-            let said = user.text().unwrap().to_owned();
-            assert_eq!(ai.text().unwrap(), format!("re: {said}"));
-            said
+            let text = user.text().unwrap().to_owned();
+            assert_eq!(ai.text().unwrap(), format!("re: {text}"));
+            text
         }
         other => panic!("not a turn: {other:?}"),
     };
@@ -68,8 +69,8 @@ fn turns(messages: &[ChatMessage]) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn eight_thousand_turns_of_eight_tasks_are_all_there_in_order() {
-    let chat = service(Slow { delay: Duration::from_millis(3) });
+async fn turns_of_eight_tasks_are_stored_in_order() {
+    let chat = service(SlowEcho { delay: Duration::from_millis(3) });
     let tasks = (0..8).map(|task| {
         let chat = chat.clone();
         async move {
@@ -89,7 +90,7 @@ async fn eight_thousand_turns_of_eight_tasks_are_all_there_in_order() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn threads_do_not_interleave_turns() {
-    let chat = service(Slow { delay: Duration::ZERO });
+    let chat = service(SlowEcho { delay: Duration::ZERO });
     let mut tasks = tokio::task::JoinSet::new();
     for task in 0..8 {
         let chat = chat.clone();
@@ -103,10 +104,10 @@ async fn threads_do_not_interleave_turns() {
     assert_eq!(turns(&remembered(&chat).await).len(), 400);
 }
 
-/// A small repeatable source of chance.
-struct Chance(u64);
+/// A small deterministic random number generator.
+struct Random(u64);
 
-impl Chance {
+impl Random {
     fn below(&mut self, n: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -115,18 +116,19 @@ impl Chance {
 }
 
 #[tokio::test(start_paused = true)]
-async fn memory_holds_exactly_the_turns_that_succeeded() {
-    let chat = service(Slow { delay: Duration::from_millis(10) });
+async fn memory_contains_exactly_the_successful_turns() {
+    let chat = service(SlowEcho { delay: Duration::from_millis(10) });
     let succeeded = Arc::new(Mutex::new(Vec::new()));
     let tasks = (0..8_u64).map(|task| {
         let (chat, succeeded) = (chat.clone(), Arc::clone(&succeeded));
         async move {
-            let mut chance = Chance(task);
+            let mut random = Random(task);
             for n in 0..1_000 {
-                let fails = if chance.below(4) == 0 { "fail" } else { "" };
+                let fails = if random.below(4) == 0 { "fail" } else { "" };
                 let text = format!("{task} {n} {fails}");
-                // Most limits strike while the call waits for its turn, some while the model works.
-                let limit = Duration::from_millis(chance.below(200));
+                // Most timeouts expire while the call waits in the queue, some while the model
+                // runs.
+                let limit = Duration::from_millis(random.below(200));
                 let outcome = tokio::time::timeout(limit, chat.chat("room", &text)).await;
                 if let Ok(Ok(_)) = outcome {
                     succeeded.lock().unwrap().push(text);
@@ -141,11 +143,11 @@ async fn memory_holds_exactly_the_turns_that_succeeded() {
     assert!((1_000..7_000).contains(&succeeded.len()), "{} of 8000", succeeded.len());
 }
 
-/// Waits a few times wherever a model may wait, and calls a tool first.
-struct Hesitant;
+/// A model that yields several times before each answer, and calls a tool first.
+struct YieldingModel;
 
 #[async_trait]
-impl ChatModel for Hesitant {
+impl ChatModel for YieldingModel {
     async fn chat(&self, request: &ChatRequest) -> ai_services::Result<ChatResponse> {
         for _ in 0..3 {
             tokio::task::yield_now().await;
@@ -161,10 +163,10 @@ impl ChatModel for Hesitant {
 }
 
 #[derive(Default)]
-struct Waiting(AtomicU64);
+struct WaitTool(AtomicU64);
 
 #[tools]
-impl Waiting {
+impl WaitTool {
     /// Waits.
     #[tool]
     async fn wait(&self) {
@@ -174,10 +176,10 @@ impl Waiting {
 }
 
 #[tokio::test]
-async fn call_dropped_at_any_poll_leaves_memory_as_it_was() {
-    let waiting = Arc::new(Waiting::default());
+async fn call_dropped_at_any_poll_leaves_memory_unchanged() {
+    let waiting = Arc::new(WaitTool::default());
     let chat = ChatService::builder()
-        .chat_model(Hesitant)
+        .chat_model(YieldingModel)
         .chat_memory_provider(|id: &MemoryId| {
             MessageWindowChatMemory::builder().id(id).max_messages(100).build()
         })
@@ -199,22 +201,22 @@ async fn call_dropped_at_any_poll_leaves_memory_as_it_was() {
         assert_eq!(remembered(&chat).await, before, "after {polls} polls");
         polls += 1;
     }
-    assert!(polls > 5, "the call was over after {polls} polls");
+    assert!(polls > 5, "the call finished after only {polls} polls");
     assert_eq!(remembered(&chat).await.len(), 2 * before.len());
-    assert!(waiting.0.load(Ordering::SeqCst) > 2, "tools ran in dropped calls too");
+    assert!(waiting.0.load(Ordering::SeqCst) > 2, "tools must also have run in dropped calls");
 }
 
 #[tokio::test]
-async fn waiting_calls_are_served_in_the_order_of_asking() {
-    let chat = service(Slow { delay: Duration::ZERO });
+async fn waiting_calls_run_in_the_order_of_arrival() {
+    let chat = service(SlowEcho { delay: Duration::ZERO });
     let calls: Vec<_> = (0..20).map(|n| n.to_string()).collect();
     join_all(calls.iter().map(|text| chat.chat("room", text))).await;
     assert_eq!(turns(&remembered(&chat).await), calls);
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_for_different_ids_run_beside_each_other() {
-    let chat = service(Slow { delay: Duration::from_secs(1) });
+async fn calls_for_different_ids_run_concurrently() {
+    let chat = service(SlowEcho { delay: Duration::from_secs(1) });
     let rooms: Vec<_> = (0..50).map(|n| n.to_string()).collect();
     let started = tokio::time::Instant::now();
     join_all(rooms.iter().map(|room| chat.chat(room, "hi"))).await;

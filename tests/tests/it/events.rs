@@ -1,4 +1,4 @@
-//! What listeners are told, in which order.
+//! Events that listeners receive, and their order.
 
 use ai_services::event::{Call, Event};
 use ai_services::memory::{MemoryId, MessageWindowChatMemory};
@@ -25,8 +25,8 @@ fn hello() -> &'static str {
 }
 
 fn agent(model: ScriptedChatModel) -> (AgentService, Arc<Mutex<Vec<String>>>) {
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let notes = Arc::clone(&told);
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let recorded = Arc::clone(&events);
     let agent = AgentService::builder()
         .chat_model(model)
         .chat_memory_provider(|id: &MemoryId| {
@@ -34,13 +34,13 @@ fn agent(model: ScriptedChatModel) -> (AgentService, Arc<Mutex<Vec<String>>>) {
         })
         .tools(hello::tool())
         .listener(move |call: &Call<'_>, event: &Event<'_>| {
-            let what = match event {
+            let description = match event {
                 Event::Started => "started".to_owned(),
                 Event::HistoryRepaired { dropped, invented } => {
                     format!("repaired {dropped} {invented}")
                 }
-                Event::RequestIssued { request } => format!("asked {}", request.message_count()),
-                Event::ResponseReceived { .. } => "answered".to_owned(),
+                Event::RequestIssued { request } => format!("request {}", request.message_count()),
+                Event::ResponseReceived { .. } => "response".to_owned(),
                 Event::ToolStarted { call } => format!("running {}", call.name()),
                 Event::ToolFinished { execution } => {
                     format!("ran {}", execution.result().text().unwrap_or_default())
@@ -52,11 +52,11 @@ fn agent(model: ScriptedChatModel) -> (AgentService, Arc<Mutex<Vec<String>>>) {
             };
             assert_eq!((call.service, call.method), ("Agent", "chat"));
             assert_eq!(call.memory_id.unwrap().as_str(), "ann");
-            notes.lock().unwrap().push(what);
+            recorded.lock().unwrap().push(description);
         })
         .build()
         .unwrap();
-    (agent, told)
+    (agent, events)
 }
 
 #[tokio::test]
@@ -65,37 +65,40 @@ async fn events_follow_the_turn() {
         ScriptedAnswer::tool_calls([ToolCall::new("1", "hello", "{}")]),
         ScriptedAnswer::text("done"),
     ]);
-    let (agent, told) = agent(model);
+    let (agent, events) = agent(model);
     agent.chat("ann", "go").await.unwrap();
     assert_eq!(
-        *told.lock().unwrap(),
+        *events.lock().unwrap(),
         [
             "started",
-            "asked 1",
-            "answered",
+            "request 1",
+            "response",
             "running hello",
             "ran hello",
-            "asked 3",
-            "answered",
+            "request 3",
+            "response",
             "completed",
         ]
     );
 }
 
 #[tokio::test]
-async fn failure_and_repair_are_told() {
+async fn failure_and_repair_are_reported() {
     let model = ScriptedChatModel::new([ScriptedAnswer::error(ErrorKind::Unavailable, "down")]);
-    let (agent, told) = agent(model);
+    let (agent, events) = agent(model);
     agent.chat_memory("ann").unwrap().add(ChatMessage::ai("orphan")).await.unwrap();
     agent.chat("ann", "go").await.unwrap_err();
-    assert_eq!(*told.lock().unwrap(), ["started", "repaired 1 0", "asked 1", "failed Unavailable"]);
+    assert_eq!(
+        *events.lock().unwrap(),
+        ["started", "repaired 1 0", "request 1", "failed Unavailable"]
+    );
 }
 
 #[tokio::test]
-async fn dropped_call_is_told() {
+async fn dropped_call_is_reported_as_cancelled() {
     let model =
         ScriptedChatModel::new([ScriptedAnswer::text("never").after(Duration::from_secs(60))]);
-    let (agent, told) = agent(model);
+    let (agent, events) = agent(model);
     assert!(agent.chat("ann", "go").now_or_never().is_none());
-    assert_eq!(*told.lock().unwrap(), ["started", "asked 1", "cancelled"]);
+    assert_eq!(*events.lock().unwrap(), ["started", "request 1", "cancelled"]);
 }

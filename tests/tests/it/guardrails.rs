@@ -37,8 +37,8 @@ async fn rewritten_message_is_all_that_anybody_sees() {
     let desk = journal
         .desk(&model)
         .content_retriever(journal.shelf(&["first"]))
-        .input_guardrails(journal.input("one", cook))
-        .input_guardrails(journal.input("two", |_| InputVerdict::Success))
+        .input_guardrail(journal.input("one", cook))
+        .input_guardrail(journal.input("two", |_| InputVerdict::Success))
         .build()
         .unwrap();
     desk.judged("ann", "raw?").await.unwrap();
@@ -64,10 +64,10 @@ async fn rejected_message_is_neither_sent_nor_remembered() {
     let model = journal.replies(["never"]);
     let desk = journal
         .desk(&model)
-        .input_guardrails(journal.input("long", |_| InputVerdict::Failure("too long".into())))
-        .input_guardrails(journal.input("fine", |_| InputVerdict::Success))
-        .input_guardrails(journal.input("rude", |_| InputVerdict::Fatal("rude".into())))
-        .input_guardrails(journal.input("never", |_| InputVerdict::Success))
+        .input_guardrail(journal.input("long", |_| InputVerdict::Failure("too long".into())))
+        .input_guardrail(journal.input("fine", |_| InputVerdict::Success))
+        .input_guardrail(journal.input("rude", |_| InputVerdict::Fatal("rude".into())))
+        .input_guardrail(journal.input("never", |_| InputVerdict::Success))
         .build()
         .unwrap();
     let error = desk.ask("ann", "?").await.unwrap_err();
@@ -143,7 +143,7 @@ async fn guardrails_of_builder_trait_and_method_add_up_and_are_made_once() {
     let before = MADE.load(Ordering::SeqCst);
     let declared = DeclaredService::builder()
         .chat_model(model.clone())
-        .input_guardrails(Objects("a"))
+        .input_guardrail(Objects("a"))
         .max_guardrail_retries(1)
         .build()
         .unwrap();
@@ -181,7 +181,7 @@ async fn answer_with_a_type_is_read_from_the_rewritten_text() {
     let model = journal.replies(["about seven"]);
     let desk = journal
         .desk(&model)
-        .output_guardrails(journal.output("digits", |_, _| OutputVerdict::Rewrite("7".into())))
+        .output_guardrail(journal.output("digits", |_, _| OutputVerdict::Rewrite("7".into())))
         .build()
         .unwrap();
     assert_eq!(desk.count("ann", "?").await.unwrap().value, 7);
@@ -195,7 +195,7 @@ async fn only_the_accepted_answer_is_remembered_and_all_are_paid() {
     let model = journal.model(["again", "ask", "good"].map(costly));
     let desk = journal
         .desk(&model)
-        .output_guardrails(journal.output("critic", opinion))
+        .output_guardrail(journal.output("critic", opinion))
         .price_table(
             PriceTable::new()
                 .price("scripted", Price::per_million(1.0, 1.0))
@@ -239,8 +239,8 @@ async fn failure_is_final_and_tells_all_reasons() {
     let model = journal.replies(["fail", "fatal"]);
     let desk = journal
         .desk(&model)
-        .output_guardrails(journal.output("critic", opinion))
-        .output_guardrails(journal.output("other", |_, _| OutputVerdict::Retry("again".into())))
+        .output_guardrail(journal.output("critic", opinion))
+        .output_guardrail(journal.output("other", |_, _| OutputVerdict::Retry("again".into())))
         .build()
         .unwrap();
     let error = desk.ask("ann", "?").await.unwrap_err();
@@ -258,7 +258,7 @@ async fn answer_that_is_rewritten_to_itself_is_untouched() {
     let journal = Journal::default();
     let model = journal.model([ChatResponse::new(said.clone()).into()]);
     let same = journal.output("same", |text, _| OutputVerdict::Rewrite(text.into()));
-    let desk = journal.desk(&model).output_guardrails(same).build().unwrap();
+    let desk = journal.desk(&model).output_guardrail(same).build().unwrap();
     assert_eq!(desk.ask("ann", "?").await.unwrap().final_response.message, said);
     assert_eq!(remembered(&desk, "ann").await[1], ChatMessage::from(said));
 }
@@ -269,8 +269,8 @@ async fn another_answer_may_be_wanted_after_a_rewrite() {
     let model = journal.replies(["raw", "done"]);
     let desk = journal
         .desk(&model)
-        .output_guardrails(journal.output("critic", opinion))
-        .output_guardrails(journal.output("gourmet", |text, _| match text {
+        .output_guardrail(journal.output("critic", opinion))
+        .output_guardrail(journal.output("gourmet", |text, _| match text {
             "cooked" => OutputVerdict::Reprompt { reason: "dull".into(), prompt: "Spicy!".into() },
             _ => OutputVerdict::Success,
         }))
@@ -300,7 +300,7 @@ async fn calls_of_tools_are_not_checked_but_results_that_are_the_answer() {
     let model = journal.model([calling("act"), calling("finish")]);
     let desk = journal
         .desk(&model)
-        .output_guardrails(
+        .output_guardrail(
             journal.output("critic", |text, _| OutputVerdict::Rewrite(format!("{text}!").into())),
         )
         .build()
@@ -339,7 +339,7 @@ async fn tools_do_not_run_for_a_rejected_message() {
     let model = journal.model([calling("act"), calling("act")]);
     let desk = journal
         .desk(&model)
-        .input_guardrails(journal.input("no", |_| InputVerdict::Fatal("no".into())))
+        .input_guardrail(journal.input("no", |_| InputVerdict::Fatal("no".into())))
         .build()
         .unwrap();
     desk.ask("ann", "?").await.unwrap_err();
@@ -365,7 +365,7 @@ async fn guardrail_that_cannot_decide_fails_the_call() {
 
     let (journal, asked) = (Journal::default(), Arc::new(AtomicUsize::new(0)));
     let model = journal.replies(["hi"]);
-    let desk = journal.desk(&model).output_guardrails(Broken(Arc::clone(&asked))).build().unwrap();
+    let desk = journal.desk(&model).output_guardrail(Broken(Arc::clone(&asked))).build().unwrap();
     assert_eq!(desk.ask("ann", "?").await.unwrap_err().kind(), ErrorKind::Timeout);
     assert_eq!(asked.load(Ordering::SeqCst), 1);
     assert!(remembered(&desk, "ann").await.is_empty());
@@ -378,8 +378,8 @@ async fn listeners_are_told_every_verdict() {
     let model = journal.replies(["again", "raw"]);
     let desk = journal
         .desk(&model)
-        .input_guardrails(journal.input("cook", cook))
-        .output_guardrails(journal.output("critic", opinion))
+        .input_guardrail(journal.input("cook", cook))
+        .output_guardrail(journal.output("critic", opinion))
         .listener(move |_: &Call<'_>, event: &Event<'_>| match event {
             Event::InputChecked { guardrail, verdict } => {
                 let rewrites = matches!(verdict, InputVerdict::Rewrite(_));

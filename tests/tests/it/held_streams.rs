@@ -5,7 +5,7 @@ use ai_services::guardrail::{ChunkGuardrail, ChunkVerdict, Rejection};
 use ai_services::message::{AiMessage, ToolCall};
 use ai_services::model::ChatResponse;
 use ai_services::testing::ScriptedAnswer;
-use ai_services::{ErrorKind, OutputStrategy, StreamEvent, TokenStream, ai_service};
+use ai_services::{AnswerStream, ErrorKind, OutputStrategy, StreamEvent, ai_service};
 
 /// What a scripted model says in each of the cases below.
 fn scripts() -> Vec<Vec<ScriptedAnswer>> {
@@ -111,7 +111,7 @@ async fn stream_dropped_at_any_item_leaves_memory_as_it_was() {
 
 #[ai_service]
 trait Counter {
-    fn count(&self, text: &str) -> TokenStream<u32>;
+    fn count(&self, text: &str) -> AnswerStream<u32>;
 }
 
 #[tokio::test]
@@ -120,7 +120,7 @@ async fn value_is_streamed_once_it_was_accepted_and_read() {
     let answers = ["again", "no number", "ask", "3"].map(ScriptedAnswer::text);
     let counter = CounterService::builder()
         .chat_model(journal.model(answers))
-        .output_guardrails(journal.output("critic", opinion))
+        .output_guardrail(journal.output("critic", opinion))
         .build()
         .unwrap();
     let mut stream = counter.count("?");
@@ -172,7 +172,7 @@ async fn chunk_guardrail_lets_the_stream_flow_and_its_text_is_the_answer() {
     let journal = Journal::default();
     let answer = || ScriptedAnswer::text("my secret is out").in_pieces_of(4);
     let model = journal.model([answer(), answer()]);
-    let desk = journal.desk(&model).chunk_guardrails(Hides::default).build().unwrap();
+    let desk = journal.desk(&model).chunk_guardrail(Hides::default).build().unwrap();
     let told = words(desk.stream("ann", "?")).await;
     let expected =
         ["text my ", "text *** ", "text is ", "text out", "usage", "completed my *** is out"];
@@ -187,7 +187,7 @@ async fn blocked_piece_ends_the_stream_and_nothing_is_remembered() {
     let journal = Journal::default();
     let answer = || ScriptedAnswer::pieces(["the ", "bomb ", "is ", "here"]);
     let model = journal.model([answer(), answer()]);
-    let desk = journal.desk(&model).chunk_guardrails(Hides::default).build().unwrap();
+    let desk = journal.desk(&model).chunk_guardrail(Hides::default).build().unwrap();
     assert_eq!(words(desk.stream("ann", "?")).await, ["text the ", "error Guardrail"]);
     let error = desk.ask("ann", "?").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Guardrail);
@@ -216,7 +216,7 @@ async fn chunk_guardrail_sees_the_arguments_that_are_the_answer() {
     let desk = journal
         .desk(&model)
         .output_strategy(OutputStrategy::Tool)
-        .chunk_guardrails(|| Seven)
+        .chunk_guardrail(|| Seven)
         .build()
         .unwrap();
     assert_eq!(desk.count("ann", "?").await.unwrap().value, 7);

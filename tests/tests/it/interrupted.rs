@@ -78,7 +78,7 @@ async fn conversation_goes_on_after_a_guardrail_that_did_not() {
             let journal = Journal::default();
             let model = journal.model(answers.iter().map(|text| ScriptedAnswer::text(*text)));
             let desk =
-                journal.desk(&model).input_guardrails(odd).output_guardrails(odd).build().unwrap();
+                journal.desk(&model).input_guardrail(odd).output_guardrail(odd).build().unwrap();
             // Dropped where it hangs, unwound where it panics.
             let first = AssertUnwindSafe(desk.ask("ann", question)).catch_unwind().now_or_never();
             assert!(first.is_none_or(|outcome| outcome.is_err()));

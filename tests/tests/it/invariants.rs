@@ -10,7 +10,7 @@ use ai_services::memory::{
 use ai_services::message::{ChatMessage, ToolCall, UserMessage};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use ai_services::{
-    Error, ErrorKind, OutputStrategy, Response, StreamEvent, TokenStream, ai_service, async_trait,
+    AnswerStream, Error, ErrorKind, OutputStrategy, Response, StreamEvent, ai_service, async_trait,
     tools,
 };
 use proptest::prelude::*;
@@ -25,7 +25,7 @@ trait Agent {
         #[user_message] text: &str,
     ) -> ai_services::Result<Response<String>>;
 
-    fn stream(&self, #[memory_id] user: u8, #[user_message] text: &str) -> TokenStream;
+    fn stream(&self, #[memory_id] user: u8, #[user_message] text: &str) -> AnswerStream;
 
     async fn count(
         &self,
@@ -33,7 +33,7 @@ trait Agent {
         #[user_message] text: &str,
     ) -> ai_services::Result<Response<u32>>;
 
-    fn stream_count(&self, #[memory_id] user: u8, #[user_message] text: &str) -> TokenStream<u32>;
+    fn stream_count(&self, #[memory_id] user: u8, #[user_message] text: &str) -> AnswerStream<u32>;
 
     #[system_message("{{a}}|{{b}}")]
     #[user_message("<{{b}}{{a}}>")]
@@ -279,10 +279,10 @@ fn service(
         .max_tool_rounds(4)
         .output_strategy(strategy);
     if !opinions.of_input.is_empty() {
-        builder = builder.input_guardrails(Moody::new(&opinions.of_input));
+        builder = builder.input_guardrail(Moody::new(&opinions.of_input));
     }
     if !opinions.of_output.is_empty() {
-        builder = builder.output_guardrails(Moody::new(&opinions.of_output));
+        builder = builder.output_guardrail(Moody::new(&opinions.of_output));
     }
     builder.build().unwrap()
 }

@@ -14,7 +14,7 @@ use ai_services::rag::{ContentRetriever, Query, RetrievedContent};
 use ai_services::service::Given;
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use ai_services::{
-    AiServiceBuilder, Error, ErrorKind, Response, StreamEvent, TokenStream, ai_service,
+    AiServiceBuilder, AnswerStream, Error, ErrorKind, Response, StreamEvent, ai_service,
     async_trait, tools,
 };
 use std::collections::VecDeque;
@@ -42,7 +42,7 @@ pub(crate) trait Desk {
         #[user_message] parts: &[Content],
     ) -> ai_services::Result<Response<String>>;
 
-    fn stream(&self, #[memory_id] user: &str, #[user_message] text: &str) -> TokenStream;
+    fn stream(&self, #[memory_id] user: &str, #[user_message] text: &str) -> AnswerStream;
 
     #[moderate]
     async fn judged(
@@ -52,7 +52,7 @@ pub(crate) trait Desk {
     ) -> ai_services::Result<Response<String>>;
 
     #[moderate]
-    fn stream_judged(&self, #[memory_id] user: &str, #[user_message] text: &str) -> TokenStream;
+    fn stream_judged(&self, #[memory_id] user: &str, #[user_message] text: &str) -> AnswerStream;
 
     #[moderate(answer)]
     async fn vetted(
@@ -62,7 +62,7 @@ pub(crate) trait Desk {
     ) -> ai_services::Result<Response<String>>;
 
     #[moderate(answer)]
-    fn stream_vetted(&self, #[memory_id] user: &str, #[user_message] text: &str) -> TokenStream;
+    fn stream_vetted(&self, #[memory_id] user: &str, #[user_message] text: &str) -> AnswerStream;
 
     #[moderate(message, answer)]
     async fn guarded(
@@ -72,7 +72,7 @@ pub(crate) trait Desk {
     ) -> ai_services::Result<Response<String>>;
 
     #[moderate(message, answer)]
-    fn stream_guarded(&self, #[memory_id] user: &str, #[user_message] text: &str) -> TokenStream;
+    fn stream_guarded(&self, #[memory_id] user: &str, #[user_message] text: &str) -> AnswerStream;
 }
 
 /// A builder to which nothing that is required is missing.
@@ -147,7 +147,7 @@ pub(crate) fn turn(user: &str, answer: &str) -> [ChatMessage; 2] {
 }
 
 /// One word for each item of a stream.
-pub(crate) async fn words(mut stream: TokenStream) -> Vec<String> {
+pub(crate) async fn words(mut stream: AnswerStream) -> Vec<String> {
     let mut words = Vec::new();
     while let Some(event) = stream.next().await {
         words.push(match event {
@@ -338,5 +338,5 @@ pub(crate) fn opinion(text: &str, _: u32) -> OutputVerdict {
 
 /// A service that has an opinion on answers.
 pub(crate) fn opinionated(journal: &Journal, model: &ScriptedChatModel) -> DeskService {
-    journal.desk(model).output_guardrails(journal.output("critic", opinion)).build().unwrap()
+    journal.desk(model).output_guardrail(journal.output("critic", opinion)).build().unwrap()
 }

@@ -1,4 +1,5 @@
-//! Services in several processes that share a store: one turn at a time, paid for once.
+//! Leases of services in several processes that share a store: one turn at a time, without wasted
+//! model calls.
 
 use ai_services::memory::{
     Change, ChatMemory, ChatMemoryStore, ConversationLeases, InMemoryChatMemoryStore, LeaseOptions,
@@ -23,29 +24,29 @@ trait Assistant {
     async fn chat(&self, #[memory_id] user: &str, #[user_message] text: &str) -> Result<String>;
 }
 
-/// A store that gives leases, as a database would.
+/// An in-memory store with leases.
 #[derive(Default)]
-struct Leased {
+struct LeasedStore {
     store: InMemoryChatMemoryStore,
     holders: Mutex<HashMap<MemoryId, (LeaseToken, Instant)>>,
     renewals: AtomicUsize,
     releases: AtomicUsize,
 }
 
-impl Leased {
+impl LeasedStore {
     fn holder(&self, id: &MemoryId) -> Option<LeaseToken> {
         let holders = self.holders.lock().unwrap();
         holders.get(id).filter(|(_, until)| *until > Instant::now()).map(|(token, _)| *token)
     }
 
-    /// What happens to a process that stands still for too long.
+    /// Removes the lease, as if it had expired while its process was suspended.
     fn lose(&self, id: &str) {
         self.holders.lock().unwrap().remove(&id.into());
     }
 }
 
 #[async_trait]
-impl ChatMemoryStore for Leased {
+impl ChatMemoryStore for LeasedStore {
     async fn get_messages(&self, id: &MemoryId) -> Result<Vec<ChatMessage>> {
         self.store.get_messages(id).await
     }
@@ -78,7 +79,7 @@ impl ChatMemoryStore for Leased {
 }
 
 #[async_trait]
-impl ConversationLeases for Leased {
+impl ConversationLeases for LeasedStore {
     fn options(&self) -> LeaseOptions {
         LeaseOptions::new().duration(DURATION).max_wait(Duration::from_secs(600))
     }
@@ -111,13 +112,13 @@ fn book() -> String {
     "booked".to_owned()
 }
 
-/// A process of its own: it knows of the others only through the store.
-fn process(store: &Arc<Leased>, model: &ScriptedChatModel) -> AssistantService {
-    process_that(store, model, ConcurrentCalls::Queue)
+/// Creates a service that shares only the store with the others, like one in another process.
+fn process(store: &Arc<LeasedStore>, model: &ScriptedChatModel) -> AssistantService {
+    process_with(store, model, ConcurrentCalls::Queue)
 }
 
-fn process_that(
-    store: &Arc<Leased>,
+fn process_with(
+    store: &Arc<LeasedStore>,
     model: &ScriptedChatModel,
     concurrent_calls: ConcurrentCalls,
 ) -> AssistantService {
@@ -141,19 +142,19 @@ fn slow(seconds: u64) -> ScriptedChatModel {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_processes_do_not_pay_for_the_same_turn() {
-    let (store, model) = (Arc::new(Leased::default()), slow(3));
+async fn two_processes_run_their_turns_one_after_the_other() {
+    let (store, model) = (Arc::new(LeasedStore::default()), slow(3));
     let (one, two) = (process(&store, &model), process(&store, &model));
     let (first, second) = tokio::join!(one.chat("ann", "a"), two.chat("ann", "b"));
     assert_eq!((first.unwrap(), second.unwrap()), ("0".to_owned(), "1".to_owned()));
     assert_eq!(model.requests().len(), 2);
-    let said = [ChatMessage::user("a"), ChatMessage::ai("0"), ChatMessage::user("b")];
-    assert_eq!(model.messages_of(1), said);
+    let expected = [ChatMessage::user("a"), ChatMessage::ai("0"), ChatMessage::user("b")];
+    assert_eq!(model.messages_of(1), expected);
 }
 
 #[tokio::test(start_paused = true)]
-async fn commit_gives_the_lease_back() {
-    let (store, model) = (Arc::new(Leased::default()), slow(0));
+async fn commit_releases_the_lease() {
+    let (store, model) = (Arc::new(LeasedStore::default()), slow(0));
     process(&store, &model).chat("ann", "a").await.unwrap();
     assert_eq!(store.holder(&"ann".into()), None);
     tokio::task::yield_now().await;
@@ -161,42 +162,42 @@ async fn commit_gives_the_lease_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn lease_is_prolonged_while_a_turn_runs() {
-    let (store, model) = (Arc::new(Leased::default()), slow(100));
+async fn lease_is_renewed_while_a_turn_runs() {
+    let (store, model) = (Arc::new(LeasedStore::default()), slow(100));
     let (one, two) = (process(&store, &model), process(&store, &model));
     let (first, second) = tokio::join!(one.chat("ann", "a"), two.chat("ann", "b"));
     first.unwrap();
     second.unwrap();
     assert_eq!(model.requests().len(), 2);
-    // Two turns of 100 s, prolonged every third of 10 s.
+    // Two turns of 100 s, with a renewal after every third of 10 s.
     assert!((58..=60).contains(&store.renewals.load(Ordering::Relaxed)));
 }
 
 #[tokio::test(start_paused = true)]
-async fn other_ids_are_not_held_up() {
-    let (store, model) = (Arc::new(Leased::default()), slow(3));
+async fn other_ids_are_not_blocked() {
+    let (store, model) = (Arc::new(LeasedStore::default()), slow(3));
     let (one, two) = (process(&store, &model), process(&store, &model));
-    let began = Instant::now();
+    let start = Instant::now();
     let (first, second) = tokio::join!(one.chat("ann", "a"), two.chat("bob", "b"));
     first.unwrap();
     second.unwrap();
-    assert_eq!(began.elapsed().as_secs(), 3);
+    assert_eq!(start.elapsed().as_secs(), 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropped_call_gives_the_lease_back() {
-    let (store, model) = (Arc::new(Leased::default()), slow(3));
+async fn dropped_call_releases_the_lease() {
+    let (store, model) = (Arc::new(LeasedStore::default()), slow(3));
     let one = process(&store, &model);
     assert!(one.chat("ann", "a").now_or_never().is_none());
     assert_eq!(store.releases.load(Ordering::Relaxed), 0);
-    let began = Instant::now();
+    let start = Instant::now();
     process(&store, &model).chat("ann", "b").await.unwrap();
-    assert!(began.elapsed() < DURATION, "{:?}", began.elapsed());
+    assert!(start.elapsed() < DURATION, "{:?}", start.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
-async fn failed_call_gives_the_lease_back_before_it_returns() {
-    let store = Arc::new(Leased::default());
+async fn failed_call_releases_the_lease_before_it_returns() {
+    let store = Arc::new(LeasedStore::default());
     let model = ScriptedChatModel::new([ScriptedAnswer::error(ErrorKind::Unavailable, "down")]);
     process(&store, &model).chat("ann", "a").await.unwrap_err();
     assert_eq!(store.holder(&"ann".into()), None);
@@ -204,34 +205,34 @@ async fn failed_call_gives_the_lease_back_before_it_returns() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn caller_does_not_wait_for_ever() {
-    let (store, model) = (Arc::new(Leased::default()), slow(10_000));
+async fn waiting_for_a_lease_times_out() {
+    let (store, model) = (Arc::new(LeasedStore::default()), slow(10_000));
     let (one, two) = (process(&store, &model), process(&store, &model));
-    let hasty = process_that(&store, &model, ConcurrentCalls::Reject);
+    let rejecting = process_with(&store, &model, ConcurrentCalls::Reject);
     let mut running = Box::pin(one.chat("ann", "a"));
     assert!((&mut running).now_or_never().is_none());
 
-    let began = Instant::now();
-    let error = hasty.chat("ann", "b").await.unwrap_err();
-    assert_eq!((error.kind(), began.elapsed()), (ErrorKind::Busy, Duration::ZERO));
+    let start = Instant::now();
+    let error = rejecting.chat("ann", "b").await.unwrap_err();
+    assert_eq!((error.kind(), start.elapsed()), (ErrorKind::Busy, Duration::ZERO));
     assert!(error.is_retryable());
 
     let waiting = two.chat("ann", "b");
     let error = tokio::select! {
         outcome = waiting => outcome.unwrap_err(),
-        _ = &mut running => panic!("the model is slower"),
+        _ = &mut running => panic!("the model must be slower than the time limit"),
     };
-    assert_eq!((error.kind(), began.elapsed().as_secs()), (ErrorKind::Busy, 600));
+    assert_eq!((error.kind(), start.elapsed().as_secs()), (ErrorKind::Busy, 600));
     assert_eq!(model.requests().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn turn_under_a_lost_lease_is_played_again() {
-    let store = Arc::new(Leased::default());
-    let thief = Arc::clone(&store);
+async fn turn_without_tools_is_retried_after_a_lost_lease() {
+    let store = Arc::new(LeasedStore::default());
+    let lease_store = Arc::clone(&store);
     let model = ScriptedChatModel::from_fn(move |number, _| {
         if number == 0 {
-            thief.lose("ann");
+            lease_store.lose("ann");
         }
         ScriptedAnswer::text(number.to_string())
     });
@@ -240,13 +241,13 @@ async fn turn_under_a_lost_lease_is_played_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn turn_with_tools_under_a_lost_lease_is_an_error_with_the_answer() {
-    let store = Arc::new(Leased::default());
-    let thief = Arc::clone(&store);
+async fn error_after_a_lost_lease_contains_the_answer() {
+    let store = Arc::new(LeasedStore::default());
+    let lease_store = Arc::clone(&store);
     let model = ScriptedChatModel::from_fn(move |number, _| match number {
         0 => ScriptedAnswer::tool_calls([ToolCall::new("1", "book", "{}")]),
         _ => {
-            thief.lose("ann");
+            lease_store.lose("ann");
             ScriptedAnswer::text("done")
         }
     });

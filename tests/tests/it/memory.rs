@@ -1,4 +1,4 @@
-//! Memory of a service: apart for each id, one commit a turn, untouched by failure.
+//! Chat memory of a service: separate per id, one commit per turn, unchanged by failed calls.
 
 use ai_services::memory::{
     Change, ChatMemory, ChatMemoryStore, InMemoryChatMemoryStore, MemoryId, MessageWindowChatMemory,
@@ -62,27 +62,27 @@ async fn memory_is_separate_per_id() {
 }
 
 #[tokio::test]
-async fn method_without_an_id_remembers_nothing_unless_given_a_memory() {
+async fn method_without_an_id_uses_the_default_memory() {
     let model = ScriptedChatModel::from_fn(|_, _| ScriptedAnswer::text("ok"));
-    let forgetful = assistant(&model);
-    forgetful.aside("1").await.unwrap();
-    forgetful.aside("2").await.unwrap();
+    let without_memory = assistant(&model);
+    without_memory.aside("1").await.unwrap();
+    without_memory.aside("2").await.unwrap();
     assert_eq!(model.messages_of(1), [ChatMessage::user("2")]);
 
     let memory = Arc::new(MessageWindowChatMemory::with_max_messages(10));
-    let mindful = AssistantService::builder()
+    let with_memory = AssistantService::builder()
         .chat_model(model.clone())
         .chat_memory_provider(window(20))
         .chat_memory(Arc::clone(&memory))
         .build()
         .unwrap();
-    mindful.aside("3").await.unwrap();
-    mindful.chat("ann", "4").await.unwrap();
+    with_memory.aside("3").await.unwrap();
+    with_memory.chat("ann", "4").await.unwrap();
     assert_eq!(memory.messages().await.unwrap(), [ChatMessage::user("3"), ChatMessage::ai("ok")]);
 }
 
 #[tokio::test]
-async fn failed_call_leaves_memory_as_it_was() {
+async fn failed_call_leaves_memory_unchanged() {
     let model = ScriptedChatModel::new([
         ScriptedAnswer::text("Hello."),
         ScriptedAnswer::error(ErrorKind::Unavailable, "down"),
@@ -113,7 +113,7 @@ impl IntoAnswer for AiMessage {
 }
 
 #[tokio::test]
-async fn window_keeps_whole_turns_and_the_newest() {
+async fn window_keeps_the_newest_whole_turns() {
     let model = ScriptedChatModel::from_fn(|_, _| ScriptedAnswer::text("ok"));
     let assistant = AssistantService::builder()
         .chat_model(model.clone())
@@ -135,7 +135,7 @@ async fn window_keeps_whole_turns_and_the_newest() {
 }
 
 #[tokio::test]
-async fn turn_that_cannot_fit_is_an_error() {
+async fn turn_larger_than_the_window_is_an_error() {
     let model = ScriptedChatModel::new([ScriptedAnswer::tool_calls([
         ToolCall::new("1", "a", "{}"),
         ToolCall::new("2", "b", "{}"),
@@ -151,7 +151,7 @@ async fn turn_that_cannot_fit_is_an_error() {
 }
 
 #[tokio::test]
-async fn memory_of_another_id_is_refused() {
+async fn memory_of_another_id_is_rejected() {
     let assistant = AssistantService::builder()
         .chat_model(ScriptedChatModel::replies(["never"]))
         .chat_memory_provider(|_: &MemoryId| MessageWindowChatMemory::with_max_messages(9))
@@ -163,7 +163,7 @@ async fn memory_of_another_id_is_refused() {
 }
 
 #[tokio::test]
-async fn empty_id_is_refused() {
+async fn empty_id_is_rejected() {
     let model = ScriptedChatModel::replies(["never"]);
     let error = assistant(&model).chat("", "Hi").await.unwrap_err();
     assert_eq!(error.to_string(), "the memory id of a call of `chat` is empty");
@@ -171,25 +171,27 @@ async fn empty_id_is_refused() {
 }
 
 #[tokio::test]
-async fn conflict_is_played_again_when_no_tool_ran() {
+async fn turn_without_tools_is_retried_after_a_conflict() {
     let store = Arc::new(InMemoryChatMemoryStore::new());
-    let intruder = Arc::clone(&store);
+    let other_writer = Arc::clone(&store);
     let model = ScriptedChatModel::from_fn(move |number, _| {
         if number == 0 {
-            let said = [ChatMessage::user("between"), ChatMessage::ai("yes")];
+            let messages = [ChatMessage::user("between"), ChatMessage::ai("yes")];
             let id = MemoryId::from("ann");
-            futures_util::future::FutureExt::now_or_never(intruder.update_messages(&id, &said))
-                .unwrap()
-                .unwrap();
+            futures_util::future::FutureExt::now_or_never(
+                other_writer.update_messages(&id, &messages),
+            )
+            .unwrap()
+            .unwrap();
         }
         ScriptedAnswer::text("ok")
     });
-    let kept = Arc::clone(&store);
+    let shared = Arc::clone(&store);
     let assistant = AssistantService::builder()
         .chat_model(model.clone())
         .chat_memory_provider(move |id: &MemoryId| {
             let builder = MessageWindowChatMemory::builder().id(id).max_messages(20);
-            builder.store(Arc::clone(&kept)).build()
+            builder.store(Arc::clone(&shared)).build()
         })
         .build()
         .unwrap();
@@ -206,7 +208,7 @@ async fn conflict_is_played_again_when_no_tool_ran() {
     );
 }
 
-/// Turns the first commit away, and then cannot be read any more.
+/// Rejects the first commit, and fails all loads after the first one.
 #[derive(Default)]
 struct Failing {
     loads: AtomicUsize,
@@ -217,7 +219,7 @@ impl ChatMemoryStore for Failing {
     async fn get_messages(&self, _: &MemoryId) -> ai_services::Result<Vec<ChatMessage>> {
         match self.loads.fetch_add(1, Ordering::SeqCst) {
             0 => Ok(Vec::new()),
-            _ => Err(Error::new(ErrorKind::Memory, "the disk is gone")),
+            _ => Err(Error::new(ErrorKind::Store, "the disk is gone")),
         }
     }
 
@@ -230,12 +232,12 @@ impl ChatMemoryStore for Failing {
     }
 
     async fn commit(&self, _: &MemoryId, _: Change) -> ai_services::Result<()> {
-        Err(Error::new(ErrorKind::Conflict, "somebody was faster"))
+        Err(Error::new(ErrorKind::Conflict, "another writer was first"))
     }
 }
 
 #[tokio::test]
-async fn cost_of_a_turn_that_is_played_again_is_kept() {
+async fn error_of_a_retried_turn_contains_its_usage() {
     let usage = TokenUsage::new(10, 5);
     let model = ScriptedChatModel::new([ScriptedAnswer::text("ok").with_usage(usage)]);
     let store = Arc::new(Failing::default());
@@ -252,7 +254,7 @@ async fn cost_of_a_turn_that_is_played_again_is_kept() {
 }
 
 #[tokio::test]
-async fn ill_formed_history_is_repaired_before_it_is_sent() {
+async fn malformed_history_is_repaired_before_it_is_sent() {
     let model = ScriptedChatModel::replies(["ok"]);
     let assistant = assistant(&model);
     let call = AiMessage::builder().tool_calls([ToolCall::new("1", "t", "{}")]).build();
@@ -276,7 +278,7 @@ async fn ill_formed_history_is_repaired_before_it_is_sent() {
 }
 
 #[tokio::test]
-async fn stored_system_message_is_sent_where_none_is_declared_and_kept() {
+async fn stored_system_message_is_the_default() {
     let model = ScriptedChatModel::from_fn(|_, _| ScriptedAnswer::text("ok"));
     let memory = Arc::new(MessageWindowChatMemory::with_max_messages(10));
     memory.add(ChatMessage::system("Speak French.")).await.unwrap();
@@ -301,7 +303,7 @@ async fn stored_system_message_is_sent_where_none_is_declared_and_kept() {
 }
 
 #[tokio::test]
-async fn evicted_memory_is_forgotten() {
+async fn evicted_memory_is_empty() {
     let model = ScriptedChatModel::from_fn(|_, _| ScriptedAnswer::text("ok"));
     let assistant = assistant(&model);
     assistant.chat("ann", "1").await.unwrap();
@@ -311,7 +313,7 @@ async fn evicted_memory_is_forgotten() {
 }
 
 #[tokio::test]
-async fn least_recently_used_memory_is_dropped_beyond_the_bound() {
+async fn least_recently_used_memory_is_dropped() {
     let model = ScriptedChatModel::from_fn(|_, _| ScriptedAnswer::text("ok"));
     let assistant = AssistantService::builder()
         .chat_model(model.clone())
@@ -327,7 +329,7 @@ async fn least_recently_used_memory_is_dropped_beyond_the_bound() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn second_call_on_an_id_is_rejected_if_asked_for() {
+async fn second_call_on_an_id_is_rejected_if_configured() {
     let model =
         ScriptedChatModel::from_fn(|_, _| ScriptedAnswer::text("ok").after(Duration::from_secs(1)));
     let assistant = AssistantService::builder()

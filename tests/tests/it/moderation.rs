@@ -196,7 +196,7 @@ async fn answer_is_judged_as_the_guardrails_left_it() {
     let journal = Journal::default();
     let model = journal.replies(["again", "raw"]);
     let desk =
-        journal.desk(&model).output_guardrails(journal.output("critic", opinion)).build().unwrap();
+        journal.desk(&model).output_guardrail(journal.output("critic", opinion)).build().unwrap();
     assert_eq!(desk.vetted("ann", "?").await.unwrap().value, "cooked");
     let judged = journal.entries();
     let judged = judged.iter().filter(|entry| entry.starts_with("judged"));

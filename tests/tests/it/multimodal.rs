@@ -1,4 +1,4 @@
-//! Images and other contents: in user messages, in tool results, in memories.
+//! Images and other media in user messages, tool results and memories.
 
 use ai_services::memory::{
     ApproximateCounter, MemoryId, MessageWindowChatMemory, TokenWindowChatMemory,
@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Display};
 use std::sync::{Arc, Mutex};
 
-/// Prints itself, and is contents: it counts as contents.
+/// Implements both `Display` and `ToContents`. The contents take precedence.
 struct Photo(&'static str);
 
 impl Display for Photo {
@@ -74,7 +74,7 @@ trait Viewer {
 
     async fn optional(&self, image: Option<ImageContent>) -> ai_services::Result<String>;
 
-    async fn remembered(
+    async fn with_memory(
         &self,
         #[memory_id] id: u8,
         #[user_name] name: &str,
@@ -96,7 +96,7 @@ fn viewer(model: &ScriptedChatModel) -> ViewerService {
         .unwrap()
 }
 
-/// The parts of the only message of a request.
+/// Returns the parts of the only message of a request.
 fn sent(model: &ScriptedChatModel, request: usize) -> Vec<Content> {
     match model.messages_of(request).as_slice() {
         [ChatMessage::User(message)] => message.contents().to_vec(),
@@ -105,7 +105,7 @@ fn sent(model: &ScriptedChatModel, request: usize) -> Vec<Content> {
 }
 
 #[tokio::test]
-async fn parts_are_sent_in_the_order_of_their_declaration() {
+async fn parts_are_sent_in_declaration_order() {
     let model = ScriptedChatModel::replies(["ok"; 4]);
     let viewer = viewer(&model);
     viewer.only(image("a")).await.unwrap();
@@ -130,7 +130,7 @@ async fn template_comes_before_the_parts() {
 }
 
 #[tokio::test]
-async fn lists_and_options_are_their_parts() {
+async fn lists_and_options_are_sent_as_their_parts() {
     let model = ScriptedChatModel::replies(["ok"; 2]);
     let viewer = viewer(&model);
     let video = VideoContent::url("https://example.org/film.mp4");
@@ -150,14 +150,14 @@ async fn lists_and_options_are_their_parts() {
 }
 
 #[tokio::test]
-async fn type_of_the_application_is_what_it_says() {
+async fn custom_type_is_sent_as_its_contents() {
     let model = ScriptedChatModel::replies(["ok"]);
     viewer(&model).own(&Photo("cat")).await.unwrap();
     assert_eq!(sent(&model, 0), ["cat".into(), Content::image_url("cat")]);
 }
 
 #[tokio::test]
-async fn message_without_any_part_is_an_error() {
+async fn message_without_parts_is_an_error() {
     let model = ScriptedChatModel::replies(["ok"]);
     let viewer = viewer(&model);
     let error = viewer.optional(None).await.unwrap_err();
@@ -171,12 +171,12 @@ async fn message_without_any_part_is_an_error() {
 }
 
 #[tokio::test]
-async fn contents_are_remembered_as_they_are() {
+async fn contents_are_stored_unchanged() {
     let model = ScriptedChatModel::replies(["A cat.", "Black."]);
     let viewer = viewer(&model);
     let first = [Content::from(image("cat")), "What is this?".into()];
-    viewer.remembered(1, "Klaus", &first).await.unwrap();
-    viewer.remembered(1, "Klaus", &["Its colour?".into()]).await.unwrap();
+    viewer.with_memory(1, "Klaus", &first).await.unwrap();
+    viewer.with_memory(1, "Klaus", &["Its colour?".into()]).await.unwrap();
     let messages = [
         UserMessage::from_contents(first).with_name("Klaus").into(),
         ChatMessage::ai("A cat."),
@@ -186,7 +186,7 @@ async fn contents_are_remembered_as_they_are() {
 }
 
 #[tokio::test]
-async fn token_window_evicts_images_by_what_they_cost() {
+async fn token_window_evicts_images_by_their_token_count() {
     let model = ScriptedChatModel::replies(["one", "two", "three"]);
     let viewer = ViewerService::builder()
         .chat_model(model.clone())
@@ -196,7 +196,7 @@ async fn token_window_evicts_images_by_what_they_cost() {
         .build()
         .unwrap();
     for name in ["a", "b", "c"] {
-        viewer.remembered(1, "K", &[image(name).into()]).await.unwrap();
+        viewer.with_memory(1, "K", &[image(name).into()]).await.unwrap();
     }
     let images = |request| {
         let messages = model.messages_of(request);
@@ -206,10 +206,10 @@ async fn token_window_evicts_images_by_what_they_cost() {
     assert_eq!([images(0), images(1), images(2)], [1, 2, 2]);
 }
 
-struct Judge(Arc<Mutex<Vec<String>>>);
+struct RecordingModeration(Arc<Mutex<Vec<String>>>);
 
 #[async_trait]
-impl ModerationModel for Judge {
+impl ModerationModel for RecordingModeration {
     async fn moderate(&self, text: &str) -> ai_services::Result<Moderation> {
         self.0.lock().unwrap().push(text.to_owned());
         Ok(Moderation::default())
@@ -228,11 +228,11 @@ trait Moderated {
 }
 
 #[tokio::test]
-async fn only_texts_are_judged() {
+async fn only_texts_are_moderated() {
     let judged = Arc::default();
     let service = ModeratedService::builder()
         .chat_model(ScriptedChatModel::replies(["ok"]))
-        .moderation_model(Judge(Arc::clone(&judged)))
+        .moderation_model(RecordingModeration(Arc::clone(&judged)))
         .build()
         .unwrap();
     service.ask("cats", vec![image("cat").into(), "This one.".into()]).await.unwrap();
@@ -258,10 +258,10 @@ impl Camera {
     /// Images, if it is not dark.
     #[tool]
     fn fallible(&self, dark: bool) -> Result<[ImageContent; 2], ToolError> {
-        match dark {
-            true => Err(ToolError::new("it is dark")),
-            false => Ok([image("left"), image("right")]),
+        if dark {
+            return Err(ToolError::new("it is dark"));
         }
+        Ok([image("left"), image("right")])
     }
 
     /// An image, if there is one.
@@ -270,7 +270,7 @@ impl Camera {
         None
     }
 
-    /// JSON, as ever.
+    /// Bytes, returned as JSON.
     #[tool]
     fn json(&self) -> Result<Vec<u8>, ToolError> {
         Ok(vec![1, 2])
@@ -283,14 +283,14 @@ impl Camera {
     }
 }
 
-/// A photo by a free function.
+/// A photo from a free function.
 #[tool]
 async fn photo() -> ai_services::Result<Content> {
     Ok(image("photo").into())
 }
 
 #[tokio::test]
-async fn contents_that_tools_return_are_no_json() {
+async fn contents_of_tools_are_not_converted_to_json() {
     let call = |name: &str, arguments: &str| ToolCall::new(name, name, arguments);
     let model = ScriptedChatModel::new([
         ScriptedAnswer::tool_calls([

@@ -16,7 +16,7 @@ use ai_services::rag::{
     RetrievedContent,
 };
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
-use ai_services::{InvocationContext, Response, TokenStream, ai_service, async_trait};
+use ai_services::{AnswerStream, InvocationContext, Response, ai_service, async_trait};
 use std::time::Duration;
 
 #[ai_service]
@@ -41,7 +41,7 @@ pub(super) trait Kiosk {
         #[user_message] parts: &[Content],
     ) -> ai_services::Result<Response<String>>;
 
-    fn stream(&self, text: &str) -> TokenStream;
+    fn stream(&self, text: &str) -> AnswerStream;
 }
 
 /// Which tenant the application works for.

@@ -1,4 +1,4 @@
-//! What a method sends.
+//! The messages and parameters that a method sends.
 
 use ai_services::message::{ChatMessage, UserMessage};
 use ai_services::model::ChatRequestParameters;
@@ -29,7 +29,7 @@ trait Support {
         #[user_message] text: String,
     ) -> ai_services::Result<Response<String>>;
 
-    /// Not a method of the model.
+    /// A default method that does not call the model.
     fn motto(&self) -> &'static str {
         "miles of smiles"
     }
@@ -45,7 +45,7 @@ fn support(model: &ScriptedChatModel) -> SupportService {
 }
 
 #[tokio::test]
-async fn templates_are_rendered_and_values_are_not() {
+async fn values_are_not_rendered_as_templates() {
     let model = ScriptedChatModel::replies(["ok"]);
     let text = "{{company}} {{current_date}} {{{{x}}}}";
     support(&model).chat("{{current_date}}", text).await.unwrap();
@@ -61,7 +61,7 @@ async fn templates_are_rendered_and_values_are_not() {
 }
 
 #[tokio::test]
-async fn system_message_of_a_method_wins_over_that_of_the_trait() {
+async fn method_system_message_overrides_that_of_the_trait() {
     let model = ScriptedChatModel::replies(["ok"]);
     support(&model).translate("Hallo", "English").await.unwrap();
     assert_eq!(
@@ -71,7 +71,7 @@ async fn system_message_of_a_method_wins_over_that_of_the_trait() {
 }
 
 #[tokio::test]
-async fn name_and_parameters_reach_the_request() {
+async fn name_and_parameters_are_sent() {
     let model = ScriptedChatModel::replies(["ok"]);
     let parameters = ChatRequestParameters::new().temperature(0.9);
     let response = support(&model).whole("Klaus", parameters, "Hi".to_owned()).await.unwrap();
@@ -86,7 +86,7 @@ async fn name_and_parameters_reach_the_request() {
 }
 
 #[tokio::test]
-async fn service_is_an_object_of_its_trait_and_keeps_default_methods() {
+async fn service_is_usable_as_a_trait_object() {
     let model = ScriptedChatModel::replies(["ok"]);
     let shared: Arc<dyn Support> = Arc::new(support(&model));
     assert_eq!(shared.motto(), "miles of smiles");
@@ -94,7 +94,7 @@ async fn service_is_an_object_of_its_trait_and_keeps_default_methods() {
 }
 
 #[tokio::test]
-async fn system_message_provider_is_asked_where_nothing_is_declared() {
+async fn system_message_provider_is_the_default() {
     #[ai_service]
     trait Plain {
         async fn chat(&self, text: &str) -> ai_services::Result<String>;
@@ -119,7 +119,7 @@ impl From<ai_services::Error> for AppError {
 }
 
 #[tokio::test]
-async fn method_may_have_an_error_type_of_its_own() {
+async fn method_may_have_a_custom_error_type() {
     #[ai_service]
     trait Own {
         async fn chat(&self, text: &str) -> Result<String, AppError>;
@@ -132,7 +132,7 @@ async fn method_may_have_an_error_type_of_its_own() {
 }
 
 #[tokio::test]
-async fn value_that_cannot_print_itself_is_an_error() {
+async fn value_with_a_failing_display_is_an_error() {
     struct Broken;
     impl fmt::Display for Broken {
         fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -151,7 +151,7 @@ async fn value_that_cannot_print_itself_is_an_error() {
 }
 
 #[tokio::test]
-async fn user_message_of_the_trait_is_that_of_methods_without_one() {
+async fn trait_user_message_is_the_default() {
     #[ai_service]
     #[user_message("Review: {{it}}")]
     trait Reviews {

@@ -81,8 +81,8 @@ async fn stages_follow_each_other_with_one_load_and_one_commit() {
     let desk = journal
         .desk(&model)
         .content_retriever(journal.shelf(&["first", "second"]))
-        .input_guardrails(journal.input("guard", |_| InputVerdict::Success))
-        .output_guardrails(journal.output("reader", |_, _| OutputVerdict::Success))
+        .input_guardrail(journal.input("guard", |_| InputVerdict::Success))
+        .output_guardrail(journal.output("reader", |_, _| OutputVerdict::Success))
         .build()
         .unwrap();
     desk.ask("ann", "why?").await.unwrap();
@@ -244,7 +244,7 @@ async fn turn_that_is_played_again_is_looked_up_checked_and_judged_anew() {
             window.store(Arc::clone(&store)).build()
         })
         .content_retriever(journal.shelf(&["first"]))
-        .input_guardrails(journal.input("guard", |_| InputVerdict::Success))
+        .input_guardrail(journal.input("guard", |_| InputVerdict::Success))
         .build()
         .unwrap();
     let response = desk.judged("ann", "why?").await.unwrap();

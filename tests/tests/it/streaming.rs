@@ -5,7 +5,7 @@ use ai_services::message::{ChatMessage, ToolCall};
 use ai_services::model::{ChatModel, ChatRequest, ChatResponse, Moderation, ModerationModel};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use ai_services::{
-    Error, ErrorKind, StreamEvent, TokenStream, UnfinishedTurn, ai_service, async_trait, model,
+    AnswerStream, Error, ErrorKind, StreamEvent, UnfinishedTurn, ai_service, async_trait, model,
     tools,
 };
 use futures_util::stream::{self, BoxStream, StreamExt};
@@ -18,13 +18,13 @@ use std::time::Duration;
 
 #[ai_service]
 trait Chat: Send + Sync {
-    fn chat(&self, #[memory_id] room: &str, #[user_message] text: &str) -> TokenStream;
+    fn chat(&self, #[memory_id] room: &str, #[user_message] text: &str) -> AnswerStream;
 }
 
 #[ai_service]
 trait Guarded {
     #[moderate]
-    fn chat(&self, text: &str) -> TokenStream;
+    fn chat(&self, text: &str) -> AnswerStream;
 }
 
 #[derive(Default)]
@@ -72,7 +72,7 @@ fn word(event: &StreamEvent) -> String {
     }
 }
 
-async fn words(mut stream: TokenStream) -> Vec<String> {
+async fn words(mut stream: AnswerStream) -> Vec<String> {
     let mut words = Vec::new();
     while let Some(event) = stream.next().await {
         words.push(event.map_or_else(|error| format!("error {error}"), |event| word(&event)));
@@ -156,7 +156,7 @@ struct Streaming<F>(F);
 #[async_trait]
 impl<F> ChatModel for Streaming<F>
 where
-    F: Fn() -> BoxStream<'static, model::StreamEvent> + Send + Sync,
+    F: Fn() -> BoxStream<'static, model::ModelStreamEvent> + Send + Sync,
 {
     async fn chat(&self, _: &ChatRequest) -> ai_services::Result<ChatResponse> {
         Err(Error::new(ErrorKind::Unsupported, "streams only"))
@@ -165,13 +165,13 @@ where
     fn stream<'a>(
         &'a self,
         _: &'a ChatRequest,
-    ) -> BoxStream<'a, ai_services::Result<model::StreamEvent>> {
+    ) -> BoxStream<'a, ai_services::Result<model::ModelStreamEvent>> {
         (self.0)().map(Ok).boxed()
     }
 }
 
-fn a() -> model::StreamEvent {
-    model::StreamEvent::Text("a".to_owned())
+fn a() -> model::ModelStreamEvent {
+    model::ModelStreamEvent::Text("a".to_owned())
 }
 
 /// A model whose stream ends without an end.

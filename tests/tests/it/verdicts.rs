@@ -89,7 +89,7 @@ fn desk(journal: &Journal, case: &Case) -> DeskService {
         Judge { journal: journal.clone(), of_message: case.of_message, of_answer: case.of_answer };
     let desk = journal.desk(&model).content_retriever(journal.shelf(&["a page"]));
     let desk = match case.has_guardrail {
-        true => desk.output_guardrails(journal.output("reader", |_, _| OutputVerdict::Success)),
+        true => desk.output_guardrail(journal.output("reader", |_, _| OutputVerdict::Success)),
         false => desk,
     };
     desk.moderation_model(judge).build().unwrap()

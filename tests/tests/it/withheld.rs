@@ -5,7 +5,7 @@ use ai_services::guardrail::{ChunkGuardrail, ChunkVerdict, OutputVerdict};
 use ai_services::message::{AiMessage, ToolCall};
 use ai_services::model::{self, ChatModel, ChatRequest, ChatResponse};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
-use ai_services::{OutputStrategy, StreamEvent, TokenStream, ai_service, async_trait};
+use ai_services::{AnswerStream, OutputStrategy, StreamEvent, ai_service, async_trait};
 use futures_util::stream::{self, BoxStream, StreamExt};
 
 #[tokio::test]
@@ -13,7 +13,7 @@ async fn results_are_told_once_they_are_accepted_or_no_answer() {
     let told = async |answers: Vec<ScriptedAnswer>, check| {
         let journal = Journal::default();
         let model = journal.model(answers);
-        let desk = journal.desk(&model).output_guardrails(journal.output("critic", check));
+        let desk = journal.desk(&model).output_guardrail(journal.output("critic", check));
         words(desk.build().unwrap().stream("ann", "?")).await
     };
     let begin = ["usage", "call {}", "started finish"];
@@ -94,9 +94,9 @@ impl ChatModel for Forgetful {
     fn stream<'a>(
         &'a self,
         _: &'a ChatRequest,
-    ) -> BoxStream<'a, ai_services::Result<model::StreamEvent>> {
-        let end = model::StreamEvent::Completed(Box::new(self.answer()));
-        stream::iter([Ok(model::StreamEvent::Text("the ".to_owned())), Ok(end)]).boxed()
+    ) -> BoxStream<'a, ai_services::Result<model::ModelStreamEvent>> {
+        let end = model::ModelStreamEvent::Completed(Box::new(self.answer()));
+        stream::iter([Ok(model::ModelStreamEvent::Text("the ".to_owned())), Ok(end)]).boxed()
     }
 }
 
@@ -105,7 +105,7 @@ async fn answer_that_was_not_told_in_pieces_is_checked_nevertheless() {
     let journal = Journal::default();
     let desk = |answer| {
         let desk = journal.desk(&journal.replies([])).chat_model(Forgetful(answer));
-        desk.chunk_guardrails(Late::default).build().unwrap()
+        desk.chunk_guardrail(Late::default).build().unwrap()
     };
     let hidden = desk("the secret");
     assert_eq!(hidden.stream("ann", "?").collect().await.unwrap().value, "the ***");
@@ -116,7 +116,7 @@ async fn answer_that_was_not_told_in_pieces_is_checked_nevertheless() {
 
 #[ai_service]
 trait Counter {
-    fn count(&self, text: &str) -> TokenStream<u32>;
+    fn count(&self, text: &str) -> AnswerStream<u32>;
 }
 
 #[tokio::test]
@@ -127,7 +127,7 @@ async fn text_that_is_kept_back_is_no_part_of_the_answer_of_a_tool() {
     let counter = CounterService::builder()
         .chat_model(ScriptedChatModel::new([answer]))
         .output_strategy(OutputStrategy::Tool)
-        .chunk_guardrails(Late::default)
+        .chunk_guardrail(Late::default)
         .build()
         .unwrap();
     let (mut stream, mut told) = (counter.count("?"), String::new());
@@ -149,7 +149,7 @@ async fn blank_prompt_asks_the_same_again() {
         "no" => OutputVerdict::Reprompt { reason: "not that".into(), prompt: " ".into() },
         _ => OutputVerdict::Success,
     };
-    let desk = journal.desk(&model).output_guardrails(journal.output("critic", blank));
+    let desk = journal.desk(&model).output_guardrail(journal.output("critic", blank));
     assert_eq!(desk.build().unwrap().ask("ann", "?").await.unwrap().value, "good");
     assert_eq!(model.messages_of(1), model.messages_of(0));
 }

@@ -2,7 +2,7 @@
 
 use super::{client, reply};
 use ai_services::memory::{MemoryId, MessageWindowChatMemory};
-use ai_services::{TokenStream, ai_service, tools};
+use ai_services::{AnswerStream, ai_service, tools};
 use ai_services_tests::fault_server::{FaultServer, answer, json_answer};
 use serde_json::json;
 
@@ -14,7 +14,7 @@ trait Guide {
         #[user_message] text: &str,
     ) -> ai_services::Result<String>;
 
-    fn stream(&self, #[memory_id] id: &str, #[user_message] text: &str) -> TokenStream;
+    fn stream(&self, #[memory_id] id: &str, #[user_message] text: &str) -> AnswerStream;
 }
 
 struct Weather;

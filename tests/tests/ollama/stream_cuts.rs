@@ -2,7 +2,7 @@
 
 use ai_services::ErrorKind;
 use ai_services::fuzzing::{Summary, ollama_events, summary};
-use ai_services::model::{FinishReason, StreamEvent, TokenUsage};
+use ai_services::model::{FinishReason, ModelStreamEvent, TokenUsage};
 use ai_services_tests::streams::{
     assert_damaged_anywhere_ends_once, assert_says_the_same_split_anywhere,
 };
@@ -130,7 +130,8 @@ fn more_calls_than_any_answer_has_are_an_error() {
 #[test]
 fn answer_that_calls_tools_says_so() {
     let (_, tools) = STREAMS[2];
-    let Some(Ok(StreamEvent::Completed(response))) = ollama_events([tools.into()]).pop() else {
+    let Some(Ok(ModelStreamEvent::Completed(response))) = ollama_events([tools.into()]).pop()
+    else {
         unreachable!()
     };
     assert_eq!(response.finish_reason, Some(FinishReason::ToolExecution));

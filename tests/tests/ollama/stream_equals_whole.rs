@@ -1,7 +1,7 @@
 //! The same answer, whole and in pieces, is the same response.
 
 use super::{client, hello};
-use ai_services::model::{ChatModel, ChatResponse, StreamEvent};
+use ai_services::model::{ChatModel, ChatResponse, ModelStreamEvent};
 use ai_services_tests::fault_server::{FaultServer, answer, json_answer};
 use futures_util::StreamExt;
 use proptest::prelude::*;
@@ -64,7 +64,7 @@ async fn both(said: &Said) -> [ChatResponse; 2] {
     let whole = model.chat(&request).await.unwrap();
     let events: Vec<_> = model.stream(&request).collect().await;
     let last = events.into_iter().last().unwrap().unwrap();
-    let StreamEvent::Completed(streamed) = last else { unreachable!("{last:?}") };
+    let ModelStreamEvent::Completed(streamed) = last else { unreachable!("{last:?}") };
     [whole, *streamed]
 }
 

@@ -4,7 +4,7 @@ use super::{client, completion, hello, read};
 use ai_services::memory::{MemoryId, MessageWindowChatMemory};
 use ai_services::message::{AiMessage, ProviderContent};
 use ai_services::model::{ChatModel, ChatRequest};
-use ai_services::providers::openai::{OwnWords, ThinkingReplay};
+use ai_services::providers::openai::{ProviderExtensions, ThinkingReplay};
 use ai_services::{ai_service, tools};
 use ai_services_tests::fault_server::{FaultServer, events_answer, json_answer};
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ trait Assistant {
         &self,
         #[memory_id] user: &str,
         #[user_message] question: &str,
-    ) -> ai_services::TokenStream;
+    ) -> ai_services::AnswerStream;
 }
 
 fn assistant(server: &FaultServer) -> AssistantService {
@@ -169,9 +169,11 @@ async fn server_that_refuses_them_is_not_sent_what_another_one_said() {
     let mut messages: Vec<_> = hello().messages().cloned().collect();
     messages.push(message.into());
     let request = ChatRequest::new(messages);
-    for (words, details) in [(OwnWords::NotSent, None), (OwnWords::Sent, Some(json!([1])))] {
+    for (words, details) in
+        [(ProviderExtensions::Omit, None), (ProviderExtensions::Send, Some(json!([1])))]
+    {
         let server = FaultServer::answering([says("b")]).await.unwrap();
-        client(&server).own_words(words).build().unwrap().chat(&request).await.unwrap();
+        client(&server).provider_extensions(words).build().unwrap().chat(&request).await.unwrap();
         let sent = server.requests()[0].json()["messages"][1].clone();
         assert_eq!(sent.get("reasoning_details"), details.as_ref(), "{words:?}");
         assert_eq!(sent["content"], "a");

@@ -3,7 +3,7 @@
 use super::client;
 use ai_services::memory::{ChatMemory, MemoryId, MessageWindowChatMemory};
 use ai_services::message::ChatMessage;
-use ai_services::{StreamEvent, TokenStream, ai_service};
+use ai_services::{AnswerStream, StreamEvent, ai_service};
 use ai_services_tests::PATIENCE;
 use ai_services_tests::fault_server::Step::{Hang, Request, Send};
 use ai_services_tests::fault_server::{FaultServer, events_head};
@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 #[ai_service]
 trait Chat {
-    fn chat(&self, #[memory_id] room: &str, #[user_message] text: &str) -> TokenStream;
+    fn chat(&self, #[memory_id] room: &str, #[user_message] text: &str) -> AnswerStream;
 }
 
 const PIECES: [&str; 3] = [
@@ -32,7 +32,7 @@ enum Told {
 }
 
 /// Polls a stream as often as the network gives it a reason to, but not more often than `polls`.
-async fn poll(stream: &mut TokenStream, polls: usize) -> Told {
+async fn poll(stream: &mut AnswerStream, polls: usize) -> Told {
     let (mut made, mut told) = (0, Told::Nothing);
     poll_fn(|context| {
         while made < polls {

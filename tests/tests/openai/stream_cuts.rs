@@ -2,7 +2,7 @@
 
 use ai_services::ErrorKind;
 use ai_services::fuzzing::{Summary, chat_events, summary};
-use ai_services::model::{StreamEvent, TokenUsage};
+use ai_services::model::{ModelStreamEvent, TokenUsage};
 use ai_services_tests::streams::{
     assert_damaged_anywhere_ends_once, assert_says_the_same_split_anywhere,
 };
@@ -80,7 +80,7 @@ fn stream_split_anywhere_says_the_same() {
 #[test]
 fn words_of_a_server_are_the_same_split_anywhere() {
     let message = |pieces: Vec<Vec<u8>>| {
-        let Some(Ok(StreamEvent::Completed(response))) = chat_events(pieces).pop() else {
+        let Some(Ok(ModelStreamEvent::Completed(response))) = chat_events(pieces).pop() else {
             unreachable!("the stream is whole");
         };
         response.message
@@ -147,6 +147,9 @@ fn partial_answer_shows_none_of_it() {
 fn empty_pieces_are_no_events() {
     let (_, ollama) = STREAMS[3];
     let events = chat_events([ollama.into()]);
-    assert!(!events.iter().any(|event| matches!(event, Ok(StreamEvent::Text(_)))), "{events:?}");
+    assert!(
+        !events.iter().any(|event| matches!(event, Ok(ModelStreamEvent::Text(_)))),
+        "{events:?}"
+    );
     assert_eq!(events.len(), 4);
 }

@@ -3,8 +3,8 @@
 use super::{client, completion, hello, hi};
 use ai_services::message::{UserMessage, VideoContent};
 use ai_services::model::{
-    Capabilities, ChatModel, ChatRequest, ChatRequestParameters, ChatResponse, PartialAnswer,
-    StreamEvent, TokenUsage,
+    Capabilities, ChatModel, ChatRequest, ChatRequestParameters, ChatResponse, ModelStreamEvent,
+    PartialAnswer, TokenUsage,
 };
 use ai_services::providers::openai::{OpenAiChatModel, StreamUsage};
 use ai_services::{Error, ErrorKind};
@@ -50,8 +50,8 @@ async fn read(model: &OpenAiChatModel) -> (String, Result<ChatResponse, Error>) 
     let mut text = String::new();
     let end = loop {
         match events.next().await.unwrap() {
-            Ok(StreamEvent::Text(piece)) => text.push_str(&piece),
-            Ok(StreamEvent::Completed(response)) => break Ok(*response),
+            Ok(ModelStreamEvent::Text(piece)) => text.push_str(&piece),
+            Ok(ModelStreamEvent::Completed(response)) => break Ok(*response),
             Ok(_) => {}
             Err(error) => break Err(error),
         }
@@ -135,7 +135,7 @@ async fn first_piece_does_not_wait_for_the_second() {
     let server = beginning(HEL, Hang).await;
     let (model, request) = (client(&server).build().unwrap(), hello());
     let first = model.stream(&request).next().await.unwrap().unwrap();
-    assert!(matches!(first, StreamEvent::Text(text) if text == "Hel"));
+    assert!(matches!(first, ModelStreamEvent::Text(text) if text == "Hel"));
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use super::start;
 use ai_services::ErrorKind;
 use ai_services::fuzzing::Summary;
-use ai_services::model::{PartialAnswer, StreamEvent};
+use ai_services::model::{ModelStreamEvent, PartialAnswer};
 use ai_services_tests::PATIENCE;
 use ai_services_tests::fault_server::Step::{Hang, Request, Send};
 use ai_services_tests::fault_server::{FaultServer, once, until_close};
@@ -194,9 +194,10 @@ async fn streamed_answer_equals_the_whole_one() {
 async fn text_comes_in_the_pieces_of_the_server() {
     for exchange in streams() {
         let events = (exchange.protocol.read)(vec![exchange.body().into()]);
-        let is_text = |event: &&_| matches!(event, Ok(StreamEvent::Text(_)));
+        let is_text = |event: &&_| matches!(event, Ok(ModelStreamEvent::Text(_)));
         assert!(events.iter().filter(is_text).count() > 1, "{exchange:?}: {events:?}");
-        let is_empty = |event: &_| matches!(event, Ok(StreamEvent::Text(text)) if text.is_empty());
+        let is_empty =
+            |event: &_| matches!(event, Ok(ModelStreamEvent::Text(text)) if text.is_empty());
         assert!(!events.iter().any(is_empty), "{exchange:?}: {events:?}");
     }
 }

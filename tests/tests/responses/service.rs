@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 trait Chat {
     async fn chat(&self, #[user_message] text: &str) -> ai_services::Result<String>;
 
-    fn stream(&self, #[user_message] text: &str) -> ai_services::TokenStream;
+    fn stream(&self, #[user_message] text: &str) -> ai_services::AnswerStream;
 }
 
 struct Weather;

@@ -3,7 +3,7 @@
 use super::{call, client, hello, response, said, thought};
 use ai_services::ErrorKind;
 use ai_services::fuzzing::{responses_events, summary};
-use ai_services::model::{ChatModel, ChatResponse, FinishReason, PartialAnswer, StreamEvent};
+use ai_services::model::{ChatModel, ChatResponse, FinishReason, ModelStreamEvent, PartialAnswer};
 use ai_services_tests::fault_server::{FaultServer, events_answer, json_answer};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn completed(body: &str) -> ChatResponse {
     let events = responses_events([body.into()]);
     summary(&events);
     match events.into_iter().last().unwrap().unwrap() {
-        StreamEvent::Completed(response) => *response,
+        ModelStreamEvent::Completed(response) => *response,
         event => unreachable!("{event:?}"),
     }
 }
@@ -63,8 +63,8 @@ async fn whole_answer_in_place_of_a_stream_is_one_piece() {
     let server = FaultServer::answering([whole]).await.unwrap();
     let model = client(&server).build().unwrap();
     let events: Vec<_> = model.stream(&hello()).collect().await;
-    assert!(matches!(&events[0], Ok(StreamEvent::Text(text)) if text == "Hi."));
-    assert!(matches!(&events[1], Ok(StreamEvent::Completed(_))));
+    assert!(matches!(&events[0], Ok(ModelStreamEvent::Text(text)) if text == "Hi."));
+    assert!(matches!(&events[1], Ok(ModelStreamEvent::Completed(_))));
 }
 
 #[test]

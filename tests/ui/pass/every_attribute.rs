@@ -7,7 +7,7 @@ use ai_services::guardrail::{
 use ai_services::memory::MemoryId;
 use ai_services::message::{Content, ImageContent};
 use ai_services::model::ChatRequestParameters;
-use ai_services::{InvocationContext, Response, Result, TokenStream, ai_service, tool, tools};
+use ai_services::{InvocationContext, Response, Result, AnswerStream, ai_service, tool, tools};
 
 #[ai_service(name = "Desk", crate = ai_services)]
 #[system_message("You work for {{company}}.", "Today is {{ current_date }}.", delimiter = " ")]
@@ -48,10 +48,10 @@ pub trait Support: Send + Sync {
     #[system_message("You are the assistant of {{id}}.")]
     async fn by_role(&self, #[memory_id] #[v] id: u64, r#type: &str) -> Result<String>;
 
-    fn stream(&self, #[memory_id] customer: &str, #[v] company: &str, #[user_message] text: &str) -> TokenStream;
+    fn stream(&self, #[memory_id] customer: &str, #[v] company: &str, #[user_message] text: &str) -> AnswerStream;
 
     #[system_message("You count.")]
-    fn count(&self, text: &str) -> TokenStream<u32>;
+    fn count(&self, text: &str) -> AnswerStream<u32>;
 
     /// Left alone.
     async fn twice(&self, mut text: String, (a, b): (u8, u8)) -> Result<String> {

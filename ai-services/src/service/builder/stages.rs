@@ -78,7 +78,7 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
     ///
     /// There the guardrails of the builder replace those of the method, and those of the method replace
     /// those of the interface. Here all of them run, so that none is bypassed by adding another.
-    pub fn input_guardrails(mut self, guardrail: impl InputGuardrail + 'static) -> Self {
+    pub fn input_guardrail(mut self, guardrail: impl InputGuardrail + 'static) -> Self {
         self.parts.guards.add_input(guardrail);
         self
     }
@@ -97,17 +97,17 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
     ///
     /// Of a stream, nothing that belongs to an answer is told before the answer was accepted: its text, what
     /// the model thought before it, results of tools that are the answer. If this takes too long, use
-    /// [`chunk_guardrails`](Self::chunk_guardrails). What the model thought is told with an answer that is
+    /// [`chunk_guardrail`](Self::chunk_guardrail). What the model thought is told with an answer that is
     /// accepted as it is, and dropped from one that is rewritten. Whoever minds what is in it looks at the
     /// [thinking](crate::message::AiMessage::thinking) of the message as well.
     ///
     /// # Differences from LangChain4j
     ///
-    /// All guardrails run, as with [`input_guardrails`](Self::input_guardrails). The accepted answer is
+    /// All guardrails run, as with [`input_guardrail`](Self::input_guardrail). The accepted answer is
     /// remembered, not the first one. A guardrail may want another answer after an earlier one rewrote it:
     /// the rewritten text is dropped. One that lets the call fail does so even if a later one would ask
     /// again. Answers that tools gave are checked as well.
-    pub fn output_guardrails(mut self, guardrail: impl OutputGuardrail + 'static) -> Self {
+    pub fn output_guardrail(mut self, guardrail: impl OutputGuardrail + 'static) -> Self {
         self.parts.guards.add_output(guardrail);
         self
     }
@@ -117,7 +117,7 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
     ///
     /// Of an answer with calls of tools, the text beside them is checked as well; results of tools are not,
     /// even if they are the answer. A text that the pieces do not amount to is checked as a whole.
-    pub fn chunk_guardrails<G: ChunkGuardrail + 'static>(
+    pub fn chunk_guardrail<G: ChunkGuardrail + 'static>(
         mut self,
         make: impl Fn() -> G + Send + Sync + 'static,
     ) -> Self {

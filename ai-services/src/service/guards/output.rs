@@ -31,12 +31,10 @@ impl Guards {
         let mut objections = Vec::new();
         for guardrail in &self.output {
             let name = guardrail.name();
-            let request = OutputGuardrailRequest {
-                response: &response,
-                contents: &background.segments,
-                turn: &background.turn,
-                rejected: u32::try_from(rejected).unwrap_or(u32::MAX),
-            };
+            let rejected = u32::try_from(rejected).unwrap_or(u32::MAX);
+            let request = OutputGuardrailRequest::new(&response, &background.turn)
+                .with_contents(&background.segments)
+                .with_rejected(rejected);
             let check = guardrail.check(request);
             let verdict =
                 verdict_of(name, GuardrailStage::Output, check, OutputVerdict::name).await?;

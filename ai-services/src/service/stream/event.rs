@@ -7,10 +7,10 @@ use crate::model::{TokenUsage, ToolCallDelta};
 use crate::rag::RetrievedContent;
 use crate::service::response::Response;
 
-/// An item of a [`TokenStream`](super::TokenStream): something that happened on the way to the answer,
+/// An item of an [`AnswerStream`](super::AnswerStream): something that happened on the way to the answer,
 /// or the answer itself.
 ///
-/// What a *model* streams is a [`model::StreamEvent`](crate::model::StreamEvent); a call may consist
+/// What a *model* streams is a [`model::ModelStreamEvent`](crate::model::ModelStreamEvent); a call may consist
 /// of several streams of a model, with tools running in between. More variants may be added, so match
 /// with a wildcard.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use super::outlet::{Outlet, Progress};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{ChatResponse, StreamEvent, ToolCallDelta};
+use crate::model::{ChatResponse, ModelStreamEvent, ToolCallDelta};
 use crate::service::guards::{Chunks, Part};
 use crate::service::moderation::Verdict;
 use futures_util::stream::{BoxStream, StreamExt};
@@ -20,7 +20,7 @@ pub(crate) struct Listening<'a> {
 /// Hands on what a model says, and gives its whole answer at the end. Nothing is handed on before
 /// the verdict on the user's message is there.
 pub(crate) async fn listen(
-    mut model: BoxStream<'_, Result<StreamEvent>>,
+    mut model: BoxStream<'_, Result<ModelStreamEvent>>,
     verdict: &mut Verdict<'_>,
     listening: Listening<'_>,
 ) -> Result<ChatResponse> {
@@ -31,10 +31,12 @@ pub(crate) async fn listen(
     let mut telling = Telling { outlet, translation, chunks };
     loop {
         match event {
-            Some(Ok(StreamEvent::Completed(response))) => return telling.end(*response).await,
-            Some(Ok(StreamEvent::Text(text))) => telling.text(Part::Text, text).await?,
-            Some(Ok(StreamEvent::Thinking(text))) => telling.tell(Progress::Thinking(text)).await,
-            Some(Ok(StreamEvent::ToolCall(delta))) => telling.call(delta).await?,
+            Some(Ok(ModelStreamEvent::Completed(response))) => return telling.end(*response).await,
+            Some(Ok(ModelStreamEvent::Text(text))) => telling.text(Part::Text, text).await?,
+            Some(Ok(ModelStreamEvent::Thinking(text))) => {
+                telling.tell(Progress::Thinking(text)).await
+            }
+            Some(Ok(ModelStreamEvent::ToolCall(delta))) => telling.call(delta).await?,
             Some(Err(error)) => return Err(error),
             None => return Err(no_end()),
         }
@@ -44,9 +46,9 @@ pub(crate) async fn listen(
 
 /// An answer that was there already when the message turned out to be flagged was paid for, and so was one
 /// that failed.
-fn with_cost(error: Error, event: Option<&Result<StreamEvent>>) -> Error {
+fn with_cost(error: Error, event: Option<&Result<ModelStreamEvent>>) -> Error {
     match event {
-        Some(Ok(StreamEvent::Completed(response))) => error.with_usage(response.usage),
+        Some(Ok(ModelStreamEvent::Completed(response))) => error.with_usage(response.usage),
         Some(Err(failed)) => match failed.usage() {
             Some(usage) => error.with_usage(*usage),
             None => error,

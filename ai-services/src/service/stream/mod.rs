@@ -28,7 +28,7 @@ use std::task::{Context, Poll, ready};
 
 /// The answer of a streaming method: what happens on the way, then the answer.
 ///
-/// A streaming method is a plain `fn` that returns a `TokenStream`. The stream is lazy: prompts are
+/// A streaming method is a plain `fn` that returns an `AnswerStream`. The stream is lazy: prompts are
 /// rendered when the method is called, and nothing else happens before the first poll. It is the same
 /// turn as that of an `async fn`, with tools, moderation and memory.
 ///
@@ -45,11 +45,11 @@ use std::task::{Context, Poll, ready};
 ///
 /// ```
 /// use ai_services::testing::ScriptedChatModel;
-/// use ai_services::{StreamEvent, TokenStream, ai_service};
+/// use ai_services::{StreamEvent, AnswerStream, ai_service};
 ///
 /// #[ai_service]
 /// trait Assistant {
-///     fn chat(&self, message: &str) -> TokenStream;
+///     fn chat(&self, message: &str) -> AnswerStream;
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -75,7 +75,7 @@ use std::task::{Context, Poll, ready};
 /// There are no callbacks to register and none to forget: errors are items, nothing is sent before the
 /// first poll, and dropping cancels. The memory is written once, at the end.
 #[must_use = "streams do nothing unless they are polled"]
-pub struct TokenStream<T = String>(State<T>);
+pub struct AnswerStream<T = String>(State<T>);
 
 enum State<T> {
     /// A call of a service.
@@ -96,7 +96,7 @@ struct Running<T> {
     shape: Option<Shape>,
 }
 
-impl<T> TokenStream<T> {
+impl<T> AnswerStream<T> {
     /// A stream of these events, for an implementation of the trait by hand.
     ///
     /// Whatever follows an error or [`StreamEvent::Completed`] is left out. Events that end without
@@ -105,13 +105,13 @@ impl<T> TokenStream<T> {
     /// # Examples
     ///
     /// ```
-    /// use ai_services::{StreamEvent, TokenStream};
+    /// use ai_services::{StreamEvent, AnswerStream};
     /// use futures_util::stream;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// let events = [Ok(StreamEvent::Text("Hel".to_owned()))];
-    /// let mut stream = TokenStream::<String>::from_events(stream::iter(events));
+    /// let mut stream = AnswerStream::<String>::from_events(stream::iter(events));
     /// assert!(stream.next().await.is_some_and(|event| event.is_ok()));
     /// assert!(stream.next().await.is_some_and(|event| event.is_err()));
     /// assert!(stream.next().await.is_none());
@@ -164,7 +164,7 @@ impl<T> TokenStream<T> {
     ///
     /// ```
     /// use ai_services::testing::ScriptedChatModel;
-    /// use ai_services::{TokenStream, ai_service};
+    /// use ai_services::{AnswerStream, ai_service};
     /// use schemars::JsonSchema;
     /// use serde::Deserialize;
     ///
@@ -177,7 +177,7 @@ impl<T> TokenStream<T> {
     /// #[ai_service]
     /// trait Cook {
     ///     #[user_message("A recipe for {{it}}.")]
-    ///     fn recipe(&self, dish: &str) -> TokenStream<Recipe>;
+    ///     fn recipe(&self, dish: &str) -> AnswerStream<Recipe>;
     /// }
     ///
     /// # #[tokio::main(flavor = "current_thread")]
@@ -245,18 +245,18 @@ impl<T> Running<T> {
     }
 }
 
-impl TokenStream<String> {
+impl AnswerStream<String> {
     /// The text alone: that of the answer, and what the model says before it calls tools.
     ///
     /// # Examples
     ///
     /// ```
     /// use ai_services::testing::ScriptedChatModel;
-    /// use ai_services::{TokenStream, ai_service};
+    /// use ai_services::{AnswerStream, ai_service};
     ///
     /// #[ai_service]
     /// trait Assistant {
-    ///     fn chat(&self, message: &str) -> TokenStream;
+    ///     fn chat(&self, message: &str) -> AnswerStream;
     /// }
     ///
     /// # #[tokio::main(flavor = "current_thread")]
@@ -275,7 +275,7 @@ impl TokenStream<String> {
     }
 }
 
-impl<T> Stream for TokenStream<T> {
+impl<T> Stream for AnswerStream<T> {
     type Item = Result<StreamEvent<T>>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -283,36 +283,36 @@ impl<T> Stream for TokenStream<T> {
     }
 }
 
-impl<T> FusedStream for TokenStream<T> {
+impl<T> FusedStream for AnswerStream<T> {
     fn is_terminated(&self) -> bool {
         matches!(self.0, State::Over)
     }
 }
 
 // Nothing in a stream is pinned in place: the call is behind a box, and the answer is moved.
-impl<T> Unpin for TokenStream<T> {}
+impl<T> Unpin for AnswerStream<T> {}
 
-impl<T> fmt::Debug for TokenStream<T> {
+impl<T> fmt::Debug for AnswerStream<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.0 {
             State::Running(_) | State::Other(_) => "open",
             State::Over => "over",
         };
-        write!(f, "TokenStream({state})")
+        write!(f, "AnswerStream({state})")
     }
 }
 
-/// What a streaming method returns: a [`TokenStream`].
+/// What a streaming method returns: an [`AnswerStream`].
 #[diagnostic::on_unimplemented(
-    message = "an AI service method that is not `async` must return a `TokenStream`, not `{Self}`",
+    message = "an AI service method that is not `async` must return an `AnswerStream`, not `{Self}`",
     label = "not a stream",
-    note = "`fn` streams its answer and returns `ai_services::TokenStream`; `async fn` waits for it and returns a `Result`"
+    note = "`fn` streams its answer and returns `ai_services::AnswerStream`; `async fn` waits for it and returns a `Result`"
 )]
 pub trait StreamReturn: Send + Sized {
     #[doc(hidden)]
     type Output: Output;
     #[doc(hidden)]
-    fn from_stream(stream: TokenStream<Self::Output>) -> Self;
+    fn from_stream(stream: AnswerStream<Self::Output>) -> Self;
 
     /// What the answer should look like.
     #[doc(hidden)]
@@ -327,7 +327,7 @@ pub trait StreamReturn: Send + Sized {
     }
 }
 
-impl<T: Output + 'static> StreamReturn for TokenStream<T> {
+impl<T: Output + 'static> StreamReturn for AnswerStream<T> {
     type Output = T;
 
     fn from_stream(stream: Self) -> Self {

@@ -1,6 +1,6 @@
 //! Parts of a stream, for who does not need all of it.
 
-use super::{State, StreamEvent, TokenStream};
+use super::{AnswerStream, State, StreamEvent};
 use crate::error::Result;
 use crate::output::{Growing, Output};
 use futures_util::ready;
@@ -10,15 +10,15 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// The text of a [`TokenStream`]; made by [`TokenStream::text`].
+/// The text of an [`AnswerStream`]; made by [`AnswerStream::text`].
 ///
 /// Ends after the last piece, or with an error.
 #[derive(Debug)]
 #[must_use = "streams do nothing unless they are polled"]
-pub struct TextStream(TokenStream);
+pub struct TextStream(AnswerStream);
 
 impl TextStream {
-    pub(super) fn new(stream: TokenStream) -> Self {
+    pub(super) fn new(stream: AnswerStream) -> Self {
         Self(stream)
     }
 
@@ -43,12 +43,12 @@ impl Stream for TextStream {
     }
 }
 
-/// The growing value of a [`TokenStream`]; made by [`TokenStream::partial`].
+/// The growing value of an [`AnswerStream`]; made by [`AnswerStream::partial`].
 ///
 /// Ends after the whole value, or with an error.
 #[must_use = "streams do nothing unless they are polled"]
 pub struct PartialStream<T> {
-    stream: TokenStream<T>,
+    stream: AnswerStream<T>,
     growing: Growing<T>,
     /// How long the text was when it was last looked at, and how much came since.
     seen: usize,
@@ -60,7 +60,7 @@ pub struct PartialStream<T> {
 const WORTH_A_LOOK: usize = 64;
 
 impl<T: Output> PartialStream<T> {
-    pub(super) fn new(stream: TokenStream<T>) -> Self {
+    pub(super) fn new(stream: AnswerStream<T>) -> Self {
         let known = match &stream.0 {
             State::Running(running) => running.shape.clone(),
             _ => None,

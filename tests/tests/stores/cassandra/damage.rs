@@ -42,7 +42,7 @@ impl Fixture {
         match self.store.load(&self.id).await {
             Ok(snapshot) => assert_eq!(snapshot.messages().to_vec(), self.expected, "{what}"),
             Err(error) => {
-                assert_eq!(error.kind(), ErrorKind::Memory, "{what}: {error}");
+                assert_eq!(error.kind(), ErrorKind::Store, "{what}: {error}");
                 assert!(error.detail::<UnreadableRecord>().is_some(), "{what}: {error}");
                 let written = self.store.update_messages(&self.id, &turn(3)).await;
                 assert!(written.is_err(), "{what}: written");

@@ -66,7 +66,7 @@ impl Fixture {
         assert_eq!(raw.dump("klaus"), dump, "{what}");
         let change = Change::advance(self.version, 0..1, dialogue(9..10));
         if let Err(error) = store.commit(id, change).await {
-            assert!(matches!(error.kind(), ErrorKind::Memory | ErrorKind::Conflict), "{error}");
+            assert!(matches!(error.kind(), ErrorKind::Store | ErrorKind::Conflict), "{error}");
             assert_eq!(raw.dump("klaus"), dump, "{what}: {error}");
         }
         raw.restore("klaus", &self.dump);
@@ -74,7 +74,7 @@ impl Fixture {
 }
 
 fn unreadable(what: &str, error: &Error) {
-    assert_eq!(error.kind(), ErrorKind::Memory, "{what}: {error}");
+    assert_eq!(error.kind(), ErrorKind::Store, "{what}: {error}");
     assert!(error.detail::<UnreadableRecord>().is_some(), "{what}: {error}");
 }
 

@@ -348,7 +348,7 @@ async fn redis_complaints_become_errors_with_advice() {
             Change::replace(None, dialogue(5..6).into()),
         ] {
             let error = store.commit(&id(), change).await.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+            assert_eq!(error.kind(), ErrorKind::Store, "{error}");
             assert!(error.to_string().contains(advice), "{error}");
             assert_eq!(error.is_retryable(), passes, "{error}");
             assert_eq!(raw.dump("klaus"), dump);
@@ -374,7 +374,7 @@ async fn redis_server_busy_with_a_script_is_reported() {
     let error = store.load(&id()).await.unwrap_err();
     raw.run("SCRIPT KILL");
     assert!(script.join().unwrap());
-    assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+    assert_eq!(error.kind(), ErrorKind::Store, "{error}");
     assert!(error.is_retryable() && error.to_string().contains("busy"), "{error}");
 }
 
@@ -416,7 +416,7 @@ async fn redis_key_of_somebody_else_stops_a_commit_before_it_writes() {
         let before = raw.dump("klaus");
         let change = Change::advance(None, 0..1, dialogue(2..3));
         let error = store.commit(&id(), change).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Memory, "{kind}: {error}");
+        assert_eq!(error.kind(), ErrorKind::Store, "{kind}: {error}");
         assert!(error.to_string().contains("`key_prefix`"), "{kind}: {error}");
         assert_eq!(raw.dump("klaus"), before, "{kind}");
     }
@@ -587,7 +587,7 @@ async fn redis_schema_is_noted_by_several_at_once_and_a_newer_one_refused() {
     let mut raw = Raw::of(server, &prefix);
     raw.run(&format!("SET {{{prefix}}}:schema 2"));
     let refused = |error: Error| {
-        assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+        assert_eq!(error.kind(), ErrorKind::Store, "{error}");
         assert!(error.to_string().contains("update ai-services"), "{error}");
     };
     refused(store.ensure_schema().await.unwrap_err());

@@ -45,7 +45,7 @@ async fn check(store: &SqliteChatMemoryStore, truth: &Truth, what: &str) -> bool
             true
         }
         Err(error) => {
-            assert_eq!(error.kind(), ErrorKind::Memory, "{what}: {error}");
+            assert_eq!(error.kind(), ErrorKind::Store, "{what}: {error}");
             false
         }
     };
@@ -58,7 +58,7 @@ async fn check(store: &SqliteChatMemoryStore, truth: &Truth, what: &str) -> bool
             };
             assert!(history.iter().all(is_true), "{what}: {history:?}");
         }
-        Err(error) => assert_eq!(error.kind(), ErrorKind::Memory, "{what}: {error}"),
+        Err(error) => assert_eq!(error.kind(), ErrorKind::Store, "{what}: {error}"),
     }
     is_read
 }
@@ -219,7 +219,7 @@ async fn survives(path: &Path, bytes: &[u8], position: usize, truths: &[Truth]) 
     let store = match open(path).await {
         Ok(store) => store,
         Err(error) => {
-            let kinds = [ErrorKind::Memory, ErrorKind::Configuration];
+            let kinds = [ErrorKind::Store, ErrorKind::Configuration];
             assert!(kinds.contains(&error.kind()), "{what}: {error}");
             return false;
         }

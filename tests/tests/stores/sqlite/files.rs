@@ -104,7 +104,7 @@ async fn sqlite_file_of_another_application_is_not_touched() {
 async fn sqlite_file_that_is_no_database_is_not_touched() {
     let (_directory, path) = place();
     std::fs::write(&path, "Dear diary, ".repeat(100)).unwrap();
-    is_refused_unchanged(&path, ErrorKind::Memory, "damaged or no database").await;
+    is_refused_unchanged(&path, ErrorKind::Store, "damaged or no database").await;
 }
 
 #[tokio::test]

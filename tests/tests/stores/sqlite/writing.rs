@@ -207,7 +207,7 @@ async fn process_on_a_full_disk() {
             break error;
         }
     };
-    assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+    assert_eq!(error.kind(), ErrorKind::Store, "{error}");
     assert!(error.to_string().contains("free some space"), "{error}");
     // Together with changes that are too large, a small one fails or not, but the store lives on.
     assert_eq!(store.get_messages(&"klaus".into()).await.unwrap(), last.unwrap());
@@ -224,7 +224,7 @@ async fn process_on_a_full_disk() {
 async fn process_on_a_disk_that_cannot_be_written() {
     let path = std::env::var_os("AI_SERVICES_TEST_FILE").unwrap();
     let error = SqliteChatMemoryStore::open(Path::new(&path)).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+    assert_eq!(error.kind(), ErrorKind::Store, "{error}");
     assert!(error.to_string().contains("must be writable"), "{error}");
 }
 

@@ -1,8 +1,8 @@
-use ai_services::{TokenStream, ai_service};
+use ai_services::{AnswerStream, ai_service};
 
 #[ai_service]
 trait Assistant {
-    async fn chat(&self, text: &str) -> TokenStream;
+    async fn chat(&self, text: &str) -> AnswerStream;
 }
 
 fn main() {}

@@ -1,10 +1,10 @@
-use ai_services::{TokenStream, ai_service};
+use ai_services::{AnswerStream, ai_service};
 
 struct Secret;
 
 #[ai_service]
 trait Assistant {
-    fn chat(&self, text: &str) -> TokenStream<Secret>;
+    fn chat(&self, text: &str) -> AnswerStream<Secret>;
 }
 
 fn main() {}

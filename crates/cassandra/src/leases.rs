@@ -1,0 +1,89 @@
+//! Leases: a static column that ends by itself.
+
+use super::CassandraChatMemoryStore;
+use super::rows::token;
+use super::session::Verdict;
+use ai_services_core::memory::{ConversationLeases, LeaseOptions, LeaseToken, MemoryId};
+use ai_services_core::store_kit::limits;
+use ai_services_core::{Error, Result};
+use async_trait::async_trait;
+use scylla::serialize::row::SerializeRow;
+use scylla::statement::prepared::PreparedStatement;
+
+/// The longest time to live that Cassandra knows, 20 years, less the second that is added.
+const MAX_SECONDS: u64 = 630_720_000 - 1;
+
+/// The options, if Cassandra can keep a lease for so long.
+pub(super) fn checked(options: LeaseOptions) -> Result<LeaseOptions> {
+    let options = options.checked()?;
+    if options.duration.as_secs() >= MAX_SECONDS {
+        return Err(Error::configuration("a lease lasts less than 20 years in Cassandra"));
+    }
+    Ok(options)
+}
+
+/// Seconds after which a lease is gone. Cassandra cuts its clock to whole seconds, so a value of `n` is
+/// gone after `n - 1` to `n` seconds: one more, and a lease lasts at least for its duration.
+fn time_to_live(options: LeaseOptions) -> i32 {
+    let duration = options.duration;
+    let seconds = duration.as_secs() + u64::from(duration.subsec_nanos() > 0) + 1;
+    i32::try_from(seconds).unwrap_or(i32::MAX)
+}
+
+#[async_trait]
+impl ConversationLeases for CassandraChatMemoryStore {
+    fn options(&self) -> LeaseOptions {
+        self.lease_options().unwrap_or_default()
+    }
+
+    async fn acquire(&self, id: &MemoryId, holder: LeaseToken) -> Result<bool> {
+        limits::check_id(id)?;
+        let holder = token(holder.get());
+        let values = (time_to_live(self.options()), holder, id.as_str(), holder);
+        let statement = &self.client().statements().await?.write.acquire;
+        self.repeated("take a lease", statement, &values).await
+    }
+
+    async fn release(&self, id: &MemoryId, holder: LeaseToken) -> Result<()> {
+        limits::check_id(id)?;
+        let values = (id.as_str(), token(holder.get()));
+        let statement = &self.client().statements().await?.write.release;
+        self.repeated("give back a lease", statement, &values).await.map(drop)
+    }
+}
+
+impl CassandraChatMemoryStore {
+    /// A conditional request that may be made twice: what the first has done, the second finds done.
+    async fn repeated(
+        &self,
+        what: &str,
+        statement: &PreparedStatement,
+        values: &(impl SerializeRow + Sync),
+    ) -> Result<bool> {
+        let client = self.client();
+        let verdict = client.retried(|| client.conditional(what, statement, values)).await?;
+        Ok(matches!(verdict, Verdict::Applied))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn lease_lasts_at_least_for_its_duration() {
+        let seconds =
+            |millis| time_to_live(LeaseOptions::new().duration(Duration::from_millis(millis)));
+        assert_eq!([1_000, 1_001, 30_000].map(seconds), [2, 3, 31]);
+    }
+
+    #[test]
+    fn odd_durations_are_refused() {
+        let options = |duration| checked(LeaseOptions::new().duration(duration));
+        assert!(options(Duration::from_secs(1)).is_ok());
+        for duration in [Duration::ZERO, Duration::from_secs(MAX_SECONDS), Duration::MAX] {
+            assert!(options(duration).is_err(), "{duration:?}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The tables, and what is said to them.
+//!
+//! ```text
+//! chat_messages  id text, kind tinyint, number bigint      the key; one partition a conversation
+//!                record text, row_token bigint             of one row
+//!                version, messages, last_used,             of the conversation: static
+//!                commit_token, lease bigint static
+//! chat_meta      name text, value int                      the version of this layout
+//! ```
+
+use super::session::Client;
+use ai_services_core::Result;
+use ai_services_core::store_kit::limits;
+use scylla::statement::Consistency;
+use scylla::statement::prepared::PreparedStatement;
+
+/// The row that every conversation has, before all others. A condition on static columns makes
+/// Cassandra look for the first row that is alive, and the remains of evicted messages are not.
+pub(super) const ANCHOR: i8 = 0;
+
+/// A row that is in memory.
+pub(super) const MESSAGE: i8 = 1;
+
+/// A row that was evicted and is kept.
+pub(super) const EVICTED: i8 = 2;
+
+/// How many rows are asked for at once. Pages are counted in rows, however large these are.
+const PAGE_ROWS: i32 = 250;
+
+/// The names that are part of statements.
+#[derive(Clone, Debug)]
+pub(super) struct Names {
+    pub(super) keyspace: String,
+    pub(super) messages: String,
+    pub(super) meta: String,
+}
+
+impl Names {
+    pub(super) fn new(keyspace: String, prefix: &str) -> Result<Self> {
+        limits::check_name("a keyspace", &keyspace)?;
+        limits::check_name("a prefix of tables", prefix)?;
+        let (messages, meta) = (format!("{prefix}_messages"), format!("{prefix}_meta"));
+        // Cassandra's own limit happens to be the one that is checked here.
+        limits::check_name("the name of a table", &messages)?;
+        Ok(Self { keyspace, messages, meta })
+    }
+
+    /// The table of conversations, as statements name it.
+    pub(super) fn table(&self) -> String {
+        format!("{}.{}", self.keyspace, self.messages)
+    }
+
+    /// The table of the layout's version, as statements name it.
+    pub(super) fn meta_table(&self) -> String {
+        format!("{}.{}", self.keyspace, self.meta)
+    }
+}
+
+/// All statements, prepared.
+#[derive(Debug)]
+pub(super) struct Statements {
+    pub(super) read: Reads,
+    pub(super) write: Writes,
+}
+
+#[derive(Debug)]
+pub(super) struct Reads {
+    /// The static columns of a conversation.
+    pub(super) head: PreparedStatement,
+    /// As `head`, after all that was begun before.
+    pub(super) latest_head: PreparedStatement,
+    /// The rows in memory without their records.
+    pub(super) numbers: PreparedStatement,
+    /// The rows in memory.
+    pub(super) rows: PreparedStatement,
+    /// As `rows`, after all that was begun before.
+    pub(super) latest_rows: PreparedStatement,
+    /// Which commit wrote a row.
+    pub(super) origin: PreparedStatement,
+    pub(super) history_after: PreparedStatement,
+    pub(super) history_before: PreparedStatement,
+    pub(super) export: PreparedStatement,
+    pub(super) list: PreparedStatement,
+    pub(super) list_from: PreparedStatement,
+}
+
+#[derive(Debug)]
+pub(super) struct Writes {
+    pub(super) commit: PreparedStatement,
+    pub(super) commit_under_lease: PreparedStatement,
+    /// Makes a batch conditional and changes nothing.
+    pub(super) guard: PreparedStatement,
+    pub(super) guard_under_lease: PreparedStatement,
+    pub(super) anchor: PreparedStatement,
+    pub(super) insert: PreparedStatement,
+    /// A range, because compaction makes one of many. It begins at the row before, so that the range
+    /// of a window that moves on covers those of all turns before.
+    pub(super) evict: PreparedStatement,
+    pub(super) delete_head: PreparedStatement,
+    pub(super) delete_unchanged_head: PreparedStatement,
+    pub(super) delete: PreparedStatement,
+    pub(super) acquire: PreparedStatement,
+    pub(super) release: PreparedStatement,
+}
+
+impl Statements {
+    pub(super) async fn prepare(client: &Client) -> Result<Self> {
+        let (read, write) = (Reads::prepare(client).await?, Writes::prepare(client).await?);
+        Ok(Self { read, write })
+    }
+}
+
+impl Reads {
+    async fn prepare(client: &Client) -> Result<Self> {
+        let table = client.names().table();
+        let read = |what: &str, rest: &str| {
+            let text = format!("SELECT {what} FROM {table} {rest}");
+            async move { client.prepare(text).await.map(with_pages) }
+        };
+        let latest = |mut statement: PreparedStatement| {
+            statement.set_consistency(match client.is_local() {
+                true => Consistency::LocalSerial,
+                false => Consistency::Serial,
+            });
+            statement
+        };
+        let one = "WHERE id = ? LIMIT 1";
+        let in_memory = "WHERE id = ? AND kind < 2 LIMIT ?";
+        let by_number = "WHERE id = ? AND kind IN (1, 2) AND number = ?";
+        let after = "WHERE id = ? AND kind = ? AND number > ? LIMIT ?";
+        let before =
+            "WHERE id = ? AND kind = ? AND number < ? ORDER BY kind DESC, number DESC LIMIT ?";
+        let row = "kind, number, version, messages, row_token";
+        let listed = "DISTINCT id, version, messages, last_used";
+        let all =
+            "kind, number, record, row_token, version, messages, last_used, commit_token, lease";
+        let head = read("version, lease, messages, last_used, commit_token", one).await?;
+        let rows = read(&format!("{row}, record"), in_memory).await?;
+        Ok(Self {
+            latest_head: latest(head.clone()),
+            head,
+            numbers: read(row, in_memory).await?,
+            latest_rows: latest(rows.clone()),
+            rows,
+            origin: latest(read("row_token", by_number).await?),
+            history_after: read("number, record", after).await?,
+            history_before: read("number, record", before).await?,
+            export: read(all, "WHERE id = ?").await?,
+            list: read(listed, "").await?,
+            list_from: read(listed, "WHERE token(id) >= token(?)").await?,
+        })
+    }
+}
+
+impl Writes {
+    async fn prepare(client: &Client) -> Result<Self> {
+        let table = client.names().table();
+        let update = |what: &str, rest: &str| {
+            client.prepare(format!("UPDATE {table} {what} WHERE id = ? IF {rest}"))
+        };
+        let insert = |what: &str| client.prepare(format!("INSERT INTO {table} {what}"));
+        let delete = |what: &str, rest: &str| {
+            client.prepare(format!("DELETE {what} FROM {table} WHERE id = ?{rest}"))
+        };
+        let head = "version, messages, last_used, commit_token, lease";
+        let new_head = "SET version = ?, messages = ?, last_used = ?, commit_token = ?";
+        let no_lease = format!("{new_head}, lease = null");
+        Ok(Self {
+            commit: update(new_head, "version = ?").await?,
+            commit_under_lease: update(&no_lease, "version = ? AND lease = ?").await?,
+            guard: update("SET version = ?", "version = ?").await?,
+            guard_under_lease: update("SET version = ?", "version = ? AND lease = ?").await?,
+            anchor: insert("(id, kind, number) VALUES (?, 0, 0)").await?,
+            insert: insert("(id, kind, number, record, row_token) VALUES (?, ?, ?, ?, ?)").await?,
+            evict: delete("", " AND kind = 1 AND number > ? AND number <= ?").await?,
+            delete_head: delete(head, " IF version != ?").await?,
+            delete_unchanged_head: delete(head, " IF version = ? AND lease = null").await?,
+            delete: delete("", "").await?,
+            acquire: update("USING TTL ? SET lease = ?", "lease IN (null, ?)").await?,
+            release: update("SET lease = null", "lease = ?").await?,
+        })
+    }
+}
+
+fn with_pages(mut statement: PreparedStatement) -> PreparedStatement {
+    statement.set_page_size(PAGE_ROWS);
+    statement
+}

@@ -1,0 +1,130 @@
+//! A cache in any store of chat memories.
+
+use super::{CacheKey, ResponseCache};
+use crate::combinators::canonical::Answer;
+use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{ChatMemoryStore, MemoryId};
+use crate::message::{Attributes, ChatMessage, CustomMessage};
+use crate::model::ChatResponse;
+use async_trait::async_trait;
+use serde_json::Value;
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// What marks a message as a cached answer.
+const FORMAT: &str = "ai-services/cached-response";
+const VERSION: u64 = 1;
+
+/// Keeps answers in a [`ChatMemoryStore`], so that they outlive the process and are shared by several.
+///
+/// An answer is a conversation of one custom message, whose id is `response-cache:` and the key. The
+/// store's own bound, if it has one, is that of the cache; nothing else deletes old answers. One whose
+/// [time](Self::time_to_live) has passed is not used, and replaced by the next.
+///
+/// # Errors
+///
+/// Those of the store, and [`ErrorKind::Store`] for an entry that is damaged or not a cached answer.
+/// A [`CachedModel`](super::CachedModel) takes them for a miss unless told otherwise.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::combinators::{CachedModel, StoreResponseCache};
+/// use ai_services::memory::InMemoryChatMemoryStore;
+/// use ai_services::testing::ScriptedChatModel;
+/// use std::time::Duration;
+///
+/// let store = InMemoryChatMemoryStore::new(); // or one in a database
+/// let cache = StoreResponseCache::new(store).time_to_live(Duration::from_secs(86_400));
+/// let model = CachedModel::new(ScriptedChatModel::replies(["Hi."]), cache);
+/// # let _ = model;
+/// ```
+#[must_use]
+pub struct StoreResponseCache {
+    store: Box<dyn ChatMemoryStore>,
+    time_to_live: Option<Duration>,
+}
+
+impl StoreResponseCache {
+    /// Keeps answers in `store`.
+    pub fn new(store: impl ChatMemoryStore + 'static) -> Self {
+        Self { store: Box::new(store), time_to_live: None }
+    }
+
+    /// Sets how long an answer is used, by the system's clock; unlimited by default.
+    pub fn time_to_live(mut self, time: Duration) -> Self {
+        self.time_to_live = Some(time);
+        self
+    }
+
+    fn read(&self, key: &CacheKey, attributes: &Attributes) -> Result<Option<ChatResponse>> {
+        let number = |name| attributes.get(name).and_then(Value::as_u64);
+        let text = |name| attributes.get(name).and_then(Value::as_str);
+        if text("format") != Some(FORMAT) || number("version") != Some(VERSION) {
+            return Err(foreign("it has another format"));
+        }
+        if text("key") != Some(key.to_string().as_str()) {
+            return Err(foreign("it belongs to another request"));
+        }
+        let stored =
+            number("stored").ok_or_else(|| foreign("it does not say when it was stored"))?;
+        let age = Duration::from_secs(now().saturating_sub(stored));
+        if self.time_to_live.is_some_and(|limit| age >= limit) {
+            return Ok(None);
+        }
+        let response = attributes.get("response").cloned().unwrap_or_default();
+        match serde_json::from_value::<Answer>(response) {
+            Ok(Answer(response)) => Ok(Some(response)),
+            Err(source) => Err(foreign("its answer cannot be read").with_source(source)),
+        }
+    }
+}
+
+#[async_trait]
+impl ResponseCache for StoreResponseCache {
+    async fn get(&self, key: &CacheKey) -> Result<Option<ChatResponse>> {
+        let messages = self.store.get_messages(&id(key)).await?;
+        match messages.as_slice() {
+            [] => Ok(None),
+            [ChatMessage::Custom(message)] => self.read(key, message.attributes()),
+            _ => Err(foreign("it is a conversation")),
+        }
+    }
+
+    async fn put(&self, key: &CacheKey, response: &ChatResponse) -> Result<()> {
+        let response = serde_json::to_value(Answer(response.clone())).map_err(|source| {
+            Error::new(ErrorKind::Store, "the answer cannot be written as JSON").with_source(source)
+        })?;
+        let attributes = [
+            ("format", FORMAT.into()),
+            ("version", VERSION.into()),
+            ("key", key.to_string().into()),
+            ("stored", now().into()),
+            ("response", response),
+        ];
+        let attributes = attributes.map(|(name, value)| (name.to_owned(), value));
+        let message = CustomMessage::new(attributes.into_iter().collect());
+        self.store.update_messages(&id(key), &[message.into()]).await
+    }
+}
+
+fn id(key: &CacheKey) -> MemoryId {
+    MemoryId::from(format!("response-cache:{key}"))
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+fn foreign(why: &str) -> Error {
+    Error::new(ErrorKind::Store, format!("a stored entry is not a cached answer: {why}"))
+}
+
+impl fmt::Debug for StoreResponseCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreResponseCache")
+            .field("time_to_live", &self.time_to_live)
+            .finish_non_exhaustive()
+    }
+}

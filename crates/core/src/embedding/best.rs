@@ -1,0 +1,127 @@
+//! The best of many entries.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// The best entries so far, at most as many as are wanted: those with the highest scores, and of equal
+/// ones those with the smallest ids.
+#[derive(Debug)]
+pub struct Best<T> {
+    wanted: usize,
+    /// The worst of them is on top.
+    heap: BinaryHeap<Scored<T>>,
+}
+
+/// What has an id.
+pub trait Identified {
+    fn id(&self) -> &str;
+}
+
+/// An entry with its score. The greater of two is the worse one.
+#[derive(Debug)]
+struct Scored<T> {
+    score: f64,
+    entry: T,
+}
+
+impl<T: Identified> Best<T> {
+    pub fn new(wanted: usize) -> Self {
+        Self { wanted, heap: BinaryHeap::new() }
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.heap.len() >= self.wanted
+    }
+
+    /// Whether an entry would be among the best.
+    pub fn admits(&self, score: f64, id: &str) -> bool {
+        !self.is_full() || self.heap.peek().is_some_and(|worst| worst.is_worse_than(score, id))
+    }
+
+    /// Takes an entry in if it is among the best; it is made only then.
+    pub fn offer(&mut self, score: f64, id: &str, entry: impl FnOnce() -> T) {
+        if !self.is_full() {
+            self.heap.push(Scored { score, entry: entry() });
+        } else if let Some(mut worst) = self.heap.peek_mut()
+            && worst.is_worse_than(score, id)
+        {
+            *worst = Scored { score, entry: entry() };
+        }
+    }
+
+    /// The entries with their scores, best first.
+    pub fn into_sorted(self) -> impl Iterator<Item = (f64, T)> {
+        self.heap.into_sorted_vec().into_iter().map(|Scored { score, entry }| (score, entry))
+    }
+}
+
+impl<T: Identified> Scored<T> {
+    fn is_worse_than(&self, score: f64, id: &str) -> bool {
+        order((score, id), (self.score, self.entry.id())).is_lt()
+    }
+}
+
+/// The better one comes first.
+fn order(one: (f64, &str), other: (f64, &str)) -> Ordering {
+    other.0.total_cmp(&one.0).then_with(|| one.1.cmp(other.1))
+}
+
+impl<T: Identified> Ord for Scored<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        order((self.score, self.entry.id()), (other.score, other.entry.id()))
+    }
+}
+
+impl<T: Identified> PartialOrd for Scored<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T: Identified> PartialEq for Scored<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl<T: Identified> Eq for Scored<T> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    impl Identified for String {
+        fn id(&self) -> &str {
+            self
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn best_are_the_first_of_all_in_order(
+            scores in vec(0..5_u8, 0..40),
+            wanted in 0..45_usize,
+        ) {
+            let entry = |(number, score): (usize, u8)| {
+                (f64::from(score), format!("{}", (number * 7) % 41))
+            };
+            let mut all: Vec<_> = scores.into_iter().enumerate().map(entry).collect();
+            let mut best = Best::new(wanted);
+            for (score, id) in &all {
+                let is_admitted = best.admits(*score, id);
+                let mut is_taken = false;
+                best.offer(*score, id, || {
+                    is_taken = true;
+                    id.clone()
+                });
+                prop_assert_eq!(is_taken, is_admitted);
+                prop_assert!(best.heap.len() <= wanted);
+            }
+            all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            all.truncate(wanted);
+            prop_assert_eq!(best.into_sorted().collect::<Vec<_>>(), all);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Embeddings: vectors of texts, where they are kept, and how they are searched.
+//!
+//! An [`EmbeddingStore`] keeps vectors that an [`EmbeddingModel`] made of texts. [`InMemoryEmbeddingStore`]
+//! needs nothing else and can be saved to a file; stores in databases are in `ai_services::store`.
+
+mod best;
+mod check;
+mod filter;
+mod fuse;
+mod store;
+mod vector;
+
+pub use crate::model::{EmbeddingModel, EmbeddingPurpose, Embeddings};
+#[doc(hidden)]
+pub use best::{Best, Identified};
+pub use filter::{Comparison, Filter, Key};
+#[doc(hidden)]
+pub use fuse::{DEFAULT_K, reciprocal_rank_fusion};
+pub use store::{EmbeddingEntry, EmbeddingStore, SearchMatch, TextSearch, VectorSearch};
+#[doc(hidden)]
+pub use vector::{check_dimensions, cosine, normalize, score};
+#[doc(hidden)]
+pub use {check::wrong, filter::compare};

@@ -1,0 +1,151 @@
+//! Events of a call, and the listeners that receive them.
+
+use crate::error::Error;
+use crate::guardrail::{GuardrailStage, InputVerdict, OutputVerdict};
+use crate::invocation::{InvocationContext, MemoryId, ToolExecution};
+use crate::message::ToolCall;
+use crate::model::{ChatRequest, ChatResponse, Moderation, TokenUsage};
+use crate::rag::{RetrievedContent, SkippedRetrieval};
+use std::time::Duration;
+
+/// Receives the events of every call of a service.
+///
+/// Listeners run on the task of the call and should return quickly. A closure with two arguments
+/// implements this trait.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::event::{Call, Event, Listener};
+///
+/// fn listener() -> impl Listener {
+///     |call: &Call<'_>, event: &Event<'_>| {
+///         if let Event::ToolFinished { execution } = event {
+///             eprintln!("{}: a tool ran for {:?}", call.method, execution.duration());
+///         }
+///     }
+/// }
+/// # let _ = listener();
+/// ```
+#[doc(alias = "AiServiceListener")]
+pub trait Listener: Send + Sync {
+    /// Receives an event of `call`.
+    fn on_event(&self, call: &Call<'_>, event: &Event<'_>);
+}
+
+impl<F: Fn(&Call<'_>, &Event<'_>) + Send + Sync> Listener for F {
+    fn on_event(&self, call: &Call<'_>, event: &Event<'_>) {
+        self(call, event);
+    }
+}
+
+/// The call that an event belongs to.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Call<'a> {
+    /// The name of the trait.
+    pub service: &'a str,
+    /// The name of the method.
+    pub method: &'a str,
+    /// The memory id of the call, if it has one.
+    pub memory_id: Option<&'a MemoryId>,
+    /// The application's data.
+    pub context: &'a InvocationContext,
+}
+
+impl<'a> Call<'a> {
+    pub fn new(
+        service: &'a str,
+        method: &'a str,
+        memory_id: Option<&'a MemoryId>,
+        context: &'a InvocationContext,
+    ) -> Self {
+        Self { service, method, memory_id, context }
+    }
+}
+
+/// An event of a call.
+///
+/// Events occur in the order of the variants. Every call ends with one of the last three.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// The call has started. It may still wait for an earlier call with the same memory id.
+    Started,
+    /// The stored history was malformed, and was repaired for this call.
+    HistoryRepaired {
+        /// Number of messages that were left out.
+        dropped: usize,
+        /// Number of tool results that were inserted for tool calls without a result.
+        invented: usize,
+    },
+    /// Content was retrieved for the user message.
+    Retrieved {
+        /// The retrieved contents, best first.
+        contents: &'a [RetrievedContent],
+        /// The retrievers that failed and were skipped.
+        skipped: &'a [SkippedRetrieval],
+    },
+    /// An input guardrail has checked the user message.
+    InputChecked {
+        /// The name of the guardrail.
+        guardrail: &'a str,
+        /// The verdict of the guardrail.
+        verdict: &'a InputVerdict,
+    },
+    /// A request is being sent to the model.
+    RequestIssued {
+        /// The request.
+        request: &'a ChatRequest,
+    },
+    /// The model has answered.
+    ResponseReceived {
+        /// The response.
+        response: &'a ChatResponse,
+    },
+    /// The moderation model has judged the user message or the answer.
+    ///
+    /// The user message is judged while the first request runs, so this event may come before the
+    /// response. It always comes before a tool runs. An answer is judged after its output
+    /// guardrails.
+    Moderated {
+        /// The name of the moderation model.
+        model: &'a str,
+        /// The stage that was judged: input for the user message, output for the answer.
+        stage: GuardrailStage,
+        /// The verdict of the moderation model.
+        verdict: &'a Moderation,
+        /// The duration of the moderation call.
+        duration: Duration,
+    },
+    /// A tool is about to run.
+    ToolStarted {
+        /// The tool call that the model requested.
+        call: &'a ToolCall,
+    },
+    /// A tool has run, or failed. If its result is the answer, this event comes before the answer
+    /// is checked.
+    ToolFinished {
+        /// The tool call and its result.
+        execution: &'a ToolExecution,
+    },
+    /// An output guardrail has checked an answer.
+    OutputChecked {
+        /// The name of the guardrail.
+        guardrail: &'a str,
+        /// The verdict of the guardrail.
+        verdict: &'a OutputVerdict,
+    },
+    /// The call has succeeded, and its turn is stored in the memory, if the call has one.
+    Completed {
+        /// The usage of all model calls together.
+        usage: &'a TokenUsage,
+    },
+    /// The call has failed, and its turn is not stored.
+    Failed {
+        /// The error that the call returns.
+        error: &'a Error,
+    },
+    /// The call's future was dropped. Its turn is not stored.
+    Cancelled,
+}

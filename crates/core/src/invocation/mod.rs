@@ -1,0 +1,12 @@
+//! The data of one call: its identity, the application's context, and the tools it ran.
+
+mod context;
+mod execution;
+mod memory_id;
+mod turn;
+
+pub use context::InvocationContext;
+pub use execution::ToolExecution;
+pub use memory_id::check_memory_id;
+pub use memory_id::{MemoryId, ToMemoryId};
+pub use turn::{TurnContext, TurnContextBuilder};

@@ -1,0 +1,62 @@
+//! The contracts and data of [`ai-services`](https://docs.rs/ai-services).
+//!
+//! Applications depend on `ai-services`, which re-exports everything public here under the same paths. A crate
+//! that implements a model, a store, a guardrail or a retriever depends on this one: it has no HTTP client and
+//! no database, and changes less often.
+//!
+//! | module | contract |
+//! |---|---|
+//! | [`model`] | chat, embedding, scoring and moderation models, their requests and responses |
+//! | [`combinators`] | models that combine models: fallback, router, retry, rate limit, cache |
+//! | [`message`] | messages and their contents |
+//! | [`memory`] | chat memories, their stores and leases |
+//! | [`store_kit`] | parts for implementers of stores |
+//! | [`prompt`] | templates and their values |
+//! | [`tool`], [`schema`] | tools and their JSON Schemas |
+//! | [`output`] | typed answers |
+//! | [`guardrail`] | checks of messages and answers |
+//! | [`document`], [`embedding`] | documents, vectors and the stores of vectors |
+//! | [`rag`] | retrieval and the default pipeline |
+//! | [`event`] | events of a call |
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+pub mod combinators;
+pub mod document;
+pub mod embedding;
+mod error;
+pub mod event;
+#[cfg(feature = "_fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
+pub mod guardrail;
+mod invocation;
+pub mod memory;
+pub mod message;
+pub mod model;
+pub mod output;
+pub mod prompt;
+pub mod rag;
+pub mod schema;
+pub mod store_kit;
+#[cfg(feature = "testing")]
+pub mod testing;
+#[cfg(feature = "_rustls")]
+#[doc(hidden)]
+pub mod tls;
+pub mod tool;
+mod usage;
+
+pub use error::{BoxError, Error, ErrorKind, Result};
+pub use invocation::{InvocationContext, TurnContext, TurnContextBuilder};
+pub use tool::Tool;
+
+/// For implementing the traits of this crate, which have async methods.
+pub use async_trait::async_trait;
+
+/// Parts of this crate that only the other crates of the workspace use. No stability.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::error::panic_text;
+    pub use crate::invocation::ToolExecution;
+}

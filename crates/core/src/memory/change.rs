@@ -1,0 +1,118 @@
+//! Changes that a store applies to a conversation.
+
+use super::LeaseToken;
+use crate::message::{ChatMessage, Messages};
+use std::ops::Range;
+
+/// A change of one conversation: messages to evict and messages to append.
+#[derive(Clone, Debug)]
+pub struct Change {
+    expected: Option<u64>,
+    lease: Option<LeaseToken>,
+    /// The store's numbers of the removed messages, if they are known.
+    numbers: Option<Vec<u64>>,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    /// Removes a range, counted from the oldest message, then appends messages.
+    Advance { evict: Range<usize>, append: Vec<ChatMessage>, complete_turn: bool },
+    /// Replaces all messages.
+    Replace(Messages),
+}
+
+impl Change {
+    /// Creates a change that removes the messages in `evict`, counted from the oldest, and appends
+    /// `append`.
+    #[must_use]
+    pub fn advance(expected: Option<u64>, evict: Range<usize>, append: Vec<ChatMessage>) -> Self {
+        let complete_turn = false;
+        Self::new(expected, Kind::Advance { evict, append, complete_turn })
+    }
+
+    /// Same as [`advance`](Self::advance), for a complete turn.
+    pub(super) fn turn(
+        expected: Option<u64>,
+        evict: Range<usize>,
+        append: Vec<ChatMessage>,
+    ) -> Self {
+        let complete_turn = true;
+        Self::new(expected, Kind::Advance { evict, append, complete_turn })
+    }
+
+    /// Creates a change that replaces all messages.
+    #[must_use]
+    pub fn replace(expected: Option<u64>, messages: Messages) -> Self {
+        Self::new(expected, Kind::Replace(messages))
+    }
+
+    fn new(expected: Option<u64>, kind: Kind) -> Self {
+        Self { expected, lease: None, numbers: None, kind }
+    }
+
+    /// Makes the change depend on a lease. The store releases the lease when it applies the change.
+    #[must_use]
+    pub fn under(mut self, lease: LeaseToken) -> Self {
+        self.lease = Some(lease);
+        self
+    }
+
+    pub(super) fn with_numbers(mut self, numbers: Option<Vec<u64>>) -> Self {
+        self.numbers = numbers;
+        self
+    }
+
+    /// Returns the numbers of the removed messages. They are valid for the expected version only.
+    pub fn evicted_numbers(&self) -> Option<&[u64]> {
+        self.numbers.as_deref().filter(|_| self.expected.is_some())
+    }
+
+    /// Returns the version that the conversation must still have. `None`: any version.
+    #[must_use]
+    pub fn expected_version(&self) -> Option<u64> {
+        self.expected
+    }
+
+    /// Returns the token of the lease that must still be held. `None`: leases are not checked.
+    #[must_use]
+    pub fn lease(&self) -> Option<LeaseToken> {
+        self.lease
+    }
+
+    /// Returns the range of removed messages, counted from the oldest. `None` for all messages.
+    #[must_use]
+    pub fn evicted(&self) -> Option<Range<usize>> {
+        match &self.kind {
+            Kind::Advance { evict, .. } => Some(evict.clone()),
+            Kind::Replace(_) => None,
+        }
+    }
+
+    /// Returns the messages to append after the removal.
+    pub fn appended(&self) -> impl Iterator<Item = &ChatMessage> {
+        let (advance, replace): (&[ChatMessage], _) = match &self.kind {
+            Kind::Advance { append, .. } => (append, None),
+            Kind::Replace(messages) => (&[], Some(messages)),
+        };
+        advance.iter().chain(replace.into_iter().flatten())
+    }
+
+    /// Returns `true` if the change replaces all messages.
+    #[must_use]
+    pub fn is_replacement(&self) -> bool {
+        matches!(self.kind, Kind::Replace(_))
+    }
+
+    /// Applies the change to a list.
+    pub fn apply(self, messages: &mut Messages) {
+        match self.kind {
+            Kind::Advance { evict, append, complete_turn: true } => messages.advance(evict, append),
+            Kind::Advance { evict, append, complete_turn: false } => {
+                messages.remove(evict);
+                messages.extend(append);
+            }
+            Kind::Replace(new) => *messages = new,
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! The grammar of a history, and the repair of a malformed one.
+//!
+//! ```text
+//! history = system? turn*
+//! turn    = user other* ( calls results )* answer
+//! ```
+//!
+//! `calls` is an assistant message with tool calls, `results` contains exactly one result for each
+//! call in the same order, and `answer` is an assistant message without calls. Histories that a
+//! service wrote have this form. A history from another source is repaired deterministically,
+//! independent of time and randomness: messages without an answer are left out, and a call without
+//! a result gets a result that reports the interruption.
+
+use crate::message::{AiMessage, ChatMessage, Messages, ToolCall, ToolResult};
+
+/// The text of an inserted result for a call without one.
+const INTERRUPTED: &str = "interrupted: the outcome of this call is unknown";
+
+/// The changes that a repair made to a history.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Repair {
+    /// Number of messages that were left out.
+    pub dropped: usize,
+    /// Number of results that were inserted.
+    pub invented: usize,
+}
+
+impl Repair {
+    pub fn is_needed(self) -> bool {
+        self != Self::default()
+    }
+}
+
+/// Returns a repaired copy of the history, or `None` if it is well-formed.
+pub(crate) fn repaired(messages: &Messages) -> Option<(Messages, Repair)> {
+    if is_complete(messages) {
+        return None;
+    }
+    let system = messages.iter().rev().find(|message| message.is_system()).cloned();
+    let mut kept: Vec<ChatMessage> = system.into_iter().collect();
+    let mut invented = 0;
+    let others: Vec<&ChatMessage> =
+        messages.iter().filter(|message| !message.is_system()).collect();
+    for turn in others.chunk_by(|_, next| !next.is_user()) {
+        if let Some((turn, inserted)) = complete_turn(turn) {
+            kept.extend(turn);
+            invented += inserted;
+        }
+    }
+    // All remaining messages except for the inserted results come from the original list.
+    let dropped = messages.len() - (kept.len() - invented);
+    let kept = Messages::from(kept);
+    kept.mark_complete();
+    Some((kept, Repair { dropped, invented }))
+}
+
+/// Returns the turn up to its last answer, with exactly one result for each call, and the number of
+/// inserted results.
+fn complete_turn(turn: &[&ChatMessage]) -> Option<(Vec<ChatMessage>, usize)> {
+    let answer = turn.iter().rposition(|message| is_answer(message))?;
+    let (user, rest) = turn.get(..=answer)?.split_first()?;
+    if !user.is_user() {
+        return None;
+    }
+    let mut complete = vec![(*user).clone()];
+    let mut invented = 0;
+    let mut rest = rest.iter();
+    while let Some(message) = rest.next() {
+        match message {
+            ChatMessage::ToolResult(_) => {}
+            ChatMessage::Ai(ai) if !ai.tool_calls().is_empty() => {
+                let results: Vec<_> =
+                    rest.clone().take_while(|message| message.is_tool_result()).collect();
+                complete.push((*message).clone());
+                for (index, call) in ai.tool_calls().iter().enumerate() {
+                    let found = result_of(call, index, &results);
+                    invented += usize::from(found.is_none());
+                    complete.push(found.cloned().unwrap_or_else(|| interrupted_result(call)));
+                }
+            }
+            // A turn ends with its first answer, so earlier answers are left out.
+            ChatMessage::Ai(_) if rest.len() > 0 => {}
+            _ => complete.push((*message).clone()),
+        }
+    }
+    Some((complete, invented))
+}
+
+/// Returns the result with the call's id. For a call without an id, the result at the same index.
+fn result_of<'a>(
+    call: &ToolCall,
+    index: usize,
+    results: &[&&'a ChatMessage],
+) -> Option<&'a ChatMessage> {
+    let matches = |message: &ChatMessage| match message {
+        ChatMessage::ToolResult(result) => result.id() == call.id(),
+        _ => false,
+    };
+    if call.id().is_empty() {
+        return results.get(index).map(|message| **message).filter(|message| matches(message));
+    }
+    results.iter().map(|message| **message).find(|message| matches(message))
+}
+
+fn interrupted_result(call: &ToolCall) -> ChatMessage {
+    ToolResult::new(call.id(), call.name(), INTERRUPTED).into_error().into()
+}
+
+fn is_answer(message: &ChatMessage) -> bool {
+    message.as_ai().is_some_and(|ai| ai.tool_calls().is_empty())
+}
+
+/// Returns `true` if the list is well-formed.
+pub(crate) fn is_complete(messages: &Messages) -> bool {
+    let mut messages = messages.iter().peekable();
+    messages.next_if(|message| message.is_system());
+    while let Some(user) = messages.next() {
+        if !user.is_user() {
+            return false;
+        }
+        loop {
+            match messages.next() {
+                Some(ChatMessage::Custom(_)) => {}
+                Some(ChatMessage::Ai(ai)) if ai.tool_calls().is_empty() => break,
+                Some(ChatMessage::Ai(ai)) => {
+                    if !has_all_results(ai, || messages.next_if(|message| message.is_tool_result()))
+                    {
+                        return false;
+                    }
+                }
+                _ => return false,
+            }
+        }
+    }
+    true
+}
+
+/// Returns `true` if `next_result` yields one result for each call, in order.
+fn has_all_results<'a>(
+    ai: &AiMessage,
+    mut next_result: impl FnMut() -> Option<&'a ChatMessage>,
+) -> bool {
+    ai.tool_calls().iter().all(|call| match next_result() {
+        Some(ChatMessage::ToolResult(result)) => result.id() == call.id(),
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn call(ids: &[&str]) -> ChatMessage {
+        AiMessage::builder()
+            .tool_calls(ids.iter().map(|id| ToolCall::new(*id, "t", "{}")))
+            .build()
+            .into()
+    }
+
+    fn result(id: &str) -> ChatMessage {
+        ToolResult::new(id, "t", "r").into()
+    }
+
+    fn user() -> ChatMessage {
+        ChatMessage::user("u")
+    }
+
+    fn ai() -> ChatMessage {
+        ChatMessage::ai("a")
+    }
+
+    fn repair(messages: Vec<ChatMessage>) -> (Vec<ChatMessage>, Repair) {
+        let (messages, repair) = repaired(&messages.into()).unwrap();
+        (messages.to_vec(), repair)
+    }
+
+    #[test]
+    fn complete_turns_need_no_repair() {
+        let turns = vec![
+            ChatMessage::system("s"),
+            user(),
+            call(&["1", "2"]),
+            result("1"),
+            result("2"),
+            ai(),
+            user(),
+            ai(),
+        ];
+        assert!(repaired(&turns.into()).is_none());
+        assert!(repaired(&Messages::new()).is_none());
+    }
+
+    #[test]
+    fn unanswered_messages_are_left_out() {
+        let (messages, repair) = repair(vec![ai(), user(), user(), ai(), user(), call(&["1"])]);
+        assert_eq!(messages, [user(), ai()]);
+        assert_eq!(repair, Repair { dropped: 4, invented: 0 });
+    }
+
+    #[test]
+    fn missing_results_are_inserted_and_orphans_dropped() {
+        let (messages, repair) =
+            repair(vec![user(), result("0"), call(&["1", "2"]), result("2"), result("3"), ai()]);
+        assert_eq!(
+            messages,
+            [
+                user(),
+                call(&["1", "2"]),
+                interrupted_result(&call(&["1"]).tool_calls()[0]),
+                result("2"),
+                ai()
+            ]
+        );
+        assert_eq!(repair, Repair { dropped: 2, invented: 1 });
+    }
+
+    #[test]
+    fn last_system_message_moves_to_the_front() {
+        let (messages, _) =
+            repair(vec![ChatMessage::system("1"), user(), ChatMessage::system("2"), ai()]);
+        assert_eq!(messages, [ChatMessage::system("2"), user(), ai()]);
+    }
+
+    fn any_message() -> impl Strategy<Value = ChatMessage> {
+        prop_oneof![
+            Just(user()),
+            Just(ai()),
+            Just(ChatMessage::system("s")),
+            Just(call(&["1"])),
+            Just(call(&["1", "2"])),
+            Just(call(&["", ""])),
+            prop_oneof![Just("1"), Just("2"), Just("")].prop_map(result),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn repaired_history_is_well_formed(
+            messages in prop::collection::vec(any_message(), 0..20),
+        ) {
+            let messages = Messages::from(messages);
+            let repaired = repaired(&messages).map_or(messages, |(messages, _)| messages);
+            prop_assert!(is_complete(&repaired));
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Chat memory: the messages of each conversation, separate for each memory id.
+//!
+//! A [`ChatMemory`] holds the messages of one conversation and decides how many of them are sent to
+//! a model. A [`ChatMemoryStore`] stores the messages of all conversations. A service gets the
+//! memory of an id from its [`ChatMemoryProvider`], loads it once at the start of a turn, and
+//! commits the whole turn once at its end.
+//!
+//! Several processes may serve the same conversations from one store in a database. A commit
+//! contains the version that it is based on (optimistic locking). If another writer was first, the
+//! commit is rejected. The turn is then run again if no tool ran. Otherwise the call fails with
+//! [`ErrorKind::Conflict`](crate::ErrorKind::Conflict), and the error contains the finished answer
+//! ([`UnfinishedTurn`](crate::UnfinishedTurn)). With a store that supports
+//! [leases](ConversationLeases), the processes wait for each other before they call the model.
+
+mod change;
+mod conversation;
+mod difference;
+mod history;
+mod in_memory;
+mod lease;
+mod message_window;
+mod provider;
+mod single_slot;
+mod slot;
+mod store;
+mod token_window;
+mod tokens;
+mod turn;
+mod unreadable;
+mod window;
+
+pub use crate::invocation::{MemoryId, ToMemoryId};
+pub use change::Change;
+pub use conversation::{
+    Conversation, ConversationStore, EvictedMessages, HistoryEntry, HistoryPosition, RawRecord,
+};
+pub use in_memory::{InMemoryChatMemoryStore, InMemoryChatMemoryStoreBuilder};
+pub use lease::{ConversationLeases, Lease, LeaseOptions, LeaseRequest, LeaseToken};
+pub use message_window::{MessageWindowChatMemory, MessageWindowChatMemoryBuilder};
+pub use provider::{ChatMemoryProvider, IntoChatMemory};
+pub use single_slot::SingleSlotChatMemoryStore;
+pub use store::ChatMemoryStore;
+pub use token_window::{TokenWindowChatMemory, TokenWindowChatMemoryBuilder};
+pub(crate) use tokens::Counted;
+#[cfg(feature = "tiktoken")]
+pub use tokens::TiktokenCounter;
+pub use tokens::{ApproximateCounter, EstimatorId, OpenAiFormula, TokenCountEstimator};
+pub use turn::{CompletedTurn, Snapshot};
+pub use unreadable::{UnreadableProblem, UnreadableRecord};
+pub use window::DEFAULT_ID;
+
+pub(crate) use difference::Difference;
+#[doc(hidden)]
+pub use {
+    conversation::check_limit,
+    lease::random,
+    slot::{conflict, lease_lost},
+};
+
+use crate::error::Result;
+use crate::message::ChatMessage;
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use std::sync::Arc;
+
+/// The messages of one conversation, and the limit on how many of them are sent to a model.
+///
+/// A memory is not a history: messages that a window evicts are forgotten. The first six methods
+/// are for applications. The rest is the protocol between a memory and a service. Its defaults
+/// rewrite the whole list at the end of a turn; the windows of this crate write only the changes.
+///
+/// # Differences from LangChain4j
+///
+/// Within a service, a memory contains complete turns only. The system message of a method is sent
+/// first but not stored, because it belongs to the program. A system message that you add yourself
+/// is stored, and is sent by methods that declare none.
+#[async_trait]
+pub trait ChatMemory: Send + Sync {
+    /// Returns the id of the conversation.
+    fn id(&self) -> &MemoryId;
+
+    /// Returns the messages that would be sent to a model, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store fails, or if the window's maximum is invalid.
+    async fn messages(&self) -> Result<Vec<ChatMessage>>;
+
+    /// Adds a message. Evicts older messages if necessary.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`messages`](Self::messages). The memory is unchanged after an error.
+    async fn add(&self, message: ChatMessage) -> Result<()>;
+
+    /// Adds messages in order, equivalent to one call of [`add`](Self::add) for each.
+    ///
+    /// The default implementation makes these calls. The windows of this crate write all messages
+    /// at once, or none.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`add`](Self::add). With the default implementation, the messages before the failing
+    /// one stay added.
+    async fn add_all(&self, messages: Vec<ChatMessage>) -> Result<()> {
+        for message in messages {
+            self.add(message).await?;
+        }
+        Ok(())
+    }
+
+    /// Replaces all messages. Evicts the oldest ones if there are too many.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`messages`](Self::messages). The memory is unchanged after an error.
+    async fn set(&self, messages: Vec<ChatMessage>) -> Result<()>;
+
+    /// Deletes all messages.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store fails.
+    async fn clear(&self) -> Result<()>;
+
+    /// Loads the messages that a turn starts from.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`messages`](Self::messages).
+    async fn load(&self) -> Result<Snapshot> {
+        Ok(Snapshot::new(self.messages().await?, None))
+    }
+
+    /// Returns the number of oldest messages of the snapshot's history to leave out of a request
+    /// that also contains `system` and the messages of the current `turn`.
+    ///
+    /// The remaining history must be empty or start with a user message. The default implementation
+    /// leaves out no messages.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ErrorKind::TurnTooLarge`](crate::ErrorKind::TurnTooLarge) if `system` and `turn`
+    /// alone exceed the window: the current turn is never evicted.
+    fn fit(
+        &self,
+        snapshot: &Snapshot,
+        system: Option<&ChatMessage>,
+        turn: &[ChatMessage],
+    ) -> Result<usize> {
+        let _ = (snapshot, system, turn);
+        Ok(0)
+    }
+
+    /// Stores a successful turn in one atomic step.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ErrorKind::Conflict`](crate::ErrorKind::Conflict) if the conversation has changed
+    /// since it was loaded. Otherwise the same as [`add`](Self::add). The memory is unchanged after
+    /// an error.
+    async fn commit(&self, turn: CompletedTurn) -> Result<()> {
+        self.set(turn.into_messages(0)).await
+    }
+
+    /// Returns a request for the lease of this conversation, if its store supports leases.
+    ///
+    /// A memory that returns a request must commit [with the lease](CompletedTurn::lease). The
+    /// commit releases it.
+    fn lease_request(&self) -> Option<LeaseRequest> {
+        None
+    }
+
+    /// Returns the location of the messages.
+    fn residence(&self) -> Residence {
+        Residence::Here
+    }
+}
+
+/// The location of the messages of a [`ChatMemory`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Residence {
+    /// In this value. A service keeps the value alive, because dropping it would lose the
+    /// conversation.
+    Here,
+    /// In a store. A service drops this value when no call uses it.
+    Store,
+}
+
+// Forwards the inner future: an async function would box it a second time.
+impl<M: ChatMemory + ?Sized> ChatMemory for Arc<M> {
+    fn id(&self) -> &MemoryId {
+        M::id(self)
+    }
+
+    fn messages<'a, 'z>(&'a self) -> BoxFuture<'z, Result<Vec<ChatMessage>>>
+    where
+        'a: 'z,
+        Self: 'z,
+    {
+        M::messages(self)
+    }
+
+    fn add<'a, 'z>(&'a self, message: ChatMessage) -> BoxFuture<'z, Result<()>>
+    where
+        'a: 'z,
+        Self: 'z,
+    {
+        M::add(self, message)
+    }
+
+    fn add_all<'a, 'z>(&'a self, messages: Vec<ChatMessage>) -> BoxFuture<'z, Result<()>>
+    where
+        'a: 'z,
+        Self: 'z,
+    {
+        M::add_all(self, messages)
+    }
+
+    fn set<'a, 'z>(&'a self, messages: Vec<ChatMessage>) -> BoxFuture<'z, Result<()>>
+    where
+        'a: 'z,
+        Self: 'z,
+    {
+        M::set(self, messages)
+    }
+
+    fn clear<'a, 'z>(&'a self) -> BoxFuture<'z, Result<()>>
+    where
+        'a: 'z,
+        Self: 'z,
+    {
+        M::clear(self)
+    }
+
+    fn load<'a, 'z>(&'a self) -> BoxFuture<'z, Result<Snapshot>>
+    where
+        'a: 'z,
+        Self: 'z,
+    {
+        M::load(self)
+    }
+
+    fn fit(
+        &self,
+        snapshot: &Snapshot,
+        system: Option<&ChatMessage>,
+        turn: &[ChatMessage],
+    ) -> Result<usize> {
+        M::fit(self, snapshot, system, turn)
+    }
+
+    fn commit<'a, 'z>(&'a self, turn: CompletedTurn) -> BoxFuture<'z, Result<()>>
+    where
+        'a: 'z,
+        Self: 'z,
+    {
+        M::commit(self, turn)
+    }
+
+    fn lease_request(&self) -> Option<LeaseRequest> {
+        M::lease_request(self)
+    }
+
+    fn residence(&self) -> Residence {
+        M::residence(self)
+    }
+}

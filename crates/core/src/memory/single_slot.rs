@@ -1,0 +1,112 @@
+//! A store for one conversation.
+
+use super::slot::{Slot, conflict};
+use super::{Change, ChatMemoryStore, EvictedMessages, MemoryId, Snapshot};
+use crate::error::{Error, ErrorKind, Result};
+use crate::message::ChatMessage;
+use async_trait::async_trait;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// An in-memory store for the messages of one id.
+///
+/// The store of a window that is built without one. Access to any other id is an error, because it
+/// would mix two conversations.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::memory::{ChatMemoryStore, MemoryId, SingleSlotChatMemoryStore};
+///
+/// # async fn example() {
+/// let store = SingleSlotChatMemoryStore::new("klaus");
+/// assert!(store.get_messages(&MemoryId::from("klaus")).await.is_ok());
+/// assert!(store.get_messages(&MemoryId::from("anna")).await.is_err());
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example());
+/// ```
+#[derive(Debug)]
+pub struct SingleSlotChatMemoryStore {
+    id: MemoryId,
+    slot: Mutex<Slot>,
+}
+
+impl SingleSlotChatMemoryStore {
+    /// Creates an empty store for this id.
+    #[must_use]
+    pub fn new(id: impl Into<MemoryId>) -> Self {
+        Self { id: id.into(), slot: Mutex::default() }
+    }
+
+    fn slot(&self, id: &MemoryId) -> Result<MutexGuard<'_, Slot>> {
+        if *id != self.id {
+            let message = format!(
+                "this store holds the messages of `{}` only, not of `{id}`; use \
+                 `InMemoryChatMemoryStore` for several ids",
+                self.id
+            );
+            return Err(Error::new(ErrorKind::Store, message));
+        }
+        // The lock is never held across code that can panic.
+        Ok(self.slot.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[async_trait]
+impl ChatMemoryStore for SingleSlotChatMemoryStore {
+    async fn get_messages(&self, id: &MemoryId) -> Result<Vec<ChatMessage>> {
+        let snapshot = self.slot(id)?.snapshot();
+        Ok(snapshot.messages().to_vec())
+    }
+
+    async fn update_messages(&self, id: &MemoryId, messages: &[ChatMessage]) -> Result<()> {
+        let change = Change::replace(None, messages.iter().cloned().collect());
+        self.commit(id, change).await
+    }
+
+    async fn delete_messages(&self, id: &MemoryId) -> Result<()> {
+        self.commit(id, Change::replace(None, <_>::default())).await
+    }
+
+    async fn load(&self, id: &MemoryId) -> Result<Snapshot> {
+        Ok(self.slot(id)?.snapshot())
+    }
+
+    async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
+        let mut slot = self.slot(id)?;
+        if !slot.is_expected_by(&change) {
+            return Err(conflict(id));
+        }
+        let version = slot.version + 1;
+        slot.apply(change, version, EvictedMessages::Forget);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn access_to_another_id_is_rejected() {
+        let store = SingleSlotChatMemoryStore::new("klaus");
+        let anna = MemoryId::from("anna");
+        let errors = [
+            store.get_messages(&anna).await.map(drop).unwrap_err(),
+            store.update_messages(&anna, &[]).await.unwrap_err(),
+            store.delete_messages(&anna).await.unwrap_err(),
+            store.load(&anna).await.map(drop).unwrap_err(),
+        ];
+        assert!(errors.iter().all(|error| error.kind() == ErrorKind::Store));
+    }
+
+    #[tokio::test]
+    async fn second_writer_gets_a_conflict() {
+        let (store, id) = (SingleSlotChatMemoryStore::new("klaus"), MemoryId::from("klaus"));
+        let version = store.load(&id).await.unwrap().version();
+        let change = || Change::advance(version, 0..0, vec![ChatMessage::user("a")]);
+        store.commit(&id, change()).await.unwrap();
+        let error = store.commit(&id, change()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict);
+        assert_eq!(store.get_messages(&id).await.unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,315 @@
+//! One conversation in the in-memory stores.
+
+use super::{
+    Change, Difference, EvictedMessages, HistoryEntry, HistoryPosition, MemoryId, Snapshot,
+};
+use crate::error::{Error, ErrorKind};
+use crate::message::{ChatMessage, Messages};
+use std::ops::Range;
+use std::time::SystemTime;
+
+/// The messages of one conversation, with their positions in its history.
+#[derive(Debug)]
+pub(super) struct Slot {
+    messages: Messages,
+    /// Zero for a conversation without a commit.
+    pub(super) version: u64,
+    /// The positions of `messages`, as ranges. Usually a single one, or two if a system message
+    /// stays at the front.
+    positions: Vec<Range<u64>>,
+    /// The position of the next message.
+    next: u64,
+    evicted: Vec<(u64, ChatMessage)>,
+    pub(super) last_used: SystemTime,
+}
+
+impl Default for Slot {
+    fn default() -> Self {
+        Self {
+            messages: Messages::new(),
+            version: 0,
+            positions: Vec::new(),
+            next: 1,
+            evicted: Vec::new(),
+            last_used: SystemTime::UNIX_EPOCH,
+        }
+    }
+}
+
+impl Slot {
+    pub(super) fn snapshot(&self) -> Snapshot {
+        Snapshot::new(self.messages.clone(), Some(self.version))
+    }
+
+    pub(super) fn messages(&self) -> &Messages {
+        &self.messages
+    }
+
+    pub(super) fn is_expected_by(&self, change: &Change) -> bool {
+        change.expected_version().is_none_or(|version| version == self.version)
+    }
+
+    /// Returns `true` if the slot has neither messages nor evicted messages.
+    pub(super) fn is_empty(&self) -> bool {
+        self.messages.is_empty() && self.evicted.is_empty()
+    }
+
+    pub(super) fn apply(&mut self, change: Change, version: u64, policy: EvictedMessages) {
+        let (evicted, appended) = match change.evicted() {
+            Some(range) => {
+                let end = range.end.min(self.messages.len());
+                (EvictedIndices::Range(range.start.min(end)..end), change.appended().count())
+            }
+            None => {
+                let new: Vec<_> = change.appended().collect();
+                let old: Vec<_> = self.messages.iter().collect();
+                let Difference { evicted, kept } = Difference::between(&old, &new);
+                (EvictedIndices::Positions(evicted), new.len() - kept)
+            }
+        };
+        for at in evicted.newest_first() {
+            let position = self.remove_position(at);
+            if policy == EvictedMessages::Keep
+                && let (Some(position), Some(message)) = (position, self.messages.get(at))
+            {
+                self.evicted.push((position, message.clone()));
+            }
+        }
+        self.assign_positions(appended as u64);
+        change.apply(&mut self.messages);
+        self.version = version;
+        self.last_used = SystemTime::now();
+    }
+
+    /// Returns a page of the history.
+    pub(super) fn history(&self, position: HistoryPosition, limit: usize) -> Vec<HistoryEntry> {
+        let evicted = self.evicted.iter();
+        let evicted = evicted.map(|(at, message)| HistoryEntry::new(*at, message.clone(), true));
+        let current = self.positions.iter().cloned().flatten().zip(self.messages.iter());
+        let current = current.map(|(at, message)| HistoryEntry::new(at, message.clone(), false));
+        let mut entries: Vec<_> = evicted.chain(current).collect();
+        entries.sort_unstable_by_key(|entry| entry.position);
+        match position {
+            HistoryPosition::Oldest | HistoryPosition::Newest => {}
+            HistoryPosition::After(after) => entries.retain(|entry| entry.position > after),
+            HistoryPosition::Before(before) => entries.retain(|entry| entry.position < before),
+        }
+        match position {
+            HistoryPosition::Oldest | HistoryPosition::After(_) => entries.truncate(limit),
+            HistoryPosition::Newest | HistoryPosition::Before(_) => {
+                entries.drain(..entries.len().saturating_sub(limit));
+            }
+        }
+        entries
+    }
+
+    /// Removes the position of the message at index `at` and returns it.
+    fn remove_position(&mut self, at: usize) -> Option<u64> {
+        let mut before = at as u64;
+        for (index, run) in self.positions.iter_mut().enumerate() {
+            let length = run.end - run.start;
+            if before >= length {
+                before -= length;
+                continue;
+            }
+            let position = run.start + before;
+            let behind = position + 1..run.end;
+            run.end = position;
+            if run.is_empty() {
+                self.positions.remove(index);
+                if !behind.is_empty() {
+                    self.positions.insert(index, behind);
+                }
+            } else if !behind.is_empty() {
+                self.positions.insert(index + 1, behind);
+            }
+            return Some(position);
+        }
+        None
+    }
+
+    /// Assigns positions to `count` messages at the end.
+    fn assign_positions(&mut self, count: u64) {
+        let new = self.next..self.next + count;
+        self.next = new.end;
+        match self.positions.last_mut() {
+            Some(last) if last.end == new.start => last.end = new.end,
+            _ if new.is_empty() => {}
+            _ => self.positions.push(new),
+        }
+    }
+}
+
+/// The indices of the messages to evict.
+enum EvictedIndices {
+    Range(Range<usize>),
+    Positions(Vec<usize>),
+}
+
+impl EvictedIndices {
+    /// Iterates from the last index to the first, so removals do not shift the remaining indices.
+    fn newest_first(self) -> impl Iterator<Item = usize> {
+        let (range, positions) = match self {
+            Self::Range(range) => (range, Vec::new()),
+            Self::Positions(positions) => (0..0, positions),
+        };
+        range.rev().chain(positions.into_iter().rev())
+    }
+}
+
+/// Creates the error of a change whose lease is no longer held.
+pub fn lease_lost(id: &MemoryId) -> Error {
+    Error::new(
+        ErrorKind::Conflict,
+        format!(
+            "the lease of the conversation `{id}` was lost: it expired, or another process took it; load \
+             the conversation again"
+        ),
+    )
+}
+
+/// Creates the error of a change that is based on another version.
+pub fn conflict(id: &MemoryId) -> Error {
+    Error::new(
+        ErrorKind::Conflict,
+        format!("the conversation `{id}` was changed since it was loaded; load it again"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn message(n: u8) -> ChatMessage {
+        ChatMessage::user(n.to_string())
+    }
+
+    fn advance(evict: Range<usize>, append: &[u8]) -> Change {
+        Change::advance(None, evict, append.iter().copied().map(message).collect())
+    }
+
+    fn replace(new: &[u8]) -> Change {
+        Change::replace(None, new.iter().copied().map(message).collect())
+    }
+
+    fn slot(changes: impl IntoIterator<Item = Change>) -> Slot {
+        let mut slot = Slot::default();
+        for (change, version) in changes.into_iter().zip(1..) {
+            slot.apply(change, version, EvictedMessages::Keep);
+        }
+        slot
+    }
+
+    /// Returns the positions in memory and the evicted positions.
+    fn positions(slot: &Slot) -> [Vec<u64>; 2] {
+        let all = slot.history(HistoryPosition::Oldest, usize::MAX);
+        let evicted = |evicted| {
+            let found = all.iter().filter(move |entry| entry.is_evicted == evicted);
+            found.map(|entry| entry.position).collect()
+        };
+        [evicted(false), evicted(true)]
+    }
+
+    #[test]
+    fn eviction_after_a_pinned_message_splits_a_range() {
+        let slot = slot([advance(0..0, &[1, 2, 3, 4]), advance(1..3, &[5])]);
+        assert_eq!(slot.positions, [1..2, 4..6]);
+        assert_eq!(positions(&slot), [vec![1, 4, 5], vec![2, 3]]);
+    }
+
+    #[test]
+    fn eviction_past_the_end_stops_at_the_end() {
+        let slot = slot([advance(0..0, &[1, 2]), advance(1..9, &[3]), advance(7..9, &[])]);
+        assert_eq!(positions(&slot), [vec![1, 3], vec![2]]);
+    }
+
+    #[test]
+    fn positions_are_never_reused() {
+        let slot = slot([advance(0..0, &[1, 2]), advance(0..2, &[]), advance(0..0, &[3])]);
+        assert_eq!(positions(&slot), [vec![3], vec![1, 2]]);
+    }
+
+    #[test]
+    fn replacement_keeps_positions_of_remaining_messages() {
+        let slot = slot([replace(&[1, 2, 3]), replace(&[2, 3, 4]), replace(&[4, 2])]);
+        assert_eq!(positions(&slot), [vec![4, 5], vec![1, 2, 3]]);
+    }
+
+    #[test]
+    fn slot_with_evicted_messages_is_not_empty() {
+        for (policy, is_empty) in [(EvictedMessages::Forget, true), (EvictedMessages::Keep, false)]
+        {
+            let mut slot = Slot::default();
+            slot.apply(advance(0..0, &[1]), 1, policy);
+            slot.apply(replace(&[]), 2, policy);
+            assert_eq!(slot.is_empty(), is_empty);
+            assert!(slot.messages().is_empty());
+        }
+    }
+
+    #[test]
+    fn pages_start_and_end_at_their_positions() {
+        let slot = slot([advance(0..0, &[1, 2, 3, 4]), advance(0..2, &[])]);
+        let page = |position, limit| -> Vec<u64> {
+            slot.history(position, limit).iter().map(|entry| entry.position).collect()
+        };
+        assert_eq!(page(HistoryPosition::Oldest, 3), [1, 2, 3]);
+        assert_eq!(page(HistoryPosition::After(1), 2), [2, 3]);
+        assert_eq!(page(HistoryPosition::Newest, 3), [2, 3, 4]);
+        assert_eq!(page(HistoryPosition::Before(4), 2), [2, 3]);
+        assert!(page(HistoryPosition::After(4), 2).is_empty());
+    }
+
+    fn change() -> impl Strategy<Value = Change> {
+        let list = || prop::collection::vec(0_u8..4, 0..5);
+        prop_oneof![
+            3 => (0_usize..8, 0_usize..8, list()).prop_map(|(a, b, new)| advance(a..b, &new)),
+            1 => list().prop_map(|new| replace(&new)),
+        ]
+    }
+
+    proptest! {
+        /// Compares the history with a list of all messages, each with an evicted flag.
+        #[test]
+        fn history_contains_every_message(changes in prop::collection::vec(change(), 0..20)) {
+            let mut log: Vec<(ChatMessage, bool)> = Vec::new();
+            let mut slot = Slot::default();
+            let mut forgetful = Slot::default();
+            for (change, version) in changes.into_iter().zip(1..) {
+                let mut expected = slot.messages().clone();
+                change.clone().apply(&mut expected);
+                let current: Vec<usize> =
+                    (0..log.len()).filter(|at| !log[*at].1).collect();
+                let new: Vec<_> = change.appended().cloned().collect();
+                let mut kept = 0;
+                for (index, at) in current.into_iter().enumerate() {
+                    let stays = match change.evicted() {
+                        Some(range) => !range.contains(&index),
+                        None => {
+                            let stays = new.get(kept) == Some(&log[at].0);
+                            kept += usize::from(stays);
+                            stays
+                        }
+                    };
+                    log[at].1 = !stays;
+                }
+                log.extend(new.into_iter().skip(kept).map(|message| (message, false)));
+
+                slot.apply(change.clone(), version, EvictedMessages::Keep);
+                forgetful.apply(change, version, EvictedMessages::Forget);
+                prop_assert_eq!(slot.messages(), &expected);
+                prop_assert_eq!(forgetful.messages(), &expected);
+                let history = |slot: &Slot| slot.history(HistoryPosition::Oldest, usize::MAX);
+                // No message is lost, so each position equals the place in the list.
+                let all = log.iter().zip(1..).map(|((message, is_evicted), position)| {
+                    HistoryEntry::new(position, message.clone(), *is_evicted)
+                });
+                let all: Vec<_> = all.collect();
+                let current: Vec<_> = all.iter().filter(|e| !e.is_evicted).cloned().collect();
+                prop_assert_eq!(history(&slot), all);
+                prop_assert_eq!(history(&forgetful), current);
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The maximum size of a window.
+
+use super::MemoryId;
+use crate::error::{Error, Result};
+use std::fmt;
+
+/// A fixed number, or a function that is evaluated at each use.
+pub(in crate::memory) enum Maximum {
+    Fixed(usize),
+    Dynamic(Box<dyn Fn(&MemoryId) -> usize + Send + Sync>),
+}
+
+impl Maximum {
+    /// Creates the error of a builder without a maximum.
+    pub(in crate::memory) fn missing(setter: &str) -> Error {
+        Error::configuration(format!("a chat memory window has no maximum: call `{setter}`"))
+    }
+
+    /// Returns the current maximum. Fails if it is zero.
+    pub(in crate::memory) fn now(&self, id: &MemoryId, setter: &str) -> Result<usize> {
+        let maximum = match self {
+            Self::Fixed(maximum) => *maximum,
+            Self::Dynamic(maximum) => maximum(id),
+        };
+        if maximum == 0 { Err(zero(setter)) } else { Ok(maximum) }
+    }
+}
+
+fn zero(setter: &str) -> Error {
+    Error::configuration(format!("`{setter}` must be greater than zero, but is 0"))
+}
+
+impl fmt::Debug for Maximum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(maximum) => maximum.fmt(f),
+            Self::Dynamic(_) => f.write_str("dynamic"),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! The interface to models: requests, responses, parameters and capabilities.
+
+mod attempts;
+mod capabilities;
+mod chat;
+mod cost;
+mod embedding;
+mod moderation;
+mod parameters;
+mod price;
+mod request;
+mod response;
+mod scoring;
+mod tool;
+
+pub use crate::usage::{TokenUsage, UsageMeter};
+pub use attempts::{AnswerOrigin, FailedAttempt, FailedAttempts, ModelUsage};
+pub use capabilities::{Capabilities, Capability};
+pub use chat::{ChatModel, ModelStreamEvent, ToolCallDelta};
+#[cfg_attr(
+    not(any(feature = "openai", feature = "anthropic", feature = "gemini", feature = "ollama")),
+    allow(unused_imports, reason = "used only by clients of chat models")
+)]
+#[doc(hidden)]
+pub use chat::{in_one_piece, pieces};
+pub use cost::{Cost, IncurredCost};
+pub use embedding::{EmbeddingModel, EmbeddingPurpose, Embeddings};
+pub use moderation::{Moderation, ModerationModel};
+pub use parameters::{ChatRequestParameters, ReasoningEffort, ResponseFormat, ToolChoice};
+pub use price::{Price, PriceTable};
+pub use request::{ChatRequest, ChatRequestBuilder};
+pub use response::{ChatResponse, FinishReason, PartialAnswer};
+pub use scoring::{Scores, ScoringModel};
+pub use tool::{ToolSpecification, ToolSpecifications};

@@ -1,0 +1,259 @@
+//! What an answer should look like.
+
+use super::name;
+use crate::schema::{self, Described, JsonSchema, Schema};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// What an answer should look like: free text, nothing at all, or JSON that follows a schema.
+///
+/// Made once for each method when a service is built.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::output::Shape;
+///
+/// let shape = Shape::of::<Vec<String>>();
+/// let (name, schema) = shape.schema().expect("lists are JSON");
+/// assert_eq!(name, "List_of_String");
+/// assert_eq!(schema.as_value()["required"][0], "values");
+/// assert!(Shape::of::<String>().schema().is_none());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Shape(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Text,
+    Nothing,
+    /// Shared by all calls of a method.
+    Structured(Arc<Structure>),
+}
+
+/// JSON that follows a schema.
+#[derive(Clone, Debug)]
+pub(super) struct Structure {
+    name: Box<str>,
+    schema: Schema,
+    pub(super) root: Root,
+    /// Whether the value, or an item of a list, can be a single word, number or text.
+    pub(super) is_scalar: bool,
+    /// Whether a plain reader of JSON refuses all that ours refuses.
+    pub(super) is_plain: bool,
+}
+
+/// Where the value stands in the JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Root {
+    /// It is the object.
+    Whole,
+    /// It is the member `value` of an object.
+    Value,
+    /// It is a list, the member `values` of an object.
+    Values,
+}
+
+impl Root {
+    /// The member that holds the value.
+    pub(super) fn member(self) -> Option<&'static str> {
+        match self {
+            Self::Whole => None,
+            Self::Value => Some("value"),
+            Self::Values => Some("values"),
+        }
+    }
+}
+
+impl Shape {
+    /// Any text.
+    #[must_use]
+    pub fn text() -> Self {
+        Self(Kind::Text)
+    }
+
+    /// An answer that nobody reads.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self(Kind::Nothing)
+    }
+
+    /// JSON that follows `schema`, which describes an object.
+    #[must_use]
+    pub fn structured(name: impl Into<Box<str>>, schema: Schema) -> Self {
+        let structure = Structure {
+            name: name.into(),
+            schema,
+            root: Root::Whole,
+            is_scalar: false,
+            is_plain: false,
+        };
+        Self(Kind::Structured(Arc::new(structure)))
+    }
+
+    /// The shape of a type, from its schema.
+    ///
+    /// A plain string is [`text`](Self::text), null is [`nothing`](Self::nothing). All else is JSON.
+    /// What is not described as an object is wrapped in one, because providers want an object: lists
+    /// and sets as `{"values": […]}`, all else as `{"value": …}`.
+    #[must_use]
+    pub fn of<T: JsonSchema>() -> Self {
+        let described = schema::describe::<T>();
+        if is_text(&described.schema) {
+            return Self::text();
+        }
+        if described.schema.get("type").is_some_and(|kind| kind == "null") {
+            return Self::nothing();
+        }
+        Self(Kind::Structured(Arc::new(structure(&T::schema_name(), described))))
+    }
+
+    /// The name and the schema of the JSON, if it is JSON.
+    #[must_use]
+    pub fn schema(&self) -> Option<(&str, &Schema)> {
+        self.structure().map(|structure| (&*structure.name, &structure.schema))
+    }
+
+    /// What to tell a model that knows no schemas. Where a word or a number will do, no JSON is asked for.
+    #[must_use]
+    pub fn instructions(&self) -> Option<String> {
+        let structure = self.structure()?;
+        let schema = structure.schema.as_value();
+        let value = structure.root.member().filter(|_| structure.root == Root::Value);
+        let value = value.and_then(|member| schema.get("properties")?.get(member));
+        value.and_then(short_instructions).or_else(|| self.json_instructions())
+    }
+
+    /// What to tell a model that knows no schemas, but answers with nothing but JSON objects.
+    pub fn json_instructions(&self) -> Option<String> {
+        let (_, schema) = self.schema()?;
+        let schema = serde_json::to_string(&schema::in_order(schema)).ok()?;
+        Some(format!(
+            "Answer with one JSON value that follows this JSON Schema, and with nothing else:\n{schema}"
+        ))
+    }
+
+    pub(super) fn structure(&self) -> Option<&Structure> {
+        match &self.0 {
+            Kind::Structured(structure) => Some(structure),
+            Kind::Text | Kind::Nothing => None,
+        }
+    }
+
+    pub(super) fn is_nothing(&self) -> bool {
+        matches!(self.0, Kind::Nothing)
+    }
+}
+
+/// Whether a schema allows every text and nothing else.
+fn is_text(schema: &Value) -> bool {
+    let says_nothing =
+        |name: &String| matches!(name.as_str(), "type" | "title" | "description" | "examples");
+    schema.as_object().is_some_and(|members| {
+        members.get("type").is_some_and(|kind| kind == "string") && members.keys().all(says_nothing)
+    })
+}
+
+fn structure(own_name: &str, described: Described) -> Structure {
+    let Described { schema, mut definitions, recursion } = described;
+    let root = root(&schema::plain(schema.clone(), definitions.clone()), recursion.is_some());
+    let name = name::of(own_name, &schema);
+    let item = if root == Root::Values { schema.get("items") } else { Some(&schema) };
+    let is_scalar = item.is_some_and(|item| is_scalar(item, &definitions, 0));
+    let is_plain = is_plain(&schema) && definitions.values().all(is_plain);
+    // The schema of an answer says what is wanted, not what is assumed if it is not given.
+    let mut schema = match root.member() {
+        Some(member) => schema::wrap(member, recursion.unwrap_or(schema)),
+        None => schema,
+    };
+    without_defaults(&mut schema);
+    definitions.values_mut().for_each(without_defaults);
+    Structure { name, schema: schema::plain(schema, definitions), root, is_scalar, is_plain }
+}
+
+fn root(schema: &Schema, is_recursive: bool) -> Root {
+    let is = |kind: &str| schema.get("type").is_some_and(|own| own == kind);
+    let has = |name: &str| schema.get(name).is_some();
+    if is("object") && !is_recursive && !["anyOf", "oneOf", "allOf", "$ref"].into_iter().any(has) {
+        Root::Whole
+    } else if is("array") && !has("prefixItems") {
+        Root::Values
+    } else {
+        Root::Value
+    }
+}
+
+/// Whether a schema allows a text, a number or a boolean.
+fn is_scalar(schema: &Value, definitions: &Map<String, Value>, depth: usize) -> bool {
+    /// References that refer to references come from nobody.
+    const DEEPEST: usize = 16;
+    if depth > DEEPEST {
+        return false;
+    }
+    let is_kind =
+        |kind: &Value| matches!(kind.as_str(), Some("string" | "integer" | "number" | "boolean"));
+    let choices = ["anyOf", "oneOf"].into_iter().filter_map(|name| schema.get(name)?.as_array());
+    let target = schema.get("$ref").and_then(|name| schema::definition(name, definitions));
+    match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(is_kind),
+        Some(kind) => is_kind(kind),
+        None => {
+            choices.flatten().chain(target).any(|choice| is_scalar(choice, definitions, depth + 1))
+        }
+    }
+}
+
+/// Whether there is nothing in a schema that a plain reader of JSON would accept wrongly: maps, in
+/// which the last of equal keys would win, and floats that would be infinite.
+fn is_plain(schema: &Value) -> bool {
+    let Some(members) = schema.as_object() else { return false };
+    let is_map = |name: &str| members.get(name).is_some_and(|more| *more != false);
+    if ["additionalProperties", "patternProperties", "unevaluatedProperties"]
+        .into_iter()
+        .any(is_map)
+        || members.get("format").is_some_and(|format| format == "float")
+        || members.is_empty()
+    {
+        return false;
+    }
+    members.iter().all(|(name, member)| match (name.as_str(), member) {
+        ("properties", Value::Object(schemas)) => schemas.values().all(is_plain),
+        ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(schemas)) => {
+            schemas.iter().all(is_plain)
+        }
+        ("items", schema) => is_plain(schema),
+        _ => true,
+    })
+}
+
+fn without_defaults(schema: &mut Value) {
+    if let Value::Object(members) = schema {
+        members.remove("default");
+        schema::each_inner(members, &mut without_defaults);
+    }
+}
+
+/// Words for values that need no JSON.
+fn short_instructions(schema: &Value) -> Option<String> {
+    let description = schema.get("description").and_then(Value::as_str);
+    let what = match (schema.get("type")?.as_str()?, schema.get("enum")) {
+        ("string", Some(Value::Array(texts))) => {
+            let texts: Vec<&str> = texts.iter().filter_map(Value::as_str).collect();
+            format!("one of: {}", texts.join(", "))
+        }
+        ("boolean", _) => "one of: true, false".to_owned(),
+        ("integer", _) => match (bound(schema, "minimum"), bound(schema, "maximum")) {
+            (Some(min), Some(max)) => format!("one integer from {min} to {max}"),
+            _ => "one integer".to_owned(),
+        },
+        ("number", _) => "one number".to_owned(),
+        _ => return None,
+    };
+    let description = description.map(|text| format!("\n{text}")).unwrap_or_default();
+    Some(format!("Answer with {what}; write it as it is, and nothing else.{description}"))
+}
+
+/// A bound that tells a model something.
+fn bound(schema: &Value, name: &str) -> Option<i64> {
+    schema.get(name)?.as_i64().filter(|bound| bound.unsigned_abs() < i64::MAX.unsigned_abs())
+}

@@ -1,0 +1,49 @@
+//! Parts of a user message.
+
+use super::render::Variable;
+use crate::message::ToContents;
+use std::fmt::{self, Display};
+
+/// A `#[user_message]` parameter on its way into the message.
+pub enum Part<'a> {
+    /// Text.
+    Text(Variable<'a>),
+    /// Any number of parts.
+    Contents(&'a dyn ToContents),
+}
+
+impl<'a> Part<'a> {
+    pub fn text<T: UserPart>(value: &'a T) -> Self {
+        Self::Text(Variable::of(value.as_display()))
+    }
+
+    pub fn contents(value: &'a impl ToContents) -> Self {
+        Self::Contents(value)
+    }
+}
+
+impl fmt::Debug for Part<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Part")
+    }
+}
+
+/// A value that can be a `#[user_message]`: anything that implements [`Display`], which is its text, or
+/// [`ToContents`], which are images and other contents.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be part of a user message",
+    label = "neither text nor content",
+    note = "text is anything that prints itself with `std::fmt::Display`",
+    note = "content is a `Content`, `ImageContent`, `AudioContent`, `VideoContent` or `PdfContent`, or a list, an option or a reference of these"
+)]
+pub trait UserPart {
+    #[doc(hidden)]
+    fn as_display(&self) -> &dyn Display;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Display> UserPart for T {
+    fn as_display(&self) -> &dyn Display {
+        self
+    }
+}

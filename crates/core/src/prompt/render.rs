@@ -1,0 +1,160 @@
+//! Templates that were parsed at compile time, and rendering them.
+
+use super::clock::{BuiltIn, Clock};
+use crate::error::{Error, ErrorKind, Result};
+use std::fmt::{self, Display, Write};
+
+/// A template that was parsed at compile time.
+#[derive(Clone, Copy, Debug)]
+pub struct Template {
+    /// Its pieces in order.
+    pub pieces: &'static [Piece],
+}
+
+/// A piece of a [`Template`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Text as it stands.
+    Literal(&'static str),
+    /// The value at this index.
+    Variable(usize),
+    /// Today's date.
+    CurrentDate,
+    /// The time of day.
+    CurrentTime,
+    /// Date and time.
+    CurrentDateTime,
+}
+
+impl Template {
+    /// The text, if it is the same whatever the values and the time.
+    pub fn fixed(&self) -> Option<String> {
+        let texts = self.pieces.iter().map(|piece| match piece {
+            Piece::Literal(text) => Some(*text),
+            _ => None,
+        });
+        texts.collect()
+    }
+
+    /// Fills in the values. Values are text: nothing in them is ever read as a template.
+    pub fn render(&self, values: &[Variable<'_>], clock: &dyn Clock) -> Result<String> {
+        let literals = self.pieces.iter().map(|piece| match piece {
+            Piece::Literal(text) => text.len(),
+            _ => 16,
+        });
+        let mut out = String::with_capacity(literals.sum());
+        let mut now = None;
+        for piece in self.pieces {
+            let built_in = match *piece {
+                Piece::Literal(text) => {
+                    out.push_str(text);
+                    continue;
+                }
+                Piece::Variable(index) => {
+                    let value = values.get(index).ok_or_else(missing_value)?;
+                    write!(out, "{value}").map_err(unprintable)?;
+                    continue;
+                }
+                Piece::CurrentDate => BuiltIn::Date,
+                Piece::CurrentTime => BuiltIn::Time,
+                Piece::CurrentDateTime => BuiltIn::DateTime,
+            };
+            let now = now.get_or_insert_with(|| clock.now());
+            built_in.write(now, &mut out).map_err(unprintable)?;
+        }
+        Ok(out)
+    }
+}
+
+/// Generated code passes a value for every index; a hand-made description may not.
+fn missing_value() -> Error {
+    Error::new(ErrorKind::Prompt, "a template names a variable that has no value")
+}
+
+pub(super) fn unprintable(source: fmt::Error) -> Error {
+    Error::new(ErrorKind::Prompt, "a template value failed to print itself").with_source(source)
+}
+
+/// A value on its way into a template.
+pub struct Variable<'a>(&'a dyn Display);
+
+impl<'a> Variable<'a> {
+    pub fn new<T: TemplateValue>(value: &'a T) -> Self {
+        Self(value.as_display())
+    }
+
+    pub(super) fn of(value: &'a dyn Display) -> Self {
+        Self(value)
+    }
+
+    /// The value as text.
+    pub fn to_text(&self) -> Result<String> {
+        let mut text = String::new();
+        write!(text, "{self}").map_err(unprintable)?;
+        Ok(text)
+    }
+}
+
+impl Display for Variable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for Variable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Variable")
+    }
+}
+
+/// A value that can fill a `{{placeholder}}`: anything that implements [`Display`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot fill a template variable",
+    label = "does not implement `Display`",
+    note = "a template variable is printed with `std::fmt::Display`"
+)]
+pub trait TemplateValue {
+    #[doc(hidden)]
+    fn as_display(&self) -> &dyn Display;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Display> TemplateValue for T {
+    fn as_display(&self) -> &dyn Display {
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prompt::LocalDateTime;
+
+    fn noon() -> LocalDateTime {
+        "2026-01-02T12:00".parse().unwrap()
+    }
+
+    #[test]
+    fn values_are_never_read_as_templates() {
+        let template = Template {
+            pieces: &[Piece::Variable(0), Piece::Literal(" {{x}} "), Piece::CurrentDate],
+        };
+        let values = [Variable::new(&"{{current_date}} $1 \\1")];
+        let text = template.render(&values, &noon).unwrap();
+        assert_eq!(text, "{{current_date}} $1 \\1 {{x}} 2026-01-02");
+    }
+
+    #[test]
+    fn text_without_values_and_time_is_fixed() {
+        let fixed = Template { pieces: &[Piece::Literal("a"), Piece::Literal("b")] };
+        assert_eq!(fixed.fixed(), Some(fixed.render(&[], &noon).unwrap()));
+        let dated = Template { pieces: &[Piece::Literal("a"), Piece::CurrentDate] };
+        assert_eq!(dated.fixed(), None);
+    }
+
+    #[test]
+    fn missing_value_is_an_error() {
+        let template = Template { pieces: &[Piece::Variable(0)] };
+        assert_eq!(template.render(&[], &noon).unwrap_err().kind(), ErrorKind::Prompt);
+    }
+}

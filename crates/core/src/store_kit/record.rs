@@ -1,0 +1,130 @@
+//! One message as stores keep it: JSON that knows its version and can tell when it was damaged.
+//!
+//! ```text
+//! {"v":1,"sum":"5d1f9c3a","message":{"type":"USER","contents":[…]}}
+//! ```
+//!
+//! `message` is in the shape of [`messages_to_json`](crate::message::messages_to_json). `sum` is the
+//! CRC-32 of the conversation's id, the number of the row and the text of `message`, so that neither a
+//! changed letter nor a row in the wrong place goes unnoticed.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{MemoryId, UnreadableRecord};
+use crate::message::ChatMessage;
+use crc32fast::Hasher;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// The version of the format that is written.
+pub const RECORD_VERSION: u32 = 1;
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    v: u32,
+    sum: &'a str,
+    #[serde(borrow)]
+    message: &'a RawValue,
+}
+
+/// What every version of the format has.
+#[derive(Deserialize)]
+struct Version {
+    v: u32,
+}
+
+/// The record of a message in row `number`.
+pub fn encode(id: &MemoryId, number: u64, message: &ChatMessage) -> Result<String> {
+    let message = serde_json::to_string(message).map_err(|source| {
+        Error::new(ErrorKind::Store, "a message cannot be written as JSON").with_source(source)
+    })?;
+    let sum = checksum(id, number, message.as_bytes());
+    Ok(format!(r#"{{"v":{RECORD_VERSION},"sum":"{sum:08x}","message":{message}}}"#))
+}
+
+/// The message in row `number`.
+pub fn decode(id: &MemoryId, number: u64, data: &[u8]) -> Result<ChatMessage, UnreadableRecord> {
+    let corrupt = |reason: &dyn std::fmt::Display| {
+        UnreadableRecord::corrupt(id, format_args!("message {number}"), reason)
+    };
+    let envelope = match serde_json::from_slice::<Envelope<'_>>(data) {
+        Ok(envelope) if envelope.v == RECORD_VERSION => envelope,
+        outcome => {
+            return Err(match (serde_json::from_slice::<Version>(data), outcome) {
+                (Ok(Version { v }), _) if v > RECORD_VERSION => {
+                    let row = format_args!("message {number}");
+                    UnreadableRecord::newer(id, row, v, RECORD_VERSION)
+                }
+                (_, Ok(Envelope { v, .. })) => corrupt(&format_args!("there is no version {v}")),
+                (_, Err(error)) => corrupt(&error),
+            });
+        }
+    };
+    let message = envelope.message.get();
+    if u32::from_str_radix(envelope.sum, 16) != Ok(checksum(id, number, message.as_bytes())) {
+        return Err(corrupt(&"the checksum is wrong"));
+    }
+    serde_json::from_str(message).map_err(|error| corrupt(&error))
+}
+
+fn checksum(id: &MemoryId, number: u64, message: &[u8]) -> u32 {
+    let mut hasher = Hasher::new();
+    hasher.update(&(id.as_str().len() as u64).to_le_bytes());
+    hasher.update(id.as_str().as_bytes());
+    hasher.update(&number.to_le_bytes());
+    hasher.update(message);
+    hasher.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::UnreadableProblem;
+
+    fn id() -> MemoryId {
+        "klaus".into()
+    }
+
+    fn record() -> (ChatMessage, String) {
+        let message = ChatMessage::user("Grüße, \"Klaus\"\n\0");
+        let record = encode(&id(), 7, &message).unwrap();
+        (message, record)
+    }
+
+    #[test]
+    fn record_is_read_back() {
+        let (message, record) = record();
+        assert!(record.starts_with(r#"{"v":1,"sum":""#), "{record}");
+        assert_eq!(decode(&id(), 7, record.as_bytes()).unwrap(), message);
+    }
+
+    #[test]
+    fn row_of_another_place_is_corrupt() {
+        let (_, record) = record();
+        for (id, number) in [(id(), 8), ("anna".into(), 7)] {
+            let error = decode(&id, number, record.as_bytes()).unwrap_err();
+            assert_eq!(error.problem, UnreadableProblem::Corrupt("the checksum is wrong".into()));
+            assert_eq!(error.row, format!("message {number}"));
+        }
+    }
+
+    #[test]
+    fn newer_record_asks_for_an_update() {
+        let error = decode(&id(), 7, br#"{"v":2,"something":"else"}"#).unwrap_err();
+        assert_eq!(error.problem, UnreadableProblem::Newer { found: 2, supported: 1 });
+        assert!(Error::from(error).detail::<UnreadableRecord>().is_some());
+    }
+
+    #[test]
+    fn every_changed_byte_is_noticed_or_harmless() {
+        let (message, record) = record();
+        for position in 0..record.len() {
+            for change in 1..=255 {
+                let mut data = record.clone().into_bytes();
+                data[position] ^= change;
+                if let Ok(read) = decode(&id(), 7, &data) {
+                    assert_eq!(read, message, "byte {position} ^ {change}");
+                }
+            }
+        }
+    }
+}

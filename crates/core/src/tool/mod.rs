@@ -1,0 +1,186 @@
+//! Tools: what a model may call.
+//!
+//! Most tools are methods marked with [`#[tool]`](macro@crate::tool) in a block marked with
+//! [`#[tools]`](macro@crate::tools). [`Tool::from_fn`] makes one by hand, and a [`ToolProvider`]
+//! decides anew for each call which ones there are.
+
+mod arguments;
+mod error;
+mod input;
+mod output;
+mod policy;
+mod provider;
+mod run;
+mod toolbox;
+
+pub use crate::invocation::ToolExecution;
+pub use arguments::{ToolArguments, ToolParameter};
+pub use error::{IntoToolError, ToolError};
+pub use input::{FromToolInput, ToolInput};
+pub use output::{IntoToolOutput, ToolOutput};
+pub use policy::{ToolArgumentsPolicy, ToolErrorPolicy, UnknownToolPolicy};
+pub use provider::{ToolProvider, ToolRequest};
+
+#[doc(hidden)]
+pub use arguments::is_optional as argument_is_optional;
+#[doc(hidden)]
+pub use input::Surroundings;
+#[doc(hidden)]
+pub use policy::ToolPolicies;
+#[doc(hidden)]
+pub use run::{Observer, Runner};
+#[doc(hidden)]
+pub use toolbox::Toolbox;
+
+use crate::model::ToolSpecification;
+use futures_util::future::{BoxFuture, FutureExt};
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A tool that a model may call: what the model is told of it, and what runs.
+///
+/// Cheap to clone.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::model::ToolSpecification;
+/// use ai_services::tool::{Tool, ToolOutput};
+///
+/// let specification = ToolSpecification::new("dice", "Rolls a die.");
+/// let dice = Tool::from_fn(specification, |_input| async { Ok(ToolOutput::text("4")) });
+/// assert_eq!(dice.name(), "dice");
+/// ```
+#[derive(Clone)]
+pub struct Tool(Arc<Inner>);
+
+type Handler = dyn Fn(ToolInput) -> BoxFuture<'static, Result<ToolOutput, ToolError>> + Send + Sync;
+
+#[derive(Clone)]
+struct Inner {
+    specification: ToolSpecification,
+    handler: Arc<Handler>,
+    timeout: Option<Duration>,
+    order: Order,
+    then: Then,
+}
+
+/// Whether a tool may run beside others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    Concurrent,
+    Sequential,
+}
+
+/// What happens with the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Then {
+    TellModel,
+    ReturnImmediately,
+}
+
+impl Tool {
+    /// A tool from its specification and an async function.
+    #[must_use]
+    pub fn from_fn<F, Fut>(specification: ToolSpecification, handler: F) -> Self
+    where
+        F: Fn(ToolInput) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
+    {
+        Self(Arc::new(Inner {
+            specification,
+            handler: Arc::new(move |input| handler(input).boxed()),
+            timeout: None,
+            order: Order::Concurrent,
+            then: Then::TellModel,
+        }))
+    }
+
+    /// The same tool with a time limit of its own, in place of the service's.
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.inner_mut().timeout = Some(timeout);
+        self
+    }
+
+    /// The same tool, never run beside another: calls before it in the same answer finish first,
+    /// calls behind it wait.
+    #[must_use]
+    pub fn sequential(mut self) -> Self {
+        self.inner_mut().order = Order::Sequential;
+        self
+    }
+
+    /// The same tool, whose result is the answer: if all tools that an answer calls are of this kind
+    /// and none fails, the model is not asked again.
+    #[must_use]
+    #[doc(alias = "ReturnBehavior")]
+    pub fn return_immediately(mut self) -> Self {
+        self.inner_mut().then = Then::ReturnImmediately;
+        self
+    }
+
+    /// The name by which the model calls it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.specification.name
+    }
+
+    /// What the model is told.
+    #[must_use]
+    pub fn specification(&self) -> &ToolSpecification {
+        &self.0.specification
+    }
+
+    fn inner_mut(&mut self) -> &mut Inner {
+        Arc::make_mut(&mut self.0)
+    }
+
+    fn call(&self, input: ToolInput) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
+        (self.0.handler)(input)
+    }
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tool")
+            .field("specification", &self.0.specification)
+            .field("timeout", &self.0.timeout)
+            .field("order", &self.0.order)
+            .field("then", &self.0.then)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Something that offers tools to a service: a value whose `impl` block is marked
+/// [`#[tools]`](macro@crate::tools), a [`Tool`], or a list of tools.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no tools",
+    label = "not a tool or a set of tools",
+    note = "mark an `impl` block of the type with `#[tools]`, and its methods with `#[tool]`",
+    note = "a free function marked `#[tool]` is passed as `name::tool()`"
+)]
+pub trait ToolSet: Send + Sync + 'static {
+    /// The tools, in the order in which the model is told of them.
+    fn tools(self: Arc<Self>) -> Vec<Tool>;
+}
+
+impl<T: ToolSet> ToolSet for Arc<T> {
+    fn tools(self: Arc<Self>) -> Vec<Tool> {
+        T::tools(Self::clone(&self))
+    }
+}
+
+impl ToolSet for Tool {
+    fn tools(self: Arc<Self>) -> Vec<Tool> {
+        vec![Self::clone(&self)]
+    }
+}
+
+impl ToolSet for Vec<Tool> {
+    fn tools(self: Arc<Self>) -> Vec<Tool> {
+        Arc::unwrap_or_clone(self)
+    }
+}

@@ -1,0 +1,71 @@
+//! The tools of one call, by name.
+
+use super::{Then, Tool};
+use crate::error::{Error, Result};
+use crate::message::ToolCall;
+use crate::model::ToolSpecifications;
+use std::collections::HashMap;
+
+/// Tools with names that are valid and differ.
+#[derive(Clone, Debug, Default)]
+pub struct Toolbox {
+    tools: Vec<Tool>,
+    by_name: HashMap<Box<str>, usize>,
+    specifications: ToolSpecifications,
+}
+
+impl Toolbox {
+    /// Checks the names.
+    pub fn new(tools: Vec<Tool>) -> Result<Self> {
+        let mut by_name = HashMap::with_capacity(tools.len());
+        for (index, tool) in tools.iter().enumerate() {
+            check_name(tool.name())?;
+            if by_name.insert(tool.name().into(), index).is_some() {
+                return Err(Error::configuration(format!(
+                    "tool name `{}` is already taken; tool names must be unique within one AI service",
+                    tool.name()
+                )));
+            }
+        }
+        let specifications =
+            tools.iter().map(|tool| tool.specification().clone()).collect::<Vec<_>>().into();
+        Ok(Self { tools, by_name, specifications })
+    }
+
+    /// These tools and more.
+    pub fn with(&self, more: Vec<Tool>) -> Result<Self> {
+        Self::new(self.tools.iter().cloned().chain(more).collect())
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Tool> {
+        self.tools.get(*self.by_name.get(name)?)
+    }
+
+    /// Whether the results of these calls are the answer, unless one of them fails.
+    pub fn answers(&self, calls: &[ToolCall]) -> bool {
+        let is_answer = |call: &ToolCall| {
+            self.get(call.name()).is_some_and(|tool| tool.0.then == Then::ReturnImmediately)
+        };
+        calls.iter().all(is_answer)
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(Tool::name)
+    }
+
+    pub fn specifications(&self) -> &ToolSpecifications {
+        &self.specifications
+    }
+}
+
+/// The rule that all providers accept.
+fn check_name(name: &str) -> Result<()> {
+    let valid = (1..=64).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+    match valid {
+        true => Ok(()),
+        false => Err(Error::configuration(format!(
+            "`{name}` is not a tool name; use 1 to 64 characters of `A-Z a-z 0-9 _ -`"
+        ))),
+    }
+}

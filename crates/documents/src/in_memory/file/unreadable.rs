@@ -1,0 +1,75 @@
+//! What is wrong with a file.
+
+use ai_services_core::{Error, ErrorKind};
+use std::fmt;
+use std::path::PathBuf;
+
+/// A file of embeddings that cannot be loaded: the [detail](Error::detail) of an error of kind
+/// [`ErrorKind::Store`].
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::embedding::{
+///     InMemoryEmbeddingStore, UnreadableEmbeddings, UnreadableEmbeddingsProblem,
+/// };
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> std::io::Result<()> {
+/// # let path = std::env::temp_dir().join(format!("no-embeddings-{}", std::process::id()));
+/// std::fs::write(&path, "Dear diary,")?;
+/// let error = InMemoryEmbeddingStore::load(&path).await.unwrap_err();
+/// let file = error.detail::<UnreadableEmbeddings>().unwrap();
+/// assert_eq!(file.problem, UnreadableEmbeddingsProblem::Foreign);
+/// # std::fs::remove_file(path)
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct UnreadableEmbeddings {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub problem: UnreadableEmbeddingsProblem,
+}
+
+/// Why a file of embeddings cannot be loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UnreadableEmbeddingsProblem {
+    /// It is some other file.
+    Foreign,
+    /// It is not what was written, for this reason.
+    Corrupt(String),
+    /// It was written by a newer version of this crate.
+    Newer {
+        /// The version of its format.
+        found: u32,
+        /// The newest version that this build reads.
+        supported: u32,
+    },
+}
+
+impl fmt::Display for UnreadableEmbeddings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the file `{}` ", self.path.display())?;
+        match &self.problem {
+            UnreadableEmbeddingsProblem::Foreign => f.write_str("is not one of embeddings"),
+            UnreadableEmbeddingsProblem::Corrupt(reason) => {
+                write!(f, "is damaged: {reason}; make it anew from the documents")
+            }
+            UnreadableEmbeddingsProblem::Newer { found, supported } => write!(
+                f,
+                "has format version {found}; this build reads up to {supported}, update ai-services"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for UnreadableEmbeddings {}
+
+impl From<UnreadableEmbeddings> for Error {
+    fn from(file: UnreadableEmbeddings) -> Self {
+        Self::new(ErrorKind::Store, file.to_string()).with_source(file)
+    }
+}

@@ -1,0 +1,263 @@
+//! One run: sources are checked and groups of them embedded and stored, some at once.
+
+use super::IngestionFailure;
+use super::builder::{IngestionErrorPolicy, MissingSources, Plan};
+use super::progress::{IngestionReport, IngestionStopped, Tally};
+use super::source::{Source, Sources, Unusable};
+use super::tasks::{Checked, Prepared, check, embed_and_store};
+use crate::LoadError;
+use ai_services_core::document::{Document, MetadataValue, key};
+use ai_services_core::embedding::Filter;
+use ai_services_core::{Error, Result};
+use futures_util::future::{BoxFuture, Either, select};
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, Stream, StreamExt};
+use std::collections::{BTreeMap, VecDeque};
+use std::mem;
+use std::pin::pin;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// How many missing sources are removed at once.
+const REMOVED_AT_ONCE: usize = 100;
+
+pub(super) struct Run {
+    shared: Arc<Shared>,
+    /// All that is under way. Every task is polled whenever one may go on, so that none waits for what
+    /// another one holds.
+    tasks: FuturesUnordered<BoxFuture<'static, Event>>,
+    /// How many sources were read, and which of them are looked at next. Whatever is checked first, they go
+    /// on in the order in which they came, so that the same documents make the same requests.
+    read: u64,
+    next: u64,
+    checked: BTreeMap<u64, (Outcome, u64)>,
+    /// Sources that have changed, until there are enough for a request; and those that are enough.
+    waiting: Vec<Prepared>,
+    ready: VecDeque<Vec<Prepared>>,
+    storing: usize,
+    is_read: bool,
+}
+
+type Outcome = Result<Checked, IngestionFailure>;
+
+/// What the tasks of a run share.
+pub(super) struct Shared {
+    pub(super) plan: Arc<Plan>,
+    pub(super) tally: Tally,
+    pub(super) permits: Semaphore,
+}
+
+enum Event {
+    /// The number of a source, what it is, and how many documents it has.
+    Checked(u64, Outcome, u64),
+    Stored(Vec<(Prepared, Result<(), Arc<Error>>)>),
+}
+
+/// What happened next.
+enum Step {
+    Read(Option<Result<Source, Unusable>>),
+    Done(Event),
+}
+
+impl Run {
+    pub(super) fn new(plan: Arc<Plan>, documents: &impl Stream) -> Self {
+        let total = match documents.size_hint() {
+            (least, Some(most)) if least == most => Some(least as u64),
+            _ => None,
+        };
+        let tally = Tally::new(total, plan.options.progress.clone());
+        let permits = Semaphore::new(plan.options.max_concurrency.min(Semaphore::MAX_PERMITS));
+        Self {
+            shared: Arc::new(Shared { plan, tally, permits }),
+            tasks: FuturesUnordered::new(),
+            read: 0,
+            next: 0,
+            checked: BTreeMap::new(),
+            waiting: Vec::new(),
+            ready: VecDeque::new(),
+            storing: 0,
+            is_read: false,
+        }
+    }
+
+    pub(super) async fn ingest(
+        mut self,
+        documents: impl Stream<Item = Result<Document, LoadError>> + Send,
+    ) -> Result<IngestionReport> {
+        let mut sources = Sources::new(documents);
+        loop {
+            self.store_ready();
+            match self.step(&mut sources).await {
+                Some(Step::Read(next)) => self.read(next)?,
+                Some(Step::Done(event)) => self.done(event)?,
+                None => break,
+            }
+        }
+        if self.shared.plan.options.missing == MissingSources::Remove {
+            self.remove_missing(&mut sources).await?;
+        }
+        let report = self.shared.tally.report();
+        let totals = &report.totals;
+        tracing::debug!(
+            done = totals.sources_done,
+            unchanged = totals.sources_unchanged,
+            failed = totals.sources_failed,
+            removed = totals.sources_removed,
+            segments = totals.stored,
+            "documents were ingested"
+        );
+        Ok(report)
+    }
+
+    /// Waits for whatever is next; none if there is nothing to wait for.
+    async fn step(&mut self, sources: &mut Sources<'_>) -> Option<Step> {
+        let limit = self.shared.plan.options.max_concurrency as u64;
+        let is_full = self.read - self.next >= limit || !self.ready.is_empty();
+        match (self.is_read || is_full, self.tasks.is_empty()) {
+            (true, true) => None,
+            (true, false) => self.tasks.next().await.map(Step::Done),
+            (false, true) => Some(Step::Read(sources.next().await)),
+            (false, false) => match select(pin!(sources.next()), self.tasks.next()).await {
+                Either::Left((next, _)) => Some(Step::Read(next)),
+                Either::Right((event, _)) => event.map(Step::Done),
+            },
+        }
+    }
+
+    /// Begins to embed and store what is ready.
+    fn store_ready(&mut self) {
+        if self.is_read && self.read == self.next && !self.waiting.is_empty() {
+            self.ready.push_back(mem::take(&mut self.waiting));
+        }
+        while self.storing < self.shared.plan.options.max_concurrency {
+            let Some(group) = self.ready.pop_front() else { return };
+            self.storing += 1;
+            let shared = Arc::clone(&self.shared);
+            self.tasks.push(embed_and_store(shared, group).map(Event::Stored).boxed());
+        }
+    }
+
+    /// Adds a source that has changed to those that wait.
+    fn wait(&mut self, source: Prepared) {
+        self.waiting.push(source);
+        let segments: usize = self.waiting.iter().map(|source| source.segments.len()).sum();
+        let batch = self.shared.plan.options.batch_size;
+        // Sources without segments wait too.
+        if segments >= batch || self.waiting.len() >= batch {
+            self.ready.push_back(mem::take(&mut self.waiting));
+        }
+    }
+
+    fn read(&mut self, next: Option<Result<Source, Unusable>>) -> Result<()> {
+        match next {
+            None => self.is_read = true,
+            Some(Err(Unusable { failure, documents })) => self.fail(failure, documents)?,
+            Some(Ok(source)) => {
+                let documents = source.documents.len() as u64;
+                let bytes: usize =
+                    source.documents.iter().map(|document| document.text().len()).sum();
+                self.shared.tally.count(|totals| totals.bytes += bytes as u64);
+                let number = self.read;
+                self.read += 1;
+                let checked = check(Arc::clone(&self.shared), source);
+                let event = checked.map(move |outcome| Event::Checked(number, outcome, documents));
+                self.tasks.push(event.boxed());
+            }
+        }
+        Ok(())
+    }
+
+    fn done(&mut self, event: Event) -> Result<()> {
+        match event {
+            Event::Checked(number, outcome, documents) => {
+                self.checked.insert(number, (outcome, documents));
+                while let Some((outcome, documents)) = self.checked.remove(&self.next) {
+                    self.next += 1;
+                    self.go_on(outcome, documents)?;
+                }
+            }
+            Event::Stored(sources) => {
+                self.storing -= 1;
+                for (source, stored) in sources {
+                    self.stored(source, stored)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn go_on(&mut self, outcome: Outcome, documents: u64) -> Result<()> {
+        match outcome {
+            Err(failure) => return self.fail(failure, documents),
+            Ok(Checked::Changed(source)) => self.wait(source),
+            Ok(Checked::Unchanged) => self.shared.tally.count(|totals| {
+                totals.sources_unchanged += 1;
+                totals.documents_unchanged += documents;
+            }),
+        }
+        Ok(())
+    }
+
+    fn stored(&self, source: Prepared, stored: Result<(), Arc<Error>>) -> Result<()> {
+        let Prepared { name, documents, segments, .. } = source;
+        if let Err(error) = stored {
+            return self.fail(IngestionFailure { source: name, error }, documents);
+        }
+        self.shared.tally.count(|totals| {
+            totals.sources_done += 1;
+            totals.documents_done += documents;
+            totals.stored += segments.len() as u64;
+        });
+        Ok(())
+    }
+
+    /// Notes a failure, and ends the run if it has to.
+    fn fail(&self, failure: IngestionFailure, documents: u64) -> Result<()> {
+        let Shared { plan, tally, .. } = &*self.shared;
+        tracing::warn!(source = &*failure.source, "a source could not be ingested");
+        let IngestionFailure { source, error } = failure.clone();
+        tally.fail(failure, documents);
+        match plan.options.on_error {
+            IngestionErrorPolicy::Skip => Ok(()),
+            IngestionErrorPolicy::Stop => {
+                let message = match &*source {
+                    "" => format!("the ingestion stopped: {error}"),
+                    source => format!("the ingestion stopped at `{source}`: {error}"),
+                };
+                let report = tally.report();
+                let usage = report.totals.usage;
+                let stopped = IngestionStopped { report };
+                Err(error.replied(message).with_usage(usage).with_source(stopped))
+            }
+        }
+    }
+
+    // Neither the tasks nor the stream of documents may be looked at from two threads.
+    async fn remove_missing(&mut self, sources: &mut Sources<'_>) -> Result<()> {
+        let shared = Arc::clone(&self.shared);
+        let Shared { plan, tally, .. } = &*shared;
+        let own = plan.own();
+        let failed = |error| IngestionFailure { source: "".into(), error: Arc::new(error) };
+        let stored = match plan.store.values(key::SOURCE, own.as_ref()).await {
+            Ok(stored) => stored,
+            Err(error) => return self.fail(failed(error), 0),
+        };
+        let is_missing = |source: &MetadataValue| {
+            source.as_text().is_some_and(|source| !sources.may_have(source))
+        };
+        let mut missing: Vec<_> = stored.into_iter().filter(is_missing).collect();
+        missing.sort_by(|a, b| a.as_text().cmp(&b.as_text()));
+        for chunk in missing.chunks(REMOVED_AT_ONCE) {
+            let these = Filter::key(key::SOURCE).is_in(chunk.iter().cloned());
+            let filter = match own.clone() {
+                Some(own) => own.and(these),
+                None => these,
+            };
+            match plan.store.remove_all(Some(&filter)).await {
+                Ok(()) => tally.count(|totals| totals.sources_removed += chunk.len() as u64),
+                Err(error) => self.fail(failed(error), 0)?,
+            }
+        }
+        Ok(())
+    }
+}

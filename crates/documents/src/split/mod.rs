@@ -1,0 +1,82 @@
+//! Documents cut into segments.
+
+mod breaks;
+mod cut;
+#[cfg(test)]
+mod laws_tests;
+mod markdown;
+mod measure;
+mod recursive;
+
+pub use markdown::MarkdownSplitter;
+pub use measure::TextMeasure;
+pub use recursive::{RecursiveSplitter, SplitterBuilder};
+
+use ai_services_core::document::{Document, Metadata, TextSegment, key};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Cuts documents into segments, small enough to be embedded and to be shown to a model.
+///
+/// Each segment has the metadata of its document and its number in `index`, from 0.
+///
+/// # Examples
+///
+/// One of your own; [`RecursiveSplitter`] and [`MarkdownSplitter`] are in the crate.
+///
+/// ```
+/// use ai_services::document::{Document, DocumentSplitter, Metadata, TextSegment, key};
+///
+/// /// One segment a line.
+/// struct Lines;
+///
+/// impl DocumentSplitter for Lines {
+///     fn split(&self, document: &Document) -> Vec<TextSegment> {
+///         let lines = document.text().lines().filter(|line| !line.trim().is_empty());
+///         let segment = |(index, line): (usize, &str)| {
+///             let metadata = document.metadata().clone();
+///             TextSegment::new(line).with_metadata(metadata.with(key::INDEX, index as u32))
+///         };
+///         lines.enumerate().map(segment).collect()
+///     }
+/// }
+///
+/// let segments = Lines.split(&Document::new("one\n\ntwo", Metadata::new()));
+/// assert_eq!(segments[1].text(), "two");
+/// ```
+pub trait DocumentSplitter: Send + Sync {
+    /// The segments of a document, in the order of its text.
+    fn split(&self, document: &Document) -> Vec<TextSegment>;
+}
+
+impl<S: DocumentSplitter + ?Sized> DocumentSplitter for Arc<S> {
+    fn split(&self, document: &Document) -> Vec<TextSegment> {
+        S::split(self, document)
+    }
+}
+
+/// Numbers the segments of a document.
+struct Numbered<'a> {
+    document: &'a Document,
+    segments: Vec<TextSegment>,
+}
+
+impl<'a> Numbered<'a> {
+    fn new(document: &'a Document) -> Self {
+        Self { document, segments: Vec::new() }
+    }
+
+    /// Adds what is in these ranges, under a heading if there is one.
+    fn extend(&mut self, ranges: impl IntoIterator<Item = Range<usize>>, heading: Option<&str>) {
+        let mut metadata: Metadata = self.document.metadata().clone();
+        if let Some(heading) = heading {
+            metadata.set(key::HEADING, heading);
+        }
+        for range in ranges {
+            let text = self.document.text().get(range).unwrap_or_default();
+            let index = i64::try_from(self.segments.len()).unwrap_or(i64::MAX);
+            let metadata = metadata.clone().with(key::INDEX, index);
+            self.segments.push(TextSegment::new(text).with_metadata(metadata));
+        }
+    }
+}

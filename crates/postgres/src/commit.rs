@@ -1,0 +1,182 @@
+//! Writing: a commit is one statement if the version is known, else a transaction.
+
+use super::PostgresChatMemoryStore;
+use super::connection::{Connection, Parameters, Text};
+use super::fault::{Fault, retried};
+use super::read::{head, numbered};
+use super::tokio_postgres::types::ToSql;
+use ai_services_core::Result;
+use ai_services_core::memory::{Change, LeaseToken, MemoryId, conflict, lease_lost, random};
+use ai_services_core::store_kit::failpoint::failpoint;
+use ai_services_core::store_kit::plan::{Evict, Plan};
+use ai_services_core::store_kit::time;
+
+/// A change on its way. Its attempts have the token in common.
+struct Commit<'a> {
+    id: &'a MemoryId,
+    change: &'a Change,
+    lease: Option<i64>,
+    /// Tells an attempt that was applied, but whose answer was lost, from a commit of somebody else.
+    token: i64,
+}
+
+/// What became of an attempt.
+enum Outcome {
+    Applied,
+    /// Nothing was written, because head, rows or lease were not as expected.
+    Refused,
+}
+
+impl PostgresChatMemoryStore {
+    pub(super) async fn commit_change(&self, id: &MemoryId, change: &Change) -> Result<()> {
+        let lease = change.lease().map(LeaseToken::get).map(u64::cast_signed);
+        let commit = &Commit { id, change, lease, token: random().cast_signed() };
+        if let Some(version) = change.expected_version()
+            && let Some(plan) = &Plan::advancing(id, version, change)?
+        {
+            return retried(|_| self.commit_at(commit, version, plan)).await;
+        }
+        retried(|attempt| self.commit_locked(commit, attempt)).await
+    }
+
+    /// In one round trip.
+    async fn commit_at(&self, commit: &Commit<'_>, version: u64, plan: &Plan) -> Result<(), Fault> {
+        let mut connection = self.connect().await?;
+        failpoint!("postgres.commit.before");
+        let outcome = self.write(&mut connection, commit, version, plan).await?;
+        failpoint!("postgres.commit.after");
+        match outcome {
+            Outcome::Applied => Ok(()),
+            Outcome::Refused => self.why_refused(&mut connection, commit, Some(version)).await,
+        }
+    }
+
+    /// With the head locked, for changes that need to know the version or the rows.
+    async fn commit_locked(&self, commit: &Commit<'_>, attempt: u32) -> Result<(), Fault> {
+        let Commit { id, change, .. } = commit;
+        let mut connection = self.connect().await?;
+        connection.begin().await?;
+        let found = connection.query(&self.0.sql.lock, &[&id.as_str().as_bytes()]).await?;
+        let head = found.first().map(|row| head(id, row)).transpose()?;
+        failpoint!("postgres.transaction.locked");
+        if attempt > 0 && self.is_applied(&mut connection, commit).await? {
+            return connection.roll_back().await;
+        }
+        let version = head.map_or(0, |head| head.version);
+        if change.expected_version().is_some_and(|expected| expected != version) {
+            connection.roll_back().await?;
+            return Err(conflict(id).into());
+        }
+        let plan = match Plan::advancing(id, version, change)? {
+            Some(plan) => plan,
+            None => {
+                let found = connection.query(&self.0.sql.rows, &[&id.as_str().as_bytes()]).await?;
+                let rows = found
+                    .iter()
+                    .map(|row| numbered(id, row))
+                    .collect::<Result<Vec<(_, Text<'_>)>, _>>()?;
+                Plan::replacing(id, head, &rows, change)?
+            }
+        };
+        match self.write(&mut connection, commit, version, &plan).await? {
+            Outcome::Applied => {
+                failpoint!("postgres.transaction.written");
+                connection.commit().await?;
+                failpoint!("postgres.transaction.after");
+                Ok(())
+            }
+            Outcome::Refused => {
+                connection.roll_back().await?;
+                self.why_refused(&mut connection, commit, change.expected_version()).await
+            }
+        }
+    }
+
+    async fn write(
+        &self,
+        connection: &mut Connection,
+        commit: &Commit<'_>,
+        version: u64,
+        plan: &Plan,
+    ) -> Result<Outcome, Fault> {
+        let id = commit.id.as_str().as_bytes();
+        let numbers: Vec<i64> = plan.rows.iter().map(|(number, _)| signed(*number)).collect();
+        let records: Vec<&str> = plan.rows.iter().map(|(_, record)| record.as_str()).collect();
+        let (after, now) = (signed(plan.version), time::now());
+        let Commit { lease, token, .. } = commit;
+        let sql = &self.0.sql;
+        let written = if version == 0 {
+            let sql = &sql.begin_conversation;
+            connection.execute(sql, &[&id, lease, &after, &now, token, &numbers, &records]).await?
+        } else {
+            let before = signed(version);
+            let common: [&(dyn ToSql + Sync); 8] =
+                [&id, lease, &after, &now, token, &numbers, &records, &before];
+            match (&plan.evict, commit.change.evicted_numbers()) {
+                (Evict::Positions(_), Some(gone)) => {
+                    // An empty range has no row, wherever it lies.
+                    let first = gone.first().map_or(1, |first| signed(*first));
+                    let last = gone.last().map_or(0, |last| signed(*last));
+                    let count = signed(gone.len() as u64);
+                    let range: [&(dyn ToSql + Sync); 3] = [&first, &last, &count];
+                    let parameters = [&common[..], &range[..]].concat();
+                    connection.execute(&sql.advance_numbered, &parameters).await?
+                }
+                (evict, _) => {
+                    let (range, gone) = match evict {
+                        Evict::Positions(range) => (range.clone(), Vec::new()),
+                        Evict::Numbers(gone) => (0..0, gone.iter().copied().map(signed).collect()),
+                    };
+                    let (start, end) = (signed(range.start as u64), signed(range.end as u64));
+                    let evicted: [&(dyn ToSql + Sync); 3] = [&start, &end, &gone];
+                    let parameters = [&common[..], &evicted[..]].concat();
+                    connection.execute(&sql.advance, &parameters).await?
+                }
+            }
+        };
+        Ok(if written == 0 { Outcome::Refused } else { Outcome::Applied })
+    }
+
+    /// Whether an earlier attempt was applied although its answer was lost.
+    async fn is_applied(
+        &self,
+        connection: &mut Connection,
+        commit: &Commit<'_>,
+    ) -> Result<bool, Fault> {
+        let id = commit.id.as_str().as_bytes();
+        let parameters: Parameters<'_> = &[&id, &commit.lease, &commit.token];
+        let found = connection.query(&self.0.sql.why_refused, parameters).await?;
+        Ok(found.first().map(|row| row.try_get("is_applied")).transpose()?.unwrap_or(false))
+    }
+
+    /// Asked anew, because the statement itself may have seen the state before the one it waited for.
+    async fn why_refused(
+        &self,
+        connection: &mut Connection,
+        commit: &Commit<'_>,
+        expected: Option<u64>,
+    ) -> Result<(), Fault> {
+        let Commit { id, lease, token, .. } = commit;
+        let parameters: Parameters<'_> = &[&id.as_str().as_bytes(), lease, token];
+        let found = connection.query(&self.0.sql.why_refused, parameters).await?;
+        let Some(row) = found.first() else { return Err(conflict(id).into()) };
+        if row.try_get("is_applied")? {
+            return Ok(());
+        }
+        if !row.try_get::<_, bool>("is_leased")? {
+            return Err(lease_lost(id).into());
+        }
+        let version = row.try_get::<_, Option<i64>>("version")?.unwrap_or(0);
+        if expected.is_some_and(|expected| signed(expected) != version) {
+            return Err(conflict(id).into());
+        }
+        // Damage says so when it is read. Else somebody was faster, and is through now.
+        self.read(connection, id).await?;
+        Err(Fault::contended(conflict(id)))
+    }
+}
+
+/// Versions and positions never come near the end of the range; a larger one matches nothing.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

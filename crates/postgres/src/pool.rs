@@ -1,0 +1,99 @@
+//! Settings of connections, and the pool that makes them.
+
+use super::connection::{Limits, millis};
+use super::deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use super::tokio_postgres::config::SslMode;
+use super::tokio_postgres::{Config, NoTls};
+use ai_services_core::tls;
+use ai_services_core::{Error, Result};
+use rustls::ClientConfig;
+use std::error::Error as StdError;
+use std::time::Duration;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// How long connecting to one host may take unless somebody says otherwise.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How soon a peer that is gone is noticed on a silent connection: after a minute and a half
+/// instead of two hours.
+const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(60), Duration::from_secs(10), 3);
+
+/// What a URL says. The driver's error is not kept: it may repeat a part of the URL, and a password
+/// with an unescaped `@` or `/` is in a part where none is expected.
+pub(super) fn parse(url: &str) -> Result<Config> {
+    url.parse::<Config>().map_err(|error| {
+        let reason = error.source().map(ToString::to_string).unwrap_or_default();
+        let known = reason.strip_prefix("invalid value for option ");
+        let what = known.map(|option| format!(": the value of {option} is wrong")).unwrap_or_default();
+        Error::configuration(format!(
+            "the URL of the PostgreSQL server cannot be read{what}; it is like \
+             `postgres://user:password@host:5432/database?sslmode=require`, with `%40` for `@` in a \
+             password; `sslmode` is `disable`, `prefer` or `require`"
+        ))
+    })
+}
+
+/// Adds what the URL leaves open.
+pub(super) fn adjust(config: &mut Config, limits: Limits) {
+    let (idle, interval, retries) = KEEPALIVE;
+    config.connect_timeout(limits.connect);
+    config.keepalives_idle(idle);
+    if config.get_keepalives_interval().is_none() {
+        config.keepalives_interval(interval);
+    }
+    if config.get_keepalives_retries().is_none() {
+        config.keepalives_retries(retries);
+    }
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(limits.operation);
+    }
+    if config.get_application_name().is_none() {
+        config.application_name("ai-services");
+    }
+    // The last one of two settings counts.
+    let timeout = millis(limits.operation);
+    let options = config.get_options().unwrap_or_default();
+    let options = format!("-c statement_timeout={timeout} {options}");
+    config.options(options.trim_end());
+}
+
+pub(super) fn build(
+    config: Config,
+    tls: Option<ClientConfig>,
+    size: usize,
+    limits: Limits,
+) -> Result<Pool> {
+    if size == 0 {
+        return Err(Error::configuration("`pool_size` must be greater than zero, but is 0"));
+    }
+    if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+        return Err(Error::configuration("the URL of the PostgreSQL server names no host"));
+    }
+    let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
+    let connect = limits.connect.saturating_mul(u32::try_from(hosts).unwrap_or(u32::MAX));
+    // A connection that was closed is noticed without asking the server. Asking would cost a round
+    // trip for each operation, and a connection can still break right after; that is tried again.
+    let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    let mode = config.get_ssl_mode();
+    let tls = match (tls, mode) {
+        (_, SslMode::Disable) => None,
+        (Some(tls), _) => Some(tls),
+        // Without certificates a server that offers TLS is refused, but others can be reached.
+        (None, SslMode::Prefer) => {
+            Some(tls::trusting_the_system().or_else(|_| tls::trusting_nobody())?)
+        }
+        (None, _) => Some(tls::trusting_the_system()?),
+    };
+    let manager = match tls {
+        None => Manager::from_config(config, NoTls, recycling),
+        Some(tls) => Manager::from_config(config, MakeRustlsConnect::new(tls), recycling),
+    };
+    let pool = Pool::builder(manager)
+        .max_size(size)
+        .wait_timeout(Some(limits.wait))
+        .create_timeout(Some(connect))
+        .runtime(Runtime::Tokio1);
+    pool.build().map_err(|error| {
+        Error::configuration("the pool of connections cannot be built").with_source(error)
+    })
+}

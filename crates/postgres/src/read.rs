@@ -1,0 +1,141 @@
+//! Reading conversations.
+
+use super::PostgresChatMemoryStore;
+use super::connection::{Connection, Text};
+use super::fault::Fault;
+use super::tokio_postgres::Row;
+use ai_services_core::memory::{
+    Conversation, HistoryEntry, HistoryPosition, MemoryId, RawRecord, Snapshot, UnreadableRecord,
+};
+use ai_services_core::store_kit::plan::{self, Head};
+use ai_services_core::store_kit::{record, time};
+use ai_services_core::{Error, Result};
+
+impl PostgresChatMemoryStore {
+    /// A conversation as it was at one moment.
+    pub(super) async fn read(
+        &self,
+        connection: &mut Connection,
+        id: &MemoryId,
+    ) -> Result<Snapshot, Fault> {
+        let found = connection.query(&self.0.sql.load, &[&id.as_str().as_bytes()]).await?;
+        let (mut first, mut rows) = (None, Vec::with_capacity(found.len()));
+        for row in &found {
+            match row.try_get::<_, Option<i64>>("number")? {
+                None => first = Some(head(id, row)?),
+                Some(_) => rows.push(numbered(id, row)?),
+            }
+        }
+        rows.sort_by_key(|(number, _)| *number);
+        Ok(plan::snapshot::<Text<'_>>(id, first, &rows)?)
+    }
+
+    pub(super) async fn read_conversation(
+        &self,
+        id: &MemoryId,
+    ) -> Result<Option<Conversation>, Fault> {
+        let mut connection = self.connect().await?;
+        let found = connection.query(&self.0.sql.conversation, &[&id.as_str().as_bytes()]).await?;
+        found.first().map(conversation).transpose()
+    }
+
+    pub(super) async fn read_conversations(
+        &self,
+        after: Option<&MemoryId>,
+        limit: usize,
+    ) -> Result<Vec<Conversation>, Fault> {
+        let after = after.map(|id| id.as_str().as_bytes());
+        let mut connection = self.connect().await?;
+        let sql = &self.0.sql.conversations;
+        let found = connection.query(sql, &[&after, &at_most(limit)]).await?;
+        found.iter().map(conversation).collect()
+    }
+
+    pub(super) async fn read_history(
+        &self,
+        id: &MemoryId,
+        position: HistoryPosition,
+        limit: usize,
+    ) -> Result<Vec<HistoryEntry>, Fault> {
+        use HistoryPosition::{After, Before, Newest, Oldest};
+        let bound = |number| i64::try_from(number).unwrap_or(i64::MAX);
+        let (sql, bound) = match position {
+            Oldest => (&self.0.sql.history_forward, i64::MIN),
+            After(number) => (&self.0.sql.history_forward, bound(number)),
+            Newest => (&self.0.sql.history_backward, i64::MAX),
+            Before(number) => (&self.0.sql.history_backward, bound(number)),
+        };
+        let mut connection = self.connect().await?;
+        let id_bytes = id.as_str().as_bytes();
+        let found = connection.query(sql, &[&id_bytes, &bound, &at_most(limit)]).await?;
+        let entry = |row| {
+            let (number, text): (_, Text<'_>) = numbered(id, row)?;
+            let message = record::decode(id, number, text.as_ref()).map_err(Error::from)?;
+            Ok(HistoryEntry::new(number, message, row.try_get("is_evicted")?))
+        };
+        let mut entries = found.iter().map(entry).collect::<Result<Vec<_>, Fault>>()?;
+        if matches!(position, Newest | Before(_)) {
+            entries.reverse();
+        }
+        Ok(entries)
+    }
+
+    pub(super) async fn read_raw(&self, id: &MemoryId) -> Result<Vec<RawRecord>, Fault> {
+        let mut connection = self.connect().await?;
+        let found = connection.query(&self.0.sql.export, &[&id.as_str().as_bytes()]).await?;
+        let mut records = Vec::with_capacity(found.len());
+        for row in &found {
+            let record = RawRecord::new(
+                row.try_get::<_, String>("row")?,
+                row.try_get::<_, Text<'_>>("record")?.as_ref(),
+            );
+            records.push((row.try_get::<_, i64>("number")?, record));
+        }
+        records.sort_by_key(|(number, _)| *number);
+        Ok(records.into_iter().map(|(_, record)| record).collect())
+    }
+}
+
+/// The head in a row with the columns `version`, `messages` and `is_own`.
+pub(super) fn head(id: &MemoryId, row: &Row) -> Result<Head, Fault> {
+    let corrupt =
+        |reason: &str| Fault::from(Error::from(UnreadableRecord::corrupt(id, "the head", reason)));
+    if !row.try_get::<_, bool>("is_own")? {
+        return Err(corrupt("it is the one of another conversation"));
+    }
+    let (version, messages): (i64, i64) = (row.try_get("version")?, row.try_get("messages")?);
+    match (u64::try_from(version), u64::try_from(messages)) {
+        (Ok(version @ 1..), Ok(messages)) => Ok(Head { version, messages }),
+        _ => Err(corrupt(&format!("version {version} with {messages} messages is impossible"))),
+    }
+}
+
+/// Number and text of a message.
+pub(super) fn numbered<'a>(id: &MemoryId, row: &'a Row) -> Result<(u64, Text<'a>), Fault> {
+    let number: i64 = row.try_get("number")?;
+    let Ok(number) = u64::try_from(number) else {
+        let name = format!("message {number}");
+        return Err(Error::from(UnreadableRecord::corrupt(id, name, "it has no number")).into());
+    };
+    Ok((number, row.try_get("record")?))
+}
+
+/// A conversation in a row with the columns `id`, `is_own`, `messages` and `last_used`.
+fn conversation(row: &Row) -> Result<Conversation, Fault> {
+    let (id, is_own): (&[u8], bool) = (row.try_get("id")?, row.try_get("is_own")?);
+    let corrupt = |reason: &str| {
+        let id = MemoryId::from(String::from_utf8_lossy(id).into_owned());
+        Fault::from(Error::from(UnreadableRecord::corrupt(&id, "the head", reason)))
+    };
+    let text = std::str::from_utf8(id).ok().filter(|_| is_own);
+    let Some(text) = text else { return Err(corrupt("it is the one of another conversation")) };
+    let messages: i64 = row.try_get("messages")?;
+    let Ok(messages) = u64::try_from(messages) else {
+        return Err(corrupt(&format!("{messages} messages are impossible")));
+    };
+    Ok(Conversation::new(text.into(), messages, time::from_millis(row.try_get("last_used")?)))
+}
+
+fn at_most(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}

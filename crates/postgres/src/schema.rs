@@ -1,0 +1,114 @@
+//! Creating the tables, and bringing older ones up to date.
+
+use super::PostgresChatMemoryStore;
+use super::connection::Connection;
+use super::fault::Fault;
+use super::sql::Tables;
+use ai_services_core::store_kit::failpoint::failpoint;
+use ai_services_core::{Error, Result};
+
+/// What leads from each version of the layout to the next one, from no tables to the newest.
+const MIGRATIONS: &[&str] = &[FIRST];
+
+/// Heads are updated in place: with room in their pages and no index on what changes, an update
+/// writes no index. Columns of a fixed length come first.
+const FIRST: &str = "\
+CREATE TABLE {conversations} (\
+    version bigint NOT NULL, messages bigint NOT NULL, last_used bigint NOT NULL, \
+    token bigint NOT NULL, key bytea PRIMARY KEY, id bytea NOT NULL\
+) WITH (fillfactor = 70);\
+CREATE TABLE {messages} (\
+    number bigint NOT NULL, token bigint NOT NULL, key bytea NOT NULL, record text NOT NULL, \
+    PRIMARY KEY (key, number)\
+);\
+CREATE TABLE {history} (\
+    number bigint NOT NULL, token bigint NOT NULL, key bytea NOT NULL, record text NOT NULL, \
+    PRIMARY KEY (key, number)\
+);\
+CREATE TABLE {leases} (\
+    token bigint NOT NULL, ends timestamptz NOT NULL, key bytea PRIMARY KEY\
+) WITH (fillfactor = 70);\
+CREATE TABLE {layout} (version bigint NOT NULL);\
+INSERT INTO {layout} VALUES (0);";
+
+/// Taken by whoever creates or changes tables. `CREATE TABLE IF NOT EXISTS` alone fails when two do
+/// it at once. The number is `ai_servi` in ASCII.
+pub(super) const LOCK: &str = "SELECT pg_advisory_xact_lock(7019246443461506665)";
+
+impl PostgresChatMemoryStore {
+    pub(super) async fn ensure_schema_once(&self) -> Result<(), Fault> {
+        let tables = &self.0.tables;
+        let mut connection = self.connect().await?;
+        connection.begin().await?;
+        connection.query(LOCK, &[]).await?;
+        check_encoding(&mut connection).await?;
+        let known = layout(&mut connection, tables).await?;
+        if known == MIGRATIONS.len() {
+            return connection.roll_back().await;
+        }
+        if known == 0 {
+            create_schema(&mut connection, tables.schema.as_deref()).await?;
+        }
+        for migration in MIGRATIONS.get(known..).unwrap_or_default() {
+            connection.batch(&tables.fill(migration)).await?;
+            failpoint!("postgres.schema.migrated");
+        }
+        let version = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+        connection.execute(&tables.fill("UPDATE {layout} SET version = $1"), &[&version]).await?;
+        failpoint!("postgres.schema.written");
+        connection.commit().await
+    }
+}
+
+/// The version of the tables that are there; 0 if there are none.
+async fn layout(connection: &mut Connection, tables: &Tables) -> Result<usize, Fault> {
+    let name = tables.name("layout");
+    let found = connection.query("SELECT to_regclass($1) IS NOT NULL", &[&name]).await?;
+    let is_there: bool = found.first().map(|row| row.try_get(0)).transpose()?.unwrap_or(false);
+    if !is_there {
+        return Ok(0);
+    }
+    let found = connection.query(&tables.fill("SELECT version FROM {layout}"), &[]).await?;
+    let version: i64 = found.first().map(|row| row.try_get(0)).transpose()?.unwrap_or(-1);
+    match usize::try_from(version) {
+        Ok(version) if (1..=MIGRATIONS.len()).contains(&version) => Ok(version),
+        Ok(version) if version > MIGRATIONS.len() => Err(Error::configuration(format!(
+            "the tables of `{name}` have layout {version}; this build knows layouts up to {}, update \
+             ai-services",
+            MIGRATIONS.len()
+        ))
+        .into()),
+        _ => Err(Error::configuration(format!(
+            "the table `{name}` does not say which layout the tables have; is it another program's? \
+             choose another `table_prefix`"
+        ))
+        .into()),
+    }
+}
+
+/// Not by `IF NOT EXISTS`, which asks for the right to create one even if there is one.
+pub(super) async fn create_schema(
+    connection: &mut Connection,
+    schema: Option<&str>,
+) -> Result<(), Fault> {
+    let Some(schema) = schema else { return Ok(()) };
+    let quoted = format!("\"{schema}\"");
+    let found = connection.query("SELECT to_regnamespace($1) IS NULL", &[&quoted]).await?;
+    if found.first().map(|row| row.try_get(0)).transpose()? == Some(true) {
+        connection.batch(&format!("CREATE SCHEMA {quoted}")).await?;
+    }
+    Ok(())
+}
+
+pub(super) async fn check_encoding(connection: &mut Connection) -> Result<(), Fault> {
+    let found = connection.query("SELECT current_setting('server_encoding')", &[]).await?;
+    let encoding: String = found.first().map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
+    match encoding.as_str() {
+        "UTF8" => Ok(()),
+        other => Err(Error::configuration(format!(
+            "the database has the encoding {other}, which cannot hold every text; create one with \
+             `ENCODING 'UTF8'`"
+        ))
+        .into()),
+    }
+}

@@ -1,0 +1,165 @@
+//! Messages as the API has them: a role and blocks.
+
+use super::block::{self, Block, Returned, is_blank};
+use crate::protocol::arguments::object_or_empty;
+use ai_services_core::message::{AiMessage, ChatMessage, Content, CustomMessage, ToolResult};
+use ai_services_core::{Error, ErrorKind, Result};
+use serde::Serialize;
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// The name under which encoded messages and tools are kept, and that of
+/// [`ProviderContent`](ai_services_core::message::ProviderContent). Encoded messages are shared by all servers,
+/// so nothing here may depend on options.
+pub(super) const DIALECT: &str = "anthropic";
+
+/// What stands for a user message that says nothing: the API refuses empty ones, and without it the
+/// model would go on with its own words.
+const NOTHING_SAID: &str = "(empty message)";
+/// What stands for the words of a tool that failed without any, which the API refuses.
+const NOTHING_TOLD: &str = "(the tool failed without saying why)";
+
+/// Who says a message; `None` for system messages, which are said elsewhere.
+pub(super) fn role(message: &ChatMessage) -> Option<&'static str> {
+    match message {
+        ChatMessage::System(_) => None,
+        ChatMessage::Ai(_) => Some("assistant"),
+        ChatMessage::User(_) | ChatMessage::ToolResult(_) => Some("user"),
+        ChatMessage::Custom(message) => match message.attributes().get("role") {
+            Some(role) if role == "assistant" => Some("assistant"),
+            _ => Some("user"),
+        },
+    }
+}
+
+/// The blocks of a message with commas in between, made once and kept with it. Empty if it has
+/// nothing to send.
+///
+/// # Errors
+///
+/// [`ErrorKind::Unsupported`] for what the protocol cannot carry.
+pub(super) fn encoded(message: &ChatMessage) -> Result<Cow<'_, [u8]>> {
+    let encoded = message.encoded(DIALECT, || blocks(message).unwrap_or_default());
+    if encoded.is_empty()
+        && let Err(why) = blocks(message)
+    {
+        return Err(Error::new(ErrorKind::Unsupported, why));
+    }
+    Ok(encoded)
+}
+
+fn blocks(message: &ChatMessage) -> Result<Vec<u8>, &'static str> {
+    let mut blocks = Blocks::default();
+    match message {
+        ChatMessage::System(message) => blocks.text(message.text())?,
+        ChatMessage::User(message) => match message.text() {
+            Some(text) => blocks.text(text)?,
+            None => blocks.contents(message.contents())?,
+        },
+        ChatMessage::Ai(message) => blocks.answer(message)?,
+        ChatMessage::ToolResult(result) => blocks.result(result)?,
+        ChatMessage::Custom(message) => blocks.custom(message)?,
+    }
+    if blocks.0.is_empty() && message.is_user() {
+        blocks.text(NOTHING_SAID)?;
+    }
+    Ok(blocks.0)
+}
+
+/// Encoded blocks.
+#[derive(Default)]
+struct Blocks(Vec<u8>);
+
+impl Blocks {
+    fn push(&mut self, block: &impl Serialize) -> Result<(), &'static str> {
+        if !self.0.is_empty() {
+            self.0.push(b',');
+        }
+        let written = serde_json::to_writer(&mut self.0, block);
+        written.map_err(|_| "the message cannot be written as JSON")
+    }
+
+    /// Adds a text, unless it says nothing.
+    fn text(&mut self, text: &str) -> Result<(), &'static str> {
+        if is_blank(text) {
+            return Ok(());
+        }
+        if self.0.is_empty() {
+            // What is kept with a message should neither grow nor shrink once it is written.
+            self.0.reserve_exact(r#"{"type":"text","text":""}"#.len() + text.len());
+        }
+        self.push(&Block::Text { text })
+    }
+
+    fn contents(&mut self, contents: &[Content]) -> Result<(), &'static str> {
+        contents.iter().try_for_each(|content| match Block::of(content)? {
+            Some(block) => self.push(&block),
+            None => Ok(()),
+        })
+    }
+
+    /// The words of the API itself, if the message has them.
+    fn answer(&mut self, message: &AiMessage) -> Result<(), &'static str> {
+        let own = message.provider_content().and_then(|content| content.json_of(DIALECT));
+        if let Some(own) = own.and_then(elements) {
+            self.0 = own.as_bytes().to_vec();
+            return Ok(());
+        }
+        let calls = message.tool_calls();
+        match message.text().filter(|text| !is_blank(text)) {
+            Some(text) => self.text(text)?,
+            // Only here a refusal is said.
+            None if calls.is_empty() => self.text(message.refusal().unwrap_or_default())?,
+            None => {}
+        }
+        calls.iter().try_for_each(|call| {
+            let input = object_or_empty(call.arguments());
+            self.push(&Block::ToolUse { id: block::id(call.id()), name: call.name(), input })
+        })
+    }
+
+    fn result(&mut self, result: &ToolResult) -> Result<(), &'static str> {
+        let content = match result.text() {
+            Some(text) => Some(Returned::Text(text)).filter(|_| !is_blank(text)),
+            None => {
+                let blocks =
+                    result.contents().iter().filter_map(|part| Block::of(part).transpose());
+                let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
+                Some(Returned::Blocks(blocks)).filter(Returned::is_something)
+            }
+        };
+        let is_error = result.is_error();
+        let content = content.or(is_error.then_some(Returned::Text(NOTHING_TOLD)));
+        self.push(&Block::ToolResult { tool_use_id: block::id(result.id()), content, is_error })
+    }
+
+    fn custom(&mut self, message: &CustomMessage) -> Result<(), &'static str> {
+        const WRONG: &str =
+            "a custom message needs the role `user` or `assistant` and content as Anthropic has it";
+        let attributes = message.attributes();
+        let role = attributes.get("role").and_then(Value::as_str);
+        let content = role.filter(|role| matches!(*role, "user" | "assistant"));
+        match content.and_then(|_| attributes.get("content")) {
+            Some(Value::String(text)) if !is_blank(text) => self.text(text),
+            Some(Value::Array(blocks)) if !blocks.is_empty() => {
+                blocks.iter().try_for_each(|block| self.push(block))
+            }
+            _ => Err(WRONG),
+        }
+    }
+}
+
+impl Returned<'_> {
+    fn is_something(&self) -> bool {
+        match self {
+            Self::Text(text) => !text.is_empty(),
+            Self::Blocks(blocks) => !blocks.is_empty(),
+        }
+    }
+}
+
+/// What is in a JSON list; `None` if it is empty or no list.
+fn elements(list: &str) -> Option<&str> {
+    let elements = list.trim_ascii().strip_prefix('[')?.strip_suffix(']')?.trim_ascii();
+    (!elements.is_empty()).then_some(elements)
+}

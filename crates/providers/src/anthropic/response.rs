@@ -1,0 +1,69 @@
+//! Reading answers, as tolerantly as the variety of servers demands.
+
+use super::content::{Part, Said, message};
+use super::wire::{Stop, Usage};
+use crate::http::Answer;
+use crate::protocol::fields::Fields;
+use crate::protocol::lenient::Text;
+use ai_services_core::model::ChatResponse;
+use ai_services_core::{Error, ErrorKind, Result};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow, default)]
+    id: Text<'a>,
+    #[serde(borrow, default)]
+    model: Text<'a>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, flatten)]
+    stop: Stop<'a>,
+    #[serde(default)]
+    usage: Option<Usage>,
+    /// Gateways report errors with status 200.
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+/// Turns an answer into a response.
+///
+/// # Errors
+///
+/// The error that the answer reports, and [`ErrorKind::InvalidResponse`] for everything that is not a
+/// message.
+pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
+    let unreadable = |error| answer.unreadable(error);
+    let whole: Message<'_> = serde_json::from_slice(&answer.body).map_err(unreadable)?;
+    if whole.error.is_some() {
+        return Err(answer.reported());
+    }
+    let usage = whole.usage.unwrap_or_default().into();
+    let Some(content) = whole.content else {
+        let error = Error::new(ErrorKind::InvalidResponse, "the answer has no content");
+        return Err(answer.annotate(error.with_usage(usage)));
+    };
+    let (finish_reason, refusal) = whole.stop.read();
+    let blocks: Vec<&RawValue> = match content.get().starts_with('[') {
+        true => serde_json::from_str(content.get()).map_err(unreadable)?,
+        false => Vec::new(),
+    };
+    let mut parts = Vec::with_capacity(blocks.len());
+    for block in &blocks {
+        parts.push(Part::of(&Fields::of(block).map_err(unreadable)?));
+    }
+    // Some servers write one text in place of a list.
+    if let Ok(Some(text)) = serde_json::from_str::<Option<String>>(content.get()) {
+        parts.push(Part { said: Said::Text(text), is_plain: true });
+    }
+    let json = |at: usize| blocks.get(at).map_or_else(String::new, |raw| raw.get().to_owned());
+    Ok(ChatResponse {
+        usage,
+        finish_reason,
+        model: whole.model.into_owned(),
+        id: whole.id.into_owned(),
+        attempts: Some(answer.attempts),
+        ..ChatResponse::new(message(parts, json, refusal))
+    })
+}

@@ -1,0 +1,240 @@
+//! From the events of a stream to an answer: what each one says, and what they say together.
+
+use super::growing::{Growing, Kind};
+use crate::anthropic::content::message;
+use crate::anthropic::response;
+use crate::anthropic::wire::{Stop, Usage};
+use crate::http::{Answer, Framing};
+use crate::protocol::lenient::{Index, Text};
+use crate::protocol::stream::{Assembly, MAX_CALLS, Said, Wrong};
+use ai_services_core::model::{
+    ChatResponse, FinishReason, ModelStreamEvent, PartialAnswer, TokenUsage, ToolCallDelta,
+};
+use ai_services_core::{Error, ErrorKind, Result};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// The most blocks of one answer. More are no answer but an attack on memory.
+const MAX_BLOCKS: usize = 4096;
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Text<'a>,
+    /// Which block it is about.
+    #[serde(default)]
+    index: Index,
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    content_block: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    delta: Option<&'a RawValue>,
+    #[serde(default)]
+    usage: Option<Usage>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+/// What a stream begins with.
+#[derive(Deserialize)]
+struct Head<'a> {
+    #[serde(borrow, default)]
+    id: Text<'a>,
+    #[serde(borrow, default)]
+    model: Text<'a>,
+    #[serde(default)]
+    usage: Option<Usage>,
+}
+
+/// A piece of a block.
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(borrow, default)]
+    text: Text<'a>,
+    #[serde(borrow, default)]
+    thinking: Text<'a>,
+    #[serde(borrow, default)]
+    signature: Text<'a>,
+    #[serde(borrow, default)]
+    partial_json: Text<'a>,
+    #[serde(borrow, default)]
+    citation: Option<&'a RawValue>,
+}
+
+/// The answer so far.
+#[derive(Default)]
+pub(in crate::anthropic) struct MessageAssembly {
+    id: Option<Box<str>>,
+    model: Option<Box<str>>,
+    blocks: Vec<Growing>,
+    calls: usize,
+    usage: Usage,
+    finish_reason: Option<FinishReason>,
+    refusal: Option<Box<str>>,
+}
+
+type Emit<'a> = &'a mut dyn FnMut(ModelStreamEvent);
+
+impl Assembly for MessageAssembly {
+    const FRAMING: Framing = Framing::Events;
+
+    fn add(&mut self, data: &str, emit: Emit<'_>) -> Result<Said, Wrong> {
+        let data = data.trim_ascii();
+        if data.is_empty() {
+            return Ok(Said::More);
+        }
+        let event: Event<'_> = serde_json::from_str(data).map_err(Wrong::Unreadable)?;
+        if event.error.is_some() || event.kind.0.as_deref() == Some("error") {
+            return Err(Wrong::Reported);
+        }
+        match event.kind.0.as_deref().unwrap_or_default() {
+            "message_start" => self.begin(event.message)?,
+            "content_block_start" => {
+                if let Some(start) = event.content_block {
+                    self.begin_block(event.index.0.unwrap_or(0), start, emit)?;
+                }
+            }
+            "content_block_delta" => self.add_delta(&event, emit)?,
+            "content_block_stop" => {
+                let index = event.index.0.unwrap_or(0);
+                if let Some(block) = self.blocks.iter_mut().rfind(|block| block.index == index) {
+                    close(block, emit);
+                }
+            }
+            "message_delta" => self.end(&event)?,
+            "message_stop" => {
+                self.blocks.iter_mut().for_each(|block| close(block, emit));
+                return Ok(Said::Done);
+            }
+            // Pings, and what is to come.
+            _ => {}
+        }
+        Ok(Said::More)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.finish_reason.is_some()
+    }
+
+    fn usage(&self) -> TokenUsage {
+        self.usage.into()
+    }
+
+    fn into_response(self, attempts: u32) -> ChatResponse {
+        let parts = self.blocks.iter().map(Growing::part).collect();
+        let json = |at: usize| self.blocks.get(at).map_or_else(String::new, Growing::json);
+        ChatResponse {
+            usage: self.usage.into(),
+            finish_reason: self.finish_reason,
+            model: self.model,
+            id: self.id,
+            attempts: Some(attempts),
+            ..ChatResponse::new(message(parts, json, self.refusal))
+        }
+    }
+
+    fn into_partial(self) -> PartialAnswer {
+        let of = |kind: Kind| self.blocks.iter().filter(move |block| block.kind == kind);
+        let text: String = of(Kind::Text).map(|block| block.text.as_str()).collect();
+        let thinking: String = of(Kind::Thinking).map(|block| block.thinking.as_str()).collect();
+        PartialAnswer::new(text)
+            .with_thinking(thinking)
+            .with_tool_calls(self.blocks.iter().filter_map(Growing::call))
+    }
+
+    fn read_whole(answer: &Answer) -> Result<ChatResponse> {
+        response::read(answer)
+    }
+}
+
+impl MessageAssembly {
+    fn begin(&mut self, message: Option<&RawValue>) -> Result<(), Wrong> {
+        let Some(message) = message else { return Ok(()) };
+        let head: Head<'_> = serde_json::from_str(message.get()).map_err(Wrong::Unreadable)?;
+        self.id = head.id.into_some().map(Into::into);
+        self.model = head.model.into_some().map(Into::into);
+        self.usage.update(head.usage.unwrap_or_default());
+        Ok(())
+    }
+
+    fn begin_block(&mut self, index: u64, start: &RawValue, emit: Emit<'_>) -> Result<(), Wrong> {
+        if index >= MAX_BLOCKS as u64 || self.blocks.len() >= MAX_BLOCKS {
+            let message = "the answer has more blocks than any may have";
+            return Err(Wrong::Failed(Error::new(ErrorKind::InvalidResponse, message)));
+        }
+        let block = Growing::new(index, start, self.calls).map_err(Wrong::Unreadable)?;
+        match &block.kind {
+            Kind::Text => emit_some(ModelStreamEvent::Text, &block.text, emit),
+            Kind::Thinking => emit_some(ModelStreamEvent::Thinking, &block.thinking, emit),
+            Kind::Call(_) if self.calls >= MAX_CALLS => return Err(Wrong::TooManyCalls),
+            Kind::Call(call) => {
+                let (id, name) = block.id_and_name();
+                let delta = ToolCallDelta::new(*call).with_name(name);
+                let delta = if id.is_empty() { delta } else { delta.with_id(id) };
+                emit(ModelStreamEvent::ToolCall(delta));
+                self.calls += 1;
+            }
+            Kind::Redacted | Kind::Other => {}
+        }
+        self.blocks.push(block);
+        Ok(())
+    }
+
+    fn add_delta(&mut self, event: &Event<'_>, emit: Emit<'_>) -> Result<(), Wrong> {
+        let index = event.index.0.unwrap_or(0);
+        let block = self.blocks.iter_mut().rfind(|block| block.index == index);
+        let (Some(block), Some(delta)) = (block.filter(|block| block.is_open), event.delta) else {
+            return Ok(());
+        };
+        let delta: Delta<'_> = serde_json::from_str(delta.get()).map_err(Wrong::Unreadable)?;
+        if let (Kind::Text, Some(text)) = (&block.kind, delta.text.0) {
+            block.text.push_str(&text);
+            emit_some(ModelStreamEvent::Text, &text, emit);
+        }
+        if let (Kind::Thinking, Some(thinking)) = (&block.kind, delta.thinking.0) {
+            block.thinking.push_str(&thinking);
+            emit_some(ModelStreamEvent::Thinking, &thinking, emit);
+        }
+        if let Some(signature) = delta.signature.0 {
+            block.signature.push_str(&signature);
+        }
+        if let Some(input) = delta.partial_json.0 {
+            block.input.push_str(&input);
+            if let (Kind::Call(call), false) = (&block.kind, input.is_empty()) {
+                emit(ModelStreamEvent::ToolCall(ToolCallDelta::new(*call).with_arguments(input)));
+            }
+        }
+        block.citations.extend(delta.citation.map(ToOwned::to_owned));
+        Ok(())
+    }
+
+    fn end(&mut self, event: &Event<'_>) -> Result<(), Wrong> {
+        self.usage.update(event.usage.unwrap_or_default());
+        let Some(delta) = event.delta else { return Ok(()) };
+        let stop: Stop<'_> = serde_json::from_str(delta.get()).map_err(Wrong::Unreadable)?;
+        if let (Some(reason), refusal) = stop.read() {
+            self.finish_reason = Some(reason);
+            self.refusal = refusal;
+        }
+        Ok(())
+    }
+}
+
+/// Ends a block. The input of a call that did not grow is the one that it began with.
+fn close(block: &mut Growing, emit: Emit<'_>) {
+    if !std::mem::take(&mut block.is_open) {
+        return;
+    }
+    if let (Kind::Call(call), true) = (&block.kind, block.input.is_empty()) {
+        block.input = block.first_input();
+        let delta = ToolCallDelta::new(*call).with_arguments(block.input.as_str());
+        emit(ModelStreamEvent::ToolCall(delta));
+    }
+}
+
+fn emit_some(event: fn(String) -> ModelStreamEvent, text: &str, emit: Emit<'_>) {
+    if !text.is_empty() {
+        emit(event(text.to_owned()));
+    }
+}

@@ -1,0 +1,211 @@
+//! Re-ranking by servers that are compatible with Cohere, more or less.
+
+use super::{builder, reading};
+use crate::http::Endpoint;
+use crate::protocol::connection::{Connection, connection_setters};
+use crate::protocol::members::Members;
+use ai_services_core::model::{Scores, ScoringModel};
+use ai_services_core::{Error, Result};
+use async_trait::async_trait;
+use secrecy::SecretString;
+use serde_json::{Map, Value};
+use std::fmt;
+use std::sync::Arc;
+
+/// A re-ranker behind a server of any make.
+///
+/// | server | [`base_url`](RerankModelBuilder::base_url) | [`dialect`](RerankModelBuilder::dialect) |
+/// |---|---|---|
+/// | Jina | `https://api.jina.ai/v1` | [`Documents`](RerankDialect::Documents) |
+/// | llama.cpp with `--reranking` | `http://localhost:8080/v1` | [`Documents`](RerankDialect::Documents) |
+/// | vLLM | `http://localhost:8000/v1` | [`Documents`](RerankDialect::Documents) |
+/// | Voyage | `https://api.voyageai.com/v1` | [`Documents`](RerankDialect::Documents) |
+/// | Text Embeddings Inference | `http://localhost:8080` | [`Texts`](RerankDialect::Texts) |
+///
+/// Clones share connections and settings. The range of the scores is the model's own: llama.cpp, for
+/// one, gives negative ones, too.
+///
+/// # Examples
+///
+/// ```no_run
+/// use ai_services::model::ScoringModel;
+/// use ai_services::providers::cohere::{RerankDialect, RerankModel};
+///
+/// # async fn run() -> ai_services::Result<()> {
+/// let model = RerankModel::builder()
+///     .base_url("http://localhost:8080")
+///     .dialect(RerankDialect::Texts)
+///     .max_batch_documents(32)
+///     .build()?;
+/// let scores = model.score("What grows in shade?", &["Ferns do.", "Cacti do not."]).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct RerankModel(Arc<Inner>);
+
+struct Inner {
+    endpoint: Endpoint,
+    model: Option<Box<str>>,
+    dialect: RerankDialect,
+    extra: Map<String, Value>,
+    batch: Option<usize>,
+}
+
+/// How documents are written. Answers are understood in every form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RerankDialect {
+    /// As `documents`, which are not wanted back.
+    #[default]
+    Documents,
+    /// As `texts`, like Text Embeddings Inference.
+    Texts,
+}
+
+impl RerankModel {
+    /// Starts a model.
+    pub fn builder() -> RerankModelBuilder {
+        RerankModelBuilder::default()
+    }
+}
+
+impl Inner {
+    async fn ask(&self, query: &str, documents: &[&str]) -> Result<Scores> {
+        let mut body = Members::new(Some(&self.extra), b'{');
+        body.add("model", self.model.as_deref());
+        body.add("query", Some(query));
+        match self.dialect {
+            RerankDialect::Documents => {
+                body.add("documents", Some(documents));
+                body.add("return_documents", Some(false));
+            }
+            RerankDialect::Texts => body.add("texts", Some(documents)),
+        }
+        body.add_extra();
+        let mut body = body.into_bytes();
+        body.push(b'}');
+        let answer = self.endpoint.post(body).await?;
+        reading::scores(&answer, documents.len())
+    }
+}
+
+#[async_trait]
+impl ScoringModel for RerankModel {
+    async fn score(&self, query: &str, documents: &[&str]) -> Result<Scores> {
+        let inner = &*self.0;
+        reading::in_batches(documents, inner.batch, |batch| inner.ask(query, batch)).await
+    }
+
+    fn name(&self) -> &str {
+        self.0.model.as_deref().unwrap_or("unknown")
+    }
+}
+
+impl fmt::Debug for RerankModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RerankModel")
+            .field("model", &self.0.model)
+            .field("endpoint", &self.0.endpoint)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Builds a [`RerankModel`].
+///
+/// Only [`base_url`](Self::base_url) is required. The environment is not read.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::providers::cohere::RerankModel;
+///
+/// let model = RerankModel::builder()
+///     .base_url("https://api.jina.ai/v1")
+///     .api_key("secret")
+///     .model("jina-reranker-v2-base-multilingual")
+///     .build()?;
+/// # Ok::<(), ai_services::Error>(())
+/// ```
+#[derive(Default)]
+#[must_use]
+pub struct RerankModelBuilder {
+    connection: Connection,
+    model: Option<Box<str>>,
+    dialect: RerankDialect,
+    extra: Map<String, Value>,
+    batch: Option<usize>,
+}
+
+impl RerankModelBuilder {
+    /// Sets the key. A server of your own may need none.
+    pub fn api_key(mut self, key: impl Into<String>) -> Self {
+        self.connection.api_key = Some(SecretString::from(key.into()));
+        self
+    }
+
+    /// Sets the server: the URL to which `/rerank` is appended.
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {
+        self.connection.base_url = Some(url.into());
+        self
+    }
+
+    /// Sets the model to ask, for servers that have more than one.
+    pub fn model(mut self, model: impl Into<Box<str>>) -> Self {
+        self.model = Some(model.into());
+        self
+    }
+
+    connection_setters!();
+
+    /// Sets how documents are written; as [`Documents`](RerankDialect::Documents) by default.
+    pub fn dialect(mut self, dialect: RerankDialect) -> Self {
+        self.dialect = dialect;
+        self
+    }
+
+    /// Adds a member to all requests, for example `truncate`. It wins over what this client writes.
+    pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.extra.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sets how many documents go into one request at most; not limited by default. Text Embeddings
+    /// Inference takes 32 unless it is told otherwise.
+    pub fn max_batch_documents(mut self, documents: usize) -> Self {
+        self.batch = Some(documents);
+        self
+    }
+
+    /// Builds the model. Nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a base URL or for one
+    /// that is none, for a key or header that HTTP cannot carry, and if TLS cannot be set up.
+    pub fn build(self) -> Result<RerankModel> {
+        if self.connection.base_url.is_none() {
+            return Err(Error::configuration("no server: call `base_url`"));
+        }
+        let base = self.connection.base("")?;
+        let headers = builder::headers(&self.connection)?;
+        let server = self.connection.server(base, headers)?;
+        Ok(RerankModel(Arc::new(Inner {
+            endpoint: server.endpoint("rerank"),
+            model: self.model,
+            dialect: self.dialect,
+            extra: self.extra,
+            batch: self.batch,
+        })))
+    }
+}
+
+impl fmt::Debug for RerankModelBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RerankModelBuilder")
+            .field("model", &self.model)
+            .field("connection", &self.connection)
+            .field("dialect", &self.dialect)
+            .finish_non_exhaustive()
+    }
+}

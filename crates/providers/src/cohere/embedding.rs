@@ -1,0 +1,272 @@
+//! Embeddings by Cohere.
+
+use super::builder;
+use super::reading::Meta;
+use crate::http::{Answer, Endpoint};
+use crate::protocol::batches::{self, BatchLimits};
+use crate::protocol::connection::{Connection, connection_setters, set};
+use crate::protocol::members::Members;
+use ai_services_core::model::{EmbeddingModel, EmbeddingPurpose, Embeddings};
+use ai_services_core::{Error, ErrorKind, Result};
+use async_trait::async_trait;
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::fmt;
+use std::sync::Arc;
+
+/// The model of [`CohereEmbeddingModel::from_env`].
+const DEFAULT_MODEL: &str = "embed-v4.0";
+/// The most that Cohere takes in one request.
+const LIMITS: BatchLimits = BatchLimits { texts: 96, bytes: 4 << 20 };
+
+/// An embedding model of Cohere.
+///
+/// Clones share connections and settings. Texts go to the server in batches of 96, a few at a time.
+///
+/// | purpose | `input_type` |
+/// |---|---|
+/// | [`Document`](EmbeddingPurpose::Document) | `search_document` |
+/// | [`Query`](EmbeddingPurpose::Query) | `search_query` |
+/// | [`Classification`](EmbeddingPurpose::Classification) | `classification` |
+/// | [`Clustering`](EmbeddingPurpose::Clustering), [`Similarity`](EmbeddingPurpose::Similarity) | `clustering` |
+///
+/// # Examples
+///
+/// ```no_run
+/// use ai_services::model::EmbeddingModel;
+/// use ai_services::providers::cohere::CohereEmbeddingModel;
+///
+/// # async fn run() -> ai_services::Result<()> {
+/// let model = CohereEmbeddingModel::from_env()?;
+/// let vector = model.embed_query("What grows in shade?").await?;
+/// println!("{} numbers", vector.len());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct CohereEmbeddingModel(Arc<Inner>);
+
+struct Inner {
+    endpoint: Endpoint,
+    model: Box<str>,
+    long: Option<LongTexts>,
+    dimensions: Option<u32>,
+    limits: BatchLimits,
+}
+
+/// What happens to a text that is longer than the model reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LongTexts {
+    /// Its end is ignored.
+    CutEnd,
+    /// Its beginning is ignored.
+    CutStart,
+    /// The request fails.
+    Refuse,
+}
+
+impl LongTexts {
+    fn name(self) -> &'static str {
+        match self {
+            Self::CutEnd => "END",
+            Self::CutStart => "START",
+            Self::Refuse => "NONE",
+        }
+    }
+}
+
+impl CohereEmbeddingModel {
+    /// Starts a model.
+    pub fn builder() -> CohereEmbeddingModelBuilder {
+        CohereEmbeddingModelBuilder::default()
+    }
+
+    /// A model as the environment describes it.
+    ///
+    /// | variable | meaning |
+    /// |---|---|
+    /// | `COHERE_API_KEY`, or `CO_API_KEY` | the key; may be missing if `COHERE_BASE_URL` is not Cohere's |
+    /// | `COHERE_BASE_URL` | the server, `https://api.cohere.com` by default |
+    /// | `COHERE_EMBEDDING_MODEL` | the model, `embed-v4.0` by default |
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Configuration`] if a variable is missing or wrong; the message names it.
+    pub fn from_env() -> Result<Self> {
+        let model = set(|name| std::env::var(name).ok(), "COHERE_EMBEDDING_MODEL");
+        Self::builder().model(model.unwrap_or_else(|| DEFAULT_MODEL.to_owned())).build()
+    }
+}
+
+impl Inner {
+    async fn ask(&self, texts: &[&str], purpose: EmbeddingPurpose) -> Result<Embeddings> {
+        let mut body = Members::new(None, b'{');
+        body.add("model", Some(&*self.model));
+        body.add("input_type", Some(input_type(purpose)));
+        body.add("embedding_types", Some(["float"]));
+        body.add("truncate", self.long.map(LongTexts::name));
+        body.add("output_dimension", self.dimensions);
+        body.add("texts", Some(texts));
+        let mut body = body.into_bytes();
+        body.push(b'}');
+        read(&self.endpoint.post(body).await?)
+    }
+}
+
+fn input_type(purpose: EmbeddingPurpose) -> &'static str {
+    match purpose {
+        EmbeddingPurpose::Document => "search_document",
+        EmbeddingPurpose::Query => "search_query",
+        EmbeddingPurpose::Classification => "classification",
+        EmbeddingPurpose::Clustering | EmbeddingPurpose::Similarity => "clustering",
+    }
+}
+
+#[derive(Deserialize)]
+struct Reply<'a> {
+    #[serde(default)]
+    embeddings: Option<Vectors>,
+    #[serde(default)]
+    meta: Option<Meta>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Vectors {
+    #[serde(default)]
+    float: Option<Vec<Vec<f32>>>,
+}
+
+fn read(answer: &Answer) -> Result<Embeddings> {
+    let reply: Reply<'_> =
+        serde_json::from_slice(&answer.body).map_err(|error| answer.unreadable(error))?;
+    if reply.error.is_some() {
+        return Err(answer.reported());
+    }
+    let usage = reply.meta.unwrap_or_default().usage();
+    match reply.embeddings.and_then(|vectors| vectors.float) {
+        Some(vectors) => Ok(Embeddings::new(vectors).with_usage(usage)),
+        None => {
+            let error = Error::new(ErrorKind::InvalidResponse, "the answer has no vectors");
+            Err(answer.annotate(error.with_usage(usage)))
+        }
+    }
+}
+
+#[async_trait]
+impl EmbeddingModel for CohereEmbeddingModel {
+    async fn embed(&self, texts: &[&str], purpose: EmbeddingPurpose) -> Result<Embeddings> {
+        let inner = &*self.0;
+        batches::embed(texts, inner.limits, |batch| inner.ask(batch, purpose)).await
+    }
+
+    fn dimensions(&self) -> Option<usize> {
+        self.0.dimensions.and_then(|dimensions| usize::try_from(dimensions).ok())
+    }
+
+    fn name(&self) -> &str {
+        &self.0.model
+    }
+}
+
+impl fmt::Debug for CohereEmbeddingModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CohereEmbeddingModel")
+            .field("model", &self.0.model)
+            .field("endpoint", &self.0.endpoint)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Builds a [`CohereEmbeddingModel`].
+///
+/// Only [`model`](Self::model) is required. With neither [`api_key`](Self::api_key) nor
+/// [`base_url`](Self::base_url), both come from the environment, as in
+/// [`CohereEmbeddingModel::from_env`]; if one of the two is set, it is not read.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::model::EmbeddingModel;
+/// use ai_services::providers::cohere::CohereEmbeddingModel;
+///
+/// let model = CohereEmbeddingModel::builder()
+///     .api_key("secret")
+///     .model("embed-v4.0")
+///     .dimensions(512)
+///     .build()?;
+/// assert_eq!(model.dimensions(), Some(512));
+/// # Ok::<(), ai_services::Error>(())
+/// ```
+#[derive(Debug, Default)]
+#[must_use]
+pub struct CohereEmbeddingModelBuilder {
+    connection: Connection,
+    model: Option<Box<str>>,
+    long: Option<LongTexts>,
+    dimensions: Option<u32>,
+    batch: Option<usize>,
+}
+
+impl CohereEmbeddingModelBuilder {
+    /// Sets the key.
+    pub fn api_key(mut self, key: impl Into<String>) -> Self {
+        self.connection.api_key = Some(SecretString::from(key.into()));
+        self
+    }
+
+    /// Sets the server: the URL to which `/v2/embed` is appended; `https://api.cohere.com` by default.
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {
+        self.connection.base_url = Some(url.into());
+        self
+    }
+
+    /// Sets the model to ask, for example `embed-v4.0`.
+    pub fn model(mut self, model: impl Into<Box<str>>) -> Self {
+        self.model = Some(model.into());
+        self
+    }
+
+    connection_setters!();
+
+    /// Sets what happens to texts that are longer than the model reads; Cohere's choice by default,
+    /// which is to cut their end.
+    pub fn long_texts(mut self, long: LongTexts) -> Self {
+        self.long = Some(long);
+        self
+    }
+
+    /// Sets how many numbers a vector has, for models that can give fewer than they have.
+    pub fn dimensions(mut self, dimensions: u32) -> Self {
+        self.dimensions = Some(dimensions);
+        self
+    }
+
+    /// Sets how many texts go into one request at most; 96 by default, which is the most that Cohere
+    /// takes.
+    pub fn max_batch_texts(mut self, texts: usize) -> Self {
+        self.batch = Some(texts);
+        self
+    }
+
+    /// Builds the model. Nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Configuration`] without a model, without a key for Cohere, for a base URL that is
+    /// not one, a key or header that HTTP cannot carry, and if TLS cannot be set up.
+    pub fn build(self) -> Result<CohereEmbeddingModel> {
+        let server = builder::connect(self.connection, |name| std::env::var(name).ok())?;
+        let model = self.model.ok_or_else(|| Error::configuration("no model: call `model`"))?;
+        Ok(CohereEmbeddingModel(Arc::new(Inner {
+            endpoint: server.endpoint("v2/embed"),
+            model,
+            long: self.long,
+            dimensions: self.dimensions,
+            limits: BatchLimits { texts: self.batch.unwrap_or(LIMITS.texts), ..LIMITS },
+        })))
+    }
+}

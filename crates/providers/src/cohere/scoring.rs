@@ -1,0 +1,185 @@
+//! Re-ranking by Cohere.
+
+use super::{builder, reading};
+use crate::http::Endpoint;
+use crate::protocol::connection::{Connection, connection_setters, set};
+use crate::protocol::members::Members;
+use ai_services_core::model::{Scores, ScoringModel};
+use ai_services_core::{Error, Result};
+use async_trait::async_trait;
+use secrecy::SecretString;
+use std::fmt;
+use std::sync::Arc;
+
+/// The model of [`CohereScoringModel::from_env`].
+const DEFAULT_MODEL: &str = "rerank-v3.5";
+/// The most documents that Cohere wants in one request.
+const BATCH: usize = 1000;
+
+/// A re-ranker of Cohere.
+///
+/// Clones share connections and settings. Scores are between 0 and 1. More than 1,000 documents are
+/// scored in several requests, which does not change their scores.
+///
+/// # Examples
+///
+/// ```no_run
+/// use ai_services::model::ScoringModel;
+/// use ai_services::providers::cohere::CohereScoringModel;
+///
+/// # async fn run() -> ai_services::Result<()> {
+/// let model = CohereScoringModel::from_env()?;
+/// let scores = model.score("What grows in shade?", &["Ferns do.", "Cacti do not."]).await?;
+/// assert!(scores.scores[0] > scores.scores[1]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct CohereScoringModel(Arc<Inner>);
+
+struct Inner {
+    endpoint: Endpoint,
+    model: Box<str>,
+    max_tokens: Option<u32>,
+    batch: usize,
+}
+
+impl CohereScoringModel {
+    /// Starts a model.
+    pub fn builder() -> CohereScoringModelBuilder {
+        CohereScoringModelBuilder::default()
+    }
+
+    /// A model as the environment describes it.
+    ///
+    /// | variable | meaning |
+    /// |---|---|
+    /// | `COHERE_API_KEY`, or `CO_API_KEY` | the key; may be missing if `COHERE_BASE_URL` is not Cohere's |
+    /// | `COHERE_BASE_URL` | the server, `https://api.cohere.com` by default |
+    /// | `COHERE_RERANK_MODEL` | the model, `rerank-v3.5` by default |
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if a variable is missing or
+    /// wrong; the message names it.
+    pub fn from_env() -> Result<Self> {
+        let model = set(|name| std::env::var(name).ok(), "COHERE_RERANK_MODEL");
+        Self::builder().model(model.unwrap_or_else(|| DEFAULT_MODEL.to_owned())).build()
+    }
+}
+
+impl Inner {
+    async fn ask(&self, query: &str, documents: &[&str]) -> Result<Scores> {
+        let mut body = Members::new(None, b'{');
+        body.add("model", Some(&*self.model));
+        body.add("query", Some(query));
+        // Without `top_n` all documents are scored.
+        body.add("documents", Some(documents));
+        body.add("max_tokens_per_doc", self.max_tokens);
+        let mut body = body.into_bytes();
+        body.push(b'}');
+        let answer = self.endpoint.post(body).await?;
+        reading::scores(&answer, documents.len())
+    }
+}
+
+#[async_trait]
+impl ScoringModel for CohereScoringModel {
+    async fn score(&self, query: &str, documents: &[&str]) -> Result<Scores> {
+        let inner = &*self.0;
+        reading::in_batches(documents, Some(inner.batch), |batch| inner.ask(query, batch)).await
+    }
+
+    fn name(&self) -> &str {
+        &self.0.model
+    }
+}
+
+impl fmt::Debug for CohereScoringModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CohereScoringModel")
+            .field("model", &self.0.model)
+            .field("endpoint", &self.0.endpoint)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Builds a [`CohereScoringModel`].
+///
+/// Only [`model`](Self::model) is required. With neither [`api_key`](Self::api_key) nor
+/// [`base_url`](Self::base_url), both come from the environment, as in
+/// [`CohereScoringModel::from_env`]; if one of the two is set, it is not read.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::providers::cohere::CohereScoringModel;
+///
+/// let model = CohereScoringModel::builder()
+///     .api_key("secret")
+///     .model("rerank-v3.5")
+///     .max_tokens_per_document(1024)
+///     .build()?;
+/// assert!(!format!("{model:?}").contains("secret"));
+/// # Ok::<(), ai_services::Error>(())
+/// ```
+#[derive(Debug, Default)]
+#[must_use]
+pub struct CohereScoringModelBuilder {
+    connection: Connection,
+    model: Option<Box<str>>,
+    max_tokens: Option<u32>,
+    batch: Option<usize>,
+}
+
+impl CohereScoringModelBuilder {
+    /// Sets the key.
+    pub fn api_key(mut self, key: impl Into<String>) -> Self {
+        self.connection.api_key = Some(SecretString::from(key.into()));
+        self
+    }
+
+    /// Sets the server: the URL to which `/v2/rerank` is appended; `https://api.cohere.com` by default.
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {
+        self.connection.base_url = Some(url.into());
+        self
+    }
+
+    /// Sets the model to ask, for example `rerank-v3.5`.
+    pub fn model(mut self, model: impl Into<Box<str>>) -> Self {
+        self.model = Some(model.into());
+        self
+    }
+
+    connection_setters!();
+
+    /// Sets how much of a document is read, in tokens; 4,096 by default.
+    pub fn max_tokens_per_document(mut self, tokens: u32) -> Self {
+        self.max_tokens = Some(tokens);
+        self
+    }
+
+    /// Sets how many documents go into one request at most; 1,000 by default.
+    pub fn max_batch_documents(mut self, documents: usize) -> Self {
+        self.batch = Some(documents);
+        self
+    }
+
+    /// Builds the model. Nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a model, without a key
+    /// for Cohere, for a base URL that is not one, a key or header that HTTP cannot carry, and if TLS
+    /// cannot be set up.
+    pub fn build(self) -> Result<CohereScoringModel> {
+        let server = builder::connect(self.connection, |name| std::env::var(name).ok())?;
+        let model = self.model.ok_or_else(|| Error::configuration("no model: call `model`"))?;
+        Ok(CohereScoringModel(Arc::new(Inner {
+            endpoint: server.endpoint("v2/rerank"),
+            model,
+            max_tokens: self.max_tokens,
+            batch: self.batch.unwrap_or(BATCH),
+        })))
+    }
+}

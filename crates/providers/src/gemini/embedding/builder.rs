@@ -1,0 +1,114 @@
+//! Building a [`GeminiEmbeddingModel`].
+
+use super::{GeminiEmbeddingModel, Inner, TaskForm};
+use crate::gemini::name::ModelName;
+use crate::gemini::server::connect;
+use crate::protocol::connection::{Connection, connection_setters, set};
+use ai_services_core::{Error, Result};
+use secrecy::SecretString;
+use std::fmt;
+use std::sync::Arc;
+
+/// The model of [`GeminiEmbeddingModel::from_env`]. A newer one would not understand vectors that were
+/// stored with it.
+const DEFAULT_MODEL: &str = "gemini-embedding-001";
+
+/// Builds a [`GeminiEmbeddingModel`].
+///
+/// Only [`model`](Self::model) is required. With neither [`api_key`](Self::api_key) nor
+/// [`base_url`](Self::base_url), key and server come from the environment, as in
+/// [`GeminiEmbeddingModel::from_env`]; if one of the two is set, the environment is not read.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::model::EmbeddingModel;
+/// use ai_services::providers::gemini::GeminiEmbeddingModel;
+///
+/// let model = GeminiEmbeddingModel::builder()
+///     .api_key("secret")
+///     .model("gemini-embedding-001")
+///     .dimensions(768)
+///     .build()?;
+/// assert_eq!(model.dimensions(), Some(768));
+/// # Ok::<(), ai_services::Error>(())
+/// ```
+#[derive(Default)]
+#[must_use]
+pub struct GeminiEmbeddingModelBuilder {
+    connection: Connection,
+    model: Option<Box<str>>,
+    dimensions: Option<usize>,
+}
+
+impl GeminiEmbeddingModelBuilder {
+    /// Sets the key. It is sent in the header `x-goog-api-key`, never in the URL. Servers other than
+    /// Google's may need none.
+    pub fn api_key(mut self, key: impl Into<String>) -> Self {
+        self.connection.api_key = Some(SecretString::from(key.into()));
+        self
+    }
+
+    /// Sets the server: the URL to which `/models/…` is appended, with the version of the API;
+    /// `https://generativelanguage.googleapis.com/v1beta` by default.
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {
+        self.connection.base_url = Some(url.into());
+        self
+    }
+
+    /// Sets the model to ask, for example `gemini-embedding-001` or `gemini-embedding-2`. Vectors of
+    /// different models cannot be compared.
+    pub fn model(mut self, model: impl Into<Box<str>>) -> Self {
+        self.model = Some(model.into());
+        self
+    }
+
+    /// Shortens vectors to this many numbers; by default they have as many as the model makes, 3072.
+    /// Google recommends 768, 1536 and 3072.
+    pub fn dimensions(mut self, dimensions: usize) -> Self {
+        self.dimensions = Some(dimensions);
+        self
+    }
+
+    connection_setters!();
+
+    /// Builds the model. Nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a model or for one whose
+    /// name could lead to another URL, without a key for Google, for a base URL that is not one, a key
+    /// or header that HTTP cannot carry, and if TLS cannot be set up.
+    pub fn build(self) -> Result<GeminiEmbeddingModel> {
+        self.build_with(|name| std::env::var(name).ok())
+    }
+
+    /// The model of [`GeminiEmbeddingModel::from_env`].
+    pub(super) fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<GeminiEmbeddingModel> {
+        let model = set(&var, "GEMINI_EMBEDDING_MODEL").unwrap_or_else(|| DEFAULT_MODEL.to_owned());
+        Self::default().model(model).build_with(var)
+    }
+
+    fn build_with(self, var: impl Fn(&str) -> Option<String>) -> Result<GeminiEmbeddingModel> {
+        let model = self.model.ok_or_else(|| Error::configuration("no model: call `model`"))?;
+        let name = ModelName::of(&model)?;
+        let server = connect(self.connection, var)?;
+        Ok(GeminiEmbeddingModel(Arc::new(Inner {
+            endpoint: server.endpoint(&name.method("batchEmbedContents")),
+            resource: name.resource().into(),
+            dimensions: self.dimensions,
+            task: if name.embeds_by_words() { TaskForm::Words } else { TaskForm::Member },
+            model,
+        })))
+    }
+}
+
+impl fmt::Debug for GeminiEmbeddingModelBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GeminiEmbeddingModelBuilder")
+            .field("model", &self.model)
+            .field("connection", &self.connection)
+            .field("dimensions", &self.dimensions)
+            .finish()
+    }
+}

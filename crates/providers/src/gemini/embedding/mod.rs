@@ -1,0 +1,226 @@
+//! Embeddings.
+
+mod builder;
+
+pub use builder::GeminiEmbeddingModelBuilder;
+
+use crate::gemini::wire::usage;
+use crate::http::{Answer, Endpoint};
+use ai_services_core::model::{EmbeddingModel, EmbeddingPurpose, Embeddings, TokenUsage};
+use ai_services_core::{Error, ErrorKind, Result};
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// How many texts a request may have.
+const MAX_TEXTS: usize = 100;
+
+/// An embedding model behind Google's Gemini API.
+///
+/// More than 100 texts are asked for in several requests, one after the other. What the vectors are for is
+/// told as `taskType`, and to `gemini-embedding-2` and later, which know none, in the words in front of the
+/// text that Google gives for this. Vectors that `gemini-embedding-001` shortens to
+/// [`dimensions`](GeminiEmbeddingModelBuilder::dimensions) do not have the length 1: compare their
+/// directions, as the cosine does.
+///
+/// # Examples
+///
+/// ```no_run
+/// use ai_services::model::EmbeddingModel;
+/// use ai_services::providers::gemini::GeminiEmbeddingModel;
+///
+/// # async fn run() -> ai_services::Result<()> {
+/// let model = GeminiEmbeddingModel::builder().model("gemini-embedding-001").dimensions(768).build()?;
+/// let question = model.embed_query("Where do I park?").await?;
+/// assert_eq!(question.len(), 768);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct GeminiEmbeddingModel(Arc<Inner>);
+
+struct Inner {
+    endpoint: Endpoint,
+    model: Box<str>,
+    /// The name with its collection, which each text of a batch repeats.
+    resource: Box<str>,
+    dimensions: Option<usize>,
+    task: TaskForm,
+}
+
+/// How the model is told what vectors are for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum TaskForm {
+    Member,
+    Words,
+}
+
+impl GeminiEmbeddingModel {
+    /// Starts a model.
+    pub fn builder() -> GeminiEmbeddingModelBuilder {
+        GeminiEmbeddingModelBuilder::default()
+    }
+
+    /// A model as the environment describes it.
+    ///
+    /// | variable | meaning |
+    /// |---|---|
+    /// | `GEMINI_API_KEY`, else `GOOGLE_API_KEY` | the key; may be missing if `GEMINI_BASE_URL` is not Google's |
+    /// | `GEMINI_BASE_URL` | the server, `https://generativelanguage.googleapis.com/v1beta` by default |
+    /// | `GEMINI_EMBEDDING_MODEL` | the model, `gemini-embedding-001` by default |
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Configuration`] if a variable is missing or wrong; the message names it.
+    pub fn from_env() -> Result<Self> {
+        GeminiEmbeddingModelBuilder::from_env(|name| std::env::var(name).ok())
+    }
+}
+
+#[derive(Serialize)]
+struct Batch<'a> {
+    requests: Vec<Request<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Request<'a> {
+    model: &'a str,
+    content: Content<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_dimensionality: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Content<'a> {
+    parts: [Part<'a>; 1],
+}
+
+#[derive(Serialize)]
+struct Part<'a> {
+    text: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    #[serde(default)]
+    embeddings: Option<Vec<Embedding>>,
+    #[serde(default, deserialize_with = "usage")]
+    usage_metadata: Option<TokenUsage>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Embedding {
+    #[serde(default)]
+    values: Vec<f32>,
+}
+
+impl Inner {
+    fn body(&self, texts: &[&str], purpose: EmbeddingPurpose) -> Result<Vec<u8>> {
+        let request = |text: &&'_ str| Request {
+            model: &self.resource,
+            content: Content { parts: [Part { text: Cow::Owned(self.said(text, purpose)) }] },
+            task_type: (self.task == TaskForm::Member).then(|| task_type(purpose)),
+            output_dimensionality: self.dimensions,
+        };
+        let batch = Batch { requests: texts.iter().map(request).collect() };
+        serde_json::to_vec(&batch).map_err(|error| {
+            let wrong = Error::new(ErrorKind::Configuration, "the texts cannot be written as JSON");
+            wrong.with_source(error)
+        })
+    }
+
+    /// A text as it is sent.
+    fn said(&self, text: &str, purpose: EmbeddingPurpose) -> String {
+        match self.task {
+            TaskForm::Member => text.to_owned(),
+            TaskForm::Words => format!("{}{text}", words(purpose)),
+        }
+    }
+
+    async fn batch(&self, texts: &[&str], purpose: EmbeddingPurpose) -> Result<Embeddings> {
+        let answer = self.endpoint.post(self.body(texts, purpose)?).await?;
+        read(&answer, texts.len())
+    }
+}
+
+fn read(answer: &Answer, expected: usize) -> Result<Embeddings> {
+    let document: Document<'_> =
+        serde_json::from_slice(&answer.body).map_err(|error| answer.unreadable(error))?;
+    if document.error.is_some() {
+        return Err(answer.reported());
+    }
+    let usage = document.usage_metadata.unwrap_or_default();
+    let vectors = document.embeddings.unwrap_or_default();
+    if vectors.len() != expected || vectors.iter().any(|vector| vector.values.is_empty()) {
+        let message = format!("{expected} vectors were asked for, {} came", vectors.len());
+        let error = Error::new(ErrorKind::InvalidResponse, message);
+        return Err(answer.annotate(error.with_usage(usage)));
+    }
+    Ok(Embeddings::new(vectors.into_iter().map(|vector| vector.values)).with_usage(usage))
+}
+
+fn task_type(purpose: EmbeddingPurpose) -> &'static str {
+    match purpose {
+        EmbeddingPurpose::Document => "RETRIEVAL_DOCUMENT",
+        EmbeddingPurpose::Query => "RETRIEVAL_QUERY",
+        EmbeddingPurpose::Classification => "CLASSIFICATION",
+        EmbeddingPurpose::Clustering => "CLUSTERING",
+        EmbeddingPurpose::Similarity => "SEMANTIC_SIMILARITY",
+    }
+}
+
+fn words(purpose: EmbeddingPurpose) -> &'static str {
+    match purpose {
+        EmbeddingPurpose::Document => "title: none | text: ",
+        EmbeddingPurpose::Query => "task: search result | query: ",
+        EmbeddingPurpose::Classification => "task: classification | query: ",
+        EmbeddingPurpose::Clustering => "task: clustering | query: ",
+        EmbeddingPurpose::Similarity => "task: sentence similarity | query: ",
+    }
+}
+
+#[async_trait]
+impl EmbeddingModel for GeminiEmbeddingModel {
+    async fn embed(&self, texts: &[&str], purpose: EmbeddingPurpose) -> Result<Embeddings> {
+        let mut all = Embeddings::default();
+        for batch in texts.chunks(MAX_TEXTS) {
+            match self.0.batch(batch, purpose).await {
+                Ok(some) => {
+                    all.vectors.extend(some.vectors);
+                    all.usage += some.usage;
+                }
+                Err(error) => {
+                    let usage = all.usage + error.usage().copied().unwrap_or_default();
+                    return Err(error.with_usage(usage));
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    fn dimensions(&self) -> Option<usize> {
+        self.0.dimensions
+    }
+
+    fn name(&self) -> &str {
+        &self.0.model
+    }
+}
+
+impl fmt::Debug for GeminiEmbeddingModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GeminiEmbeddingModel")
+            .field("model", &self.0.model)
+            .field("endpoint", &self.0.endpoint)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,128 @@
+//! Names of models, which become part of the URL.
+
+use ai_services_core::{Error, Result};
+
+/// Where a model is and which generation it is of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct ModelName<'a> {
+    collection: &'a str,
+    name: &'a str,
+}
+
+/// What requests to a model depend on. Models that do not say it by their name count as older.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Generation {
+    /// Up to Gemini 2.5.
+    Second,
+    /// Gemini 3 and later: signatures are demanded back, media may stand in tool results.
+    Third,
+}
+
+/// Names without a version, behind `gemini-`, that lead to the latest one.
+const LATEST: [&str; 3] = ["pro-latest", "flash-latest", "flash-lite-latest"];
+
+impl<'a> ModelName<'a> {
+    /// Reads `x`, `models/x` and `tunedModels/x`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) for everything else: it could lead
+    /// to another URL.
+    pub(super) fn of(model: &'a str) -> Result<Self> {
+        let model = model.trim();
+        let (collection, name) = match model.split_once('/') {
+            Some((collection @ ("models" | "tunedModels"), name)) => (collection, name),
+            _ => ("models", model),
+        };
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.@".contains(&byte);
+        let is_dots = name.bytes().all(|byte| byte == b'.');
+        match name.bytes().all(is_plain) && !is_dots {
+            true => Ok(Self { collection, name }),
+            false => Err(Error::configuration(format!(
+                "`{}` is no name of a model, like `gemini-2.5-flash` or `tunedModels/mine`",
+                model.chars().take(100).collect::<String>().escape_debug()
+            ))),
+        }
+    }
+
+    /// The path of one of its methods.
+    pub(super) fn method(self, method: &str) -> String {
+        format!("{}/{}:{method}", self.collection, self.name)
+    }
+
+    /// The name with its collection.
+    pub(super) fn resource(self) -> String {
+        format!("{}/{}", self.collection, self.name)
+    }
+
+    pub(super) fn generation(self) -> Generation {
+        let version = self.name.strip_prefix("gemini-").unwrap_or_default();
+        let is_later = version.starts_with(|first: char| ('3'..='9').contains(&first));
+        match is_later || LATEST.contains(&version) {
+            true => Generation::Third,
+            false => Generation::Second,
+        }
+    }
+
+    /// Whether it is an embedding model that is told its task in words.
+    pub(super) fn embeds_by_words(self) -> bool {
+        let version = self.name.strip_prefix("gemini-embedding-").unwrap_or_default();
+        version.starts_with(|first: char| ('2'..='9').contains(&first))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ai_services_core::ErrorKind;
+
+    #[test]
+    fn name_becomes_a_path() {
+        let path = |name| ModelName::of(name).unwrap().method("m");
+        assert_eq!(path("gemini-2.5-flash"), "models/gemini-2.5-flash:m");
+        assert_eq!(path(" models/gemini-2.5-flash "), "models/gemini-2.5-flash:m");
+        assert_eq!(path("tunedModels/a_b@1"), "tunedModels/a_b@1:m");
+    }
+
+    #[test]
+    fn name_cannot_lead_elsewhere() {
+        for name in [
+            "",
+            " ",
+            ".",
+            "..",
+            "../x",
+            "models/..",
+            "models/",
+            "models/a/b",
+            "files/x",
+            "/x",
+            "x/..",
+            "a?b",
+            "a#b",
+            "a%2fb",
+            "a%2e%2e",
+            "a:b",
+            "a\\b",
+            "a b",
+            "ä",
+            "a\nb",
+            "tunedModels/../x",
+        ] {
+            let error = ModelName::of(name).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Configuration, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn generation_is_in_the_name() {
+        let of = |name| ModelName::of(name).unwrap().generation();
+        for name in ["gemini-3-pro", "models/gemini-3.5-flash", "gemini-flash-latest"] {
+            assert_eq!(of(name), Generation::Third, "{name}");
+        }
+        for name in ["gemini-2.5-flash", "gemini-1.5-pro", "gemma-3", "tunedModels/x", "gemini-exp"]
+        {
+            assert_eq!(of(name), Generation::Second, "{name}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Reading answers, whole and piece by piece: both consist of the same documents.
+
+use super::calls::Ids;
+use super::said::Parts;
+use super::wire::{Candidate, Document, Feedback, finish_reason};
+use crate::http::{Answer, Framing};
+use crate::protocol::lenient::Text;
+use crate::protocol::stream::{Assembly, Said, Wrong};
+use ai_services_core::model::{
+    ChatResponse, FinishReason, ModelStreamEvent, PartialAnswer, TokenUsage,
+};
+use ai_services_core::{Error, ErrorKind, Result};
+use serde_json::value::RawValue;
+
+/// Ends streams of some gateways; Google's own just end.
+const DONE: &str = "[DONE]";
+
+/// The answer so far.
+#[derive(Debug)]
+pub(super) struct GeminiAssembly {
+    id: Option<Box<str>>,
+    model: Option<Box<str>>,
+    parts: Parts,
+    usage: TokenUsage,
+    finish_reason: Option<FinishReason>,
+    /// Whether there is an answer at all, if only an empty one.
+    has_begun: bool,
+}
+
+impl GeminiAssembly {
+    /// Nothing yet. Calls without an id are given one of `ids`.
+    pub(super) fn new(ids: Ids) -> Self {
+        Self {
+            id: None,
+            model: None,
+            parts: Parts::new(ids),
+            usage: TokenUsage::default(),
+            finish_reason: None,
+            has_begun: false,
+        }
+    }
+
+    /// Adds a document, or a list of them, as which a stream comes that is not asked for events.
+    fn add_json(
+        &mut self,
+        json: &[u8],
+        emit: &mut dyn FnMut(ModelStreamEvent),
+    ) -> Result<(), Wrong> {
+        if !json.trim_ascii_start().starts_with(b"[") {
+            return self.add_document(json, emit);
+        }
+        let list: Vec<&RawValue> = serde_json::from_slice(json).map_err(Wrong::Unreadable)?;
+        for document in list {
+            self.add_document(document.get().as_bytes(), emit)?;
+        }
+        Ok(())
+    }
+
+    fn add_document(
+        &mut self,
+        json: &[u8],
+        emit: &mut dyn FnMut(ModelStreamEvent),
+    ) -> Result<(), Wrong> {
+        let document: Document<'_> = serde_json::from_slice(json).map_err(Wrong::Unreadable)?;
+        if document.error.is_some() {
+            return Err(Wrong::Reported);
+        }
+        keep_first(&mut self.id, document.response_id);
+        keep_first(&mut self.model, document.model_version);
+        if let Some(usage) = document.usage_metadata.filter(|usage| !usage.is_empty()) {
+            self.usage = usage;
+        }
+        match document.candidates {
+            Some(candidate) if candidate.is_first() => self.add_candidate(candidate, emit),
+            Some(_) => Ok(()),
+            None => match document.prompt_feedback.and_then(|feedback| blocked(feedback)) {
+                Some(error) => Err(Wrong::Failed(error)),
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn add_candidate(
+        &mut self,
+        candidate: Candidate<'_>,
+        emit: &mut dyn FnMut(ModelStreamEvent),
+    ) -> Result<(), Wrong> {
+        self.has_begun = true;
+        let parts = candidate.content.and_then(|content| content.parts).unwrap_or_default();
+        for part in parts {
+            self.parts.add(part, emit)?;
+        }
+        if let Some(reason) = finish_reason(candidate.finish_reason, self.parts.has_calls()) {
+            self.finish_reason = Some(reason);
+        }
+        Ok(())
+    }
+}
+
+impl Assembly for GeminiAssembly {
+    const FRAMING: Framing = Framing::Events;
+    const ENDS_WITH_BODY: bool = true;
+
+    fn add(&mut self, data: &str, emit: &mut dyn FnMut(ModelStreamEvent)) -> Result<Said, Wrong> {
+        match data.trim_ascii() {
+            "" => Ok(Said::More),
+            DONE => Ok(Said::Done),
+            data => self.add_json(data.as_bytes(), emit).map(|()| Said::More),
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.finish_reason.is_some()
+    }
+
+    fn usage(&self) -> TokenUsage {
+        self.usage
+    }
+
+    fn into_response(self, attempts: u32) -> ChatResponse {
+        ChatResponse {
+            usage: self.usage,
+            finish_reason: self.finish_reason,
+            model: self.model,
+            id: self.id,
+            attempts: Some(attempts),
+            ..ChatResponse::new(self.parts.into_message())
+        }
+    }
+
+    fn into_partial(self) -> PartialAnswer {
+        self.parts.into_partial()
+    }
+
+    fn read_whole(answer: &Answer) -> Result<ChatResponse> {
+        read(answer)
+    }
+}
+
+/// Turns a whole answer into a response.
+///
+/// # Errors
+///
+/// The error that the answer reports; [`ErrorKind::Refused`] if the filter refused the request;
+/// [`ErrorKind::InvalidResponse`] for everything that is no answer of the protocol.
+pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
+    let mut assembly = GeminiAssembly::new(Ids::random());
+    let invalid = |message| Error::new(ErrorKind::InvalidResponse, message);
+    let annotate = |error: Error, usage| answer.annotate(error.with_usage(usage));
+    match assembly.add_json(&answer.body, &mut |_| {}) {
+        Ok(()) if assembly.has_begun => Ok(assembly.into_response(answer.attempts)),
+        Ok(()) => Err(annotate(invalid("the answer has no candidates"), assembly.usage)),
+        Err(Wrong::Reported) => Err(answer.reported()),
+        Err(Wrong::Unreadable(error)) => Err(answer.unreadable(error)),
+        Err(Wrong::Failed(error)) => Err(annotate(error, assembly.usage)),
+        Err(Wrong::TooManyCalls) => {
+            let error = invalid("the answer has more tool calls than any may have");
+            Err(annotate(error, assembly.usage))
+        }
+    }
+}
+
+/// The error for a request that the filter kept from the model.
+fn blocked(feedback: Feedback<'_>) -> Option<Error> {
+    let reason = feedback.block_reason.into_some()?;
+    let mut message = format!("the provider's filter refused the request: {}", short(&reason));
+    if let Some(why) = feedback.block_reason_message.into_some() {
+        message.push_str(": ");
+        message.push_str(&short(&why));
+    }
+    Some(Error::new(ErrorKind::Refused, message).with_code(short(&reason)))
+}
+
+/// Fit for one line.
+fn short(text: &str) -> String {
+    text.chars().take(500).filter(|character| !character.is_control()).collect()
+}
+
+/// Every document repeats these; the first one that is not empty counts.
+fn keep_first(kept: &mut Option<Box<str>>, text: Text<'_>) {
+    if kept.is_none() {
+        *kept = text.into_some().map(Into::into);
+    }
+}

@@ -1,0 +1,64 @@
+//! The connection pool, with the TLS backend that the features choose.
+
+#[cfg(feature = "rustls")]
+use ai_services_core::tls;
+use ai_services_core::{Error, Result};
+use reqwest::redirect::Policy;
+use reqwest::{Client, ClientBuilder, Url};
+use std::time::Duration;
+
+/// How long connecting may take unless somebody says otherwise.
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Whether a client that cannot speak TLS is of use.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Tls {
+    Needed,
+    Wanted,
+}
+
+/// A builder of clients with redirects off and TLS ready. If TLS is only `Wanted`, a machine
+/// without certificates gets a client for plain HTTP.
+pub(crate) fn client_builder(tls: Tls) -> Result<ClientBuilder> {
+    let builder = Client::builder()
+        // A redirect would carry the key and the conversation to another host.
+        .redirect(Policy::none())
+        .connect_timeout(CONNECT_TIMEOUT)
+        .tcp_keepalive(Duration::from_secs(60));
+    with_tls(builder, tls)
+}
+
+/// A client for requests to `url`.
+pub(crate) fn client(url: &Url, connect_timeout: Duration) -> Result<Client> {
+    let tls = if url.scheme() == "https" { Tls::Needed } else { Tls::Wanted };
+    client_builder(tls)?.connect_timeout(connect_timeout).build().map_err(|error| {
+        Error::configuration("the HTTP client cannot be built").with_source(error.without_url())
+    })
+}
+
+#[cfg(feature = "rustls")]
+fn with_tls(builder: ClientBuilder, tls: Tls) -> Result<ClientBuilder> {
+    let mut config = match tls::trusting_the_system() {
+        Ok(config) => config,
+        // A machine without certificates can still reach a local server.
+        Err(_) if tls == Tls::Wanted => tls::trusting_nobody()?,
+        Err(error) => return Err(error),
+    };
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(builder.tls_backend_preconfigured(config))
+}
+
+#[cfg(all(feature = "native-tls", not(feature = "rustls")))]
+fn with_tls(builder: ClientBuilder, _tls: Tls) -> Result<ClientBuilder> {
+    Ok(builder)
+}
+
+#[cfg(not(any(feature = "native-tls", feature = "rustls")))]
+fn with_tls(builder: ClientBuilder, tls: Tls) -> Result<ClientBuilder> {
+    match tls {
+        Tls::Wanted => Ok(builder),
+        Tls::Needed => Err(Error::configuration(
+            "https needs the feature `rustls` or `native-tls` of ai-services",
+        )),
+    }
+}

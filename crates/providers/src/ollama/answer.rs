@@ -1,0 +1,163 @@
+//! Answers, whole and in pieces: both have the same form.
+
+use crate::http::Answer;
+use crate::protocol::lenient::{Text, count};
+use ai_services_core::message::{AiMessage, ToolCall};
+use ai_services_core::model::{ChatResponse, FinishReason, TokenUsage};
+use ai_services_core::{Error, ErrorKind, Result};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::hash::{BuildHasher, RandomState};
+
+/// A whole answer, or one line of a stream.
+#[derive(Deserialize)]
+pub(super) struct Reply<'a> {
+    #[serde(borrow, default)]
+    pub(super) model: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) message: Option<Message<'a>>,
+    #[serde(default)]
+    pub(super) done: Option<bool>,
+    #[serde(borrow, default)]
+    pub(super) done_reason: Text<'a>,
+    #[serde(default, deserialize_with = "count")]
+    prompt_eval_count: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
+    eval_count: Option<u64>,
+    #[serde(borrow, default)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Message<'a> {
+    #[serde(borrow, default)]
+    pub(super) content: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) thinking: Text<'a>,
+    #[serde(borrow, default, deserialize_with = "list")]
+    pub(super) tool_calls: Vec<Call<'a>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Call<'a> {
+    #[serde(borrow, default)]
+    id: Text<'a>,
+    #[serde(borrow, default)]
+    function: Function<'a>,
+}
+
+#[derive(Default, Deserialize)]
+struct Function<'a> {
+    #[serde(borrow, default)]
+    name: Text<'a>,
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
+}
+
+/// A list that may be `null`.
+fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Call<'de>>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+impl Reply<'_> {
+    pub(super) fn usage(&self) -> Option<TokenUsage> {
+        let mut usage = TokenUsage::default();
+        usage.input = self.prompt_eval_count;
+        usage.output = self.eval_count;
+        Some(usage).filter(|usage| !usage.is_empty())
+    }
+}
+
+impl Call<'_> {
+    /// The call, with an id of `ids` if the server gives none.
+    pub(super) fn into_call(self, ids: &mut Ids) -> ToolCall {
+        // An object by the protocol; a text that contains it at servers that imitate it.
+        let raw = self.function.arguments.map_or("", RawValue::get);
+        let unquoted = match raw.starts_with('"') {
+            true => serde_json::from_str::<Text<'_>>(raw).ok().and_then(|text| text.0),
+            false => None,
+        };
+        let arguments = unquoted.unwrap_or(Cow::Borrowed(raw));
+        let name = self.function.name.into_owned().unwrap_or_default();
+        let id = self.id.into_some().map(Into::into);
+        ToolCall::new(id.unwrap_or_else(|| ids.next()), name, arguments)
+    }
+}
+
+/// Ids for calls that have none. They differ between the answers of a conversation, because other
+/// providers, to whom it may be sent later, demand that.
+#[derive(Default)]
+pub(super) struct Ids {
+    seed: u32,
+    count: usize,
+}
+
+impl Ids {
+    pub(super) fn random() -> Self {
+        // The state is seeded by the system and differs at every call.
+        Self { seed: RandomState::new().hash_one(0_u8) as u32, count: 0 }
+    }
+
+    fn next(&mut self) -> Box<str> {
+        self.count += 1;
+        format!("call_{:08x}_{}", self.seed, self.count).into()
+    }
+}
+
+/// The message of these parts.
+pub(super) fn message(text: String, thinking: String, calls: Vec<ToolCall>) -> AiMessage {
+    let mut builder = AiMessage::builder();
+    // Beside calls there is always a text, which is mostly empty.
+    if calls.is_empty() || !text.is_empty() {
+        builder = builder.text(text);
+    }
+    if !thinking.is_empty() {
+        builder = builder.thinking(thinking);
+    }
+    builder.tool_calls(calls).build()
+}
+
+/// Why the model stopped. Old servers do not say.
+pub(super) fn finish_reason(reason: Option<&str>, has_calls: bool) -> FinishReason {
+    match reason.unwrap_or("stop") {
+        "stop" | "" if has_calls => FinishReason::ToolExecution,
+        "stop" | "" => FinishReason::Stop,
+        "length" => FinishReason::Length,
+        other => FinishReason::Other(other.into()),
+    }
+}
+
+/// Turns a whole answer into a response.
+///
+/// # Errors
+///
+/// The error that the answer reports, and [`ErrorKind::InvalidResponse`] for everything that is not
+/// an answer.
+pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
+    let reply: Reply<'_> =
+        serde_json::from_slice(&answer.body).map_err(|error| answer.unreadable(error))?;
+    if reply.error.is_some() {
+        return Err(answer.reported());
+    }
+    let usage = reply.usage().unwrap_or_default();
+    let invalid = |message| {
+        let error = Error::new(ErrorKind::InvalidResponse, message);
+        answer.annotate(error.with_usage(usage))
+    };
+    if reply.done == Some(false) {
+        return Err(invalid("the answer was cut off"));
+    }
+    let said = reply.message.ok_or_else(|| invalid("the answer has no message"))?;
+    let mut ids = Ids::random();
+    let calls: Vec<_> = said.tool_calls.into_iter().map(|call| call.into_call(&mut ids)).collect();
+    let text = |text: Text<'_>| text.0.map(Cow::into_owned).unwrap_or_default();
+    let reason = reply.done_reason.into_some();
+    Ok(ChatResponse {
+        finish_reason: Some(finish_reason(reason.as_deref(), !calls.is_empty())),
+        usage,
+        model: reply.model.into_owned(),
+        attempts: Some(answer.attempts),
+        ..ChatResponse::new(message(text(said.content), text(said.thinking), calls))
+    })
+}

@@ -1,0 +1,260 @@
+//! Embeddings.
+
+use super::options::KeepAlive;
+use super::server::parse;
+use super::{OllamaServer, hint};
+use crate::http::Endpoint;
+use crate::protocol::batches::{self, BatchLimits};
+use crate::protocol::connection::{Connection, connection_setters, set};
+use crate::protocol::lenient::count;
+use crate::protocol::members::Members;
+use ai_services_core::model::{EmbeddingModel, EmbeddingPurpose, Embeddings, TokenUsage};
+use ai_services_core::{Error, Result};
+use async_trait::async_trait;
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::fmt;
+use std::sync::Arc;
+
+/// How many texts go into one request unless somebody says otherwise.
+const BATCH: usize = 64;
+/// The most bytes of text in one request.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// An embedding model behind an Ollama server.
+///
+/// Clones share connections and settings. Texts go to the server in batches. Ollama makes no difference
+/// between purposes; models that want one are told it in the text.
+///
+/// # Examples
+///
+/// ```no_run
+/// use ai_services::model::EmbeddingModel;
+/// use ai_services::providers::ollama::OllamaEmbeddingModel;
+///
+/// # async fn run() -> ai_services::Result<()> {
+/// let model = OllamaEmbeddingModel::builder().model("nomic-embed-text").build()?;
+/// let vector = model.embed_query("search_query: What is a tree?").await?;
+/// println!("{} numbers", vector.len());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct OllamaEmbeddingModel(Arc<Inner>);
+
+struct Inner {
+    server: OllamaServer,
+    endpoint: Endpoint,
+    model: Box<str>,
+    /// `,"truncate":…` and whatever else is the same in all requests.
+    rest: Vec<u8>,
+    dimensions: Option<u32>,
+    limits: BatchLimits,
+}
+
+impl OllamaEmbeddingModel {
+    /// Starts a model.
+    pub fn builder() -> OllamaEmbeddingModelBuilder {
+        OllamaEmbeddingModelBuilder::default()
+    }
+
+    /// A model as the environment describes it.
+    ///
+    /// | variable | meaning |
+    /// |---|---|
+    /// | `OLLAMA_EMBEDDING_MODEL` | the model, `nomic-embed-text` by default |
+    /// | `OLLAMA_HOST`, `OLLAMA_API_KEY` | the server, as in [`OllamaServer::from_env`] |
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if a variable is missing or
+    /// wrong; the message names it.
+    pub fn from_env() -> Result<Self> {
+        let var = |name: &str| std::env::var(name).ok();
+        let model = set(var, "OLLAMA_EMBEDDING_MODEL");
+        Self::builder().model(model.unwrap_or_else(|| "nomic-embed-text".to_owned())).build()
+    }
+}
+
+impl Inner {
+    async fn ask(&self, texts: &[&str]) -> Result<Embeddings> {
+        let mut body = Members::new(None, b'{');
+        body.add("model", Some(&*self.model));
+        body.add("input", Some(texts));
+        let mut body = body.into_bytes();
+        body.extend_from_slice(&self.rest);
+        body.push(b'}');
+        let answer = match self.endpoint.post(body).await {
+            Ok(answer) => answer,
+            Err(error) => return Err(hint::explain(&self.server, &self.model, error).await),
+        };
+        let reply: Reply = parse(&answer)?;
+        let mut usage = TokenUsage::default();
+        usage.input = reply.prompt_eval_count;
+        Ok(Embeddings::new(reply.embeddings).with_usage(usage).with_model(reply.model))
+    }
+}
+
+#[derive(Deserialize)]
+struct Reply {
+    #[serde(default)]
+    model: Option<Box<str>>,
+    embeddings: Vec<Vec<f32>>,
+    #[serde(default, deserialize_with = "count")]
+    prompt_eval_count: Option<u64>,
+}
+
+#[async_trait]
+impl EmbeddingModel for OllamaEmbeddingModel {
+    async fn embed(&self, texts: &[&str], _: EmbeddingPurpose) -> Result<Embeddings> {
+        let inner = &*self.0;
+        batches::embed(texts, inner.limits, |batch| inner.ask(batch)).await
+    }
+
+    fn dimensions(&self) -> Option<usize> {
+        self.0.dimensions.and_then(|dimensions| usize::try_from(dimensions).ok())
+    }
+
+    fn name(&self) -> &str {
+        &self.0.model
+    }
+}
+
+impl fmt::Debug for OllamaEmbeddingModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OllamaEmbeddingModel")
+            .field("model", &self.0.model)
+            .field("endpoint", &self.0.endpoint)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Builds an [`OllamaEmbeddingModel`].
+///
+/// Only [`model`](Self::model) is required. With neither [`api_key`](Self::api_key) nor
+/// [`base_url`](Self::base_url), both come from the environment, as in [`OllamaServer::from_env`]; if
+/// one of the two is set, it is not read.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::model::EmbeddingModel;
+/// use ai_services::providers::ollama::OllamaEmbeddingModel;
+///
+/// let model = OllamaEmbeddingModel::builder()
+///     .base_url("http://localhost:11434")
+///     .model("embeddinggemma")
+///     .dimensions(256)
+///     .build()?;
+/// assert_eq!(model.dimensions(), Some(256));
+/// # Ok::<(), ai_services::Error>(())
+/// ```
+#[derive(Default)]
+#[must_use]
+pub struct OllamaEmbeddingModelBuilder {
+    connection: Connection,
+    model: Option<Box<str>>,
+    truncate: Option<bool>,
+    dimensions: Option<u32>,
+    keep_alive: Option<KeepAlive>,
+    options: Map<String, Value>,
+    batch: Option<usize>,
+}
+
+/// What happens to a text that is longer than the model reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LongTexts {
+    /// Its end is ignored.
+    Cut,
+    /// The request fails.
+    Refuse,
+}
+
+impl OllamaEmbeddingModelBuilder {
+    /// Sets the key, which only `ollama.com` needs.
+    pub fn api_key(mut self, key: impl Into<String>) -> Self {
+        self.connection.api_key = Some(SecretString::from(key.into()));
+        self
+    }
+
+    /// Sets the server: the URL to which `/api/embed` is appended; `http://127.0.0.1:11434` by
+    /// default.
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {
+        self.connection.base_url = Some(url.into());
+        self
+    }
+
+    /// Sets the model to ask, for example `nomic-embed-text`.
+    pub fn model(mut self, model: impl Into<Box<str>>) -> Self {
+        self.model = Some(model.into());
+        self
+    }
+
+    connection_setters!();
+
+    /// Sets what happens to texts that are longer than the model reads; the server's choice by
+    /// default, which is to cut them.
+    pub fn long_texts(mut self, long: LongTexts) -> Self {
+        self.truncate = Some(long == LongTexts::Cut);
+        self
+    }
+
+    /// Sets how many numbers a vector has, for models that can give fewer than they have.
+    pub fn dimensions(mut self, dimensions: u32) -> Self {
+        self.dimensions = Some(dimensions);
+        self
+    }
+
+    /// Sets how long the server keeps the model in memory; its own choice by default, mostly five
+    /// minutes.
+    pub fn keep_alive(mut self, keep_alive: KeepAlive) -> Self {
+        self.keep_alive = Some(keep_alive);
+        self
+    }
+
+    /// Sets a member of `options`, for example `num_ctx`.
+    pub fn option(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.options.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sets how many texts go into one request at most; 64 by default, and not more than 1 MiB.
+    pub fn max_batch_texts(mut self, texts: usize) -> Self {
+        self.batch = Some(texts);
+        self
+    }
+
+    /// Builds the model. Nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// As [`OllamaChatModelBuilder::build`](super::OllamaChatModelBuilder::build).
+    pub fn build(self) -> Result<OllamaEmbeddingModel> {
+        let server = OllamaServer::connect(self.connection, |name| std::env::var(name).ok())?;
+        let model = self.model.ok_or_else(|| Error::configuration("no model: call `model`"))?;
+        let mut rest = Members::new(None, b',');
+        rest.add("truncate", self.truncate);
+        rest.add("dimensions", self.dimensions);
+        rest.add("keep_alive", self.keep_alive.map(KeepAlive::to_json));
+        rest.add("options", Some(self.options).filter(|options| !options.is_empty()));
+        Ok(OllamaEmbeddingModel(Arc::new(Inner {
+            endpoint: server.endpoint("api/embed"),
+            server,
+            model,
+            rest: rest.into_bytes(),
+            dimensions: self.dimensions,
+            limits: BatchLimits { texts: self.batch.unwrap_or(BATCH), bytes: BATCH_BYTES },
+        })))
+    }
+}
+
+impl fmt::Debug for OllamaEmbeddingModelBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OllamaEmbeddingModelBuilder")
+            .field("model", &self.model)
+            .field("connection", &self.connection)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,199 @@
+//! A server and what it has.
+
+use super::hint::{self, unreachable};
+use super::host;
+use super::models::{OllamaModel, OllamaModelDetails, Show, Tags};
+use crate::http::{Answer, Endpoint, Server};
+use crate::protocol::connection::{Connection, bearer, connection_setters, set};
+#[cfg(doc)]
+use ai_services_core::ErrorKind;
+use ai_services_core::{Error, Result};
+use reqwest::Url;
+use reqwest::header::{AUTHORIZATION, HeaderMap};
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::fmt;
+use std::sync::Arc;
+
+/// An Ollama server: which models it has, and what they can do.
+///
+/// Clones share connections and settings.
+///
+/// # Examples
+///
+/// ```no_run
+/// use ai_services::providers::ollama::OllamaServer;
+/// use std::time::Duration;
+///
+/// # async fn run() -> ai_services::Result<()> {
+/// let server = OllamaServer::builder().timeout(Duration::from_secs(2)).build()?;
+/// for model in server.models().await? {
+///     println!("{} {}", model.name, model.parameter_size.unwrap_or_default());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct OllamaServer {
+    server: Arc<Server>,
+    base: Arc<Url>,
+}
+
+impl OllamaServer {
+    /// Starts a server.
+    pub fn builder() -> OllamaServerBuilder {
+        OllamaServerBuilder::default()
+    }
+
+    /// The server that the environment describes.
+    ///
+    /// | variable | meaning |
+    /// |---|---|
+    /// | `OLLAMA_HOST` | where it is, as Ollama itself reads it: `gpu`, `:9`, `gpu:9`, `https://gpu`; `127.0.0.1:11434` by default. Where the server listens on all addresses, it is asked on this machine |
+    /// | `OLLAMA_API_KEY` | the key; only `ollama.com` needs one |
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Configuration`] if a variable is missing or wrong; the message names it.
+    pub fn from_env() -> Result<Self> {
+        Self::builder().build()
+    }
+
+    /// The server of a client; the environment is read if neither key nor base URL was set.
+    pub(super) fn connect(
+        mut connection: Connection,
+        var: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self> {
+        if connection.api_key.is_none() && connection.base_url.is_none() {
+            connection.api_key = set(&var, "OLLAMA_API_KEY").map(SecretString::from);
+            let host = set(&var, "OLLAMA_HOST").unwrap_or_default();
+            connection.base_url = Some(host::url(&host)?);
+        }
+        let base = connection.base(host::DEFAULT)?;
+        let mut headers = HeaderMap::new();
+        if let Some(key) = connection.key() {
+            headers.insert(AUTHORIZATION, bearer(key)?);
+        }
+        let has_key =
+            headers.contains_key(AUTHORIZATION) || connection.has_header(AUTHORIZATION.as_str());
+        if base.host_str() == Some(host::CLOUD) && !has_key {
+            return Err(Error::configuration(
+                "no API key: set the environment variable OLLAMA_API_KEY or call `api_key`",
+            ));
+        }
+        let server = connection.server(base.clone(), headers)?;
+        Ok(Self { server, base: Arc::new(base) })
+    }
+
+    pub(super) fn endpoint(&self, path: &str) -> Endpoint {
+        self.server.endpoint(path)
+    }
+
+    /// Scheme, host and port, for example `http://127.0.0.1:11434`.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        self.base.origin().ascii_serialization()
+    }
+
+    /// The models that the server has, the last changed first as Ollama lists them.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Connection`] if there is no server, with a hint how to start it, and everything
+    /// else that can go wrong with a request.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future cancels the request.
+    pub async fn models(&self) -> Result<Vec<OllamaModel>> {
+        let answer = self.endpoint("api/tags").get().await;
+        let tags: Tags = parse(&answer.map_err(|error| unreachable(self, error))?)?;
+        Ok(tags.into_models())
+    }
+
+    /// What the server knows about a model.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidRequest`] if it has no such model, with a hint how to get it, and
+    /// everything else that can go wrong with a request.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future cancels the request.
+    pub async fn model(&self, name: &str) -> Result<OllamaModelDetails> {
+        let body = json!({ "model": name }).to_string().into_bytes();
+        let answer = match self.endpoint("api/show").post(body).await {
+            Ok(answer) => answer,
+            Err(error) => return Err(hint::explain(self, name, error).await),
+        };
+        Ok(parse::<Show>(&answer)?.into())
+    }
+}
+
+/// A JSON document, or the error that it is instead.
+pub(super) fn parse<T: DeserializeOwned>(answer: &Answer) -> Result<T> {
+    #[derive(Deserialize)]
+    struct Reported {
+        #[allow(dead_code, reason = "only whether it is there matters")]
+        error: Value,
+    }
+    if serde_json::from_slice::<Reported>(&answer.body).is_ok() {
+        return Err(answer.reported());
+    }
+    serde_json::from_slice(&answer.body).map_err(|error| answer.unreadable(error))
+}
+
+impl fmt::Debug for OllamaServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OllamaServer").field("host", &self.base.host_str()).finish_non_exhaustive()
+    }
+}
+
+/// Builds an [`OllamaServer`].
+///
+/// With neither [`api_key`](Self::api_key) nor [`base_url`](Self::base_url), both come from the
+/// environment, as in [`OllamaServer::from_env`]; if one of the two is set, it is not read.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::providers::ollama::OllamaServer;
+///
+/// let server = OllamaServer::builder().base_url("http://gpu:11434/ollama").build()?;
+/// assert_eq!(server.origin(), "http://gpu:11434");
+/// # Ok::<(), ai_services::Error>(())
+/// ```
+#[derive(Debug, Default)]
+#[must_use]
+pub struct OllamaServerBuilder {
+    connection: Connection,
+}
+
+impl OllamaServerBuilder {
+    /// Sets the key, which only `ollama.com` needs.
+    pub fn api_key(mut self, key: impl Into<String>) -> Self {
+        self.connection.api_key = Some(SecretString::from(key.into()));
+        self
+    }
+
+    /// Sets the URL to which `/api/tags` is appended; `http://127.0.0.1:11434` by default.
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {
+        self.connection.base_url = Some(url.into());
+        self
+    }
+
+    connection_setters!();
+
+    /// Builds the server. Nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Configuration`] without a key for `ollama.com`, for a base URL or an `OLLAMA_HOST`
+    /// that is none, a key or header that HTTP cannot carry, and if TLS cannot be set up.
+    pub fn build(self) -> Result<OllamaServer> {
+        OllamaServer::connect(self.connection, |name| std::env::var(name).ok())
+    }
+}

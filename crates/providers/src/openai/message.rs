@@ -1,0 +1,314 @@
+//! Messages as the protocol writes them.
+
+use super::part::{self, Body};
+use super::words::Words;
+use crate::protocol::arguments::object;
+use ai_services_core::message::{AiMessage, ChatMessage, ToolCall, ToolResult};
+use ai_services_core::{Error, ErrorKind};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// How a message is written. Encoded messages are kept with it and shared by all servers, so nothing
+/// else here may depend on options.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Form {
+    /// With what the model thought.
+    pub(super) thinking: bool,
+    /// With what a server said beside the protocol.
+    pub(super) provider_extensions: bool,
+}
+
+impl Form {
+    const PLAIN: Self = Self { thinking: false, provider_extensions: false };
+
+    /// This form, as far as it makes a difference for a message.
+    pub(super) fn of(self, message: &ChatMessage) -> Self {
+        match message {
+            ChatMessage::Ai(message) => Self {
+                thinking: self.thinking && message.thinking().is_some(),
+                provider_extensions: self.provider_extensions && Words::are_in(message),
+            },
+            _ => Self::PLAIN,
+        }
+    }
+
+    /// The name under which messages in this form are kept.
+    pub(super) fn dialect(self) -> &'static str {
+        match (self.thinking, self.provider_extensions) {
+            (false, false) => "openai-chat",
+            (true, false) => "openai-chat-thinking",
+            (false, true) => "openai-chat-own",
+            (true, true) => "openai-chat-own-thinking",
+        }
+    }
+}
+
+/// A message as JSON; empty if the protocol cannot carry it, which [`unsupported`] explains. Of a
+/// tool's result the media follow in another line, see [`split`].
+pub(super) fn encode(message: &ChatMessage, form: Form) -> Vec<u8> {
+    try_encode(message, form).unwrap_or_default()
+}
+
+/// The error for a message that [`encode`] refused.
+pub(super) fn unsupported(message: &ChatMessage) -> Error {
+    let why =
+        try_encode(message, Form::PLAIN).err().unwrap_or("the message cannot be written as JSON");
+    Error::new(ErrorKind::Unsupported, why)
+}
+
+/// An encoded message, and the parts of a user message that have to be said after it: the media of a
+/// tool's result, with commas in between. Mostly there are none.
+pub(super) fn split<'a>(message: &ChatMessage, encoded: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+    // JSON without blanks has no line breaks.
+    let end = match media_result(message) {
+        Some(_) => encoded.iter().position(|byte| *byte == b'\n'),
+        None => None,
+    };
+    match end.and_then(|end| encoded.split_at_checked(end)) {
+        Some((message, [_, parts @ ..])) => (message, parts),
+        _ => (encoded, &[]),
+    }
+}
+
+fn try_encode(message: &ChatMessage, form: Form) -> Result<Vec<u8>, &'static str> {
+    let mut wire = wire(message)?;
+    if let (Wire::Message(wire), ChatMessage::Ai(message)) = (&mut wire, message) {
+        wire.add(message, form);
+    }
+    let mut out = Vec::with_capacity(wire.size());
+    write(&mut out, &wire)?;
+    if let Some(result) = media_result(message) {
+        for (index, part) in part::attached(result)?.iter().enumerate() {
+            out.push(if index == 0 { b'\n' } else { b',' });
+            write(&mut out, part)?;
+        }
+    }
+    Ok(out)
+}
+
+fn write(out: &mut Vec<u8>, value: &impl Serialize) -> Result<(), &'static str> {
+    serde_json::to_writer(out, value).map_err(|_| "the message cannot be written as JSON")
+}
+
+/// The message, if it is a tool's result that is not only text.
+fn media_result(message: &ChatMessage) -> Option<&ToolResult> {
+    match message {
+        ChatMessage::ToolResult(result) => {
+            let has_media = result.contents().iter().any(|content| content.media().is_some());
+            has_media.then_some(result)
+        }
+        _ => None,
+    }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Wire<'a> {
+    Message(Message<'a>),
+    Custom(&'a serde_json::Map<String, serde_json::Value>),
+}
+
+impl Wire<'_> {
+    /// The exact size of a message of one text with nothing to escape, which is the usual one; else
+    /// a guess. What is kept with a message should neither grow nor shrink once it is written.
+    fn size(&self) -> usize {
+        let Self::Message(Message { role, content: Body::Text(text), name, tool_call_id, .. }) =
+            self
+        else {
+            return 256;
+        };
+        let member = |name: &str, value: &str| r#","":"""#.len() + name.len() + value.len();
+        r#"{"role":""}"#.len()
+            + role.len()
+            + member("content", text)
+            + name.map_or(0, |value| member("name", value))
+            + tool_call_id.map_or(0, |value| member("tool_call_id", value))
+    }
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: Body<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Calls::is_empty")]
+    tool_calls: Calls<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_details: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<&'a RawValue>,
+}
+
+impl<'a> Message<'a> {
+    /// Adds what a form has more than the plain one.
+    fn add(&mut self, message: &'a AiMessage, form: Form) {
+        if form.provider_extensions {
+            let words = Words::of(message);
+            self.reasoning_details = words.reasoning_details;
+            self.extra_content = words.extra_content;
+            self.tool_calls.extra = words.calls;
+        }
+        // The details say the same, and more.
+        if form.thinking && self.reasoning_details.is_none() {
+            self.reasoning_content = message.thinking();
+        }
+    }
+}
+
+#[derive(Default)]
+struct Calls<'a> {
+    calls: &'a [ToolCall],
+    /// What each of them has beside the protocol, or nothing at all.
+    extra: Vec<Option<&'a RawValue>>,
+}
+
+impl Calls<'_> {
+    fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+}
+
+impl Serialize for Calls<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.calls.iter().enumerate().map(|(index, call)| Call {
+            id: call.id(),
+            r#type: "function",
+            function: Function { name: call.name(), arguments: arguments(call.arguments()) },
+            extra_content: self.extra.get(index).copied().flatten(),
+        }))
+    }
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    id: &'a str,
+    r#type: &'static str,
+    function: Function<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    arguments: &'a str,
+}
+
+fn wire(message: &ChatMessage) -> Result<Wire<'_>, &'static str> {
+    let plain = |role, content| Message {
+        role,
+        content,
+        name: None,
+        tool_call_id: None,
+        tool_calls: Calls::default(),
+        reasoning_content: None,
+        reasoning_details: None,
+        extra_content: None,
+    };
+    Ok(Wire::Message(match message {
+        ChatMessage::System(message) => plain("system", Body::text(message.text())),
+        ChatMessage::User(message) => Message {
+            name: message.name(),
+            ..plain("user", Body::of(message.text(), message.contents())?)
+        },
+        ChatMessage::Ai(message) => {
+            let tool_calls = Calls { calls: message.tool_calls(), ..Calls::default() };
+            Message { tool_calls, ..plain("assistant", answer(message)) }
+        }
+        ChatMessage::ToolResult(message) => {
+            Message { tool_call_id: Some(message.id()), ..plain("tool", Body::of_result(message)) }
+        }
+        ChatMessage::Custom(message) => return Ok(Wire::Custom(message.attributes())),
+    }))
+}
+
+fn answer(message: &AiMessage) -> Body<'_> {
+    match message.text() {
+        Some(text) => Body::text(text),
+        None if !message.tool_calls().is_empty() => Body::Nothing,
+        // Only here a refusal must be sent: an empty message is refused.
+        None => Body::text(message.refusal().unwrap_or_default()),
+    }
+}
+
+/// The arguments as the model wrote them, or an empty object if they are no object.
+pub(super) fn arguments(text: &str) -> &str {
+    if object(text).is_some() { text } else { "{}" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::openai::PROTOCOL;
+    use ai_services_core::message::{ProviderContent, UserMessage};
+
+    #[test]
+    fn usual_message_is_written_into_space_of_its_size() {
+        let messages = [
+            ChatMessage::system("a"),
+            ChatMessage::user("b"),
+            UserMessage::new("c").with_name("d").into(),
+            ChatMessage::ai("e"),
+            ToolResult::new("f", "g", "h").into(),
+        ];
+        for message in &messages {
+            assert_eq!(
+                encode(message, Form::PLAIN).len(),
+                wire(message).unwrap().size(),
+                "{message:?}"
+            );
+        }
+    }
+
+    /// What is sent of an answer with a call and these words, in a form.
+    fn sent(words: &str, thinking: bool, provider_extensions: bool) -> String {
+        let content = ProviderContent::from_json(PROTOCOL, words).unwrap();
+        let message =
+            AiMessage::builder().thinking("hm").tool_calls([ToolCall::new("c", "f", "{}")]);
+        let message = ChatMessage::from(message.provider_content(content).build());
+        let form = Form { thinking, provider_extensions }.of(&message);
+        let prefix = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}"#;
+        let sent = String::from_utf8(encode(&message, form)).unwrap();
+        sent.strip_prefix(prefix).unwrap().to_owned()
+    }
+
+    const WORDS: &str =
+        r#"{"reasoning_details":[ {"n":1.50} ],"extra_content":"é","calls":[{"a":1e2}]}"#;
+
+    #[test]
+    fn words_of_a_server_are_sent_as_they_came() {
+        let own = r#","extra_content":{"a":1e2}}],"reasoning_details":[ {"n":1.50} ],"extra_content":"é"}"#;
+        assert_eq!(sent(WORDS, false, true), own);
+        assert_eq!(sent(WORDS, true, true), own, "details replace thinking");
+        let extra = r#"{"extra_content":1}"#;
+        assert_eq!(sent(extra, true, true), r#"}],"reasoning_content":"hm","extra_content":1}"#);
+    }
+
+    #[test]
+    fn words_of_a_server_are_not_sent_to_openai() {
+        assert_eq!(sent(WORDS, false, false), "}]}");
+        assert_eq!(sent(WORDS, true, false), r#"}],"reasoning_content":"hm"}"#);
+    }
+
+    #[test]
+    fn words_that_do_not_fit_are_not_sent() {
+        for words in ["[]", "7", r#"{"calls":[1,2]}"#, r#"{"calls":[null]}"#, r#"{"calls":{}}"#] {
+            assert_eq!(sent(words, false, true), "}]}", "{words}");
+        }
+    }
+
+    #[test]
+    fn form_is_another_only_where_it_makes_a_difference() {
+        let all = Form { thinking: true, provider_extensions: true };
+        assert_eq!(all.of(&ChatMessage::user("a")), Form::PLAIN);
+        assert_eq!(all.of(&ChatMessage::ai("a")), Form::PLAIN);
+        let content = ProviderContent::from_json("anthropic", "[]").unwrap();
+        let other = AiMessage::builder().text("a").provider_content(content).build();
+        assert_eq!(all.of(&other.into()), Form::PLAIN);
+    }
+}

@@ -1,0 +1,284 @@
+//! Verdicts on what was said.
+
+use super::account::{Account, Site, account_setters};
+use super::part::image_url;
+use crate::http::{Answer, Endpoint};
+use crate::protocol::connection::{Connection, connection_setters, set};
+use ai_services_core::message::{Content, UserMessage};
+use ai_services_core::model::{Moderation, ModerationModel};
+use ai_services_core::{Error, ErrorKind, Result};
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// The model of [`OpenAiModerationModel::from_env`].
+const DEFAULT_MODEL: &str = "omni-moderation-latest";
+
+/// What a verdict without categories is called.
+const UNNAMED: &str = "unspecified";
+
+/// A moderation model behind OpenAI's `/moderations` or a compatible server.
+///
+/// Of a message it judges the texts, in one piece, and the images: the first one together with the
+/// texts, each further one alone. Recordings, videos and PDF documents are not judged, and models whose
+/// name begins with `text-` judge no images.
+///
+/// Clones share connections and settings.
+///
+/// # Examples
+///
+/// ```no_run
+/// use ai_services::model::ModerationModel;
+/// use ai_services::providers::openai::OpenAiModerationModel;
+///
+/// # async fn run() -> ai_services::Result<()> {
+/// let model = OpenAiModerationModel::from_env()?;
+/// assert!(!model.moderate("What a nice day!").await?.is_flagged());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct OpenAiModerationModel(Arc<Inner>);
+
+struct Inner {
+    endpoint: Endpoint,
+    model: Box<str>,
+}
+
+#[derive(Serialize)]
+struct Request<'a> {
+    model: &'a str,
+    input: Input<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Input<'a> {
+    Text(&'a str),
+    Parts(Vec<Part<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    Text { text: &'a str },
+    ImageUrl { image_url: ImageUrl<'a> },
+}
+
+#[derive(Serialize)]
+struct ImageUrl<'a> {
+    url: Cow<'a, str>,
+}
+
+impl OpenAiModerationModel {
+    /// Starts a model.
+    pub fn builder() -> OpenAiModerationModelBuilder {
+        OpenAiModerationModelBuilder::default()
+    }
+
+    /// A model as the environment describes it: as
+    /// [`OpenAiChatModel::from_env`](super::OpenAiChatModel::from_env), but for the model, which is
+    /// `OPENAI_MODERATION_MODEL`, `omni-moderation-latest` by default.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Configuration`] if a variable is missing or wrong; the message names it.
+    pub fn from_env() -> Result<Self> {
+        let var = |name: &str| std::env::var(name).ok();
+        let model = set(var, "OPENAI_MODERATION_MODEL");
+        Self::builder().model(model.unwrap_or_else(|| DEFAULT_MODEL.to_owned())).build_with(var)
+    }
+}
+
+impl Inner {
+    async fn ask(&self, input: Input<'_>) -> Result<Moderation> {
+        let request = Request { model: &self.model, input };
+        let body = serde_json::to_vec(&request).map_err(|source| {
+            Error::new(ErrorKind::InvalidRequest, "the text cannot be written").with_source(source)
+        })?;
+        read(&self.endpoint.post(body).await?)
+    }
+}
+
+#[async_trait]
+impl ModerationModel for OpenAiModerationModel {
+    async fn moderate(&self, text: &str) -> Result<Moderation> {
+        self.0.ask(Input::Text(text)).await
+    }
+
+    async fn moderate_message(&self, message: &UserMessage) -> Result<Moderation> {
+        let text = message.joined_text();
+        let text = text.as_deref().filter(|text| !text.is_empty());
+        let mut images = match self.0.model.starts_with("text-") {
+            true => Vec::new(),
+            false => images(message)?,
+        }
+        .into_iter();
+        let input = match (text, images.next()) {
+            (None, None) => return Ok(Moderation::passed()),
+            (Some(text), None) => Input::Text(text),
+            (text, Some(image)) => {
+                let text = text.map(|text| Part::Text { text });
+                Input::Parts(text.into_iter().chain([image]).collect())
+            }
+        };
+        let mut verdict = self.0.ask(input).await?;
+        // OpenAI takes one image a request.
+        for image in images {
+            if verdict.is_flagged() {
+                break;
+            }
+            verdict = self.0.ask(Input::Parts(vec![image])).await?;
+        }
+        Ok(verdict)
+    }
+
+    fn name(&self) -> &str {
+        &self.0.model
+    }
+}
+
+fn images(message: &UserMessage) -> Result<Vec<Part<'_>>> {
+    let images = message.contents().iter().filter_map(|content| match content {
+        Content::Image(image) => Some(image_url(image.media())),
+        _ => None,
+    });
+    let images = images.map(|url| url.map(|url| Part::ImageUrl { image_url: ImageUrl { url } }));
+    images.collect::<Result<_, _>>().map_err(|why| Error::new(ErrorKind::Unsupported, why))
+}
+
+impl fmt::Debug for OpenAiModerationModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenAiModerationModel")
+            .field("model", &self.0.model)
+            .field("endpoint", &self.0.endpoint)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Builds an [`OpenAiModerationModel`].
+///
+/// Nothing is required. With neither [`api_key`](Self::api_key) nor [`base_url`](Self::base_url), key,
+/// server, organization and project come from the environment.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::providers::openai::OpenAiModerationModel;
+///
+/// let model = OpenAiModerationModel::builder().api_key("secret").build()?;
+/// assert!(format!("{model:?}").contains("omni-moderation-latest"));
+/// # Ok::<(), ai_services::Error>(())
+/// ```
+#[derive(Default)]
+#[must_use]
+pub struct OpenAiModerationModelBuilder {
+    connection: Connection,
+    account: Account,
+    model: Option<Box<str>>,
+}
+
+impl OpenAiModerationModelBuilder {
+    account_setters!("/moderations");
+
+    /// Sets the model to ask; `omni-moderation-latest` by default.
+    pub fn model(mut self, model: impl Into<Box<str>>) -> Self {
+        self.model = Some(model.into());
+        self
+    }
+
+    connection_setters!();
+
+    /// Builds the model. Nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Configuration`] without a key for OpenAI, for a base URL that is not one, a key or
+    /// header that HTTP cannot carry, and if TLS cannot be set up.
+    pub fn build(self) -> Result<OpenAiModerationModel> {
+        self.build_with(|name| std::env::var(name).ok())
+    }
+
+    fn build_with(mut self, var: impl Fn(&str) -> Option<String>) -> Result<OpenAiModerationModel> {
+        let Site { url, headers, .. } = self.account.site(&mut self.connection, var)?;
+        Ok(OpenAiModerationModel(Arc::new(Inner {
+            endpoint: self.connection.server(url, headers)?.endpoint("moderations"),
+            model: self.model.unwrap_or_else(|| DEFAULT_MODEL.into()),
+        })))
+    }
+}
+
+impl fmt::Debug for OpenAiModerationModelBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenAiModerationModelBuilder")
+            .field("model", &self.model)
+            .field("connection", &self.connection)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Deserialize)]
+struct Document<'a> {
+    #[serde(borrow, default)]
+    results: Option<Vec<Verdict<'a>>>,
+    /// Gateways report errors with status 200.
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Verdict<'a> {
+    #[serde(default)]
+    flagged: Option<bool>,
+    #[serde(borrow, default)]
+    categories: Option<BTreeMap<Cow<'a, str>, Option<bool>>>,
+    #[serde(borrow, default)]
+    category_scores: Option<BTreeMap<Cow<'a, str>, Option<f64>>>,
+}
+
+fn read(answer: &Answer) -> Result<Moderation> {
+    let document: Document<'_> =
+        serde_json::from_slice(&answer.body).map_err(|error| answer.unreadable(error))?;
+    if document.error.is_some() {
+        return Err(answer.reported());
+    }
+    let results = document.results.unwrap_or_default();
+    if results.is_empty() || results.iter().any(Verdict::says_nothing) {
+        let error = Error::new(ErrorKind::InvalidResponse, "the answer has no verdict");
+        return Err(answer.annotate(error));
+    }
+    let mut violations = BTreeMap::<Cow<'_, str>, f64>::new();
+    for (category, score) in results.into_iter().flat_map(Verdict::violations) {
+        let highest = violations.entry(category).or_insert(score);
+        *highest = highest.max(score);
+    }
+    Ok(Moderation::flagged(violations))
+}
+
+impl<'a> Verdict<'a> {
+    fn says_nothing(&self) -> bool {
+        self.flagged.is_none() && self.categories.is_none()
+    }
+
+    /// The violated categories with their scores. A category without a score has the highest.
+    fn violations(self) -> Vec<(Cow<'a, str>, f64)> {
+        let scores = self.category_scores.unwrap_or_default();
+        let score = |category: &str| scores.get(category).copied().flatten().unwrap_or(1.0);
+        let categories = self.categories.unwrap_or_default().into_iter();
+        let violated = categories.filter(|(_, is_violated)| *is_violated == Some(true));
+        let mut violations: Vec<_> = violated
+            .map(|(category, _)| {
+                let score = score(&category);
+                (category, score)
+            })
+            .collect();
+        if violations.is_empty() && self.flagged == Some(true) {
+            violations.push((UNNAMED.into(), 1.0));
+        }
+        violations
+    }
+}

@@ -1,0 +1,208 @@
+//! Messages as the items of the protocol.
+
+use super::super::message::arguments;
+use super::super::part::{audio_format, image_url, level};
+use super::PROTOCOL;
+use super::wire::Items;
+use ai_services_core::message::{
+    AiMessage, ChatMessage, Content, MediaSource, PdfContent, ToolResult,
+};
+use ai_services_core::{Error, ErrorKind};
+use serde::Serialize;
+use std::borrow::Cow;
+
+/// How an answer is said again. Encoded messages are kept with them and shared by all servers, so
+/// nothing else here may depend on options.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Form {
+    /// In the provider's words if they are complete, to a server that stored nothing.
+    Complete,
+    /// In the provider's words, to a server that stored what they refer to.
+    Stored,
+}
+
+impl Form {
+    /// This form, if it makes a difference for a message.
+    pub(super) fn of(self, message: &ChatMessage) -> Self {
+        match message {
+            ChatMessage::Ai(message) if provider_extensions(message).is_some() => self,
+            _ => Self::Complete,
+        }
+    }
+
+    /// The name under which messages in this form are kept.
+    pub(super) fn dialect(self) -> &'static str {
+        match self {
+            Self::Complete => "openai-responses",
+            Self::Stored => "openai-responses-stored",
+        }
+    }
+}
+
+/// What the provider said in this protocol, as a list of items.
+fn provider_extensions(message: &AiMessage) -> Option<&str> {
+    message.provider_content()?.json_of(PROTOCOL)
+}
+
+/// A message as items with commas in between; empty if the protocol cannot carry it, which
+/// [`unsupported`] explains.
+pub(super) fn encode(message: &ChatMessage, form: Form) -> Vec<u8> {
+    try_encode(message, form).unwrap_or_default()
+}
+
+/// The error for a message that [`encode`] refused.
+pub(super) fn unsupported(message: &ChatMessage) -> Error {
+    let why = try_encode(message, Form::Complete)
+        .err()
+        .unwrap_or("the message cannot be written as JSON");
+    Error::new(ErrorKind::Unsupported, why)
+}
+
+fn try_encode(message: &ChatMessage, form: Form) -> Result<Vec<u8>, &'static str> {
+    match message {
+        ChatMessage::System(message) => write(&[Item::said("system", message.text())]),
+        ChatMessage::User(message) => {
+            let content = match message.text() {
+                Some(text) => Body::Text(text),
+                None => Body::of(message.contents())?,
+            };
+            write(&[Item::Message { role: "user", content }])
+        }
+        ChatMessage::Ai(message) => {
+            match provider_extensions(message).and_then(|json| again(json, form)) {
+                Some(items) => Ok(items),
+                None => write(&answer(message)),
+            }
+        }
+        ChatMessage::ToolResult(result) => write(&[output(result)?]),
+        ChatMessage::Custom(message) => write(&[message.attributes()]),
+    }
+}
+
+fn write(items: &[impl Serialize]) -> Result<Vec<u8>, &'static str> {
+    let mut out = Vec::with_capacity(128);
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        serde_json::to_writer(&mut out, item)
+            .map_err(|_| "the message cannot be written as JSON")?;
+    }
+    Ok(out)
+}
+
+/// The items of a list as they are, unless a server that stored nothing would miss some of them.
+fn again(json: &str, form: Form) -> Option<Vec<u8>> {
+    let items = Items::read(json)?;
+    let can_be_sent = form == Form::Stored || items.are_self_contained();
+    can_be_sent.then(|| items.joined().into_bytes()).filter(|items| !items.is_empty())
+}
+
+/// An answer of which only text and calls are known.
+fn answer(message: &AiMessage) -> Vec<Item<'_>> {
+    let calls = message.tool_calls();
+    let text = match message.text() {
+        Some(text) => Some(text),
+        None if !calls.is_empty() => None,
+        // Only here a refusal must be sent: a turn of the model may not be missing.
+        None => Some(message.refusal().unwrap_or_default()),
+    };
+    let text = text.map(|text| Item::said("assistant", text));
+    let calls = calls.iter().map(|call| Item::FunctionCall {
+        call_id: call.id(),
+        name: call.name(),
+        arguments: arguments(call.arguments()),
+    });
+    text.into_iter().chain(calls).collect()
+}
+
+fn output(result: &ToolResult) -> Result<Item<'_>, &'static str> {
+    let output = match (result.text(), result.contents()) {
+        (Some(text), _) => Body::Text(text),
+        (None, []) => Body::Text(""),
+        (None, contents) => Body::of(contents)?,
+    };
+    Ok(Item::FunctionCallOutput { call_id: result.id(), output })
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Item<'a> {
+    Message { role: &'static str, content: Body<'a> },
+    FunctionCall { call_id: &'a str, name: &'a str, arguments: &'a str },
+    FunctionCallOutput { call_id: &'a str, output: Body<'a> },
+}
+
+impl<'a> Item<'a> {
+    fn said(role: &'static str, text: &'a str) -> Self {
+        Self::Message { role, content: Body::Text(text) }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Body<'a> {
+    Text(&'a str),
+    Parts(Vec<Part<'a>>),
+}
+
+impl<'a> Body<'a> {
+    fn of(contents: &'a [Content]) -> Result<Self, &'static str> {
+        contents.iter().map(part).collect::<Result<_, _>>().map(Self::Parts)
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type")]
+enum Part<'a> {
+    #[serde(rename = "input_text")]
+    Text { text: &'a str },
+    #[serde(rename = "input_image")]
+    Image { image_url: Cow<'a, str>, detail: &'static str },
+    #[serde(rename = "input_file")]
+    File(File<'a>),
+    #[serde(rename = "input_audio")]
+    Audio { input_audio: Audio<'a> },
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum File<'a> {
+    Here { filename: &'static str, file_data: String },
+    There { file_url: &'a str },
+}
+
+#[derive(Serialize)]
+struct Audio<'a> {
+    data: &'a str,
+    format: &'a str,
+}
+
+fn part(content: &Content) -> Result<Part<'_>, &'static str> {
+    Ok(match content {
+        Content::Text(text) => Part::Text { text },
+        Content::Image(image) => {
+            let image_url = image_url(image.media())?;
+            Part::Image { image_url, detail: level(image.detail()) }
+        }
+        Content::Pdf(pdf) => Part::File(file(pdf)),
+        Content::Audio(audio) => {
+            let MediaSource::Base64(data) = &audio.media().source else {
+                return Err("audio must be given as base64, this provider fetches no URL");
+            };
+            let format = audio_format(audio.media().media_type())?;
+            Part::Audio { input_audio: Audio { data, format } }
+        }
+        Content::Video(_) => return Err("this provider takes no videos"),
+    })
+}
+
+fn file(pdf: &PdfContent) -> File<'_> {
+    match &pdf.media().source {
+        MediaSource::Url(url) => File::There { file_url: url },
+        MediaSource::Base64(data) => File::Here {
+            filename: "document.pdf",
+            file_data: format!("data:application/pdf;base64,{data}"),
+        },
+    }
+}

@@ -1,0 +1,46 @@
+//! Reading whole answers.
+
+use super::wire::{Outcome, Response};
+use crate::http::Answer;
+use ai_services_core::model::ChatResponse;
+use ai_services_core::{Error, ErrorKind, Result};
+
+/// Turns an answer into a response.
+///
+/// # Errors
+///
+/// The error that the answer reports, and [`ErrorKind::InvalidResponse`] for everything that is not
+/// an answer.
+pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
+    let mut response: Response<'_> =
+        serde_json::from_slice(&answer.body).map_err(|error| answer.unreadable(error))?;
+    let usage = response.usage.unwrap_or_default();
+    let wrong = |kind, message| answer.annotate(Error::new(kind, message).with_usage(usage));
+    let stopped = match response.outcome() {
+        Outcome::Completed => None,
+        Outcome::Incomplete(reason) => Some(reason),
+        Outcome::Failed if response.error.is_some() => {
+            return Err(answer.reported().with_usage(usage));
+        }
+        Outcome::Failed => return Err(wrong(ErrorKind::Unavailable, FAILED)),
+        Outcome::Missing => return Err(wrong(ErrorKind::InvalidResponse, MISSING)),
+    };
+    let Some(items) = response.take_items() else {
+        return Err(wrong(ErrorKind::InvalidResponse, "the answer has no output"));
+    };
+    let said = items.said();
+    let finish_reason = stopped.clone().unwrap_or_else(|| said.finish_reason());
+    // What was cut off in the middle is not said again.
+    let provider_extensions = if stopped.is_none() { items.to_keep() } else { None };
+    Ok(ChatResponse {
+        usage,
+        finish_reason: Some(finish_reason),
+        model: response.model.into_owned(),
+        id: response.id.into_owned(),
+        attempts: Some(answer.attempts),
+        ..ChatResponse::new(said.into_message(provider_extensions))
+    })
+}
+
+pub(super) const FAILED: &str = "the provider failed to answer";
+pub(super) const MISSING: &str = "the answer was cancelled, or is written in the background";

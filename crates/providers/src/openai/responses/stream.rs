@@ -1,0 +1,313 @@
+//! From the events of a stream to an answer.
+
+use super::calls::{Calls, Place};
+use super::response::{self, FAILED, MISSING};
+use super::wire::{BETWEEN_THOUGHTS, Item, Items, Outcome, Response, Said, unquoted};
+use crate::http::{Answer, Framing};
+use crate::protocol::lenient::{Index, Text};
+use crate::protocol::stream::{self, Assembly, MAX_CALLS, Wrong};
+use ai_services_core::message::ProviderContent;
+use ai_services_core::model::{
+    ChatResponse, FinishReason, ModelStreamEvent, PartialAnswer, TokenUsage,
+};
+use ai_services_core::{Error, ErrorKind, Result};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// The data with which some servers end a stream once more.
+const DONE: &str = "[DONE]";
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow, default)]
+    delta: Text<'a>,
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    item: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    item_id: Text<'a>,
+    #[serde(default)]
+    output_index: Index,
+    #[serde(default)]
+    summary_index: Index,
+    #[serde(default)]
+    content_index: Index,
+    #[serde(borrow, default)]
+    response: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+impl Event<'_> {
+    fn place(&self) -> Place<'_> {
+        Place { number: self.output_index.0, id: self.item_id.0.as_deref() }
+    }
+}
+
+/// One thought: whether it is a summary, its item and its number there.
+#[derive(PartialEq)]
+struct Thought {
+    is_summary: bool,
+    item: Option<u64>,
+    /// The id of the item, where items have no numbers.
+    item_id: Box<str>,
+    number: Option<u64>,
+}
+
+/// The answer so far.
+#[derive(Default)]
+pub(in crate::openai) struct ResponseAssembly {
+    id: Option<Box<str>>,
+    model: Option<Box<str>>,
+    text: Option<String>,
+    thinking: String,
+    /// The thought that is being told.
+    thought: Option<Thought>,
+    refusal: String,
+    calls: Calls,
+    /// The items that were finished, as they were written.
+    items: Vec<Box<str>>,
+    provider_extensions: Option<ProviderContent>,
+    usage: TokenUsage,
+    finish_reason: Option<FinishReason>,
+}
+
+type Emit<'a> = &'a mut dyn FnMut(ModelStreamEvent);
+
+impl Assembly for ResponseAssembly {
+    const FRAMING: Framing = Framing::Events;
+
+    fn add(&mut self, data: &str, emit: Emit<'_>) -> Result<stream::Said, Wrong> {
+        let data = data.trim_ascii();
+        match data {
+            "" => return Ok(stream::Said::More),
+            DONE => return Ok(stream::Said::Done),
+            _ => {}
+        }
+        let event: Event<'_> = serde_json::from_str(data).map_err(Wrong::Unreadable)?;
+        let kind = event.kind.0.as_deref().unwrap_or_default();
+        if kind == "error" || (kind.is_empty() && event.error.is_some()) {
+            return Err(Wrong::Reported);
+        }
+        match kind {
+            "response.output_text.delta" => self.add_text(event.delta, emit),
+            "response.refusal.delta" => {
+                self.refusal.push_str(event.delta.0.as_deref().unwrap_or_default());
+            }
+            "response.reasoning_summary_text.delta" => self.add_thought(event, true, emit),
+            "response.reasoning_text.delta" => self.add_thought(event, false, emit),
+            "response.function_call_arguments.delta" => {
+                let piece = event.delta.0.as_deref().unwrap_or_default();
+                let new = self.calls.add_piece(&event.place(), piece);
+                new.into_iter().for_each(|delta| emit(ModelStreamEvent::ToolCall(delta)));
+            }
+            "response.function_call_arguments.done" => {
+                let new = self.calls.end(&event.place(), &unquoted(event.arguments));
+                new.into_iter().for_each(|delta| emit(ModelStreamEvent::ToolCall(delta)));
+            }
+            "response.output_item.added" => self.add_item(&event, emit)?,
+            "response.output_item.done" => {
+                self.add_item(&event, emit)?;
+                self.items.extend(event.item.map(|item| item.get().into()));
+            }
+            "response.created" | "response.in_progress" | "response.queued" => {
+                self.read_head(event.response)?;
+            }
+            "response.completed"
+            | "response.incomplete"
+            | "response.failed"
+            | "response.cancelled"
+            | "response.done" => {
+                self.end(kind, event.response, emit)?;
+                return Ok(stream::Said::Done);
+            }
+            // What is said twice, what tools of the provider do, and what is yet to be invented.
+            _ => {}
+        }
+        Ok(stream::Said::More)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.finish_reason.is_some()
+    }
+
+    fn usage(&self) -> TokenUsage {
+        self.usage
+    }
+
+    fn into_response(self, attempts: u32) -> ChatResponse {
+        let said = Said {
+            text: self.text,
+            thinking: self.thinking,
+            refusal: self.refusal,
+            calls: self.calls.into_calls(),
+        };
+        ChatResponse {
+            usage: self.usage,
+            finish_reason: self.finish_reason,
+            model: self.model,
+            id: self.id,
+            attempts: Some(attempts),
+            ..ChatResponse::new(said.into_message(self.provider_extensions))
+        }
+    }
+
+    fn into_partial(self) -> PartialAnswer {
+        PartialAnswer::new(self.text.unwrap_or_default())
+            .with_thinking(self.thinking)
+            .with_tool_calls(self.calls.into_calls())
+    }
+
+    fn read_whole(answer: &Answer) -> Result<ChatResponse> {
+        response::read(answer)
+    }
+}
+
+impl ResponseAssembly {
+    fn add_text(&mut self, delta: Text<'_>, emit: Emit<'_>) {
+        let Some(text) = delta.0 else { return };
+        self.text.get_or_insert_default().push_str(&text);
+        if !text.is_empty() {
+            emit(ModelStreamEvent::Text(text.into_owned()));
+        }
+    }
+
+    fn add_thought(&mut self, event: Event<'_>, is_summary: bool, emit: Emit<'_>) {
+        let number = if is_summary { event.summary_index.0 } else { event.content_index.0 };
+        let item = event.output_index.0;
+        let item_id = event.item_id.0.filter(|_| item.is_none()).unwrap_or_default().into();
+        let thought = Thought { is_summary, item, item_id, number };
+        let Some(piece) = event.delta.into_some() else { return };
+        // A server that tells both is told from one that tells one of them by what came first.
+        let is_told_otherwise = |last: &Thought| {
+            let is_same = last.item == thought.item && last.item_id == thought.item_id;
+            is_same && last.is_summary != is_summary
+        };
+        if self.thought.as_ref().is_some_and(is_told_otherwise) {
+            return;
+        }
+        let is_next = self.thought.as_ref().is_some_and(|last| *last != thought);
+        let piece = match is_next && !self.thinking.is_empty() {
+            true => [BETWEEN_THOUGHTS, &piece].concat(),
+            false => piece.into_owned(),
+        };
+        self.thought = Some(thought);
+        self.thinking.push_str(&piece);
+        emit(ModelStreamEvent::Thinking(piece));
+    }
+
+    /// A call that begins or ends. Everything else that items say comes in events of its own, or with the
+    /// last one.
+    fn add_item(&mut self, event: &Event<'_>, emit: Emit<'_>) -> Result<(), Wrong> {
+        let Some(raw) = event.item else { return Ok(()) };
+        let item: Item<'_> = serde_json::from_str(raw.get()).map_err(Wrong::Unreadable)?;
+        if item.kind() == "function_call"
+            && let Some(delta) = self.calls.add_item(event.output_index.0, item)?
+        {
+            emit(ModelStreamEvent::ToolCall(delta));
+        }
+        Ok(())
+    }
+
+    fn read_head(&mut self, raw: Option<&RawValue>) -> Result<(), Wrong> {
+        let Some(raw) = raw else { return Ok(()) };
+        let response: Response<'_> = serde_json::from_str(raw.get()).map_err(Wrong::Unreadable)?;
+        self.keep(&response);
+        Ok(())
+    }
+
+    fn keep(&mut self, response: &Response<'_>) {
+        let some = |text: &Text<'_>| {
+            let text = text.0.as_deref().filter(|text| !text.is_empty());
+            text.map(Box::from)
+        };
+        self.id = some(&response.id).or(self.id.take());
+        self.model = some(&response.model).or(self.model.take());
+        self.usage = response.usage.unwrap_or(self.usage);
+    }
+
+    /// The last event, which says everything again.
+    fn end(&mut self, kind: &str, raw: Option<&RawValue>, emit: Emit<'_>) -> Result<(), Wrong> {
+        let failed = |kind, message| Err(Wrong::Failed(Error::new(kind, message)));
+        let raw = raw.map_or("{}", RawValue::get);
+        let mut response: Response<'_> = serde_json::from_str(raw).map_err(Wrong::Unreadable)?;
+        self.keep(&response);
+        let mut outcome = response.outcome();
+        if response.status.0.is_none() {
+            outcome = match kind {
+                "response.failed" => Outcome::Failed,
+                "response.cancelled" => Outcome::Missing,
+                "response.incomplete" => {
+                    response.status = Text(Some("incomplete".into()));
+                    response.outcome()
+                }
+                _ => outcome,
+            };
+        }
+        let stopped = match outcome {
+            Outcome::Completed => None,
+            Outcome::Incomplete(reason) => Some(reason),
+            Outcome::Failed if response.error.is_some() => return Err(Wrong::Reported),
+            Outcome::Failed => return failed(ErrorKind::Unavailable, FAILED),
+            Outcome::Missing => return failed(ErrorKind::InvalidResponse, MISSING),
+        };
+        let finished = std::mem::take(&mut self.items);
+        let finished: Items<'_> = finished.iter().map(|item| &**item).collect();
+        let provider_extensions =
+            self.extend(&response.take_items().unwrap_or_default(), &finished, emit)?;
+        // What was cut off in the middle is not said again.
+        self.provider_extensions = provider_extensions.filter(|_| stopped.is_none());
+        self.finish_reason = Some(stopped.unwrap_or_else(|| self.stopped_by_itself()));
+        Ok(())
+    }
+
+    fn stopped_by_itself(&self) -> FinishReason {
+        if self.calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolExecution }
+    }
+
+    /// Adds what the items of the last event say beyond what came in pieces, or else those that were
+    /// finished on the way. What contradicts the pieces does not count: they were told already. Returns
+    /// what is to be kept of the items that count.
+    fn extend(
+        &mut self,
+        last: &Items<'_>,
+        finished: &Items<'_>,
+        emit: Emit<'_>,
+    ) -> Result<Option<ProviderContent>, Wrong> {
+        for items in [last, finished] {
+            if !items.is_empty() && self.add_rest(items.said(), emit)? {
+                return Ok(items.to_keep());
+            }
+        }
+        Ok(None)
+    }
+
+    /// Adds what is missing of a whole answer, and says whether it begins with what came.
+    fn add_rest(&mut self, whole: Said, emit: Emit<'_>) -> Result<bool, Wrong> {
+        if whole.calls.len() > MAX_CALLS {
+            return Err(Wrong::TooManyCalls);
+        }
+        let text = whole.text.as_deref().unwrap_or_default();
+        let came = self.text.as_deref().unwrap_or_default();
+        let Some(text_rest) = text.strip_prefix(came) else { return Ok(false) };
+        let Some(calls) = self.calls.extend(&whole.calls) else { return Ok(false) };
+        // Thinking may be told in two ways, and only in one of them here.
+        let thinking = whole.thinking.strip_prefix(&*self.thinking).unwrap_or_default();
+        if !thinking.is_empty() {
+            emit(ModelStreamEvent::Thinking(thinking.to_owned()));
+        }
+        if !text_rest.is_empty() {
+            emit(ModelStreamEvent::Text(text_rest.to_owned()));
+        }
+        calls.into_iter().for_each(|delta| emit(ModelStreamEvent::ToolCall(delta)));
+        self.thinking.push_str(thinking);
+        self.text = whole.text;
+        if !whole.refusal.is_empty() {
+            self.refusal = whole.refusal;
+        }
+        Ok(true)
+    }
+}

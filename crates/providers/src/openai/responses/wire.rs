@@ -1,0 +1,340 @@
+//! The parts that whole answers and streamed ones have in common.
+
+use super::super::message::arguments;
+use super::PROTOCOL;
+use crate::protocol::lenient::{Content, Text, count};
+use ai_services_core::message::{AiMessage, ProviderContent, ToolCall};
+use ai_services_core::model::{FinishReason, TokenUsage};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// What stands between two thoughts: they are paragraphs.
+pub(super) const BETWEEN_THOUGHTS: &str = "\n\n";
+
+/// An answer, whole or at the end of a stream.
+#[derive(Deserialize)]
+pub(super) struct Response<'a> {
+    #[serde(borrow, default)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) model: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) status: Text<'a>,
+    #[serde(borrow, default)]
+    incomplete_details: Option<Details<'a>>,
+    #[serde(borrow, default)]
+    output: Option<Vec<&'a RawValue>>,
+    #[serde(default, deserialize_with = "usage")]
+    pub(super) usage: Option<TokenUsage>,
+    #[serde(borrow, default)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Details<'a> {
+    #[serde(borrow, default)]
+    reason: Text<'a>,
+}
+
+/// What became of an answer.
+#[derive(Debug, PartialEq)]
+pub(super) enum Outcome {
+    /// The model stopped by itself.
+    Completed,
+    /// It was stopped.
+    Incomplete(FinishReason),
+    Failed,
+    /// It is not there: cancelled, or still being written.
+    Missing,
+}
+
+impl<'a> Response<'a> {
+    /// What became of it, by its own word.
+    pub(super) fn outcome(&mut self) -> Outcome {
+        match self.status.0.as_deref() {
+            Some("failed") => Outcome::Failed,
+            Some("cancelled" | "queued" | "in_progress") => Outcome::Missing,
+            Some("incomplete") => Outcome::Incomplete(self.reason()),
+            _ if self.error.is_some() => Outcome::Failed,
+            _ => Outcome::Completed,
+        }
+    }
+
+    /// Why it is incomplete.
+    fn reason(&mut self) -> FinishReason {
+        let reason = self.incomplete_details.take().and_then(|details| details.reason.into_some());
+        match reason.as_deref() {
+            Some("max_output_tokens") => FinishReason::Length,
+            Some("content_filter") => FinishReason::ContentFilter,
+            reason => FinishReason::Other(reason.unwrap_or("incomplete").into()),
+        }
+    }
+
+    /// The items of the answer, if it has any member for them.
+    pub(super) fn take_items(&mut self) -> Option<Items<'a>> {
+        Some(self.output.take()?.into_iter().map(RawValue::get).collect())
+    }
+}
+
+/// The items of an answer, each as it was written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Items<'a>(Vec<&'a str>);
+
+impl<'a> FromIterator<&'a str> for Items<'a> {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(items: I) -> Self {
+        // What is no object is no item, and would be refused.
+        Self(items.into_iter().filter(|item| item.starts_with('{')).collect())
+    }
+}
+
+impl<'a> Items<'a> {
+    /// The items of a JSON list.
+    pub(super) fn read(json: &'a str) -> Option<Self> {
+        let items: Vec<&RawValue> = serde_json::from_str(json).ok()?;
+        Some(items.into_iter().map(RawValue::get).collect())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The items with commas in between.
+    pub(super) fn joined(&self) -> String {
+        self.0.join(",")
+    }
+
+    /// Those that can be read. What is no item says nothing.
+    fn parsed(&self) -> impl Iterator<Item = Item<'a>> {
+        self.0.iter().filter_map(|item| serde_json::from_str(item).ok())
+    }
+
+    /// What they say together.
+    pub(super) fn said(&self) -> Said {
+        let mut said = Said::default();
+        self.parsed().for_each(|item| said.add(item));
+        said
+    }
+
+    /// Whether a server that stored nothing can read them: all reasoning is there, not only its id.
+    pub(super) fn are_self_contained(&self) -> bool {
+        self.parsed().all(|item| {
+            item.kind() != "reasoning"
+                || item.encrypted_content.0.as_ref().is_some_and(|text| !text.is_empty())
+                || texts(item.content).next().is_some()
+        })
+    }
+
+    /// The items as they are to be sent back, if that is possible and [`Said`] does not say it all.
+    pub(super) fn to_keep(&self) -> Option<ProviderContent> {
+        let mut is_plain = true;
+        let mut has_call = false;
+        let mut messages = 0;
+        let mut last = None;
+        for item in self.parsed() {
+            match item.kind() {
+                "message" => {
+                    messages += 1;
+                    is_plain &= messages == 1 && !has_call && item.phase.0.is_none();
+                }
+                "function_call" => {
+                    has_call = true;
+                    is_plain &= item.caller.is_none() && item.namespace.0.is_none();
+                    let written = item.arguments();
+                    if arguments(&written) != &*written {
+                        // Servers that read them again would refuse the whole request.
+                        return None;
+                    }
+                }
+                _ => is_plain = false,
+            }
+            last = Some(item.kind().to_owned());
+        }
+        // Reasoning is refused without what followed from it.
+        if is_plain || last.as_deref() == Some("reasoning") {
+            return None;
+        }
+        ProviderContent::from_json(PROTOCOL, format!("[{}]", self.joined())).ok()
+    }
+}
+
+/// One item, as far as it is understood.
+#[derive(Deserialize)]
+pub(super) struct Item<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) call_id: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    summary: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    encrypted_content: Text<'a>,
+    #[serde(borrow, default)]
+    phase: Text<'a>,
+    #[serde(borrow, default)]
+    namespace: Text<'a>,
+    #[serde(borrow, default)]
+    caller: Option<&'a RawValue>,
+}
+
+impl<'a> Item<'a> {
+    pub(super) fn kind(&self) -> &str {
+        self.kind.0.as_deref().unwrap_or_default()
+    }
+
+    /// The arguments: a text that contains JSON, by the protocol; at some servers the JSON itself.
+    pub(super) fn arguments(&self) -> Cow<'a, str> {
+        unquoted(self.arguments)
+    }
+
+    /// What the result of a call refers to.
+    pub(super) fn take_call_id(&mut self) -> Cow<'a, str> {
+        let [call_id, id] = [&mut self.call_id, &mut self.id].map(std::mem::take);
+        call_id.into_some().or(id.into_some()).unwrap_or_default()
+    }
+}
+
+/// A text that contains JSON, or the JSON itself.
+pub(super) fn unquoted(raw: Option<&RawValue>) -> Cow<'_, str> {
+    let raw = raw.map_or("", RawValue::get);
+    let text = match raw.starts_with('"') {
+        true => serde_json::from_str::<Text<'_>>(raw).ok().and_then(|text| text.0),
+        false => None,
+    };
+    text.unwrap_or(Cow::Borrowed(raw))
+}
+
+/// The texts of a list of parts that are not empty.
+fn texts(parts: Option<&RawValue>) -> impl Iterator<Item = Cow<'_, str>> {
+    let parts = parts.map_or("", RawValue::get);
+    let texts: Vec<Text<'_>> = match parts.starts_with('[') {
+        true => serde_json::from_str(parts).unwrap_or_default(),
+        false => serde_json::from_str(parts).ok().into_iter().collect(),
+    };
+    texts.into_iter().filter_map(Text::into_some)
+}
+
+/// What an answer says, in the form in which it is kept.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Said {
+    pub(super) text: Option<String>,
+    pub(super) thinking: String,
+    pub(super) refusal: String,
+    pub(super) calls: Vec<ToolCall>,
+}
+
+impl Said {
+    fn add(&mut self, mut item: Item<'_>) {
+        match item.kind() {
+            "message" => {
+                let raw = item.content.map_or("null", RawValue::get);
+                let Ok(mut content) = serde_json::from_str::<Content<'_>>(raw) else { return };
+                if let Some(refusal) = content.take_refusal() {
+                    self.refusal.push_str(&refusal);
+                }
+                if let Some(text) = content.text {
+                    self.text.get_or_insert_default().push_str(&text);
+                }
+            }
+            "reasoning" => {
+                // What was thought itself, where the server shows it, else a summary of it.
+                let mut thoughts = texts(item.content).peekable();
+                match thoughts.peek() {
+                    Some(_) => thoughts.for_each(|thought| self.add_thought(&thought)),
+                    None => texts(item.summary).for_each(|thought| self.add_thought(&thought)),
+                }
+            }
+            "function_call" => {
+                let arguments = item.arguments();
+                let name = std::mem::take(&mut item.name).into_owned().unwrap_or_default();
+                self.calls.push(ToolCall::new(item.take_call_id(), name, arguments));
+            }
+            // Tools of the provider, and what is yet to be invented.
+            _ => {}
+        }
+    }
+
+    fn add_thought(&mut self, thought: &str) {
+        if !self.thinking.is_empty() {
+            self.thinking.push_str(BETWEEN_THOUGHTS);
+        }
+        self.thinking.push_str(thought);
+    }
+
+    /// The message, with the provider's own words if it has something to keep of them.
+    pub(super) fn into_message(self, provider_extensions: Option<ProviderContent>) -> AiMessage {
+        let some = |text: String| Some(text).filter(|text| !text.is_empty());
+        // Some servers write an empty text beside tool calls or a refusal.
+        let needs_text = self.calls.is_empty() && self.refusal.is_empty();
+        let mut builder = AiMessage::builder().tool_calls(self.calls);
+        if let Some(text) = self.text.filter(|text| needs_text || !text.is_empty()) {
+            builder = builder.text(text);
+        }
+        if let Some(thinking) = some(self.thinking) {
+            builder = builder.thinking(thinking);
+        }
+        if let Some(refusal) = some(self.refusal) {
+            builder = builder.refusal(refusal);
+        }
+        if let Some(provider_extensions) = provider_extensions {
+            builder = builder.provider_content(provider_extensions);
+        }
+        builder.build()
+    }
+
+    /// Why the model stopped, if it did so by itself.
+    pub(super) fn finish_reason(&self) -> FinishReason {
+        if self.calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolExecution }
+    }
+}
+
+#[derive(Default, Deserialize)]
+struct Usage {
+    #[serde(default, deserialize_with = "count")]
+    input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
+    output_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
+    total_tokens: Option<u64>,
+    #[serde(default)]
+    input_tokens_details: Option<InputDetails>,
+    #[serde(default)]
+    output_tokens_details: Option<OutputDetails>,
+}
+
+#[derive(Default, Deserialize)]
+struct InputDetails {
+    #[serde(default, deserialize_with = "count")]
+    cached_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
+    cache_write_tokens: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+struct OutputDetails {
+    #[serde(default, deserialize_with = "count")]
+    reasoning_tokens: Option<u64>,
+}
+
+/// The tokens, if the server tells them.
+fn usage<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TokenUsage>, D::Error> {
+    let Some(usage) = Option::<Usage>::deserialize(deserializer)? else { return Ok(None) };
+    let input = usage.input_tokens_details.unwrap_or_default();
+    let output = usage.output_tokens_details.unwrap_or_default();
+    let mut tokens = TokenUsage::default()
+        .with_cached_input(input.cached_tokens)
+        .with_cache_write_input(input.cache_write_tokens)
+        .with_reasoning(output.reasoning_tokens)
+        .with_total(usage.total_tokens);
+    tokens.input = usage.input_tokens;
+    tokens.output = usage.output_tokens;
+    Ok(Some(tokens))
+}

@@ -1,0 +1,319 @@
+//! What compatible servers say beside the protocol and must be told again: the signatures of thoughts, and
+//! thoughts that only they can read.
+
+use super::PROTOCOL;
+use crate::protocol::fields::Fields;
+use ai_services_core::message::{AiMessage, ProviderContent};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// The members that a message of the model gets beside its own.
+#[derive(Default, Deserialize, Serialize)]
+pub(super) struct Words<'a> {
+    /// Thoughts with what proves them, at OpenRouter.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub(super) reasoning_details: Option<&'a RawValue>,
+    /// Signatures, at Gemini's compatible endpoint.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub(super) extra_content: Option<&'a RawValue>,
+    /// The `extra_content` of each call.
+    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) calls: Vec<Option<&'a RawValue>>,
+}
+
+impl<'a> Words<'a> {
+    /// Those of a message, as far as they fit to it.
+    pub(super) fn of(message: &'a AiMessage) -> Self {
+        let json = message.provider_content().and_then(|content| content.json_of(PROTOCOL));
+        // What others wrote under this name may be anything.
+        let mut words: Self =
+            json.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+        if words.calls.len() != message.tool_calls().len() {
+            words.calls.clear();
+        }
+        words
+    }
+
+    /// Whether a message has any.
+    pub(super) fn are_in(message: &AiMessage) -> bool {
+        message.provider_content().is_some_and(|content| content.protocol() == PROTOCOL)
+    }
+
+    /// The words as a message keeps them; nothing if there are none.
+    pub(super) fn into_content(mut self) -> Option<ProviderContent> {
+        self.reasoning_details = self.reasoning_details.filter(|details| !is_empty(details));
+        self.extra_content = self.extra_content.filter(|extra| !marks_a_thought(extra));
+        if self.calls.iter().all(Option::is_none) {
+            self.calls.clear();
+            if self.reasoning_details.is_none() && self.extra_content.is_none() {
+                return None;
+            }
+        }
+        // They were put together from JSON, so that they are JSON.
+        ProviderContent::from_json(PROTOCOL, serde_json::to_string(&self).ok()?).ok()
+    }
+}
+
+fn is_empty(details: &RawValue) -> bool {
+    matches!(details.get(), "[]" | "{}" | "\"\"")
+}
+
+/// Whether it only says of a text that it is a thought. Said again of a whole answer, it would make all
+/// of it a thought.
+pub(super) fn marks_a_thought(extra: &RawValue) -> bool {
+    let json = extra.get();
+    let own = json.chars().filter(|character| !character.is_ascii_whitespace());
+    is_empty(extra) || own.eq(r#"{"google":{"thought":true}}"#.chars())
+}
+
+/// `reasoning_details` of a stream: the lists of all events, put together only at the end.
+#[derive(Default)]
+pub(super) struct Details(String);
+
+impl Details {
+    /// Adds what an event has. What is no list cannot be a piece of one.
+    pub(super) fn add(&mut self, list: &RawValue) {
+        if list.get().starts_with('[') && !is_empty(list) {
+            self.0.push_str(list.get());
+        }
+    }
+
+    /// One list of whole details.
+    pub(super) fn into_list(self) -> Option<Box<RawValue>> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let mut list = String::with_capacity(self.0.len() + 2);
+        let mut last = None;
+        let lists = serde_json::Deserializer::from_str(&self.0).into_iter::<Vec<&RawValue>>();
+        for item in lists.map_while(Result::ok).flatten() {
+            add(item, &mut last, &mut list);
+        }
+        end(&mut last, &mut list);
+        RawValue::from_string(format!("[{list}]")).ok()
+    }
+}
+
+/// Adds an item to the last detail, or begins another.
+fn add<'a>(item: &'a RawValue, last: &mut Option<Detail<'a>>, list: &mut String) {
+    match (Fields::of(item), last.as_mut()) {
+        (Ok(piece), Some(last)) if last.goes_on_with(&piece) => last.add(piece),
+        (Ok(piece), _) => {
+            end(last, list);
+            *last = Some(Detail::of(piece));
+        }
+        (Err(_), _) => {
+            end(last, list);
+            begin(list);
+            list.push_str(item.get());
+        }
+    }
+}
+
+/// Writes the last detail.
+fn end(last: &mut Option<Detail<'_>>, list: &mut String) {
+    if let Some(detail) = last.take() {
+        begin(list);
+        detail.write(list);
+    }
+}
+
+fn begin(list: &mut String) {
+    if !list.is_empty() {
+        list.push(',');
+    }
+}
+
+/// The members whose pieces are joined. Of all others the last word counts.
+const JOINED: [&str; 3] = ["text", "summary", "data"];
+
+/// A detail or a piece with more members is no piece of another one: none has so many, and each is
+/// looked for.
+const MAX_MEMBERS: usize = 32;
+
+/// A detail so far: its members, in the order in which they came.
+struct Detail<'a>(Vec<(Cow<'a, str>, Member<'a>)>);
+
+enum Member<'a> {
+    Whole(&'a RawValue),
+    /// A text as JSON, without the quote at its end.
+    Joined(String),
+}
+
+impl<'a> Detail<'a> {
+    fn of(piece: Fields<'a>) -> Self {
+        Self(piece.0.into_iter().map(|(name, value)| (name, Member::Whole(value))).collect())
+    }
+
+    /// Whether a piece is one of this detail. Servers number details, but some give one number to a
+    /// summary and to the same thoughts encrypted, or to thoughts about several calls.
+    fn goes_on_with(&self, piece: &Fields<'a>) -> bool {
+        if self.0.len() > MAX_MEMBERS || piece.0.len() > MAX_MEMBERS {
+            return false;
+        }
+        let both = |name: &str| [self.said(name), piece.get(name).and_then(said)];
+        let is_same = |name: &str| match both(name) {
+            [Some(own), Some(other)] => Some(own == other),
+            _ => None,
+        };
+        let (index, id) = (is_same("index"), is_same("id"));
+        match [is_same("type"), index, id] {
+            [Some(false), ..] | [_, Some(false), _] | [.., Some(false)] => false,
+            // Encrypted thoughts come whole: two of them are no pieces unless the server says so.
+            _ if index.is_none() && id.is_none() => {
+                is_same("type").is_some() && both("data").iter().any(Option::is_none)
+            }
+            _ => true,
+        }
+    }
+
+    fn said(&self, name: &str) -> Option<&str> {
+        match self.0.iter().find(|(own, _)| own == name)? {
+            (_, Member::Whole(value)) => said(value),
+            (_, Member::Joined(text)) => Some(text),
+        }
+    }
+
+    fn add(&mut self, piece: Fields<'a>) {
+        for (name, value) in piece.0 {
+            match self.0.iter_mut().find(|(own, _)| *own == name) {
+                Some((name, own)) => own.add(value, JOINED.contains(&&**name)),
+                None => self.0.push((name, Member::Whole(value))),
+            }
+        }
+    }
+
+    fn write(&self, out: &mut String) {
+        out.push('{');
+        for (index, (name, value)) in self.0.iter().enumerate() {
+            if index > 0 {
+                out.push(',');
+            }
+            // Texts can always be written.
+            out.push_str(&serde_json::to_string(name).unwrap_or_default());
+            out.push(':');
+            match value {
+                Member::Whole(value) => out.push_str(value.get()),
+                Member::Joined(text) => {
+                    out.push_str(text);
+                    out.push('"');
+                }
+            }
+        }
+        out.push('}');
+    }
+}
+
+impl<'a> Member<'a> {
+    fn add(&mut self, value: &'a RawValue, is_joined: bool) {
+        let Some(value_said) = said(value) else { return };
+        let more = value_said.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        match (more.filter(|_| is_joined), &mut *self) {
+            (Some(more), Self::Joined(text)) => text.push_str(more),
+            (Some(more), Self::Whole(own)) => {
+                let own = own.get().strip_suffix('"');
+                *self = own.map_or(Self::Whole(value), |own| Self::Joined([own, more].concat()));
+            }
+            (None, _) => *self = Self::Whole(value),
+        }
+    }
+}
+
+/// The JSON of a value, unless it is `null`.
+fn said(value: &RawValue) -> Option<&str> {
+    Some(value.get()).filter(|json| *json != "null")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What becomes of the lists of these events.
+    fn joined(lists: &[&str]) -> Option<String> {
+        let mut details = Details::default();
+        for list in lists {
+            details.add(serde_json::from_str(list).unwrap());
+        }
+        Some(details.into_list()?.get().to_owned())
+    }
+
+    #[test]
+    fn pieces_of_one_number_are_one_detail() {
+        let lists = [
+            r#"[{"type":"reasoning.text","text":"a\n","signature":null,"index":0,"n":1.50}]"#,
+            r#"[{"type":"reasoning.text","text":"\ud83d","index":0}]"#,
+            r#"[ {"text":"\ude00 b", "index":0, "format":"f"},
+                {"type":"reasoning.text","signature":"c2ln","index":0,"format":null,"id":"i"}]"#,
+            r#"[{"type":"reasoning.text","text":"c","index":1}]"#,
+        ];
+        let expected = r#"[{"type":"reasoning.text","text":"a\n\ud83d\ude00 b","signature":"c2ln","index":0,"n":1.50,"format":"f","id":"i"},{"type":"reasoning.text","text":"c","index":1}]"#;
+        assert_eq!(joined(&lists).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn unnumbered_pieces_of_one_type_and_id_are_one_detail() {
+        let piece =
+            |id: &str, text: &str| format!(r#"[{{"type":"t","id":{id},"summary":"{text}"}}]"#);
+        let lists =
+            [piece("null", "a"), piece("null", "b"), piece("\"x\"", "c"), piece("\"y\"", "d")];
+        let lists = lists.each_ref().map(String::as_str);
+        let expected =
+            r#"[{"type":"t","id":"x","summary":"abc"},{"type":"t","id":"y","summary":"d"}]"#;
+        assert_eq!(joined(&lists).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn details_of_one_number_but_another_type_or_id_stay_apart() {
+        let details = [
+            r#"{"type":"reasoning.summary","summary":"a","index":0}"#,
+            r#"{"type":"reasoning.encrypted","data":"QQ==","id":"c1","index":0}"#,
+            r#"{"type":"reasoning.encrypted","data":"Qg==","id":"c2","index":0}"#,
+            r#"{"type":"reasoning.encrypted","data":"Qw=="}"#,
+            r#"{"type":"reasoning.encrypted","data":"RA=="}"#,
+        ];
+        let lists = details.map(|detail| format!("[{detail}]"));
+        let whole = format!("[{}]", details.join(","));
+        assert_eq!(joined(&lists.each_ref().map(String::as_str)), Some(whole));
+    }
+
+    #[test]
+    fn odd_items_are_kept_and_odd_lists_ignored() {
+        let lists = ["null", "7", r#""x""#, "{}", "[]", r#"[1,"x"]"#, r#"[{"text":1},null,[ ]]"#];
+        assert_eq!(joined(&lists).as_deref(), Some(r#"[1,"x",{"text":1},null,[ ]]"#));
+        assert_eq!(joined(&lists[..5]), None);
+        let lists = [
+            r#"[{"type":1,"text":"a"}]"#,
+            r#"[{"type":1,"text":2}]"#,
+            r#"[{"type":1,"text":"b"}]"#,
+        ];
+        assert_eq!(joined(&lists).as_deref(), Some(r#"[{"type":1,"text":"b"}]"#));
+    }
+
+    #[test]
+    fn detail_has_no_more_members_than_can_be_looked_for() {
+        let wide: Vec<_> = (0..=MAX_MEMBERS).map(|name| format!("\"{name}\":0")).collect();
+        let wide = format!(r#"{{"index":0,{}}}"#, wide.join(","));
+        let list = format!("[{wide},{wide}]");
+        assert_eq!(joined(&[&list]), Some(list));
+    }
+
+    #[test]
+    fn nothing_is_kept_of_what_says_nothing() {
+        let of = |details, extra| {
+            let (details, extra) = (serde_json::from_str(details), serde_json::from_str(extra));
+            let calls = vec![None, None];
+            let words = Words { reasoning_details: details.ok(), extra_content: extra.ok(), calls };
+            words.into_content().map(|content| content.json().to_owned())
+        };
+        for nothing in ["[]", "{}", "\"\""] {
+            assert_eq!(of(nothing, nothing), None);
+        }
+        assert_eq!(of("[]", r#"{ "google": { "thought": true } }"#), None);
+        let signature = r#"{"google":{"thought_signature":"c2ln"}}"#;
+        assert_eq!(
+            of("\"x\"", signature),
+            Some(format!(r#"{{"reasoning_details":"x","extra_content":{signature}}}"#))
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! Texts that go to an embedding model in batches.
+
+use ai_services_core::model::{Embeddings, TokenUsage};
+use ai_services_core::{Error, ErrorKind, Result};
+use futures_util::stream::{self, StreamExt};
+use std::future::Future;
+
+/// How many batches are asked at once.
+const CONCURRENT: usize = 4;
+
+/// How large a batch may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BatchLimits {
+    /// The most texts. None counts as one.
+    pub(crate) texts: usize,
+    /// The most bytes of text, as a bound on tokens. A larger text is a batch of its own.
+    pub(crate) bytes: usize,
+}
+
+/// One vector for each text, in order: `ask` is called for each batch, a few at a time.
+///
+/// # Errors
+///
+/// That of the first batch that failed, with the tokens of those before it; what is on its way is
+/// cancelled. [`ErrorKind::InvalidResponse`] if a batch has not one vector a text, or if vectors differ
+/// in length.
+pub(crate) async fn embed<'a, F>(
+    texts: &'a [&'a str],
+    limits: BatchLimits,
+    ask: impl Fn(&'a [&'a str]) -> F,
+) -> Result<Embeddings>
+where
+    F: Future<Output = Result<Embeddings>>,
+{
+    let batches = split(texts, limits);
+    // The futures are made here and polled in order, so that the closure is not kept.
+    let asked: Vec<F> = batches.iter().map(|batch| ask(batch)).collect();
+    let mut answers = stream::iter(asked).buffered(CONCURRENT);
+    let mut whole = Embeddings::default();
+    whole.vectors.reserve_exact(texts.len());
+    for batch in batches {
+        let Some(answer) = answers.next().await else { break };
+        let answer = answer.map_err(|error| add_usage(error, whole.usage))?;
+        whole.usage += answer.usage;
+        if answer.vectors.len() != batch.len() {
+            let (sent, came) = (batch.len(), answer.vectors.len());
+            let message = format!("the answer has {came} vectors for {sent} texts");
+            return Err(invalid(message, whole.usage));
+        }
+        whole.vectors.extend(answer.vectors);
+        whole.model = whole.model.or(answer.model);
+    }
+    match whole.vectors.split_first() {
+        Some((first, rest)) if rest.iter().any(|vector| vector.len() != first.len()) => {
+            Err(invalid("the vectors of the answer differ in length".to_owned(), whole.usage))
+        }
+        _ => Ok(whole),
+    }
+}
+
+fn invalid(message: String, usage: TokenUsage) -> Error {
+    Error::new(ErrorKind::InvalidResponse, message).with_usage(usage)
+}
+
+/// The error of a batch, with the tokens of those before it too.
+fn add_usage(error: Error, before: TokenUsage) -> Error {
+    let own = error.usage().copied().unwrap_or_default();
+    error.with_usage(before + own)
+}
+
+fn split<'a>(texts: &'a [&'a str], limits: BatchLimits) -> Vec<&'a [&'a str]> {
+    let mut batches = Vec::new();
+    let mut rest = texts;
+    while !rest.is_empty() {
+        let mut bytes = 0_usize;
+        let fits = rest.iter().take(limits.texts.max(1)).take_while(|text| {
+            bytes = bytes.saturating_add(text.len());
+            bytes <= limits.bytes
+        });
+        let (batch, after) = rest.split_at(fits.count().max(1));
+        batches.push(batch);
+        rest = after;
+    }
+    batches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+    use std::cell::RefCell;
+    use std::future::ready;
+
+    const LIMITS: BatchLimits = BatchLimits { texts: 2, bytes: 5 };
+
+    /// A vector with the length of the text.
+    fn lengths(texts: &[&str]) -> Embeddings {
+        Embeddings::new(texts.iter().map(|text| vec![text.len() as f32]))
+            .with_usage(TokenUsage::new(texts.len() as u64, 0))
+    }
+
+    #[test]
+    fn batches_are_bounded_in_texts_and_bytes() {
+        let texts = ["1", "22", "333", "666666", "1", "4444", "22"];
+        let expected: [&[&str]; 5] = [&["1", "22"], &["333"], &["666666"], &["1", "4444"], &["22"]];
+        assert_eq!(split(&texts, LIMITS), expected);
+        assert_eq!(split(&["a", "b"], BatchLimits { texts: 0, bytes: 0 }).len(), 2);
+        assert!(split(&[], LIMITS).is_empty());
+    }
+
+    #[tokio::test]
+    async fn answers_come_in_the_order_of_the_texts() {
+        let texts = ["1", "22", "333", "666666"];
+        let ask = |batch: &'_ [&'_ str]| {
+            let answer = lengths(batch);
+            async move {
+                // The first batches are the slowest.
+                for _ in 0..8 - answer.vectors.len() {
+                    tokio::task::yield_now().await;
+                }
+                Ok(answer)
+            }
+        };
+        let whole = embed(&texts, LIMITS, ask).await.unwrap();
+        assert_eq!(whole.vectors, [[1.0], [2.0], [3.0], [6.0]]);
+        assert_eq!(whole.usage.input, Some(4));
+    }
+
+    #[test]
+    fn failed_batch_keeps_the_tokens_of_those_before_it() {
+        let texts = ["1", "22", "333", "666666"];
+        let ask = |batch: &[&str]| match batch {
+            ["333"] => ready(Err(Error::new(ErrorKind::Unavailable, "down"))),
+            batch => ready(Ok(lengths(batch))),
+        };
+        let error = embed(&texts, LIMITS, ask).now_or_never().unwrap().unwrap_err();
+        assert_eq!((error.kind(), error.usage().unwrap().input), (ErrorKind::Unavailable, Some(2)));
+    }
+
+    #[test]
+    fn vectors_that_cannot_belong_to_the_texts_are_refused() {
+        for vectors in [vec![vec![1.0]], vec![vec![1.0], vec![1.0, 2.0]]] {
+            let answer = Embeddings::new(vectors).with_usage(TokenUsage::new(3, 0));
+            let ask = |_: &[&str]| ready(Ok(answer.clone()));
+            let error = embed(&["a", "b"], LIMITS, ask).now_or_never().unwrap().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidResponse);
+            assert_eq!(error.usage().unwrap().input, Some(3));
+        }
+    }
+
+    #[test]
+    fn nothing_is_asked_for_no_texts() {
+        let asked = RefCell::new(0);
+        let ask = |_: &[&str]| {
+            *asked.borrow_mut() += 1;
+            ready(Ok(Embeddings::default()))
+        };
+        let whole = embed(&[], LIMITS, ask).now_or_never().unwrap().unwrap();
+        assert_eq!((whole, asked.into_inner()), (Embeddings::default(), 0));
+    }
+}

@@ -1,0 +1,52 @@
+//! Objects that are kept as they came.
+
+use super::lenient::Text;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+
+/// The members of an object in their order, not read further.
+#[derive(Default)]
+pub(crate) struct Fields<'a>(pub(crate) Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'a> Fields<'a> {
+    pub(crate) fn of(object: &'a RawValue) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(object.get())
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&'a RawValue> {
+        self.0.iter().find(|(own, _)| own == name).map(|(_, value)| *value)
+    }
+
+    /// A member that is a text; empty if it is not there.
+    pub(crate) fn text(&self, name: &str) -> Cow<'a, str> {
+        let text = self.get(name).and_then(|raw| serde_json::from_str::<Text<'a>>(raw.get()).ok());
+        text.and_then(|text| text.0).unwrap_or_default()
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Object;
+
+        impl<'de> Visitor<'de> for Object {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut fields = Fields::default();
+                while let Some((name, value)) = map.next_entry::<Text<'de>, &RawValue>()? {
+                    fields.0.push((name.0.unwrap_or_default(), value));
+                }
+                Ok(fields)
+            }
+        }
+
+        deserializer.deserialize_map(Object)
+    }
+}

@@ -1,0 +1,117 @@
+//! How an engine of SearXNG is made.
+
+use super::{Inner, SearxngSearchEngine};
+use crate::protocol::connection::{Connection, connection_setters};
+use crate::web_search::terms::TIMEOUT;
+use ai_services_core::{Error, Result};
+use reqwest::header::HeaderMap;
+use serde_json::{Map, Value};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Builds a [`SearxngSearchEngine`].
+///
+/// Only [`base_url`](Self::base_url) is required. The environment is not read.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::rag::web_search::SearxngSearchEngine;
+///
+/// let engine = SearxngSearchEngine::builder()
+///     .base_url("http://localhost:8080")
+///     .engines(["wikipedia", "duckduckgo"])
+///     .build()?;
+/// # Ok::<(), ai_services::Error>(())
+/// ```
+#[must_use]
+pub struct SearxngSearchEngineBuilder {
+    connection: Connection,
+    engines: Vec<Box<str>>,
+    categories: Vec<Box<str>>,
+    extra: Map<String, Value>,
+}
+
+impl Default for SearxngSearchEngineBuilder {
+    fn default() -> Self {
+        let mut connection = Connection::default();
+        connection.limits.timeout = TIMEOUT;
+        Self { connection, engines: Vec::new(), categories: Vec::new(), extra: Map::new() }
+    }
+}
+
+impl SearxngSearchEngineBuilder {
+    /// Sets the server: the URL to which `/search` is appended.
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {
+        self.connection.base_url = Some(url.into());
+        self
+    }
+
+    /// Sets which engines the server asks, by their names in its settings; its own choice by default.
+    pub fn engines<N: Into<Box<str>>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.engines = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets in which categories is searched, for example `general` and `science`; the server's own choice
+    /// by default.
+    pub fn categories<N: Into<Box<str>>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.categories = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Adds a parameter to the query of all searches. It wins over what this client writes; lists are
+    /// joined by commas, and `null` leaves the parameter out.
+    pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.extra.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sets how long one attempt may take, from connecting to the last byte; 20 s by default.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.connection.limits.timeout = timeout;
+        self
+    }
+
+    connection_setters!(but timeout);
+
+    /// Builds the engine. Nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a base URL or for one that
+    /// is none, for a name with a comma, for a header that HTTP cannot carry, and if TLS cannot be set up.
+    pub fn build(self) -> Result<SearxngSearchEngine> {
+        if self.connection.base_url.is_none() {
+            return Err(Error::configuration("no server: call `base_url`"));
+        }
+        let (engines, categories) = (joined(&self.engines)?, joined(&self.categories)?);
+        let base = self.connection.base("")?;
+        let server = self.connection.server(base, HeaderMap::new())?;
+        let endpoint = server.endpoint("search");
+        let inner = Inner { endpoint, engines, categories, extra: self.extra };
+        Ok(SearxngSearchEngine(Arc::new(inner)))
+    }
+}
+
+impl fmt::Debug for SearxngSearchEngineBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SearxngSearchEngineBuilder")
+            .field("connection", &self.connection)
+            .field("engines", &self.engines)
+            .field("categories", &self.categories)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Names as SearXNG wants them.
+fn joined(names: &[Box<str>]) -> Result<Option<String>> {
+    if let Some(name) = names.iter().find(|name| name.contains(',') || name.trim().is_empty()) {
+        return Err(Error::configuration(format!(
+            "`{}` is no name of an engine or category: a name is not empty and has no comma",
+            name.escape_debug()
+        )));
+    }
+    Ok((!names.is_empty()).then(|| names.join(",")))
+}

@@ -1,0 +1,199 @@
+//! How an engine of Tavily is made.
+
+use super::{
+    Inner, Options, TavilyAnswer, TavilyRawContent, TavilySearchDepth, TavilySearchEngine,
+    TavilyTopic,
+};
+use crate::http::Server;
+use crate::protocol::connection::{Connection, bearer, connection_setters, set};
+use crate::web_search::terms::TIMEOUT;
+use ai_services_core::{Error, Result};
+use reqwest::header::{AUTHORIZATION, HeaderMap};
+use secrecy::SecretString;
+use serde_json::Value;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+const TAVILY: &str = "https://api.tavily.com";
+
+/// Builds a [`TavilySearchEngine`].
+///
+/// With neither [`api_key`](Self::api_key) nor [`base_url`](Self::base_url), both come from the
+/// environment, as in [`TavilySearchEngine::from_env`]; if one of the two is set, it is not read. What is
+/// not set is not sent, so that Tavily's own defaults hold.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::rag::web_search::{TavilySearchDepth, TavilySearchEngine, TavilyTopic};
+///
+/// let engine = TavilySearchEngine::builder()
+///     .api_key("secret")
+///     .search_depth(TavilySearchDepth::Advanced)
+///     .topic(TavilyTopic::News)
+///     .exclude_domains(["gossip.example"])
+///     .build()?;
+/// assert!(!format!("{engine:?}").contains("secret"));
+/// # Ok::<(), ai_services::Error>(())
+/// ```
+#[must_use]
+pub struct TavilySearchEngineBuilder {
+    connection: Connection,
+    options: Options,
+}
+
+impl Default for TavilySearchEngineBuilder {
+    fn default() -> Self {
+        let mut connection = Connection::default();
+        connection.limits.timeout = TIMEOUT;
+        Self { connection, options: Options::default() }
+    }
+}
+
+impl TavilySearchEngineBuilder {
+    /// Sets the key. A server of your own may need none.
+    pub fn api_key(mut self, key: impl Into<String>) -> Self {
+        self.connection.api_key = Some(SecretString::from(key.into()));
+        self
+    }
+
+    /// Sets the server: the URL to which `/search` is appended; `https://api.tavily.com` by default.
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {
+        self.connection.base_url = Some(url.into());
+        self
+    }
+
+    /// Sets how thoroughly is searched.
+    pub fn search_depth(mut self, depth: TavilySearchDepth) -> Self {
+        self.options.depth = Some(depth);
+        self
+    }
+
+    /// Sets what kind of pages is searched.
+    pub fn topic(mut self, topic: TavilyTopic) -> Self {
+        self.options.topic = Some(topic);
+        self
+    }
+
+    /// Wants an [answer](ai_services_core::rag::web_search::WebSearchResults::answer) beside the pages; none by default.
+    #[doc(alias = "includeAnswer")]
+    pub fn answer(mut self, answer: TavilyAnswer) -> Self {
+        self.options.answer = Some(answer);
+        self
+    }
+
+    /// Wants the text of each page; only passages of it by default.
+    #[doc(alias = "includeRawContent")]
+    pub fn raw_content(mut self, form: TavilyRawContent) -> Self {
+        self.options.raw_content = Some(form);
+        self
+    }
+
+    /// Searches pages of these domains only, 300 at most.
+    pub fn include_domains<D: Into<Box<str>>>(
+        mut self,
+        domains: impl IntoIterator<Item = D>,
+    ) -> Self {
+        self.options.include_domains = domains.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Leaves out pages of these domains, 150 at most.
+    pub fn exclude_domains<D: Into<Box<str>>>(
+        mut self,
+        domains: impl IntoIterator<Item = D>,
+    ) -> Self {
+        self.options.exclude_domains = domains.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Adds a member to all requests, for example `country`. It wins over what this client writes.
+    pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.options.extra.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sets how long one attempt may take, from connecting to the last byte; 20 s by default.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.connection.limits.timeout = timeout;
+        self
+    }
+
+    connection_setters!(but timeout);
+
+    /// Builds the engine. Nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a key for Tavily, for a base
+    /// URL that is not one, a key or header that HTTP cannot carry, and if TLS cannot be set up.
+    pub fn build(self) -> Result<TavilySearchEngine> {
+        let server = connect(self.connection, |name| std::env::var(name).ok())?;
+        let endpoint = server.endpoint("search");
+        Ok(TavilySearchEngine(Arc::new(Inner { endpoint, options: self.options })))
+    }
+}
+
+impl fmt::Debug for TavilySearchEngineBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TavilySearchEngineBuilder")
+            .field("connection", &self.connection)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The server; the environment is read if neither key nor base URL was set.
+fn connect(
+    mut connection: Connection,
+    var: impl Fn(&str) -> Option<String>,
+) -> Result<Arc<Server>> {
+    if connection.api_key.is_none() && connection.base_url.is_none() {
+        connection.api_key = set(&var, "TAVILY_API_KEY").map(SecretString::from);
+        connection.base_url = set(&var, "TAVILY_BASE_URL");
+    }
+    let base = connection.base(TAVILY)?;
+    let host = base.host_str().unwrap_or_default();
+    let is_tavily = host == "tavily.com" || host.ends_with(".tavily.com");
+    if is_tavily && connection.key().is_none() && !connection.has_header(AUTHORIZATION.as_str()) {
+        return Err(Error::configuration(
+            "no API key: set the environment variable TAVILY_API_KEY or call `api_key`",
+        ));
+    }
+    let mut headers = HeaderMap::new();
+    if let Some(key) = connection.key() {
+        headers.insert(AUTHORIZATION, bearer(key)?);
+    }
+    connection.server(base, headers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ai_services_core::ErrorKind;
+
+    fn url(variables: &[(&str, &str)]) -> Result<String> {
+        let server = connect(Connection::default(), |name| {
+            let found = variables.iter().find(|(variable, _)| *variable == name);
+            found.map(|(_, value)| (*value).to_owned())
+        });
+        Ok(server?.endpoint("search").url().to_owned())
+    }
+
+    #[test]
+    fn environment_is_read() {
+        assert_eq!(url(&[("TAVILY_API_KEY", "k")]).unwrap(), "https://api.tavily.com/search");
+        let proxy = url(&[("TAVILY_BASE_URL", "http://proxy/tavily/")]).unwrap();
+        assert_eq!(proxy, "http://proxy/tavily/search");
+    }
+
+    #[test]
+    fn missing_key_names_the_variable() {
+        for base in ["https://api.tavily.com", "https://tavily.com/x"] {
+            let error = url(&[("TAVILY_BASE_URL", base), ("TAVILY_API_KEY", " ")]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Configuration);
+            assert!(error.to_string().contains("TAVILY_API_KEY"), "{error}");
+        }
+        assert!(url(&[("TAVILY_BASE_URL", "https://nottavily.com")]).is_ok());
+    }
+}

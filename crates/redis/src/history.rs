@@ -1,0 +1,67 @@
+//! A page of everything that was said.
+
+use super::RedisChatMemoryStore;
+use super::rows::{RawRow, Record, rows};
+use ai_services_core::Result;
+use ai_services_core::memory::{HistoryEntry, HistoryPosition, MemoryId, UnreadableRecord};
+use ai_services_core::store_kit::record;
+
+impl RedisChatMemoryStore {
+    /// Merges a page of what was evicted and one of what is in memory: the server reads no more rows
+    /// than it gives.
+    pub(super) async fn page(
+        &self,
+        id: &MemoryId,
+        position: HistoryPosition,
+        limit: usize,
+    ) -> Result<Vec<HistoryEntry>> {
+        let keys = self.0.keys.of(id);
+        let mut pipeline = redis::pipe();
+        pipeline.atomic();
+        for key in [&keys.history, &keys.messages] {
+            let (range, from, to) = match position {
+                HistoryPosition::Oldest => ("ZRANGEBYSCORE", "-inf".to_owned(), "+inf"),
+                HistoryPosition::After(at) => ("ZRANGEBYSCORE", format!("({at}"), "+inf"),
+                HistoryPosition::Newest => ("ZREVRANGEBYSCORE", "+inf".to_owned(), "-inf"),
+                HistoryPosition::Before(at) => ("ZREVRANGEBYSCORE", format!("({at}"), "-inf"),
+            };
+            let command = pipeline.cmd(range).arg(key).arg(from).arg(to).arg("WITHSCORES");
+            command.arg("LIMIT").arg(0).arg(i64::try_from(limit).unwrap_or(i64::MAX));
+        }
+        let ask = self.0.connections.ask("read a history", pipeline);
+        let (evicted, current): (Vec<RawRow>, Vec<RawRow>) = ask.await?;
+        let mut entries = entries(id, evicted, true)?;
+        entries.extend(self::entries(id, current, false)?);
+        entries.sort_by_key(|entry| entry.position);
+        if let Some(twice) = entries.windows(2).find_map(repeated) {
+            let row = format_args!("message {twice}");
+            return Err(UnreadableRecord::corrupt(id, row, "it is there twice").into());
+        }
+        match position {
+            HistoryPosition::Newest | HistoryPosition::Before(_) => {
+                entries.drain(..entries.len().saturating_sub(limit));
+            }
+            HistoryPosition::Oldest | HistoryPosition::After(_) => entries.truncate(limit),
+        }
+        Ok(entries)
+    }
+}
+
+fn entries(
+    id: &MemoryId,
+    stored: Vec<RawRow>,
+    is_evicted: bool,
+) -> Result<Vec<HistoryEntry>, UnreadableRecord> {
+    let entry = |(number, record): &(u64, Record)| {
+        let message = record::decode(id, *number, record.as_ref())?;
+        Ok(HistoryEntry::new(*number, message, is_evicted))
+    };
+    rows(id, stored)?.iter().map(entry).collect()
+}
+
+fn repeated(pair: &[HistoryEntry]) -> Option<u64> {
+    match pair {
+        [one, other] if one.position == other.position => Some(one.position),
+        _ => None,
+    }
+}

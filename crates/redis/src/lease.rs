@@ -1,0 +1,37 @@
+//! Leases: a key each, which the server itself lets expire.
+
+use super::RedisChatMemoryStore;
+use super::commit::token;
+use super::scripts::{ACQUIRE, RELEASE};
+use ai_services_core::Result;
+use ai_services_core::memory::{ConversationLeases, LeaseOptions, LeaseToken, MemoryId};
+use ai_services_core::store_kit::limits::check_id;
+use async_trait::async_trait;
+
+#[async_trait]
+impl ConversationLeases for RedisChatMemoryStore {
+    fn options(&self) -> LeaseOptions {
+        self.0.leases.unwrap_or_default()
+    }
+
+    /// By the clock of the server.
+    async fn acquire(&self, id: &MemoryId, lease: LeaseToken) -> Result<bool> {
+        check_id(id)?;
+        let duration = self.options().duration.as_millis();
+        let mut script = ACQUIRE.prepare_invoke();
+        script.key(self.0.keys.of(id).lease).arg(token(lease));
+        script.arg(u64::try_from(duration).unwrap_or(u64::MAX).min(MAX_MILLIS));
+        self.0.connections.ask("take the lease of a conversation", script).await
+    }
+
+    async fn release(&self, id: &MemoryId, lease: LeaseToken) -> Result<()> {
+        let mut script = RELEASE.prepare_invoke();
+        script.key(self.0.keys.of(id).lease).arg(token(lease));
+        let _: u64 =
+            self.0.connections.ask("give back the lease of a conversation", script).await?;
+        Ok(())
+    }
+}
+
+/// A hundred years: what servers accept has an end.
+pub(super) const MAX_MILLIS: u64 = 100 * 366 * 24 * 60 * 60 * 1000;

@@ -1,0 +1,119 @@
+//! The version of the layout, and of the server.
+
+use super::RedisChatMemoryStore;
+use super::rows::{RawField, number};
+use ai_services_core::{Error, ErrorKind, Result};
+
+/// The version of the layout that is written.
+const SCHEMA_VERSION: u64 = 1;
+
+/// The oldest server: before, an expired key could come back in the middle of a script.
+const OLDEST_SERVER: (u64, u64) = (6, 2);
+
+impl RedisChatMemoryStore {
+    /// Notes the version of the layout in the database, and checks the server's version.
+    ///
+    /// Redis needs no tables, so nothing depends on this: it is there for programs that prepare every
+    /// store in the same way. Calling it again, also from several processes at once, does nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Store`] if the data was written by a newer version of this crate,
+    /// [`ErrorKind::Configuration`] if the server is older than Redis 6.2, else if the server cannot
+    /// be asked.
+    pub async fn ensure_schema(&self) -> Result<()> {
+        self.check_server().await?;
+        let mut pipeline = redis::pipe();
+        pipeline.cmd("SET").arg(&self.0.keys.schema).arg(SCHEMA_VERSION).arg("NX").ignore();
+        pipeline.cmd("GET").arg(&self.0.keys.schema);
+        let ask = self.0.connections.ask("note the version", pipeline);
+        let (found,): (RawField,) = ask.await?;
+        readable(&found)
+    }
+
+    /// Whether every connection can be made, and this build reads what is there.
+    pub(super) async fn check_schema(&self) -> Result<()> {
+        for _ in 0..self.0.connections.count() {
+            let mut pipeline = redis::pipe();
+            pipeline.cmd("GET").arg(&self.0.keys.schema);
+            let ask = self.0.connections.ask("connect", pipeline);
+            let (found,): (RawField,) = ask.await?;
+            readable(&found)?;
+        }
+        Ok(())
+    }
+
+    async fn check_server(&self) -> Result<()> {
+        let mut pipeline = redis::pipe();
+        pipeline.cmd("INFO").arg("server");
+        let ask = self.0.connections.ask("ask for the version", pipeline);
+        let information: String = match ask.await {
+            Ok((information,)) => information,
+            // Whoever hides the version knows it.
+            Err(error) if error.kind() == ErrorKind::Authentication => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        check_version(&information)
+    }
+}
+
+fn check_version(information: &str) -> Result<()> {
+    let mut lines = information.lines();
+    let Some(version) = lines.find_map(|line| line.strip_prefix("redis_version:")) else {
+        return Ok(());
+    };
+    let mut parts = version.trim().split('.').map(|part| part.parse().unwrap_or(0));
+    let found = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+    if found >= OLDEST_SERVER {
+        return Ok(());
+    }
+    let (major, minor) = OLDEST_SERVER;
+    let version = version.trim();
+    Err(Error::configuration(format!(
+        "the server is Redis {version}; use Redis {major}.{minor} or newer"
+    )))
+}
+
+fn readable(found: &RawField) -> Result<()> {
+    let Some(found) = found else { return Ok(()) };
+    let message = match number(found) {
+        Some(1..=SCHEMA_VERSION) => return Ok(()),
+        Some(newer) if newer > SCHEMA_VERSION => format!(
+            "the conversations in Redis have layout version {newer}; this build reads up to \
+             {SCHEMA_VERSION}, update ai-services"
+        ),
+        _ => format!(
+            "the layout version of the conversations in Redis is corrupt: `{}`",
+            String::from_utf8_lossy(found).escape_debug()
+        ),
+    };
+    Err(Error::new(ErrorKind::Store, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_server_is_refused() {
+        let info = |version: &str| format!("# Server\r\nredis_version:{version}\r\nx:1\r\n");
+        for version in ["6.2.0", "7.0.15", "10.1", "255.255.255"] {
+            assert!(check_version(&info(version)).is_ok(), "{version}");
+        }
+        for version in ["6.0.16", "5.9", "nonsense"] {
+            let error = check_version(&info(version)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Configuration, "{version}");
+        }
+        assert!(check_version("x:1").is_ok());
+    }
+
+    #[test]
+    fn other_layout_is_refused() {
+        assert!(readable(&None).is_ok());
+        assert!(readable(&Some(b"1".to_vec())).is_ok());
+        for other in [&b"2"[..], b"0", b"x", b"", b"\xff"] {
+            let error = readable(&Some(other.to_vec())).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Store);
+        }
+    }
+}

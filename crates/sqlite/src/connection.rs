@@ -1,0 +1,156 @@
+//! Connections, and what is set on each.
+
+use super::fault::{Fault, describe, is_busy};
+use super::{Durability, schema};
+use ai_services_core::memory::random;
+use ai_services_core::{Error, ErrorKind, Result};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+use std::fs::OpenOptions;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Statements that are kept prepared for each connection: more than the store has.
+const STATEMENTS: usize = 48;
+
+/// The size to which the journal shrinks after it has been written back.
+const JOURNAL_BYTES: u32 = 64 * 1024 * 1024;
+
+/// What holds for every connection of a store.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    pub(super) durability: Durability,
+    pub(super) busy_timeout: Duration,
+}
+
+/// A connection that writes, to a file that has the tables, and the full path of the file.
+pub(super) fn open_writer(path: &Path, settings: &Settings) -> Result<(Connection, PathBuf)> {
+    create(path)?;
+    let path = path.canonicalize().map_err(|error| unusable(path, error))?;
+    let fail = |fault| match fault {
+        Fault::Sqlite(error) => describe(error, &format!("cannot open `{}`", path.display())),
+        other => other.into_error(super::fault::Action { verb: "open", id: None }),
+    };
+    let connection = prepare(&path, settings).map_err(fail)?;
+    Ok((connection, path))
+}
+
+/// A connection that reads.
+pub(super) fn open_reader(path: &Path, settings: &Settings) -> Result<Connection, Fault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    configure(&connection, settings)?;
+    // The file may have been replaced since the store was opened.
+    schema::check(&connection, path)?;
+    Ok(connection)
+}
+
+/// A database that nobody else sees, with the tables.
+pub(super) fn open_in_memory(settings: &Settings) -> Result<Connection> {
+    let open = || -> Result<Connection, Fault> {
+        let connection = Connection::open_in_memory()?;
+        configure(&connection, settings)?;
+        schema::migrate(&connection, Path::new(":memory:"))?;
+        Ok(connection)
+    };
+    open().map_err(|fault| fault.into_error(super::fault::Action { verb: "keep", id: None }))
+}
+
+/// Makes an empty file that only its owner can read, unless there is one.
+///
+/// A file that is there is not opened: closing it would free the locks that SQLite holds on it in
+/// this process.
+fn create(path: &Path) -> Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !path.is_dir() => Ok(()),
+        Err(error) => Err(unusable(path, error)),
+    }
+}
+
+fn unusable(path: &Path, error: io::Error) -> Error {
+    let name = path.display();
+    let message = match error.kind() {
+        io::ErrorKind::NotFound => {
+            format!("cannot create `{name}`: its directory does not exist; create it first")
+        }
+        _ if path.is_dir() => format!("cannot open `{name}`: it is a directory; name a file"),
+        _ => format!("cannot create `{name}`: {error}"),
+    };
+    Error::new(ErrorKind::Configuration, message).with_source(error)
+}
+
+fn prepare(path: &Path, settings: &Settings) -> Result<Connection, Fault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(settings.busy_timeout)?;
+    // Until it is known whose file it is, not even its journal is touched.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    let began = Instant::now();
+    retry(began, settings, || schema::check(&connection, path))?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+    if connection.is_readonly("main")? {
+        let message = format!("cannot open `{}`: the file must be writable", path.display());
+        return Err(Error::new(ErrorKind::Store, message).into());
+    }
+    // Of several processes that do this to a new file, SQLite lets some fail without waiting.
+    retry(began, settings, || set_journal(&connection))?;
+    retry(began, settings, || Ok(configure(&connection, settings)?))?;
+    retry(began, settings, || schema::migrate(&connection, path))?;
+    Ok(connection)
+}
+
+fn set_journal(connection: &Connection) -> Result<(), Fault> {
+    let mode: String =
+        connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
+    if mode != "wal" {
+        let message = "the file system does not carry SQLite's write-ahead log; use a local disk";
+        return Err(Error::new(ErrorKind::Configuration, message).into());
+    }
+    Ok(())
+}
+
+fn configure(connection: &Connection, settings: &Settings) -> rusqlite::Result<()> {
+    connection.busy_timeout(settings.busy_timeout)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    let (synchronous, full_fsync) = match settings.durability {
+        Durability::Full => ("FULL", "ON"),
+        Durability::Normal => ("NORMAL", "OFF"),
+    };
+    // `fullfsync` is for macOS, where disks lie to `fsync`. Temporary files would be readable by
+    // others; cell sizes are checked because damage must not be read as something else.
+    connection.execute_batch(&format!(
+        "PRAGMA synchronous = {synchronous}; PRAGMA fullfsync = {full_fsync};
+         PRAGMA checkpoint_fullfsync = {full_fsync}; PRAGMA foreign_keys = ON;
+         PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;
+         PRAGMA journal_size_limit = {JOURNAL_BYTES};"
+    ))
+}
+
+/// Tries again while others hold the file, until the busy timeout has passed.
+fn retry<T>(
+    began: Instant,
+    settings: &Settings,
+    mut attempt: impl FnMut() -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match attempt() {
+            Err(Fault::Sqlite(error))
+                if is_busy(&error) && began.elapsed() < settings.busy_timeout =>
+            {
+                // Somewhere between the half and the whole, so that two do not move in step.
+                sleep(pause.mul_f64(0.5 + (random() % 512) as f64 / 1024.0));
+                pause = (pause * 2).min(Duration::from_millis(50));
+            }
+            outcome => return outcome,
+        }
+    }
+}

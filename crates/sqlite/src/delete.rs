@@ -1,0 +1,40 @@
+//! Deleting conversations.
+
+use super::fault::Fault;
+use ai_services_core::store_kit::time;
+use rusqlite::Connection;
+
+/// Deletes everything of a conversation.
+pub(super) fn delete(connection: &Connection, id: &str) -> Result<(), Fault> {
+    for statement in [
+        "DELETE FROM conversation WHERE id = ?1",
+        "DELETE FROM message WHERE id = ?1",
+        "DELETE FROM history WHERE id = ?1",
+    ] {
+        connection.prepare_cached(statement)?.execute([id])?;
+    }
+    Ok(())
+}
+
+/// Deletes those of the conversations that are still unused since `time`, and says how many.
+///
+/// What only holds a lease is no conversation, and stays as long as it holds it.
+pub(super) fn delete_unused(
+    connection: &Connection,
+    ids: &[String],
+    time: i64,
+) -> Result<u64, Fault> {
+    let mut unused = connection.prepare_cached(
+        "SELECT version FROM conversation WHERE id = ?1 AND last_used < ?2
+             AND (version > 0 OR lease_until IS NULL OR lease_until <= ?3)",
+    )?;
+    let mut deleted = 0;
+    for id in ids {
+        let mut rows = unused.query((id, time, time::now()))?;
+        let Some(row) = rows.next()? else { continue };
+        deleted += u64::from(row.get::<_, i64>(0)? != 0);
+        drop(rows);
+        delete(connection, id)?;
+    }
+    Ok(deleted)
+}

@@ -1,0 +1,106 @@
+//! The row of a conversation.
+
+use super::fault::Fault;
+use ai_services_core::memory::{LeaseToken, MemoryId, UnreadableRecord};
+use ai_services_core::store_kit::plan;
+use ai_services_core::store_kit::time;
+use rusqlite::{Connection, OptionalExtension};
+
+/// What one row knows about a conversation. One without a version only holds a lease.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Head {
+    pub(super) version: u64,
+    pub(super) messages: u64,
+    /// Names the last commit.
+    pub(super) commit_token: i64,
+    pub(super) lease: Option<Lease>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lease {
+    pub(super) token: i64,
+    /// In milliseconds since 1970.
+    pub(super) until: i64,
+}
+
+impl Head {
+    pub(super) fn read(connection: &Connection, id: &MemoryId) -> Result<Option<Self>, Fault> {
+        let mut statement = connection.prepare_cached(
+            "SELECT version, messages, commit_token, lease_token, lease_until
+             FROM conversation WHERE id = ?1",
+        )?;
+        let head = statement.query_row([id.as_str()], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+        });
+        let Some((version, messages, commit_token, token, until)) = head.optional()? else {
+            return Ok(None);
+        };
+        let lease = Option::zip(token, until).map(|(token, until)| Lease { token, until });
+        let (version, messages) =
+            (unsigned(id, &"the head", version)?, unsigned(id, &"the head", messages)?);
+        Ok(Some(Self { version, messages, commit_token, lease }))
+    }
+
+    pub(super) fn write(&self, connection: &Connection, id: &MemoryId) -> Result<(), Fault> {
+        let Self { version, messages, commit_token, lease } = self;
+        let mut statement = connection.prepare_cached(
+            "INSERT INTO conversation
+                 (id, version, messages, last_used, commit_token, lease_token, lease_until)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT (id) DO UPDATE SET
+                 version = excluded.version, messages = excluded.messages,
+                 last_used = excluded.last_used, commit_token = excluded.commit_token,
+                 lease_token = excluded.lease_token, lease_until = excluded.lease_until",
+        )?;
+        statement.execute((
+            id.as_str(),
+            signed(*version),
+            signed(*messages),
+            time::now(),
+            commit_token,
+            lease.map(|lease| lease.token),
+            lease.map(|lease| lease.until),
+        ))?;
+        Ok(())
+    }
+
+    /// Whether `token` holds the lease now.
+    pub(super) fn is_leased_to(&self, token: LeaseToken) -> bool {
+        let lease = self.lease.filter(|lease| lease.until > time::now());
+        lease.is_some_and(|lease| lease.token == token.get().cast_signed())
+    }
+}
+
+impl From<Head> for plan::Head {
+    fn from(head: Head) -> Self {
+        Self { version: head.version, messages: head.messages }
+    }
+}
+
+/// Refuses a conversation of which only rows are left.
+pub(super) fn check_lost(connection: &Connection, id: &MemoryId) -> Result<(), Fault> {
+    let mut statement = connection.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM message WHERE id = ?1)
+             OR EXISTS (SELECT 1 FROM history WHERE id = ?1)",
+    )?;
+    match statement.query_row([id.as_str()], |row| row.get(0))? {
+        true => Err(UnreadableRecord::corrupt(id, "the head", "it is missing").into()),
+        false => Ok(()),
+    }
+}
+
+/// A number as SQLite keeps it. Ours are never so large that it would make a difference.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A number of a row, which must not be negative.
+pub(super) fn unsigned(
+    id: &MemoryId,
+    row: &dyn std::fmt::Display,
+    number: i64,
+) -> Result<u64, UnreadableRecord> {
+    u64::try_from(number).map_err(|_| {
+        UnreadableRecord::corrupt(id, row, format_args!("the number {number} is impossible"))
+    })
+}

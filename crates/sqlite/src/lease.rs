@@ -1,0 +1,65 @@
+//! Leases, kept in the head of a conversation.
+
+use super::SqliteChatMemoryStore;
+use super::fault::Fault;
+use ai_services_core::Result;
+use ai_services_core::memory::{ConversationLeases, LeaseOptions, LeaseToken, MemoryId};
+use ai_services_core::store_kit::{limits, time};
+use async_trait::async_trait;
+use rusqlite::Connection;
+
+#[async_trait]
+impl ConversationLeases for SqliteChatMemoryStore {
+    fn options(&self) -> LeaseOptions {
+        self.lease_options().unwrap_or_default()
+    }
+
+    /// By the clock of this machine, which all processes share.
+    async fn acquire(&self, id: &MemoryId, token: LeaseToken) -> Result<bool> {
+        limits::check_id(id)?;
+        let duration = i64::try_from(self.options().duration.as_millis()).unwrap_or(i64::MAX);
+        let wanted = id.clone();
+        self.write("lease", Some(id), move |connection| {
+            acquire(connection, &wanted, token, duration)
+        })
+        .await
+    }
+
+    async fn release(&self, id: &MemoryId, token: LeaseToken) -> Result<()> {
+        limits::check_id(id)?;
+        let held = id.clone();
+        self.write("give back", Some(id), move |connection| release(connection, &held, token)).await
+    }
+}
+
+fn acquire(
+    connection: &Connection,
+    id: &MemoryId,
+    token: LeaseToken,
+    duration: i64,
+) -> Result<bool, Fault> {
+    let now = time::now();
+    // A conversation that has not begun gets a head without a version.
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO conversation
+             (id, version, messages, last_used, commit_token, lease_token, lease_until)
+         VALUES (?1, 0, 0, ?2, 0, ?3, ?4)
+         ON CONFLICT (id) DO UPDATE SET
+             lease_token = excluded.lease_token, lease_until = excluded.lease_until
+         WHERE lease_token IS NULL OR lease_token = excluded.lease_token
+             OR lease_until IS NULL OR lease_until <= ?2",
+    )?;
+    let token = token.get().cast_signed();
+    Ok(statement.execute((id.as_str(), now, token, now.saturating_add(duration)))? == 1)
+}
+
+fn release(connection: &Connection, id: &MemoryId, token: LeaseToken) -> Result<(), Fault> {
+    for statement in [
+        "DELETE FROM conversation WHERE id = ?1 AND lease_token = ?2 AND version = 0",
+        "UPDATE conversation SET lease_token = NULL, lease_until = NULL
+         WHERE id = ?1 AND lease_token = ?2",
+    ] {
+        connection.prepare_cached(statement)?.execute((id.as_str(), token.get().cast_signed()))?;
+    }
+    Ok(())
+}

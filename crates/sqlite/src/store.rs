@@ -1,0 +1,104 @@
+//! What the store does for memories and operators, in terms of its threads.
+
+use super::commit::Commit;
+use super::{SqliteChatMemoryStore, delete, read};
+use ai_services_core::Result;
+use ai_services_core::memory::{
+    Change, ChatMemoryStore, Conversation, ConversationLeases, ConversationStore, HistoryEntry,
+    HistoryPosition, MemoryId, RawRecord, Snapshot, check_limit,
+};
+use ai_services_core::message::ChatMessage;
+use ai_services_core::store_kit::{limits, time};
+use async_trait::async_trait;
+use std::time::SystemTime;
+
+/// How many conversations are deleted by one transaction.
+const DELETED_AT_ONCE: u32 = 64;
+
+#[async_trait]
+impl ChatMemoryStore for SqliteChatMemoryStore {
+    async fn get_messages(&self, id: &MemoryId) -> Result<Vec<ChatMessage>> {
+        Ok(self.load(id).await?.messages().to_vec())
+    }
+
+    async fn update_messages(&self, id: &MemoryId, messages: &[ChatMessage]) -> Result<()> {
+        self.commit(id, Change::replace(None, messages.iter().cloned().collect())).await
+    }
+
+    async fn delete_messages(&self, id: &MemoryId) -> Result<()> {
+        limits::check_id(id)?;
+        let unwanted = id.clone();
+        let work = move |connection: &_| delete::delete(connection, unwanted.as_str());
+        self.write("delete", Some(id), work).await
+    }
+
+    async fn load(&self, id: &MemoryId) -> Result<Snapshot> {
+        limits::check_id(id)?;
+        let wanted = id.clone();
+        self.read("load", Some(id), move |connection| read::load(connection, &wanted)).await
+    }
+
+    async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
+        limits::check_id(id)?;
+        let commit = Commit::new(id, change, self.0.evicted_messages)?;
+        self.write("change", Some(id), move |connection| commit.run(connection)).await
+    }
+
+    fn leases(&self) -> Option<&dyn ConversationLeases> {
+        self.lease_options().map(|_| self as _)
+    }
+}
+
+#[async_trait]
+impl ConversationStore for SqliteChatMemoryStore {
+    /// In the order of the ids.
+    async fn conversations(
+        &self,
+        after: Option<&MemoryId>,
+        limit: usize,
+    ) -> Result<Vec<Conversation>> {
+        let limit = check_limit(limit)?;
+        let after = after.cloned();
+        let work = move |connection: &_| read::conversations(connection, after.as_ref(), limit);
+        self.read("list", None, work).await
+    }
+
+    async fn conversation(&self, id: &MemoryId) -> Result<Option<Conversation>> {
+        limits::check_id(id)?;
+        let wanted = id.clone();
+        self.read("find", Some(id), move |connection| read::conversation(connection, &wanted)).await
+    }
+
+    async fn delete_unused_since(&self, time: SystemTime) -> Result<u64> {
+        let time = time::millis(time);
+        let (mut after, mut deleted) = (String::new(), 0);
+        loop {
+            let found =
+                move |connection: &_| read::unused(connection, time, &after, DELETED_AT_ONCE);
+            let ids = self.read("find unused", None, found).await?;
+            let Some(last) = ids.last() else { return Ok(deleted) };
+            after = last.clone();
+            let work = move |connection: &_| delete::delete_unused(connection, &ids, time);
+            deleted += self.write("delete unused", None, work).await?;
+        }
+    }
+
+    async fn history(
+        &self,
+        id: &MemoryId,
+        position: HistoryPosition,
+        limit: usize,
+    ) -> Result<Vec<HistoryEntry>> {
+        let limit = check_limit(limit)?;
+        limits::check_id(id)?;
+        let wanted = id.clone();
+        let work = move |connection: &_| read::history(connection, &wanted, position, limit);
+        self.read("read the history of", Some(id), work).await
+    }
+
+    async fn export_raw(&self, id: &MemoryId) -> Result<Vec<RawRecord>> {
+        limits::check_id(id)?;
+        let wanted = id.clone();
+        self.read("export", Some(id), move |connection| read::export_raw(connection, &wanted)).await
+    }
+}

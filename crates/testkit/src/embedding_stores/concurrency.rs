@@ -1,0 +1,126 @@
+//! Many at a time.
+
+use super::case::{Case, Verdict, ensure, entry_with};
+use ai_services_core::document::{MetadataValue, TextSegment};
+use ai_services_core::embedding::{EmbeddingEntry, Filter};
+use futures_util::future::{join, join_all};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use tokio::task::yield_now;
+
+super::checks![
+    batches_are_seen_whole,
+    racing_writers_lose_nothing,
+    dropped_change_is_whole_or_nothing,
+];
+
+/// How many entries belong together.
+const BATCH: usize = 20;
+
+fn batch(generation: i64) -> Vec<EmbeddingEntry> {
+    let entry = |n: usize| entry_with(format!("{generation} {n}"), "generation", generation);
+    (0..BATCH).map(entry).collect()
+}
+
+fn any_generation() -> Filter {
+    Filter::key("generation").exists()
+}
+
+/// Checks that the entries are those of one generation.
+async fn whole(case: &Case) -> Verdict<i64> {
+    let found = case.search(Some(&any_generation())).await?;
+    let generation = |segment: &TextSegment| {
+        segment.metadata().get("generation").and_then(MetadataValue::as_integer)
+    };
+    let first = found.first().and_then(|found| generation(&found.segment)).unwrap_or(-1);
+    let is_whole =
+        found.len() == BATCH && found.iter().all(|found| generation(&found.segment) == Some(first));
+    let count = found.len();
+    ensure(is_whole, || format!("{count} entries are seen, expected {BATCH} of one batch"))?;
+    Ok(first)
+}
+
+async fn batches_are_seen_whole(case: &Case) -> Verdict {
+    const GENERATIONS: i64 = 30;
+    case.add(batch(0)).await?;
+    let is_done = AtomicBool::new(false);
+    let write = async {
+        let mut written = Ok(());
+        for generation in 1..=GENERATIONS {
+            written = case.store().replace(Some(&any_generation()), batch(generation)).await;
+            if written.is_err() {
+                break;
+            }
+            yield_now().await;
+        }
+        is_done.store(true, Ordering::Relaxed);
+        Verdict::Ok(written?)
+    };
+    let read = async || {
+        let mut last = 0;
+        while !is_done.load(Ordering::Relaxed) {
+            let generation = whole(case).await?;
+            ensure(generation >= last, || format!("batch {generation} is seen after {last}"))?;
+            last = generation;
+            let count = case.store().count(None).await?;
+            ensure(count == BATCH as u64, || format!("{count} entries are counted"))?;
+            let values = case.store().values("generation", None).await?;
+            ensure(values.len() == 1, || format!("the generations are {values:?}"))?;
+            yield_now().await;
+        }
+        Verdict::Ok(())
+    };
+    let (written, seen) = join(write, join_all([read(), read(), read()])).await;
+    written?;
+    seen.into_iter().collect::<Verdict>()?;
+    case.expect(&batch(GENERATIONS)).await
+}
+
+async fn racing_writers_lose_nothing(case: &Case) -> Verdict {
+    const WRITERS: usize = 8;
+    const ROUNDS: usize = 5;
+    let entries = |writer: usize, round: usize| {
+        let own = (0..3).map(move |n| entry_with(format!("{writer} {round} {n}"), "n", 1));
+        own.chain([entry_with("shared", "n", 2)]).collect::<Vec<_>>()
+    };
+    let writers = (0..WRITERS).map(|writer| async move {
+        for round in 0..ROUNDS {
+            case.add(entries(writer, round)).await?;
+            case.store().remove(&[&*format!("{writer} {round} 2")]).await?;
+            yield_now().await;
+        }
+        Verdict::Ok(())
+    });
+    join_all(writers).await.into_iter().collect::<Verdict>()?;
+    let mut expected = vec![entry_with("shared", "n", 2)];
+    for writer in 0..WRITERS {
+        expected.extend((0..ROUNDS).flat_map(|round| entries(writer, round).into_iter().take(2)));
+    }
+    case.expect(&expected).await
+}
+
+async fn dropped_change_is_whole_or_nothing(case: &Case) -> Verdict {
+    const TRIES: i64 = 12;
+    case.add(batch(0)).await?;
+    for generation in 1..=TRIES {
+        let filter = any_generation();
+        {
+            let mut change = pin!(case.store().replace(Some(&filter), batch(generation)));
+            for _ in 0..generation {
+                let polled = std::future::poll_fn(|context| {
+                    Poll::Ready(change.as_mut().poll(context).is_ready())
+                });
+                if polled.await {
+                    break;
+                }
+                yield_now().await;
+            }
+        }
+        whole(case).await?;
+        let values = case.store().values("generation", None).await?;
+        ensure(values.len() == 1, || format!("the generations are {values:?}"))?;
+    }
+    case.store().replace(Some(&any_generation()), batch(-1)).await?;
+    case.expect(&batch(-1)).await
+}

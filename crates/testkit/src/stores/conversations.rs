@@ -1,0 +1,268 @@
+//! Conversations as an operator sees them: listed, counted, cleaned up.
+
+use super::case::{Case, Stop, Verdict, ensure, failed, numbered, refused};
+use ai_services_core::ErrorKind;
+use ai_services_core::memory::{
+    Change, Conversation, EvictedMessages, HistoryPosition, LeaseToken, MemoryId,
+};
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, SystemTime};
+use tokio::time::sleep;
+
+super::checks![
+    conversation_is_counted,
+    conversations_are_listed_once,
+    conversation_without_messages_is_not_listed,
+    last_use_follows_changes,
+    empty_page_is_refused,
+    export_gives_every_row,
+    used_conversations_are_not_deleted,
+    unused_conversations_are_deleted,
+];
+
+/// How far a clock may be off.
+const TOLERANCE: Duration = Duration::from_secs(10);
+
+/// Long enough for two times to differ in milliseconds.
+const MOMENT: Duration = Duration::from_millis(15);
+
+async fn conversation_is_counted(case: &Case<'_>) -> Verdict {
+    let store = case.conversations()?;
+    let (id, other) = (case.id("a"), case.id("b"));
+    case.update(&other, &numbered("other", 1)).await?;
+    let unknown = store.conversation(&id).await?;
+    ensure(unknown.is_none(), || format!("an unknown conversation is {unknown:?}"))?;
+    let changes = [
+        (Change::advance(None, 0..0, numbered("a", 5)), 5),
+        (Change::advance(None, 0..2, numbered("b", 4)), 7),
+        (Change::advance(None, 3..4, Vec::new()), 6),
+        (Change::advance(None, 5..100, Vec::new()), 5),
+        (Change::replace(None, numbered("c", 3).into()), 3),
+    ];
+    for (change, expected) in changes {
+        case.commit(&id, change).await?;
+        let found = store.conversation(&id).await?;
+        ensure(found.as_ref().is_some_and(|c| c.id == id && c.messages == expected), || {
+            format!("a conversation of {expected} messages is {found:?}")
+        })?;
+    }
+    case.store().delete_messages(&id).await?;
+    let deleted = store.conversation(&id).await?;
+    ensure(deleted.is_none(), || format!("a deleted conversation is {deleted:?}"))
+}
+
+async fn conversations_are_listed_once(case: &Case<'_>) -> Verdict {
+    const COUNT: usize = 12;
+    const LIMIT: usize = 5;
+    let store = case.conversations()?;
+    let ids: Vec<_> = (0..COUNT).map(|number| case.id(&number.to_string())).collect();
+    for (number, id) in ids.iter().enumerate() {
+        case.update(id, &numbered("message", 1 + number % 3)).await?;
+    }
+    let mut listed = HashSet::new();
+    let mut after: Option<MemoryId> = None;
+    for page in 0.. {
+        let found = store.conversations(after.as_ref(), LIMIT).await?;
+        ensure(found.len() <= LIMIT, || format!("a page of {LIMIT} has {}", found.len()))?;
+        let Some(last) = found.last() else { break };
+        after = Some(last.id.clone());
+        for conversation in found {
+            let id = conversation.id;
+            ensure(listed.insert(id.clone()), || format!("`{id}` is listed twice"))?;
+        }
+        // Others come, change and go meanwhile.
+        if let Some(id) = ids.get(page) {
+            case.append(id, numbered("more", 1)).await?;
+            case.update(&case.id(&format!("new {page}")), &numbered("new", 1)).await?;
+        }
+        if let Some(id) = after.as_ref().filter(|id| case.owns(id) && !ids.contains(id)) {
+            case.store().delete_messages(id).await?;
+        }
+    }
+    let missing = ids.iter().find(|id| !listed.contains(*id));
+    ensure(missing.is_none(), || format!("`{missing:?}` is not listed"))?;
+
+    // The end of a page may be deleted before the next is asked for.
+    let all = listing(case, None).await?;
+    let Some((cursor, rest)) = all.get(COUNT / 2..).and_then(<[_]>::split_first) else {
+        return Err(failed("the list is too short"));
+    };
+    case.store().delete_messages(&cursor.id).await?;
+    let found = listing(case, Some(cursor.id.clone())).await?;
+    ensure(found == rest, || {
+        format!("after a deleted conversation come {found:?}, expected {rest:?}")
+    })
+}
+
+/// The conversations of this check after `after`, as they are listed and as they are known.
+async fn listing(case: &Case<'_>, mut after: Option<MemoryId>) -> Verdict<Vec<Conversation>> {
+    const LIMIT: usize = 100;
+    let store = case.conversations()?;
+    let mut own = Vec::new();
+    loop {
+        let page = store.conversations(after.as_ref(), LIMIT).await?;
+        let Some(last) = page.last() else { break };
+        ensure(after.as_ref() != Some(&last.id), || "the same page comes again".into())?;
+        after = Some(last.id.clone());
+        own.extend(page.into_iter().filter(|conversation| case.owns(&conversation.id)));
+    }
+    for listed in &own {
+        let known = store.conversation(&listed.id).await?;
+        ensure(known.as_ref() == Some(listed), || {
+            format!("a conversation is listed as {listed:?}, but on its own is {known:?}")
+        })?;
+    }
+    Ok(own)
+}
+
+async fn conversation_without_messages_is_not_listed(case: &Case<'_>) -> Verdict {
+    let store = case.conversations()?;
+    let (emptied, never, full) = (case.id("emptied"), case.id("never"), case.id("full"));
+    let leased = case.id("leased");
+    for id in [&emptied, &full] {
+        case.update(id, &numbered("message", 2)).await?;
+    }
+    case.update(&emptied, &[]).await?;
+    case.commit(&never, Change::advance(None, 0..0, Vec::new())).await?;
+    if let Ok((leases, _)) = case.leases() {
+        leases.acquire(&leased, LeaseToken::new()).await?;
+    }
+    let listed: HashMap<_, _> =
+        listing(case, None).await?.into_iter().map(|c| (c.id, c.messages)).collect();
+    ensure(listed.get(&full) == Some(&2), || "a conversation is missing in the list".into())?;
+    ensure(!listed.contains_key(&never) && !listed.contains_key(&leased), || {
+        "a conversation in which nothing was said is listed".into()
+    })?;
+    // What was said in it can still be read back if it is kept.
+    let expected = match case.suite().evicted_messages {
+        EvictedMessages::Keep => Some(&0),
+        EvictedMessages::Forget => None,
+    };
+    let found = listed.get(&emptied);
+    ensure(found == expected, || {
+        format!(
+            "a conversation that was emptied is listed with {found:?} messages, expected {expected:?}"
+        )
+    })?;
+    for id in [&emptied, &never, &leased] {
+        let messages = store.conversation(id).await?.map_or(0, |found| found.messages);
+        ensure(messages == 0, || format!("an empty conversation has {messages} messages"))?;
+    }
+    Ok(())
+}
+
+async fn last_use_follows_changes(case: &Case<'_>) -> Verdict {
+    let store = case.conversations()?;
+    let id = case.id("");
+    let last_used = async || match store.conversation(&id).await? {
+        Some(conversation) => Ok(conversation.last_used),
+        None => Err(failed("the conversation is unknown")),
+    };
+    case.append(&id, numbered("message", 2)).await?;
+    let mut previous = last_used().await?;
+    let now = SystemTime::now();
+    let off = now.duration_since(previous).unwrap_or_else(|error| error.duration());
+    ensure(off < TOLERANCE, || format!("the time of a change is {off:?} off"))?;
+    let changes = [
+        ("an append", Change::advance(None, 0..0, numbered("more", 1))),
+        ("an eviction", Change::advance(None, 0..1, Vec::new())),
+        ("a replacement", Change::replace(None, numbered("new", 1).into())),
+        ("an equal replacement", Change::replace(None, numbered("new", 1).into())),
+    ];
+    for (what, change) in changes {
+        sleep(MOMENT).await;
+        case.commit(&id, change).await?;
+        let changed = last_used().await?;
+        ensure(changed > previous, || format!("{what} does not move the time of the last use"))?;
+        sleep(MOMENT).await;
+        case.expect(&id, &case.store().get_messages(&id).await?).await?;
+        store.history(&id, HistoryPosition::Oldest, 10).await?;
+        let read = last_used().await?;
+        ensure(read == changed, || "reading moves the time of the last use".into())?;
+        previous = changed;
+    }
+    Ok(())
+}
+
+async fn empty_page_is_refused(case: &Case<'_>) -> Verdict {
+    let store = case.conversations()?;
+    let id = case.id("");
+    case.update(&id, &numbered("message", 2)).await?;
+    let page = store.conversations(None, 0).await;
+    refused("a page of no conversations", page, ErrorKind::Configuration)?;
+    let page = store.history(&id, HistoryPosition::Newest, 0).await;
+    refused("a page of no messages", page, ErrorKind::Configuration)?;
+    Ok(())
+}
+
+async fn export_gives_every_row(case: &Case<'_>) -> Verdict {
+    let store = case.conversations()?;
+    let (id, other) = (case.id("a"), case.id("b"));
+    let rows = store.export_raw(&id).await?.len();
+    ensure(rows == 0, || format!("an unknown conversation has {rows} rows"))?;
+    case.update(&other, &numbered("other", 1)).await?;
+    case.update(&id, &numbered("message", 5)).await?;
+    case.commit(&id, Change::advance(None, 0..2, numbered("more", 1))).await?;
+    let kept = if case.suite().evicted_messages == EvictedMessages::Keep { 6 } else { 4 };
+    let rows = store.export_raw(&id).await?;
+    let (count, data) = (rows.len(), rows.iter().map(|row| row.data.len()).sum::<usize>());
+    ensure(count >= kept && data > 0, || {
+        format!("{count} rows with {data} bytes are exported of {kept} messages")
+    })?;
+    let names: HashSet<_> = rows.iter().map(|row| &row.row).collect();
+    ensure(names.len() == count, || format!("{count} rows have {} names", names.len()))?;
+    case.store().delete_messages(&id).await?;
+    let rows = store.export_raw(&id).await?;
+    ensure(rows.is_empty(), || {
+        let names: Vec<_> = rows.iter().map(|row| &row.row).collect();
+        format!("these rows are left after deletion: {names:?}")
+    })
+}
+
+async fn used_conversations_are_not_deleted(case: &Case<'_>) -> Verdict {
+    let store = case.conversations()?;
+    let id = case.id("");
+    case.update(&id, &numbered("message", 2)).await?;
+    let early = SystemTime::UNIX_EPOCH.checked_sub(Duration::from_secs(86_400));
+    for time in [Some(SystemTime::UNIX_EPOCH), early].into_iter().flatten() {
+        let deleted = store.delete_unused_since(time).await?;
+        ensure(deleted == 0, || format!("{deleted} conversations are older than 1970"))?;
+    }
+    case.expect(&id, &numbered("message", 2)).await
+}
+
+async fn unused_conversations_are_deleted(case: &Case<'_>) -> Verdict {
+    const OLD: usize = 30;
+    let store = case.conversations()?;
+    if !case.suite().disposable {
+        return Err(Stop::Skipped("the suite was not told that the store is `disposable`"));
+    }
+    let old: Vec<_> = (0..OLD).map(|number| case.id(&format!("old {number}"))).collect();
+    let (changed, new) = (case.id("changed"), case.id("new"));
+    for id in old.iter().chain([&changed]) {
+        case.update(id, &numbered("message", 3)).await?;
+        case.commit(id, Change::advance(None, 0..1, Vec::new())).await?;
+    }
+    sleep(MOMENT).await;
+    case.update(&new, &numbered("new", 1)).await?;
+    // What was last used just then is not older.
+    let Some(Conversation { last_used: time, .. }) = store.conversation(&new).await? else {
+        return Err(failed("the conversation is unknown"));
+    };
+    case.append(&changed, numbered("more", 1)).await?;
+
+    let deleted = store.delete_unused_since(time).await?;
+    ensure(deleted >= OLD as u64, || format!("of {OLD} old conversations {deleted} were deleted"))?;
+    for id in &old {
+        case.expect(id, &[]).await?;
+        let history = store.history(id, HistoryPosition::Oldest, 10).await?;
+        ensure(history.is_empty(), || "the history of a deleted conversation is left".into())?;
+    }
+    case.expect(&new, &numbered("new", 1)).await?;
+    let mut expected = numbered("message", 3);
+    expected.remove(0);
+    expected.extend(numbered("more", 1));
+    case.expect(&changed, &expected).await?;
+    let again = store.delete_unused_since(time).await?;
+    ensure(again == 0, || format!("{again} conversations were deleted a second time"))
+}
