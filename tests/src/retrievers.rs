@@ -5,16 +5,16 @@ use ai_services::{Result, async_trait};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Never finds anything; counts the searches that were begun, and those that were dropped.
+/// A retriever that never returns, and counts the searches that started and that were dropped.
 #[derive(Clone, Debug, Default)]
 pub struct Endless {
-    begun: Arc<AtomicUsize>,
+    started: Arc<AtomicUsize>,
     dropped: Arc<AtomicUsize>,
 }
 
-struct Search(Arc<AtomicUsize>);
+struct DropCounter(Arc<AtomicUsize>);
 
-impl Drop for Search {
+impl Drop for DropCounter {
     fn drop(&mut self) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
@@ -23,16 +23,16 @@ impl Drop for Search {
 #[async_trait]
 impl ContentRetriever for Endless {
     async fn retrieve(&self, _: &Query) -> Result<Vec<RetrievedContent>> {
-        self.begun.fetch_add(1, Ordering::SeqCst);
-        let _search = Search(Arc::clone(&self.dropped));
+        self.started.fetch_add(1, Ordering::SeqCst);
+        let _counter = DropCounter(Arc::clone(&self.dropped));
         std::future::pending().await
     }
 }
 
 impl Endless {
-    /// How many searches were begun, and how many of them were dropped.
+    /// Returns the number of searches that started, and the number of them that were dropped.
     #[must_use]
     pub fn counts(&self) -> (usize, usize) {
-        (self.begun.load(Ordering::SeqCst), self.dropped.load(Ordering::SeqCst))
+        (self.started.load(Ordering::SeqCst), self.dropped.load(Ordering::SeqCst))
     }
 }

@@ -1,4 +1,4 @@
-//! Models made of models, on their own and inside a service.
+//! Models that wrap other models, on their own and inside an AI service.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -32,7 +32,7 @@ use ai_services::testing::ScriptedAnswer;
 use ai_services::{Error, ErrorKind};
 use futures_util::StreamExt;
 
-/// A request of one text.
+/// Creates a request with one user message.
 fn asking(text: &str) -> ChatRequest {
     ChatRequest::new([ChatMessage::user(text)])
 }
@@ -41,7 +41,7 @@ fn failing(kind: ErrorKind) -> ScriptedAnswer {
     ScriptedAnswer::error(kind, format!("{kind:?}"))
 }
 
-/// An error that had cost input tokens.
+/// An error with input token usage.
 fn costly(kind: ErrorKind, input: u64) -> ScriptedAnswer {
     failing(kind).with_usage(TokenUsage::new(input, 0))
 }
@@ -50,7 +50,7 @@ fn text(response: &ChatResponse) -> &str {
     response.message.text().unwrap()
 }
 
-/// The texts of a stream, and how it ended.
+/// Collects the texts of a stream, and its answer or error.
 async fn streamed(
     model: &dyn ChatModel,
     request: &ChatRequest,

@@ -1,4 +1,4 @@
-//! Retrieval: the pipeline and each of its parts.
+//! Retrieval-augmented generation: the pipeline and its parts.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -33,12 +33,12 @@ use ai_services::{Error, ErrorKind, Result, TurnContext};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A turn in which the user says this, first of all.
+/// Creates a turn with this user message and without history.
 fn turn(text: &str) -> TurnContext {
     TurnContext::builder(UserMessage::new(text)).build()
 }
 
-/// What the user says is searched for.
+/// Creates a query with the text of the user message.
 fn query(text: &str) -> Query {
     Query::new(text, turn(text))
 }
@@ -55,7 +55,7 @@ fn contents(texts: &[&str]) -> Vec<RetrievedContent> {
     texts.iter().copied().map(RetrievedContent::from).collect()
 }
 
-/// Finds these texts, whatever is searched for.
+/// A retriever that returns these texts for every query.
 fn finding(texts: &[&str]) -> impl ContentRetriever + Clone + 'static + use<> {
     let found = contents(texts);
     move |_: Query| {
@@ -64,7 +64,7 @@ fn finding(texts: &[&str]) -> impl ContentRetriever + Clone + 'static + use<> {
     }
 }
 
-/// Finds these texts after a time.
+/// A retriever that returns these texts after a delay.
 fn finding_after(seconds: u64, texts: &[&str]) -> impl ContentRetriever + Clone + 'static + use<> {
     let found = contents(texts);
     move |_: Query| {
@@ -80,30 +80,30 @@ fn failing(kind: ErrorKind) -> impl ContentRetriever + Clone + 'static {
     move |_: Query| async move { Err::<Vec<RetrievedContent>, _>(Error::new(kind, format!("{kind:?}"))) }
 }
 
-/// What retrievers were asked, in order.
+/// Log of the queries that retrievers received, in order.
 #[derive(Clone, Default)]
-struct Asked(Arc<Mutex<Vec<String>>>);
+struct QueryLog(Arc<Mutex<Vec<String>>>);
 
-impl Asked {
-    fn note(&self, what: impl Into<String>) {
-        self.0.lock().unwrap().push(what.into());
+impl QueryLog {
+    fn record(&self, entry: impl Into<String>) {
+        self.0.lock().unwrap().push(entry.into());
     }
 
     fn all(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
 
-    /// Finds what it is asked, under a name.
+    /// A retriever that logs each query and returns its text with a prefix.
     fn echo(&self, name: &'static str) -> impl ContentRetriever + Clone + 'static + use<> {
-        let asked = self.clone();
+        let log = self.clone();
         move |query: Query| {
-            asked.note(query.text());
+            log.record(query.text());
             async move { Ok(vec![RetrievedContent::from(format!("{name}: {}", query.text()))]) }
         }
     }
 }
 
-/// The text of the only message of a request.
+/// Returns the text of the only message of a request.
 fn prompt(model: &ScriptedChatModel, request: usize) -> String {
     let messages = model.messages_of(request);
     let [ChatMessage::User(message)] = messages.as_slice() else {
@@ -117,7 +117,7 @@ fn answering(text: &str, input_tokens: u64) -> ScriptedChatModel {
     ScriptedChatModel::new([ScriptedAnswer::text(text).with_usage(usage)])
 }
 
-/// Transforms a question without a history.
+/// Transforms a question without history.
 async fn transformed(
     transformer: &dyn ai_services::rag::QueryTransformer,
     text: &str,

@@ -1,7 +1,7 @@
-//! Spans and warnings of retrieval: who was asked and how much was found, but not what.
+//! Spans and warnings of retrieval: they contain names and counts, but not the texts.
 //!
-//! A program of its own: everything that it logs is captured.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+//! This is a separate test program, because all of its logs are captured.
+#![allow(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use ai_services::message::{ChatMessage, UserMessage};
 use ai_services::rag::{
@@ -19,7 +19,7 @@ fn failing(kind: ErrorKind) -> Route {
 }
 
 #[tokio::test]
-async fn traces_name_retrievers_and_count_what_was_found() {
+async fn traces_contain_names_and_counts_only() {
     logs::start();
     let model = ScriptedChatModel::new([
         ScriptedAnswer::text("SECRET query"),
@@ -51,10 +51,10 @@ async fn traces_name_retrievers_and_count_what_was_found() {
         "otel.name=retrieval wiki ",
         "record error.type=Connection",
         "message=falling back to the next retriever from=\"wiki\" to=\"copy\" kind=Connection",
-        "message=a retriever failed and was passed over retriever=\"copy\" kind=Timeout",
-        "message=the model did not route a query kind=InvalidResponse fallback=RouteToAll",
+        "message=skipping a failed retriever retriever=\"copy\" kind=Timeout",
+        "message=the model did not route a query; using the fallback kind=InvalidResponse fallback=RouteToAll",
     ] {
-        assert!(logged.contains(expected), "{expected}\nis not in\n{logged}");
+        assert!(logged.contains(expected), "{expected}\nis not in the log\n{logged}");
     }
     assert!(!logged.contains("SECRET"), "{logged}");
 }

@@ -1,4 +1,4 @@
-//! Not asking twice for the same.
+//! Caching of answers.
 
 use crate::requests::{annotated, are_equal, request};
 use crate::{asking, failing, streamed, text};
@@ -26,7 +26,7 @@ fn seconds(n: u64) -> Duration {
 }
 
 #[tokio::test]
-async fn cached_answer_costs_nothing_and_says_so() {
+async fn cached_answer_has_no_usage() {
     let answer = ScriptedAnswer::text("once").with_usage(TokenUsage::new(10, 5));
     let script = ScriptedChatModel::new([answer]);
     let model = in_memory(&script);
@@ -39,7 +39,7 @@ async fn cached_answer_costs_nothing_and_says_so() {
 }
 
 #[tokio::test]
-async fn different_requests_are_asked() {
+async fn different_requests_are_sent() {
     let script = ScriptedChatModel::from_fn(|number, _| ScriptedAnswer::text(number.to_string()));
     let model = in_memory(&script);
     let warm = ChatRequestParameters::new().temperature(1.0);
@@ -52,7 +52,7 @@ async fn different_requests_are_asked() {
 }
 
 #[tokio::test]
-async fn incomplete_answers_and_errors_are_not_kept() {
+async fn incomplete_answers_and_errors_are_not_cached() {
     let reason = |reason| ChatResponse::new(AiMessage::new("x")).with_finish_reason(reason);
     let refusal = AiMessage::builder().refusal("no").build();
     for answer in [
@@ -70,7 +70,7 @@ async fn incomplete_answers_and_errors_are_not_kept() {
 }
 
 #[tokio::test]
-async fn calls_of_tools_are_kept() {
+async fn tool_calls_are_cached() {
     let call = ToolCall::new("1", "clock", "{}");
     let script = ScriptedChatModel::new([ScriptedAnswer::tool_calls([call.clone()])]);
     let model = in_memory(&script);
@@ -79,7 +79,7 @@ async fn calls_of_tools_are_kept() {
 }
 
 #[tokio::test]
-async fn what_is_cached_can_be_chosen() {
+async fn cached_requests_and_answers_can_be_selected() {
     let script = ScriptedChatModel::from_fn(|number, _| ScriptedAnswer::text(number.to_string()));
     let model = CachedModel::builder(script.clone(), InMemoryResponseCache::new())
         .requests(|request| request.message_count() == 1)
@@ -95,7 +95,7 @@ async fn what_is_cached_can_be_chosen() {
 }
 
 #[tokio::test]
-async fn namespaces_are_apart() {
+async fn namespaces_are_separate() {
     let cache = InMemoryResponseCache::new();
     let model = |namespace: &str, answer: &str| {
         CachedModel::builder(ScriptedChatModel::replies([answer]), cache.clone())
@@ -108,7 +108,7 @@ async fn namespaces_are_apart() {
 }
 
 #[tokio::test]
-async fn streams_and_whole_answers_share_the_cache() {
+async fn streams_and_answers_share_the_cache() {
     let script = ScriptedChatModel::new([ScriptedAnswer::pieces(["a", "b"])]);
     let model = in_memory(&script);
     let (texts, outcome) = streamed(&model, &asking("x")).await;
@@ -122,7 +122,7 @@ async fn streams_and_whole_answers_share_the_cache() {
 }
 
 #[tokio::test]
-async fn stream_that_breaks_is_not_kept() {
+async fn failed_stream_is_not_cached() {
     let broken = ScriptedAnswer::pieces(["a"]).then_error(ErrorKind::Connection, "broke");
     let script = ScriptedChatModel::new([broken, ScriptedAnswer::text("whole")]);
     let model = in_memory(&script);
@@ -131,7 +131,7 @@ async fn stream_that_breaks_is_not_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn equal_calls_at_the_same_time_ask_once() {
+async fn equal_concurrent_calls_are_sent_once() {
     let slow = ScriptedAnswer::text("once").after(seconds(5));
     let script = ScriptedChatModel::new([slow]);
     let model = in_memory(&script);
@@ -143,7 +143,7 @@ async fn equal_calls_at_the_same_time_ask_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn followers_ask_for_themselves_when_the_leader_fails() {
+async fn followers_call_the_model_if_the_leader_fails() {
     let script = ScriptedChatModel::from_fn(|number, _| match number {
         0 => failing(ErrorKind::Unavailable).after(seconds(5)),
         _ => ScriptedAnswer::text("ok").after(seconds(5)),
@@ -153,11 +153,11 @@ async fn followers_ask_for_themselves_when_the_leader_fails() {
     let started = tokio::time::Instant::now();
     let (a, b, c) = tokio::join!(model.chat(&request), model.chat(&request), model.chat(&request));
     assert!(a.is_err() && b.is_ok() && c.is_ok());
-    assert_eq!(started.elapsed(), seconds(10), "they do not queue up");
+    assert_eq!(started.elapsed(), seconds(10), "the followers run concurrently");
 }
 
 #[tokio::test(start_paused = true)]
-async fn follower_goes_on_when_the_leader_is_dropped() {
+async fn follower_continues_if_the_leader_is_dropped() {
     let slow = ScriptedAnswer::text("never").after(seconds(100));
     let script = ScriptedChatModel::new([slow, ScriptedAnswer::text("ok")]);
     let model = in_memory(&script);
@@ -180,7 +180,7 @@ async fn answers_expire() {
 }
 
 #[tokio::test]
-async fn least_recently_used_answer_makes_room() {
+async fn least_recently_used_answer_is_evicted() {
     let cache = InMemoryResponseCache::builder().max_entries(2).build();
     let key = |text| CacheKey::of(&asking(text), "m", "").unwrap();
     let answer = ChatResponse::new(AiMessage::new("x"));
@@ -196,7 +196,7 @@ async fn least_recently_used_answer_makes_room() {
 }
 
 #[tokio::test]
-async fn store_keeps_answers_for_other_processes() {
+async fn stored_answers_can_be_shared() {
     let store = InMemoryChatMemoryStore::new();
     let call = ToolCall::new("1", "clock", "{}");
     let message = AiMessage::builder().text("t").thinking("hm").tool_calls([call]).build();
@@ -220,7 +220,7 @@ async fn store_keeps_answers_for_other_processes() {
 }
 
 #[tokio::test]
-async fn foreign_entries_are_misses_unless_asked() {
+async fn invalid_entries_are_cache_misses_by_default() {
     let key = CacheKey::of(&asking("x"), "scripted", "").unwrap();
     let id = MemoryId::from(format!("response-cache:{key}"));
     let custom = |json: serde_json::Value| -> ChatMessage {
@@ -246,19 +246,19 @@ async fn foreign_entries_are_misses_unless_asked() {
         );
         let strict = strict.cache_errors(CacheErrorPolicy::Fail).build();
         assert_eq!(strict.chat(&asking("x")).await.unwrap_err().kind(), ErrorKind::Store);
-        let script = ScriptedChatModel::replies(["asked"]);
+        let script = ScriptedChatModel::replies(["fresh"]);
         let lenient = CachedModel::new(script.clone(), StoreResponseCache::new(store));
         for _ in 0..2 {
-            assert_eq!(text(&lenient.chat(&asking("x")).await.unwrap()), "asked");
+            assert_eq!(text(&lenient.chat(&asking("x")).await.unwrap()), "fresh");
         }
         assert_eq!(script.requests().len(), 1, "the entry was replaced");
     }
 }
 
-struct Broken;
+struct FailingCache;
 
 #[ai_services::async_trait]
-impl ResponseCache for Broken {
+impl ResponseCache for FailingCache {
     async fn get(&self, _: &CacheKey) -> Result<Option<ChatResponse>> {
         Err(Error::new(ErrorKind::Store, "gone"))
     }
@@ -269,16 +269,16 @@ impl ResponseCache for Broken {
 }
 
 #[tokio::test]
-async fn broken_cache_does_not_keep_the_model_from_answering() {
-    let model = CachedModel::new(ScriptedChatModel::replies(["1", "2"]), Broken);
+async fn failing_cache_does_not_fail_the_call() {
+    let model = CachedModel::new(ScriptedChatModel::replies(["1", "2"]), FailingCache);
     assert_eq!(text(&model.chat(&asking("x")).await.unwrap()), "1");
     assert_eq!(streamed(&model, &asking("x")).await.0, ["2"]);
 }
 
 proptest! {
-    /// Keys differ if and only if the requests do.
+    /// Keys are equal if and only if the requests are equal.
     #[test]
-    fn key_is_as_good_as_the_request(a in request(), b in request()) {
+    fn keys_are_equal_only_for_equal_requests(a in request(), b in request()) {
         let key = |request: &ChatRequest| CacheKey::of(request, "m", "n").unwrap();
         prop_assert_eq!(key(&a) == key(&b), are_equal(&a, &b));
         prop_assert_eq!(key(&a), key(&a));

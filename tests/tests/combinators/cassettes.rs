@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A folder for a cassette.
-fn place() -> (TempDir, PathBuf) {
+/// Creates a temporary folder and the path of a cassette in it.
+fn temporary_path() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cassette.jsonl");
     (folder, path)
@@ -37,8 +37,8 @@ fn recording(
 }
 
 #[tokio::test]
-async fn answers_are_replayed_with_all_that_belongs_to_them() {
-    let (_folder, path) = place();
+async fn answers_are_replayed_with_all_fields() {
+    let (_folder, path) = temporary_path();
     let call = ToolCall::new("1", "clock", r#"{"zone":"UTC"}"#);
     let message = AiMessage::builder().text("t").thinking("hm").tool_calls([call]).build();
     let mut answer = ChatResponse::new(message)
@@ -57,7 +57,7 @@ async fn answers_are_replayed_with_all_that_belongs_to_them() {
 
 #[tokio::test]
 async fn errors_are_replayed() {
-    let (_folder, path) = place();
+    let (_folder, path) = temporary_path();
     let error = Error::new(ErrorKind::RateLimited, "slow down")
         .with_status(429)
         .with_retry_after(Duration::from_millis(1500))
@@ -72,28 +72,28 @@ async fn errors_are_replayed() {
 }
 
 #[tokio::test]
-async fn stream_is_replayed_piece_by_piece_and_whole() {
-    let (_folder, path) = place();
+async fn stream_is_replayed_in_pieces_and_as_an_answer() {
+    let (_folder, path) = temporary_path();
     let model = recording([ScriptedAnswer::pieces(["a", "b", "c"])], &path).build();
-    let (told, outcome) = streamed(&model, &asking("x")).await;
+    let (recorded, outcome) = streamed(&model, &asking("x")).await;
     let replay =
         || async { ReplayModel::builder().uses(ReplayUse::Repeatedly).open(&path).await.unwrap() };
     let (again, replayed) = streamed(&replay().await, &asking("x")).await;
-    assert_eq!((&again, replayed.unwrap()), (&told, outcome.unwrap()));
+    assert_eq!((&again, replayed.unwrap()), (&recorded, outcome.unwrap()));
     assert_eq!(text(&replay().await.chat(&asking("x")).await.unwrap()), "abc");
 }
 
 #[tokio::test]
-async fn whole_answer_is_replayed_as_a_stream() {
-    let (_folder, path) = place();
+async fn answer_is_replayed_as_a_stream() {
+    let (_folder, path) = temporary_path();
     recording([ScriptedAnswer::text("abc")], &path).build().chat(&asking("x")).await.unwrap();
     let (texts, outcome) = streamed(&ReplayModel::open(&path).await.unwrap(), &asking("x")).await;
     assert_eq!((texts.concat().as_str(), text(&outcome.unwrap())), ("abc", "abc"));
 }
 
 #[tokio::test]
-async fn broken_stream_is_replayed_with_what_had_come() {
-    let (_folder, path) = place();
+async fn failed_stream_is_replayed_with_its_pieces() {
+    let (_folder, path) = temporary_path();
     let broken = ScriptedAnswer::pieces(["a", "b"]).then_error(ErrorKind::Connection, "broke");
     let (_, outcome) = streamed(&recording([broken], &path).build(), &asking("x")).await;
     outcome.unwrap_err();
@@ -105,7 +105,7 @@ async fn broken_stream_is_replayed_with_what_had_come() {
 
 #[tokio::test]
 async fn dropped_stream_is_not_recorded() {
-    let (_folder, path) = place();
+    let (_folder, path) = temporary_path();
     let answers = [ScriptedAnswer::pieces(["a", "b"]), ScriptedAnswer::text("c")];
     let model = recording(answers, &path).build();
     let request = asking("x");
@@ -117,8 +117,8 @@ async fn dropped_stream_is_not_recorded() {
 }
 
 #[tokio::test]
-async fn each_exchange_is_used_once_in_any_order() {
-    let (_folder, path) = place();
+async fn exchange_is_used_once_in_any_order() {
+    let (_folder, path) = temporary_path();
     let model = RecordingModel::new(ScriptedChatModel::replies(["1", "2", "3"]), &path);
     for question in ["a", "b", "a"] {
         model.chat(&asking(question)).await.unwrap();
@@ -128,16 +128,16 @@ async fn each_exchange_is_used_once_in_any_order() {
     assert_eq!(text(&replay.chat(&asking("a")).await.unwrap()), "1");
     assert_eq!(replay.unused_lines(), [4]);
     let error = replay.check_finished().unwrap_err();
-    assert_eq!(error.to_string(), "1 exchanges of the cassette were not used, on lines 4");
+    assert_eq!(error.to_string(), "1 unused exchanges in the cassette, on lines 4");
     assert_eq!(text(&replay.chat(&asking("a")).await.unwrap()), "3");
     replay.check_finished().unwrap();
     let error = replay.chat(&asking("a")).await.unwrap_err();
-    assert_eq!(error.to_string(), "the exchange on line 2 of the cassette was used before");
+    assert_eq!(error.to_string(), "the exchange on line 2 of the cassette was already used");
 }
 
 #[tokio::test]
 async fn exchanges_can_be_used_repeatedly() {
-    let (_folder, path) = place();
+    let (_folder, path) = temporary_path();
     let model = RecordingModel::new(ScriptedChatModel::replies(["1", "2"]), &path);
     for question in ["a", "a"] {
         model.chat(&asking(question)).await.unwrap();
@@ -154,8 +154,8 @@ async fn exchanges_can_be_used_repeatedly() {
 }
 
 #[tokio::test]
-async fn sequence_is_kept() {
-    let (_folder, path) = place();
+async fn sequence_is_enforced() {
+    let (_folder, path) = temporary_path();
     let model = RecordingModel::new(ScriptedChatModel::replies(["1", "2"]), &path);
     for question in ["a", "b"] {
         model.chat(&asking(question)).await.unwrap();
@@ -173,8 +173,8 @@ async fn sequence_is_kept() {
 }
 
 #[tokio::test]
-async fn unknown_request_is_told_from_the_nearest() {
-    let (_folder, path) = place();
+async fn unknown_request_is_compared_to_the_most_similar() {
+    let (_folder, path) = temporary_path();
     let tool = |description: &str| ToolSpecification::new("clock", description);
     let with = |question: &str, tool: ToolSpecification| {
         ChatRequest::builder().messages([ChatMessage::user(question)]).tools(vec![tool]).build()
@@ -187,7 +187,7 @@ async fn unknown_request_is_told_from_the_nearest() {
     assert_eq!(error.kind(), ErrorKind::Configuration);
     assert_eq!(
         error.to_string(),
-        "the request is not in the cassette; the nearest is that on line 3, which differs at `tools[0].description`"
+        "the request is not in the cassette; the most similar one, on line 3, differs at `tools[0].description`"
     );
     assert_eq!(replay.unused_lines(), [2, 3]);
 }
@@ -201,11 +201,11 @@ const SECRETS: [&str; 6] = [
     "member-secret",
 ];
 
-/// A request that has the secrets wherever there is room for a text.
+/// Creates a request with secrets in every text.
 fn secretive() -> ChatRequest {
     let all = SECRETS[..5].join(" ");
     let arguments = serde_json::json!({ "password": SECRETS[0], "all": all }).to_string();
-    let noted: Attributes = [("note".to_owned(), all.clone().into())].into_iter().collect();
+    let attributes: Attributes = [("note".to_owned(), all.clone().into())].into_iter().collect();
     let call = ToolCall::new("1", "login", arguments);
     let schema = serde_json::json!({ "type": "object", "description": all });
     let tool = ToolSpecification::new("login", all.clone())
@@ -213,7 +213,7 @@ fn secretive() -> ChatRequest {
     ChatRequest::builder()
         .system(format!("Use {all}."))
         .messages([
-            UserMessage::new(format!("<{all}>")).with_attributes(noted).into(),
+            UserMessage::new(format!("<{all}>")).with_attributes(attributes).into(),
             AiMessage::builder()
                 .text(all.clone())
                 .thinking(all.clone())
@@ -233,8 +233,8 @@ fn secretive() -> ChatRequest {
 }
 
 #[tokio::test]
-async fn secrets_are_nowhere_in_the_cassette() {
-    let (_folder, path) = place();
+async fn secrets_are_absent_from_the_cassette() {
+    let (_folder, path) = temporary_path();
     let all = SECRETS[..5].join(" ");
     let split = all.as_bytes().chunks(7).map(|piece| String::from_utf8(piece.to_vec()).unwrap());
     let answers = [
@@ -259,9 +259,9 @@ async fn secrets_are_nowhere_in_the_cassette() {
     assert!(!written.contains("battery") && !written.contains("note"));
     let without_json: String =
         written.split(r#"{"text":""#).map(|piece| piece.split('"').next().unwrap()).collect();
-    assert!(!without_json.contains("0123456789"), "nor spread over pieces: {without_json}");
+    assert!(!without_json.contains("0123456789"), "secret spread over pieces: {without_json}");
 
-    // The same redaction finds the same requests.
+    // Equal redactions make the requests match.
     let replay = ReplayModel::builder().redact(SECRETS[0]).open(&path).await.unwrap();
     assert!(text(&replay.chat(&secretive()).await.unwrap()).contains("[redacted]"));
     replay.chat(&secretive()).await.unwrap_err();
@@ -270,8 +270,8 @@ async fn secrets_are_nowhere_in_the_cassette() {
 }
 
 #[tokio::test]
-async fn function_changes_what_is_written() {
-    let (_folder, path) = place();
+async fn redaction_function_is_applied() {
+    let (_folder, path) = temporary_path();
     let year = |text: &str| text.replace("2026", "YEAR");
     let model = recording([ScriptedAnswer::text("It is 2026.")], &path).redact_with(year).build();
     model.chat(&asking("Is it 2026?")).await.unwrap();
@@ -282,16 +282,16 @@ async fn function_changes_what_is_written() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn cassette_is_for_its_owner_only() {
+async fn cassette_is_readable_by_its_owner_only() {
     use std::os::unix::fs::PermissionsExt;
-    let (_folder, path) = place();
+    let (_folder, path) = temporary_path();
     recording([ScriptedAnswer::text("x")], &path).build().chat(&asking("x")).await.unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
 #[tokio::test]
-async fn existing_cassette_is_added_to_replaced_or_refused() {
-    let (_folder, path) = place();
+async fn existing_cassette_is_extended_replaced_or_refused() {
+    let (_folder, path) = temporary_path();
     let record = |existing| {
         let model = recording([ScriptedAnswer::text("x")], &path).existing(existing).build();
         async move { model.chat(&asking("x")).await.map(|_| ()) }
@@ -307,8 +307,8 @@ async fn existing_cassette_is_added_to_replaced_or_refused() {
 }
 
 #[tokio::test]
-async fn nothing_is_added_to_another_file() {
-    let (_folder, path) = place();
+async fn other_file_is_not_extended() {
+    let (_folder, path) = temporary_path();
     std::fs::write(&path, "my diary\n").unwrap();
     let model = recording([ScriptedAnswer::text("x")], &path).build();
     let error = model.chat(&asking("x")).await.unwrap_err();
@@ -317,12 +317,12 @@ async fn nothing_is_added_to_another_file() {
 }
 
 #[tokio::test]
-async fn nothing_is_added_to_half_a_line() {
-    let (_folder, path) = place();
+async fn incomplete_cassette_is_not_extended() {
+    let (_folder, path) = temporary_path();
     let model = || recording([ScriptedAnswer::text("x")], &path).build();
     model().chat(&asking("x")).await.unwrap();
-    let cut = content(&path);
-    std::fs::write(&path, &cut[..cut.len() - 10]).unwrap();
+    let recorded = content(&path);
+    std::fs::write(&path, &recorded[..recorded.len() - 10]).unwrap();
     let error = model().chat(&asking("x")).await.unwrap_err();
     assert_eq!(error.detail::<CorruptCassette>().unwrap().line, 2);
     let error = ReplayModel::open(&path).await.unwrap_err();
@@ -330,26 +330,27 @@ async fn nothing_is_added_to_half_a_line() {
 }
 
 #[tokio::test]
-async fn recording_that_cannot_be_written_fails_the_call_unless_told_otherwise() {
-    let (folder, _) = place();
-    let nowhere = folder.path().join("missing").join("cassette.jsonl");
+async fn write_error_fails_the_call_unless_ignored() {
+    let (folder, _) = temporary_path();
+    let missing_path = folder.path().join("missing").join("cassette.jsonl");
     let answer = || ScriptedAnswer::text("x").with_usage(TokenUsage::new(1, 2));
-    let strict = recording([answer(), answer()], &nowhere).build();
+    let strict = recording([answer(), answer()], &missing_path).build();
     let error = strict.chat(&asking("x")).await.unwrap_err();
     assert_eq!(
         (error.kind(), error.usage()),
         (ErrorKind::Configuration, Some(&TokenUsage::new(1, 2)))
     );
     assert!(streamed(&strict, &asking("x")).await.1.is_err());
-    let failed = recording([failing(ErrorKind::Timeout)], &nowhere).build();
+    let failed = recording([failing(ErrorKind::Timeout)], &missing_path).build();
     assert_eq!(failed.chat(&asking("x")).await.unwrap_err().kind(), ErrorKind::Timeout);
-    let lenient = recording([answer()], &nowhere).write_errors(WriteErrorPolicy::Ignore).build();
+    let lenient =
+        recording([answer()], &missing_path).write_errors(WriteErrorPolicy::Ignore).build();
     assert!(lenient.chat(&asking("x")).await.is_ok());
 }
 
 #[tokio::test]
-async fn concurrent_exchanges_are_whole_lines() {
-    let (_folder, path) = place();
+async fn concurrent_exchanges_are_complete_lines() {
+    let (_folder, path) = temporary_path();
     let script = ScriptedChatModel::from_fn(|number, _| ScriptedAnswer::text(number.to_string()));
     let model = RecordingModel::new(script, &path);
     let requests: Vec<_> = (0..50).map(|n| asking(&"long ".repeat(1000 + n))).collect();
@@ -360,8 +361,8 @@ async fn concurrent_exchanges_are_whole_lines() {
 }
 
 #[tokio::test]
-async fn capabilities_can_be_given() {
-    let (_folder, path) = place();
+async fn capabilities_can_be_set() {
+    let (_folder, path) = temporary_path();
     recording([ScriptedAnswer::text("x")], &path).build().chat(&asking("x")).await.unwrap();
     let tools = Capabilities::of([Capability::Tools]);
     let replay = ReplayModel::builder().capabilities(tools).open(&path).await.unwrap();
@@ -369,7 +370,7 @@ async fn capabilities_can_be_given() {
 }
 
 #[tokio::test]
-async fn missing_file_is_named() {
+async fn missing_file_is_named_in_the_error() {
     let error = ReplayModel::open("no/such/cassette.jsonl").await.unwrap_err();
     assert!(error.to_string().contains("no/such/cassette.jsonl"), "{error}");
 }
@@ -377,12 +378,12 @@ async fn missing_file_is_named() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever was asked is found again.
+    /// Every recorded request matches in a replay.
     #[test]
-    fn every_request_is_found_again(requests in prop::collection::vec(request(), 1..4)) {
+    fn recorded_request_is_found(requests in prop::collection::vec(request(), 1..4)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let outcome: Result<(), TestCaseError> = runtime.block_on(async {
-            let (_folder, path) = place();
+            let (_folder, path) = temporary_path();
             let script = ScriptedChatModel::from_fn(|n, _| ScriptedAnswer::text(n.to_string()));
             let model = RecordingModel::new(script, &path);
             for request in &requests {
@@ -399,9 +400,9 @@ proptest! {
         outcome?;
     }
 
-    /// Whatever a file holds, reading it gives a cassette or an error.
+    /// Any file is read as a cassette or rejected with an error.
     #[test]
-    fn no_file_is_too_odd(lines in prop::collection::vec(".{0,40}", 0..4), cut in 0_usize..400) {
+    fn malformed_files_do_not_panic(lines in prop::collection::vec(".{0,40}", 0..4), cut in 0_usize..400) {
         const CASSETTE: &str = concat!(
             r#"{"format":"ai-services cassette","version":1,"model":"m","capabilities":["tools"]}"#, "\n",
             r#"{"request":{"messages":[]},"pieces":[{"text":"a"},{"tool_call":{"index":7}}],"#,

@@ -1,4 +1,4 @@
-//! What calls of a service cost.
+//! Costs of calls to an AI service.
 
 use crate::{costly, failing};
 use ai_services::combinators::{CachedModel, FallbackModel, InMemoryResponseCache};
@@ -22,7 +22,8 @@ fn clock() -> &'static str {
     "noon"
 }
 
-/// One unit of money for a million tokens of input, two for output.
+/// Prices of 1 and 2 currency units per million tokens of input and output for `scripted`, ten times that for
+/// others.
 fn prices() -> PriceTable {
     PriceTable::new()
         .price("scripted", Price::per_million(1.0, 2.0))
@@ -50,7 +51,7 @@ fn assistant(model: impl ai_services::model::ChatModel + 'static) -> AssistantSe
 }
 
 #[tokio::test]
-async fn cost_is_the_sum_of_all_models_of_the_turn() {
+async fn cost_is_the_sum_of_all_models_of_a_turn() {
     let script = || ScriptedChatModel::new([calling(100, 10), named("other-1", 50, 5)]);
     let response = assistant(script()).chat("x").await.unwrap();
     let cost = response.cost.unwrap();
@@ -61,14 +62,14 @@ async fn cost_is_the_sum_of_all_models_of_the_turn() {
 }
 
 #[tokio::test]
-async fn without_a_table_there_is_no_cost() {
+async fn cost_is_none_without_a_price_table() {
     let script = ScriptedChatModel::new([named("other-1", 50, 5)]);
     let assistant = AssistantService::builder().chat_model(script).build().unwrap();
     assert_eq!(assistant.chat("x").await.unwrap().cost, None);
 }
 
 #[tokio::test]
-async fn what_has_no_price_or_usage_is_counted() {
+async fn calls_without_price_or_usage_are_counted() {
     let script = ScriptedChatModel::new([calling(100, 10), named("unknown", 50, 5)]);
     let cost = assistant(script).chat("x").await.unwrap().cost.unwrap();
     assert_eq!((cost.parts(), cost.unpriced_calls()), (120_000_000, 1));
@@ -77,7 +78,7 @@ async fn what_has_no_price_or_usage_is_counted() {
 }
 
 #[tokio::test]
-async fn repairs_are_paid_for() {
+async fn repairs_are_charged() {
     let wrong = ScriptedAnswer::text("many").with_usage(TokenUsage::new(10, 0));
     let right = ScriptedAnswer::text("7").with_usage(TokenUsage::new(20, 0));
     let script = ScriptedChatModel::new([wrong, right]);
@@ -86,7 +87,7 @@ async fn repairs_are_paid_for() {
 }
 
 #[tokio::test]
-async fn failed_attempts_are_paid_for() {
+async fn failed_attempts_are_charged() {
     let first = ScriptedChatModel::new([costly(ErrorKind::Timeout, 100)]);
     let second = ScriptedChatModel::new([named("other-1", 10, 0)]);
     let model = FallbackModel::builder().model(first).model(second).build().unwrap();
@@ -105,7 +106,7 @@ async fn cached_answers_are_free() {
 }
 
 #[tokio::test]
-async fn error_tells_what_was_spent_in_vain() {
+async fn error_contains_the_incurred_cost() {
     let script = ScriptedChatModel::new([calling(100, 0), costly(ErrorKind::Timeout, 7)]);
     let error = assistant(script).chat("x").await.unwrap_err();
     assert_eq!(error.usage(), Some(&TokenUsage::new(107, 0)));

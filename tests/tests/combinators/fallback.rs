@@ -1,4 +1,4 @@
-//! Asking another model when one fails.
+//! Falling back to another model.
 
 use crate::{asking, costly, failing, streamed, text};
 use ai_services::combinators::FallbackModel;
@@ -14,7 +14,7 @@ fn either(first: &ScriptedChatModel, second: &ScriptedChatModel) -> FallbackMode
 }
 
 #[tokio::test]
-async fn next_model_is_asked_after_errors_of_the_provider() {
+async fn provider_errors_trigger_the_fallback() {
     for kind in [
         ErrorKind::Unavailable,
         ErrorKind::RateLimited,
@@ -33,7 +33,7 @@ async fn next_model_is_asked_after_errors_of_the_provider() {
 }
 
 #[tokio::test]
-async fn other_errors_pass_as_they_are() {
+async fn other_errors_are_returned_unchanged() {
     for kind in [ErrorKind::InvalidRequest, ErrorKind::Refused, ErrorKind::Configuration] {
         let first = ScriptedChatModel::new([failing(kind)]);
         let second = ScriptedChatModel::replies(["second"]);
@@ -57,7 +57,7 @@ async fn predicate_replaces_the_default() {
 }
 
 #[tokio::test]
-async fn usage_counts_failed_attempts() {
+async fn usage_includes_failed_attempts() {
     let first = ScriptedChatModel::new([costly(ErrorKind::Timeout, 7)]);
     let answer = ScriptedAnswer::text("second").with_usage(TokenUsage::new(10, 5));
     let second = ScriptedChatModel::new([answer]);
@@ -69,7 +69,7 @@ async fn usage_counts_failed_attempts() {
 }
 
 #[tokio::test]
-async fn error_of_all_keeps_every_attempt() {
+async fn error_contains_every_attempt() {
     let first = ScriptedChatModel::new([costly(ErrorKind::RateLimited, 1)]);
     let second = ScriptedChatModel::new([costly(ErrorKind::Authentication, 2)]);
     let error = either(&first, &second).chat(&asking("x")).await.unwrap_err();
@@ -96,7 +96,7 @@ async fn stream_falls_back_before_its_first_piece() {
 }
 
 #[tokio::test]
-async fn stream_that_has_begun_ends_with_its_error() {
+async fn started_stream_does_not_fall_back() {
     let broken = ScriptedAnswer::pieces(["fir"]).then_error(ErrorKind::Connection, "broke");
     let first = ScriptedChatModel::new([broken]);
     let second = ScriptedChatModel::replies(["second"]);
@@ -109,7 +109,7 @@ async fn stream_that_has_begun_ends_with_its_error() {
 }
 
 #[tokio::test]
-async fn empty_pieces_do_not_begin_a_stream() {
+async fn empty_pieces_do_not_prevent_the_fallback() {
     let broken = ScriptedAnswer::pieces([""]).then_error(ErrorKind::Connection, "broke");
     let first = ScriptedChatModel::new([broken]);
     let second = ScriptedChatModel::replies(["second"]);
@@ -118,7 +118,7 @@ async fn empty_pieces_do_not_begin_a_stream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropped_call_asks_nobody_else() {
+async fn dropped_call_does_not_fall_back() {
     let slow = failing(ErrorKind::Unavailable).after(Duration::from_secs(10));
     let first = ScriptedChatModel::new([slow]);
     let second = ScriptedChatModel::replies(["second"]);
@@ -131,21 +131,21 @@ async fn dropped_call_asks_nobody_else() {
 }
 
 #[test]
-fn capabilities_are_what_all_can() {
-    let able = |capabilities: &[Capability]| {
+fn capabilities_are_those_that_all_models_share() {
+    let capable = |capabilities: &[Capability]| {
         let capabilities = Capabilities::of(capabilities.iter().copied());
         ScriptedChatModel::replies(["x"]).with_capabilities(capabilities)
     };
     let model = either(
-        &able(&[Capability::Tools, Capability::Images]),
-        &able(&[Capability::Tools, Capability::Pdfs]),
+        &capable(&[Capability::Tools, Capability::Images]),
+        &capable(&[Capability::Tools, Capability::Pdfs]),
     );
     assert_eq!(model.capabilities(), Capabilities::of([Capability::Tools]));
     assert_eq!(model.name(), "scripted");
 }
 
 #[test]
-fn no_models_are_an_error() {
+fn missing_models_are_an_error() {
     let error: Error = FallbackModel::builder().build().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration);
 }

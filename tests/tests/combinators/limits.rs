@@ -1,4 +1,4 @@
-//! Keeping the limits of an account.
+//! Rate limits.
 
 use crate::{asking, failing, streamed};
 use ai_services::combinators::{RateLimitedModel, RateLimiter, RateLimiterBuilder};
@@ -25,22 +25,22 @@ fn limited(limiter: RateLimiterBuilder, model: &ScriptedChatModel) -> RateLimite
     RateLimitedModel::new(model.clone(), limiter.build().unwrap())
 }
 
-/// When something was asked.
-type Note = (Instant, String);
+/// Time and text of a request.
+type LogEntry = (Instant, String);
 
-/// A model that takes a second, and notes when it was asked what.
-fn noting() -> (ScriptedChatModel, Arc<Mutex<Vec<Note>>>) {
-    let asked: Arc<Mutex<Vec<Note>>> = Arc::default();
-    let notes = Arc::clone(&asked);
+/// A model that takes a second per request, and a log of its requests.
+fn logging_model() -> (ScriptedChatModel, Arc<Mutex<Vec<LogEntry>>>) {
+    let log: Arc<Mutex<Vec<LogEntry>>> = Arc::default();
+    let model_log = Arc::clone(&log);
     let model = ScriptedChatModel::from_fn(move |_, request| {
         let text = request.messages().next().and_then(ChatMessage::text).unwrap().to_owned();
-        notes.lock().unwrap().push((Instant::now(), text));
+        model_log.lock().unwrap().push((Instant::now(), text));
         ScriptedAnswer::text("ok").after(seconds(1))
     });
-    (model, asked)
+    (model, log)
 }
 
-/// A request of about so many tokens of input, and as many of output as are given.
+/// Creates a request with about `input` tokens of input and a limit of `output` tokens.
 fn sized(input: usize, output: u32) -> ChatRequest {
     ChatRequest::builder()
         .messages([ChatMessage::user("word".repeat(input - 7))])
@@ -49,39 +49,39 @@ fn sized(input: usize, output: u32) -> ChatRequest {
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_wait_in_order_for_the_minute_to_pass() {
-    let (model, asked) = noting();
+async fn requests_wait_in_order_for_the_window() {
+    let (model, log) = logging_model();
     let model = limited(RateLimiter::builder().requests_per_minute(2), &model);
     let started = Instant::now();
     let requests: Vec<_> = (0..5).map(|n| asking(&n.to_string())).collect();
     let answers = join_all(requests.iter().map(|request| model.chat(request))).await;
     assert!(answers.iter().all(Result::is_ok));
-    let asked = asked.lock().unwrap();
-    let times: Vec<_> = asked.iter().map(|(at, _)| (*at - started).as_secs()).collect();
-    let texts: Vec<_> = asked.iter().map(|(_, text)| text.as_str()).collect();
+    let log = log.lock().unwrap();
+    let times: Vec<_> = log.iter().map(|(at, _)| (*at - started).as_secs()).collect();
+    let texts: Vec<_> = log.iter().map(|(_, text)| text.as_str()).collect();
     assert_eq!(times, [0, 0, MINUTE, MINUTE, 2 * MINUTE]);
     assert_eq!(texts, ["0", "1", "2", "3", "4"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn large_request_is_not_overtaken() {
-    let (model, asked) = noting();
+    let (model, log) = logging_model();
     let model = limited(RateLimiter::builder().tokens_per_minute(100), &model);
     let requests = [sized(60, 1), sized(70, 1), sized(10, 1)];
     join_all(requests.iter().map(|request| model.chat(request))).await;
-    let lengths: Vec<_> = asked.lock().unwrap().iter().map(|(_, text)| text.len() / 4).collect();
+    let lengths: Vec<_> = log.lock().unwrap().iter().map(|(_, text)| text.len() / 4).collect();
     assert_eq!(lengths, [53, 63, 3]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn concurrent_requests_are_limited() {
-    let (model, asked) = noting();
+    let (model, log) = logging_model();
     let model = limited(RateLimiter::builder().concurrency(2), &model);
     let started = Instant::now();
     let requests: Vec<_> = (0..6).map(|n| asking(&n.to_string())).collect();
     join_all(requests.iter().map(|request| model.chat(request))).await;
     let times: Vec<_> =
-        asked.lock().unwrap().iter().map(|(at, _)| (*at - started).as_secs()).collect();
+        log.lock().unwrap().iter().map(|(at, _)| (*at - started).as_secs()).collect();
     assert_eq!(times, [0, 0, 1, 1, 2, 2]);
 }
 
@@ -98,7 +98,7 @@ async fn reported_tokens_replace_the_estimate() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_request_goes_on_when_an_estimate_was_too_high() {
+async fn waiting_request_is_sent_after_a_correction() {
     let slow = ScriptedAnswer::text("ok").with_usage(TokenUsage::new(5, 5)).after(seconds(3));
     let script = ScriptedChatModel::new([slow, ScriptedAnswer::text("ok")]);
     let model = limited(RateLimiter::builder().tokens_per_minute(100), &script);
@@ -112,7 +112,7 @@ async fn waiting_request_goes_on_when_an_estimate_was_too_high() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn request_larger_than_a_minute_is_an_error() {
+async fn request_above_the_limit_per_minute_is_an_error() {
     let script = ScriptedChatModel::replies(["never"]);
     let model = limited(RateLimiter::builder().tokens_per_minute(100), &script);
     let error = model.chat(&sized(200, 1)).await.unwrap_err();
@@ -121,7 +121,7 @@ async fn request_larger_than_a_minute_is_an_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn cancelled_waiters_take_nothing() {
+async fn cancelled_waits_do_not_count() {
     let script = ScriptedChatModel::replies(["1", "2", "3"]);
     let model = limited(RateLimiter::builder().requests_per_minute(1), &script);
     let request = asking("x");
@@ -154,18 +154,18 @@ async fn stream_keeps_its_slot_until_its_end() {
     assert!(matches!(events.next().await, Some(Ok(ModelStreamEvent::Text(_)))));
     assert!(timeout(seconds(1), model.chat(&request)).await.is_err());
     assert!(matches!(events.next().await, Some(Ok(ModelStreamEvent::Completed(_)))));
-    // The stream is over, although it was not dropped.
+    // The stream has ended, although it was not dropped.
     assert!(model.chat(&request).await.is_ok());
     drop(model.stream(&request));
     let mut dropped = model.stream(&request);
     assert!(dropped.next().await.is_some());
     drop(dropped);
     let (_, outcome) = timeout(seconds(1), streamed(&model, &request)).await.unwrap();
-    assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Configuration, "the script is over");
+    assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Configuration, "the script has ended");
 }
 
 #[tokio::test(start_paused = true)]
-async fn refusal_pauses_all_that_share_the_limiter() {
+async fn retry_after_pauses_all_models_of_a_limiter() {
     let refused = Error::new(ErrorKind::RateLimited, "slow down").with_retry_after(seconds(20));
     let first = ScriptedChatModel::new([refused.into()]);
     let second = ScriptedChatModel::replies(["ok"]);
@@ -191,7 +191,7 @@ async fn pause_is_limited() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn request_that_would_wait_too_long_fails_at_once() {
+async fn excessive_wait_fails_immediately() {
     let script = ScriptedChatModel::replies(["1", "2"]);
     let limiter = RateLimiter::builder().requests_per_minute(1).max_wait(seconds(5));
     let model = limited(limiter, &script);
@@ -203,11 +203,11 @@ async fn request_that_would_wait_too_long_fails_at_once() {
     assert_eq!((error.kind(), error.retry_after()), (ErrorKind::RateLimited, Some(seconds(50))));
     assert_eq!(started.elapsed().as_secs(), 0);
     sleep(seconds(45)).await;
-    assert!(model.chat(&request).await.is_ok(), "5 seconds are not too long");
+    assert!(model.chat(&request).await.is_ok(), "5 seconds are within the limit");
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_for_a_slot_ends_as_well() {
+async fn wait_for_a_slot_has_a_time_limit() {
     let slow = ScriptedAnswer::text("slow").after(seconds(100));
     let script = ScriptedChatModel::new([slow]);
     let model = limited(RateLimiter::builder().concurrency(1).max_wait(seconds(5)), &script);
@@ -243,28 +243,28 @@ fn limits_of_zero_are_errors() {
     }
 }
 
-/// One call: when it begins, how long it takes, how large it is, and whether it is given up.
+/// One call: start, duration, size, and time limit of the caller, in seconds and tokens.
 #[derive(Clone, Debug)]
-struct Ask {
+struct Call {
     begin: u64,
     takes: u64,
     tokens: usize,
     patience: Option<u64>,
 }
 
-fn ask() -> impl Strategy<Value = Ask> {
+fn call() -> impl Strategy<Value = Call> {
     (0_u64..100, 0_u64..30, 10_usize..80, prop::option::of(0_u64..100))
-        .prop_map(|(begin, takes, tokens, patience)| Ask { begin, takes, tokens, patience })
+        .prop_map(|(begin, takes, tokens, patience)| Call { begin, takes, tokens, patience })
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is asked and given up, no minute has more requests or tokens than allowed, never are
-    /// more running, and whoever waits gets through.
+    /// With arbitrary and cancelled calls, no minute exceeds the limits of requests and tokens, concurrency
+    /// stays within its limit, and every waiting call is sent.
     #[test]
     fn limits_hold_in_every_minute(
-        asks in prop::collection::vec(ask(), 1..30),
+        calls in prop::collection::vec(call(), 1..30),
         (requests, concurrency) in (1_u32..6, 1_usize..4),
     ) {
         const TOKENS: u64 = 100;
@@ -279,14 +279,14 @@ proptest! {
                 .concurrency(concurrency)
                 .build()
                 .unwrap();
-            let calls = asks.iter().map(|ask| {
+            let futures = calls.iter().map(|call| {
                 let (sent, running) = (Arc::clone(&sent), Arc::clone(&running));
-                let probe = Probe { sent, running, ask: ask.clone() };
+                let probe = Probe { sent, running, call: call.clone() };
                 let model = RateLimitedModel::new(probe, limiter.clone());
                 async move {
-                    sleep(seconds(ask.begin)).await;
-                    let request = sized(ask.tokens, 1);
-                    match ask.patience {
+                    sleep(seconds(call.begin)).await;
+                    let request = sized(call.tokens, 1);
+                    match call.patience {
                         None => model.chat(&request).await.map(|_| ()).map_err(|e| e.to_string()),
                         Some(patience) => {
                             let _ = timeout(seconds(patience), model.chat(&request)).await;
@@ -295,7 +295,7 @@ proptest! {
                     }
                 }
             });
-            timeout(seconds(100_000), join_all(calls)).await
+            timeout(seconds(100_000), join_all(futures)).await
         });
         prop_assert!(outcomes.unwrap().into_iter().all(|outcome| outcome.is_ok()));
         let sent = sent.lock().unwrap();
@@ -309,11 +309,11 @@ proptest! {
     }
 }
 
-/// Notes when it was asked, and how many were running.
+/// A model that records the time of each request and the number of running requests.
 struct Probe {
     sent: Arc<Mutex<Vec<(Instant, u64, usize)>>>,
     running: Arc<Mutex<usize>>,
-    ask: Ask,
+    call: Call,
 }
 
 struct Running(Arc<Mutex<usize>>);
@@ -333,9 +333,9 @@ impl ChatModel for Probe {
             *running
         };
         let _running = Running(Arc::clone(&self.running));
-        let tokens = self.ask.tokens as u64 + 1;
+        let tokens = self.call.tokens as u64 + 1;
         self.sent.lock().unwrap().push((Instant::now(), tokens, at_once));
-        sleep(seconds(self.ask.takes)).await;
+        sleep(seconds(self.call.takes)).await;
         Ok(ai_services::model::ChatResponse::new(ai_services::message::AiMessage::new("ok")))
     }
 }

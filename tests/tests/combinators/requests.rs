@@ -1,4 +1,4 @@
-//! Arbitrary requests, for what must hold for all of them.
+//! Generators of arbitrary requests for property tests.
 
 use ai_services::message::{
     AiMessage, Attributes, ChatMessage, Content, CustomMessage, ImageContent, ToolCall, ToolResult,
@@ -121,14 +121,14 @@ pub(crate) fn request() -> impl Strategy<Value = ChatRequest> {
     })
 }
 
-/// Whether a model sees the same.
+/// Returns whether a model receives equal content from both requests.
 pub(crate) fn are_equal(a: &ChatRequest, b: &ChatRequest) -> bool {
     a.messages().eq(b.messages())
         && a.tools().as_slice() == b.tools().as_slice()
         && a.parameters() == b.parameters()
 }
 
-/// The request with attributes on its messages, which no model sees.
+/// Adds attributes to the messages of a request, which a model does not receive.
 pub(crate) fn annotated(request: &ChatRequest) -> ChatRequest {
     let attributes: Attributes = [("note".to_owned(), 1.into())].into_iter().collect();
     let messages = request.messages().map(|message| match message {

@@ -1,4 +1,4 @@
-//! Asking a model again.
+//! Retries.
 
 use crate::{asking, costly, failing, streamed, text};
 use ai_services::combinators::{FallbackModel, Jitter, RetryModel, RetryPolicy};
@@ -18,7 +18,7 @@ fn busy_for(seconds: u64) -> ScriptedAnswer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pauses_double() {
+async fn delays_double() {
     let down = || failing(ErrorKind::Unavailable);
     let script = ScriptedChatModel::new([down(), down(), down(), ScriptedAnswer::text("up")]);
     let model = RetryModel::new(script.clone(), exact().max_attempts(4));
@@ -30,7 +30,7 @@ async fn pauses_double() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn error_of_the_last_attempt_keeps_all() {
+async fn error_contains_all_attempts() {
     let script = ScriptedChatModel::new([
         costly(ErrorKind::Unavailable, 1),
         costly(ErrorKind::Timeout, 2),
@@ -44,14 +44,14 @@ async fn error_of_the_last_attempt_keeps_all() {
 
 #[tokio::test(start_paused = true)]
 async fn attempts_of_clients_are_counted() {
-    let thrice = Error::new(ErrorKind::Unavailable, "down").with_attempts(3);
-    let script = ScriptedChatModel::new([thrice.into(), ScriptedAnswer::text("up")]);
+    let error = Error::new(ErrorKind::Unavailable, "down").with_attempts(3);
+    let script = ScriptedChatModel::new([error.into(), ScriptedAnswer::text("up")]);
     let response = RetryModel::new(script, exact()).chat(&asking("x")).await.unwrap();
     assert_eq!(response.attempts, Some(4));
 }
 
 #[tokio::test(start_paused = true)]
-async fn other_errors_are_not_repeated() {
+async fn other_errors_are_not_retried() {
     let script = ScriptedChatModel::new([failing(ErrorKind::InvalidRequest)]);
     let error = RetryModel::new(script.clone(), exact()).chat(&asking("x")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidRequest);
@@ -59,7 +59,7 @@ async fn other_errors_are_not_repeated() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_provider_asks_is_waited_for() {
+async fn retry_after_is_obeyed() {
     let script = ScriptedChatModel::new([busy_for(30), ScriptedAnswer::text("up")]);
     let started = Instant::now();
     RetryModel::new(script, exact()).chat(&asking("x")).await.unwrap();
@@ -67,7 +67,7 @@ async fn what_the_provider_asks_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn provider_that_asks_for_too_much_is_not_waited_for() {
+async fn long_retry_after_is_returned_immediately() {
     let script = ScriptedChatModel::new([busy_for(61), ScriptedAnswer::text("up")]);
     let started = Instant::now();
     let error = RetryModel::new(script, exact()).chat(&asking("x")).await.unwrap_err();
@@ -76,7 +76,7 @@ async fn provider_that_asks_for_too_much_is_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn deadline_ends_an_attempt() {
+async fn deadline_cancels_an_attempt() {
     let slow = ScriptedAnswer::text("late").after(Duration::from_secs(60));
     let script = ScriptedChatModel::new([failing(ErrorKind::Unavailable), slow]);
     let policy = exact().deadline(Duration::from_secs(5));
@@ -88,7 +88,7 @@ async fn deadline_ends_an_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn attempt_that_would_begin_too_late_is_not_made() {
+async fn attempt_after_the_deadline_is_not_started() {
     let script = ScriptedChatModel::new([busy_for(10), ScriptedAnswer::text("late")]);
     let policy = exact().deadline(Duration::from_secs(5));
     let started = Instant::now();
@@ -98,7 +98,7 @@ async fn attempt_that_would_begin_too_late_is_not_made() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn stream_is_repeated_before_its_first_piece_only() {
+async fn stream_is_retried_before_its_first_piece_only() {
     let answer = ScriptedAnswer::pieces(["a", "b"]).then_error(ErrorKind::Connection, "broke");
     let script = ScriptedChatModel::new([failing(ErrorKind::Unavailable), answer]);
     let model = RetryModel::new(script.clone(), exact());
@@ -109,7 +109,7 @@ async fn stream_is_repeated_before_its_first_piece_only() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn usage_of_models_within_is_counted_once() {
+async fn usage_of_inner_models_is_counted_once() {
     let first = ScriptedChatModel::new([
         costly(ErrorKind::Unavailable, 1),
         ScriptedAnswer::text("up").with_usage(TokenUsage::new(100, 10)),

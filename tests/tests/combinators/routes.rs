@@ -1,4 +1,4 @@
-//! Choosing the model by the request.
+//! Routing among models.
 
 use crate::{asking, streamed, text};
 use ai_services::ErrorKind;
@@ -12,14 +12,14 @@ fn models() -> RouterModelBuilder {
         .model("large", ScriptedChatModel::replies(["large"]))
 }
 
-/// The first word is the name.
+/// Returns the first word of the first message, as the name of the model.
 fn first_word(request: &ChatRequest) -> String {
     let text = request.messages().find_map(|message| message.text()).unwrap_or_default();
     text.split(' ').next().unwrap_or_default().to_owned()
 }
 
 #[tokio::test]
-async fn request_goes_to_the_model_of_that_name() {
+async fn request_is_sent_to_the_chosen_model() {
     let model = models().route(first_word).build().unwrap();
     let response = model.chat(&asking("large please")).await.unwrap();
     assert_eq!((text(&response), response.model.as_deref()), ("large", Some("scripted")));
@@ -28,20 +28,20 @@ async fn request_goes_to_the_model_of_that_name() {
 }
 
 #[tokio::test]
-async fn unknown_name_is_an_error_that_lists_the_known() {
+async fn error_of_an_unknown_name_lists_known_names() {
     let model = models().route(first_word).build().unwrap();
     let error = model.chat(&asking("huge")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration);
     assert_eq!(
         error.to_string(),
-        "the route chose the model `huge`; the router has `small`, `large`"
+        "the route chose the unknown model `huge`; the router has `small`, `large`"
     );
     let (_, outcome) = streamed(&model, &asking("huge")).await;
     assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Configuration);
 }
 
 #[test]
-fn what_is_missing_or_double_is_an_error() {
+fn incomplete_or_ambiguous_router_is_an_error() {
     let message = |builder: RouterModelBuilder| builder.build().unwrap_err().to_string();
     assert!(message(RouterModel::builder().route(|_| "x")).contains("no models"));
     assert!(message(models()).contains("no route"));
@@ -50,7 +50,7 @@ fn what_is_missing_or_double_is_an_error() {
 }
 
 #[test]
-fn capabilities_can_be_given() {
+fn capabilities_and_name_can_be_set() {
     let tools = Capabilities::of([Capability::Tools]);
     let model = models().route(|_| "small").capabilities(tools).name("mine").build().unwrap();
     assert_eq!((model.capabilities(), model.name()), (tools, "mine"));

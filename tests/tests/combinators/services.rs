@@ -1,4 +1,4 @@
-//! Combined models inside a service, with tools and memory.
+//! Combined models inside an AI service, with tools and memory.
 
 use crate::failing;
 use ai_services::combinators::{
@@ -59,7 +59,7 @@ fn call() -> ScriptedAnswer {
 }
 
 #[tokio::test]
-async fn turn_that_falls_back_between_tools_is_one_turn() {
+async fn fallback_between_tool_calls_continues_the_turn() {
     let first = ScriptedChatModel::new([call(), failing(ErrorKind::Unavailable)]);
     let answer = ScriptedAnswer::text("5").with_usage(TokenUsage::new(20, 2));
     let second = ScriptedChatModel::new([answer]);
@@ -75,7 +75,7 @@ async fn turn_that_falls_back_between_tools_is_one_turn() {
 }
 
 #[tokio::test]
-async fn failed_fallback_leaves_the_memory_as_it_was() {
+async fn failed_fallback_leaves_the_memory_unchanged() {
     let down = || ScriptedChatModel::new([call(), failing(ErrorKind::Unavailable)]);
     let second = ScriptedChatModel::new([failing(ErrorKind::Unavailable)]);
     let model = FallbackModel::builder().model(down()).model(second).build().unwrap();
@@ -92,16 +92,16 @@ async fn recorded_turns_are_replayed() {
     let play = async |service: AdderService| {
         let first = service.chat("ann", "2 + 3?").await.unwrap();
         let second = service.sum("ann", "Again, as a list.").await.unwrap();
-        let mut told = String::new();
+        let mut streamed = String::new();
         let mut stream = service.stream("ann", "Say it.");
         while let Some(event) = stream.next().await {
             if let StreamEvent::Text(text) = event.unwrap() {
-                told += &text;
-                told += "|";
+                streamed += &text;
+                streamed += "|";
             }
         }
         let remembered = service.chat_memory("ann").unwrap().messages().await.unwrap();
-        (first.value, first.token_usage, second, told, remembered)
+        (first.value, first.token_usage, second, streamed, remembered)
     };
     let script = ScriptedChatModel::new([
         call(),
@@ -118,7 +118,7 @@ async fn recorded_turns_are_replayed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_of_them_nest() {
+async fn all_combinators_can_be_nested() {
     let limiter = RateLimiter::builder().requests_per_minute(10).concurrency(2).build().unwrap();
     let script = ScriptedChatModel::new([
         failing(ErrorKind::Unavailable),

@@ -1,4 +1,4 @@
-//! Making one list of several.
+//! Merging of results.
 
 use crate::{contents, texts, turn};
 use ai_services::document::{Metadata, TextSegment};
@@ -10,23 +10,23 @@ use ai_services::rag::{
 use ai_services::{Error, ErrorKind, Result, TurnContext};
 use std::sync::{Arc, Mutex};
 
-/// A model with a score for each text, which notes what it is asked.
+/// A scoring model with a fixed score per text, which records its calls.
 #[derive(Clone, Default)]
 struct Judge {
     scores: Vec<(&'static str, f64)>,
-    asked: Arc<Mutex<Asked>>,
+    calls: Arc<Mutex<ScoringCalls>>,
 }
 
-/// Queries with the documents that were judged by them.
-type Asked = Vec<(String, Vec<String>)>;
+/// Queries with the documents that were scored against them.
+type ScoringCalls = Vec<(String, Vec<String>)>;
 
 impl Judge {
     fn of(scores: &[(&'static str, f64)]) -> Self {
         Self { scores: scores.to_vec(), ..Self::default() }
     }
 
-    fn asked(&self) -> Asked {
-        self.asked.lock().unwrap().clone()
+    fn calls(&self) -> ScoringCalls {
+        self.calls.lock().unwrap().clone()
     }
 }
 
@@ -39,28 +39,28 @@ impl ScoringModel for Judge {
             scores.find_map(|(own, score)| (own == text).then_some(*score))
         };
         let scores: Vec<f64> = documents.iter().filter_map(score).collect();
-        self.asked.lock().unwrap().push((query.to_owned(), documents));
+        self.calls.lock().unwrap().push((query.to_owned(), documents));
         Ok(Scores::new(scores).with_usage(TokenUsage::new(9, 0)))
     }
 }
 
 type Found = Vec<(Query, Vec<Vec<RetrievedContent>>)>;
 
-/// What was found for queries in a turn.
+/// Creates results of queries in a turn.
 fn found(turn: &TurnContext, queries: &[(&str, &[&[&str]])]) -> Found {
     let lists = |lists: &[&[&str]]| lists.iter().map(|list| contents(list)).collect();
     queries.iter().map(|(text, own)| (Query::new(*text, turn.clone()), lists(own))).collect()
 }
 
 #[tokio::test]
-async fn nothing_is_fused_to_nothing() {
+async fn fusion_of_empty_lists_is_empty() {
     let fusion = ReciprocalRankFusion::new();
     assert!(fusion.aggregate(Vec::new()).await.unwrap().is_empty());
     let empty = found(&turn("?"), &[("q1", &[]), ("q2", &[&[], &[]])]);
     assert!(fusion.aggregate(empty).await.unwrap().is_empty());
 }
 
-/// The same cases as the reference's own tests.
+/// Test cases of LangChain4j.
 #[tokio::test]
 async fn fusion_keeps_the_order_of_queries() {
     let fusion = ReciprocalRankFusion::new();
@@ -73,7 +73,7 @@ async fn fusion_keeps_the_order_of_queries() {
 }
 
 #[test]
-fn equal_segments_are_one_content_and_the_first_is_kept() {
+fn first_of_equal_segments_is_kept() {
     let content = |page: i64, score: f64, id: &str| {
         let segment = TextSegment::new("a").with_metadata(Metadata::new().with("page", page));
         RetrievedContent::new(segment).with_score(score).with_id(id)
@@ -87,7 +87,7 @@ fn equal_segments_are_one_content_and_the_first_is_kept() {
 fn constant_of_fusion_is_at_least_one() {
     assert_eq!(ReciprocalRankFusion::with_k(0).unwrap_err().kind(), ErrorKind::Configuration);
     assert_eq!(ReciprocalRankFusion::with_k(60).unwrap(), ReciprocalRankFusion::default());
-    // With a small constant a first place is worth as much as two third ones, and comes before them.
+    // With a small constant, a first place outweighs two third places.
     let lists: [&[&str]; 3] = [&["a"], &["b", "x", "c"], &["d", "y", "c"]];
     let first = |k| {
         let fused = ReciprocalRankFusion::with_k(k).unwrap().fuse(lists.map(contents));
@@ -97,7 +97,7 @@ fn constant_of_fusion_is_at_least_one() {
 }
 
 #[tokio::test]
-async fn re_ranking_orders_by_scores_and_keeps_the_rest() {
+async fn re_ranking_sorts_by_score_and_keeps_other_data() {
     let judge = Judge::of(&[("a", 0.2), ("b", 0.6), ("c", 0.4), ("d", 0.5)]);
     let metadata = Metadata::new().with("page", 3);
     let rich = RetrievedContent::new(TextSegment::new("b").with_metadata(metadata))
@@ -111,7 +111,7 @@ async fn re_ranking_orders_by_scores_and_keeps_the_rest() {
 }
 
 #[tokio::test]
-async fn minimum_score_is_kept() {
+async fn minimum_score_is_inclusive() {
     let judge = Judge::of(&[("a", 0.3), ("b", 0.4), ("c", 0.5)]);
     let aggregator = ReRankingContentAggregator::builder(judge).min_score(0.4).build().unwrap();
     let found = found(&turn("?"), &[("q", &[&["a", "b", "c"]])]);
@@ -119,7 +119,7 @@ async fn minimum_score_is_kept() {
 }
 
 #[tokio::test]
-async fn several_queries_are_judged_by_what_the_user_said() {
+async fn contents_are_scored_against_the_user_message() {
     let message = UserMessage::from_contents([
         Content::from("Look:"),
         Content::image_url("https://example.org/a.png"),
@@ -130,23 +130,23 @@ async fn several_queries_are_judged_by_what_the_user_said() {
     let found = found(&turn, &[("q1", &[&["a"]]), ("q2", &[&["b", "a"], &[]])]);
     let ranked = ReRankingContentAggregator::new(judge.clone()).aggregate(found).await.unwrap();
     assert_eq!(texts(&ranked), ["b", "a"]);
-    assert_eq!(judge.asked(), [("Look:\nripe?".to_owned(), vec!["a".to_owned(), "b".to_owned()])]);
+    assert_eq!(judge.calls(), [("Look:\nripe?".to_owned(), vec!["a".to_owned(), "b".to_owned()])]);
 }
 
 #[tokio::test]
-async fn selector_chooses_another_text_to_judge_by() {
+async fn selector_chooses_the_text_to_score_against() {
     let judge = Judge::of(&[("a", 1.0)]);
     let aggregator = ReRankingContentAggregator::builder(judge.clone())
         .query_selector(|queries| queries[1].with_text(queries[1].text().to_uppercase()))
         .build()
         .unwrap();
-    let found = found(&turn("said"), &[("q1", &[&["a"]]), ("q2", &[&[]])]);
+    let found = found(&turn("user text"), &[("q1", &[&["a"]]), ("q2", &[&[]])]);
     aggregator.aggregate(found).await.unwrap();
-    assert_eq!(judge.asked()[0].0, "Q2");
+    assert_eq!(judge.calls()[0].0, "Q2");
 }
 
 #[tokio::test]
-async fn equally_good_contents_keep_their_order_and_no_number_comes_last() {
+async fn equal_scores_keep_their_order_and_nan_is_last() {
     let judge = Judge::of(&[
         ("a", f64::NAN),
         ("b", 0.5),
@@ -166,22 +166,22 @@ async fn equally_good_contents_keep_their_order_and_no_number_comes_last() {
 }
 
 #[tokio::test]
-async fn model_is_not_asked_about_nothing() {
+async fn model_is_not_called_without_contents() {
     let judge = Judge::default();
     let aggregator = ReRankingContentAggregator::new(judge.clone());
     assert!(aggregator.aggregate(Vec::new()).await.unwrap().is_empty());
     let empty = found(&turn("?"), &[("q", &[&[]])]);
     assert!(aggregator.aggregate(empty).await.unwrap().is_empty());
-    assert!(judge.asked().is_empty());
+    assert!(judge.calls().is_empty());
 }
 
 #[tokio::test]
-async fn scores_that_do_not_match_are_an_error() {
+async fn wrong_number_of_scores_is_an_error() {
     let aggregator = ReRankingContentAggregator::new(Judge::of(&[("a", 1.0)]));
     let found = found(&turn("?"), &[("q", &[&["a", "unknown"]])]);
     let error: Error = aggregator.aggregate(found).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidResponse);
-    assert_eq!(error.to_string(), "a scoring model gave 1 scores for 2 texts");
+    assert_eq!(error.to_string(), "the scoring model returned 1 scores for 2 texts");
 }
 
 #[tokio::test]
@@ -194,7 +194,7 @@ async fn re_ranking_is_metered() {
 }
 
 #[test]
-fn builder_refuses_what_keeps_nothing() {
+fn invalid_limits_are_rejected_by_the_builder() {
     let builder = || ReRankingContentAggregator::builder(Judge::default());
     for builder in [builder().min_score(f64::NAN), builder().max_results(0)] {
         assert_eq!(builder.build().unwrap_err().kind(), ErrorKind::Configuration);

@@ -1,4 +1,4 @@
-//! What runs at the same time, and what ends it.
+//! Concurrency and cancellation of searches.
 
 use crate::{failing, finding, finding_after, texts, turn};
 use ai_services::ErrorKind;
@@ -20,8 +20,8 @@ fn three_queries() -> DefaultRetrievalAugmentorBuilder {
     })
 }
 
-/// Finds something only once `barrier` is full.
-fn meeting(barrier: &Arc<Barrier>) -> impl ContentRetriever + 'static + use<> {
+/// A retriever that waits until `barrier` is full.
+fn waiting(barrier: &Arc<Barrier>) -> impl ContentRetriever + 'static + use<> {
     let barrier = Arc::clone(barrier);
     move |query: Query| {
         let barrier = Arc::clone(&barrier);
@@ -33,11 +33,11 @@ fn meeting(barrier: &Arc<Barrier>) -> impl ContentRetriever + 'static + use<> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_queries_go_to_all_routes_at_the_same_time() {
+async fn all_queries_run_on_all_routes_concurrently() {
     let barrier = Arc::new(Barrier::new(6));
     let augmentor = three_queries()
-        .content_retriever(meeting(&barrier))
-        .content_retriever(meeting(&barrier))
+        .content_retriever(waiting(&barrier))
+        .content_retriever(waiting(&barrier))
         .build()
         .unwrap();
     let retrieved = augmentor.retrieve(&turn("?")).await.unwrap();
@@ -45,14 +45,14 @@ async fn all_queries_go_to_all_routes_at_the_same_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn queries_are_routed_at_the_same_time() {
+async fn queries_are_routed_concurrently() {
     let barrier = Arc::new(Barrier::new(3));
     let augmentor = three_queries()
         .query_router(move |_: Query| {
             let barrier = Arc::clone(&barrier);
             async move {
                 let met = tokio::time::timeout(Duration::from_secs(60), barrier.wait()).await;
-                met.expect("all three are routed");
+                met.expect("all three queries are routed");
                 Ok(vec![Route::new(finding(&["a"]))])
             }
         })
@@ -62,7 +62,7 @@ async fn queries_are_routed_at_the_same_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_run_at_a_time_than_allowed() {
+async fn concurrent_searches_are_limited() {
     let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let counting = {
         let most = Arc::clone(&most);
@@ -89,7 +89,7 @@ async fn no_more_run_at_a_time_than_allowed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn routing_is_limited_as_well() {
+async fn concurrent_routing_is_limited() {
     let augmentor = three_queries()
         .query_router(|_: Query| async {
             tokio::time::sleep(Duration::from_secs(10)).await;
@@ -104,7 +104,7 @@ async fn routing_is_limited_as_well() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn order_does_not_depend_on_who_answers_first() {
+async fn order_is_independent_of_response_times() {
     let augmentor = DefaultRetrievalAugmentor::builder()
         .content_retriever(finding_after(3, &["a", "d"]))
         .content_retriever(finding_after(1, &["b", "e"]))
@@ -116,7 +116,7 @@ async fn order_does_not_depend_on_who_answers_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_for_its_turn_is_not_counted_as_time_of_a_retriever() {
+async fn timeout_excludes_the_wait_for_a_slot() {
     let augmentor = DefaultRetrievalAugmentor::builder()
         .content_retriever(finding_after(20, &["a"]))
         .content_retriever(finding_after(20, &["b"]))
@@ -130,7 +130,7 @@ async fn waiting_for_its_turn_is_not_counted_as_time_of_a_retriever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failure_cancels_the_others() {
+async fn failure_cancels_the_other_searches() {
     let endless = Endless::default();
     let mut builder = three_queries().max_concurrency(200);
     for _ in 0..50 {
@@ -141,13 +141,13 @@ async fn failure_cancels_the_others() {
     let error = augmentor.retrieve(&turn("?")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert_eq!(started.elapsed(), Duration::ZERO);
-    let (begun, dropped) = endless.counts();
-    assert!(begun >= 50, "{begun}");
-    assert_eq!(begun, dropped);
+    let (started_searches, dropped) = endless.counts();
+    assert!(started_searches >= 50, "{started_searches}");
+    assert_eq!(started_searches, dropped);
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropped_call_cancels_all() {
+async fn dropped_call_cancels_all_searches() {
     let endless = Endless::default();
     let augmentor = three_queries().content_retriever(endless.clone()).build().unwrap();
     let turn = turn("?");
@@ -156,7 +156,7 @@ async fn dropped_call_cancels_all() {
     assert_eq!(endless.counts(), (3, 3));
 }
 
-/// What routes find that answer after these times, `max` of them at a time.
+/// Returns the results of routes with these delays and a limit of `max` concurrent searches.
 fn found_after(lists: &[Vec<u8>], seconds: &[u64], max: usize) -> Vec<String> {
     let mut builder = three_queries().max_concurrency(max);
     for (list, seconds) in lists.iter().zip(seconds) {
@@ -178,7 +178,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn result_is_the_same_whoever_is_faster(
+    fn result_is_independent_of_delays(
         routes in prop::collection::vec((prop::collection::vec(0_u8..9, 0..5), 0_u64..29, 0_u64..29), 1..5),
         max in (1_usize..9, 1_usize..9),
     ) {

@@ -1,4 +1,4 @@
-//! What the model is told.
+//! Injection of contents into the user message.
 
 use crate::contents;
 use ai_services::ErrorKind;
@@ -21,24 +21,24 @@ fn bananas() -> RetrievedContent {
         .with_id("b-1")
 }
 
-/// What the message "Q" becomes.
-fn told(builder: DefaultContentInjectorBuilder, contents: &[RetrievedContent]) -> String {
+/// Returns the text of the message "Q" after injection.
+fn inject(builder: DefaultContentInjectorBuilder, contents: &[RetrievedContent]) -> String {
     let message = builder.build().unwrap().inject(&UserMessage::new("Q"), contents).unwrap();
     message.text().unwrap().to_owned()
 }
 
 #[test]
-fn contents_stand_behind_the_question() {
-    let told = told(DefaultContentInjector::builder(), &contents(&["a", "b\nc"]));
-    assert_eq!(told, "Q\n\nAnswer using the following information:\na\n\nb\nc");
+fn contents_follow_the_question() {
+    let injected = inject(DefaultContentInjector::builder(), &contents(&["a", "b\nc"]));
+    assert_eq!(injected, "Q\n\nAnswer using the following information:\na\n\nb\nc");
 }
 
 #[test]
-fn keys_are_shown_in_their_order_and_skipped_where_missing() {
+fn metadata_keys_are_written_in_order() {
     let builder = DefaultContentInjector::builder().metadata_keys(["page", "nope", "source"]);
     let contents = [bananas(), "plain".into()];
     assert_eq!(
-        told(builder.template(template("{{contents}}")), &contents),
+        inject(builder.template(template("{{contents}}")), &contents),
         "content: Bananas are berries.\npage: 3\nsource: fruit.md\n\nplain"
     );
 }
@@ -46,23 +46,23 @@ fn keys_are_shown_in_their_order_and_skipped_where_missing() {
 #[test]
 fn contents_are_numbered() {
     let builder = DefaultContentInjector::builder().template(template("{{contents}}"));
-    assert_eq!(told(builder.numbered(), &contents(&["a", "b"])), "[1] a\n\n[2] b");
+    assert_eq!(inject(builder.numbered(), &contents(&["a", "b"])), "[1] a\n\n[2] b");
 }
 
 #[test]
-fn template_of_contents_addresses_metadata() {
+fn content_template_can_use_metadata() {
     let source = "{{number}} {{metadata.source}}:{{ metadata.page }}{{metadata.nope}} {{score}} {{id}} {{content}}";
     let builder = DefaultContentInjector::builder()
         .template(template("{{contents}} {{user_message}}"))
         .content_template(template(source));
     assert_eq!(
-        told(builder, &[bananas(), "plain".into()]),
+        inject(builder, &[bananas(), "plain".into()]),
         "1 fruit.md:3 0.75 b-1 Bananas are berries.\n\n2 :   plain Q"
     );
 }
 
 #[test]
-fn texts_are_never_read_as_templates() {
+fn placeholders_in_texts_are_not_expanded() {
     let hostile = "{{contents}} {{user_message}} {{current_date}} {{ $1 \\1 }}}}";
     let metadata = Metadata::new().with("k", "{{content}}");
     let segment = TextSegment::new(hostile).with_metadata(metadata);
@@ -77,7 +77,7 @@ fn texts_are_never_read_as_templates() {
 }
 
 #[test]
-fn other_parts_of_a_message_stay_where_they_are() {
+fn other_parts_of_a_message_stay_in_place() {
     let image = Content::image_url("https://example.org/a.png");
     let mut attributes = Attributes::new();
     attributes.insert("ticket".to_owned(), 7.into());
@@ -88,21 +88,21 @@ fn other_parts_of_a_message_stay_where_they_are() {
         .template(template("{{user_message}}: {{contents}}"))
         .build()
         .unwrap();
-    let told = injector.inject(&message, &contents(&["a"])).unwrap();
-    assert_eq!(told.contents(), [image, "Q: a".into(), "And this?".into()]);
-    assert_eq!((told.name(), told.attributes()), (Some("Klaus"), Some(&attributes)));
+    let injected = injector.inject(&message, &contents(&["a"])).unwrap();
+    assert_eq!(injected.contents(), [image, "Q: a".into(), "And this?".into()]);
+    assert_eq!((injected.name(), injected.attributes()), (Some("Klaus"), Some(&attributes)));
 }
 
 #[test]
-fn message_without_a_text_gets_one() {
+fn message_without_text_gets_one() {
     let image = Content::image_url("https://example.org/a.png");
     let message = UserMessage::from_contents([image.clone()]);
-    let told = DefaultContentInjector::new().inject(&message, &contents(&["a"])).unwrap();
-    assert_eq!(told.contents(), ["Answer using the following information:\na".into(), image]);
+    let injected = DefaultContentInjector::new().inject(&message, &contents(&["a"])).unwrap();
+    assert_eq!(injected.contents(), ["Answer using the following information:\na".into(), image]);
 }
 
 #[test]
-fn message_stays_as_it_is_without_contents() {
+fn message_without_contents_is_unchanged() {
     let message = UserMessage::new("Q").with_name("Klaus");
     assert_eq!(DefaultContentInjector::new().inject(&message, &[]).unwrap(), message);
 }
@@ -117,15 +117,15 @@ fn templates_are_checked_when_built() {
     let builder = DefaultContentInjector::builder;
     assert_eq!(
         error(builder().template(template("{{user_message}}"))),
-        "the template of the content injector needs `{{contents}}` in it"
+        "the template of the content injector must contain `{{contents}}`"
     );
     assert_eq!(
         error(builder().template(template("{{contents}} {{question}}"))),
-        "the template of the content injector has no value for `question`"
+        "the template of the content injector has an unknown variable `question`"
     );
     assert_eq!(
         error(builder().content_template(template("{{content}} {{source}}"))),
-        "the content template of the content injector has no value for `source`"
+        "the content template of the content injector has an unknown variable `source`"
     );
     let both = builder().content_template(template("{{content}}")).metadata_keys(["source"]);
     assert!(error(both).contains("{{metadata.KEY}}"));
@@ -133,15 +133,15 @@ fn templates_are_checked_when_built() {
 
 proptest! {
     #[test]
-    fn every_text_arrives_as_it_is(
-        said in "[{}a-c$ \\n]{0,20}|.{0,20}",
+    fn every_text_is_inserted_verbatim(
+        question in "[{}a-c$ \\n]{0,20}|.{0,20}",
         found in prop::collection::vec("[{}a-c$ \\n]{0,20}|.{0,20}", 1..4),
     ) {
         let contents: Vec<_> = found.iter().map(|text| RetrievedContent::from(text.as_str())).collect();
-        let told = DefaultContentInjector::new().inject(&UserMessage::new(said.as_str()), &contents);
+        let injected = DefaultContentInjector::new().inject(&UserMessage::new(question.as_str()), &contents);
         let expected =
-            format!("{said}\n\nAnswer using the following information:\n{}", found.join("\n\n"));
-        let told = told.unwrap();
-        prop_assert_eq!(told.text(), Some(expected.as_str()));
+            format!("{question}\n\nAnswer using the following information:\n{}", found.join("\n\n"));
+        let injected = injected.unwrap();
+        prop_assert_eq!(injected.text(), Some(expected.as_str()));
     }
 }

@@ -1,6 +1,6 @@
-//! From the question to what the model is told.
+//! The pipeline from the question to the prompt.
 
-use crate::{Asked, contents, finding, query, texts, turn};
+use crate::{QueryLog, contents, finding, query, texts, turn};
 use ai_services::memory::MemoryId;
 use ai_services::message::{ChatMessage, Content, SystemMessage, UserMessage};
 use ai_services::rag::{
@@ -10,38 +10,38 @@ use ai_services::rag::{
 use ai_services::{ErrorKind, InvocationContext, Result, TurnContext};
 
 #[tokio::test]
-async fn question_is_searched_for_as_it_is() {
-    let asked = Asked::default();
-    let augmentor = DefaultRetrievalAugmentor::of(asked.echo("a"));
+async fn question_is_searched_for_unchanged() {
+    let log = QueryLog::default();
+    let augmentor = DefaultRetrievalAugmentor::of(log.echo("a"));
     let retrieved = augmentor.retrieve(&turn("  {{What}} is\nit? ")).await.unwrap();
-    assert_eq!(asked.all(), ["  {{What}} is\nit? "]);
+    assert_eq!(log.all(), ["  {{What}} is\nit? "]);
     assert_eq!(texts(&retrieved.contents), ["a:   {{What}} is\nit? "]);
     assert!(retrieved.skipped.is_empty());
 }
 
 #[tokio::test]
-async fn texts_of_a_message_are_one_question() {
-    let asked = Asked::default();
+async fn texts_of_a_message_are_joined() {
+    let log = QueryLog::default();
     let message = UserMessage::from_contents([
         Content::from("What is this?"),
         Content::image_url("https://example.org/a.png"),
         Content::from("And where?"),
     ]);
-    let augmentor = DefaultRetrievalAugmentor::of(asked.echo("a"));
+    let augmentor = DefaultRetrievalAugmentor::of(log.echo("a"));
     augmentor.retrieve(&TurnContext::builder(message).build()).await.unwrap();
-    assert_eq!(asked.all(), ["What is this?\nAnd where?"]);
+    assert_eq!(log.all(), ["What is this?\nAnd where?"]);
 }
 
 #[tokio::test]
-async fn message_without_text_searches_for_nothing() {
-    let asked = Asked::default();
-    let noted = asked.clone();
+async fn message_without_text_skips_the_search() {
+    let log = QueryLog::default();
+    let shared_log = log.clone();
     let augmentor = DefaultRetrievalAugmentor::builder()
         .query_transformer(move |query: Query| {
-            noted.note("a query to transform");
+            shared_log.record("a query to transform");
             async move { Ok(vec![query]) }
         })
-        .content_retriever(asked.echo("a"))
+        .content_retriever(log.echo("a"))
         .build()
         .unwrap();
     let image = UserMessage::from_contents([Content::image_url("https://example.org/a.png")]);
@@ -49,43 +49,43 @@ async fn message_without_text_searches_for_nothing() {
         let retrieved = augmentor.retrieve(&TurnContext::builder(message).build()).await.unwrap();
         assert!(retrieved.contents.is_empty() && retrieved.skipped.is_empty());
     }
-    assert!(asked.all().is_empty());
+    assert!(log.all().is_empty());
 }
 
 #[tokio::test]
 async fn equal_queries_are_searched_for_once() {
-    let asked = Asked::default();
+    let log = QueryLog::default();
     let augmentor = DefaultRetrievalAugmentor::builder()
         .query_transformer(|query: Query| async move {
             Ok(["b", "a", "b", "a", "A"].map(|text| query.with_text(text)).to_vec())
         })
-        .content_retriever(asked.echo("x"))
+        .content_retriever(log.echo("x"))
         .build()
         .unwrap();
     let retrieved = augmentor.retrieve(&turn("?")).await.unwrap();
-    assert_eq!(asked.all(), ["b", "a", "A"]);
+    assert_eq!(log.all(), ["b", "a", "A"]);
     assert_eq!(texts(&retrieved.contents), ["x: b", "x: a", "x: A"]);
 }
 
 #[tokio::test]
-async fn queries_without_text_are_not_searched_for() {
-    let asked = Asked::default();
+async fn blank_queries_are_dropped() {
+    let log = QueryLog::default();
     let augmentor = DefaultRetrievalAugmentor::builder()
         .query_transformer(|query: Query| async move {
             Ok(["", "a", " \n"].map(|text| query.with_text(text)).to_vec())
         })
-        .content_retriever(asked.echo("x"))
+        .content_retriever(log.echo("x"))
         .build()
         .unwrap();
     let retrieved = augmentor.retrieve(&turn("?")).await.unwrap();
-    assert_eq!((asked.all(), texts(&retrieved.contents)), (vec!["a".to_owned()], vec!["x: a"]));
+    assert_eq!((log.all(), texts(&retrieved.contents)), (vec!["a".to_owned()], vec!["x: a"]));
 }
 
-/// Shows the aggregator's input as contents.
-struct Shown;
+/// An aggregator that returns its input as contents.
+struct InputAggregator;
 
 #[ai_services::async_trait]
-impl ContentAggregator for Shown {
+impl ContentAggregator for InputAggregator {
     async fn aggregate(
         &self,
         found: Vec<(Query, Vec<Vec<RetrievedContent>>)>,
@@ -99,7 +99,7 @@ impl ContentAggregator for Shown {
 }
 
 #[tokio::test]
-async fn lists_come_in_the_order_of_queries_and_routes() {
+async fn lists_have_the_order_of_queries_and_routes() {
     let augmentor = DefaultRetrievalAugmentor::builder()
         .query_transformer(|query: Query| async move {
             Ok(["q1", "q2", "q3"].map(|text| query.with_text(text)).to_vec())
@@ -108,7 +108,7 @@ async fn lists_come_in_the_order_of_queries_and_routes() {
             let routes = [finding(&["a", "b"]), finding(&[])].map(Route::new);
             Ok(if query.text() == "q2" { Vec::new() } else { routes.to_vec() })
         })
-        .content_aggregator(Shown)
+        .content_aggregator(InputAggregator)
         .build()
         .unwrap();
     let retrieved = augmentor.retrieve(&turn("?")).await.unwrap();
@@ -118,9 +118,9 @@ async fn lists_come_in_the_order_of_queries_and_routes() {
     );
 }
 
-/// The same cases as the reference's own tests.
+/// Test cases of LangChain4j.
 #[tokio::test]
-async fn results_are_fused_for_each_query_and_then_across() {
+async fn results_are_fused_per_query_then_across_queries() {
     fn found(query: &str, route: usize) -> &'static [&'static str] {
         match (query, route) {
             ("q1", 0) => &["cat", "dog", "hamster"],
@@ -144,7 +144,7 @@ async fn results_are_fused_for_each_query_and_then_across() {
 }
 
 #[tokio::test]
-async fn model_is_not_told_more_than_the_limits_allow() {
+async fn contents_beyond_the_limits_are_left_out() {
     let found = ["a", "bbbbb", "cc", "ddd"];
     for (max_contents, max_text_bytes, expected) in [
         (2, 100, vec!["a", "bbbbb"]),
@@ -165,7 +165,7 @@ async fn model_is_not_told_more_than_the_limits_allow() {
 }
 
 #[tokio::test]
-async fn one_huge_text_does_not_hide_the_others() {
+async fn huge_text_does_not_displace_the_others() {
     let huge = "x".repeat(DefaultRetrievalAugmentor::DEFAULT_MAX_TEXT_BYTES + 1);
     let augmentor = DefaultRetrievalAugmentor::of(finding(&[&huge, "a"]));
     let retrieved = augmentor.retrieve(&turn("?")).await.unwrap();
@@ -173,19 +173,19 @@ async fn one_huge_text_does_not_hide_the_others() {
 }
 
 #[tokio::test]
-async fn every_part_sees_the_turn() {
+async fn every_stage_gets_the_turn() {
     struct Tenant(&'static str);
-    let asked = Asked::default();
-    let noting = |part: &'static str| {
-        let asked = asked.clone();
+    let log = QueryLog::default();
+    let logging = |stage: &'static str| {
+        let log = log.clone();
         move |query: &Query| {
             let turn = query.turn();
             let tenant = turn.invocation().get::<Tenant>().unwrap().0;
             let (id, system) = (turn.memory_id().unwrap(), turn.system_message().unwrap().text());
-            asked.note(format!("{part} {tenant} {id} {system} {}", turn.history().count()));
+            log.record(format!("{stage} {tenant} {id} {system} {}", turn.history().count()));
         }
     };
-    let (transforming, routing, retrieving) = (noting("t"), noting("q"), noting("r"));
+    let (transforming, routing, retrieving) = (logging("t"), logging("q"), logging("r"));
     let retriever = move |query: Query| {
         retrieving(&query);
         async { Ok(contents(&["found"])) }
@@ -210,14 +210,11 @@ async fn every_part_sees_the_turn() {
         .invocation(InvocationContext::new().with(Tenant("acme")))
         .build();
     augmentor.retrieve(&turn).await.unwrap();
-    assert_eq!(
-        asked.all(),
-        ["t acme klaus brief 2", "q acme klaus brief 2", "r acme klaus brief 2"]
-    );
+    assert_eq!(log.all(), ["t acme klaus brief 2", "q acme klaus brief 2", "r acme klaus brief 2"]);
 }
 
 #[tokio::test]
-async fn errors_of_transformers_and_routers_end_the_call() {
+async fn errors_of_transformers_and_routers_fail_the_call() {
     let down = || ai_services::Error::new(ErrorKind::Unavailable, "down");
     let augmentor = DefaultRetrievalAugmentor::builder()
         .query_transformer(move |_: Query| async move { Err(down()) })
@@ -233,7 +230,7 @@ async fn errors_of_transformers_and_routers_end_the_call() {
 }
 
 #[test]
-fn builder_wants_somebody_to_ask() {
+fn builder_requires_a_retriever_or_a_router() {
     let error = DefaultRetrievalAugmentor::builder().build().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration);
     assert!(error.to_string().contains(".content_retriever(...)"), "{error}");
@@ -244,7 +241,7 @@ fn builder_wants_somebody_to_ask() {
 }
 
 #[tokio::test]
-async fn parts_can_be_shared() {
+async fn stages_can_be_shared() {
     use ai_services::rag::{
         ContentInjector, ContentRetriever, DefaultContentInjector, QueryRouter, QueryTransformer,
     };
@@ -261,13 +258,13 @@ async fn parts_can_be_shared() {
     let augmentor = DefaultRetrievalAugmentor::builder()
         .query_transformer(transformer)
         .query_router(router)
-        .content_aggregator(Arc::new(Shown) as Arc<dyn ContentAggregator>)
+        .content_aggregator(Arc::new(InputAggregator) as Arc<dyn ContentAggregator>)
         .content_injector(Arc::new(DefaultContentInjector::new()) as Arc<dyn ContentInjector>)
         .build()
         .unwrap();
     let augmentor: Arc<dyn RetrievalAugmentor> = Arc::new(augmentor);
     let found = augmentor.retrieve(&turn("?")).await.unwrap().contents;
     assert_eq!(texts(&found), [r#"? [["a"]]"#]);
-    let told = augmentor.inject(&UserMessage::new("?"), &found).unwrap();
-    assert!(told.text().unwrap().ends_with(r#"? [["a"]]"#));
+    let message = augmentor.inject(&UserMessage::new("?"), &found).unwrap();
+    assert!(message.text().unwrap().ends_with(r#"? [["a"]]"#));
 }

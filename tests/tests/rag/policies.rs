@@ -1,6 +1,6 @@
-//! Retrievers that fail or take too long.
+//! Retrievers that fail or time out.
 
-use crate::{Asked, failing, finding, finding_after, texts, turn};
+use crate::{QueryLog, failing, finding, finding_after, texts, turn};
 use ai_services::message::UserMessage;
 use ai_services::model::{TokenUsage, UsageMeter};
 use ai_services::rag::{
@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What is found by a route, beside another one that finds "other".
+/// Runs a route beside another one that returns "other".
 async fn beside_another(route: Route) -> Result<Retrieved> {
     let other = Route::new(finding(&["other"])).name("other");
     let augmentor = DefaultRetrievalAugmentor::builder().route(route).route(other).build().unwrap();
@@ -24,7 +24,7 @@ fn skipped(skipped: &[SkippedRetrieval]) -> Vec<(&str, &str, ErrorKind)> {
 }
 
 #[tokio::test]
-async fn failure_fails_the_call_and_is_named() {
+async fn failure_fails_the_call_and_names_the_retriever() {
     let route = Route::new(failing(ErrorKind::RateLimited)).name("docs");
     let error = beside_another(route).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::RateLimited);
@@ -34,7 +34,7 @@ async fn failure_fails_the_call_and_is_named() {
 }
 
 #[tokio::test]
-async fn failure_is_skipped_and_told() {
+async fn skipped_failure_is_reported() {
     let route = Route::new(failing(ErrorKind::Unavailable)).name("docs");
     let retrieved = beside_another(route.on_failure(FailurePolicy::Skip)).await.unwrap();
     assert_eq!(texts(&retrieved.contents), ["other"]);
@@ -42,12 +42,12 @@ async fn failure_is_skipped_and_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn slow_retriever_is_a_timeout() {
+async fn slow_retriever_times_out() {
     let slow = || Route::new(finding_after(31, &["late"])).name("slow");
     let started = Instant::now();
     let error = beside_another(slow()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
-    assert_eq!(error.to_string(), "the retriever `slow` failed: it took longer than 30s");
+    assert_eq!(error.to_string(), "the retriever `slow` failed: no results within 30s");
     assert_eq!(started.elapsed().as_secs(), 30);
 
     let retrieved = beside_another(slow().timeout(Duration::from_secs(40))).await.unwrap();
@@ -58,7 +58,7 @@ async fn slow_retriever_is_a_timeout() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn endless_retriever_does_not_keep_the_others_from_answering() {
+async fn endless_retriever_does_not_block_the_others() {
     let endless = |name: &str, policy| {
         let retriever = |_: Query| std::future::pending::<Result<Vec<RetrievedContent>>>();
         Route::new(retriever).name(name).timeout(Duration::from_secs(2)).on_failure(policy)
@@ -74,25 +74,29 @@ async fn endless_retriever_does_not_keep_the_others_from_answering() {
     let retrieved = augmentor.retrieve(&turn("?")).await.unwrap();
     assert_eq!(texts(&retrieved.contents), ["copy", "other"]);
     assert_eq!(skipped(&retrieved.skipped), [("a", "?", ErrorKind::Timeout)]);
-    assert_eq!(started.elapsed().as_secs(), 5, "two seconds and three, beside the others");
+    assert_eq!(
+        started.elapsed().as_secs(),
+        5,
+        "two plus three seconds, concurrently with the others"
+    );
 }
 
-/// Panics while it is asked for a future.
-struct Hasty;
+/// A retriever that panics before it returns a future.
+struct PanickingRetriever;
 
-impl ContentRetriever for Hasty {
+impl ContentRetriever for PanickingRetriever {
     fn retrieve<'a, 'b, 'z>(&'a self, _: &'b Query) -> BoxFuture<'z, Result<Vec<RetrievedContent>>>
     where
         'a: 'z,
         'b: 'z,
         Self: 'z,
     {
-        panic!("hasty")
+        panic!("in retrieve")
     }
 }
 
 #[tokio::test]
-async fn panic_of_a_retriever_is_its_failure() {
+async fn panic_of_a_retriever_is_a_failure() {
     let panicking =
         |_: Query| async { if true { panic!("no {}", "shelf") } else { Ok(Vec::new()) } };
     let skipping = Route::new(panicking).name("docs").on_failure(FailurePolicy::Skip);
@@ -101,37 +105,37 @@ async fn panic_of_a_retriever_is_its_failure() {
     assert_eq!(skipped(&retrieved.skipped), [("docs", "the question", ErrorKind::Unavailable)]);
 
     let copy = FailurePolicy::fallback(Route::new(finding(&["copy"])));
-    let retrieved = beside_another(Route::new(Hasty).on_failure(copy)).await.unwrap();
+    let retrieved = beside_another(Route::new(PanickingRetriever).on_failure(copy)).await.unwrap();
     assert_eq!(texts(&retrieved.contents), ["copy", "other"]);
 
     let error = beside_another(Route::new(panicking).name("docs")).await.unwrap_err();
-    assert_eq!(error.to_string(), "the retriever `docs` failed: it panicked: no shelf");
+    assert_eq!(error.to_string(), "the retriever `docs` failed: panic: no shelf");
     assert!(!error.is_retryable());
 }
 
 #[tokio::test]
-async fn fallback_takes_the_place_of_what_failed() {
-    let asked = Asked::default();
-    let second = Route::new(asked.echo("second"));
+async fn fallback_replaces_a_failed_retriever() {
+    let log = QueryLog::default();
+    let second = Route::new(log.echo("second"));
     let first =
         Route::new(failing(ErrorKind::Unavailable)).on_failure(FailurePolicy::fallback(second));
     let retrieved = beside_another(first).await.unwrap();
     assert_eq!(texts(&retrieved.contents), ["second: the question", "other"]);
-    assert!(retrieved.skipped.is_empty(), "nothing is missing");
-    assert_eq!(asked.all(), ["the question"]);
+    assert!(retrieved.skipped.is_empty(), "the fallback succeeded");
+    assert_eq!(log.all(), ["the question"]);
 }
 
 #[tokio::test]
-async fn fallback_is_not_asked_without_a_failure() {
-    let asked = Asked::default();
-    let policy = FailurePolicy::fallback(Route::new(asked.echo("second")));
+async fn fallback_is_not_used_without_a_failure() {
+    let log = QueryLog::default();
+    let policy = FailurePolicy::fallback(Route::new(log.echo("second")));
     let retrieved = beside_another(Route::new(finding(&[])).on_failure(policy)).await.unwrap();
-    assert_eq!(texts(&retrieved.contents), ["other"], "nothing was found, which is no failure");
-    assert!(asked.all().is_empty());
+    assert_eq!(texts(&retrieved.contents), ["other"], "an empty result is not a failure");
+    assert!(log.all().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_fallback_has_its_own_time_and_policy() {
+async fn fallbacks_have_their_own_timeout_and_policy() {
     let third = Route::new(failing(ErrorKind::Connection)).name("third");
     let second = |third: Route| {
         Route::new(finding_after(5, &["late"]))
@@ -160,7 +164,7 @@ async fn each_fallback_has_its_own_time_and_policy() {
 }
 
 #[tokio::test]
-async fn skipped_come_in_the_order_of_queries_and_routes() {
+async fn skipped_routes_are_listed_in_order() {
     let route = |name: &str| {
         Route::new(failing(ErrorKind::Unavailable)).name(name).on_failure(FailurePolicy::Skip)
     };
@@ -178,25 +182,25 @@ async fn skipped_come_in_the_order_of_queries_and_routes() {
     assert_eq!(order, [("q1", "a"), ("q1", "b"), ("q2", "a"), ("q2", "b")]);
 }
 
-/// Fails after it has spent tokens.
-struct Costly;
+/// A retriever that fails with token usage.
+struct CostlyFailure;
 
 #[ai_services::async_trait]
-impl ContentRetriever for Costly {
+impl ContentRetriever for CostlyFailure {
     async fn retrieve(&self, _: &Query) -> Result<Vec<RetrievedContent>> {
         Err(Error::new(ErrorKind::Unavailable, "down").with_usage(TokenUsage::new(7, 0)))
     }
 }
 
 #[tokio::test]
-async fn cost_of_a_failure_is_counted_once() {
+async fn usage_of_a_failure_is_counted_once() {
     for (policy, metered, of_error) in
         [(FailurePolicy::Skip, Some(7), None), (FailurePolicy::Fail, None, Some(7))]
     {
         let meter = UsageMeter::new();
         let turn = TurnContext::builder(UserMessage::new("?")).meter(meter.clone()).build();
         let augmentor = DefaultRetrievalAugmentor::builder()
-            .route(Route::new(Costly).on_failure(policy))
+            .route(Route::new(CostlyFailure).on_failure(policy))
             .build()
             .unwrap();
         let outcome = augmentor.retrieve(&turn).await;

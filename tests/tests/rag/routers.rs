@@ -1,4 +1,4 @@
-//! Choosing whom to ask.
+//! Query routing.
 
 use crate::{answering, finding, prompt, query};
 use ai_services::combinators::FallbackModel;
@@ -13,7 +13,7 @@ use ai_services::rag::{
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use ai_services::{Error, ErrorKind, Result, TurnContext};
 
-/// Cats, dogs and birds, each of which is found there.
+/// Creates a router with routes to cats, dogs and birds.
 fn animals(model: &ScriptedChatModel) -> LanguageModelQueryRouterBuilder {
     LanguageModelQueryRouter::builder(model.clone())
         .route(Route::new(finding(&["cat"])), "articles about cats")
@@ -21,7 +21,7 @@ fn animals(model: &ScriptedChatModel) -> LanguageModelQueryRouterBuilder {
         .route(Route::new(finding(&["bird"])), "articles about {{query}}\n2: birds")
 }
 
-/// What is found after the model has answered this.
+/// Returns the texts that are retrieved after this answer of the model.
 async fn found(answer: ScriptedAnswer, fallback: RoutingFallback) -> Result<String> {
     let router = animals(&ScriptedChatModel::new([answer])).fallback(fallback).build().unwrap();
     let augmentor = DefaultRetrievalAugmentor::builder().query_router(router).build().unwrap();
@@ -31,7 +31,7 @@ async fn found(answer: ScriptedAnswer, fallback: RoutingFallback) -> Result<Stri
 }
 
 #[tokio::test]
-async fn default_router_asks_all() {
+async fn default_router_chooses_all_routes() {
     let router = DefaultQueryRouter::new([finding(&["a"]), finding(&["b"])].map(Route::new));
     assert_eq!(router.route(&query("?")).await.unwrap().len(), 2);
 }
@@ -47,7 +47,7 @@ async fn model_chooses_by_numbers() {
 }
 
 #[tokio::test]
-async fn model_is_shown_descriptions_and_query() {
+async fn prompt_contains_descriptions_and_query() {
     let model = ScriptedChatModel::replies(["1"]);
     let router = animals(&model).build().unwrap();
     router.route(&query("{{options}} 1, 2\n3")).await.unwrap();
@@ -59,7 +59,7 @@ async fn model_is_shown_descriptions_and_query() {
 }
 
 #[tokio::test]
-async fn unclear_answer_leads_to_the_fallback() {
+async fn ambiguous_answer_triggers_the_fallback() {
     for answer in ["Sorry, I don't know", "4", "1, 4", "", "not 2", "0"] {
         let found = |fallback| found(ScriptedAnswer::text(answer), fallback);
         assert_eq!(found(RoutingFallback::default()).await.unwrap(), "", "{answer}");
@@ -68,26 +68,26 @@ async fn unclear_answer_leads_to_the_fallback() {
         assert_eq!(error.kind(), ErrorKind::InvalidResponse);
         assert_eq!(
             error.to_string(),
-            "a query could not be routed: \
-             the model did not clearly choose among the 3 routes of a query"
+            "the query could not be routed: \
+             the model's choice among the 3 routes of the query is ambiguous"
         );
     }
 }
 
 #[tokio::test]
-async fn error_of_the_model_leads_to_the_fallback() {
+async fn error_of_the_model_triggers_the_fallback() {
     let found =
         |fallback| found(ScriptedAnswer::error(ErrorKind::RateLimited, "slow down"), fallback);
     assert_eq!(found(RoutingFallback::DoNotRoute).await.unwrap(), "");
     assert_eq!(found(RoutingFallback::RouteToAll).await.unwrap(), "cat dog bird");
     let error = found(RoutingFallback::Fail).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::RateLimited);
-    assert_eq!(error.to_string(), "a query could not be routed: slow down");
+    assert_eq!(error.to_string(), "the query could not be routed: slow down");
     assert_eq!(error.detail::<Error>().unwrap().to_string(), "slow down");
 }
 
 #[tokio::test]
-async fn model_is_metered_also_when_it_fails() {
+async fn usage_of_answers_and_failures_is_metered() {
     let meter = UsageMeter::new();
     let turn = TurnContext::builder(UserMessage::new("?")).meter(meter.clone()).build();
     let query = Query::new("?", turn);
@@ -101,7 +101,7 @@ async fn model_is_metered_also_when_it_fails() {
 }
 
 #[tokio::test]
-async fn attempts_of_several_models_are_counted_once() {
+async fn attempts_of_a_fallback_are_counted_once() {
     let failing = |input| {
         let answer = ScriptedAnswer::error(ErrorKind::Unavailable, "down");
         ScriptedChatModel::new([answer.with_usage(TokenUsage::new(input, 0))])
@@ -124,7 +124,7 @@ async fn attempts_of_several_models_are_counted_once() {
 }
 
 #[tokio::test]
-async fn prompt_is_replaced_and_checked() {
+async fn prompt_can_be_replaced_and_is_checked() {
     let template = |source| PromptTemplate::parse(source).unwrap();
     let model = ScriptedChatModel::replies(["1"]);
     let router = LanguageModelQueryRouter::builder(model.clone())
@@ -135,11 +135,11 @@ async fn prompt_is_replaced_and_checked() {
     router.route(&query("Which")).await.unwrap();
     assert_eq!(prompt(&model, 0), "Which? 1: cats");
     let error = animals(&model).prompt_template(template("{{query}}")).build().unwrap_err();
-    assert_eq!(error.to_string(), "the prompt of the query router needs `{{options}}` in it");
+    assert_eq!(error.to_string(), "the prompt of the query router must contain `{{options}}`");
 }
 
 #[test]
-fn builder_wants_routes_with_descriptions() {
+fn builder_requires_routes_with_descriptions() {
     let model = ScriptedChatModel::replies([""; 0]);
     let none = LanguageModelQueryRouter::builder(model.clone()).build().unwrap_err();
     assert_eq!(none.kind(), ErrorKind::Configuration);

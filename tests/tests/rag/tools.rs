@@ -1,6 +1,6 @@
-//! Retrieval as a tool.
+//! Content retrievers as tools.
 
-use crate::{Asked, failing, finding};
+use crate::{QueryLog, failing, finding};
 use ai_services::document::{Metadata, TextSegment, key};
 use ai_services::message::ToolCall;
 use ai_services::rag::{ContentRetriever, Query, RetrievedContent};
@@ -19,8 +19,8 @@ trait Assistant {
     ) -> ai_services::Result<String>;
 }
 
-/// What the model is told after it has called the tool with these arguments.
-async fn told(
+/// Returns the tool output that the model receives for a call with these arguments.
+async fn call_tool(
     retriever: impl ContentRetriever + 'static,
     arguments: &str,
 ) -> (String, ScriptedChatModel) {
@@ -38,16 +38,16 @@ async fn told(
 }
 
 #[tokio::test]
-async fn model_is_told_what_was_found_with_numbers_and_metadata() {
+async fn tool_output_has_numbers_and_metadata() {
     let metadata = Metadata::new().with("source", "fruit.md").with("page", 3);
     let rich = TextSegment::new("Bananas are berries.").with_metadata(metadata);
     let retriever = move |_: Query| {
         let found = vec![RetrievedContent::from(rich.clone()), "They are\ncurved.".into()];
         async { Ok(found) }
     };
-    let (told, model) = told(retriever, r#"{"query":"bananas"}"#).await;
+    let (output, model) = call_tool(retriever, r#"{"query":"bananas"}"#).await;
     assert_eq!(
-        told,
+        output,
         "[1] Bananas are berries.\nsource: fruit.md\npage: 3\n\n[2] They are\ncurved."
     );
     let request = &model.requests()[0];
@@ -59,7 +59,7 @@ async fn model_is_told_what_was_found_with_numbers_and_metadata() {
 }
 
 #[tokio::test]
-async fn model_is_not_told_how_a_store_keeps_its_books() {
+async fn metadata_of_the_store_is_left_out() {
     let metadata = Metadata::new()
         .with(key::SOURCE, "fruit.md")
         .with(key::COLLECTION, "c")
@@ -71,38 +71,38 @@ async fn model_is_not_told_how_a_store_keeps_its_books() {
         let found = vec![RetrievedContent::from(rich.clone())];
         async { Ok(found) }
     };
-    let (told, _) = told(retriever, r#"{"query":"bananas"}"#).await;
-    assert_eq!(told, "[1] Bananas are berries.\nsource: fruit.md\npage: 3");
+    let (output, _) = call_tool(retriever, r#"{"query":"bananas"}"#).await;
+    assert_eq!(output, "[1] Bananas are berries.\nsource: fruit.md\npage: 3");
 }
 
 #[tokio::test]
-async fn tool_searches_for_what_the_model_says_in_the_name_of_the_caller() {
-    let asked = Asked::default();
-    let noted = asked.clone();
+async fn tool_searches_in_the_context_of_the_caller() {
+    let log = QueryLog::default();
+    let shared_log = log.clone();
     let retriever = move |query: Query| {
         let tenant = query.turn().invocation().get::<Tenant>().unwrap().0;
-        noted.note(format!("{tenant}: {}", query.text()));
+        shared_log.record(format!("{tenant}: {}", query.text()));
         async { Ok(Vec::new()) }
     };
-    let (told, _) = told(retriever, r#"{"query":"{{berries}} \"or\" 1"}"#).await;
-    assert_eq!(asked.all(), [r#"acme: {{berries}} "or" 1"#]);
-    assert_eq!(told, "nothing was found");
+    let (output, _) = call_tool(retriever, r#"{"query":"{{berries}} \"or\" 1"}"#).await;
+    assert_eq!(log.all(), [r#"acme: {{berries}} "or" 1"#]);
+    assert_eq!(output, "nothing was found");
 }
 
 #[tokio::test]
-async fn long_contents_do_not_exceed_what_a_tool_may_return() {
+async fn tool_output_is_limited() {
     let long = "x".repeat(150_000);
-    let (told, _) = told(finding(&[&long, "y", &long, "z"]), r#"{"query":"q"}"#).await;
-    assert!(told.starts_with("[1] xxx") && told.contains("x\n\n[2] y\n\n[3] xxx"));
-    assert!(told.ends_with("x…\n\n(1 more found, left out because it is too much)"));
+    let (output, _) = call_tool(finding(&[&long, "y", &long, "z"]), r#"{"query":"q"}"#).await;
+    assert!(output.starts_with("[1] xxx") && output.contains("x\n\n[2] y\n\n[3] xxx"));
+    assert!(output.ends_with("x…\n\n(1 more found, left out because it is too much)"));
 }
 
 #[tokio::test]
-async fn mistakes_are_told_to_the_model() {
-    let (missing, _) = told(finding(&["a"]), "{}").await;
+async fn errors_are_sent_to_the_model() {
+    let (missing, _) = call_tool(finding(&["a"]), "{}").await;
     assert!(missing.contains("query: required, but missing"), "{missing}");
-    let (blank, _) = told(finding(&["a"]), r#"{"query":" "}"#).await;
+    let (blank, _) = call_tool(finding(&["a"]), r#"{"query":" "}"#).await;
     assert!(blank.contains("the query is empty"), "{blank}");
-    let (failed, _) = told(failing(ErrorKind::Unavailable), r#"{"query":"q"}"#).await;
+    let (failed, _) = call_tool(failing(ErrorKind::Unavailable), r#"{"query":"q"}"#).await;
     assert!(failed.contains("Unavailable"), "{failed}");
 }

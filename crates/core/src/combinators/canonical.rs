@@ -1,8 +1,8 @@
-//! Requests and answers as JSON, in words that belong to no provider.
+//! Provider-independent JSON of requests and answers.
 //!
-//! The JSON of a request is what a model sees of it: messages without the application's attributes,
-//! tools, parameters. Equal requests have equal JSON, byte for byte: members are sorted, and what is not
-//! set is left out.
+//! The JSON of a request contains only content that a model receives: messages without the application's
+//! attributes, tools, parameters. Equal requests have equal JSON, byte for byte: members are sorted, and
+//! unset values are left out.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::{AiMessage, ChatMessage, ToolResult, UserMessage};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// Appends the JSON of a request.
+/// Appends the JSON of a request to `out`.
 pub fn write_request(request: &ChatRequest, out: &mut Vec<u8>) -> Result<()> {
     let wire = WireRequest {
         messages: request.messages().map(WireMessage::of).collect(),
@@ -41,7 +41,7 @@ struct WireRequest<'a> {
 #[serde(untagged)]
 enum WireMessage<'a> {
     Plain(Cow<'a, ChatMessage>),
-    /// The attributes are all there is.
+    /// A custom message, which consists only of its attributes.
     Custom {
         r#type: &'static str,
         attributes: SortedMap<'a>,
@@ -61,7 +61,7 @@ impl<'a> WireMessage<'a> {
                 name.map_or(bare.clone(), |name| bare.with_name(name)).into()
             }
             ChatMessage::Ai(message) if message.attributes().is_some() => {
-                bare_answer(message).into()
+                answer_without_attributes(message).into()
             }
             ChatMessage::ToolResult(result) if result.attributes().is_some() => {
                 let contents = result.contents().iter().cloned();
@@ -74,7 +74,7 @@ impl<'a> WireMessage<'a> {
     }
 }
 
-fn bare_answer(message: &AiMessage) -> AiMessage {
+fn answer_without_attributes(message: &AiMessage) -> AiMessage {
     let mut bare = AiMessage::builder().tool_calls(message.tool_calls().iter().cloned());
     if let Some(text) = message.text() {
         bare = bare.text(text);
@@ -155,7 +155,7 @@ enum WireFormat<'a> {
 
 impl<'a> WireParameters<'a> {
     fn of(parameters: &'a ChatRequestParameters) -> Self {
-        // All members are named, so that a new one cannot be forgotten here.
+        // All fields are listed, so that the compiler reports a new one here.
         let ChatRequestParameters {
             model,
             temperature,
@@ -216,8 +216,8 @@ impl<'a> WireFormat<'a> {
     }
 }
 
-/// JSON with the members of its objects in the order of their names: another crate may have asked
-/// `serde_json` to keep the order in which they were added.
+/// JSON with the members of objects sorted by name: another crate may enable the feature of `serde_json` that
+/// keeps their insertion order.
 #[derive(PartialEq)]
 struct Sorted<'a>(&'a Value);
 
@@ -242,7 +242,7 @@ impl Serialize for SortedMap<'_> {
     }
 }
 
-/// An answer that can be written and read.
+/// An answer with a JSON format.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer(pub ChatResponse);
 
@@ -259,7 +259,7 @@ struct WireAnswer {
     id: Option<Box<str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     attempts: Option<u32>,
-    /// The usages of all attempts, if there were several.
+    /// Usages of all attempts, if there were several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     attempted: Vec<WireModelUsage>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -272,7 +272,7 @@ struct WireModelUsage {
     usage: WireUsage,
 }
 
-/// The tokens of an answer.
+/// Token usage of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WireUsage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -343,7 +343,7 @@ impl<'de> Deserialize<'de> for Answer {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let wire = WireAnswer::deserialize(deserializer)?;
         let ChatMessage::Ai(message) = wire.message else {
-            return Err(D::Error::custom("an answer is not a message of a model"));
+            return Err(D::Error::custom("an answer must be an AI message"));
         };
         let mut response = ChatResponse::new(message).with_usage(wire.usage.into());
         response.finish_reason = wire.finish_reason.map(finish_reason);

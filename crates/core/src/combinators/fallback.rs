@@ -1,6 +1,6 @@
-//! Asking another model when one fails.
+//! Falling back to another model when one fails.
 
-use super::begin::{Begun, flatten, named};
+use super::started_stream::{StartedStream, flatten, with_model_name};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     Capabilities, ChatModel, ChatRequest, ChatResponse, FailedAttempt, FailedAttempts,
@@ -13,34 +13,33 @@ use futures_util::stream::BoxStream;
 use std::fmt;
 use std::sync::Arc;
 
-type When = dyn Fn(&Error) -> bool + Send + Sync;
+type ErrorPredicate = dyn Fn(&Error) -> bool + Send + Sync;
 
-/// Asks models in order until one answers.
+/// A model that calls other models in order until one answers.
 ///
-/// The next model is asked after errors against which another provider may help: by default those of
-/// the kinds [`Unavailable`](ErrorKind::Unavailable), [`RateLimited`](ErrorKind::RateLimited),
+/// The next model is called after errors that another provider may not have. By default, these are the errors
+/// of the kinds [`Unavailable`](ErrorKind::Unavailable), [`RateLimited`](ErrorKind::RateLimited),
 /// [`Connection`](ErrorKind::Connection), [`Timeout`](ErrorKind::Timeout),
 /// [`Authentication`](ErrorKind::Authentication), [`Unsupported`](ErrorKind::Unsupported) and
-/// [`InvalidResponse`](ErrorKind::InvalidResponse). Each such step is a warning of `tracing`, so that a
-/// revoked key is noticed. A request that is wrong stays wrong elsewhere, and what one model refuses is
-/// not put to another, unless [`when`](FallbackModelBuilder::when) says so.
+/// [`InvalidResponse`](ErrorKind::InvalidResponse). Each fallback logs a warning with `tracing`, so that a
+/// revoked key is noticed. An invalid request is invalid for the other models too, and a request that one
+/// model refuses is not sent to another, unless [`when`](FallbackModelBuilder::when) says otherwise.
 ///
-/// A stream falls back only as long as none of its pieces was told. An error after that ends it.
+/// A stream falls back only before its first event is delivered. A later error ends the stream.
 ///
-/// The answer's usage counts the failed attempts as well, by model in its
-/// [`origin`](ChatResponse::origin); its [`model`](ChatResponse::model) is the one that gave it. The
-/// [capabilities](ChatModel::capabilities) are what all models can, because a request is made for all
-/// of them; the [name](ChatModel::name) is that of the first. A request whose parameters name a model
-/// names it to all of them, so leave that to the clients.
+/// The answer's usage includes the failed attempts, listed by model in its [`origin`](ChatResponse::origin).
+/// Its [`model`](ChatResponse::model) is the name of the model that answered. The
+/// [capabilities](ChatModel::capabilities) are those that all models share, because a request is prepared for
+/// all of them. The [name](ChatModel::name) is that of the first model. A model name in the request's
+/// parameters applies to all models, so set model names in the clients.
 ///
-/// Clients repeat requests on their own before they give up. Give them few retries, so that the next
-/// model is asked soon.
+/// Clients retry requests on their own before they give up. Configure few retries, so that the next model is
+/// called soon.
 ///
 /// # Errors
 ///
-/// The error of the last model that was asked. If there were several, its
-/// [`FailedAttempts`] are all errors in order, its usage is their sum, and it is retryable if one of
-/// them is.
+/// Returns the error of the last model that was called. After several attempts, its [`FailedAttempts`] lists
+/// all errors in order, its usage is their sum, and it is retryable if one of them is.
 ///
 /// # Examples
 ///
@@ -69,25 +68,25 @@ pub struct FallbackModel(Arc<Inner>);
 
 struct Inner {
     models: Vec<Arc<dyn ChatModel>>,
-    when: Box<When>,
+    when: Box<ErrorPredicate>,
 }
 
 impl FallbackModel {
-    /// Starts a list of models.
+    /// Starts building a fallback.
     pub fn builder() -> FallbackModelBuilder {
         FallbackModelBuilder { models: Vec::new(), when: None }
     }
 
-    /// Asks until one answers.
-    async fn ask<'a, T: Send>(
+    /// Calls the models in order until one answers.
+    async fn call_models<'a, T: Send>(
         &'a self,
-        ask: impl Fn(&'a dyn ChatModel) -> BoxFuture<'a, Result<T>> + Send,
+        call: impl Fn(&'a dyn ChatModel) -> BoxFuture<'a, Result<T>> + Send,
     ) -> Result<(T, &'a dyn ChatModel, Vec<FailedAttempt>)> {
         let mut failed: Vec<FailedAttempt> = Vec::new();
         let mut models = self.0.models.iter().peekable();
         while let Some(model) = models.next() {
-            let asking = ask(&**model);
-            let error = match asking.await {
+            let calling = call(&**model);
+            let error = match calling.await {
                 Ok(answer) => return Ok((answer, &**model, failed)),
                 Err(error) => error,
             };
@@ -98,21 +97,21 @@ impl FallbackModel {
             tracing::warn!(from, to, ?kind, "falling back to the next model");
             failed.push(attempt);
         }
-        Err(Error::configuration("there is no model to ask"))
+        Err(Error::configuration("the fallback has no models"))
     }
 }
 
-/// The whole may succeed later if one of its parts may.
+/// Combines the errors of all attempts. The result is retryable if one of them is.
 fn all_failed(earlier: Vec<FailedAttempt>, last: FailedAttempt) -> Error {
-    let worth = |attempt: &FailedAttempt| attempt.error.is_retryable();
-    let is_retryable = worth(&last) || earlier.iter().any(worth);
+    let is_worth_retrying = |attempt: &FailedAttempt| attempt.error.is_retryable();
+    let is_retryable = is_worth_retrying(&last) || earlier.iter().any(is_worth_retrying);
     let is_single = earlier.is_empty();
     let error = FailedAttempts::into_error(earlier, last);
     if is_single { error } else { error.with_retryable(is_retryable) }
 }
 
-/// Errors against which another provider may help.
-fn is_of_the_provider(error: &Error) -> bool {
+/// Returns whether another provider may succeed after this error.
+fn is_provider_error(error: &Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::Unavailable
@@ -128,16 +127,16 @@ fn is_of_the_provider(error: &Error) -> bool {
 #[async_trait]
 impl ChatModel for FallbackModel {
     async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
-        let (mut response, model, failed) = self.ask(|model| model.chat(request)).await?;
+        let (mut response, model, failed) = self.call_models(|model| model.chat(request)).await?;
         response.model.get_or_insert_with(|| model.name().into());
         Ok(response.after(&failed, model.name()))
     }
 
     fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<ModelStreamEvent>> {
         flatten(async move {
-            let (begun, model, failed) =
-                self.ask(|model| Begun::of(model, request).boxed()).await?;
-            Ok(named(begun.after(failed, model.name()), model.name()))
+            let (started, model, failed) =
+                self.call_models(|model| StartedStream::start(model, request).boxed()).await?;
+            Ok(with_model_name(started.into_events(failed, model.name()), model.name()))
         })
     }
 
@@ -162,34 +161,34 @@ impl fmt::Debug for FallbackModel {
 #[must_use]
 pub struct FallbackModelBuilder {
     models: Vec<Arc<dyn ChatModel>>,
-    when: Option<Box<When>>,
+    when: Option<Box<ErrorPredicate>>,
 }
 
 impl FallbackModelBuilder {
-    /// Adds a model, to be asked when all before it have failed.
+    /// Adds a model that is called after all earlier models have failed.
     pub fn model(mut self, model: impl ChatModel + 'static) -> Self {
         self.models.push(Arc::new(model));
         self
     }
 
-    /// Sets after which errors the next model is asked, in place of the default.
+    /// Sets the predicate for errors after which the next model is called, in place of the default.
     pub fn when(mut self, when: impl Fn(&Error) -> bool + Send + Sync + 'static) -> Self {
         self.when = Some(Box::new(when));
         self
     }
 
-    /// The model.
+    /// Builds the model.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`] if there are no models.
+    /// Returns [`ErrorKind::Configuration`] without models.
     pub fn build(self) -> Result<FallbackModel> {
         if self.models.is_empty() {
             return Err(Error::configuration(
-                "there is no model to fall back to; call `.model(...)` at least once",
+                "the fallback has no models; call `.model(...)` at least once",
             ));
         }
-        let when = self.when.unwrap_or_else(|| Box::new(is_of_the_provider));
+        let when = self.when.unwrap_or_else(|| Box::new(is_provider_error));
         Ok(FallbackModel(Arc::new(Inner { models: self.models, when })))
     }
 }

@@ -1,22 +1,22 @@
-//! Models made of models: fallback, routing, retries, rate limits, caches, recordings.
+//! Models that wrap other models: fallback, routing, retries, rate limits, caches, recordings.
 //!
-//! Each is a [`ChatModel`](crate::model::ChatModel) around others, so they nest, and a service takes any
-//! of them. None depends on a provider.
+//! Each is a [`ChatModel`](crate::model::ChatModel) around others, so they nest, and an AI service accepts
+//! any of them. They do not depend on a provider.
 //!
-//! | to | use |
+//! | goal | type |
 //! |---|---|
-//! | ask another model when one fails | [`FallbackModel`] |
+//! | call another model when one fails | [`FallbackModel`] |
 //! | choose the model by the request | [`RouterModel`] |
-//! | ask again | [`RetryModel`] |
-//! | keep the limits of an account | [`RateLimitedModel`] |
-//! | not ask twice for the same | [`CachedModel`] |
-//! | test against answers that a model once gave | [`RecordingModel`], [`ReplayModel`] |
+//! | retry failed requests | [`RetryModel`] |
+//! | respect the rate limits of an account | [`RateLimitedModel`] |
+//! | answer equal requests from a cache | [`CachedModel`] |
+//! | test against recorded answers | [`RecordingModel`], [`ReplayModel`] |
 //!
 //! # Order
 //!
-//! What is outside sees less. A usual nest, outermost first: cache, fallback, retry, rate limit, client.
-//! So a cached answer needs no limit, every attempt is counted by the limit of its provider, and the next
-//! provider is asked when the attempts at one are used up.
+//! Outer models intercept requests before inner ones. The usual order, outermost first: cache, fallback,
+//! retry, rate limit, client. A cached answer then needs no rate limit, every attempt counts for the rate
+//! limit of its provider, and the next provider is called once the attempts at one are exhausted.
 //!
 //! # Examples
 //!
@@ -47,7 +47,6 @@
 //! # }
 //! ```
 
-mod begin;
 mod cache;
 #[doc(hidden)]
 pub mod canonical;
@@ -55,6 +54,7 @@ mod fallback;
 mod rate;
 mod retry;
 mod router;
+mod started_stream;
 
 pub use cache::{
     CacheErrorPolicy, CacheKey, CachedModel, CachedModelBuilder, InMemoryResponseCache,

@@ -1,6 +1,6 @@
-//! Choosing the model by the request.
+//! Routing requests among models.
 
-use super::begin::{flatten, named};
+use super::started_stream::{flatten, with_model_name};
 use crate::error::{Error, Result};
 use crate::model::{Capabilities, ChatModel, ChatRequest, ChatResponse, ModelStreamEvent};
 use async_trait::async_trait;
@@ -10,22 +10,22 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-type Route = dyn Fn(&ChatRequest) -> Cow<'static, str> + Send + Sync;
+type RouteFn = dyn Fn(&ChatRequest) -> Cow<'static, str> + Send + Sync;
 
-/// Sends each request to the model that a function chooses.
+/// A model that sends each request to the model that a function chooses.
 ///
-/// The function sees the whole request and should be quick. The choice is made anew for every request,
-/// those between tools included: choose by what does not change within a turn if one model is to
-/// finish what it began.
+/// The function gets the whole request and should be fast. It is called for every request, including the
+/// requests between tool calls: to use one model for a whole turn, choose by values that do not change within
+/// a turn.
 ///
-/// The [capabilities](ChatModel::capabilities) are what all models can, unless
-/// [given](RouterModelBuilder::capabilities). The answer's [`model`](ChatResponse::model) is the one
-/// that gave it.
+/// The [capabilities](ChatModel::capabilities) are those that all models share, unless they are set
+/// [explicitly](RouterModelBuilder::capabilities). The answer's [`model`](ChatResponse::model) is the name of
+/// the model that answered.
 ///
 /// # Errors
 ///
-/// Those of the model, and [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if there is
-/// none of the name that the function chose.
+/// Returns the errors of the model, and [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if the
+/// function chooses an unknown name.
 ///
 /// # Examples
 ///
@@ -55,13 +55,13 @@ pub struct RouterModel(Arc<Inner>);
 
 struct Inner {
     models: Vec<(Box<str>, Arc<dyn ChatModel>)>,
-    route: Box<Route>,
+    route: Box<RouteFn>,
     capabilities: Option<Capabilities>,
     name: Box<str>,
 }
 
 impl RouterModel {
-    /// Starts a set of models.
+    /// Starts building a router.
     pub fn builder() -> RouterModelBuilder {
         RouterModelBuilder {
             models: Vec::new(),
@@ -78,7 +78,7 @@ impl RouterModel {
         found.ok_or_else(|| {
             let names: Vec<_> = self.names().map(|name| format!("`{name}`")).collect();
             Error::configuration(format!(
-                "the route chose the model `{chosen}`; the router has {}",
+                "the route chose the unknown model `{chosen}`; the router has {}",
                 names.join(", ")
             ))
         })
@@ -101,7 +101,7 @@ impl ChatModel for RouterModel {
     fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<ModelStreamEvent>> {
         flatten(async move {
             let model = self.choose(request)?;
-            Ok(named(model.stream(request), model.name()))
+            Ok(with_model_name(model.stream(request), model.name()))
         })
     }
 
@@ -128,19 +128,19 @@ impl fmt::Debug for RouterModel {
 #[must_use]
 pub struct RouterModelBuilder {
     models: Vec<(Box<str>, Arc<dyn ChatModel>)>,
-    route: Option<Box<Route>>,
+    route: Option<Box<RouteFn>>,
     capabilities: Option<Capabilities>,
     name: Box<str>,
 }
 
 impl RouterModelBuilder {
-    /// Adds a model under a name.
+    /// Adds a model with a name for the route.
     pub fn model(mut self, name: impl Into<Box<str>>, model: impl ChatModel + 'static) -> Self {
         self.models.push((name.into(), Arc::new(model)));
         self
     }
 
-    /// Sets who chooses, by name.
+    /// Sets the function that chooses a model by name.
     pub fn route<C: Into<Cow<'static, str>>>(
         mut self,
         route: impl Fn(&ChatRequest) -> C + Send + Sync + 'static,
@@ -149,26 +149,26 @@ impl RouterModelBuilder {
         self
     }
 
-    /// Sets what the router is capable of, in place of what all its models are.
+    /// Sets the capabilities of the router, in place of those that all models share.
     ///
-    /// For a route that sends a request only to models that are capable of it.
+    /// Use this if the route sends requests only to models with the necessary capabilities.
     pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
         self.capabilities = Some(capabilities);
         self
     }
 
-    /// Sets the name for traces: `router` by default.
+    /// Sets the name for traces. Default: `router`.
     pub fn name(mut self, name: impl Into<Box<str>>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// The model.
+    /// Builds the model.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if there is no model or no
-    /// route, or if two models have one name.
+    /// Returns [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) without a model or without a
+    /// route, or if two models have the same name.
     pub fn build(self) -> Result<RouterModel> {
         let Self { models, route, capabilities, name } = self;
         if models.is_empty() {

@@ -1,4 +1,4 @@
-//! Retrieval as a service sees it.
+//! Retrieval for an AI service.
 
 use super::RetrievedContent;
 use crate::error::{Error, Result};
@@ -8,14 +8,15 @@ use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
-/// Finds what the model is told beside what the user said, and tells it.
+/// Retrieves contents for a user message and adds them to the prompt.
 ///
-/// A service calls [`retrieve`](Self::retrieve), lets its input guardrails see what was said and what was
-/// found, and then calls [`inject`](Self::inject) with what they made of the message. What `inject`
-/// returns is sent; what is remembered is the user's own message, unless the service is told otherwise.
+/// A service calls [`retrieve`](Self::retrieve), runs its input guardrails on the message and the contents,
+/// and then calls [`inject`](Self::inject) with the message that the guardrails returned. The model receives
+/// the result of `inject`; chat memory stores the user's own message, unless the service is configured
+/// otherwise.
 ///
-/// [`DefaultRetrievalAugmentor`](super::DefaultRetrievalAugmentor) is put together from parts. Implement
-/// the trait for what cannot be.
+/// [`DefaultRetrievalAugmentor`](super::DefaultRetrievalAugmentor) is composed of replaceable parts.
+/// Implement this trait if those parts do not fit.
 ///
 /// # Examples
 ///
@@ -25,7 +26,7 @@ use std::sync::Arc;
 /// use ai_services::testing::ScriptedChatModel;
 /// use ai_services::{Result, TurnContext, ai_service, async_trait};
 ///
-/// /// Tells every model what is for lunch.
+/// /// Adds the menu to every message.
 /// struct Menu;
 ///
 /// #[async_trait]
@@ -58,22 +59,22 @@ use std::sync::Arc;
 /// ```
 #[async_trait]
 pub trait RetrievalAugmentor: Send + Sync {
-    /// What fits what the user said in this turn, best first.
+    /// Returns the contents that fit the user message of this turn, best first.
     ///
     /// # Errors
     ///
-    /// Whatever keeps it from searching. The call fails then.
+    /// Return an error if the search fails; the call then fails.
     async fn retrieve(&self, turn: &TurnContext) -> Result<Retrieved>;
 
-    /// The user's message with what was found. Not called if nothing was.
+    /// Returns the user's message with the contents added. Not called without contents.
     ///
     /// # Errors
     ///
-    /// If the message cannot be put together. The call fails then.
+    /// Return an error if the message cannot be built; the call then fails.
     fn inject(&self, message: &UserMessage, contents: &[RetrievedContent]) -> Result<UserMessage>;
 }
 
-// The inner future is handed on as it is: an async function would put it into a second box.
+// Returns the inner future directly: an async function would box it a second time.
 impl<A: RetrievalAugmentor + ?Sized> RetrievalAugmentor for Arc<A> {
     fn retrieve<'a, 'b, 'z>(&'a self, turn: &'b TurnContext) -> BoxFuture<'z, Result<Retrieved>>
     where
@@ -89,35 +90,35 @@ impl<A: RetrievalAugmentor + ?Sized> RetrievalAugmentor for Arc<A> {
     }
 }
 
-/// What was found in a turn.
+/// Result of the retrieval for a turn.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Retrieved {
-    /// What the model is told, best first.
+    /// Contents for the prompt, best first.
     pub contents: Vec<RetrievedContent>,
-    /// Which retrievers failed and were passed over, so that something may be missing. One whose fallback
-    /// answered is not among them; if all its fallbacks failed, they are as well.
+    /// Retrievers that failed and were skipped, so that contents may be missing. A retriever whose fallback
+    /// succeeded is not in the list; if all its fallbacks failed, they are in the list as well.
     pub skipped: Vec<SkippedRetrieval>,
-    /// How many contents were found beyond the limits of the augmentor. They are not among the others.
+    /// Number of contents beyond the limits of the augmentor. They are not in `contents`.
     pub left_out: usize,
 }
 
 impl Retrieved {
-    /// This was found, and nobody failed.
+    /// Creates a result with these contents and without failures.
     #[must_use]
     pub fn new(contents: impl IntoIterator<Item = RetrievedContent>) -> Self {
         Self { contents: contents.into_iter().collect(), ..Self::default() }
     }
 }
 
-/// A retriever that failed and was passed over, as its route allows.
+/// A retriever that failed and was skipped, as its route allows.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SkippedRetrieval {
-    /// The name of its route.
+    /// Name of the retriever's route.
     pub route: Box<str>,
-    /// What it was asked.
+    /// Text of the query.
     pub query: Arc<str>,
-    /// Why it failed.
+    /// Cause of the failure.
     pub error: Arc<Error>,
 }

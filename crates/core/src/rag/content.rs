@@ -1,9 +1,9 @@
-//! What was found.
+//! Retrieved texts.
 
 use crate::document::TextSegment;
 use crate::embedding::SearchMatch;
 
-/// A text that was found for a query, and is shown to the model.
+/// A text that was retrieved for a query and is sent to the model.
 ///
 /// # Examples
 ///
@@ -20,29 +20,29 @@ use crate::embedding::SearchMatch;
 #[non_exhaustive]
 #[doc(alias = "Content")]
 pub struct RetrievedContent {
-    /// The text, with what is known about it. Two contents with equal segments are the same content.
+    /// Text and metadata. Two contents with equal segments are duplicates.
     pub segment: TextSegment,
-    /// How well it fits, the higher the better, in the measure of whoever said so last.
+    /// Relevance, the higher the better, on the scale of the component that set it last.
     pub score: Option<f64>,
-    /// Its id in the embedding store that it comes from.
+    /// Id of the entry in the embedding store that the text comes from.
     pub id: Option<Box<str>>,
 }
 
 impl RetrievedContent {
-    /// A text of which nothing else is known.
+    /// Creates a content without a score and an id.
     #[must_use]
     pub fn new(segment: TextSegment) -> Self {
         Self { segment, score: None, id: None }
     }
 
-    /// Says how well it fits.
+    /// Sets the relevance.
     #[must_use]
     pub fn with_score(mut self, score: f64) -> Self {
         self.score = Some(score);
         self
     }
 
-    /// Says where it is in its store.
+    /// Sets the id of the entry in its store.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<Box<str>>) -> Self {
         self.id = Some(id.into());
@@ -68,7 +68,7 @@ impl From<TextSegment> for RetrievedContent {
     }
 }
 
-/// With the score of the search and the id of the entry.
+/// Keeps the score of the search and the id of the entry.
 impl From<SearchMatch> for RetrievedContent {
     fn from(found: SearchMatch) -> Self {
         Self::new(found.segment).with_score(found.score).with_id(found.id)

@@ -1,15 +1,15 @@
-//! Retrieval-augmented generation: what the model is told beside what the user said.
+//! Retrieval-augmented generation (RAG): texts that are retrieved for a question and added to the prompt.
 //!
-//! A [`RetrievalAugmentor`] finds texts that fit the question and puts them into the message.
-//! [`DefaultRetrievalAugmentor`] is put together from these parts, each of them a trait:
+//! A [`RetrievalAugmentor`] retrieves texts that fit the question and adds them to the user message.
+//! [`DefaultRetrievalAugmentor`] is composed of these parts, each of them a trait:
 //!
-//! | step | trait | there are |
+//! | step | trait | implementations |
 //! |---|---|---|
-//! | make queries of the question | [`QueryTransformer`] | [`DefaultQueryTransformer`], [`CompressingQueryTransformer`], [`ExpandingQueryTransformer`], [`Redaction`](crate::guardrail::Redaction), [`QueryTransformerChain`], closures |
-//! | choose whom to ask | [`QueryRouter`] | [`DefaultQueryRouter`], [`LanguageModelQueryRouter`], closures |
-//! | ask | [`ContentRetriever`] | [`EmbeddingStoreContentRetriever`], [`WebSearchContentRetriever`], closures |
-//! | put the results together | [`ContentAggregator`] | [`ReciprocalRankFusion`], [`ReRankingContentAggregator`] |
-//! | tell the model | [`ContentInjector`] | [`DefaultContentInjector`] |
+//! | transform the question into queries | [`QueryTransformer`] | [`DefaultQueryTransformer`], [`CompressingQueryTransformer`], [`ExpandingQueryTransformer`], [`Redaction`](crate::guardrail::Redaction), [`QueryTransformerChain`], closures |
+//! | choose the retrievers of each query | [`QueryRouter`] | [`DefaultQueryRouter`], [`LanguageModelQueryRouter`], closures |
+//! | retrieve | [`ContentRetriever`] | [`EmbeddingStoreContentRetriever`], [`WebSearchContentRetriever`], closures |
+//! | merge the results | [`ContentAggregator`] | [`ReciprocalRankFusion`], [`ReRankingContentAggregator`] |
+//! | add the contents to the message | [`ContentInjector`] | [`DefaultContentInjector`] |
 //!
 //! [`docs::retrieval`](crate::docs::retrieval) is an introduction with examples.
 
@@ -17,16 +17,16 @@ mod aggregate;
 mod augmentor;
 mod content;
 mod embedding_store;
-mod in_order;
 mod inject;
+mod metering;
+mod ordered_join;
 mod pipeline;
 mod prompt;
 mod query;
 mod retriever;
 mod routing;
-mod spending;
-mod telling;
 mod tool;
+mod tool_output;
 mod transform;
 pub mod web_search;
 

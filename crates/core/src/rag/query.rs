@@ -1,4 +1,4 @@
-//! What is searched for.
+//! Search queries.
 
 use crate::error::Result;
 use crate::invocation::TurnContext;
@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures_util::future::{BoxFuture, FutureExt};
 use std::sync::Arc;
 
-/// A text that is searched for, and the turn that it is searched for in.
+/// A text to search for, and the turn that it belongs to.
 ///
 /// Cloning is cheap.
 ///
@@ -28,39 +28,39 @@ pub struct Query {
 }
 
 impl Query {
-    /// A query.
+    /// Creates a query.
     #[must_use]
     pub fn new(text: impl Into<Arc<str>>, turn: TurnContext) -> Self {
         Self { text: text.into(), turn }
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The text, shared.
+    /// Returns the text without copying it.
     pub(super) fn shared_text(&self) -> Arc<str> {
         Arc::clone(&self.text)
     }
 
-    /// The turn that it is searched for in: what the user said, who it was, what was said before.
+    /// Returns the turn that the query belongs to: the user's message, the memory id, earlier messages.
     #[must_use]
     pub fn turn(&self) -> &TurnContext {
         &self.turn
     }
 
-    /// Another text in the same turn.
+    /// Creates a query with another text in this turn.
     #[must_use]
     pub fn with_text(&self, text: impl Into<Arc<str>>) -> Self {
         Self { text: text.into(), turn: self.turn.clone() }
     }
 }
 
-/// Makes of what the user said what is searched for.
+/// Transforms the text of a user message into search queries.
 ///
-/// A closure of a [`Query`] that returns a future is one.
+/// A closure that takes a [`Query`] and returns a future implements this trait.
 ///
 /// # Examples
 ///
@@ -86,12 +86,12 @@ impl Query {
 )]
 #[async_trait]
 pub trait QueryTransformer: Send + Sync {
-    /// The queries to be searched for, in the order in which their results are put together. None: nothing
-    /// is searched for.
+    /// Returns the queries to search for. Their results are merged in this order. An empty list skips the
+    /// search.
     ///
     /// # Errors
     ///
-    /// Whatever keeps it from making them. The call fails then.
+    /// Return an error if the queries cannot be made; the call then fails.
     async fn transform(&self, query: &Query) -> Result<Vec<Query>>;
 }
 
@@ -110,7 +110,7 @@ where
     }
 }
 
-// The inner future is handed on as it is: an async function would put it into a second box.
+// Returns the inner future directly: an async function would box it a second time.
 impl<T: QueryTransformer + ?Sized> QueryTransformer for Arc<T> {
     fn transform<'a, 'b, 'z>(&'a self, query: &'b Query) -> BoxFuture<'z, Result<Vec<Query>>>
     where

@@ -1,4 +1,4 @@
-//! Who searches, and where a query goes.
+//! Retrievers, and the routing of queries to them.
 
 use super::{Query, RetrievedContent, tool};
 use crate::error::Result;
@@ -9,13 +9,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Finds texts for a query.
+/// Retrieves texts for a query.
 ///
-/// A closure of a [`Query`] that returns a future is one.
+/// A closure that takes a [`Query`] and returns a future implements this trait.
 ///
 /// # Cancellation
 ///
-/// Dropping the future of [`retrieve`](Self::retrieve) ends the search. That happens when its time is over,
+/// Dropping the future of [`retrieve`](Self::retrieve) ends the search. The future is dropped at its timeout,
 /// and when the call is dropped or fails.
 ///
 /// # Examples
@@ -44,20 +44,21 @@ use std::time::Duration;
 )]
 #[async_trait]
 pub trait ContentRetriever: Send + Sync {
-    /// What fits the query, best first.
+    /// Returns the texts that fit the query, best first.
     ///
     /// # Errors
     ///
-    /// Whatever keeps it from searching. What happens then is the [`FailurePolicy`] of its route.
+    /// Return an error if the search fails. The [`FailurePolicy`] of the route then applies.
     async fn retrieve(&self, query: &Query) -> Result<Vec<RetrievedContent>>;
 
-    /// A tool that searches, for a model that decides itself when and for what.
+    /// Converts the retriever into a tool, for a model that decides itself when to search.
     ///
-    /// It has one argument, `query`. The model is told what was found, numbered and with its metadata, at most
-    /// 192 KiB of it, or that nothing was. It is not told the keys that are for the store alone:
-    /// [`COLLECTION`](crate::document::key::COLLECTION), [`DIGEST`](crate::document::key::DIGEST) and
-    /// [`SEGMENTS`](crate::document::key::SEGMENTS). The turn of the query knows whose call it is and has the
-    /// application's data; the message of the user in it is the query itself, and there is no history.
+    /// The tool has one argument, `query`. The output contains the contents, numbered and with their
+    /// metadata, at most 192 KiB, or states that there are none. Metadata keys that are only for the store
+    /// are left out: [`COLLECTION`](crate::document::key::COLLECTION),
+    /// [`DIGEST`](crate::document::key::DIGEST) and [`SEGMENTS`](crate::document::key::SEGMENTS). The turn of
+    /// the query has the invocation's memory id and the application's data. Its user message is the query
+    /// itself, and its history is empty.
     ///
     /// # Examples
     ///
@@ -94,7 +95,7 @@ where
     }
 }
 
-// The inner future is handed on as it is: an async function would put it into a second box.
+// Returns the inner future directly: an async function would box it a second time.
 impl<R: ContentRetriever + ?Sized> ContentRetriever for Arc<R> {
     fn retrieve<'a, 'b, 'z>(
         &'a self,
@@ -109,29 +110,29 @@ impl<R: ContentRetriever + ?Sized> ContentRetriever for Arc<R> {
     }
 }
 
-/// What happens when a retriever fails, panics or takes too long.
+/// Reaction to a retriever that fails, panics or times out.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum FailurePolicy {
     /// The call fails.
     #[default]
     Fail,
-    /// It goes on without what would have been found, and says so: to listeners, in a trace, in
-    /// [`Retrieved::skipped`](super::Retrieved::skipped).
+    /// Continues without the results of the retriever. The failure is reported to listeners, in a trace and
+    /// in [`Retrieved::skipped`](super::Retrieved::skipped).
     Skip,
-    /// Another one is asked, within its own time and by its own policy.
+    /// Queries another retriever, with its own timeout and failure policy.
     Fallback(Box<Route>),
 }
 
 impl FailurePolicy {
-    /// Another one is asked.
+    /// Queries another retriever instead.
     #[must_use]
     pub fn fallback(route: Route) -> Self {
         Self::Fallback(Box::new(route))
     }
 }
 
-/// A retriever, with how long it may take and what happens if it fails.
+/// A retriever with its timeout and its failure policy.
 ///
 /// # Examples
 ///
@@ -157,10 +158,11 @@ pub struct Route {
 }
 
 impl Route {
-    /// How long a retriever may take by default.
+    /// Default time limit of a retriever: 30 seconds.
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
-    /// A route to a retriever, which may take 30 seconds and must not fail.
+    /// Creates a route to a retriever with the defaults: times out after 30 seconds, and fails the call on
+    /// error.
     pub fn new(retriever: impl ContentRetriever + 'static) -> Self {
         Self {
             retriever: Arc::new(retriever),
@@ -170,19 +172,19 @@ impl Route {
         }
     }
 
-    /// Sets the name in warnings and traces.
+    /// Sets the name for errors, warnings and traces. Default: `retriever`.
     pub fn name(mut self, name: impl Into<Box<str>>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Sets how long it may take.
+    /// Sets the time limit of the retriever. Default: 30 seconds.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Sets what happens if it fails, panics or takes too long.
+    /// Sets the reaction to an error, a panic or a timeout. Default: [`FailurePolicy::Fail`].
     pub fn on_failure(mut self, policy: FailurePolicy) -> Self {
         self.on_failure = policy;
         self
@@ -199,9 +201,9 @@ impl fmt::Debug for Route {
     }
 }
 
-/// Decides who is asked for a query.
+/// Chooses the retrievers of a query.
 ///
-/// A closure of a [`Query`] that returns a future is one.
+/// A closure that takes a [`Query`] and returns a future implements this trait.
 ///
 /// # Examples
 ///
@@ -227,11 +229,11 @@ impl fmt::Debug for Route {
 )]
 #[async_trait]
 pub trait QueryRouter: Send + Sync {
-    /// Who is asked, in the order in which their results are put together. Nobody: nothing is found.
+    /// Returns the routes to query. Their results are merged in this order. An empty list skips the search.
     ///
     /// # Errors
     ///
-    /// Whatever keeps it from deciding. The call fails then.
+    /// Return an error if no decision can be made; the call then fails.
     async fn route(&self, query: &Query) -> Result<Vec<Route>>;
 }
 
@@ -250,7 +252,7 @@ where
     }
 }
 
-// The inner future is handed on as it is: an async function would put it into a second box.
+// Returns the inner future directly: an async function would box it a second time.
 impl<R: QueryRouter + ?Sized> QueryRouter for Arc<R> {
     fn route<'a, 'b, 'z>(&'a self, query: &'b Query) -> BoxFuture<'z, Result<Vec<Route>>>
     where

@@ -1,8 +1,8 @@
-//! Retrieval as a tool.
+//! A content retriever as a tool.
 
-use super::inject::numbered;
-use super::spending::write_off;
-use super::telling::told;
+use super::inject::numbered_with_metadata;
+use super::metering::meter_discarded_error;
+use super::tool_output::join_parts;
 use super::{ContentRetriever, Query};
 use crate::error::Result;
 use crate::invocation::TurnContext;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 const ARGUMENT: &str = "query";
 
-/// A tool that asks a retriever.
+/// Creates a tool that queries a retriever.
 pub(super) fn of(
     retriever: Arc<dyn ContentRetriever>,
     name: Box<str>,
@@ -40,7 +40,7 @@ async fn search(
 ) -> Result<ToolOutput, ToolError> {
     let text: String = input.arguments()?.take(ARGUMENT)?;
     if text.trim().is_empty() {
-        return Err(ToolError::new("the query is empty; say what is searched for"));
+        return Err(ToolError::new("the query is empty; pass the text to search for"));
     }
     let turn = TurnContext::builder(UserMessage::new(text.as_str()))
         .invocation(input.context().clone())
@@ -51,9 +51,10 @@ async fn search(
     };
     let query = Query::new(text, turn.build());
     let found = retriever.retrieve(&query).await.map_err(|error| {
-        write_off(&error, query.turn());
+        meter_discarded_error(&error, query.turn());
         error.into_tool_error()
     })?;
-    let parts = found.iter().zip(1..).map(|(content, number)| numbered(content, number));
-    Ok(ToolOutput::text(told(parts)))
+    let parts =
+        found.iter().zip(1..).map(|(content, number)| numbered_with_metadata(content, number));
+    Ok(ToolOutput::text(join_parts(parts)))
 }

@@ -1,20 +1,20 @@
-//! Where two requests differ.
+//! Differences between two requests.
 
 use serde_json::Value;
 use std::fmt;
 
-/// More places are not looked for.
-const MAX: usize = 100;
+/// Maximum number of reported differences.
+const MAX_DIFFERENCES: usize = 100;
 
-/// The paths at which the values differ, like `messages[1].text`.
-pub(super) fn differences(recorded: &Value, asked: &Value) -> Vec<String> {
+/// Returns the paths at which the values differ, such as `messages[1].text`.
+pub(super) fn differences(recorded: &Value, actual: &Value) -> Vec<String> {
     let mut paths = Vec::new();
-    compare(recorded, asked, &mut String::new(), &mut paths);
+    compare(recorded, actual, &mut String::new(), &mut paths);
     paths
 }
 
-fn compare(recorded: &Value, asked: &Value, path: &mut String, paths: &mut Vec<String>) {
-    if recorded == asked || paths.len() >= MAX {
+fn compare(recorded: &Value, actual: &Value, path: &mut String, paths: &mut Vec<String>) {
+    if recorded == actual || paths.len() >= MAX_DIFFERENCES {
         return;
     }
     let length = path.len();
@@ -23,11 +23,11 @@ fn compare(recorded: &Value, asked: &Value, path: &mut String, paths: &mut Vec<S
         compare(a, b, path, paths);
         path.truncate(length);
     };
-    match (recorded, asked) {
+    match (recorded, actual) {
         (Value::Object(a), Value::Object(b)) => {
             let dot = if length == 0 { "" } else { "." };
-            let only_asked = b.keys().filter(|name| !a.contains_key(*name));
-            for name in a.keys().chain(only_asked) {
+            let only_actual = b.keys().filter(|name| !a.contains_key(*name));
+            for name in a.keys().chain(only_actual) {
                 let [a, b] = [a, b].map(|members| members.get(name).unwrap_or(&ABSENT));
                 step(format!("{dot}{name}"), a, b);
             }
@@ -42,18 +42,19 @@ fn compare(recorded: &Value, asked: &Value, path: &mut String, paths: &mut Vec<S
     }
 }
 
-/// Nothing in a request is `null`.
+/// Stand-in for an absent value. Requests do not contain `null`.
 const ABSENT: Value = Value::Null;
 
-/// A request that a cassette has no answer to: the [detail](ai_services_core::Error::detail) of a
-/// [`ReplayModel`](super::ReplayModel)'s error.
+/// The [detail](ai_services_core::Error::detail) of a [`ReplayModel`](super::ReplayModel)'s error for a
+/// request that is not in the cassette.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct NotRecorded {
-    /// The line of the most similar request, or of the one whose turn it is; `None` if there is none.
+    /// Line of the most similar exchange, or of the next exchange of a sequence; `None` if no exchange is
+    /// left.
     pub line: Option<usize>,
-    /// Where it differs, as paths like `messages[1].text`, at most 100. Empty if it is equal, and was
-    /// used before.
+    /// Paths of the differences, such as `messages[1].text`, at most 100. Empty if the request is equal, but
+    /// its exchange was already used.
     pub differences: Vec<String>,
 }
 
@@ -64,7 +65,7 @@ impl fmt::Display for NotRecorded {
             return f.write_str("the cassette has no exchange left for the request");
         };
         if self.differences.is_empty() {
-            return write!(f, "the exchange on line {line} of the cassette was used before");
+            return write!(f, "the exchange on line {line} of the cassette was already used");
         }
         let shown: Vec<_> =
             self.differences.iter().take(SHOWN).map(|path| format!("`{path}`")).collect();
@@ -72,7 +73,7 @@ impl fmt::Display for NotRecorded {
         let place = shown.join(", ");
         write!(
             f,
-            "the request is not in the cassette; the nearest is that on line {line}, which differs at {place}"
+            "the request is not in the cassette; the most similar one, on line {line}, differs at {place}"
         )?;
         if more > 0 { write!(f, " and {more} more") } else { Ok(()) }
     }
@@ -86,13 +87,13 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn paths_lead_to_what_differs() {
+    fn paths_of_differences_are_returned() {
         let recorded = json!({ "messages": [{ "text": "a" }, { "text": "b" }], "tools": [1] });
-        let asked = json!({ "messages": [{ "text": "a" }, { "text": "c", "name": "n" }] });
+        let actual = json!({ "messages": [{ "text": "a" }, { "text": "c", "name": "n" }] });
         assert_eq!(
-            differences(&recorded, &asked),
+            differences(&recorded, &actual),
             ["messages[1].text", "messages[1].name", "tools"]
         );
-        assert!(differences(&asked, &asked).is_empty());
+        assert!(differences(&actual, &actual).is_empty());
     }
 }

@@ -1,9 +1,9 @@
-//! The lines of a cassette.
+//! The format of a cassette.
 //!
-//! The first one is the header, each other one an exchange: a request, the answer or the error, and the
-//! pieces if it was a stream.
+//! The first line is the header. Each other line is an exchange: a request, the answer or the error, and the
+//! pieces of a stream.
 
-use super::fault::WireFault;
+use super::wire_error::WireError;
 use ai_services_core::combinators::canonical::Answer;
 use ai_services_core::model::{
     Capabilities, Capability, ChatResponse, ModelStreamEvent, ToolCallDelta,
@@ -29,7 +29,7 @@ const CAPABILITIES: [(Capability, &str); 10] = [
     (Capability::ToolChoice, "tool_choice"),
 ];
 
-/// Who was recorded.
+/// Header line: format, version, and the recorded model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Header {
     format: Box<str>,
@@ -40,49 +40,49 @@ pub(super) struct Header {
 
 impl Header {
     pub(super) fn new(model: &str, capabilities: Capabilities) -> Self {
-        let able = CAPABILITIES.iter().filter(|(capability, _)| capabilities.include(*capability));
+        let included =
+            CAPABILITIES.iter().filter(|(capability, _)| capabilities.include(*capability));
         Self {
             format: FORMAT.into(),
             version: VERSION,
             model: model.into(),
-            capabilities: able.map(|(_, name)| (*name).into()).collect(),
+            capabilities: included.map(|(_, name)| (*name).into()).collect(),
         }
     }
 
-    /// What the model was capable of, as far as this build knows the words.
+    /// Returns the capabilities of the recorded model that this build supports.
     pub(super) fn capabilities(&self) -> Capabilities {
-        let able = CAPABILITIES
+        let included = CAPABILITIES
             .iter()
             .filter(|(_, name)| self.capabilities.iter().any(|known| **known == **name));
-        Capabilities::of(able.map(|(capability, _)| *capability))
+        Capabilities::of(included.map(|(capability, _)| *capability))
     }
 
-    /// The header in the first line.
+    /// Reads the header from the first line.
     pub(super) fn read(line: &str) -> Result<Self> {
-        let header: Self = serde_json::from_str(line).map_err(|source| {
-            corrupt(1, "it is not the header of a cassette", Some(source.into()))
-        })?;
+        let header: Self = serde_json::from_str(line)
+            .map_err(|source| corrupt(1, "not the header of a cassette", Some(source.into())))?;
         if *header.format != *FORMAT {
-            return Err(corrupt(1, "it is not the header of a cassette", None));
+            return Err(corrupt(1, "not the header of a cassette", None));
         }
         match header.version {
             0..=VERSION => Ok(header),
             newer => Err(corrupt(
                 1,
-                format!("the format has version {newer}; this build reads up to {VERSION}"),
+                format!("it has format version {newer}; this build reads up to {VERSION}"),
                 None,
             )),
         }
     }
 }
 
-/// What was asked and what came of it.
+/// A request and its outcome.
 #[derive(Debug)]
 pub(super) struct Exchange {
     pub(super) line: usize,
     pub(super) request: Value,
-    pub(super) outcome: Result<ChatResponse, WireFault>,
-    /// What a stream told before its end.
+    pub(super) outcome: Result<ChatResponse, WireError>,
+    /// Pieces that a stream delivered before its end.
     pub(super) pieces: Vec<ModelStreamEvent>,
 }
 
@@ -94,7 +94,7 @@ struct WireExchange {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     response: Option<Answer>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    error: Option<WireFault>,
+    error: Option<WireError>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -114,7 +114,7 @@ enum WirePiece {
 }
 
 impl Exchange {
-    /// The exchange as JSON.
+    /// Converts the exchange to JSON.
     pub(super) fn to_value(
         request: Value,
         outcome: &Result<ChatResponse>,
@@ -122,7 +122,7 @@ impl Exchange {
     ) -> Result<Value> {
         let (response, error) = match outcome {
             Ok(response) => (Some(Answer(response.clone())), None),
-            Err(error) => (None, Some(WireFault::of(error))),
+            Err(error) => (None, Some(WireError::of(error))),
         };
         let pieces = pieces.into_iter().filter_map(WirePiece::of).collect();
         let wire = WireExchange { request, pieces, response, error };
@@ -134,14 +134,14 @@ impl Exchange {
 
     fn read(line: usize, text: &str) -> Result<Self> {
         let wire: WireExchange = serde_json::from_str(text)
-            .map_err(|source| corrupt(line, "it is not an exchange", Some(source.into())))?;
+            .map_err(|source| corrupt(line, "not an exchange", Some(source.into())))?;
         let outcome = match (wire.response, wire.error) {
             (Some(Answer(response)), None) => Ok(response),
-            (None, Some(fault)) => Err(fault),
-            _ => return Err(corrupt(line, "it has not one of `response` and `error`", None)),
+            (None, Some(error)) => Err(error),
+            _ => return Err(corrupt(line, "it must have either `response` or `error`", None)),
         };
-        if outcome.as_ref().is_err_and(|fault| fault.kind().is_none()) {
-            return Err(corrupt(line, "the kind of its error is not known to this build", None));
+        if outcome.as_ref().is_err_and(|error| error.kind().is_none()) {
+            return Err(corrupt(line, "this build does not know the kind of the error", None));
         }
         let pieces = wire.pieces.into_iter().map(ModelStreamEvent::from).collect();
         Ok(Self { line, request: wire.request, outcome, pieces })
@@ -175,7 +175,7 @@ impl From<WirePiece> for ModelStreamEvent {
     }
 }
 
-/// A whole cassette.
+/// Reads a cassette.
 pub(super) fn read(text: &str) -> Result<(Header, Vec<Exchange>)> {
     let mut lines = text.lines();
     let header = Header::read(lines.next().unwrap_or_default())?;
@@ -184,7 +184,7 @@ pub(super) fn read(text: &str) -> Result<(Header, Vec<Exchange>)> {
     Ok((header, exchanges.collect::<Result<_>>()?))
 }
 
-/// What is wrong with a cassette: the [detail](Error::detail) of the error of reading it.
+/// The [detail](Error::detail) of the error of reading a malformed cassette.
 ///
 /// # Examples
 ///
@@ -197,9 +197,9 @@ pub(super) fn read(text: &str) -> Result<(Header, Vec<Exchange>)> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CorruptCassette {
-    /// The number of the line, counted from 1.
+    /// Line number, counted from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// Description of the problem.
     pub problem: Box<str>,
     source: Option<BoxError>,
 }
@@ -216,7 +216,7 @@ pub(super) fn corrupt(
 
 impl fmt::Display for CorruptCassette {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {} of the cassette cannot be used: {}", self.line, self.problem)
+        write!(f, "line {} of the cassette cannot be read: {}", self.line, self.problem)
     }
 }
 
@@ -235,25 +235,23 @@ mod tests {
     }
 
     #[test]
-    fn corrupt_lines_are_named() {
+    fn corrupt_lines_are_reported_with_their_number() {
         let header = serde_json::to_string(&Header::new("m", Capabilities::default())).unwrap();
         assert!(read(&header).unwrap().1.is_empty());
-        assert!(
-            message("").starts_with("line 1 of the cassette cannot be used: it is not the header")
-        );
+        assert!(message("").starts_with("line 1 of the cassette cannot be read: not the header"));
         let newer = header.replace("\"version\":1", "\"version\":2");
-        assert!(message(&newer).ends_with("the format has version 2; this build reads up to 1"));
+        assert!(message(&newer).ends_with("it has format version 2; this build reads up to 1"));
         assert!(message(&format!("{header}\n\n{{\"requ")).starts_with("line 3 of the cassette"));
         assert_eq!(
             message(&format!("{header}\n{{\"request\":{{}}}}")),
-            "line 2 of the cassette cannot be used: it has not one of `response` and `error`"
+            "line 2 of the cassette cannot be read: it must have either `response` or `error`"
         );
         let odd = r#"{"request":{},"error":{"kind":"Odd","message":"x","retryable":false}}"#;
         assert!(message(&format!("{header}\n{odd}")).contains("line 2"));
     }
 
     #[test]
-    fn capabilities_survive() {
+    fn capabilities_round_trip() {
         let some = Capabilities::of([Capability::Tools, Capability::Pdfs]);
         assert_eq!(Header::new("m", some).capabilities(), some);
     }

@@ -1,9 +1,9 @@
-//! Keeping what a model is asked and answers.
+//! Recording of requests to a model and its answers.
 
+use super::cassette_file::{CassetteFile, ExistingCassette};
 use super::format::{Exchange, Header};
 use super::redact::Redaction;
 use super::request_value;
-use super::tape::{ExistingCassette, Tape};
 use ai_services_core::Result;
 use ai_services_core::model::{
     Capabilities, ChatModel, ChatRequest, ChatResponse, ModelStreamEvent,
@@ -14,34 +14,34 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Asks a model, and writes what was asked and answered into a file, for a
-/// [`ReplayModel`](super::ReplayModel) to answer from.
+/// A model that calls another model and records each exchange in a file, for later use by a
+/// [`ReplayModel`](super::ReplayModel).
 ///
-/// The file is a cassette: lines of JSON, first a header, then one line an exchange, in the order in
-/// which they ended. A request is written as the model sees it: messages without the application's
-/// attributes, tools, parameters. Each line is written at once when its exchange has ended, also when it
-/// ended with an error. A stream that is dropped before its end is not recorded.
+/// The file is a cassette in the JSON Lines format: a header, then one line per exchange, in the order in
+/// which the exchanges ended. A request is written without the application's attributes: messages, tools,
+/// parameters. Each line is written as soon as its exchange has ended, even with an error. A stream that is
+/// dropped before its end is not recorded.
 ///
 /// # Secrets
 ///
-/// Before anything is written, these are replaced by `[redacted]` in all texts, also where a stream has
-/// them spread over several pieces:
+/// Before a line is written, these secrets are replaced by `[redacted]` in all texts, even if a stream
+/// spreads them over several pieces:
 ///
-/// * what is given to [`redact`](RecordingModelBuilder::redact), and what a
+/// * texts passed to [`redact`](RecordingModelBuilder::redact), and texts that a
 ///   [function](RecordingModelBuilder::redact_with) replaces;
-/// * keys and tokens of well-known shapes: `sk-…`, `Bearer …`, `AIza…`, `ghp_…`, `xox…`, `AKIA…`,
+/// * keys and tokens in well-known formats: `sk-…`, `Bearer …`, `AIza…`, `ghp_…`, `xox…`, `AKIA…`,
 ///   `hf_…`, JSON Web Tokens;
-/// * members of [`extra`](ai_services_core::model::ChatRequestParameters::extra) whose names end in `key`, `token`,
-///   `secret`, `password`, `authorization` and the like.
+/// * members of [`extra`](ai_services_core::model::ChatRequestParameters::extra) whose names end in `key`,
+///   `token`, `secret`, `password`, `authorization` and the like.
 ///
-/// What is encoded, such as the bytes of an image, is not looked into. The file is made readable for its
-/// owner only where the platform can. Look at a cassette before you give it away all the same.
+/// Encoded data, such as the bytes of an image, is not searched. The file is readable only by its owner, on
+/// platforms that support this. Still review a cassette before you share it.
 ///
 /// # Errors
 ///
-/// Those of the model. If a recording cannot be written, the call fails, with what the answer had cost:
-/// a recording with gaps is found out too late. [`write_errors`](RecordingModelBuilder::write_errors)
-/// changes that.
+/// Returns the errors of the model. If a recording cannot be written, the call fails, with the usage of the
+/// answer, because a gap in a recording would be noticed too late. Change this with
+/// [`write_errors`](RecordingModelBuilder::write_errors).
 ///
 /// # Examples
 ///
@@ -72,12 +72,12 @@ pub struct RecordingModel(Arc<Inner>);
 
 struct Inner {
     model: Box<dyn ChatModel>,
-    tape: Tape,
+    file: CassetteFile,
     redaction: Redaction,
     write_errors: WriteErrorPolicy,
 }
 
-/// What happens when a recording cannot be written.
+/// Reaction to a recording that cannot be written.
 ///
 /// # Examples
 ///
@@ -92,20 +92,20 @@ struct Inner {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteErrorPolicy {
-    /// The call fails.
+    /// Fails the call.
     #[default]
     Fail,
-    /// The answer is returned, and the failure is an error of `tracing`.
+    /// Returns the answer and logs an error with `tracing`.
     Ignore,
 }
 
 impl RecordingModel {
-    /// Records `model` into the file at `path`, adding to what is there.
+    /// Creates a model that records `model` into the file at `path` and appends to an existing file.
     pub fn new(model: impl ChatModel + 'static, path: impl Into<PathBuf>) -> Self {
         Self::builder(model, path).build()
     }
 
-    /// Starts a recording of `model` into the file at `path`.
+    /// Starts building a recording of `model` into the file at `path`.
     pub fn builder(
         model: impl ChatModel + 'static,
         path: impl Into<PathBuf>,
@@ -119,16 +119,16 @@ impl RecordingModel {
         }
     }
 
-    /// Writes an exchange, and gives back its outcome.
+    /// Writes an exchange and returns its outcome.
     async fn record(
         &self,
         request: &ChatRequest,
         outcome: Result<ChatResponse>,
         pieces: Vec<ModelStreamEvent>,
     ) -> Result<ChatResponse> {
-        let Inner { tape, redaction, write_errors, .. } = &*self.0;
+        let Inner { file, redaction, write_errors, .. } = &*self.0;
         let written = match line(redaction, request, &outcome, pieces) {
-            Ok(line) => tape.append(line).await,
+            Ok(line) => file.append(line).await,
             Err(error) => Err(error),
         };
         match (written, outcome, write_errors) {
@@ -136,9 +136,9 @@ impl RecordingModel {
             (Err(error), Ok(response), WriteErrorPolicy::Fail) => {
                 Err(error.with_usage(response.usage))
             }
-            // An error of the model says more than that of the file.
+            // The model's error is more important than the error of the file.
             (Err(error), outcome, _) => {
-                tracing::error!(%error, "an exchange was not recorded");
+                tracing::error!(%error, "an exchange could not be recorded");
                 outcome
             }
         }
@@ -208,14 +208,14 @@ pub struct RecordingModelBuilder {
 }
 
 impl RecordingModelBuilder {
-    /// Removes a text wherever it stands, also as part of another text and within JSON.
+    /// Redacts a text everywhere, including as part of another text and inside JSON.
     pub fn redact(mut self, secret: impl Into<String>) -> Self {
         self.redaction.literal(secret.into());
         self
     }
 
-    /// Lets a function change every text before it is written. It has to give the same for the same, and
-    /// to leave what it gave as it is.
+    /// Applies a function to every text before it is written. The function must be deterministic, and must
+    /// not change its own output.
     pub fn redact_with(
         mut self,
         function: impl Fn(&str) -> String + Send + Sync + 'static,
@@ -224,26 +224,26 @@ impl RecordingModelBuilder {
         self
     }
 
-    /// Sets what happens to a cassette that is there already: it is added to by default.
+    /// Sets the reaction to an existing cassette. Default: [`ExistingCassette::Append`].
     pub fn existing(mut self, existing: ExistingCassette) -> Self {
         self.existing = existing;
         self
     }
 
-    /// Sets what happens when the recording cannot be written: the call fails by default.
+    /// Sets the reaction to a recording that cannot be written. Default: [`WriteErrorPolicy::Fail`].
     pub fn write_errors(mut self, policy: WriteErrorPolicy) -> Self {
         self.write_errors = policy;
         self
     }
 
-    /// The model. The file is opened by the first exchange that ends.
+    /// Builds the model. The file is opened when the first exchange ends.
     #[must_use]
     pub fn build(self) -> RecordingModel {
         let Self { model, path, redaction, existing, write_errors } = self;
         let header = Header::new(&redaction.text(model.name()), model.capabilities());
         let header = serde_json::to_string(&header).unwrap_or_default() + "\n";
-        let tape = Tape::new(path, existing, header);
-        RecordingModel(Arc::new(Inner { model, tape, redaction, write_errors }))
+        let file = CassetteFile::new(path, existing, header);
+        RecordingModel(Arc::new(Inner { model, file, redaction, write_errors }))
     }
 }
 

@@ -1,23 +1,23 @@
-//! Removing secrets before anything is written.
+//! Redaction of secrets before a cassette is written.
 
-use super::shapes;
+use super::secret_patterns;
 use ai_services_core::model::ModelStreamEvent;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What stands in place of a secret.
+/// Replacement of a secret.
 const REDACTED: &str = "[redacted]";
 
-type Function = dyn Fn(&str) -> String + Send + Sync;
+type RedactionFn = dyn Fn(&str) -> String + Send + Sync;
 
-/// What is removed. A recording and its replay need the same, so that requests are found again.
+/// The texts to redact. A recording and its replay need equal redactions, so that requests match.
 #[derive(Clone, Default)]
 pub(super) struct Redaction {
-    /// The longest first, in all forms in which JSON may hold them.
+    /// Literals in all their JSON escapings, the longest first.
     literals: Vec<String>,
-    functions: Vec<Arc<Function>>,
+    functions: Vec<Arc<RedactionFn>>,
 }
 
 impl Redaction {
@@ -34,7 +34,7 @@ impl Redaction {
         self.functions.push(Arc::new(function));
     }
 
-    /// A text without secrets.
+    /// Returns the text without secrets.
     pub(super) fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut clean = Cow::Borrowed(text);
         for literal in &self.literals {
@@ -48,7 +48,7 @@ impl Redaction {
                 clean = Cow::Owned(changed);
             }
         }
-        if let Some(changed) = without_shapes(&clean) {
+        if let Some(changed) = redact_patterns(&clean) {
             clean = Cow::Owned(changed);
         }
         match self.json(&clean) {
@@ -57,24 +57,24 @@ impl Redaction {
         }
     }
 
-    /// A text that is JSON, without secrets that are spelt differently there: JSON can be escaped in
-    /// many ways.
+    /// Redacts a text that is JSON by its values, because JSON allows many escapings of a secret. Returns
+    /// `None` if no value changed.
     fn json(&self, text: &str) -> Option<String> {
         if !text.trim_start().starts_with(['{', '[']) {
             return None;
         }
         let before: Value = serde_json::from_str(text).ok()?;
         let mut after = before.clone();
-        self.value(&mut after, Within::Open);
+        self.value(&mut after, JsonLocation::Open);
         (after != before).then(|| after.to_string())
     }
 
-    /// Removes secrets from a line of a cassette, or a part of one.
+    /// Redacts a line of a cassette, or a part of one.
     pub(super) fn line(&self, line: &mut Value) {
-        self.value(line, Within::Line);
+        self.value(line, JsonLocation::Line);
     }
 
-    fn value(&self, value: &mut Value, within: Within) {
+    fn value(&self, value: &mut Value, location: JsonLocation) {
         match value {
             Value::String(text) => {
                 if let Cow::Owned(clean) = self.text(text) {
@@ -87,46 +87,48 @@ impl Redaction {
                     *value = REDACTED.into();
                 }
             }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item, within)),
-            Value::Object(members) => self.members(members, within),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item, location)),
+            Value::Object(members) => self.members(members, location),
             Value::Null | Value::Bool(_) => {}
         }
     }
 
-    fn members(&self, members: &mut Map<String, Value>, within: Within) {
+    fn members(&self, members: &mut Map<String, Value>, location: JsonLocation) {
         for (name, member) in members.iter_mut() {
-            match within {
-                Within::Extra if shapes::is_secret_name(name) => *member = REDACTED.into(),
-                _ => self.value(member, within.member(name)),
+            match location {
+                JsonLocation::Extra if secret_patterns::is_secret_name(name) => {
+                    *member = REDACTED.into();
+                }
+                _ => self.value(member, location.member(name)),
             }
         }
-        // The format's own names stay as they are.
+        // Names of the format itself are not changed.
         let is_secret = |name: &String| matches!(self.text(name), Cow::Owned(_));
-        if within != Within::Line && members.keys().any(is_secret) {
+        if location != JsonLocation::Line && members.keys().any(is_secret) {
             let clean = std::mem::take(members).into_iter();
             *members =
                 clean.map(|(name, member)| (self.text(&name).into_owned(), member)).collect();
         }
     }
 
-    /// Removes secrets from the pieces of a stream, also those that are spread over several.
+    /// Redacts the pieces of a stream, including secrets that are spread over several pieces.
     pub(super) fn pieces(&self, pieces: &mut Vec<ModelStreamEvent>) {
-        let mut whole: BTreeMap<Part, String> = BTreeMap::new();
+        let mut joined: BTreeMap<PieceChannel, String> = BTreeMap::new();
         for piece in pieces.iter_mut() {
-            if let Some((part, text)) = part(piece) {
-                whole.entry(part).or_default().push_str(text);
+            if let Some((channel, text)) = channel(piece) {
+                joined.entry(channel).or_default().push_str(text);
             }
         }
-        let mut clean: BTreeMap<Part, String> = BTreeMap::new();
-        for (part, text) in &whole {
+        let mut clean: BTreeMap<PieceChannel, String> = BTreeMap::new();
+        for (channel, text) in &joined {
             if let Cow::Owned(text) = self.text(text) {
-                clean.insert(*part, text);
+                clean.insert(*channel, text);
             }
         }
-        // The first piece tells the clean text of all.
+        // The first piece gets the whole redacted text of its channel.
         for piece in pieces.iter_mut() {
-            let Some((part, text)) = part(piece) else { continue };
-            if let Some(clean) = clean.get_mut(&part) {
+            let Some((channel, text)) = channel(piece) else { continue };
+            if let Some(clean) = clean.get_mut(&channel) {
                 *text = std::mem::take(clean);
             }
         }
@@ -136,55 +138,57 @@ impl Redaction {
     }
 }
 
-/// Where a value is.
+/// Position of a value in a cassette line.
 #[derive(Clone, Copy, PartialEq)]
-enum Within {
-    /// Among members of the format.
+enum JsonLocation {
+    /// Inside members of the cassette format.
     Line,
-    /// Among members that the application named.
+    /// Inside members that the application named.
     Open,
-    /// Among parameters for the provider.
+    /// Inside provider-specific parameters.
     Extra,
 }
 
-impl Within {
+impl JsonLocation {
     fn member(self, name: &str) -> Self {
         match (self, name) {
             (Self::Line, "extra") => Self::Extra,
             (Self::Line, "attributes" | "schema") => Self::Open,
-            (within, _) => within,
+            (location, _) => location,
         }
     }
 }
 
-/// What pieces belong together.
+/// Channel of a stream; the pieces of one channel form one text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum PieceChannel {
     Text,
     Thinking,
     Call(usize),
 }
 
-fn part(piece: &mut ModelStreamEvent) -> Option<(Part, &mut String)> {
+fn channel(piece: &mut ModelStreamEvent) -> Option<(PieceChannel, &mut String)> {
     match piece {
-        ModelStreamEvent::Text(text) => Some((Part::Text, text)),
-        ModelStreamEvent::Thinking(text) => Some((Part::Thinking, text)),
-        ModelStreamEvent::ToolCall(delta) => Some((Part::Call(delta.index), &mut delta.arguments)),
+        ModelStreamEvent::Text(text) => Some((PieceChannel::Text, text)),
+        ModelStreamEvent::Thinking(text) => Some((PieceChannel::Thinking, text)),
+        ModelStreamEvent::ToolCall(delta) => {
+            Some((PieceChannel::Call(delta.index), &mut delta.arguments))
+        }
         ModelStreamEvent::Completed(_) => None,
     }
 }
 
-/// A text as it stands between the quotation marks of JSON.
+/// Escapes a text for use between the quotation marks of a JSON string.
 fn escaped(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     inner.unwrap_or_default().to_owned()
 }
 
-fn without_shapes(text: &str) -> Option<String> {
+fn redact_patterns(text: &str) -> Option<String> {
     let mut clean = String::new();
     let mut start = 0;
-    while let Some(found) = shapes::next(text, start) {
+    while let Some(found) = secret_patterns::next_secret(text, start) {
         clean.push_str(text.get(start..found.start)?);
         clean.push_str(REDACTED);
         start = found.end;
@@ -208,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_are_found_within_json_in_text() {
+    fn literals_are_redacted_inside_nested_json() {
         let secret = "a\"b\\c";
         let arguments = json!({ "password": secret }).to_string();
         let nested = json!({ "inner": arguments }).to_string();
@@ -219,21 +223,21 @@ mod tests {
     }
 
     #[test]
-    fn secret_that_begins_with_a_quotation_mark_is_found_whole() {
+    fn secret_with_leading_quote_is_fully_redacted() {
         let arguments = json!({ "x": "\"quoted\"" }).to_string();
         let clean = redaction("\"quoted\"").text(&arguments).into_owned();
         assert_eq!(clean, r#"{"x":"[redacted]"}"#);
     }
 
     #[test]
-    fn secrets_are_found_however_json_is_escaped() {
+    fn secrets_are_redacted_in_any_json_escaping() {
         let arguments = r#"{"a":"p\u0061ss\/w\u00f6rd","nested":"[\"p\\u0061ss/w\u00f6rd\"]"}"#;
         let clean = redaction("pass/wörd").text(arguments).into_owned();
         assert_eq!(clean, r#"{"a":"[redacted]","nested":"[\"[redacted]\"]"}"#);
     }
 
     #[test]
-    fn members_with_the_names_of_secrets_are_removed_from_extra_only() {
+    fn secret_names_are_redacted_in_extra_only() {
         let mut line = json!({
             "request": { "parameters": { "extra": { "auth": { "api_key": 5 }, "max_tokens": 7 } } },
             "key": "stays"
@@ -251,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_found_across_pieces() {
+    fn secrets_are_redacted_across_pieces() {
         let text = |text: &str| ModelStreamEvent::Text(text.to_owned());
         let mut pieces = vec![text("a hunt"), text("er2 b"), text("c")];
         redaction("hunter2").pieces(&mut pieces);
@@ -263,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_see_every_text() {
+    fn functions_are_applied_to_every_text() {
         let mut redaction = Redaction::default();
         redaction.function(|text| text.replace("Ann", "N."));
         let mut line = json!({ "a": ["I am Ann"], "extra": { "Ann": 1 } });

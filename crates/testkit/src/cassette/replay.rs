@@ -1,10 +1,10 @@
-//! Answering from a recording.
+//! Replay of a recording.
 
+use super::cassette_file;
 use super::difference::{NotRecorded, differences};
 use super::format::{self, Exchange};
 use super::redact::Redaction;
 use super::request_value;
-use super::tape;
 use ai_services_core::model::{
     Capabilities, ChatModel, ChatRequest, ChatResponse, ModelStreamEvent,
 };
@@ -16,7 +16,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// In which order a recording is used.
+/// The order in which requests match the exchanges of a recording.
 ///
 /// # Examples
 ///
@@ -36,43 +36,43 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplayOrder {
-    /// Each request finds the first exchange of its kind that was not used.
+    /// Each request matches the first unused exchange with an equal request.
     #[default]
     AnyOrder,
-    /// Requests have to come in the order of the recording.
+    /// Requests must come in the order of the recording.
     InSequence,
 }
 
-/// How often an exchange is used; see [`ReplayOrder`] for an example.
+/// The number of times an exchange can be used; see [`ReplayOrder`] for an example.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplayUse {
-    /// Once.
+    /// Each exchange is used once.
     #[default]
     Once,
-    /// Any number of times. In any order, the last exchange of a kind is used again once all of them
-    /// were; in sequence, the recording begins anew.
+    /// Exchanges are used any number of times. With [`ReplayOrder::AnyOrder`], the last equal exchange is
+    /// repeated after all equal ones were used; with [`ReplayOrder::InSequence`], the recording starts over.
     Repeatedly,
 }
 
-/// Answers from a cassette that a [`RecordingModel`](super::RecordingModel) has written. Nothing is
-/// sent anywhere.
+/// A model that answers from a cassette, which a [`RecordingModel`](super::RecordingModel) has written. It
+/// sends no requests.
 ///
-/// A request finds the exchange of an equal one: the same messages, tools and parameters, without
-/// secrets. Give it the redactions of the recording. An exchange that was recorded as a whole can be
-/// asked for as a stream, and the other way round; pieces come as they were recorded. Errors that were
-/// recorded are answers too.
+/// A request matches an exchange with equal messages, tools and parameters, after redaction. Configure the
+/// redactions of the recording. An exchange that was recorded without streaming can be replayed as a stream,
+/// and vice versa; pieces are delivered as recorded. Recorded errors are replayed too.
 ///
-/// What changes from run to run, such as the date in a prompt, has to stand still: give the service a
-/// [clock](crate::AiServiceBuilder::clock), or replace it by `redact_with` on both sides.
+/// Values that change with every run, such as the date in a prompt, must be fixed: set a
+/// [clock](crate::AiServiceBuilder::clock) in the AI service, or replace the values with `redact_with` on
+/// both sides.
 ///
-/// Name and capabilities are those of the recorded model, so that a service makes the same requests.
-/// Clones share what was used.
+/// Name and capabilities are those of the recorded model, so that an AI service makes equal requests. Clones
+/// share the usage of exchanges.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Configuration`] for a request that is not in the cassette, or not any more; the
-/// [`NotRecorded`] says how it differs from the most similar one.
+/// Returns [`ErrorKind::Configuration`] for a request that is not in the cassette, or no longer unused; the
+/// [`NotRecorded`] lists the differences from the most similar exchange.
 ///
 /// # Examples
 ///
@@ -111,28 +111,28 @@ struct Inner {
 }
 
 struct Uses {
-    /// How often each exchange was used.
+    /// Number of uses of each exchange.
     counts: Vec<u32>,
-    /// How many requests were answered.
+    /// Number of answered requests.
     total: usize,
 }
 
 impl ReplayModel {
-    /// Answers from the cassette at `path`: in any order, each exchange once.
+    /// Opens the cassette at `path` for use in any order, each exchange once.
     ///
     /// # Errors
     ///
-    /// As [`ReplayModelBuilder::open`].
+    /// Returns the errors of [`ReplayModelBuilder::open`].
     pub async fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::builder().open(path).await
     }
 
-    /// Starts a replay.
+    /// Starts building a replay.
     pub fn builder() -> ReplayModelBuilder {
         ReplayModelBuilder::default()
     }
 
-    /// The lines of the cassette with exchanges that were not used.
+    /// Returns the line numbers of the unused exchanges.
     #[must_use]
     pub fn unused_lines(&self) -> Vec<usize> {
         let uses = self.uses();
@@ -140,11 +140,11 @@ impl ReplayModel {
         exchanges.filter(|(_, count)| **count == 0).map(|(exchange, _)| exchange.line).collect()
     }
 
-    /// Whether all exchanges were used.
+    /// Checks that all exchanges were used.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`] if some were not; the text names their lines.
+    /// Returns [`ErrorKind::Configuration`] if exchanges are unused; the message contains their line numbers.
     pub fn check_finished(&self) -> Result<()> {
         let unused = self.unused_lines();
         match unused.as_slice() {
@@ -152,7 +152,7 @@ impl ReplayModel {
             lines => {
                 let lines: Vec<_> = lines.iter().map(usize::to_string).collect();
                 Err(Error::configuration(format!(
-                    "{} exchanges of the cassette were not used, on lines {}",
+                    "{} unused exchanges in the cassette, on lines {}",
                     lines.len(),
                     lines.join(", ")
                 )))
@@ -161,13 +161,13 @@ impl ReplayModel {
     }
 
     fn find(&self, request: &ChatRequest) -> Result<&Exchange> {
-        let asked = normal(request_value(request)?, &self.0.settings.redaction)?;
+        let actual = normalize(request_value(request)?, &self.0.settings.redaction)?;
         let mut uses = self.uses();
         let found = match self.0.settings.order {
-            ReplayOrder::AnyOrder => self.find_any(&asked, &uses),
-            ReplayOrder::InSequence => self.find_next(&asked, &uses),
+            ReplayOrder::AnyOrder => self.find_any(&actual, &uses),
+            ReplayOrder::InSequence => self.find_next(&actual, &uses),
         };
-        let Some((index, exchange)) = found else { return Err(self.not_recorded(&asked, &uses)) };
+        let Some((index, exchange)) = found else { return Err(self.not_recorded(&actual, &uses)) };
         uses.total += 1;
         if let Some(count) = uses.counts.get_mut(index) {
             *count += 1;
@@ -175,23 +175,23 @@ impl ReplayModel {
         Ok(exchange)
     }
 
-    fn find_any(&self, asked: &Value, uses: &Uses) -> Option<(usize, &Exchange)> {
+    fn find_any(&self, actual: &Value, uses: &Uses) -> Option<(usize, &Exchange)> {
         let equal = || {
             let exchanges = self.0.exchanges.iter().enumerate();
-            exchanges.filter(|(_, exchange)| exchange.request == *asked)
+            exchanges.filter(|(_, exchange)| exchange.request == *actual)
         };
         let unused = equal().find(|(index, _)| uses.counts.get(*index) == Some(&0));
         let is_repeated = self.0.settings.uses == ReplayUse::Repeatedly;
         unused.or_else(|| equal().next_back().filter(|_| is_repeated))
     }
 
-    fn find_next(&self, asked: &Value, uses: &Uses) -> Option<(usize, &Exchange)> {
+    fn find_next(&self, actual: &Value, uses: &Uses) -> Option<(usize, &Exchange)> {
         let index = self.next_index(uses)?;
         let exchange = self.0.exchanges.get(index)?;
-        (exchange.request == *asked).then_some((index, exchange))
+        (exchange.request == *actual).then_some((index, exchange))
     }
 
-    /// The exchange whose turn it is.
+    /// Returns the index of the next exchange in the sequence.
     fn next_index(&self, uses: &Uses) -> Option<usize> {
         match self.0.settings.uses {
             ReplayUse::Once => Some(uses.total),
@@ -199,30 +199,30 @@ impl ReplayModel {
         }
     }
 
-    fn not_recorded(&self, asked: &Value, uses: &Uses) -> Error {
+    fn not_recorded(&self, actual: &Value, uses: &Uses) -> Error {
         let all = self.0.exchanges.iter().enumerate();
         let next = self.next_index(uses);
-        let in_question = all.filter(|(index, _)| match self.0.settings.order {
+        let candidates = all.filter(|(index, _)| match self.0.settings.order {
             ReplayOrder::AnyOrder => true,
             ReplayOrder::InSequence => Some(*index) == next,
         });
         let compared =
-            in_question.map(|(_, exchange)| (exchange.line, differences(&exchange.request, asked)));
-        let nearest = compared.min_by_key(|(_, differences)| differences.len());
-        let (line, differences) = nearest.unzip();
+            candidates.map(|(_, exchange)| (exchange.line, differences(&exchange.request, actual)));
+        let most_similar = compared.min_by_key(|(_, differences)| differences.len());
+        let (line, differences) = most_similar.unzip();
         let missing = NotRecorded { line, differences: differences.unwrap_or_default() };
         Error::configuration(missing.to_string()).with_source(missing)
     }
 
-    /// No code that can panic runs while it is locked.
+    /// Locks the counters. Code under the lock cannot panic, so that a poisoned lock is safe to use.
     fn uses(&self) -> MutexGuard<'_, Uses> {
         self.0.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A request in the form in which requests are compared: written and read like the recorded one, so
-/// that numbers are rounded alike.
-fn normal(mut request: Value, redaction: &Redaction) -> Result<Value> {
+/// Returns the form in which requests are compared: redacted, and with a JSON round trip like that of the
+/// recorded request, so that numbers are rounded equally.
+fn normalize(mut request: Value, redaction: &Redaction) -> Result<Value> {
     redaction.line(&mut request);
     serde_json::from_str(&request.to_string()).map_err(|source| {
         Error::new(ErrorKind::Configuration, "the request cannot be compared").with_source(source)
@@ -237,7 +237,7 @@ impl ChatModel for ReplayModel {
     }
 
     fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<ModelStreamEvent>> {
-        // Nothing is used up before the first poll.
+        // The exchange is marked as used at the first poll.
         let events = async move {
             let events = match self.find(request) {
                 Ok(exchange) => exchange.events(),
@@ -278,13 +278,13 @@ pub struct ReplayModelBuilder {
 }
 
 impl ReplayModelBuilder {
-    /// Removes a text before requests are compared, as the recording did.
+    /// Redacts a text before requests are compared. Use the redactions of the recording.
     pub fn redact(mut self, secret: impl Into<String>) -> Self {
         self.redaction.literal(secret.into());
         self
     }
 
-    /// Lets a function change every text before requests are compared, as the recording did.
+    /// Applies a function to every text before requests are compared. Use the functions of the recording.
     pub fn redact_with(
         mut self,
         function: impl Fn(&str) -> String + Send + Sync + 'static,
@@ -293,19 +293,19 @@ impl ReplayModelBuilder {
         self
     }
 
-    /// Sets in which order the exchanges are used: any by default.
+    /// Sets the order of the exchanges. Default: [`ReplayOrder::AnyOrder`].
     pub fn order(mut self, order: ReplayOrder) -> Self {
         self.order = order;
         self
     }
 
-    /// Sets how often an exchange is used: once by default.
+    /// Sets how often an exchange can be used. Default: [`ReplayUse::Once`].
     pub fn uses(mut self, uses: ReplayUse) -> Self {
         self.uses = uses;
         self
     }
 
-    /// Sets what the model is capable of, in place of what the recorded one was.
+    /// Sets the capabilities of the model, in place of those of the recorded model.
     pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
         self.capabilities = Some(capabilities);
         self
@@ -315,19 +315,20 @@ impl ReplayModelBuilder {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`] if the file cannot be read, and as [`read`](Self::read).
+    /// Returns [`ErrorKind::Configuration`] if the file cannot be read, and the errors of
+    /// [`read`](Self::read).
     pub async fn open(self, path: impl AsRef<Path>) -> Result<ReplayModel> {
         let path = path.as_ref();
         let text = tokio::fs::read_to_string(path).await;
-        self.read(&text.map_err(|source| tape::failed("read", path, source))?)
+        self.read(&text.map_err(|source| cassette_file::io_error("read", path, source))?)
     }
 
-    /// Reads a cassette that is there already, for example by `include_str!`.
+    /// Reads a cassette from a string, for example from `include_str!`.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`] if it is not a cassette; the
-    /// [`CorruptCassette`](super::CorruptCassette) names the line.
+    /// Returns [`ErrorKind::Configuration`] if the text is not a cassette; the
+    /// [`CorruptCassette`](super::CorruptCassette) contains the line number.
     pub fn read(self, cassette: &str) -> Result<ReplayModel> {
         let (header, mut exchanges) = format::read(cassette)?;
         for exchange in &mut exchanges {

@@ -1,4 +1,4 @@
-//! A cache in the memory of the process.
+//! A response cache in the memory of the process.
 
 use super::{CacheKey, ResponseCache};
 use crate::error::Result;
@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Keeps answers in the memory of the process: 1,000 of them by default, for as long as it runs.
+/// A response cache in memory. Default: at most 1,000 answers, without a time limit.
 ///
-/// When it is full, the answer that was used least recently makes room. Clones share one cache.
+/// A full cache evicts the least recently used answer. Clones share one cache.
 ///
 /// # Examples
 ///
@@ -27,9 +27,9 @@ use tokio::time::Instant;
 /// assert!(cache.is_empty());
 /// ```
 #[derive(Clone)]
-pub struct InMemoryResponseCache(Arc<Shared>);
+pub struct InMemoryResponseCache(Arc<SharedCache>);
 
-struct Shared {
+struct SharedCache {
     entries: Mutex<Entries>,
     settings: InMemoryResponseCacheBuilder,
 }
@@ -37,48 +37,48 @@ struct Shared {
 #[derive(Default)]
 struct Entries {
     by_key: HashMap<CacheKey, Entry>,
-    /// The keys by last use.
-    by_use: BTreeMap<u64, CacheKey>,
+    /// Keys in the order of last use.
+    by_last_use: BTreeMap<u64, CacheKey>,
     uses: u64,
 }
 
 struct Entry {
     response: ChatResponse,
     stored: Instant,
-    /// When it was last used, in the cache's own count.
-    used: u64,
+    /// Sequence number of the last use.
+    last_used: u64,
 }
 
 impl InMemoryResponseCache {
-    /// An empty cache.
+    /// Creates an empty cache with the defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::builder().build()
     }
 
-    /// Starts a cache.
+    /// Starts building a cache.
     pub fn builder() -> InMemoryResponseCacheBuilder {
         InMemoryResponseCacheBuilder { max_entries: 1_000, time_to_live: None }
     }
 
-    /// How many answers are kept, those included whose time has passed and that nobody asked for since.
+    /// Returns the number of answers, including expired ones that were not looked up since.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries().by_key.len()
     }
 
-    /// Whether no answer is kept.
+    /// Returns `true` if the cache contains no answers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Forgets all answers.
+    /// Removes all answers.
     pub fn clear(&self) {
         *self.entries() = Entries::default();
     }
 
-    /// No code that can panic runs while it is locked.
+    /// Locks the entries. Code under the lock cannot panic, so that a poisoned lock is safe to use.
     fn entries(&self) -> MutexGuard<'_, Entries> {
         self.0.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -87,26 +87,26 @@ impl InMemoryResponseCache {
 impl Entries {
     fn get(&mut self, key: &CacheKey, time_to_live: Option<Duration>) -> Option<ChatResponse> {
         let entry = self.by_key.get_mut(key)?;
-        self.by_use.remove(&entry.used);
+        self.by_last_use.remove(&entry.last_used);
         if time_to_live.is_some_and(|limit| entry.stored.elapsed() >= limit) {
             self.by_key.remove(key);
             return None;
         }
         self.uses += 1;
-        entry.used = self.uses;
-        self.by_use.insert(self.uses, *key);
+        entry.last_used = self.uses;
+        self.by_last_use.insert(self.uses, *key);
         Some(entry.response.clone())
     }
 
     fn put(&mut self, key: CacheKey, response: ChatResponse, max: usize) {
         self.uses += 1;
-        let entry = Entry { response, stored: Instant::now(), used: self.uses };
+        let entry = Entry { response, stored: Instant::now(), last_used: self.uses };
         if let Some(old) = self.by_key.insert(key, entry) {
-            self.by_use.remove(&old.used);
+            self.by_last_use.remove(&old.last_used);
         }
-        self.by_use.insert(self.uses, key);
+        self.by_last_use.insert(self.uses, key);
         while self.by_key.len() > max {
-            let Some((_, oldest)) = self.by_use.pop_first() else { return };
+            let Some((_, oldest)) = self.by_last_use.pop_first() else { return };
             self.by_key.remove(&oldest);
         }
     }
@@ -148,21 +148,21 @@ pub struct InMemoryResponseCacheBuilder {
 }
 
 impl InMemoryResponseCacheBuilder {
-    /// Sets how many answers are kept at most: 1,000 by default. With 0 nothing is kept.
+    /// Sets the maximum number of answers. Default: 1,000. 0 disables the cache.
     pub fn max_entries(mut self, max: usize) -> Self {
         self.max_entries = max;
         self
     }
 
-    /// Sets how long an answer is kept, counted from when it was given; unlimited by default.
+    /// Sets how long an answer is used after it was stored. Default: unlimited.
     pub fn time_to_live(mut self, time: Duration) -> Self {
         self.time_to_live = Some(time);
         self
     }
 
-    /// The cache.
+    /// Builds the cache.
     #[must_use]
     pub fn build(self) -> InMemoryResponseCache {
-        InMemoryResponseCache(Arc::new(Shared { entries: Mutex::default(), settings: self }))
+        InMemoryResponseCache(Arc::new(SharedCache { entries: Mutex::default(), settings: self }))
     }
 }

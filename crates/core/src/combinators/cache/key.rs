@@ -1,4 +1,4 @@
-//! What an answer is found by.
+//! Keys of cached answers.
 
 use crate::combinators::canonical::write_request;
 use crate::error::Result;
@@ -6,14 +6,14 @@ use crate::model::ChatRequest;
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// Changes whenever answers should not be found by keys that were made before.
+/// Version of the key format. A new version invalidates all earlier keys.
 const VERSION: &str = "ai-services response 1";
 
-/// What a cached answer is found by: a digest of the whole request.
+/// The key of a cached answer: a digest of the whole request.
 ///
-/// SHA-256 of a canonical JSON of messages, tools and parameters, with the name of the model and the
-/// [namespace](super::CachedModelBuilder::namespace). Equal requests have equal keys, in every process;
-/// attributes of messages, which no model sees, do not count.
+/// SHA-256 of the canonical JSON of messages, tools and parameters, of the model's name and of the
+/// [namespace](super::CachedModelBuilder::namespace). Equal requests have equal keys in every process.
+/// Attributes of messages are ignored, because they are not sent to a model.
 ///
 /// # Examples
 ///
@@ -32,21 +32,21 @@ const VERSION: &str = "ai-services response 1";
 pub struct CacheKey([u8; 32]);
 
 impl CacheKey {
-    /// The key of a request to a model.
+    /// Returns the key of a request to a model.
     ///
     /// # Errors
     ///
-    /// None in practice: only for a request that cannot be written as JSON.
+    /// Fails only for a request that cannot be written as JSON, which does not happen in practice.
     pub fn of(request: &ChatRequest, model: &str, namespace: &str) -> Result<Self> {
         let mut json = Vec::with_capacity(1024);
-        // As JSON, so that no name can end early and be continued by another part.
+        // As JSON, so that the boundary between two names is unambiguous.
         json.extend(serde_json::json!([VERSION, namespace, model]).to_string().bytes());
         write_request(request, &mut json)?;
         Ok(Self(Sha256::digest(&json).into()))
     }
 }
 
-/// 64 hexadecimal digits.
+/// Writes 64 hexadecimal digits.
 impl fmt::Display for CacheKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))

@@ -1,6 +1,6 @@
-//! Not asking twice for the same.
+//! Caching of answers.
 
-mod flight;
+mod in_flight;
 mod in_memory;
 mod key;
 mod store;
@@ -9,19 +9,19 @@ pub use in_memory::{InMemoryResponseCache, InMemoryResponseCacheBuilder};
 pub use key::CacheKey;
 pub use store::StoreResponseCache;
 
-use super::begin::flatten;
+use super::started_stream::flatten;
 use crate::error::Result;
 use crate::model::{
     AnswerOrigin, Capabilities, ChatModel, ChatRequest, ChatResponse, FinishReason,
     ModelStreamEvent, TokenUsage, pieces,
 };
 use async_trait::async_trait;
-use flight::{Flight, Flights};
 use futures_util::stream::{self, BoxStream, StreamExt};
+use in_flight::{InFlightRequests, RequestRole};
 use std::fmt;
 use std::sync::Arc;
 
-/// Keeps answers by the requests that they answer.
+/// A cache of answers by request.
 ///
 /// # Examples
 ///
@@ -48,18 +48,18 @@ use std::sync::Arc;
 /// ```
 #[async_trait]
 pub trait ResponseCache: Send + Sync {
-    /// The answer of this key, as it was [put](Self::put).
+    /// Returns the answer that was [stored](Self::put) for this key.
     ///
     /// # Errors
     ///
-    /// If the cache cannot be read, or what it has is not an answer.
+    /// Return an error if the cache cannot be read or contains a malformed answer.
     async fn get(&self, key: &CacheKey) -> Result<Option<ChatResponse>>;
 
-    /// Keeps an answer, in place of what the key had.
+    /// Stores an answer and replaces an earlier one of this key.
     ///
     /// # Errors
     ///
-    /// If the cache cannot be written.
+    /// Return an error if the cache cannot be written.
     async fn put(&self, key: &CacheKey, response: &ChatResponse) -> Result<()>;
 }
 
@@ -74,7 +74,7 @@ impl<C: ResponseCache + ?Sized> ResponseCache for Arc<C> {
     }
 }
 
-/// What happens when a cache fails.
+/// Reaction to errors of a cache.
 ///
 /// # Examples
 ///
@@ -90,31 +90,31 @@ impl<C: ResponseCache + ?Sized> ResponseCache for Arc<C> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CacheErrorPolicy {
-    /// The model is asked as if nothing was found, and the failure is a warning of `tracing`.
+    /// Calls the model as after a cache miss, and logs a warning with `tracing`.
     #[default]
     Ignore,
-    /// The call fails; also when an answer was given and cannot be kept.
+    /// Fails the call, even if the model has answered and only storing the answer fails.
     Fail,
 }
 
-/// Asks a model only what it was not asked before.
+/// A model that answers equal requests from a cache.
 ///
-/// A request is found again if its messages, tools and parameters are equal and it goes to a model of
-/// the same [name](ChatModel::name); see [`CacheKey`]. What a client is configured with beside its name
-/// is not known here: give models that share a cache and differ in more a
+/// Requests are equal if their messages, tools and parameters are equal and their model has the same
+/// [name](ChatModel::name); see [`CacheKey`]. Other settings of a client are not part of the key: if models
+/// with the same name share a cache but differ in their settings, give each a
 /// [`namespace`](CachedModelBuilder::namespace).
 ///
-/// Kept are answers that are whole: those that ended with [`FinishReason::Stop`] or
-/// [`FinishReason::ToolExecution`] and are no refusal. An answer from the cache has the
+/// Only complete answers are stored: answers that ended with [`FinishReason::Stop`] or
+/// [`FinishReason::ToolExecution`] and are not a refusal. An answer from the cache has the
 /// [origin](ChatResponse::origin) [`AnswerOrigin::Cache`], no usage and no attempts: it costs nothing.
 ///
-/// Requests are cached whatever their temperature is, although the model might have answered
-/// differently: most requests set none, and whoever puts a cache around a model wants it used.
-/// [`requests`](CachedModelBuilder::requests) chooses.
+/// Requests are cached at any temperature, although the model might answer differently the next time, because
+/// most requests do not set a temperature. Use [`requests`](CachedModelBuilder::requests) to select the
+/// requests to cache.
 ///
-/// A stream tells a cached answer as few large pieces, and is kept when it was told to its end. Of equal
-/// calls of [`chat`](ChatModel::chat) at the same time, one asks the model and the others wait for it; if
-/// it fails or is dropped, each asks for itself. Streams do not wait for each other.
+/// A stream delivers a cached answer in a few large pieces, and stores an answer once it is complete. Of
+/// equal concurrent calls of [`chat`](ChatModel::chat), one calls the model and the others wait for it; if it
+/// fails or is dropped, each of the others calls the model. Streams do not wait for each other.
 ///
 /// # Examples
 ///
@@ -137,26 +137,26 @@ pub enum CacheErrorPolicy {
 #[derive(Clone)]
 pub struct CachedModel(Arc<Inner>);
 
-type Requests = dyn Fn(&ChatRequest) -> bool + Send + Sync;
-type Answers = dyn Fn(&ChatResponse) -> bool + Send + Sync;
+type RequestFilter = dyn Fn(&ChatRequest) -> bool + Send + Sync;
+type ResponseFilter = dyn Fn(&ChatResponse) -> bool + Send + Sync;
 
 struct Inner {
     model: Box<dyn ChatModel>,
     cache: Box<dyn ResponseCache>,
     namespace: Box<str>,
-    requests: Box<Requests>,
-    answers: Box<Answers>,
+    requests: Box<RequestFilter>,
+    answers: Box<ResponseFilter>,
     errors: CacheErrorPolicy,
-    flights: Flights,
+    in_flight: InFlightRequests,
 }
 
 impl CachedModel {
-    /// Keeps the answers of `model` in `cache`.
+    /// Creates a model that caches the answers of `model` in `cache`.
     pub fn new(model: impl ChatModel + 'static, cache: impl ResponseCache + 'static) -> Self {
         Self::builder(model, cache).build()
     }
 
-    /// Starts a model with a cache.
+    /// Starts building a model with a cache.
     pub fn builder(
         model: impl ChatModel + 'static,
         cache: impl ResponseCache + 'static,
@@ -166,24 +166,24 @@ impl CachedModel {
             cache: Box::new(cache),
             namespace: "".into(),
             requests: Box::new(|_| true),
-            answers: Box::new(is_whole),
+            answers: Box::new(is_complete),
             errors: CacheErrorPolicy::Ignore,
-            flights: Flights::default(),
+            in_flight: InFlightRequests::default(),
         })
     }
 
-    /// The key of a request; `None` if it is not to be cached.
+    /// Returns the key of a request, or `None` if the request is not cached.
     fn key(&self, request: &ChatRequest) -> Result<Option<CacheKey>> {
-        match (self.0.requests)(request) {
-            true => CacheKey::of(request, self.name(), &self.0.namespace).map(Some),
-            false => Ok(None),
+        if !(self.0.requests)(request) {
+            return Ok(None);
         }
+        CacheKey::of(request, self.name(), &self.0.namespace).map(Some)
     }
 
-    async fn find(&self, key: &CacheKey) -> Result<Option<ChatResponse>> {
+    async fn lookup(&self, key: &CacheKey) -> Result<Option<ChatResponse>> {
         let found = match self.0.cache.get(key).await {
             Err(error) if self.0.errors == CacheErrorPolicy::Ignore => {
-                tracing::warn!(%error, %key, "the cache of answers cannot be read");
+                tracing::warn!(%error, %key, "the response cache cannot be read");
                 None
             }
             found => found?,
@@ -196,47 +196,47 @@ impl CachedModel {
         }))
     }
 
-    async fn keep(&self, key: &CacheKey, response: &ChatResponse) -> Result<()> {
+    async fn store(&self, key: &CacheKey, response: &ChatResponse) -> Result<()> {
         if response.origin == AnswerOrigin::Cache || !(self.0.answers)(response) {
             return Ok(());
         }
         match self.0.cache.put(key, response).await {
             Err(error) if self.0.errors == CacheErrorPolicy::Ignore => {
-                tracing::warn!(%error, %key, "the cache of answers cannot be written");
+                tracing::warn!(%error, %key, "the response cache cannot be written");
                 Ok(())
             }
-            kept => kept,
+            stored => stored,
         }
     }
 }
 
-fn is_whole(response: &ChatResponse) -> bool {
-    let is_complete =
+fn is_complete(response: &ChatResponse) -> bool {
+    let is_finished =
         matches!(response.finish_reason, Some(FinishReason::Stop | FinishReason::ToolExecution));
-    is_complete && response.message.refusal().is_none()
+    is_finished && response.message.refusal().is_none()
 }
 
 #[async_trait]
 impl ChatModel for CachedModel {
     async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
         let Some(key) = self.key(request)? else { return self.0.model.chat(request).await };
-        if let Some(response) = self.find(&key).await? {
+        if let Some(response) = self.lookup(&key).await? {
             return Ok(response);
         }
-        let flight = self.0.flights.join(key);
-        let leader = match flight {
-            Flight::Leads(leader) => Some(leader),
-            Flight::Follows(follower) => {
-                follower.landing().await;
+        let role = self.0.in_flight.join(key);
+        let leader = match role {
+            RequestRole::Leader(leader) => Some(leader),
+            RequestRole::Follower(follower) => {
+                follower.leader_done().await;
                 None
             }
         };
-        // Another leader may have landed just before.
-        if let Some(response) = self.find(&key).await? {
+        // Another leader may have finished just before.
+        if let Some(response) = self.lookup(&key).await? {
             return Ok(response);
         }
         let response = self.0.model.chat(request).await?;
-        self.keep(&key, &response).await?;
+        self.store(&key, &response).await?;
         drop(leader);
         Ok(response)
     }
@@ -244,12 +244,12 @@ impl ChatModel for CachedModel {
     fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<ModelStreamEvent>> {
         flatten(async move {
             let Some(key) = self.key(request)? else { return Ok(self.0.model.stream(request)) };
-            if let Some(response) = self.find(&key).await? {
+            if let Some(response) = self.lookup(&key).await? {
                 return Ok(stream::iter(pieces(response)).map(Ok).boxed());
             }
             let events = self.0.model.stream(request).then(move |event| async move {
                 if let Ok(ModelStreamEvent::Completed(response)) = &event {
-                    self.keep(&key, response).await?;
+                    self.store(&key, response).await?;
                 }
                 event
             });
@@ -277,14 +277,14 @@ impl fmt::Debug for CachedModel {
 pub struct CachedModelBuilder(Inner);
 
 impl CachedModelBuilder {
-    /// Sets what tells these answers from those of other models in the same cache that have the same
-    /// name. Empty by default.
+    /// Sets a namespace that separates these answers from those of other models with the same name in the
+    /// same cache. Default: empty.
     pub fn namespace(mut self, namespace: impl Into<Box<str>>) -> Self {
         self.0.namespace = namespace.into();
         self
     }
 
-    /// Sets which requests are looked up and kept: all by default.
+    /// Sets the requests that are cached. Default: all.
     ///
     /// ```
     /// # use ai_services::combinators::{CachedModel, InMemoryResponseCache};
@@ -302,7 +302,7 @@ impl CachedModelBuilder {
         self
     }
 
-    /// Sets which answers are kept, in place of those that are whole.
+    /// Sets the answers that are stored, in place of complete ones.
     pub fn answers(
         mut self,
         is_kept: impl Fn(&ChatResponse) -> bool + Send + Sync + 'static,
@@ -311,13 +311,13 @@ impl CachedModelBuilder {
         self
     }
 
-    /// Sets what happens when the cache fails: the model is asked by default.
+    /// Sets the reaction to errors of the cache. Default: [`CacheErrorPolicy::Ignore`].
     pub fn cache_errors(mut self, policy: CacheErrorPolicy) -> Self {
         self.0.errors = policy;
         self
     }
 
-    /// The model.
+    /// Builds the model.
     #[must_use]
     pub fn build(self) -> CachedModel {
         CachedModel(Arc::new(self.0))

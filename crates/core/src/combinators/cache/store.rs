@@ -1,4 +1,4 @@
-//! A cache in any store of chat memories.
+//! A response cache in a chat memory store.
 
 use super::{CacheKey, ResponseCache};
 use crate::combinators::canonical::Answer;
@@ -11,20 +11,21 @@ use serde_json::Value;
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What marks a message as a cached answer.
+/// Marker of a message that is a cached answer.
 const FORMAT: &str = "ai-services/cached-response";
 const VERSION: u64 = 1;
 
-/// Keeps answers in a [`ChatMemoryStore`], so that they outlive the process and are shared by several.
+/// A response cache in a [`ChatMemoryStore`]. Answers outlive the process and can be shared by several
+/// processes.
 ///
-/// An answer is a conversation of one custom message, whose id is `response-cache:` and the key. The
-/// store's own bound, if it has one, is that of the cache; nothing else deletes old answers. One whose
-/// [time](Self::time_to_live) has passed is not used, and replaced by the next.
+/// Each answer is stored as a conversation of one custom message, with the id `response-cache:` and the key.
+/// Old answers are deleted only by the store's own limits, if it has any. Answers older than the
+/// [time to live](Self::time_to_live) are ignored, and replaced by the next answer.
 ///
 /// # Errors
 ///
-/// Those of the store, and [`ErrorKind::Store`] for an entry that is damaged or not a cached answer.
-/// A [`CachedModel`](super::CachedModel) takes them for a miss unless told otherwise.
+/// Returns the errors of the store, and [`ErrorKind::Store`] for an entry that is malformed or not a cached
+/// answer. By default, a [`CachedModel`](super::CachedModel) handles these errors as a cache miss.
 ///
 /// # Examples
 ///
@@ -46,12 +47,12 @@ pub struct StoreResponseCache {
 }
 
 impl StoreResponseCache {
-    /// Keeps answers in `store`.
+    /// Creates a cache in `store`.
     pub fn new(store: impl ChatMemoryStore + 'static) -> Self {
         Self { store: Box::new(store), time_to_live: None }
     }
 
-    /// Sets how long an answer is used, by the system's clock; unlimited by default.
+    /// Sets how long an answer is used, by the system clock. Default: unlimited.
     pub fn time_to_live(mut self, time: Duration) -> Self {
         self.time_to_live = Some(time);
         self
@@ -61,13 +62,13 @@ impl StoreResponseCache {
         let number = |name| attributes.get(name).and_then(Value::as_u64);
         let text = |name| attributes.get(name).and_then(Value::as_str);
         if text("format") != Some(FORMAT) || number("version") != Some(VERSION) {
-            return Err(foreign("it has another format"));
+            return Err(invalid_entry("it has an unknown format or version"));
         }
         if text("key") != Some(key.to_string().as_str()) {
-            return Err(foreign("it belongs to another request"));
+            return Err(invalid_entry("it belongs to another request"));
         }
         let stored =
-            number("stored").ok_or_else(|| foreign("it does not say when it was stored"))?;
+            number("stored").ok_or_else(|| invalid_entry("its time of storage is missing"))?;
         let age = Duration::from_secs(now().saturating_sub(stored));
         if self.time_to_live.is_some_and(|limit| age >= limit) {
             return Ok(None);
@@ -75,7 +76,7 @@ impl StoreResponseCache {
         let response = attributes.get("response").cloned().unwrap_or_default();
         match serde_json::from_value::<Answer>(response) {
             Ok(Answer(response)) => Ok(Some(response)),
-            Err(source) => Err(foreign("its answer cannot be read").with_source(source)),
+            Err(source) => Err(invalid_entry("its answer is malformed").with_source(source)),
         }
     }
 }
@@ -87,7 +88,7 @@ impl ResponseCache for StoreResponseCache {
         match messages.as_slice() {
             [] => Ok(None),
             [ChatMessage::Custom(message)] => self.read(key, message.attributes()),
-            _ => Err(foreign("it is a conversation")),
+            _ => Err(invalid_entry("it is a chat conversation")),
         }
     }
 
@@ -112,12 +113,12 @@ fn id(key: &CacheKey) -> MemoryId {
     MemoryId::from(format!("response-cache:{key}"))
 }
 
-/// Seconds since 1970.
+/// Returns the seconds since 1970.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-fn foreign(why: &str) -> Error {
+fn invalid_entry(why: &str) -> Error {
     Error::new(ErrorKind::Store, format!("a stored entry is not a cached answer: {why}"))
 }
 

@@ -1,4 +1,4 @@
-//! Who may send next.
+//! The rate limiter and its queue.
 
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result};
@@ -10,18 +10,18 @@ use std::time::Duration;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-/// Limits that one or several [`RateLimitedModel`](super::RateLimitedModel)s keep together.
+/// Rate limits that one or several [`RateLimitedModel`](super::RateLimitedModel)s share.
 ///
-/// | limit | counts |
+/// | limit | applies to |
 /// |---|---|
-/// | [`requests_per_minute`](RateLimiterBuilder::requests_per_minute) | requests that were begun within the last 60 seconds |
-/// | [`tokens_per_minute`](RateLimiterBuilder::tokens_per_minute) | their tokens: estimated first, and what the model reported once it has answered |
-/// | [`concurrency`](RateLimiterBuilder::concurrency) | requests that are running, a stream until its end |
+/// | [`requests_per_minute`](RateLimiterBuilder::requests_per_minute) | requests that started within the last 60 seconds |
+/// | [`tokens_per_minute`](RateLimiterBuilder::tokens_per_minute) | their tokens: an estimate, replaced by the reported usage once the model has answered |
+/// | [`concurrency`](RateLimiterBuilder::concurrency) | running requests; a stream runs until its end |
 ///
-/// The minute slides: none of 60 seconds, wherever it begins, holds more. None is limited unless set.
-/// Requests that have to wait do so in the order of asking; a large one is not overtaken by small ones.
+/// Limits apply to a sliding 60-second window. A limit that is not set is not enforced. Waiting requests are
+/// sent in first-in, first-out order: small requests do not overtake a large one.
 ///
-/// When the provider refuses a request with `retry-after`, nothing is sent until that time has passed.
+/// If the provider rejects a request with `retry-after`, no request is sent until that time has passed.
 ///
 /// # Examples
 ///
@@ -46,16 +46,16 @@ pub struct RateLimiter(Arc<Inner>);
 
 struct Inner {
     window: Mutex<Window>,
-    /// Its owner is the next to send. Waiters get it in the order of asking.
-    head: tokio::sync::Mutex<()>,
-    /// Tells the head of the queue that the window changed.
+    /// Queue of waiting requests, in order of arrival. The owner of the lock is the next to send.
+    queue: tokio::sync::Mutex<()>,
+    /// Notifies the first request of the queue of changes of the window.
     changed: Notify,
     slots: Option<Arc<Semaphore>>,
     settings: RateLimiterBuilder,
 }
 
 impl RateLimiter {
-    /// Starts a limiter without limits.
+    /// Starts building a limiter, without limits.
     pub fn builder() -> RateLimiterBuilder {
         RateLimiterBuilder::default()
     }
@@ -69,39 +69,39 @@ impl RateLimiter {
             None => waiting.await,
             Some(at) => match timeout_at(at, waiting).await {
                 Ok(admitted) => admitted,
-                Err(_) => Err(self.too_long(self.window().ready_at(tokens))),
+                Err(_) => Err(self.wait_error(self.window().ready_at(tokens))),
             },
         }
     }
 
     async fn wait(&self, tokens: u64, deadline: Option<Instant>) -> Result<Admission> {
-        let _head = self.0.head.lock().await;
+        let _first = self.0.queue.lock().await;
         let slot = match &self.0.slots {
             None => None,
-            // Nobody closes the semaphore.
+            // The semaphore is never closed.
             Some(slots) => Arc::clone(slots).acquire_owned().await.ok(),
         };
         loop {
-            let taken = self.window().take(tokens, Instant::now());
-            let ready = match taken {
+            let outcome = self.window().try_take(tokens, Instant::now());
+            let ready = match outcome {
                 Ok(number) => {
                     return Ok(Admission { limiter: self.clone(), number, _slot: slot });
                 }
                 Err(ready) => ready,
             };
             if deadline.is_some_and(|deadline| ready > deadline) {
-                return Err(self.too_long(Some(ready)));
+                return Err(self.wait_error(Some(ready)));
             }
-            // Either way it is tried again.
+            // After a change or a timeout, the window is checked again.
             let _ = timeout_at(ready, self.0.changed.notified()).await;
         }
     }
 
-    fn too_long(&self, ready: Option<Instant>) -> Error {
+    fn wait_error(&self, ready: Option<Instant>) -> Error {
         let wait = self.0.settings.max_wait.unwrap_or_default();
         let error = Error::new(
             ErrorKind::RateLimited,
-            format!("the request would have to wait for longer than {wait:?} to keep the limits"),
+            format!("the request would wait longer than {wait:?} for the rate limit"),
         );
         let left = ready.map(|ready| ready.saturating_duration_since(Instant::now()));
         match left.filter(|left| !left.is_zero()) {
@@ -110,7 +110,7 @@ impl RateLimiter {
         }
     }
 
-    /// The tokens that a request will take.
+    /// Estimates the tokens of a request and its answer. Fails if the input alone exceeds the limit.
     fn estimate(&self, request: &ChatRequest) -> Result<u64> {
         let settings = &self.0.settings;
         let Some(max) = settings.tokens_per_minute else { return Ok(0) };
@@ -129,7 +129,7 @@ impl RateLimiter {
         if input > max {
             return Err(Error::new(
                 ErrorKind::LimitExceeded,
-                format!("the request has about {input} tokens; the limit is {max} a minute"),
+                format!("the request has about {input} tokens; the limit is {max} per minute"),
             ));
         }
         let output = request.parameters().max_output_tokens;
@@ -137,13 +137,13 @@ impl RateLimiter {
         Ok(input.saturating_add(output.into()).min(max))
     }
 
-    /// No code that can panic runs while it is locked.
+    /// Locks the window. Code under the lock cannot panic, so that a poisoned lock is safe to use.
     fn window(&self) -> MutexGuard<'_, Window> {
         self.0.window.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A request that is being sent. Dropping it frees its slot; as a request of this minute it counts on.
+/// A permit to send one request. Dropping it frees its slot; the request still counts for its minute.
 pub(super) struct Admission {
     limiter: RateLimiter,
     number: u64,
@@ -151,8 +151,8 @@ pub(super) struct Admission {
 }
 
 impl Admission {
-    /// The model has answered.
-    pub(super) fn answered(self, response: &ChatResponse) {
+    /// Corrects the token count after an answer of the model.
+    pub(super) fn record_response(self, response: &ChatResponse) {
         match (&response.origin, response.usage.total()) {
             (AnswerOrigin::Cache, _) => self.correct(0),
             (_, Some(total)) => self.correct(total),
@@ -160,10 +160,10 @@ impl Admission {
         }
     }
 
-    /// The model has failed.
-    pub(super) fn failed(self, error: &Error) {
-        let is_refused = error.kind() == ErrorKind::RateLimited;
-        if let Some(wait) = error.retry_after().filter(|_| is_refused) {
+    /// Corrects the token count after an error of the model, and pauses the limiter as the provider requests.
+    pub(super) fn record_error(self, error: &Error) {
+        let is_rate_limited = error.kind() == ErrorKind::RateLimited;
+        if let Some(wait) = error.retry_after().filter(|_| is_rate_limited) {
             let wait = wait.min(self.limiter.0.settings.max_pause);
             if let Some(until) = Instant::now().checked_add(wait) {
                 self.limiter.window().pause(until);
@@ -171,7 +171,7 @@ impl Admission {
         }
         match error.usage().and_then(|usage| usage.total()) {
             Some(total) => self.correct(total),
-            None if is_refused => self.correct(0),
+            None if is_rate_limited => self.correct(0),
             None => self.limiter.0.changed.notify_one(),
         }
     }
@@ -216,56 +216,57 @@ impl Default for RateLimiterBuilder {
 }
 
 impl RateLimiterBuilder {
-    /// Sets how many requests may begin within 60 seconds.
+    /// Sets the maximum number of requests that start within 60 seconds. Default: unlimited.
     pub fn requests_per_minute(mut self, requests: u32) -> Self {
         self.requests_per_minute = Some(requests);
         self
     }
 
-    /// Sets how many tokens the requests that begin within 60 seconds may have, answers included.
+    /// Sets the maximum number of tokens, answers included, of requests that start within 60 seconds.
+    /// Default: unlimited.
     pub fn tokens_per_minute(mut self, tokens: u64) -> Self {
         self.tokens_per_minute = Some(tokens);
         self
     }
 
-    /// Sets how many requests may run at once.
+    /// Sets the maximum number of concurrent requests. Default: unlimited.
     pub fn concurrency(mut self, requests: usize) -> Self {
         self.concurrency = Some(requests);
         self
     }
 
-    /// Sets how long a request may have to wait. One that would wait for longer fails as soon as that
-    /// is known, with [`ErrorKind::RateLimited`] and, if it can be told, the time after which it would
-    /// have been sent. Unlimited by default.
+    /// Sets the maximum time that a request waits. A request that would wait longer fails as soon as this is
+    /// certain, with [`ErrorKind::RateLimited`] and, if it is known, the remaining wait as `retry_after`.
+    /// Default: unlimited.
     pub fn max_wait(mut self, wait: Duration) -> Self {
         self.max_wait = Some(wait);
         self
     }
 
-    /// Sets for how long a provider's `retry-after` may stop everything: 5 minutes by default.
+    /// Sets the maximum pause after a provider's `retry-after`. Default: 5 minutes.
     pub fn max_pause(mut self, pause: Duration) -> Self {
         self.max_pause = pause;
         self
     }
 
-    /// Sets how many tokens an answer is expected to have when the request does not limit them: 500 by
-    /// default. Corrected by what the model reports.
+    /// Sets the estimated tokens of an answer for requests without an output limit. Default: 500. The
+    /// estimate is replaced by the usage that the model reports.
     pub fn expected_output_tokens(mut self, tokens: u32) -> Self {
         self.expected_output_tokens = tokens;
         self
     }
 
-    /// Sets who estimates the tokens of requests: the [`ApproximateCounter`] by default.
+    /// Sets the estimator of the tokens of requests. Default: [`ApproximateCounter`].
     pub fn estimator(mut self, estimator: impl TokenCountEstimator + 'static) -> Self {
         self.estimator = Counted::new(estimator);
         self
     }
 
-    /// The limiter.
+    /// Builds the limiter.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`] if a limit is 0.
+    /// Returns [`ErrorKind::Configuration`] if a limit is 0.
     pub fn build(self) -> Result<RateLimiter> {
         let zero = [
             (self.requests_per_minute == Some(0), "requests_per_minute"),
@@ -279,7 +280,7 @@ impl RateLimiterBuilder {
         let slots = |max: usize| Arc::new(Semaphore::new(max.min(Semaphore::MAX_PERMITS)));
         Ok(RateLimiter(Arc::new(Inner {
             window: Mutex::new(Window::new(max_requests, self.tokens_per_minute)),
-            head: tokio::sync::Mutex::default(),
+            queue: tokio::sync::Mutex::default(),
             changed: Notify::new(),
             slots: self.concurrency.map(slots),
             settings: self,

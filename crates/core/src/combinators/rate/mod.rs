@@ -1,11 +1,11 @@
-//! Keeping the limits of an account.
+//! Rate limiting.
 
 mod limiter;
 mod window;
 
 pub use limiter::{RateLimiter, RateLimiterBuilder};
 
-use super::begin::flatten;
+use super::started_stream::flatten;
 use crate::error::Result;
 use crate::model::{Capabilities, ChatModel, ChatRequest, ChatResponse, ModelStreamEvent};
 use async_trait::async_trait;
@@ -13,23 +13,22 @@ use futures_util::stream::{BoxStream, StreamExt};
 use std::fmt;
 use std::sync::Arc;
 
-/// Asks a model only as often as a [`RateLimiter`] allows, and waits until then.
+/// A model that waits before each request until a [`RateLimiter`] admits it.
 ///
-/// A client that repeats a request on its own does so without asking the limiter: set its `max_retries`
-/// to 0 and put a [`RetryModel`](super::RetryModel) around this model, so that every attempt is counted.
-/// Put a [`CachedModel`](super::CachedModel) around it as well, since what is in the cache needs no
-/// limit.
+/// Retries inside a client bypass the limiter: set the client's `max_retries` to 0 and put a
+/// [`RetryModel`](super::RetryModel) around this model, so that every attempt is counted. Put a
+/// [`CachedModel`](super::CachedModel) around it as well, because cached answers do not count for the limits.
 ///
 /// # Errors
 ///
-/// Those of the model; [`ErrorKind::RateLimited`](crate::ErrorKind::RateLimited) for a request that
-/// would have to wait for too long; [`ErrorKind::LimitExceeded`](crate::ErrorKind::LimitExceeded) for
-/// one that alone has more tokens than a minute may.
+/// Returns the errors of the model; [`ErrorKind::RateLimited`](crate::ErrorKind::RateLimited) for a request
+/// that would wait too long; [`ErrorKind::LimitExceeded`](crate::ErrorKind::LimitExceeded) for a request that
+/// alone has more tokens than the limit per minute.
 ///
 /// # Cancellation
 ///
-/// A call that is dropped while it waits has taken nothing. One that is dropped while the model answers
-/// frees its place among the concurrent ones; it was sent, so it still counts for its minute.
+/// Dropping a call while it waits does not count for the limits. Dropping it while the model answers frees
+/// its concurrency slot; the request was sent, so it still counts for its minute.
 ///
 /// # Examples
 ///
@@ -61,7 +60,7 @@ struct Inner {
 }
 
 impl RateLimitedModel {
-    /// Asks `model` as often as `limiter` allows.
+    /// Creates a model that sends requests to `model` when `limiter` admits them.
     pub fn new(model: impl ChatModel + 'static, limiter: RateLimiter) -> Self {
         Self(Arc::new(Inner { model: Box::new(model), limiter }))
     }
@@ -73,8 +72,8 @@ impl ChatModel for RateLimitedModel {
         let admission = self.0.limiter.admit(request).await?;
         let outcome = self.0.model.chat(request).await;
         match &outcome {
-            Ok(response) => admission.answered(response),
-            Err(error) => admission.failed(error),
+            Ok(response) => admission.record_response(response),
+            Err(error) => admission.record_error(error),
         }
         outcome
     }
@@ -84,9 +83,14 @@ impl ChatModel for RateLimitedModel {
             let mut admission = Some(self.0.limiter.admit(request).await?);
             let events = self.0.model.stream(request).inspect(move |event| match event {
                 Ok(ModelStreamEvent::Completed(response)) => {
-                    admission.take().into_iter().for_each(|taken| taken.answered(response));
+                    admission
+                        .take()
+                        .into_iter()
+                        .for_each(|permit| permit.record_response(response));
                 }
-                Err(error) => admission.take().into_iter().for_each(|taken| taken.failed(error)),
+                Err(error) => {
+                    admission.take().into_iter().for_each(|permit| permit.record_error(error));
+                }
                 Ok(_) => {}
             });
             Ok(events.boxed())

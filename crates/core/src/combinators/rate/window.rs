@@ -1,30 +1,30 @@
-//! What was sent within the last minute. Knows no clock and waits for nothing.
+//! The sliding window of recent requests. It does not read a clock and does not wait.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The time that limits are for.
+/// Length of the window.
 pub(super) const MINUTE: Duration = Duration::from_secs(60);
 
-/// The requests of the last minute, and what they count for.
+/// The requests of the last minute and their tokens.
 ///
-/// A window that slides, and no bucket that fills: a bucket lets twice its size through within a minute.
+/// A sliding window instead of a token bucket: a bucket lets up to twice its size through within a minute.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     max_requests: Option<usize>,
     max_tokens: Option<u64>,
     /// Oldest first.
-    taken: VecDeque<Taken>,
-    /// How many have left the window; the number of the first that has not.
-    left: u64,
+    requests: VecDeque<SentRequest>,
+    /// Number of requests that have left the window, which is the number of the first one in it.
+    expired: u64,
     /// The sum of the tokens in the window.
     tokens: u64,
     paused_until: Option<Instant>,
 }
 
 #[derive(Debug)]
-struct Taken {
+struct SentRequest {
     at: Instant,
     tokens: u64,
 }
@@ -34,61 +34,62 @@ impl Window {
         Self { max_requests, max_tokens, ..Self::default() }
     }
 
-    /// Takes a request of so many tokens and gives its number, or says when it can be tried again.
-    pub(super) fn take(&mut self, tokens: u64, now: Instant) -> Result<u64, Instant> {
-        self.forget(now);
+    /// Adds a request with this many tokens and returns its number, or the time of the next attempt.
+    pub(super) fn try_take(&mut self, tokens: u64, now: Instant) -> Result<u64, Instant> {
+        self.remove_expired(now);
         if let Some(ready) = self.ready_at(tokens).filter(|ready| *ready > now) {
             return Err(ready);
         }
         self.paused_until = None;
-        let number = self.left + self.taken.len() as u64;
+        let number = self.expired + self.requests.len() as u64;
         if self.max_requests.is_some() || self.max_tokens.is_some() {
             self.tokens = self.tokens.saturating_add(tokens);
-            self.taken.push_back(Taken { at: now, tokens });
+            self.requests.push_back(SentRequest { at: now, tokens });
         }
         Ok(number)
     }
 
-    /// When a request of so many tokens fits, if it does not now.
+    /// Returns the time at which a request with this many tokens fits, if it does not fit now.
     pub(super) fn ready_at(&self, tokens: u64) -> Option<Instant> {
         let by_requests = self.max_requests.and_then(|max| {
-            let over = (self.taken.len() + 1).checked_sub(max)?;
-            self.taken.get(over.checked_sub(1)?)
+            let over = (self.requests.len() + 1).checked_sub(max)?;
+            self.requests.get(over.checked_sub(1)?)
         });
         let by_tokens = self.max_tokens.and_then(|max| {
             let mut over = self.tokens.saturating_add(tokens).checked_sub(max)?;
-            let mut taken = self.taken.iter();
+            let mut requests = self.requests.iter();
             let mut last = None;
             while over > 0 {
-                let next = taken.next()?;
+                let next = requests.next()?;
                 over = over.saturating_sub(next.tokens);
                 last = Some(next);
             }
             last
         });
-        let by_limits = by_requests.into_iter().chain(by_tokens).map(|taken| taken.at + MINUTE);
+        let by_limits = by_requests.into_iter().chain(by_tokens).map(|request| request.at + MINUTE);
         by_limits.chain(self.paused_until).max()
     }
 
-    /// Puts right what a request counts for.
+    /// Corrects the tokens of a request.
     pub(super) fn correct(&mut self, number: u64, tokens: u64) {
-        let index = number.checked_sub(self.left).and_then(|index| usize::try_from(index).ok());
-        if let Some(taken) = index.and_then(|index| self.taken.get_mut(index)) {
-            self.tokens = self.tokens.saturating_sub(taken.tokens).saturating_add(tokens);
-            taken.tokens = tokens;
+        let index = number.checked_sub(self.expired).and_then(|index| usize::try_from(index).ok());
+        if let Some(request) = index.and_then(|index| self.requests.get_mut(index)) {
+            self.tokens = self.tokens.saturating_sub(request.tokens).saturating_add(tokens);
+            request.tokens = tokens;
         }
     }
 
-    /// Lets nothing through until then.
+    /// Blocks all requests until then.
     pub(super) fn pause(&mut self, until: Instant) {
         self.paused_until = self.paused_until.max(Some(until));
     }
 
-    fn forget(&mut self, now: Instant) {
-        while let Some(taken) = self.taken.front().filter(|taken| taken.at + MINUTE <= now) {
-            self.tokens = self.tokens.saturating_sub(taken.tokens);
-            self.taken.pop_front();
-            self.left += 1;
+    fn remove_expired(&mut self, now: Instant) {
+        while let Some(request) = self.requests.front().filter(|request| request.at + MINUTE <= now)
+        {
+            self.tokens = self.tokens.saturating_sub(request.tokens);
+            self.requests.pop_front();
+            self.expired += 1;
         }
     }
 }
@@ -103,52 +104,52 @@ mod tests {
     }
 
     #[test]
-    fn requests_wait_for_the_oldest_to_leave() {
+    fn request_waits_until_oldest_expires() {
         let start = Instant::now();
         let mut window = Window::new(Some(2), None);
-        assert_eq!(window.take(1, start), Ok(0));
-        assert_eq!(window.take(1, start + seconds(10)), Ok(1));
-        assert_eq!(window.take(1, start + seconds(20)), Err(start + MINUTE));
-        assert_eq!(window.take(1, start + MINUTE), Ok(2));
-        assert_eq!(window.take(1, start + MINUTE), Err(start + seconds(70)));
+        assert_eq!(window.try_take(1, start), Ok(0));
+        assert_eq!(window.try_take(1, start + seconds(10)), Ok(1));
+        assert_eq!(window.try_take(1, start + seconds(20)), Err(start + MINUTE));
+        assert_eq!(window.try_take(1, start + MINUTE), Ok(2));
+        assert_eq!(window.try_take(1, start + MINUTE), Err(start + seconds(70)));
     }
 
     #[test]
-    fn tokens_wait_for_as_many_as_they_need() {
+    fn tokens_wait_until_enough_expire() {
         let start = Instant::now();
         let mut window = Window::new(None, Some(100));
-        window.take(40, start).unwrap();
-        let second = window.take(40, start + seconds(5)).unwrap();
-        assert_eq!(window.take(30, start + seconds(6)), Err(start + MINUTE));
-        assert_eq!(window.take(70, start + seconds(6)), Err(start + seconds(65)));
+        window.try_take(40, start).unwrap();
+        let second = window.try_take(40, start + seconds(5)).unwrap();
+        assert_eq!(window.try_take(30, start + seconds(6)), Err(start + MINUTE));
+        assert_eq!(window.try_take(70, start + seconds(6)), Err(start + seconds(65)));
         window.correct(second, 10);
-        assert!(window.take(30, start + seconds(6)).is_ok());
+        assert!(window.try_take(30, start + seconds(6)).is_ok());
     }
 
     #[test]
-    fn pause_holds_everything_back() {
+    fn pause_blocks_all_requests() {
         let start = Instant::now();
         let mut window = Window::new(None, None);
         window.pause(start + seconds(9));
         window.pause(start + seconds(3));
-        assert_eq!(window.take(1, start + seconds(4)), Err(start + seconds(9)));
-        assert!(window.take(1, start + seconds(9)).is_ok());
+        assert_eq!(window.try_take(1, start + seconds(4)), Err(start + seconds(9)));
+        assert!(window.try_take(1, start + seconds(9)).is_ok());
     }
 
     proptest! {
-        /// Whoever waits as he is told gets through, and no minute holds more than the limits.
+        /// A request that waits as returned is admitted, and every minute is within the limits.
         #[test]
         fn no_minute_exceeds_the_limits(
             (max_requests, max_tokens) in (1_usize..6, 10_u64..50),
-            asked in prop::collection::vec((0_u64..40, 0_u64..10), 1..60),
+            arrivals in prop::collection::vec((0_u64..40, 0_u64..10), 1..60),
         ) {
             let mut window = Window::new(Some(max_requests), Some(max_tokens));
             let mut now = Instant::now();
             let mut sent: Vec<(Instant, u64)> = Vec::new();
-            for (pause, tokens) in asked {
+            for (pause, tokens) in arrivals {
                 now += seconds(pause);
                 let mut tries = 0;
-                while let Err(ready) = window.take(tokens, now) {
+                while let Err(ready) = window.try_take(tokens, now) {
                     prop_assert!(ready > now);
                     now = ready;
                     tries += 1;

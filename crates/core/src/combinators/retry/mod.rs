@@ -1,10 +1,10 @@
-//! Asking a model again.
+//! Retries of failed requests.
 
 mod policy;
 
 pub use policy::{Jitter, RetryPolicy};
 
-use super::begin::{Begun, flatten};
+use super::started_stream::{StartedStream, flatten};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     Capabilities, ChatModel, ChatRequest, ChatResponse, FailedAttempt, FailedAttempts,
@@ -18,23 +18,22 @@ use std::fmt;
 use std::sync::Arc;
 use tokio::time::{Instant, sleep, timeout_at};
 
-/// Asks a model again when it fails, by a [`RetryPolicy`].
+/// A model that retries failed requests according to a [`RetryPolicy`].
 ///
-/// The clients of this crate repeat requests themselves, twice by default, and know more than an error
-/// tells. This model is for what they cannot do: for models of your own, around a
-/// [`RateLimitedModel`](super::RateLimitedModel), so that every attempt is counted, or around a
-/// [`FallbackModel`](super::FallbackModel), so that all models are asked again. The numbers multiply:
-/// 3 attempts at a client of 2 retries are 9 requests. Set the client's `max_retries` to 0 then.
+/// The provider clients retry requests themselves, twice by default, with more details than an error
+/// contains. Use this model for other cases: for your own models; around a
+/// [`RateLimitedModel`](super::RateLimitedModel), so that every attempt is counted; or around a
+/// [`FallbackModel`](super::FallbackModel), so that all models are called again. Retries multiply: 3 attempts
+/// at a client with 2 retries are 9 requests. Set the client's `max_retries` to 0 in that case. A stream is
+/// retried only before its first event is delivered.
 ///
-/// A stream is asked for again only as long as none of its pieces was told.
-///
-/// [`attempts`](ChatResponse::attempts) of the answer, or of the error, counts how often the request
-/// was sent, by the clients as well; the usage counts all attempts.
+/// The [`attempts`](ChatResponse::attempts) of the answer or the error count how often the request was sent,
+/// retries of clients included. The usage is the sum of all attempts.
 ///
 /// # Errors
 ///
-/// The error of the last attempt. If there were several, its [`FailedAttempts`] are the errors of all
-/// of them. [`ErrorKind::Timeout`] at the policy's deadline.
+/// Returns the error of the last attempt. After several attempts, its [`FailedAttempts`] lists the errors of
+/// all of them. Returns [`ErrorKind::Timeout`] at the policy's deadline.
 ///
 /// # Examples
 ///
@@ -67,24 +66,26 @@ struct Inner {
 }
 
 impl RetryModel {
-    /// Asks `model` again by `policy`.
+    /// Creates a model that retries requests to `model`.
     pub fn new(model: impl ChatModel + 'static, policy: RetryPolicy) -> Self {
         Self(Arc::new(Inner { model: Box::new(model), policy }))
     }
 
-    /// Asks until the model answers, or the policy gives up.
-    async fn ask<'a, T: Send>(
+    /// Calls the model until it answers or the policy gives up.
+    async fn call_with_retries<'a, T: Send>(
         &'a self,
-        ask: impl Fn(&'a dyn ChatModel) -> BoxFuture<'a, Result<T>> + Send,
+        call: impl Fn(&'a dyn ChatModel) -> BoxFuture<'a, Result<T>> + Send,
     ) -> Result<(T, Vec<FailedAttempt>)> {
         let Inner { model, policy } = &*self.0;
         let deadline = policy.deadline.and_then(|limit| Instant::now().checked_add(limit));
         let mut failed: Vec<FailedAttempt> = Vec::new();
         loop {
-            let asking = ask(&**model);
+            let calling = call(&**model);
             let outcome = match deadline {
-                None => asking.await,
-                Some(at) => timeout_at(at, asking).await.unwrap_or_else(|_| Err(too_late(policy))),
+                None => calling.await,
+                Some(at) => {
+                    timeout_at(at, calling).await.unwrap_or_else(|_| Err(deadline_error(policy)))
+                }
             };
             let error = match outcome {
                 Ok(answer) => return Ok((answer, failed)),
@@ -97,32 +98,31 @@ impl RetryModel {
                 return Err(FailedAttempts::into_error(failed, attempt));
             };
             let (model, kind) = (model.name(), attempt.error.kind());
-            tracing::debug!(model, ?kind, ?delay, "asking the model again");
+            tracing::debug!(model, ?kind, ?delay, "retrying the request");
             failed.push(attempt);
             sleep(delay).await;
         }
     }
 }
 
-fn too_late(policy: &RetryPolicy) -> Error {
+fn deadline_error(policy: &RetryPolicy) -> Error {
     let limit = policy.deadline.unwrap_or_default();
-    Error::new(
-        ErrorKind::Timeout,
-        format!("there was no answer within {limit:?}, retries included"),
-    )
+    Error::new(ErrorKind::Timeout, format!("no answer within {limit:?}, retries included"))
 }
 
 #[async_trait]
 impl ChatModel for RetryModel {
     async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
-        let (response, failed) = self.ask(|model| model.chat(request)).await?;
+        let (response, failed) = self.call_with_retries(|model| model.chat(request)).await?;
         Ok(response.after(&failed, self.name()))
     }
 
     fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<ModelStreamEvent>> {
         flatten(async move {
-            let (begun, failed) = self.ask(|model| Begun::of(model, request).boxed()).await?;
-            Ok(begun.after(failed, self.name()))
+            let (started, failed) = self
+                .call_with_retries(|model| StartedStream::start(model, request).boxed())
+                .await?;
+            Ok(started.into_events(failed, self.name()))
         })
     }
 

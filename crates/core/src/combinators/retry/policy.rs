@@ -1,4 +1,4 @@
-//! When a request is repeated, and after which pause.
+//! Retry policy and back-off.
 
 use crate::error::Error;
 use std::fmt;
@@ -7,13 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-type When = dyn Fn(&Error) -> bool + Send + Sync;
+type ErrorPredicate = dyn Fn(&Error) -> bool + Send + Sync;
 
-/// How often and after which pauses a [`RetryModel`](super::RetryModel) repeats a request.
+/// The number of attempts and the back-off of a [`RetryModel`](super::RetryModel).
 ///
-/// By default: 3 attempts; pauses of 0.5 s that double up to 8 s, each shortened by chance by up to a
-/// half; a provider's `retry-after` is obeyed up to 60 s; errors that
-/// [are retryable](Error::is_retryable); no deadline.
+/// Defaults: 3 attempts; exponential back-off from 0.5 s, doubled up to 8 s, with [`Jitter::Half`]; a
+/// provider's `retry-after` of at most 60 s; errors that [are retryable](Error::is_retryable); no deadline.
 ///
 /// # Examples
 ///
@@ -41,25 +40,24 @@ pub struct RetryPolicy {
     jitter: Jitter,
     max_retry_after: Duration,
     pub(super) deadline: Option<Duration>,
-    when: Arc<When>,
+    when: Arc<ErrorPredicate>,
 }
 
-/// How much of a pause is left to chance, so that clients that failed together do not come back
-/// together.
+/// Randomization of delays, so that clients that failed at the same time do not retry at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Jitter {
-    /// Nothing: every pause is as long as it is.
+    /// No jitter: waits the computed delay.
     None,
-    /// A pause lasts between its half and its whole.
+    /// Waits a random 50–100 % of the computed delay.
     #[default]
     Half,
-    /// A pause lasts between nothing and its whole.
+    /// Waits a random 0–100 % of the computed delay.
     Full,
 }
 
 impl RetryPolicy {
-    /// The default policy.
+    /// Creates the default policy.
     pub fn new() -> Self {
         Self {
             max_attempts: 3,
@@ -73,57 +71,58 @@ impl RetryPolicy {
         }
     }
 
-    /// Sets how often the model is asked at most, the first time included. 0 is 1.
+    /// Sets the maximum number of attempts, the first one included. Default: 3. 0 counts as 1.
     pub fn max_attempts(mut self, attempts: u32) -> Self {
         self.max_attempts = attempts;
         self
     }
 
-    /// Sets the pause after the first failure.
+    /// Sets the delay after the first failure. Default: 0.5 seconds.
     pub fn initial_delay(mut self, delay: Duration) -> Self {
         self.initial_delay = delay;
         self
     }
 
-    /// Sets by what each pause is longer than the one before. What is less than 1, or no number, is 1.
+    /// Sets the factor by which the delay grows with each attempt. Default: 2. Values below 1 and NaN count
+    /// as 1.
     pub fn factor(mut self, factor: f64) -> Self {
         self.factor = factor.max(1.0);
         self
     }
 
-    /// Sets the longest pause. What a provider asks for may be longer.
+    /// Sets the maximum computed delay. Default: 8 seconds. A provider's `retry-after` may be longer.
     pub fn max_delay(mut self, delay: Duration) -> Self {
         self.max_delay = delay;
         self
     }
 
-    /// Sets how much of a pause is left to chance.
+    /// Sets the jitter. Default: [`Jitter::Half`].
     pub fn jitter(mut self, jitter: Jitter) -> Self {
         self.jitter = jitter;
         self
     }
 
-    /// Sets how long a provider may ask to wait. If it asks for more, its error is returned at once,
-    /// with [`retry_after`](Error::retry_after).
+    /// Sets the maximum `retry-after` of a provider. Default: 60 seconds. If the provider requests more, its
+    /// error is returned immediately, with [`retry_after`](Error::retry_after).
     pub fn max_retry_after(mut self, wait: Duration) -> Self {
         self.max_retry_after = wait;
         self
     }
 
-    /// Sets how long all attempts and pauses together may take. An attempt that is running then is
-    /// cancelled; a stream only as long as none of its pieces has come.
+    /// Sets the time limit of all attempts and delays together. Default: unlimited. An attempt that is
+    /// running at the deadline is cancelled, a stream only before its first event.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
         self
     }
 
-    /// Sets after which errors the request is repeated.
+    /// Sets the predicate for errors that are retried. Default: [`Error::is_retryable`].
     pub fn when(mut self, when: impl Fn(&Error) -> bool + Send + Sync + 'static) -> Self {
         self.when = Arc::new(when);
         self
     }
 
-    /// The pause after an error, with which `attempts` attempts have failed; `None` if it was the last.
+    /// Returns the delay after an error, with `attempts` failed attempts so far, or `None` to give up.
     pub(super) fn delay(
         &self,
         error: &Error,
@@ -134,30 +133,30 @@ impl RetryPolicy {
             return None;
         }
         let delay = match error.retry_after() {
-            Some(asked) => Some(asked).filter(|asked| *asked <= self.max_retry_after)?,
+            Some(wait) => Some(wait).filter(|wait| *wait <= self.max_retry_after)?,
             None => self.backoff(attempts),
         };
-        // An attempt that could not be finished is not begun.
+        // An attempt after the deadline is pointless.
         let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         left.is_none_or(|left| left > delay).then_some(delay)
     }
 
     fn backoff(&self, attempts: u32) -> Duration {
-        let grown = self.factor.powf(f64::from(attempts.saturating_sub(1)));
-        let seconds = self.initial_delay.as_secs_f64() * grown;
-        let whole = Duration::try_from_secs_f64(seconds).unwrap_or(self.max_delay);
-        let whole = whole.min(self.max_delay);
+        let growth = self.factor.powf(f64::from(attempts.saturating_sub(1)));
+        let seconds = self.initial_delay.as_secs_f64() * growth;
+        let delay = Duration::try_from_secs_f64(seconds).unwrap_or(self.max_delay);
+        let delay = delay.min(self.max_delay);
         match self.jitter {
-            Jitter::None => whole,
-            Jitter::Half => whole / 2 + (whole / 2).mul_f64(chance(attempts)),
-            Jitter::Full => whole.mul_f64(chance(attempts)),
+            Jitter::None => delay,
+            Jitter::Half => delay / 2 + (delay / 2).mul_f64(random_fraction(attempts)),
+            Jitter::Full => delay.mul_f64(random_fraction(attempts)),
         }
     }
 }
 
-/// A number between 0 and 1.
-fn chance(attempts: u32) -> f64 {
-    // The state is seeded by the system and differs at every call.
+/// Returns a random number between 0 and 1.
+fn random_fraction(attempts: u32) -> f64 {
+    // The state is seeded by the system and differs for every call.
     let random = RandomState::new().hash_one(attempts) as u32;
     f64::from(random) / f64::from(u32::MAX)
 }
@@ -192,28 +191,28 @@ mod tests {
     }
 
     #[test]
-    fn pauses_grow_up_to_the_longest() {
+    fn delays_grow_up_to_the_maximum() {
         let policy = RetryPolicy::new().max_attempts(100).jitter(Jitter::None);
-        let pauses = [1, 2, 3, 4, 5, 6, 99].map(|n| policy.delay(&unavailable(), n, None).unwrap());
+        let delays = [1, 2, 3, 4, 5, 6, 99].map(|n| policy.delay(&unavailable(), n, None).unwrap());
         assert_eq!(
-            pauses.map(|pause| pause.as_millis()),
+            delays.map(|delay| delay.as_millis()),
             [500, 1000, 2000, 4000, 8000, 8000, 8000]
         );
     }
 
     #[test]
-    fn chance_shortens_a_pause_only() {
+    fn jitter_only_shortens_delays() {
         for (jitter, least) in [(Jitter::Half, 250), (Jitter::Full, 0)] {
             let policy = RetryPolicy::new().jitter(jitter);
             for _ in 0..100 {
-                let pause = policy.delay(&unavailable(), 1, None).unwrap();
-                assert!((least..=500).contains(&pause.as_millis()), "{pause:?}");
+                let delay = policy.delay(&unavailable(), 1, None).unwrap();
+                assert!((least..=500).contains(&delay.as_millis()), "{delay:?}");
             }
         }
     }
 
     #[test]
-    fn odd_factors_do_no_harm() {
+    fn invalid_factors_are_harmless() {
         for factor in [f64::NAN, f64::INFINITY, -1.0, 0.0] {
             let policy = RetryPolicy::new().factor(factor).max_attempts(9);
             assert!(policy.delay(&unavailable(), 5, None).is_some(), "{factor}");
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_provider_asks_is_obeyed_up_to_a_limit() {
+    fn retry_after_is_obeyed_up_to_a_limit() {
         let wait = |seconds| {
             let error = unavailable().with_retry_after(Duration::from_secs(seconds));
             RetryPolicy::new().delay(&error, 1, None).map(|wait| wait.as_secs())

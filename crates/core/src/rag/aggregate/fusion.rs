@@ -1,4 +1,4 @@
-//! Putting rankings together by ranks alone.
+//! Reciprocal rank fusion: merging rankings by rank alone.
 
 use super::ContentAggregator;
 use crate::document::MetadataValue;
@@ -8,16 +8,17 @@ use crate::rag::{Query, RetrievedContent};
 use async_trait::async_trait;
 use std::hash::{BuildHasher, RandomState};
 
-/// Puts first what several lists have near their beginning.
+/// An aggregator that ranks contents by their places in several lists.
 ///
-/// The lists of each query are fused, then those of all queries. A content is worth the sum of
-/// `1 / (k + rank)` over the lists that have it, with ranks from 1 (Cormack, Clarke, Büttcher: "Reciprocal Rank
-/// Fusion outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009); `k` is 60 as in the paper.
-/// Scores of retrievers, which cannot be compared with each other, make no difference.
+/// The lists of each query are fused first, then the fused lists of all queries. The weight of a content is
+/// the sum of `1 / (k + rank)` over the lists that contain it, with ranks from 1 (Cormack, Clarke, Büttcher:
+/// "Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009). Default
+/// for `k`: 60, as in the paper. Scores of retrievers are ignored, because they cannot be compared with each
+/// other.
 ///
-/// Contents are the same if their segments are, text and metadata. Of those the first is kept as it is, with its
-/// score and id. In one list it counts once, at its first place. Equally good ones stay in the order in which
-/// they appeared.
+/// Contents with equal segments, text and metadata, are duplicates. The first of them is kept, with its score
+/// and id. A duplicate within one list counts once, at its first place. Contents of equal weight stay in the
+/// order in which they appeared.
 ///
 /// # Examples
 ///
@@ -32,7 +33,7 @@ use std::hash::{BuildHasher, RandomState};
 ///
 /// # Differences from LangChain4j
 ///
-/// There, a content that one list has twice is worth twice as much.
+/// There, a content that occurs twice in one list gets twice the weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[doc(alias = "DefaultContentAggregator")]
 #[doc(alias = "ReciprocalRankFuser")]
@@ -41,17 +42,18 @@ pub struct ReciprocalRankFusion {
 }
 
 impl ReciprocalRankFusion {
-    /// Fusion with the `k` of 60.
+    /// Creates a fusion with a `k` of 60.
     #[must_use]
     pub const fn new() -> Self {
         Self { k: DEFAULT_K }
     }
 
-    /// Fusion with another `k`. The smaller it is, the more the first places of each list are worth.
+    /// Creates a fusion with another `k`. The smaller it is, the more weight the first places of each list
+    /// get.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if it is 0.
+    /// Returns [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if `k` is 0.
     pub fn with_k(k: u32) -> Result<Self> {
         match k {
             0 => Err(Error::configuration("the `k` of reciprocal rank fusion must be at least 1")),
@@ -59,7 +61,7 @@ impl ReciprocalRankFusion {
         }
     }
 
-    /// One list out of several.
+    /// Merges several lists into one.
     #[must_use]
     pub fn fuse(
         &self,
@@ -71,7 +73,7 @@ impl ReciprocalRankFusion {
         fused.into_iter().map(|(content, _)| content).collect()
     }
 
-    /// The lists of each query, then those of all queries.
+    /// Merges the lists of each query, then the merged lists of all queries.
     pub(super) fn fuse_all(
         &self,
         found: impl IntoIterator<Item = (Query, Vec<Vec<RetrievedContent>>)>,
@@ -80,12 +82,12 @@ impl ReciprocalRankFusion {
     }
 }
 
-/// A hash of what makes a content the same: text and metadata, which are equal in any order.
+/// Hashes the segment of a content: the text, and the metadata in any order.
 fn hash(content: &RetrievedContent, hasher: &RandomState) -> u64 {
     let of_entry = |(key, value): (&str, &MetadataValue)| match value {
         MetadataValue::Text(text) => hasher.hash_one((key, text)),
         MetadataValue::Integer(number) => hasher.hash_one((key, number)),
-        // There are two zeros, which are equal.
+        // 0.0 and -0.0 are equal and need equal hashes.
         MetadataValue::Float(number) => hasher.hash_one((key, (number + 0.0).to_bits())),
         MetadataValue::Boolean(value) => hasher.hash_one((key, value)),
     };
@@ -115,7 +117,7 @@ mod tests {
     use crate::document::{Metadata, TextSegment};
 
     #[test]
-    fn same_contents_have_one_hash_and_others_do_not() {
+    fn equal_contents_have_equal_hashes() {
         let hasher = RandomState::new();
         let of = |metadata| {
             let segment = TextSegment::new("a").with_metadata(metadata);

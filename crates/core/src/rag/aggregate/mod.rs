@@ -1,4 +1,4 @@
-//! From the results of all queries and retrievers to one list.
+//! Merging the results of all queries and retrievers into one list.
 
 mod fusion;
 mod reranking;
@@ -12,14 +12,14 @@ use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
-/// Makes one list of all that was found.
+/// Merges the contents of all queries and retrievers into one list.
 ///
 /// # Examples
 ///
 /// ```
 /// use ai_services::rag::{ContentAggregator, Query, RetrievedContent};
 ///
-/// /// Everything, one list behind the other.
+/// /// All contents, one list after the other.
 /// struct Concatenation;
 ///
 /// #[ai_services::async_trait]
@@ -34,19 +34,19 @@ use std::sync::Arc;
 /// ```
 #[async_trait]
 pub trait ContentAggregator: Send + Sync {
-    /// What the model is told, best first. For each query there is one list for each of its routes, best
-    /// first as well; lists may be empty.
+    /// Returns the contents for the prompt, best first. `found` has one list per route for each query, also
+    /// best first. Lists may be empty.
     ///
     /// # Errors
     ///
-    /// Whatever keeps it from judging. The call fails then.
+    /// Return an error if the contents cannot be ranked; the call then fails.
     async fn aggregate(
         &self,
         found: Vec<(Query, Vec<Vec<RetrievedContent>>)>,
     ) -> Result<Vec<RetrievedContent>>;
 }
 
-// The inner future is handed on as it is: an async function would put it into a second box.
+// Returns the inner future directly: an async function would box it a second time.
 impl<A: ContentAggregator + ?Sized> ContentAggregator for Arc<A> {
     fn aggregate<'a, 'z>(
         &'a self,

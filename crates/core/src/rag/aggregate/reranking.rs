@@ -1,26 +1,26 @@
-//! Having a model judge what was found.
+//! Re-ranking by a scoring model.
 
 use super::{ContentAggregator, ReciprocalRankFusion};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Scores, ScoringModel};
-use crate::rag::spending::settled;
+use crate::rag::metering::meter_error;
 use crate::rag::{Query, RetrievedContent};
 use async_trait::async_trait;
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-/// Has a scoring model judge how well each content answers the question, and orders them by that.
+/// An aggregator that orders contents by the score that a scoring model assigns for the question.
 ///
-/// What was found is put together by [`ReciprocalRankFusion`] first, then all of it is scored against one text:
-/// what the user said, whatever queries were made of it. Contents keep their metadata and ids, and have the
-/// model's scores. Equally good ones stay in the order of the fusion; those whose score is not a number come
-/// last. If nothing was found, the model is not asked.
+/// The contents are first merged by [`ReciprocalRankFusion`], then all of them are scored against one text:
+/// the user's message, regardless of the queries made from it. Contents keep their metadata and ids, and get
+/// the model's scores. Contents with equal scores stay in the order of the fusion; contents whose score is
+/// NaN come last. Without contents, the model is not called.
 ///
 /// # Errors
 ///
-/// Those of the model, and [`ErrorKind::InvalidResponse`] if it gives another number of scores than it was
-/// asked for.
+/// Returns the errors of the model, and [`ErrorKind::InvalidResponse`] if the number of scores differs from
+/// the number of texts.
 ///
 /// # Examples
 ///
@@ -28,7 +28,7 @@ use std::sync::Arc;
 /// use ai_services::model::{Scores, ScoringModel};
 /// use ai_services::rag::{DefaultRetrievalAugmentor, Query, ReRankingContentAggregator, RetrievedContent};
 ///
-/// /// Likes short texts.
+/// /// Prefers short texts.
 /// struct Brevity;
 ///
 /// #[ai_services::async_trait]
@@ -64,7 +64,7 @@ pub struct ReRankingContentAggregator {
 type Selector = dyn Fn(&[Query]) -> Query + Send + Sync;
 
 impl ReRankingContentAggregator {
-    /// An aggregator that keeps everything.
+    /// Creates an aggregator that keeps all contents.
     #[must_use]
     pub fn new(model: impl ScoringModel + 'static) -> Self {
         Self {
@@ -76,20 +76,20 @@ impl ReRankingContentAggregator {
         }
     }
 
-    /// Starts an aggregator.
+    /// Starts building an aggregator.
     pub fn builder(model: impl ScoringModel + 'static) -> ReRankingContentAggregatorBuilder {
         ReRankingContentAggregatorBuilder(Self::new(model))
     }
 
-    /// The text that contents are judged by.
+    /// Returns the query whose text contents are scored against.
     fn question(&self, queries: &[Query]) -> Option<Query> {
         let first = queries.first()?;
         if let Some(selector) = &self.selector {
             return Some(selector(queries));
         }
-        let said = first.turn().user_message().joined_text();
-        Some(match said.filter(|text| !text.trim().is_empty()) {
-            Some(said) => first.with_text(said),
+        let user_text = first.turn().user_message().joined_text();
+        Some(match user_text.filter(|text| !text.trim().is_empty()) {
+            Some(text) => first.with_text(text),
             None => first.clone(),
         })
     }
@@ -97,16 +97,21 @@ impl ReRankingContentAggregator {
     async fn scores(&self, question: &Query, contents: &[RetrievedContent]) -> Result<Vec<f64>> {
         let texts: Vec<&str> = contents.iter().map(|content| content.segment.text()).collect();
         let outcome = self.model.score(question.text(), &texts).await;
-        let Scores { scores, usage, model } = settled(outcome, self.model.name(), question.turn())?;
+        let Scores { scores, usage, model } =
+            meter_error(outcome, self.model.name(), question.turn())?;
         let model = model.as_deref().unwrap_or(self.model.name());
         question.turn().meter().add(model, usage);
-        match scores.len() == contents.len() {
-            true => Ok(scores),
-            false => Err(Error::new(
+        if scores.len() != contents.len() {
+            return Err(Error::new(
                 ErrorKind::InvalidResponse,
-                format!("a scoring model gave {} scores for {} texts", scores.len(), texts.len()),
-            )),
+                format!(
+                    "the scoring model returned {} scores for {} texts",
+                    scores.len(),
+                    texts.len()
+                ),
+            ));
         }
+        Ok(scores)
     }
 }
 
@@ -134,7 +139,7 @@ impl ContentAggregator for ReRankingContentAggregator {
     }
 }
 
-/// What is not a number comes last, whatever its sign.
+/// Orders by descending score. `None` and NaN, whatever its sign, come last.
 fn best_first(one: Option<f64>, other: Option<f64>) -> Ordering {
     let number = |score: Option<f64>| score.filter(|score| !score.is_nan());
     match (number(one), number(other)) {
@@ -159,26 +164,26 @@ impl fmt::Debug for ReRankingContentAggregator {
 pub struct ReRankingContentAggregatorBuilder(ReRankingContentAggregator);
 
 impl ReRankingContentAggregatorBuilder {
-    /// Drops contents with a lower score, and those whose score is not a number. By default all are kept.
+    /// Drops contents with a lower score, and contents whose score is NaN. Default: no minimum.
     pub fn min_score(mut self, score: f64) -> Self {
         self.0.min_score = Some(score);
         self
     }
 
-    /// Sets how many contents are kept, the best; all by default.
+    /// Sets the maximum number of contents, of which the best are kept. Default: unlimited.
     pub fn max_results(mut self, max: usize) -> Self {
         self.0.max_results = max;
         self
     }
 
-    /// Sets how results are put together before they are scored.
+    /// Sets the fusion that merges the results before they are scored.
     pub fn fusion(mut self, fusion: ReciprocalRankFusion) -> Self {
         self.0.fusion = fusion;
         self
     }
 
-    /// Sets which text contents are judged by, in place of what the user said. The function is given all queries
-    /// in order, at least one, and returns one of them or a new one.
+    /// Sets the function that chooses the text to score contents against, in place of the user's message. The
+    /// function receives all queries in order, at least one, and returns one of them or a new one.
     pub fn query_selector(
         mut self,
         selector: impl Fn(&[Query]) -> Query + Send + Sync + 'static,
@@ -187,20 +192,21 @@ impl ReRankingContentAggregatorBuilder {
         self
     }
 
-    /// The aggregator.
+    /// Builds the aggregator.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`] if no content is to be kept, and if the minimum score is not a number.
+    /// Returns [`ErrorKind::Configuration`] if the maximum number of contents is 0, or if the minimum score
+    /// is NaN.
     pub fn build(self) -> Result<ReRankingContentAggregator> {
         if self.0.max_results == 0 {
             return Err(Error::configuration(
-                "a re-ranking aggregator has to keep at least one content",
+                "`max_results` of a re-ranking aggregator must be at least 1",
             ));
         }
         if self.0.min_score.is_some_and(f64::is_nan) {
             return Err(Error::configuration(
-                "the minimum score of a re-ranking aggregator is not a number",
+                "`min_score` of a re-ranking aggregator must not be NaN",
             ));
         }
         Ok(self.0)

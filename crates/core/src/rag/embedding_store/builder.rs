@@ -1,6 +1,8 @@
-//! Building a retriever from an embedding store.
+//! The builder of the embedding store retriever.
 
-use super::{Considered, EmbeddingStoreContentRetriever, Parts, Search, SearchMode};
+use super::{
+    EmbeddingStoreContentRetriever, EntryFilter, RetrieverSettings, SearchMode, StoreSearch,
+};
 use crate::embedding::{EmbeddingModel, EmbeddingStore, Filter};
 use crate::error::{Error, Result};
 use crate::rag::Query;
@@ -16,7 +18,7 @@ pub struct EmbeddingStoreContentRetrieverBuilder {
     max_results: usize,
     candidates: Option<usize>,
     min_score: f64,
-    filter: Considered,
+    filter: EntryFilter,
 }
 
 impl EmbeddingStoreContentRetrieverBuilder {
@@ -28,95 +30,95 @@ impl EmbeddingStoreContentRetrieverBuilder {
             max_results: EmbeddingStoreContentRetriever::DEFAULT_MAX_RESULTS,
             candidates: None,
             min_score: 0.0,
-            filter: Considered::All,
+            filter: EntryFilter::All,
         }
     }
 
-    /// Sets the model that makes the vector of a query: the one that made those in the store.
+    /// Sets the model that embeds the query. It must be the model that made the vectors in the store.
     pub fn embedding_model(mut self, model: impl EmbeddingModel + 'static) -> Self {
         self.model = Some(Arc::new(model));
         self
     }
 
-    /// Sets how is searched; by vectors if not.
+    /// Sets the search mode. Default: [`SearchMode::Vector`].
     pub fn mode(mut self, mode: SearchMode) -> Self {
         self.mode = mode;
         self
     }
 
-    /// Sets how many texts are found at most; 3 by default.
+    /// Sets the maximum number of texts. Default: 3.
     pub fn max_results(mut self, max: usize) -> Self {
         self.max_results = max;
         self
     }
 
-    /// Sets how near a vector has to be, between 0 and 1, in the measure of
-    /// [`SearchMatch::score`](crate::embedding::SearchMatch::score); 0 by default. It makes no difference to
-    /// what is found by words.
+    /// Sets the minimum similarity of a vector, between 0 and 1, on the scale of
+    /// [`SearchMatch::score`](crate::embedding::SearchMatch::score). Default: 0. Does not apply to the
+    /// results of a text search.
     pub fn min_score(mut self, score: f64) -> Self {
         self.min_score = score;
         self
     }
 
-    /// Sets how many entries a hybrid search takes from each of its two searches before it puts them together; at
-    /// least as many as results are wanted, and 20 by default.
+    /// Sets how many entries a hybrid search takes from each of its two searches before it merges them.
+    /// Default: 20. At least the maximum number of results.
     pub fn candidates(mut self, candidates: usize) -> Self {
         self.candidates = Some(candidates);
         self
     }
 
-    /// Considers only entries that the filter accepts.
+    /// Searches only entries that match the filter.
     pub fn filter(mut self, filter: Filter) -> Self {
-        self.filter = Considered::Those(filter);
+        self.filter = EntryFilter::Fixed(filter);
         self
     }
 
-    /// Considers only entries that the filter of the query accepts. For `None` nothing is searched and nothing
-    /// found, so that whoever is not known is not shown what belongs to others; all entries are accepted by
-    /// `Filter::All(Vec::new())`. The function sees whose call it is and the application's data in the query's
+    /// Searches only entries that match the filter of the query. For `None`, the search is skipped and has no
+    /// results, so that an unknown user never gets the texts of others; `Filter::All(Vec::new())` matches all
+    /// entries. The function can read the memory id and the application's data from the query's
     /// [turn](Query::turn).
     ///
     /// # Differences from LangChain4j
     ///
-    /// There, no filter is one that accepts all.
+    /// There, an absent filter matches all entries.
     #[doc(alias = "dynamicFilter")]
     pub fn filter_by(
         mut self,
         filter: impl Fn(&Query) -> Option<Filter> + Send + Sync + 'static,
     ) -> Self {
-        self.filter = Considered::By(Box::new(filter));
+        self.filter = EntryFilter::PerQuery(Box::new(filter));
         self
     }
 
-    /// The retriever.
+    /// Builds the retriever.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if there is no embedding model and the mode
-    /// needs one, if no results are wanted, and if the minimum score is not between 0 and 1.
+    /// Returns [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if the mode needs an embedding
+    /// model and there is none, if the maximum number of results is 0, or if the minimum score is not between
+    /// 0 and 1.
     pub fn build(self) -> Result<EmbeddingStoreContentRetriever> {
         let Self { store, model, mode, max_results, candidates, min_score, filter } = self;
         let search = match (mode, model) {
-            (SearchMode::Text, _) => Search::Text,
-            (SearchMode::Vector, Some(model)) => Search::Vector(model),
-            (SearchMode::Hybrid, Some(model)) => Search::Hybrid(model),
+            (SearchMode::Text, _) => StoreSearch::Text,
+            (SearchMode::Vector, Some(model)) => StoreSearch::Vector(model),
+            (SearchMode::Hybrid, Some(model)) => StoreSearch::Hybrid(model),
             (SearchMode::Vector | SearchMode::Hybrid, None) => {
                 return Err(Error::configuration(
-                    "a search by vectors needs a model that makes them; call \
-                     `.embedding_model(...)`",
+                    "a vector search needs an embedding model; call `.embedding_model(...)`",
                 ));
             }
         };
         if max_results == 0 {
-            return Err(Error::configuration("a retriever has to find at least one text"));
+            return Err(Error::configuration("`max_results` of a retriever must be at least 1"));
         }
         if !(0.0..=1.0).contains(&min_score) {
             return Err(Error::configuration(format!(
-                "the minimum score of a retriever is between 0 and 1, not {min_score}"
+                "`min_score` of a retriever must be between 0 and 1, not {min_score}"
             )));
         }
         let candidates = candidates.map(|candidates| candidates.max(max_results));
-        Ok(EmbeddingStoreContentRetriever(Arc::new(Parts {
+        Ok(EmbeddingStoreContentRetriever(Arc::new(RetrieverSettings {
             store,
             search,
             max_results,

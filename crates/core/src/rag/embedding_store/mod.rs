@@ -1,10 +1,10 @@
-//! Retrieval from an embedding store.
+//! A content retriever for embedding stores.
 
 mod builder;
 
 pub use builder::EmbeddingStoreContentRetrieverBuilder;
 
-use super::spending::settled;
+use super::metering::meter_error;
 use super::{ContentRetriever, Query, RetrievedContent};
 use crate::embedding::{
     DEFAULT_K, EmbeddingModel, EmbeddingPurpose, EmbeddingStore, Embeddings, Filter, SearchMatch,
@@ -18,14 +18,15 @@ use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-/// Finds the texts of an embedding store that fit a query.
+/// Retrieves the texts of an embedding store that fit a query.
 ///
-/// By default, the 3 whose vectors are nearest to that of the query. Others by [`SearchMode`].
+/// By default, returns the 3 texts whose vectors are nearest to that of the query. For other searches, see
+/// [`SearchMode`].
 ///
 /// # Errors
 ///
-/// Those of the embedding model and of the store, for example if the vectors of the model do not have the length of
-/// those in the store.
+/// Returns the errors of the embedding model and of the store, for example if the vectors of the model and
+/// those in the store have different lengths.
 ///
 /// # Examples
 ///
@@ -42,7 +43,7 @@ use std::sync::Arc;
 ///         .embedding_model(model)
 ///         .max_results(5)
 ///         .min_score(0.6)
-///         // What one customer is told must not come from another one's documents. Nobody is told nothing.
+///         // Customers must not see each other's documents. A query without a memory id has no results.
 ///         .filter_by(|query: &Query| {
 ///             let customer = query.turn().memory_id()?;
 ///             Some(Filter::key("customer").is(customer.as_str()))
@@ -51,64 +52,65 @@ use std::sync::Arc;
 /// }
 /// ```
 #[derive(Clone)]
-pub struct EmbeddingStoreContentRetriever(Arc<Parts>);
+pub struct EmbeddingStoreContentRetriever(Arc<RetrieverSettings>);
 
-struct Parts {
+struct RetrieverSettings {
     store: Arc<dyn EmbeddingStore>,
-    search: Search,
+    search: StoreSearch,
     max_results: usize,
     candidates: Option<usize>,
     min_score: f64,
-    filter: Considered,
+    filter: EntryFilter,
 }
 
-/// How an [`EmbeddingStoreContentRetriever`] searches.
+/// Search mode of an [`EmbeddingStoreContentRetriever`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SearchMode {
-    /// By meaning: the entries whose vectors are nearest to that of the query.
+    /// Vector search: the entries whose vectors are nearest to that of the query.
     #[default]
     Vector,
-    /// By words: the entries that have the words of the query, if the store has full-text search. No
-    /// embedding model is needed.
+    /// Text search: the entries that contain the words of the query. Needs a store with full-text search, but
+    /// no embedding model.
     Text,
-    /// Both at the same time, put together by reciprocal rank fusion with `k` = 60. What both find comes first,
-    /// names and numbers are found even if they mean nothing to the model. Scores are those of the fusion.
+    /// Both searches concurrently, merged by reciprocal rank fusion with `k` = 60. Entries of both searches
+    /// come first. Names and numbers are found even if they are meaningless to the embedding model. Scores
+    /// are those of the fusion.
     Hybrid,
 }
 
-/// A mode with what it needs.
-enum Search {
+/// A search mode with its embedding model.
+enum StoreSearch {
     Vector(Arc<dyn EmbeddingModel>),
     Text,
     Hybrid(Arc<dyn EmbeddingModel>),
 }
 
-/// Which entries are considered.
-enum Considered {
+/// Restriction of the searched entries.
+enum EntryFilter {
     All,
-    Those(Filter),
-    By(Box<FilterBy>),
+    Fixed(Filter),
+    PerQuery(Box<FilterFn>),
 }
 
-type FilterBy = dyn Fn(&Query) -> Option<Filter> + Send + Sync;
+type FilterFn = dyn Fn(&Query) -> Option<Filter> + Send + Sync;
 
 impl EmbeddingStoreContentRetriever {
-    /// How many texts are found by default.
+    /// Default maximum number of texts: 3.
     pub const DEFAULT_MAX_RESULTS: usize = 3;
 
-    /// How many entries a hybrid search takes from each of its searches, if not told: this many, and as many as
-    /// results are wanted if that is more.
+    /// Default number of entries that a hybrid search takes from each of its searches: 20, or the maximum
+    /// number of results if that is larger.
     pub const DEFAULT_CANDIDATES: usize = 20;
 
-    /// Starts a retriever from a store.
+    /// Starts building a retriever.
     pub fn builder(store: impl EmbeddingStore + 'static) -> EmbeddingStoreContentRetrieverBuilder {
         EmbeddingStoreContentRetrieverBuilder::new(Arc::new(store))
     }
 }
 
-impl Parts {
-    async fn by_vector(
+impl RetrieverSettings {
+    async fn vector_matches(
         &self,
         model: &dyn EmbeddingModel,
         query: &Query,
@@ -122,7 +124,7 @@ impl Parts {
         self.store.search(&search).await
     }
 
-    async fn by_text(
+    async fn text_matches(
         &self,
         query: &Query,
         max_results: usize,
@@ -133,7 +135,7 @@ impl Parts {
         self.store.search_text(&search).await
     }
 
-    async fn by_both(
+    async fn hybrid_matches(
         &self,
         model: &dyn EmbeddingModel,
         query: &Query,
@@ -142,8 +144,8 @@ impl Parts {
         let candidates = self.candidates.unwrap_or_else(|| {
             self.max_results.max(EmbeddingStoreContentRetriever::DEFAULT_CANDIDATES)
         });
-        let by_vector = self.by_vector(model, query, candidates, filter);
-        let by_text = self.by_text(query, candidates, filter);
+        let by_vector = self.vector_matches(model, query, candidates, filter);
+        let by_text = self.text_matches(query, candidates, filter);
         let (near, matching) = try_join(by_vector, by_text).await?;
         let fused = reciprocal_rank_fusion(
             [near, matching],
@@ -156,11 +158,11 @@ impl Parts {
     }
 }
 
-/// The vector of a query.
+/// Embeds a query.
 async fn embed(model: &dyn EmbeddingModel, query: &Query) -> Result<Vec<f32>> {
     let turn = query.turn();
     let outcome = model.embed(&[query.text()], EmbeddingPurpose::Query).await;
-    let Embeddings { vectors, usage, model: answered } = settled(outcome, model.name(), turn)?;
+    let Embeddings { vectors, usage, model: answered } = meter_error(outcome, model.name(), turn)?;
     turn.meter().add(answered.as_deref().unwrap_or(model.name()), usage);
     vectors.into_iter().next().ok_or_else(|| {
         Error::new(ErrorKind::InvalidResponse, "the embedding model returned no vector")
@@ -170,28 +172,28 @@ async fn embed(model: &dyn EmbeddingModel, query: &Query) -> Result<Vec<f32>> {
 #[async_trait]
 impl ContentRetriever for EmbeddingStoreContentRetriever {
     async fn retrieve(&self, query: &Query) -> Result<Vec<RetrievedContent>> {
-        let parts = &*self.0;
-        let filter = match &parts.filter {
-            Considered::All => None,
-            Considered::Those(filter) => Some(Cow::Borrowed(filter)),
-            Considered::By(of) => match of(query) {
+        let settings = &*self.0;
+        let filter = match &settings.filter {
+            EntryFilter::All => None,
+            EntryFilter::Fixed(filter) => Some(Cow::Borrowed(filter)),
+            EntryFilter::PerQuery(filter) => match filter(query) {
                 Some(filter) => Some(Cow::Owned(filter)),
                 None => return Ok(Vec::new()),
             },
         };
         let filter = filter.as_deref();
-        let found = match &parts.search {
-            Search::Vector(model) => {
-                parts.by_vector(&**model, query, parts.max_results, filter).await?
+        let found = match &settings.search {
+            StoreSearch::Vector(model) => {
+                settings.vector_matches(&**model, query, settings.max_results, filter).await?
             }
-            Search::Text => parts.by_text(query, parts.max_results, filter).await?,
-            Search::Hybrid(model) => parts.by_both(&**model, query, filter).await?,
+            StoreSearch::Text => settings.text_matches(query, settings.max_results, filter).await?,
+            StoreSearch::Hybrid(model) => settings.hybrid_matches(&**model, query, filter).await?,
         };
         Ok(found.into_iter().map(RetrievedContent::from).collect())
     }
 }
 
-impl Search {
+impl StoreSearch {
     fn mode(&self) -> SearchMode {
         match self {
             Self::Vector(_) => SearchMode::Vector,

@@ -1,14 +1,14 @@
-//! Telling the model by a template.
+//! Adding contents to the user's message with a template.
 
 use super::ContentInjector;
-use super::contents::{Form, METADATA};
+use super::contents::{ContentFormat, METADATA_PREFIX};
 use crate::error::{Error, Result};
 use crate::message::{Content, UserMessage};
 use crate::prompt::{PromptTemplate, PromptVariables};
 use crate::rag::RetrievedContent;
-use crate::rag::prompt::{Prompt, check};
+use crate::rag::prompt::{Prompt, check_variables};
 
-/// Writes what was found behind what the user said.
+/// An injector that appends the contents to the text of the user.
 ///
 /// ```text
 /// What are bananas?
@@ -19,13 +19,14 @@ use crate::rag::prompt::{Prompt, check};
 /// Bananas are mostly curved.
 /// ```
 ///
-/// Contents are separated by empty lines. All of it can be changed: the template, the metadata that is shown,
-/// the form of each content, numbers to cite them by. Texts are data: what looks like a placeholder in a
-/// question or in a document is left as it is.
+/// Contents are separated by empty lines. The template, the metadata, the format of each content and numbers
+/// for citations can be configured. Texts are data: a placeholder in a question or in a document is not
+/// expanded.
 ///
-/// Of a message of several parts, the first text is what the user said and is replaced. All other parts,
-/// further texts as well as images, stay as and where they are, and so do the name of the user and the
-/// attributes. A message without a text gets one, before its other parts. Without contents a message stays as it is.
+/// In a message of several parts, the first text is the text of the user and is replaced. All other parts,
+/// both further texts and images, stay at their place. The name of the user and the attributes are kept. A
+/// message without text gets one, before its other parts. Without contents, the message is returned
+/// unchanged.
 ///
 /// # Examples
 ///
@@ -54,16 +55,16 @@ use crate::rag::prompt::{Prompt, check};
 ///
 /// # Differences from LangChain4j
 ///
-/// The variable is `user_message`. A template is checked when the injector is built. A content can have a
-/// template of its own, in which its metadata are addressed one by one. A message of several texts is no error.
+/// The variable is `user_message`. Templates are checked when the injector is built. A content can have a
+/// template of its own, which can use each metadata key. A message of several texts is not an error.
 #[derive(Clone, Debug)]
 pub struct DefaultContentInjector {
     template: Prompt,
-    form: Form,
+    format: ContentFormat,
     numbering: Numbering,
 }
 
-/// Whether contents have numbers before them.
+/// Numbering of the contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Numbering {
     None,
@@ -75,34 +76,34 @@ impl DefaultContentInjector {
     pub const DEFAULT_TEMPLATE: &str =
         "{{user_message}}\n\nAnswer using the following information:\n{{contents}}";
 
-    /// An injector with the built-in template, which shows texts alone.
+    /// Creates an injector with the built-in template, which adds the texts without metadata.
     #[must_use]
     pub fn new() -> Self {
         Self {
             template: Prompt::BuiltIn(Self::DEFAULT_TEMPLATE),
-            form: Form::Keys(Vec::new()),
+            format: ContentFormat::Keys(Vec::new()),
             numbering: Numbering::None,
         }
     }
 
-    /// Starts an injector.
+    /// Starts building an injector.
     pub fn builder() -> DefaultContentInjectorBuilder {
         DefaultContentInjectorBuilder { injector: Self::new(), keys: None, content_template: None }
     }
 
-    /// What takes the place of the user's text.
-    fn render(&self, said: &str, contents: &[RetrievedContent]) -> Result<String> {
-        let mut written = Vec::with_capacity(contents.len());
+    /// Renders the text that replaces the user's text.
+    fn render(&self, user_text: &str, contents: &[RetrievedContent]) -> Result<String> {
+        let mut rendered = Vec::with_capacity(contents.len());
         for (content, number) in contents.iter().zip(1..) {
-            let text = self.form.write(content, number)?;
-            written.push(match self.numbering {
+            let text = self.format.render(content, number)?;
+            rendered.push(match self.numbering {
                 Numbering::None => text,
                 Numbering::FromOne => format!("[{number}] {text}"),
             });
         }
         let values = PromptVariables::new()
-            .with("user_message", said)
-            .with("contents", written.join("\n\n"));
+            .with("user_message", user_text)
+            .with("contents", rendered.join("\n\n"));
         self.template.render(&values)
     }
 }
@@ -126,14 +127,14 @@ impl ContentInjector for DefaultContentInjector {
             }
             None => parts.insert(0, Content::from(self.render("", contents)?.trim_start())),
         }
-        let told = UserMessage::from_contents(parts);
-        let told = match message.name() {
-            Some(name) => told.with_name(name),
-            None => told,
+        let injected = UserMessage::from_contents(parts);
+        let injected = match message.name() {
+            Some(name) => injected.with_name(name),
+            None => injected,
         };
         Ok(match message.attributes() {
-            Some(attributes) => told.with_attributes(attributes.clone()),
-            None => told,
+            Some(attributes) => injected.with_attributes(attributes.clone()),
+            None => injected,
         })
     }
 }
@@ -148,26 +149,26 @@ pub struct DefaultContentInjectorBuilder {
 }
 
 impl DefaultContentInjectorBuilder {
-    /// Sets what takes the place of the user's text. It must have `{{contents}}` in it, and should have
-    /// `{{user_message}}`: without it the model is not told what the user said.
+    /// Sets the template of the text that replaces the user's text. It must contain `{{contents}}`, and
+    /// should contain `{{user_message}}`: without it, the user's text is not sent to the model.
     #[doc(alias = "promptTemplate")]
     pub fn template(mut self, template: PromptTemplate) -> Self {
-        self.injector.template = Prompt::Given(template);
+        self.injector.template = Prompt::Custom(template);
         self
     }
 
-    /// Sets which metadata is shown, in this order. A content that has some of it is written as
-    /// `content: …`, followed by a line for each key that it has.
+    /// Sets the metadata keys to include, in this order. A content that has any of them is rendered as
+    /// `content: …`, followed by one line per key that it has. Default: none.
     #[doc(alias = "metadataKeysToInclude")]
     pub fn metadata_keys<K: Into<Box<str>>>(mut self, keys: impl IntoIterator<Item = K>) -> Self {
         self.keys = Some(keys.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Sets how each content is written, in place of [`metadata_keys`](Self::metadata_keys).
+    /// Sets the template of each content, in place of [`metadata_keys`](Self::metadata_keys).
     ///
-    /// It must have `{{content}}` in it, and can have `{{number}}` (from 1), `{{score}}`, `{{id}}` and
-    /// `{{metadata.KEY}}` for any key. What a content does not have is empty.
+    /// It must contain `{{content}}`, and may contain `{{number}}` (from 1), `{{score}}`, `{{id}}` and
+    /// `{{metadata.KEY}}` for any key. A value that a content does not have is empty.
     ///
     /// # Examples
     ///
@@ -188,18 +189,18 @@ impl DefaultContentInjectorBuilder {
         self
     }
 
-    /// Numbers the contents, `[1]` first, so that an answer can cite them.
+    /// Numbers the contents from `[1]`, so that an answer can cite them.
     pub fn numbered(mut self) -> Self {
         self.injector.numbering = Numbering::FromOne;
         self
     }
 
-    /// The injector.
+    /// Builds the injector.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if a template lacks a variable or has one
-    /// that it cannot have, and if there are both metadata keys and a template for contents.
+    /// Returns [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if a template lacks a variable
+    /// or has an unknown one, or if there are both metadata keys and a template for contents.
     pub fn build(self) -> Result<DefaultContentInjector> {
         let Self { mut injector, keys, content_template } = self;
         injector.template.check(
@@ -207,21 +208,24 @@ impl DefaultContentInjectorBuilder {
             &["contents"],
             &["user_message"],
         )?;
-        injector.form = match (keys, content_template) {
-            (keys, None) => Form::Keys(keys.unwrap_or_default()),
+        injector.format = match (keys, content_template) {
+            (keys, None) => ContentFormat::Keys(keys.unwrap_or_default()),
             (None, Some(template)) => {
-                check(
+                check_variables(
                     &template,
                     "content template of the content injector",
                     &["content"],
-                    |name| matches!(name, "number" | "score" | "id") || name.starts_with(METADATA),
+                    |name| {
+                        matches!(name, "number" | "score" | "id")
+                            || name.starts_with(METADATA_PREFIX)
+                    },
                 )?;
-                Form::Template(template)
+                ContentFormat::Template(template)
             }
             (Some(_), Some(_)) => {
                 return Err(Error::configuration(
-                    "the content injector has both metadata keys and a content template; put the \
-                     keys into the template as `{{metadata.KEY}}`",
+                    "the content injector has both metadata keys and a content template; use \
+                     `{{metadata.KEY}}` in the template instead of the keys",
                 ));
             }
         };

@@ -1,9 +1,9 @@
-//! Telling the model what was found.
+//! Adding contents to the user's message.
 
 mod contents;
 mod default;
 
-pub(super) use contents::numbered;
+pub(super) use contents::numbered_with_metadata;
 pub use default::{DefaultContentInjector, DefaultContentInjectorBuilder};
 
 use super::RetrievedContent;
@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::message::UserMessage;
 use std::sync::Arc;
 
-/// Puts what was found into the user's message.
+/// Adds retrieved contents to the user's message.
 ///
 /// # Examples
 ///
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// use ai_services::message::{Content, UserMessage};
 /// use ai_services::rag::{ContentInjector, RetrievedContent};
 ///
-/// /// Every content is a part of the message of its own.
+/// /// Adds every content as a separate part of the message.
 /// struct Parts;
 ///
 /// impl ContentInjector for Parts {
@@ -35,11 +35,11 @@ use std::sync::Arc;
 /// }
 /// ```
 pub trait ContentInjector: Send + Sync {
-    /// The message with what was found, which is at least one content.
+    /// Returns the message with the contents added. There is at least one content.
     ///
     /// # Errors
     ///
-    /// If the message cannot be put together. The call fails then.
+    /// Return an error if the message cannot be built; the call then fails.
     fn inject(&self, message: &UserMessage, contents: &[RetrievedContent]) -> Result<UserMessage>;
 }
 

@@ -1,6 +1,6 @@
-//! Putting the parts of retrieval together.
+//! The builder of the default augmentor.
 
-use super::{DefaultRetrievalAugmentor, Limits, Parts};
+use super::{ContentLimits, DefaultRetrievalAugmentor, Stages};
 use crate::error::{Error, Result};
 use crate::rag::{
     ContentAggregator, ContentInjector, ContentRetriever, DefaultContentInjector,
@@ -19,7 +19,7 @@ pub struct DefaultRetrievalAugmentorBuilder {
     aggregator: Option<Box<dyn ContentAggregator>>,
     injector: Option<Box<dyn ContentInjector>>,
     max_concurrency: usize,
-    limits: Limits,
+    limits: ContentLimits,
 }
 
 impl DefaultRetrievalAugmentorBuilder {
@@ -31,70 +31,71 @@ impl DefaultRetrievalAugmentorBuilder {
             aggregator: None,
             injector: None,
             max_concurrency: DefaultRetrievalAugmentor::DEFAULT_MAX_CONCURRENCY,
-            limits: Limits::default(),
+            limits: ContentLimits::default(),
         }
     }
 
-    /// Sets what makes queries of the question.
+    /// Sets the transformer that makes queries from the question. Default: [`DefaultQueryTransformer`].
     pub fn query_transformer(mut self, transformer: impl QueryTransformer + 'static) -> Self {
         self.transformer = Some(Box::new(transformer));
         self
     }
 
-    /// Sets what chooses whom to ask, in place of routes that are all asked.
+    /// Sets the router that chooses the retrievers of each query, in place of querying all added routes.
     pub fn query_router(mut self, router: impl QueryRouter + 'static) -> Self {
         self.router = Some(Box::new(router));
         self
     }
 
-    /// Adds a retriever that is asked for every query, may take 30 seconds and must not fail.
+    /// Adds a retriever with the defaults: runs for every query, times out after 30 seconds, and fails the
+    /// call on error.
     pub fn content_retriever(self, retriever: impl ContentRetriever + 'static) -> Self {
         self.route(Route::new(retriever))
     }
 
-    /// Adds a retriever that is asked for every query.
+    /// Adds a route whose retriever runs for every query.
     pub fn route(mut self, route: Route) -> Self {
         self.routes.push(route);
         self
     }
 
-    /// Sets what makes one list of all that was found.
+    /// Sets the aggregator that merges the results into one list. Default: [`ReciprocalRankFusion`].
     pub fn content_aggregator(mut self, aggregator: impl ContentAggregator + 'static) -> Self {
         self.aggregator = Some(Box::new(aggregator));
         self
     }
 
-    /// Sets what tells the model.
+    /// Sets the injector that adds the contents to the message. Default: [`DefaultContentInjector`].
     pub fn content_injector(mut self, injector: impl ContentInjector + 'static) -> Self {
         self.injector = Some(Box::new(injector));
         self
     }
 
-    /// Sets how many retrievers, or decisions of the router, run at a time; 8 by default. 0 is 1.
+    /// Sets how many retrievers or router decisions run concurrently. Default: 8. 0 counts as 1.
     pub fn max_concurrency(mut self, max: usize) -> Self {
         self.max_concurrency = max;
         self
     }
 
-    /// Sets how many contents the model is told, the best; 1000 by default.
+    /// Sets the maximum number of contents in the prompt, of which the best are kept. Default: 1,000.
     pub fn max_contents(mut self, max: usize) -> Self {
         self.limits.contents = max;
         self
     }
 
-    /// Sets how long the texts of all contents together may be, in bytes; 4 MiB by default. A content that does not
-    /// fit into what those before it left is left out as a whole.
+    /// Sets the size limit of the texts of all contents together, in bytes. Default: 4 MiB. A content that
+    /// does not fit into the space that better contents leave is left out as a whole.
     pub fn max_text_bytes(mut self, max: usize) -> Self {
         self.limits.text_bytes = max;
         self
     }
 
-    /// The augmentor.
+    /// Builds the augmentor.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if there is nobody to ask, and if there
-    /// are both a router and routes that it would not know of.
+    /// Returns [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if there is neither a retriever
+    /// nor a router, or if there are both a router and routes, which the router would not use.
     pub fn build(self) -> Result<DefaultRetrievalAugmentor> {
         let Self { transformer, router, routes, aggregator, injector, max_concurrency, limits } =
             self;
@@ -103,18 +104,18 @@ impl DefaultRetrievalAugmentorBuilder {
             (None, false) => Box::new(DefaultQueryRouter::new(routes)),
             (None, true) => {
                 return Err(Error::configuration(
-                    "there is nothing to retrieve from; call `.content_retriever(...)`, \
+                    "the augmentor has no retriever; call `.content_retriever(...)`, \
                      `.route(...)` or `.query_router(...)`",
                 ));
             }
             (Some(_), false) => {
                 return Err(Error::configuration(
-                    "a query router chooses the routes; give it those of `.content_retriever(...)` \
-                     and `.route(...)`",
+                    "a query router replaces the routes of `.content_retriever(...)` and \
+                     `.route(...)`; pass these routes to the router",
                 ));
             }
         };
-        Ok(DefaultRetrievalAugmentor(Arc::new(Parts {
+        Ok(DefaultRetrievalAugmentor(Arc::new(Stages {
             transformer: transformer.unwrap_or_else(|| Box::new(DefaultQueryTransformer)),
             router,
             aggregator: aggregator.unwrap_or_else(|| Box::new(ReciprocalRankFusion::new())),

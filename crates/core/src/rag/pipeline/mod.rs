@@ -1,4 +1,4 @@
-//! Retrieval that is put together from parts.
+//! The default augmentor, composed of replaceable stages.
 
 mod builder;
 mod search;
@@ -18,39 +18,38 @@ use async_trait::async_trait;
 use std::fmt;
 use std::sync::Arc;
 
-/// Retrieval in five steps, each of which can be exchanged.
+/// Retrieval in five replaceable steps.
 ///
-/// | step | by default | set by |
+/// | step | default | setter |
 /// |---|---|---|
-/// | make queries of the question | the question as it is | [`query_transformer`](DefaultRetrievalAugmentorBuilder::query_transformer) |
-/// | choose whom to ask | all routes | [`query_router`](DefaultRetrievalAugmentorBuilder::query_router) |
-/// | ask | retrievers that may take 30 s and must not fail | [`content_retriever`](DefaultRetrievalAugmentorBuilder::content_retriever), [`route`](DefaultRetrievalAugmentorBuilder::route) |
-/// | put the results together | [`ReciprocalRankFusion`] | [`content_aggregator`](DefaultRetrievalAugmentorBuilder::content_aggregator) |
-/// | tell the model | [`DefaultContentInjector`] | [`content_injector`](DefaultRetrievalAugmentorBuilder::content_injector) |
+/// | transform the question into queries | the question, unchanged | [`query_transformer`](DefaultRetrievalAugmentorBuilder::query_transformer) |
+/// | choose the retrievers of each query | all routes | [`query_router`](DefaultRetrievalAugmentorBuilder::query_router) |
+/// | retrieve | time limit of 30 s; an error fails the call | [`content_retriever`](DefaultRetrievalAugmentorBuilder::content_retriever), [`route`](DefaultRetrievalAugmentorBuilder::route) |
+/// | merge the results | [`ReciprocalRankFusion`] | [`content_aggregator`](DefaultRetrievalAugmentorBuilder::content_aggregator) |
+/// | add the contents to the message | [`DefaultContentInjector`] | [`content_injector`](DefaultRetrievalAugmentorBuilder::content_injector) |
 ///
 /// The question is the text of the user's message; several texts are joined by line breaks. A message without
-/// a text, an image for example, is no question: nothing is searched for, and that is not an error. Queries
-/// with equal texts are searched for once, at the place of the first; those without a text are not.
+/// text, for example an image, is not a question: the search is skipped without an error. Queries with equal
+/// texts are searched for once, at the place of the first. Blank queries are dropped.
 ///
-/// All queries go to all their routes at the same time, up to
-/// [`max_concurrency`](DefaultRetrievalAugmentorBuilder::max_concurrency). Results are put together in the order
-/// of the queries and of their routes, whoever answers first.
+/// All queries are sent to all their routes concurrently, up to
+/// [`max_concurrency`](DefaultRetrievalAugmentorBuilder::max_concurrency). Results are merged in the order of
+/// the queries and of their routes, regardless of which retriever answers first.
 ///
-/// Of what is left in the end the model is told at most
-/// [`max_contents`](DefaultRetrievalAugmentorBuilder::max_contents) with at most
-/// [`max_text_bytes`](DefaultRetrievalAugmentorBuilder::max_text_bytes) together. Both are there for accidents, and far
-/// above what most models read.
+/// The prompt gets at most [`max_contents`](DefaultRetrievalAugmentorBuilder::max_contents) of the merged
+/// contents, with at most [`max_text_bytes`](DefaultRetrievalAugmentorBuilder::max_text_bytes) of text in
+/// total. Both limits guard against accidents and are far above the context of most models.
 ///
 /// # Errors
 ///
-/// Those of the parts. The error of a retriever ends the others unless the [policy](super::FailurePolicy) of
-/// its route says otherwise; its text names the route. A retriever that takes too long fails with
-/// [`ErrorKind::Timeout`](crate::ErrorKind::Timeout), one that panics with
+/// Returns the errors of the parts. The error of a retriever cancels the others unless the
+/// [policy](super::FailurePolicy) of its route says otherwise; its message names the route. A retriever that
+/// times out fails with [`ErrorKind::Timeout`](crate::ErrorKind::Timeout), a retriever that panics with
 /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable). A panic of another part is not caught.
 ///
 /// # Cancellation
 ///
-/// Dropping the future cancels all searches. Nothing runs in the background.
+/// Dropping the future cancels all searches. No task runs in the background.
 ///
 /// # Examples
 ///
@@ -77,7 +76,7 @@ use std::sync::Arc;
 ///     )
 ///     .build()?;
 ///
-/// // A service does the rest itself.
+/// // An AI service does the rest itself.
 /// let message = UserMessage::new("What are bananas?");
 /// let turn = TurnContext::builder(message.clone()).build();
 /// let retrieved = augmentor.retrieve(&turn).await?;
@@ -93,57 +92,58 @@ use std::sync::Arc;
 ///
 /// # Differences from LangChain4j
 ///
-/// There, one failing retriever fails the call, no time is limited, several queries are put together in no
-/// particular order, equal queries are searched for twice, and a message that is not one text is an error.
+/// There, one failing retriever fails the call, searches have no time limit, several queries are merged in an
+/// arbitrary order, equal queries are searched for twice, and a message that is not a single text is an
+/// error.
 #[derive(Clone)]
-pub struct DefaultRetrievalAugmentor(Arc<Parts>);
+pub struct DefaultRetrievalAugmentor(Arc<Stages>);
 
-struct Parts {
+struct Stages {
     transformer: Box<dyn QueryTransformer>,
     router: Box<dyn QueryRouter>,
     aggregator: Box<dyn ContentAggregator>,
     injector: Box<dyn ContentInjector>,
     max_concurrency: usize,
-    limits: Limits,
+    limits: ContentLimits,
 }
 
-/// How much the model is told.
+/// Limits of the contents in the prompt.
 #[derive(Clone, Copy, Debug)]
-struct Limits {
+struct ContentLimits {
     contents: usize,
     text_bytes: usize,
 }
 
 impl DefaultRetrievalAugmentor {
-    /// How many retrievers are asked at a time by default.
+    /// Default limit of concurrent retrievers: 8.
     pub const DEFAULT_MAX_CONCURRENCY: usize = 8;
 
-    /// How many contents the model is told at most by default.
+    /// Default maximum number of contents in the prompt: 1,000.
     pub const DEFAULT_MAX_CONTENTS: usize = 1000;
 
-    /// How long the texts of all contents together may be by default, in bytes.
+    /// Default size limit of the texts of all contents together: 4 MiB.
     pub const DEFAULT_MAX_TEXT_BYTES: usize = 4 << 20;
 
-    /// Starts an augmentor.
+    /// Starts building an augmentor.
     pub fn builder() -> DefaultRetrievalAugmentorBuilder {
         DefaultRetrievalAugmentorBuilder::new()
     }
 
-    /// An augmentor that asks one retriever, with defaults for everything else.
+    /// Creates an augmentor with one retriever, and defaults for all other parts.
     #[must_use]
     pub fn of(retriever: impl ContentRetriever + 'static) -> Self {
-        Self(Arc::new(Parts {
+        Self(Arc::new(Stages {
             transformer: Box::new(DefaultQueryTransformer),
             router: Box::new(DefaultQueryRouter::new([Route::new(retriever)])),
             aggregator: Box::new(ReciprocalRankFusion::new()),
             injector: Box::new(DefaultContentInjector::new()),
             max_concurrency: Self::DEFAULT_MAX_CONCURRENCY,
-            limits: Limits::default(),
+            limits: ContentLimits::default(),
         }))
     }
 }
 
-impl Default for Limits {
+impl Default for ContentLimits {
     fn default() -> Self {
         Self {
             contents: DefaultRetrievalAugmentor::DEFAULT_MAX_CONTENTS,
@@ -152,8 +152,8 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
-    /// Leaves out what is too much, and says how many contents that were.
+impl ContentLimits {
+    /// Removes the contents beyond the limits and returns how many were removed.
     fn apply(self, contents: &mut Vec<RetrievedContent>) -> usize {
         let (found, mut bytes_left) = (contents.len(), self.text_bytes);
         contents.retain(|content| {
@@ -164,7 +164,7 @@ impl Limits {
         contents.truncate(self.contents);
         let left_out = found - contents.len();
         if left_out > 0 {
-            tracing::warn!(left_out, "more was found than the model may be told");
+            tracing::warn!(left_out, "contents beyond the limits of the augmentor were left out");
         }
         left_out
     }
@@ -173,7 +173,7 @@ impl Limits {
 #[async_trait]
 impl RetrievalAugmentor for DefaultRetrievalAugmentor {
     async fn retrieve(&self, turn: &TurnContext) -> Result<Retrieved> {
-        let Parts { transformer, router, aggregator, max_concurrency, limits, .. } = &*self.0;
+        let Stages { transformer, router, aggregator, max_concurrency, limits, .. } = &*self.0;
         let question = turn.user_message().joined_text().filter(|text| !text.trim().is_empty());
         let Some(question) = question else { return Ok(Retrieved::default()) };
         let question = Query::new(question, turn.clone());
@@ -182,7 +182,7 @@ impl RetrievalAugmentor for DefaultRetrievalAugmentor {
         let found = search::search(queries, &**router, *max_concurrency).await?;
         let mut skipped = Vec::new();
         let mut results = Vec::with_capacity(found.len());
-        for search::Found { query, lists, skipped: own } in found {
+        for search::QueryResults { query, lists, skipped: own } in found {
             results.push((query, lists));
             skipped.extend(own);
         }

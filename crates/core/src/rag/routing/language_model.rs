@@ -1,21 +1,22 @@
-//! A model decides who is asked.
+//! Query routing by a chat model.
 
-use super::choice::chosen;
+use super::choice_parsing::parse_choice;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ChatModel;
 use crate::prompt::{PromptTemplate, PromptVariables};
-use crate::rag::prompt::{Prompt, hanging};
-use crate::rag::spending::{ask, write_off};
+use crate::rag::metering::{meter_discarded_error, prompt_model};
+use crate::rag::prompt::{Prompt, hanging_indent};
 use crate::rag::{Query, QueryRouter, Route};
 use async_trait::async_trait;
 use std::fmt;
 use std::sync::Arc;
 
-/// Has a model choose among routes by their descriptions.
+/// A query router that lets a chat model choose among routes by their descriptions.
 ///
-/// The model is shown the descriptions, numbered, and answers with one or several numbers. Those routes are
-/// asked, in the order in which they were added. An answer that is not clear, a number that no route has, and
-/// an error of the model lead to the [`RoutingFallback`]; all but failing is a warning of `tracing`.
+/// The prompt lists the numbered descriptions, and the model answers with one or several numbers. The chosen
+/// routes are queried in the order in which they were added. The [`RoutingFallback`] applies if the answer is
+/// ambiguous, if a number is out of range, or if the model fails. All fallbacks but [`RoutingFallback::Fail`]
+/// log a warning with `tracing`.
 ///
 /// # Examples
 ///
@@ -43,8 +44,8 @@ use std::sync::Arc;
 ///
 /// # Differences from LangChain4j
 ///
-/// The prompt has other words. Marks and words around the numbers are forgiven if the answer is clear all the
-/// same; the order is that of the routes, not of the answer.
+/// The prompt is worded differently. Punctuation and filler words around the numbers are accepted if the
+/// answer is still clear. The order is that of the routes, not of the answer.
 #[derive(Clone)]
 pub struct LanguageModelQueryRouter {
     model: Arc<dyn ChatModel>,
@@ -53,21 +54,21 @@ pub struct LanguageModelQueryRouter {
     fallback: RoutingFallback,
 }
 
-/// What happens to a query when the model does not say where it goes.
+/// Reaction to a model that fails to choose a route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RoutingFallback {
-    /// Nobody is asked: nothing is found for it.
+    /// Queries no route: the query has no results.
     #[default]
     DoNotRoute,
-    /// All are asked.
+    /// Queries all routes.
     RouteToAll,
-    /// The call fails.
+    /// Fails the call.
     Fail,
 }
 
-/// Whose prompt it is, in errors.
-const PROMPT: &str = "prompt of the query router";
+/// Name of the prompt in errors.
+const PROMPT_NAME: &str = "prompt of the query router";
 
 impl LanguageModelQueryRouter {
     /// The built-in prompt, with the variables `options` and `query`.
@@ -82,7 +83,7 @@ The query:
 Reply with the number of the option that fits best. If the answer needs several, reply with their numbers, \
 separated by commas. Reply with nothing else.";
 
-    /// Starts a router.
+    /// Starts building a router.
     pub fn builder(model: impl ChatModel + 'static) -> LanguageModelQueryRouterBuilder {
         LanguageModelQueryRouterBuilder(Self {
             model: Arc::new(model),
@@ -92,23 +93,23 @@ separated by commas. Reply with nothing else.";
         })
     }
 
-    /// What the model is asked, and what it answers.
-    async fn ask(&self, query: &Query) -> Result<Vec<Route>> {
+    /// Lets the model choose the routes.
+    async fn choose_routes(&self, query: &Query) -> Result<Vec<Route>> {
         let options = self.routes.iter().zip(1..);
-        let options =
-            options.map(|((_, description), number)| format!("{number}: {}", hanging(description)));
+        let options = options
+            .map(|((_, description), number)| format!("{number}: {}", hanging_indent(description)));
         let options = options.collect::<Vec<_>>().join("\n");
         let values = PromptVariables::new().with("options", options).with("query", query.text());
-        let answer = ask(&*self.model, self.prompt.render(&values)?, query.turn()).await?;
-        let Some(chosen) = chosen(&answer, self.routes.len()) else {
+        let answer = prompt_model(&*self.model, self.prompt.render(&values)?, query.turn()).await?;
+        let Some(choice) = parse_choice(&answer, self.routes.len()) else {
             let options = self.routes.len();
             return Err(Error::new(
                 ErrorKind::InvalidResponse,
-                format!("the model did not clearly choose among the {options} routes of a query"),
+                format!("the model's choice among the {options} routes of the query is ambiguous"),
             ));
         };
         let routes = self.routes.iter().zip(1..);
-        let routes = routes.filter(|(_, number)| chosen.contains(number));
+        let routes = routes.filter(|(_, number)| choice.contains(number));
         Ok(routes.map(|((route, _), _)| route.clone()).collect())
     }
 }
@@ -116,7 +117,7 @@ separated by commas. Reply with nothing else.";
 #[async_trait]
 impl QueryRouter for LanguageModelQueryRouter {
     async fn route(&self, query: &Query) -> Result<Vec<Route>> {
-        let error = match self.ask(query).await {
+        let error = match self.choose_routes(query).await {
             Ok(routes) => return Ok(routes),
             Err(error) => error,
         };
@@ -126,14 +127,14 @@ impl QueryRouter for LanguageModelQueryRouter {
                 self.routes.iter().map(|(route, _)| route.clone()).collect()
             }
             RoutingFallback::Fail => {
-                let failed = error.replied(format!("a query could not be routed: {error}"));
+                let failed = error.replied(format!("the query could not be routed: {error}"));
                 let usage = error.usage().copied().unwrap_or_default();
                 return Err(failed.with_usage(usage).with_source(error));
             }
         };
-        write_off(&error, query.turn());
+        meter_discarded_error(&error, query.turn());
         let (kind, fallback) = (error.kind(), self.fallback);
-        tracing::warn!(?kind, ?fallback, "the model did not route a query");
+        tracing::warn!(?kind, ?fallback, "the model did not route a query; using the fallback");
         Ok(routes)
     }
 }
@@ -154,34 +155,34 @@ impl fmt::Debug for LanguageModelQueryRouter {
 pub struct LanguageModelQueryRouterBuilder(LanguageModelQueryRouter);
 
 impl LanguageModelQueryRouterBuilder {
-    /// Adds a route, and what the model is told is found there.
+    /// Adds a route. The description is sent to the model and states the kind of texts the route finds.
     pub fn route(mut self, route: Route, description: impl Into<Box<str>>) -> Self {
         self.0.routes.push((route, description.into()));
         self
     }
 
-    /// Sets the prompt. It must have `{{options}}` and `{{query}}` in it.
+    /// Sets the prompt. It must contain `{{options}}` and `{{query}}`.
     pub fn prompt_template(mut self, template: PromptTemplate) -> Self {
-        self.0.prompt = Prompt::Given(template);
+        self.0.prompt = Prompt::Custom(template);
         self
     }
 
-    /// Sets what happens to a query when the model does not say where it goes.
+    /// Sets the reaction to a model that fails to choose. Default: [`RoutingFallback::DoNotRoute`].
     #[doc(alias = "FallbackStrategy")]
     pub fn fallback(mut self, fallback: RoutingFallback) -> Self {
         self.0.fallback = fallback;
         self
     }
 
-    /// The router.
+    /// Builds the router.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`] if there is no route, if a route has no description, and if the prompt
-    /// lacks a variable or has another one.
+    /// Returns [`ErrorKind::Configuration`] without routes, if a route has an empty description, or if the
+    /// prompt lacks a variable or has an unknown one.
     pub fn build(self) -> Result<LanguageModelQueryRouter> {
         let router = self.0;
-        router.prompt.check(PROMPT, &["options", "query"], &[])?;
+        router.prompt.check(PROMPT_NAME, &["options", "query"], &[])?;
         if router.routes.is_empty() {
             return Err(Error::configuration(
                 "the query router has no routes; call `.route(route, description)`",
@@ -189,7 +190,7 @@ impl LanguageModelQueryRouterBuilder {
         }
         if router.routes.iter().any(|(_, description)| description.trim().is_empty()) {
             return Err(Error::configuration(
-                "a route of the query router has no description; the model chooses by it",
+                "a route of the query router has an empty description; the model needs it to choose",
             ));
         }
         Ok(router)

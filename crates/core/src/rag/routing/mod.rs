@@ -1,6 +1,6 @@
-//! Deciding who is asked.
+//! Routing queries to retrievers.
 
-mod choice;
+mod choice_parsing;
 mod language_model;
 
 pub use language_model::{
@@ -11,7 +11,7 @@ use super::{Query, QueryRouter, Route};
 use crate::error::Result;
 use async_trait::async_trait;
 
-/// Asks all routes for every query, in their order.
+/// A query router that sends every query to all routes, in order.
 ///
 /// # Examples
 ///
@@ -26,7 +26,7 @@ use async_trait::async_trait;
 pub struct DefaultQueryRouter(Vec<Route>);
 
 impl DefaultQueryRouter {
-    /// A router to these routes.
+    /// Creates a router to these routes.
     #[must_use]
     pub fn new(routes: impl IntoIterator<Item = Route>) -> Self {
         Self(routes.into_iter().collect())

@@ -1,28 +1,29 @@
-//! One query that stands for itself out of a question that refers to what was said before.
+//! Rewriting a follow-up question into a standalone query.
 
 use crate::error::{Error, Result};
 use crate::invocation::TurnContext;
 use crate::message::ChatMessage;
 use crate::model::ChatModel;
 use crate::prompt::{PromptTemplate, PromptVariables};
-use crate::rag::prompt::{Prompt, hanging};
-use crate::rag::spending::ask;
+use crate::rag::metering::prompt_model;
+use crate::rag::prompt::{Prompt, hanging_indent};
 use crate::rag::{Query, QueryTransformer};
 use async_trait::async_trait;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// Has a model rewrite the question so that it can be understood without the conversation.
+/// A transformer that lets a model rewrite the question, so that it can be understood without the
+/// conversation.
 ///
-/// "And his brother?" becomes "brother of Vincent van Gogh". The model is shown what user and assistant said
-/// before, each message behind its speaker and with further lines indented; system messages, tool calls and
-/// results are left out. If nothing was said before, the model is not asked. If it answers nothing, the
-/// question stays as it is.
+/// "And his brother?" becomes "brother of Vincent van Gogh". The prompt contains the earlier messages of user
+/// and assistant, each after the name of its speaker and with further lines indented. System messages, tool
+/// calls and tool results are left out. The first message of a conversation is used unchanged. If its answer
+/// is blank, the question is used unchanged.
 ///
 /// # Errors
 ///
-/// Those of the model.
+/// Returns the errors of the model.
 ///
 /// # Examples
 ///
@@ -47,7 +48,7 @@ use std::sync::Arc;
 ///
 /// # Differences from LangChain4j
 ///
-/// The prompt has other words, and the conversation is limited to its last messages.
+/// The prompt is worded differently, and the conversation is limited to its last messages.
 #[derive(Clone)]
 pub struct CompressingQueryTransformer {
     model: Arc<dyn ChatModel>,
@@ -55,8 +56,8 @@ pub struct CompressingQueryTransformer {
     max_messages: usize,
 }
 
-/// Whose prompt it is, in errors.
-const PROMPT: &str = "prompt of the compressing query transformer";
+/// Name of the prompt in errors.
+const PROMPT_NAME: &str = "prompt of the compressing query transformer";
 
 impl CompressingQueryTransformer {
     /// The built-in prompt, with the variables `conversation` and `query`.
@@ -75,10 +76,10 @@ The user says next:
 
 Reply with the search query and nothing else.";
 
-    /// How much of the conversation the model is shown by default, in messages.
+    /// Default number of earlier messages in the prompt: 20.
     pub const DEFAULT_MAX_MESSAGES: usize = 20;
 
-    /// A transformer with the built-in prompt.
+    /// Creates a transformer with the built-in prompt.
     #[must_use]
     pub fn new(model: impl ChatModel + 'static) -> Self {
         Self {
@@ -88,7 +89,7 @@ Reply with the search query and nothing else.";
         }
     }
 
-    /// Starts a transformer.
+    /// Starts building a transformer.
     pub fn builder(model: impl ChatModel + 'static) -> CompressingQueryTransformerBuilder {
         CompressingQueryTransformerBuilder(Self::new(model))
     }
@@ -102,28 +103,26 @@ impl QueryTransformer for CompressingQueryTransformer {
         };
         let values =
             PromptVariables::new().with("conversation", conversation).with("query", query.text());
-        let compressed = ask(&*self.model, self.prompt.render(&values)?, query.turn()).await?;
-        Ok(vec![match compressed.is_empty() {
-            true => query.clone(),
-            false => query.with_text(compressed),
-        }])
+        let compressed =
+            prompt_model(&*self.model, self.prompt.render(&values)?, query.turn()).await?;
+        Ok(vec![if compressed.is_empty() { query.clone() } else { query.with_text(compressed) }])
     }
 }
 
-/// What user and assistant said last, one paragraph a message; `None` if they said nothing.
+/// Returns the last messages of user and assistant, one paragraph each, or `None` if there are none.
 fn conversation(turn: &TurnContext, max_messages: usize) -> Option<String> {
-    let said = turn.history().rev().filter_map(|message| {
+    let paragraphs = turn.history().rev().filter_map(|message| {
         let (speaker, text) = match message {
             ChatMessage::User(user) => ("User", user.joined_text()?),
             ChatMessage::Ai(ai) => ("Assistant", Cow::Borrowed(ai.text()?)),
             _ => return None,
         };
         let text = text.trim();
-        (!text.is_empty()).then(|| format!("{speaker}: {}", hanging(text)))
+        (!text.is_empty()).then(|| format!("{speaker}: {}", hanging_indent(text)))
     });
-    let mut said: Vec<String> = said.take(max_messages).collect();
-    said.reverse();
-    (!said.is_empty()).then(|| said.join("\n"))
+    let mut paragraphs: Vec<String> = paragraphs.take(max_messages).collect();
+    paragraphs.reverse();
+    (!paragraphs.is_empty()).then(|| paragraphs.join("\n"))
 }
 
 impl fmt::Debug for CompressingQueryTransformer {
@@ -141,29 +140,29 @@ impl fmt::Debug for CompressingQueryTransformer {
 pub struct CompressingQueryTransformerBuilder(CompressingQueryTransformer);
 
 impl CompressingQueryTransformerBuilder {
-    /// Sets the prompt. It must have `{{query}}` and `{{conversation}}` in it.
+    /// Sets the prompt. It must contain `{{query}}` and `{{conversation}}`.
     pub fn prompt_template(mut self, template: PromptTemplate) -> Self {
-        self.0.prompt = Prompt::Given(template);
+        self.0.prompt = Prompt::Custom(template);
         self
     }
 
-    /// Sets how many messages of user and assistant the model is shown, the last ones; 20 by default.
+    /// Sets how many of the last messages of user and assistant the prompt contains. Default: 20.
     pub fn max_messages(mut self, max: usize) -> Self {
         self.0.max_messages = max;
         self
     }
 
-    /// The transformer.
+    /// Builds the transformer.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if the prompt lacks a variable or has
-    /// another one, and if the model would be shown no message.
+    /// Returns [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if the prompt lacks a variable
+    /// or has an unknown one, or if the maximum number of messages is 0.
     pub fn build(self) -> Result<CompressingQueryTransformer> {
-        self.0.prompt.check(PROMPT, &["query", "conversation"], &[])?;
+        self.0.prompt.check(PROMPT_NAME, &["query", "conversation"], &[])?;
         if self.0.max_messages == 0 {
             return Err(Error::configuration(
-                "the compressing query transformer needs at least one message of the conversation",
+                "`max_messages` of the compressing query transformer must be at least 1",
             ));
         }
         Ok(self.0)

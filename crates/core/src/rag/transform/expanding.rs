@@ -1,25 +1,25 @@
-//! Several queries out of one.
+//! Expanding a query into several.
 
 use crate::error::{Error, Result};
 use crate::model::ChatModel;
 use crate::prompt::{PromptTemplate, PromptVariables};
+use crate::rag::metering::prompt_model;
 use crate::rag::prompt::Prompt;
-use crate::rag::spending::ask;
 use crate::rag::{Query, QueryTransformer};
 use async_trait::async_trait;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// Has a model word the query in several ways, so that texts are found that use other words.
+/// A transformer that lets a model phrase the query in several ways, to find texts that use other words.
 ///
-/// The model answers one query a line. Numbers and bullets before them are dropped, and so are repetitions, lines of
-/// signs alone, the fence of a block, and lines beyond the number that was asked for. If it answers nothing, the query
-/// stays as it is.
+/// The model answers with one query per line. Numbers and bullets before the queries are removed. Duplicates,
+/// lines of punctuation, code fences, and lines beyond the requested number are dropped. If no query is left,
+/// the original query is used.
 ///
 /// # Errors
 ///
-/// Those of the model.
+/// Returns the errors of the model.
 ///
 /// # Examples
 ///
@@ -46,7 +46,7 @@ use std::sync::Arc;
 ///
 /// # Differences from LangChain4j
 ///
-/// The prompt has other words, numbers and bullets are dropped, and the original query can be kept.
+/// The prompt is worded differently, numbers and bullets are removed, and the original query can be kept.
 #[derive(Clone)]
 pub struct ExpandingQueryTransformer {
     model: Arc<dyn ChatModel>,
@@ -55,19 +55,19 @@ pub struct ExpandingQueryTransformer {
     original: OriginalQuery,
 }
 
-/// What becomes of the query that others were made of.
+/// Use of the query that the others were made from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OriginalQuery {
-    /// The others are searched for in its place.
+    /// Searches only for the new queries.
     #[default]
     Replaced,
-    /// It is searched for as well, before the others.
+    /// Searches for the original query as well, before the new ones.
     First,
 }
 
-/// Whose prompt it is, in errors.
-const PROMPT: &str = "prompt of the expanding query transformer";
+/// Name of the prompt in errors.
+const PROMPT_NAME: &str = "prompt of the expanding query transformer";
 
 impl ExpandingQueryTransformer {
     /// The built-in prompt, with the variables `n` and `query`.
@@ -80,10 +80,10 @@ The query:
 
 Reply with one query on each line: no numbers, no bullets, nothing before or after them.";
 
-    /// How many queries the model makes by default.
+    /// Default number of queries that the model makes: 3.
     pub const DEFAULT_MAX_QUERIES: usize = 3;
 
-    /// A transformer with the built-in prompt.
+    /// Creates a transformer with the built-in prompt.
     #[must_use]
     pub fn new(model: impl ChatModel + 'static) -> Self {
         Self {
@@ -94,7 +94,7 @@ Reply with one query on each line: no numbers, no bullets, nothing before or aft
         }
     }
 
-    /// Starts a transformer.
+    /// Starts building a transformer.
     pub fn builder(model: impl ChatModel + 'static) -> ExpandingQueryTransformerBuilder {
         ExpandingQueryTransformerBuilder(Self::new(model))
     }
@@ -104,13 +104,13 @@ Reply with one query on each line: no numbers, no bullets, nothing before or aft
 impl QueryTransformer for ExpandingQueryTransformer {
     async fn transform(&self, query: &Query) -> Result<Vec<Query>> {
         let values = PromptVariables::new().with("n", self.max_queries).with("query", query.text());
-        let answer = ask(&*self.model, self.prompt.render(&values)?, query.turn()).await?;
+        let answer = prompt_model(&*self.model, self.prompt.render(&values)?, query.turn()).await?;
         let (mut queries, mut known) = (Vec::new(), HashSet::new());
         if self.original == OriginalQuery::First {
             queries.push(query.clone());
             known.insert(query.text());
         }
-        let texts = answer.lines().map(without_mark).filter(|line| !is_frame(line));
+        let texts = answer.lines().map(without_list_marker).filter(|line| !is_separator_line(line));
         let texts = texts.filter(|line| known.insert(line)).take(self.max_queries);
         queries.extend(texts.map(|text| query.with_text(text)));
         if queries.is_empty() {
@@ -120,18 +120,18 @@ impl QueryTransformer for ExpandingQueryTransformer {
     }
 }
 
-/// Whether a line only sets off what is above it from what is below.
-fn is_frame(line: &str) -> bool {
+/// Returns whether a line is a code fence or contains only punctuation.
+fn is_separator_line(line: &str) -> bool {
     line.starts_with("```") || line.chars().all(|c| c.is_ascii_punctuation())
 }
 
-/// A line without the number or the bullet of a list before it.
-fn without_mark(line: &str) -> &str {
+/// Removes the number or bullet of a list item.
+fn without_list_marker(line: &str) -> &str {
     let line = line.trim();
     let unnumbered = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let rest = match line.len() - unnumbered.len() {
         0 => line.strip_prefix(['-', '*', '+', '•', '–', '—']),
-        // More digits are a year or another number that belongs to the query.
+        // A longer number is a year or another number that belongs to the query.
         1 | 2 => unnumbered.strip_prefix(['.', ')', ':']),
         _ => None,
     };
@@ -158,36 +158,36 @@ impl fmt::Debug for ExpandingQueryTransformer {
 pub struct ExpandingQueryTransformerBuilder(ExpandingQueryTransformer);
 
 impl ExpandingQueryTransformerBuilder {
-    /// Sets the prompt. It must have `{{query}}` in it, and can have `{{n}}`.
+    /// Sets the prompt. It must contain `{{query}}`, and may contain `{{n}}`.
     pub fn prompt_template(mut self, template: PromptTemplate) -> Self {
-        self.0.prompt = Prompt::Given(template);
+        self.0.prompt = Prompt::Custom(template);
         self
     }
 
-    /// Sets how many queries the model makes, the original one not counted; 3 by default.
+    /// Sets how many queries the model makes, not counting the original one. Default: 3.
     #[doc(alias = "n")]
     pub fn max_queries(mut self, max: usize) -> Self {
         self.0.max_queries = max;
         self
     }
 
-    /// Sets what becomes of the query that others are made of.
+    /// Sets whether the original query is searched for as well. Default: [`OriginalQuery::Replaced`].
     pub fn original_query(mut self, original: OriginalQuery) -> Self {
         self.0.original = original;
         self
     }
 
-    /// The transformer.
+    /// Builds the transformer.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if the prompt lacks a variable or has
-    /// another one, and if no query is to be made.
+    /// Returns [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if the prompt lacks a variable
+    /// or has an unknown one, or if the maximum number of queries is 0.
     pub fn build(self) -> Result<ExpandingQueryTransformer> {
-        self.0.prompt.check(PROMPT, &["query"], &["n"])?;
+        self.0.prompt.check(PROMPT_NAME, &["query"], &["n"])?;
         if self.0.max_queries == 0 {
             return Err(Error::configuration(
-                "the expanding query transformer has to make at least one query",
+                "`max_queries` of the expanding query transformer must be at least 1",
             ));
         }
         Ok(self.0)
@@ -199,19 +199,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_of_lists_are_dropped() {
+    fn list_markers_are_removed() {
         for line in ["q", " q ", "1. q", "12) q", "3: q", "- q", "* q", "• q", "+\tq"] {
-            assert_eq!(without_mark(line), "q", "{line}");
+            assert_eq!(without_list_marker(line), "q", "{line}");
         }
-        assert_eq!((without_mark("-"), without_mark("2."), without_mark(" ")), ("", "", ""));
+        assert_eq!(
+            (without_list_marker("-"), without_list_marker("2."), without_list_marker(" ")),
+            ("", "", "")
+        );
     }
 
     #[test]
-    fn numbers_of_queries_stay() {
+    fn numbers_in_queries_are_kept() {
         let lines =
             ["3 ways to cook", "3.5 litres", "1984: a novel", "-5 degrees", "2 + 2", "*.rs files"];
         for line in lines {
-            assert_eq!(without_mark(line), line);
+            assert_eq!(without_list_marker(line), line);
         }
     }
 }

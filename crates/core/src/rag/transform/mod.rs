@@ -1,4 +1,4 @@
-//! From the question to queries.
+//! Transforming the question into queries.
 
 mod compressing;
 mod expanding;
@@ -6,7 +6,7 @@ mod expanding;
 pub use compressing::{CompressingQueryTransformer, CompressingQueryTransformerBuilder};
 pub use expanding::{ExpandingQueryTransformer, ExpandingQueryTransformerBuilder, OriginalQuery};
 
-use super::in_order::in_order;
+use super::ordered_join::join_ordered;
 use super::{Query, QueryTransformer};
 use crate::error::Result;
 use async_trait::async_trait;
@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// Searches for the question as it is.
+/// A transformer that searches for the question unchanged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DefaultQueryTransformer;
 
@@ -25,10 +25,10 @@ impl QueryTransformer for DefaultQueryTransformer {
     }
 }
 
-/// Several transformers, one after the other.
+/// A chain of transformers, applied one after the other.
 ///
-/// Each is given every query of the one before, once for each text and up to 8 at a time. The order is kept:
-/// first what was made of the first query. Without transformers a query stays as it is.
+/// Each transformer gets every query of the one before, once per text and up to 8 concurrently. The order is
+/// kept: the queries made from the first query come first. An empty chain returns the query unchanged.
 ///
 /// # Examples
 ///
@@ -49,15 +49,15 @@ impl QueryTransformer for DefaultQueryTransformer {
 pub struct QueryTransformerChain(Vec<Arc<dyn QueryTransformer>>);
 
 impl QueryTransformerChain {
-    /// How many queries a transformer is given at a time.
+    /// Limit of concurrent calls to a transformer.
     const MAX_CONCURRENCY: usize = 8;
 
-    /// No transformers.
+    /// Creates an empty chain.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds one, behind all others.
+    /// Adds a transformer at the end.
     pub fn then(mut self, transformer: impl QueryTransformer + 'static) -> Self {
         self.0.push(Arc::new(transformer));
         self
@@ -73,7 +73,7 @@ impl QueryTransformer for QueryTransformerChain {
             for query in &queries {
                 transforming.push(transformer.transform(query));
             }
-            let transformed = in_order(transforming, Self::MAX_CONCURRENCY).await?;
+            let transformed = join_ordered(transforming, Self::MAX_CONCURRENCY).await?;
             queries = distinct(transformed.into_iter().flatten().collect());
         }
         Ok(queries)
@@ -88,7 +88,7 @@ impl fmt::Debug for QueryTransformerChain {
     }
 }
 
-/// The queries without those whose text another one before has.
+/// Removes the queries whose text equals that of an earlier one.
 pub(super) fn distinct(queries: Vec<Query>) -> Vec<Query> {
     let mut seen = HashSet::with_capacity(queries.len());
     queries.into_iter().filter(|query| seen.insert(query.shared_text())).collect()

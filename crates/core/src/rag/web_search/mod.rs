@@ -1,18 +1,18 @@
-//! Search engines of the web, for retrieval and as a tool.
+//! Web search engines, for retrieval and as a tool.
 //!
-//! A [`WebSearchEngine`] answers a [`WebSearchRequest`] with pages. A [`WebSearchContentRetriever`] shows
-//! them to the model before it answers, a [`WebSearchTool`] lets the model search by itself.
+//! A [`WebSearchEngine`] returns pages for a [`WebSearchRequest`]. A [`WebSearchContentRetriever`] adds the
+//! pages to the prompt before the model answers; a [`WebSearchTool`] lets the model search by itself.
 //!
-//! | engine | feature | needs |
+//! | engine | feature | requires |
 //! |---|---|---|
-//! | `TavilySearchEngine`, and servers that imitate Tavily | `web-search` | a key |
-//! | `SearxngSearchEngine` | `web-search` | a server of your own |
+//! | `TavilySearchEngine`, and servers with the API of Tavily | `web-search` | an API key |
+//! | `SearxngSearchEngine` | `web-search` | your own server |
 //! | an `impl` of [`WebSearchEngine`] | | |
 //!
-//! What comes from the web is not trusted. Whatever an engine answers, [`WebSearchResults`] holds pages
-//! with an address that begins with `http://` or `https://`, each once, at most 100 of them, with texts of
-//! limited size and without control characters. Apart from that texts stay as they are: tags in them are
-//! text. That a page tells the model what to do is not noticed here; that is for guardrails.
+//! Content from the web is untrusted. Regardless of the engine's answer, [`WebSearchResults`] contains only
+//! pages whose address begins with `http://` or `https://`, without duplicates, at most 100, with texts of
+//! limited size and without control characters. Otherwise, texts are unchanged: markup stays in them as text.
+//! Instructions to the model in a page are not detected here; use guardrails for that.
 //!
 //! # Examples
 //!
@@ -24,7 +24,7 @@
 //! };
 //! use ai_services::rag::{ContentRetriever, Query};
 //!
-//! /// Knows one page.
+//! /// A search engine with a single page.
 //! struct Intranet;
 //!
 //! #[ai_services::async_trait]
@@ -63,29 +63,28 @@ use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use tracing::debug;
 
-/// Finds pages of the web.
+/// A web search engine.
 ///
 /// # Examples
 ///
 /// See [the module](self).
 #[async_trait]
 pub trait WebSearchEngine: Send + Sync {
-    /// The pages that fit, best first. None is no error.
+    /// Returns the pages that fit the request, best first. No results are not an error.
     ///
     /// # Errors
     ///
-    /// Whatever keeps the engine from searching, and
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for what it cannot do of the request: a
-    /// wish is not left out in silence.
+    /// Return an error if the search fails, and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if
+    /// the engine does not support an option of the request: options are never ignored silently.
     async fn search(&self, request: &WebSearchRequest) -> Result<WebSearchResults>;
 
-    /// The name of the engine for traces and for who reads an answer of it, for example `tavily`.
+    /// Returns the name of the engine for traces and for the label of its answer, for example `tavily`.
     fn name(&self) -> &str {
         "the search engine"
     }
 }
 
-// The inner future is handed on as it is: an async function would put it into a second box.
+// Returns the inner future directly: an async function would box it a second time.
 impl<E: WebSearchEngine + ?Sized> WebSearchEngine for Arc<E> {
     fn search<'a, 'b, 'z>(
         &'a self,
@@ -104,7 +103,7 @@ impl<E: WebSearchEngine + ?Sized> WebSearchEngine for Arc<E> {
     }
 }
 
-/// What an engine finds, and not more than it was asked for.
+/// Runs a search and returns at most the requested number of results.
 async fn search(
     engine: &dyn WebSearchEngine,
     request: &WebSearchRequest,
@@ -113,6 +112,6 @@ async fn search(
         return Ok(WebSearchResults::default());
     }
     let found = engine.search(request).await?.at_most(request.max_results);
-    debug!(engine = engine.name(), results = found.results().len(), "the web was searched");
+    debug!(engine = engine.name(), results = found.results().len(), "web search finished");
     Ok(found)
 }

@@ -1,8 +1,8 @@
-//! What a search engine is asked.
+//! Requests to a web search engine.
 
 use serde_json::{Map, Value};
 
-/// What a search engine is asked.
+/// A request to a web search engine.
 ///
 /// # Examples
 ///
@@ -18,59 +18,59 @@ use serde_json::{Map, Value};
 ///
 /// # Differences from LangChain4j
 ///
-/// How strictly pages are filtered has three steps and is left to the engine unless it is said; there it is
-/// switched on. How many results there are has a default of 5 here, and not only in the retriever.
-/// `geoLocation` and `startIndex`, which no engine here knows, are missing.
+/// Safe search has three levels, and without a level the engine decides; there it is switched on. The maximum
+/// number of results has a default of 5 here, not only in the retriever. `geoLocation` and `startIndex`,
+/// which no engine here supports, are missing.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct WebSearchRequest {
-    /// What to search for. Engines may cut it off at 400 characters.
+    /// Search terms. Engines may truncate them to 400 characters.
     pub terms: Box<str>,
-    /// The most results; 5 by default.
+    /// Maximum number of results. Default: 5.
     pub max_results: usize,
-    /// The language of the pages, for example `de` or `pt-BR`.
+    /// Language of the pages, for example `de` or `pt-BR`.
     pub language: Option<Box<str>>,
-    /// How strictly pages are filtered that not everybody wants to see.
+    /// Level of the filter for explicit pages.
     pub safe_search: Option<SafeSearch>,
-    /// How old pages may be.
+    /// Maximum age of the pages.
     pub time_range: Option<TimeRange>,
-    /// Which page of the results is wanted, from 1 on.
+    /// Page of the results, from 1.
     #[doc(alias = "startPage")]
     pub page: u32,
-    /// What only this engine knows, by the names of its protocol. It wins over everything else.
+    /// Options specific to the engine, by the names of its API. They override all other options.
     #[doc(alias = "additionalParams")]
     pub extra: Map<String, Value>,
 }
 
-/// How strictly pages are filtered that not everybody wants to see.
+/// Level of the filter for explicit pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SafeSearch {
-    /// Not at all.
+    /// No filter.
     Off,
-    /// The worst is left out.
+    /// Filters the worst pages.
     Moderate,
-    /// Everything doubtful is left out.
+    /// Filters all doubtful pages.
     Strict,
 }
 
-/// How old pages may be.
+/// Maximum age of the pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeRange {
-    /// A day.
+    /// One day.
     Day,
-    /// A week.
+    /// One week.
     Week,
-    /// A month.
+    /// One month.
     Month,
-    /// A year.
+    /// One year.
     Year,
 }
 
 impl WebSearchRequest {
-    /// How many results are asked for by default.
+    /// Default maximum number of results: 5.
     pub const DEFAULT_MAX_RESULTS: usize = 5;
 
-    /// Asks for the first five results.
+    /// Creates a request for the first five results.
     #[must_use]
     pub fn new(terms: impl Into<Box<str>>) -> Self {
         Self {
@@ -84,49 +84,49 @@ impl WebSearchRequest {
         }
     }
 
-    /// Asks for something else in the same way.
+    /// Replaces the search terms.
     #[must_use]
     pub fn with_terms(mut self, terms: impl Into<Box<str>>) -> Self {
         self.terms = terms.into();
         self
     }
 
-    /// Says how many results there may be. If none, the engine is not asked.
+    /// Sets the maximum number of results. With 0, the engine is not called.
     #[must_use]
     pub fn with_max_results(mut self, results: usize) -> Self {
         self.max_results = results;
         self
     }
 
-    /// Says in which language pages should be.
+    /// Sets the language of the pages.
     #[must_use]
     pub fn with_language(mut self, language: impl Into<Box<str>>) -> Self {
         self.language = Some(language.into());
         self
     }
 
-    /// Says how strictly pages are filtered.
+    /// Sets the level of the filter for explicit pages.
     #[must_use]
     pub fn with_safe_search(mut self, filter: SafeSearch) -> Self {
         self.safe_search = Some(filter);
         self
     }
 
-    /// Says how old pages may be.
+    /// Sets the maximum age of the pages.
     #[must_use]
     pub fn with_time_range(mut self, range: TimeRange) -> Self {
         self.time_range = Some(range);
         self
     }
 
-    /// Says which page of the results is wanted, from 1 on. 0 is the first one, too.
+    /// Sets the page of the results, from 1. 0 counts as 1.
     #[must_use]
     pub fn with_page(mut self, page: u32) -> Self {
         self.page = page;
         self
     }
 
-    /// Adds something that only this engine knows.
+    /// Adds an option specific to the engine.
     #[must_use]
     pub fn with_extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.extra.insert(name.into(), value.into());
@@ -135,7 +135,7 @@ impl WebSearchRequest {
 }
 
 impl TimeRange {
-    /// As Tavily and SearXNG call it.
+    /// Returns the name of the range in the APIs of Tavily and SearXNG.
     pub fn name(self) -> &'static str {
         match self {
             Self::Day => "day",
@@ -146,39 +146,39 @@ impl TimeRange {
     }
 }
 
-/// The setters of everything that searches for terms that come later. It has a field `request` and a
-/// field `max_text_bytes`.
+/// Defines the setters of a type that fills in the search terms later. The type needs the fields `request`
+/// and `max_text_bytes`.
 macro_rules! request_setters {
     () => {
-        /// Sets how many pages there may be; 5 by default. If none, the engine is not asked.
+        /// Sets the maximum number of pages. Default: 5. With 0, the engine is not called.
         #[must_use]
         pub fn max_results(mut self, results: usize) -> Self {
             self.request = self.request.with_max_results(results);
             self
         }
 
-        /// Sets in which language pages should be; left to the engine by default.
+        /// Sets the language of the pages. Default: chosen by the engine.
         #[must_use]
         pub fn language(mut self, language: impl Into<Box<str>>) -> Self {
             self.request = self.request.with_language(language);
             self
         }
 
-        /// Sets how strictly pages are filtered; left to the engine by default.
+        /// Sets the level of the filter for explicit pages. Default: chosen by the engine.
         #[must_use]
         pub fn safe_search(mut self, filter: $crate::rag::web_search::SafeSearch) -> Self {
             self.request = self.request.with_safe_search(filter);
             self
         }
 
-        /// Sets how old pages may be; not limited by default.
+        /// Sets the maximum age of the pages. Default: unlimited.
         #[must_use]
         pub fn time_range(mut self, range: $crate::rag::web_search::TimeRange) -> Self {
             self.request = self.request.with_time_range(range);
             self
         }
 
-        /// Adds something that only this engine knows, by the name of its protocol.
+        /// Adds an option specific to the engine, by its name in the engine's API.
         #[must_use]
         pub fn extra(
             mut self,
@@ -189,8 +189,8 @@ macro_rules! request_setters {
             self
         }
 
-        /// Sets how much of a page the model is shown, in bytes; 32 KiB by default. What is longer ends
-        /// with `…`.
+        /// Sets the size limit of a page's text in the prompt, in bytes. Default: 32 KiB. Longer text is
+        /// truncated and ends with `…`.
         #[must_use]
         pub fn max_text_bytes(mut self, bytes: usize) -> Self {
             self.max_text_bytes = bytes;

@@ -1,45 +1,45 @@
-//! What a search engine finds.
+//! Results of a web search engine.
 
 use super::text;
 use crate::document::{Metadata, MetadataValue};
 use std::collections::HashSet;
 
-/// The most pages of an answer that are kept.
+/// Maximum number of pages in the results.
 const MAX_RESULTS: usize = 100;
-/// The longest title, in bytes.
+/// Size limit of a title, in bytes.
 const MAX_TITLE: usize = 1 << 10;
-/// The longest snippet, in bytes.
+/// Size limit of a snippet, in bytes.
 const MAX_SNIPPET: usize = 32 << 10;
-/// The longest text of a page, in bytes.
+/// Size limit of the text of a page, in bytes.
 const MAX_CONTENT: usize = 1 << 20;
-/// The most keys of metadata.
+/// Maximum number of metadata keys.
 const MAX_KEYS: usize = 32;
-/// The longest key of metadata, in bytes.
+/// Size limit of a metadata key, in bytes.
 const MAX_KEY: usize = 128;
-/// The longest value of metadata, in bytes.
+/// Size limit of a metadata value, in bytes.
 const MAX_VALUE: usize = 1 << 10;
 
-/// A page that was found.
+/// A page that an engine found.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 #[doc(alias = "WebSearchOrganicResult")]
 pub struct WebSearchResult {
-    /// Its title.
+    /// Title of the page.
     pub title: Box<str>,
-    /// Its address.
+    /// Address of the page.
     pub url: Box<str>,
-    /// The passage of it that fits best, or what it is about.
+    /// Best matching passage, or a summary of the page.
     pub snippet: Option<Box<str>>,
-    /// Its text, if the engine has read it.
+    /// Text of the page, if the engine has fetched it.
     pub content: Option<Box<str>>,
-    /// How well it fits, the higher the better, in the engine's own measure.
+    /// Relevance, the higher the better, on the engine's own scale.
     pub score: Option<f64>,
-    /// What else is known about it, for example when it was published.
+    /// Other metadata, for example the date of publication.
     pub metadata: Metadata,
 }
 
 impl WebSearchResult {
-    /// A page of which nothing else is known.
+    /// Creates a result with a title and an address only.
     #[must_use]
     pub fn new(title: impl Into<Box<str>>, url: impl Into<Box<str>>) -> Self {
         Self {
@@ -52,36 +52,36 @@ impl WebSearchResult {
         }
     }
 
-    /// Says which passage fits best.
+    /// Sets the best matching passage.
     #[must_use]
     pub fn with_snippet(mut self, snippet: impl Into<Box<str>>) -> Self {
         self.snippet = Some(snippet.into());
         self
     }
 
-    /// Says what is on the page.
+    /// Sets the text of the page.
     #[must_use]
     pub fn with_content(mut self, content: impl Into<Box<str>>) -> Self {
         self.content = Some(content.into());
         self
     }
 
-    /// Says how well it fits.
+    /// Sets the relevance.
     #[must_use]
     pub fn with_score(mut self, score: f64) -> Self {
         self.score = Some(score);
         self
     }
 
-    /// Says what else is known.
+    /// Sets the metadata.
     #[must_use]
     pub fn with_metadata(mut self, metadata: Metadata) -> Self {
         self.metadata = metadata;
         self
     }
 
-    /// The same page within all limits; `None` if it has no address of the web.
-    fn fit(mut self) -> Option<Self> {
+    /// Enforces all limits. Returns `None` if the address is not a valid web address.
+    fn within_limits(mut self) -> Option<Self> {
         if !text::is_web_address(&self.url) {
             return None;
         }
@@ -95,18 +95,18 @@ impl WebSearchResult {
         self.snippet = fit(self.snippet, MAX_SNIPPET);
         self.content = fit(self.content, MAX_CONTENT);
         self.score = self.score.filter(|score| score.is_finite());
-        self.metadata = fit_metadata(&self.metadata);
+        self.metadata = limit_metadata(&self.metadata);
         Some(self)
     }
 
-    /// What the model is shown of it beside the title: the page's text, else the snippet.
+    /// Returns the text to show beside the title: the page's text, or the snippet.
     pub(super) fn text(&self) -> Option<&str> {
         self.content.as_deref().or(self.snippet.as_deref())
     }
 }
 
-/// Metadata within all limits: each value on one line, and none that is blank.
-fn fit_metadata(metadata: &Metadata) -> Metadata {
+/// Enforces the limits of the metadata: each value on one line, blank values are dropped.
+fn limit_metadata(metadata: &Metadata) -> Metadata {
     let fit = |value: &MetadataValue| match value.as_text() {
         Some(text) => {
             Some(text::line(text, MAX_VALUE)).filter(|text| !text.is_empty()).map(Into::into)
@@ -119,21 +119,21 @@ fn fit_metadata(metadata: &Metadata) -> Metadata {
     entries.filter_map(|(key, value)| Some((key, fit(value)?))).take(MAX_KEYS).collect()
 }
 
-/// What was found.
+/// Pages that a search returned.
 ///
-/// It holds pages of the web only, each once. Two addresses are the same page if they differ in nothing but
-/// `http` and `https`, capitals in the host, what is behind `#`, and a slash at the end.
+/// Contains only pages with a valid web address, without duplicates. Two addresses name the same page if they
+/// differ only in `http` or `https`, the case of the host, the fragment after `#`, or a trailing slash.
 ///
-/// | limit | |
+/// | item | limit |
 /// |---|---|
 /// | pages | 100 |
-/// | an address | 8 KiB; a page with a longer one is left out |
-/// | a title | 1 KiB, on one line |
-/// | a snippet, an answer | 32 KiB |
-/// | the text of a page | 1 MiB |
-/// | metadata of a page | 32 keys of 128 bytes, others are left out; 1 KiB a text, on one line |
+/// | address | 8 KiB; a page with a longer one is left out |
+/// | title | 1 KiB, on one line |
+/// | snippet, answer | 32 KiB |
+/// | text of a page | 1 MiB |
+/// | metadata of a page | 32 keys of 128 bytes, others are left out; 1 KiB per text, on one line |
 ///
-/// Texts that are too long end with `…`. A page without a title has its address as one.
+/// Longer texts are truncated and end with `…`. A page without a title gets its address as title.
 ///
 /// # Examples
 ///
@@ -156,58 +156,58 @@ pub struct WebSearchResults {
 }
 
 impl WebSearchResults {
-    /// These pages, best first, without those that are no pages of the web or were there before.
+    /// Creates results from pages, best first. Pages without a valid web address and duplicates are dropped.
     #[must_use]
     pub fn new(results: impl IntoIterator<Item = WebSearchResult>) -> Self {
         let mut seen = HashSet::new();
         let results = results
             .into_iter()
-            .filter_map(WebSearchResult::fit)
-            .filter(|result| seen.insert(text::page(&result.url)))
+            .filter_map(WebSearchResult::within_limits)
+            .filter(|result| seen.insert(text::page_key(&result.url)))
             .take(MAX_RESULTS);
         Self { results: results.collect(), ..Self::default() }
     }
 
-    /// Keeps the engine's own answer to the question.
+    /// Sets the engine's own answer to the question.
     #[must_use]
     pub fn with_answer(mut self, answer: &str) -> Self {
         self.answer = Some(text::clean(answer, MAX_SNIPPET)).filter(|answer| !answer.is_empty());
         self
     }
 
-    /// Keeps how many pages the engine knows.
+    /// Sets the total number of pages that the engine reports.
     #[must_use]
     pub fn with_total(mut self, total: u64) -> Self {
         self.total = Some(total);
         self
     }
 
-    /// The pages, best first.
+    /// Returns the pages, best first.
     #[must_use]
     pub fn results(&self) -> &[WebSearchResult] {
         &self.results
     }
 
-    /// The pages, best first.
+    /// Returns the pages, best first, without copying them.
     #[must_use]
     pub fn into_results(self) -> Vec<WebSearchResult> {
         self.results
     }
 
-    /// The engine's own answer to the question, if it was asked for one.
+    /// Returns the engine's own answer to the question, if one was requested.
     #[must_use]
     pub fn answer(&self) -> Option<&str> {
         self.answer.as_deref()
     }
 
-    /// How many pages the engine knows, as far as it says. Most engines guess.
+    /// Returns the total number of pages, if the engine reports it. For most engines it is an estimate.
     #[must_use]
     #[doc(alias = "WebSearchInformationResult")]
     pub fn total(&self) -> Option<u64> {
         self.total
     }
 
-    /// The same without what comes after the first results.
+    /// Keeps only the first `results` pages.
     #[must_use]
     pub fn at_most(mut self, results: usize) -> Self {
         self.results.truncate(results);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn page_that_was_there_before_is_left_out() {
+    fn duplicate_pages_are_dropped() {
         let results = WebSearchResults::new(
             [
                 "https://a.example/x",
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn results_have_limits() {
+    fn limits_of_results_are_enforced() {
         let page = |number: usize| WebSearchResult::new("t", format!("https://a.example/{number}"));
         let results = WebSearchResults::new((0..500).map(page));
         assert_eq!(results.results().len(), MAX_RESULTS);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn blank_texts_are_no_texts() {
+    fn blank_texts_are_dropped() {
         let page = WebSearchResult::new(" \n", "https://a.example/").with_content("\u{0} \t");
         let results = WebSearchResults::new([page.with_snippet("s")]).with_answer(" ");
         let page = &results.results()[0];

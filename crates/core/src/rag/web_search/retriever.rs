@@ -1,4 +1,4 @@
-//! Pages of the web as what is retrieved.
+//! A content retriever for web pages.
 
 use super::request::request_setters;
 use super::{WebSearchEngine, WebSearchRequest, WebSearchResult, text};
@@ -9,18 +9,18 @@ use async_trait::async_trait;
 use std::fmt;
 use std::sync::Arc;
 
-/// How much of a page the model is shown by default, in bytes.
+/// Default size limit of a page's text in the prompt, in bytes.
 pub(super) const MAX_TEXT: usize = 32 << 10;
 
-/// Retrieves pages of the web.
+/// Retrieves web pages.
 ///
-/// A content is the page's title and, on the next lines, its text; if the engine has not read the page, the
-/// passage that fits best. Its metadata are `url` and `title`, and what else the engine knows; its score
-/// is the engine's own. If the engine was told to answer the question itself, its answer is the first
-/// content, beside the pages that were asked for, with `answer by` and the engine's name as its title and
+/// A content consists of the page's title and, on the next lines, its text, or the best matching passage if
+/// the engine has not fetched the page. Its metadata are `url`, `title` and the engine's own metadata; its
+/// score is that of the engine. If the engine was configured to answer the question itself, its answer is the
+/// first content, in addition to the requested pages, with `answer by` and the engine's name as its title and
 /// without an address.
 ///
-/// A query without text finds nothing, and nobody is asked.
+/// A blank query has no results, and the engine is not called.
 ///
 /// # Examples
 ///
@@ -40,8 +40,7 @@ pub(super) const MAX_TEXT: usize = 32 << 10;
 ///
 /// # Differences from LangChain4j
 ///
-/// The title is in the metadata, too, and a page that was found twice is shown once. How much of a page is
-/// shown is limited.
+/// The title is in the metadata, too, and duplicate pages are dropped. The text of a page has a size limit.
 #[derive(Clone)]
 pub struct WebSearchContentRetriever {
     engine: Arc<dyn WebSearchEngine>,
@@ -50,7 +49,7 @@ pub struct WebSearchContentRetriever {
 }
 
 impl WebSearchContentRetriever {
-    /// Retrieves the first five pages that this engine finds.
+    /// Creates a retriever of the first five pages that the engine finds.
     #[must_use]
     pub fn new(engine: impl WebSearchEngine + 'static) -> Self {
         Self {
@@ -69,7 +68,7 @@ impl WebSearchContentRetriever {
             whole.push_str(&text::clean(text, self.max_text_bytes));
         }
         let own = Metadata::new().with("url", &*result.url).with("title", &*result.title);
-        // What a page says about itself does not change where it is.
+        // Metadata of a page must not override its address and title.
         let others = result.metadata.iter().filter(|(key, _)| own.get(key).is_none());
         let metadata = others.fold(own.clone(), |all, (key, value)| all.with(key, value.clone()));
         let content = RetrievedContent::new(TextSegment::new(whole).with_metadata(metadata));

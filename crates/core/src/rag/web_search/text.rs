@@ -1,34 +1,34 @@
-//! Texts and addresses from the web, which may be anything.
+//! Cleaning of untrusted texts and addresses from the web.
 
-use crate::rag::telling::start;
+use crate::rag::tool_output::prefix;
 
-/// The longest address, in bytes.
+/// Size limit of an address, in bytes.
 const MAX_URL: usize = 8 << 10;
 
-/// The text without control characters and blanks around it, cut off behind `max` bytes.
+/// Trims the text, replaces control characters, and truncates it to `max` bytes.
 pub(super) fn clean(text: &str, max: usize) -> Box<str> {
     let keep = |character: char| match character {
         '\n' | '\t' => character,
-        // Line ends of Unicode, of which most programs know nothing.
+        // Line separators of Unicode, which most programs do not recognize.
         '\u{2028}' | '\u{2029}' => '\n',
         character if character.is_control() => ' ',
         character => character,
     };
-    cut(text.trim(), max, |start| start.chars().map(keep).collect())
+    truncate_with(text.trim(), max, |start| start.chars().map(keep).collect())
 }
 
-/// The text on one line, cut off behind `max` bytes.
+/// Puts the text on one line and truncates it to `max` bytes.
 pub(super) fn line(text: &str, max: usize) -> Box<str> {
     let is_blank = |character: char| character.is_whitespace() || character.is_control();
-    cut(text.trim(), max, |start| {
+    truncate_with(text.trim(), max, |start| {
         let words = start.split(is_blank).filter(|word| !word.is_empty());
         words.collect::<Vec<_>>().join(" ")
     })
 }
 
-/// The beginning of a text of at most `max` bytes as `make` makes it, with `…` if there is more.
-fn cut(text: &str, max: usize, make: impl FnOnce(&str) -> String) -> Box<str> {
-    let start = start(text, max);
+/// Truncates a text to `max` bytes, applies `make`, and appends `…` if text was cut.
+fn truncate_with(text: &str, max: usize, make: impl FnOnce(&str) -> String) -> Box<str> {
+    let start = prefix(text, max);
     let mut made = make(start);
     made.truncate(made.trim_end().len());
     if start.len() < text.len() {
@@ -39,8 +39,8 @@ fn cut(text: &str, max: usize, make: impl FnOnce(&str) -> String) -> Box<str> {
     made.into()
 }
 
-/// Whether an address can be shown and followed: absolute, by `http` or `https`, without blanks, control
-/// characters, quotes or angle brackets, and without a user name, behind which the true host may hide.
+/// Returns whether an address is safe to show and to follow: absolute, by `http` or `https`, without blanks,
+/// control characters, quotes or angle brackets, and without a user name, which could disguise the real host.
 pub(super) fn is_web_address(url: &str) -> bool {
     let Some(rest) = without_scheme(url) else { return false };
     let is_odd = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '<' | '>');
@@ -51,8 +51,8 @@ pub(super) fn is_web_address(url: &str) -> bool {
         && !host.contains(['@', '\\'])
 }
 
-/// What addresses of the same page have in common.
-pub(super) fn page(url: &str) -> String {
+/// Returns a key that is equal for all addresses of a page.
+pub(super) fn page_key(url: &str) -> String {
     let rest = without_scheme(url).unwrap_or(url);
     let rest = rest.split('#').next().unwrap_or(rest).trim_end_matches('/');
     let host = host(rest);
@@ -67,7 +67,7 @@ fn without_scheme(url: &str) -> Option<&str> {
     })
 }
 
-/// The host with its port, of an address without its scheme.
+/// Returns the host and port of an address without its scheme.
 fn host(rest: &str) -> &str {
     rest.split(['/', '?', '#']).next().unwrap_or(rest)
 }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_on_the_web_is_an_address() {
+    fn only_web_addresses_are_accepted() {
         for url in [
             "https://example.org",
             "HTTP://EXAMPLE.org:8080/a?b=c@d#e",
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_cut_between_characters() {
+    fn text_is_truncated_between_characters() {
         assert_eq!(&*clean("  a\u{0}b\r\nc\u{2028}d\te ", 100), "a b \nc\nd\te");
         assert_eq!(&*clean("ééé", 6), "ééé");
         assert_eq!(&*clean("ééé", 5), "éé…");

@@ -1,10 +1,10 @@
-//! A search engine as a tool.
+//! A web search engine as a tool.
 
 use super::request::request_setters;
 use super::retriever::MAX_TEXT;
 use super::{WebSearchEngine, WebSearchRequest, WebSearchResults, text};
 use crate::model::ToolSpecification;
-use crate::rag::telling::told;
+use crate::rag::tool_output::join_parts;
 use crate::schema::{self, JsonSchema, Property, Requirement};
 use crate::tool::{Tool, ToolError, ToolInput, ToolOutput, ToolSet};
 use std::fmt;
@@ -17,9 +17,10 @@ const DESCRIPTION: &str = "\
     answer.";
 const QUERY: &str = "What to search for: a few words, as for a search engine.";
 
-/// Lets the model search the web by itself.
+/// A tool that lets the model search the web.
 ///
-/// The model is told pages by number, each with title, address and text, so that it can name its sources:
+/// The output numbers the pages and contains their titles, addresses and texts, so that the model can cite
+/// sources:
 ///
 /// ```text
 /// 1. Ferns
@@ -29,10 +30,10 @@ const QUERY: &str = "What to search for: a few words, as for a search engine.";
 /// 2. …
 /// ```
 ///
-/// All lines but the first of a page are indented, so that no page can pretend to be several. All pages together are
-/// cut off behind 192 KiB.
+/// All lines but the first of a page are indented, so that a page cannot pretend to be several. The output is
+/// truncated at 192 KiB.
 ///
-/// If nothing is found the model is told so; if the search fails it is told why, as for any tool.
+/// An empty result is stated in the output. If the search fails, the model gets the error, as for any tool.
 ///
 /// # Examples
 ///
@@ -57,7 +58,7 @@ const QUERY: &str = "What to search for: a few words, as for a search engine.";
 ///
 /// # Differences from LangChain4j
 ///
-/// Pages are numbered, and how much of a page is told is limited. An answer of the engine comes first.
+/// Pages are numbered, and the text of a page has a size limit. An answer of the engine comes first.
 #[derive(Clone)]
 pub struct WebSearchTool {
     engine: Arc<dyn WebSearchEngine>,
@@ -68,7 +69,7 @@ pub struct WebSearchTool {
 }
 
 impl WebSearchTool {
-    /// A tool `search_web` that finds five pages at a time.
+    /// Creates a tool `search_web` that returns up to five pages.
     #[must_use]
     pub fn new(engine: impl WebSearchEngine + 'static) -> Self {
         Self {
@@ -80,14 +81,14 @@ impl WebSearchTool {
         }
     }
 
-    /// Sets the name by which the model calls it; `search_web` by default.
+    /// Sets the name of the tool. Default: `search_web`.
     #[must_use]
     pub fn name(mut self, name: impl Into<Box<str>>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Sets what the model is told about when to call it.
+    /// Sets the description of the tool, from which the model decides when to call it.
     #[must_use]
     pub fn description(mut self, description: impl Into<Box<str>>) -> Self {
         self.description = description.into();
@@ -96,7 +97,7 @@ impl WebSearchTool {
 
     request_setters!();
 
-    /// The tool. Its only parameter is `query`, a text.
+    /// Returns the tool. Its only parameter is `query`, a string.
     #[must_use]
     pub fn tool(&self) -> Tool {
         let query = Property {
@@ -119,22 +120,23 @@ impl WebSearchTool {
         let request = self.request.clone().with_terms(query);
         let found = super::search(&*self.engine, &request).await;
         let found = found.map_err(|error| ToolError::new(error.to_string()))?;
-        Ok(ToolOutput::text(self.told(&found)))
+        Ok(ToolOutput::text(self.render(&found)))
     }
 
-    fn told(&self, found: &WebSearchResults) -> String {
-        let answer = found.answer().map(|answer| part("The search engine answers:", [answer]));
+    fn render(&self, found: &WebSearchResults) -> String {
+        let answer =
+            found.answer().map(|answer| indented_part("The search engine answers:", [answer]));
         let pages = found.results().iter().zip(1..).map(|(result, number)| {
             let text = result.text().map(|text| text::clean(text, self.max_text_bytes));
             let lines = [&*result.url].into_iter().chain(text.as_deref());
-            part(&format!("{number}. {}", result.title), lines)
+            indented_part(&format!("{number}. {}", result.title), lines)
         });
-        told(answer.into_iter().chain(pages))
+        join_parts(answer.into_iter().chain(pages))
     }
 }
 
-/// A line, and below it texts whose lines are indented.
-fn part<'a>(first: &str, texts: impl IntoIterator<Item = &'a str>) -> String {
+/// Joins a first line and texts whose lines are indented.
+fn indented_part<'a>(first: &str, texts: impl IntoIterator<Item = &'a str>) -> String {
     let lines = texts.into_iter().flat_map(str::lines).map(|line| format!("   {line}"));
     [first.to_owned()].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
 }

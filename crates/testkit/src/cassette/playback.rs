@@ -1,4 +1,4 @@
-//! An exchange as a model tells it.
+//! Playback of a recorded exchange.
 
 use super::format::Exchange;
 use ai_services_core::message::ToolCall;
@@ -6,26 +6,26 @@ use ai_services_core::model::{ModelStreamEvent, PartialAnswer, pieces};
 use ai_services_core::{Error, ErrorKind, Result};
 
 impl Exchange {
-    /// What a stream tells.
+    /// Returns the events of a stream.
     pub(super) fn events(&self) -> Vec<Result<ModelStreamEvent>> {
-        let told = self.pieces.iter().cloned().map(Ok);
+        let recorded = self.pieces.iter().cloned().map(Ok);
         match &self.outcome {
             Ok(response) if self.pieces.is_empty() => {
                 pieces(response.clone()).into_iter().map(Ok).collect()
             }
-            Ok(response) => {
-                told.chain([Ok(ModelStreamEvent::Completed(Box::new(response.clone())))]).collect()
-            }
-            Err(_) => told.chain([Err(self.error())]).collect(),
+            Ok(response) => recorded
+                .chain([Ok(ModelStreamEvent::Completed(Box::new(response.clone())))])
+                .collect(),
+            Err(_) => recorded.chain([Err(self.error())]).collect(),
         }
     }
 
-    /// The recorded error, with what had come before it.
+    /// Returns the recorded error, with the partial answer that came before it.
     pub(super) fn error(&self) -> Error {
-        let Err(fault) = &self.outcome else {
+        let Err(recorded) = &self.outcome else {
             return Error::new(ErrorKind::Configuration, "the exchange has no error");
         };
-        let error = fault.to_error();
+        let error = recorded.to_error();
         if self.pieces.is_empty() {
             return error;
         }

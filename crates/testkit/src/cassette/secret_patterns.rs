@@ -1,38 +1,42 @@
-//! What secrets usually look like.
+//! Patterns of well-known secrets.
 
 use std::ops::Range;
 
-/// A kind of secret: how it begins, and how it goes on.
-struct Shape {
+/// A pattern of a secret: a prefix and the characters that follow it.
+struct SecretPattern {
     prefix: &'static str,
-    goes_on: fn(char) -> bool,
-    /// How long it is at least, without the prefix.
+    is_body_char: fn(char) -> bool,
+    /// Minimum length, without the prefix.
     min: usize,
 }
 
-const fn shape(prefix: &'static str, goes_on: fn(char) -> bool, min: usize) -> Shape {
-    Shape { prefix, goes_on, min }
+const fn pattern(
+    prefix: &'static str,
+    is_body_char: fn(char) -> bool,
+    min: usize,
+) -> SecretPattern {
+    SecretPattern { prefix, is_body_char, min }
 }
 
-const SHAPES: [Shape; 15] = [
-    shape("sk-", is_key, 16),
-    shape("sk_", is_key, 16),
-    shape("Bearer ", is_token, 8),
-    shape("bearer ", is_token, 8),
-    shape("AIza", is_key, 30),
-    shape("ghp_", is_key, 20),
-    shape("gho_", is_key, 20),
-    shape("ghu_", is_key, 20),
-    shape("ghs_", is_key, 20),
-    shape("ghr_", is_key, 20),
-    shape("github_pat_", is_key, 20),
-    shape("xox", is_key, 16),
-    shape("AKIA", is_key, 16),
-    shape("hf_", is_key, 20),
-    shape(JWT, is_web_token, 30),
+const PATTERNS: [SecretPattern; 15] = [
+    pattern("sk-", is_key, 16),
+    pattern("sk_", is_key, 16),
+    pattern("Bearer ", is_token, 8),
+    pattern("bearer ", is_token, 8),
+    pattern("AIza", is_key, 30),
+    pattern("ghp_", is_key, 20),
+    pattern("gho_", is_key, 20),
+    pattern("ghu_", is_key, 20),
+    pattern("ghs_", is_key, 20),
+    pattern("ghr_", is_key, 20),
+    pattern("github_pat_", is_key, 20),
+    pattern("xox", is_key, 16),
+    pattern("AKIA", is_key, 16),
+    pattern("hf_", is_key, 20),
+    pattern(JWT, is_web_token, 30),
 ];
 
-/// How JSON objects begin in base64, and with one all JSON Web Tokens.
+/// Prefix of a JSON object in base64, and therefore of all JSON Web Tokens.
 const JWT: &str = "eyJ";
 
 fn is_key(c: char) -> bool {
@@ -47,12 +51,12 @@ fn is_token(c: char) -> bool {
     is_key(c) || matches!(c, '.' | '~' | '+' | '/' | '=')
 }
 
-/// Where the next secret of a text is, at or after `start`.
-pub(super) fn next(text: &str, start: usize) -> Option<Range<usize>> {
-    SHAPES.iter().filter_map(|shape| shape.find(text, start)).min_by_key(|found| found.start)
+/// Returns the range of the next secret at or after `start`.
+pub(super) fn next_secret(text: &str, start: usize) -> Option<Range<usize>> {
+    PATTERNS.iter().filter_map(|pattern| pattern.find(text, start)).min_by_key(|found| found.start)
 }
 
-impl Shape {
+impl SecretPattern {
     fn find(&self, text: &str, start: usize) -> Option<Range<usize>> {
         let mut from = start;
         loop {
@@ -60,23 +64,23 @@ impl Shape {
             let begin = at + self.prefix.len();
             let rest = text.get(begin..)?;
             let length = self.length(rest);
-            let is_begun = !text.get(..at)?.ends_with(|c: char| c.is_ascii_alphanumeric());
-            // What says that a secret follows may stay.
+            let is_at_boundary = !text.get(..at)?.ends_with(|c: char| c.is_ascii_alphanumeric());
+            // A word that announces a secret, such as `Bearer`, is not part of the secret.
             let is_word = self.prefix.ends_with(' ');
-            if is_begun && length >= self.min {
+            if is_at_boundary && length >= self.min {
                 return Some(if is_word { begin } else { at }..begin + length);
             }
             from = begin;
         }
     }
 
-    /// How much of a text goes on as the secret would.
+    /// Returns the length of the secret at the start of a text.
     fn length(&self, rest: &str) -> usize {
-        let length = rest.find(|c| !(self.goes_on)(c)).unwrap_or(rest.len());
+        let length = rest.find(|c| !(self.is_body_char)(c)).unwrap_or(rest.len());
         if self.prefix != JWT {
             return length;
         }
-        // Three parts, or five if it is encrypted; a full stop may follow.
+        // Three parts, or five if the token is encrypted; a full stop may follow.
         let parts = rest.get(..length).unwrap_or_default().split('.').take(5);
         let lengths: Vec<usize> = parts.map(str::len).take_while(|length| *length > 0).collect();
         match lengths.len() {
@@ -86,7 +90,7 @@ impl Shape {
     }
 }
 
-/// Whether the name of a member says that its value is a secret.
+/// Returns whether the name of a JSON member indicates a secret.
 pub(super) fn is_secret_name(name: &str) -> bool {
     const LAST: [&str; 10] = [
         "key",
@@ -121,7 +125,7 @@ mod tests {
     fn found(text: &str) -> Vec<&str> {
         let mut all = Vec::new();
         let mut start = 0;
-        while let Some(range) = next(text, start) {
+        while let Some(range) = next_secret(text, start) {
             start = range.end;
             all.push(&text[range]);
         }
@@ -129,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_the_usual_shapes_are_found() {
+    fn well_known_secrets_are_found() {
         let jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0";
         let google = format!("AIza{}", "x".repeat(35));
         let text = format!("a sk-proj-0123456789abcdef, Bearer abc.def-123 {jwt}. {google}é");
@@ -138,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_words_are_left() {
+    fn ordinary_words_are_not_secrets() {
         for text in [
             "task-oriented-programming-language",
             "sk-learn",
@@ -152,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_secrets_are_known() {
+    fn names_of_secrets_are_recognized() {
         for name in ["api_key", "apiKey", "x-api-key", "KEY", "Authorization", "access_token"] {
             assert!(is_secret_name(name), "{name}");
         }

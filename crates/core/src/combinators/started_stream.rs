@@ -1,21 +1,21 @@
-//! Streams that may still be replaced, because nothing of them was told.
+//! Streams up to their first event, until which they can still be replaced by another attempt.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ChatModel, ChatRequest, FailedAttempt, FailedAttempts, ModelStreamEvent};
 use futures_util::stream::{self, BoxStream, StreamExt};
 
-/// The events of a model's stream.
+/// Events of a model's stream.
 pub(super) type Events<'a> = BoxStream<'a, Result<ModelStreamEvent>>;
 
-/// A stream whose first piece has come.
-pub(super) struct Begun<'a> {
+/// A stream that has produced its first event.
+pub(super) struct StartedStream<'a> {
     first: ModelStreamEvent,
     rest: Events<'a>,
 }
 
-impl<'a> Begun<'a> {
-    /// Asks a model, and waits for the first piece. Empty pieces are none.
-    pub(super) async fn of(model: &'a dyn ChatModel, request: &'a ChatRequest) -> Result<Self> {
+impl<'a> StartedStream<'a> {
+    /// Calls a model and waits for the first event. Empty pieces of text are skipped.
+    pub(super) async fn start(model: &'a dyn ChatModel, request: &'a ChatRequest) -> Result<Self> {
         let mut rest = model.stream(request);
         loop {
             match rest.next().await {
@@ -23,13 +23,14 @@ impl<'a> Begun<'a> {
                     if text.is_empty() => {}
                 Some(Ok(first)) => return Ok(Self { first, rest }),
                 Some(Err(error)) => return Err(error),
-                None => return Err(no_end()),
+                None => return Err(missing_completion()),
             }
         }
     }
 
-    /// All events. How they end counts the attempts that failed before `model` was asked.
-    pub(super) fn after(self, mut failed: Vec<FailedAttempt>, model: &'a str) -> Events<'a> {
+    /// Returns all events. The final answer or error includes the attempts that failed before `model` was
+    /// called.
+    pub(super) fn into_events(self, mut failed: Vec<FailedAttempt>, model: &'a str) -> Events<'a> {
         let events = stream::iter([Ok(self.first)]).chain(self.rest);
         if failed.is_empty() {
             return events.boxed();
@@ -48,12 +49,12 @@ impl<'a> Begun<'a> {
     }
 }
 
-/// The stream that `begun` becomes.
+/// Converts a future of a stream into a stream.
 pub(super) fn flatten<'a>(
-    begun: impl Future<Output = Result<Events<'a>>> + Send + 'a,
+    started: impl Future<Output = Result<Events<'a>>> + Send + 'a,
 ) -> Events<'a> {
     let events = async move {
-        match begun.await {
+        match started.await {
             Ok(events) => events,
             Err(error) => stream::iter([Err(error)]).boxed(),
         }
@@ -61,8 +62,8 @@ pub(super) fn flatten<'a>(
     stream::once(events).flatten().boxed()
 }
 
-/// The same events, with the name of the model that answers.
-pub(super) fn named<'a>(events: Events<'a>, model: &'a str) -> Events<'a> {
+/// Sets the name of the model in the answer, unless the answer has one.
+pub(super) fn with_model_name<'a>(events: Events<'a>, model: &'a str) -> Events<'a> {
     let name = move |event| match event {
         Ok(ModelStreamEvent::Completed(mut response)) => {
             response.model.get_or_insert_with(|| model.into());
@@ -73,6 +74,6 @@ pub(super) fn named<'a>(events: Events<'a>, model: &'a str) -> Events<'a> {
     events.map(name).boxed()
 }
 
-pub(super) fn no_end() -> Error {
+pub(super) fn missing_completion() -> Error {
     Error::new(ErrorKind::InvalidResponse, "the model's stream ended without an answer")
 }

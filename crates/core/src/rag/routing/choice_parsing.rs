@@ -1,20 +1,20 @@
-//! Reading which of some numbered options a model chose.
+//! Parsing a model's choice among numbered options.
 
 use std::collections::BTreeSet;
 
-/// Words that say nothing about which option is meant.
+/// Filler words, which do not change the choice.
 const FILLERS: &[&str] = &[
     "the", "a", "answer", "answers", "choice", "choices", "option", "options", "place", "places",
     "source", "sources", "number", "numbers", "is", "are", "my",
 ];
 
-/// The options that an answer names, counted from 1 to `options`; `None` if it is not clear which.
+/// Parses the options that an answer names, from 1 to `options`. Returns `None` if the answer is ambiguous.
 ///
-/// An answer is numbers, separated by commas or by "and". Around them may stand marks and words that could
-/// be left out: "Options 1 and 3." is as clear as "1, 3". Any other word makes it unclear, because it may
-/// turn the meaning around: "not 2".
-pub(super) fn chosen(answer: &str, options: usize) -> Option<BTreeSet<usize>> {
-    let mut chosen = BTreeSet::new();
+/// An answer is a list of numbers, separated by commas or "and". Punctuation and filler words around the
+/// numbers are ignored: "Options 1 and 3." is as clear as "1, 3". Any other word makes the answer ambiguous,
+/// because it may invert the meaning: "not 2".
+pub(super) fn parse_choice(answer: &str, options: usize) -> Option<BTreeSet<usize>> {
+    let mut choice = BTreeSet::new();
     let mut rest = answer;
     while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
         let (before, from) = rest.split_at(start);
@@ -22,25 +22,25 @@ pub(super) fn chosen(answer: &str, options: usize) -> Option<BTreeSet<usize>> {
         let (digits, after) = from.split_at(end);
         let is_part_of_a_word = before.ends_with(|c: char| c.is_alphanumeric() || c == '-')
             || after.starts_with(char::is_alphanumeric);
-        let is_clear = if chosen.is_empty() { is_filler(before) } else { is_separator(before) };
+        let is_clear = if choice.is_empty() { is_filler(before) } else { is_separator(before) };
         if is_part_of_a_word || !is_clear {
             return None;
         }
-        chosen.insert(digits.parse().ok().filter(|number| (1..=options).contains(number))?);
+        choice.insert(digits.parse().ok().filter(|number| (1..=options).contains(number))?);
         rest = after;
     }
-    (!chosen.is_empty() && is_filler(rest)).then_some(chosen)
+    (!choice.is_empty() && is_filler(rest)).then_some(choice)
 }
 
-/// Whether a text between two numbers says that both are meant. "2.5" and "1-3" do not.
+/// Returns whether a text between two numbers means "and". The text in "2.5" or "1-3" does not.
 fn is_separator(text: &str) -> bool {
-    // Marks that belong to the numbers: "**1**, **3**", "[1] and [3]".
+    // Punctuation around the numbers: "**1**, **3**", "[1] and [3]".
     let is_mark = |c: char| c.is_whitespace() || "*_`\"'()[]".contains(c);
     let text = text.trim_matches(is_mark).to_ascii_lowercase();
     matches!(text.as_str(), "," | ";" | "and" | "&" | ", and")
 }
 
-/// Whether a text has no words but those that could be left out.
+/// Returns whether a text consists of filler words.
 fn is_filler(text: &str) -> bool {
     let mut words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.all(|word| FILLERS.iter().any(|filler| filler.eq_ignore_ascii_case(word)))
@@ -52,7 +52,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn clear_answers_are_read() {
+    fn clear_answers_are_parsed() {
         for (answer, expected) in [
             ("2", vec![2]),
             (" 2\n", vec![2]),
@@ -69,12 +69,12 @@ mod tests {
             ("[1], [3]", vec![1, 3]),
             ("(1); (2) and `3`", vec![1, 2, 3]),
         ] {
-            assert_eq!(chosen(answer, 3), Some(expected.into_iter().collect()), "{answer}");
+            assert_eq!(parse_choice(answer, 3), Some(expected.into_iter().collect()), "{answer}");
         }
     }
 
     #[test]
-    fn unclear_answers_are_not_guessed() {
+    fn ambiguous_answers_are_rejected() {
         for answer in [
             "",
             "none",
@@ -102,22 +102,22 @@ mod tests {
             "1 (2)",
             "1*3",
         ] {
-            assert_eq!(chosen(answer, 3), None, "{answer}");
+            assert_eq!(parse_choice(answer, 3), None, "{answer}");
         }
     }
 
     proptest! {
         #[test]
-        fn whatever_is_read_is_an_option(answer in "[0-9a-z ,.;&-]{0,12}|.{0,12}", options in 0_usize..5) {
-            for number in chosen(&answer, options).into_iter().flatten() {
+        fn parsed_numbers_are_options(answer in "[0-9a-z ,.;&-]{0,12}|.{0,12}", options in 0_usize..5) {
+            for number in parse_choice(&answer, options).into_iter().flatten() {
                 prop_assert!((1..=options).contains(&number));
             }
         }
 
         #[test]
-        fn lists_of_numbers_are_read(numbers in proptest::collection::btree_set(1_usize..20, 1..6)) {
+        fn lists_of_numbers_are_parsed(numbers in proptest::collection::btree_set(1_usize..20, 1..6)) {
             let answer = numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
-            prop_assert_eq!(chosen(&answer, 20), Some(numbers));
+            prop_assert_eq!(parse_choice(&answer, 20), Some(numbers));
         }
     }
 }

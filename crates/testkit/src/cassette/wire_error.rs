@@ -1,4 +1,4 @@
-//! Errors as JSON.
+//! JSON of recorded errors.
 
 use ai_services_core::combinators::canonical::WireUsage;
 use ai_services_core::{Error, ErrorKind};
@@ -29,9 +29,9 @@ const KINDS: [ErrorKind; 21] = [
     ErrorKind::Guardrail,
 ];
 
-/// What a program can see of an error, without its sources.
+/// The JSON form of an [`Error`], without its sources.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct WireFault {
+pub(super) struct WireError {
     kind: Box<str>,
     message: Box<str>,
     retryable: bool,
@@ -50,7 +50,7 @@ pub(super) struct WireFault {
     usage: WireUsage,
 }
 
-impl WireFault {
+impl WireError {
     pub(super) fn of(error: &Error) -> Self {
         Self {
             kind: format!("{:?}", error.kind()).into(),
@@ -99,7 +99,7 @@ mod tests {
     use ai_services_core::model::TokenUsage;
 
     #[test]
-    fn errors_survive() {
+    fn error_round_trip_keeps_all_fields() {
         for kind in KINDS {
             let error = Error::new(kind, "wrong")
                 .with_status(503)
@@ -108,7 +108,7 @@ mod tests {
                 .with_retry_after(Duration::from_millis(1500))
                 .with_attempts(3)
                 .with_usage(TokenUsage::new(1, 2));
-            let again = WireFault::of(&error).to_error();
+            let again = WireError::of(&error).to_error();
             assert_eq!((again.kind(), again.to_string()), (kind, "wrong".to_owned()));
             assert_eq!(again.is_retryable(), error.is_retryable());
             assert_eq!((again.status(), again.code()), (Some(503), Some("c")));
