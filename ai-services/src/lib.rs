@@ -1,4 +1,4 @@
-//! Declare an AI assistant as a trait; the implementation comes from a macro.
+//! Declare an AI assistant as a trait; a macro generates the implementation.
 //!
 //! ```
 //! use ai_services::memory::{MemoryId, MessageWindowChatMemory};
@@ -48,70 +48,71 @@
 //! # }
 //! ```
 //!
-//! A misspelt `{{placeholder}}`, a parameter that no template uses, a tool without a description, a
-//! `#[memory_id]` without a memory provider: none of them compiles. [`docs::errors`] lists every
-//! message.
+//! The macros check the trait at compile time: a misspelled `{{placeholder}}`, a parameter that is not used
+//! in any template, a tool without a description or a `#[memory_id]` without a memory provider does not
+//! compile.
+//! [`docs::errors`] lists all messages.
 //!
 //! # Where to start
 //!
-//! | to | read |
+//! | goal | documentation |
 //! |---|---|
-//! | declare a service | [`ai_service`](macro@ai_service) |
-//! | return more than text | [`docs::outputs`], [`output`] |
-//! | stream an answer | [`docs::streaming`], [`AnswerStream`] |
-//! | give it tools | [`tools`](macro@tools), [`tool`](mod@tool) |
-//! | build it | [`AiServiceBuilder`] |
-//! | choose what it remembers | [`memory`] |
-//! | answer from documents, a database or the web | [`docs::retrieval`], [`rag`] |
-//! | load, cut and store documents | [`docs::documents`], [`document`], [`ingestion`], [`embedding`] |
-//! | check what goes in and what comes out | [`docs::guardrails`], [`guardrail`] |
-//! | have messages and answers moderated | [Moderation](docs::guardrails#moderation) |
-//! | keep it in a database | `store` (features `sqlite`, `postgres`, `redis`, `cassandra`) |
-//! | choose who answers | [`providers`], [`model`] |
-//! | fall back, route, retry, limit, cache, record | [`combinators`] |
-//! | test it without a network | `testing` (feature `testing`) |
-//! | see what it does | [`event`], and `tracing` spans with the names of OpenTelemetry's conventions for generative AI |
+//! | Declare a service | [`ai_service`](macro@ai_service) |
+//! | Return more than text | [`docs::outputs`], [`output`] |
+//! | Stream an answer | [`docs::streaming`], [`AnswerStream`] |
+//! | Add tools | [`tools`](macro@tools), [`tool`](mod@tool) |
+//! | Configure and build a service | [`AiServiceBuilder`] |
+//! | Choose a memory | [`memory`] |
+//! | Answer from documents, a database or the web | [`docs::retrieval`], [`rag`] |
+//! | Load, split and store documents | [`docs::documents`], [`document`], [`ingestion`], [`embedding`] |
+//! | Check messages and answers | [`docs::guardrails`], [`guardrail`] |
+//! | Moderate messages and answers | [Moderation](docs::guardrails#moderation) |
+//! | Store conversations in a database | `store` (features `sqlite`, `postgres`, `redis`, `cassandra`) |
+//! | Choose a model | [`providers`], [`model`] |
+//! | Fall back, route, retry, limit rates, cache, record | [`combinators`] |
+//! | Test without a network | `testing` (feature `testing`) |
+//! | Observe calls | [`event`], and `tracing` spans named after OpenTelemetry's conventions for generative AI |
 //!
-//! # What a call promises
+//! # Guarantees of a call
 //!
-//! * Every request is well formed: a system message if there is one, whole turns, the current turn.
-//! * A turn is remembered as a whole or not at all. A call that fails, or whose future or stream is
-//!   dropped, leaves the memory as it was.
-//! * Calls for one memory id run one after the other in the order of asking; calls for different
-//!   ids run in parallel.
-//! * Text from users, tools, memory and documents is data: it is never read as a template.
-//! * Nothing is sent that an input guardrail rejects; no tool runs and no stream tells anything before
-//!   moderation has passed the message; no answer is remembered that was not accepted.
+//! * Every request is well-formed: an optional system message, whole turns, the current turn.
+//! * A turn is stored whole or not at all. A call that fails, or whose future or stream is dropped, stores
+//!   nothing, unless its commit was already under way: then it is unknown whether the turn was stored.
+//! * Calls for one memory id run one after the other, in the order in which they were made. Calls for
+//!   different ids run in parallel.
+//! * Text from users, tools, memory and documents is data: it is never parsed as a template.
+//! * A message that an input guardrail rejects is not sent to the service's chat model. Tools run and streams
+//!   deliver events only after moderation has accepted the message. Only accepted answers are stored.
 //!
 //! # Runtime
 //!
-//! The crate runs on Tokio and starts no tasks of its own but to give back a lease. Tools need a
-//! runtime with time enabled, clients of providers and of databases one with time and I/O, as
-//! `#[tokio::main]` makes it.
+//! The crate runs on Tokio. It spawns a task for one purpose only: to release a lease. Tools need a runtime
+//! with time enabled; clients of providers and databases need one with time and I/O enabled, as created by
+//! `#[tokio::main]`.
 //!
 //! # Features
 //!
-//! | feature | brings | default |
+//! | feature | adds | default |
 //! |---|---|---|
-//! | `openai` | OpenAI: chat completions (and every compatible server), responses, embeddings, moderation | yes |
-//! | `ollama` | Ollama's own protocol: chat, embeddings, the models that are there | yes |
-//! | `anthropic` | Anthropic's messages | no |
-//! | `gemini` | Google's Gemini: chat, embeddings | no |
-//! | `cohere` | re-ranking and embeddings of Cohere, re-ranking of compatible servers | no |
-//! | `web-search` | search engines for retrieval: Tavily and servers like it, SearXNG | no |
-//! | `rustls` | TLS by rustls with ring | yes |
-//! | `native-tls` | TLS by the system's library | no |
-//! | `tiktoken` | exact token counts for OpenAI's models | yes |
-//! | `sqlite`, `postgres`, `redis`, `cassandra` | a store for memories in that database | no |
-//! | `html`, `pdf` | documents from files of that type | no |
+//! | `openai` | OpenAI: chat completions (and compatible servers), responses, embeddings, moderation | yes |
+//! | `ollama` | Ollama's own protocol: chat, embeddings, list of installed models | yes |
+//! | `anthropic` | Anthropic's Messages API | no |
+//! | `gemini` | Google Gemini: chat, embeddings | no |
+//! | `cohere` | Cohere: re-ranking (and compatible servers), embeddings | no |
+//! | `web-search` | search engines for retrieval: Tavily (and compatible servers), SearXNG | no |
+//! | `rustls` | TLS with rustls and ring | yes |
+//! | `native-tls` | TLS with the system's library | no |
+//! | `tiktoken` | exact token counts for OpenAI models | yes |
+//! | `sqlite`, `postgres`, `redis`, `cassandra` | a store for conversations in that database; `sqlite` and `postgres` also for embeddings | no |
+//! | `html`, `pdf` | loading documents of that type | no |
 //! | `uuid` | memory ids from `uuid::Uuid` | no |
-//! | `testing` | doubles for tests; checks for a store of your own | no |
+//! | `testing` | test doubles, and test suites for your own stores and guardrails | no |
 //!
-//! Without default features the crate has no HTTP and fewer than 35 dependencies.
+//! Without default features the crate has no HTTP client and fewer than 35 dependencies.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-// Generated code names the crate from outside; in the crate's own tests that is here.
+// Generated code refers to the crate by its external name, also in the crate's own tests.
 extern crate self as ai_services;
 
 #[doc(hidden)]
@@ -248,11 +249,12 @@ pub use ai_services_macros::ai_service;
 #[doc = include_str!("docs/tools.md")]
 pub use ai_services_macros::tools;
 
-/// Makes a method in a [`#[tools]`](macro@tools) block, or a free function, a tool.
+/// Turns a method in a [`#[tools]`](macro@tools) block, or a free function, into a tool.
 ///
 /// The arguments are listed at [`tools`](macro@tools).
 ///
-/// On a free function the macro adds a type of the same name beside it, whose `tool()` is the tool:
+/// For a free function the macro also generates a type with the function's name; `tool()` of this type
+/// returns the tool:
 ///
 /// ```
 /// use ai_services::tool;
@@ -268,13 +270,13 @@ pub use ai_services_macros::tools;
 /// ```
 pub use ai_services_macros::tool;
 
-/// Everything public can cross threads.
+/// Checks that public types can be shared between threads.
 const _: fn() = || {
-    fn crosses_threads<T: Send + Sync + 'static>() {}
-    crosses_threads::<AiService>();
-    crosses_threads::<Error>();
-    crosses_threads::<Tool>();
-    crosses_threads::<message::ChatMessage>();
-    crosses_threads::<model::ChatRequest>();
-    crosses_threads::<Response<String>>();
+    fn assert_thread_safe<T: Send + Sync + 'static>() {}
+    assert_thread_safe::<AiService>();
+    assert_thread_safe::<Error>();
+    assert_thread_safe::<Tool>();
+    assert_thread_safe::<message::ChatMessage>();
+    assert_thread_safe::<model::ChatRequest>();
+    assert_thread_safe::<Response<String>>();
 };

@@ -1,4 +1,4 @@
-//! What generated code names. Not for anybody else: it may change with every release.
+//! Items that generated code refers to. Not part of the public API: they may change in any release.
 
 pub use crate::memory::MemoryId;
 pub use crate::prompt::{Part, Piece, Template, Variable};
@@ -28,18 +28,20 @@ use std::fmt::{self, Display};
 use std::future::Future;
 use std::marker::PhantomData;
 
-/// A `#[memory_id]` argument.
+/// Converts a `#[memory_id]` argument.
 pub fn memory_id<T: ToMemoryId + ?Sized>(id: &T) -> MemoryId {
     id.to_memory_id()
 }
 
-/// A template variable.
+/// Converts a `#[v]` argument to a template variable.
 pub fn variable<T: TemplateValue>(value: &T) -> Variable<'_> {
     Variable::new(value)
 }
 
-/// The type of a `#[user_message]` argument. Its own items are those of contents. Where they do not
-/// apply, those of [`TextArgument`] are found, so that every other type is taken for text.
+/// Type of a `#[user_message]` argument, which selects between content and text.
+///
+/// The inherent items apply to types that implement `ToContents` (or `Display`). For all other types the
+/// compiler falls back to the items of [`TextArgument`], so these types are treated as text.
 #[derive(Debug)]
 pub struct UserArgument<T>(PhantomData<T>);
 
@@ -57,7 +59,7 @@ impl<T: ToContents> UserArgument<T> {
     pub const fn assert_user_part<U>() {}
 }
 
-/// A `#[user_message]` argument that is text.
+/// Fallback for `#[user_message]` arguments that are text.
 pub trait TextArgument {
     const PRINTS: bool = false;
     const IS_CONTENT: bool = false;
@@ -71,27 +73,27 @@ pub trait TextArgument {
 
 impl<T> TextArgument for UserArgument<T> {}
 
-/// A `#[parameters]` argument.
+/// Converts a `#[parameters]` argument.
 pub fn parameters<T: CallParameters>(parameters: T) -> ChatRequestParameters {
     parameters.into_parameters()
 }
 
-/// A `#[context]` argument.
+/// Converts a `#[context]` argument.
 pub fn context<T: CallContext>(context: T) -> InvocationContext {
     context.into_context()
 }
 
-/// An argument of `#[input_guardrails]`.
+/// Converts an argument of `#[input_guardrails]`.
 pub fn input_guardrail<G: InputGuardrail + 'static>(guardrail: G) -> Arc<dyn InputGuardrail> {
     Arc::new(guardrail)
 }
 
-/// An argument of `#[output_guardrails]`.
+/// Converts an argument of `#[output_guardrails]`.
 pub fn output_guardrail<G: OutputGuardrail + 'static>(guardrail: G) -> Arc<dyn OutputGuardrail> {
     Arc::new(guardrail)
 }
 
-/// The arguments of one attribute.
+/// Collects the guardrails of one attribute.
 pub fn guardrails<G, const N: usize>(guardrails: [G; N]) -> Vec<G> {
     guardrails.into()
 }
@@ -146,7 +148,7 @@ impl CallContext for &InvocationContext {
     }
 }
 
-/// What generated code says about a tool.
+/// Description of a tool, created by generated code.
 pub struct ToolDescription {
     pub name: &'static str,
     pub description: &'static str,
@@ -156,7 +158,7 @@ pub struct ToolDescription {
     pub return_immediately: bool,
 }
 
-/// What generated code says about a parameter of a tool.
+/// Description of a parameter of a tool, created by [`parameter`].
 pub struct ToolParameterDescription(Property);
 
 impl fmt::Debug for ToolDescription {
@@ -171,7 +173,7 @@ impl fmt::Debug for ToolParameterDescription {
     }
 }
 
-/// A tool from what generated code says about it.
+/// Creates a tool from its description.
 pub fn tool<F, Fut>(description: ToolDescription, handler: F) -> Tool
 where
     F: Fn(ToolInput) -> Fut + Send + Sync + 'static,
@@ -195,7 +197,7 @@ where
     tool
 }
 
-/// A parameter that the model fills in.
+/// Describes a parameter that the model fills in.
 pub fn parameter<T: ToolParameter>(
     name: &'static str,
     description: Option<&'static str>,
@@ -210,12 +212,12 @@ pub fn parameter<T: ToolParameter>(
     ToolParameterDescription(Property { name, description, schema, requirement })
 }
 
-/// The default of a parameter, for its schema; `null` if it cannot be written as JSON.
+/// Returns the default of a parameter for its schema, or `null` if it does not serialize to JSON.
 pub fn default_value<T: serde::Serialize>(value: &T) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-/// What a model writes for a parameter that is a reference: an owned value, which is lent.
+/// Maps the type of a parameter that is a reference to the owned type that is deserialized.
 pub trait Lent {
     type Owned;
 }
@@ -232,16 +234,19 @@ impl<T> Lent for [T] {
     type Owned = Vec<T>;
 }
 
-/// A parameter that the application passes along.
+/// Reads a parameter that the service fills in.
 pub fn from_context<'a, T: FromToolInput<'a>>(input: &'a ToolInput) -> Result<T, ToolError> {
     T::from_tool_input(input)
 }
 
-/// What a tool returned. Of the traits that give it a kind the one with the most references is found.
+/// Return value of a tool.
+///
+/// Method resolution selects one of the `…Kind` traits: the one that is implemented for the type with the
+/// most references wins.
 #[derive(Debug)]
 pub struct Out<'a, T>(pub &'a T);
 
-/// Chosen for contents.
+/// Selected for contents.
 pub trait ContentsKind {
     fn __kind(&self) -> ContentsTag {
         ContentsTag
@@ -250,7 +255,7 @@ pub trait ContentsKind {
 
 impl<T: ToContents> ContentsKind for &&Out<'_, T> {}
 
-/// Chosen for a `Result` of contents.
+/// Selected for a `Result` of contents.
 pub trait ContentsResultKind {
     fn __kind(&self) -> ContentsResultTag {
         ContentsResultTag
@@ -259,7 +264,7 @@ pub trait ContentsResultKind {
 
 impl<T: ToContents, E> ContentsResultKind for &&Out<'_, Result<T, E>> {}
 
-/// Chosen for every other `Result`.
+/// Selected for all other `Result` types.
 pub trait ResultKind {
     fn __kind(&self) -> ResultTag {
         ResultTag
@@ -268,7 +273,7 @@ pub trait ResultKind {
 
 impl<T, E> ResultKind for &Out<'_, Result<T, E>> {}
 
-/// Chosen for everything else.
+/// Selected for all other types.
 pub trait ValueKind {
     fn __kind(&self) -> ValueTag {
         ValueTag
@@ -277,7 +282,7 @@ pub trait ValueKind {
 
 impl<T> ValueKind for Out<'_, T> {}
 
-/// What has to be in scope to ask for a kind.
+/// Traits that must be in scope to call `__kind`.
 pub mod kinds {
     pub use super::{ContentsKind, ContentsResultKind, ResultKind, ValueKind};
 }
@@ -287,7 +292,7 @@ pub mod kinds {
 pub struct ContentsTag;
 
 impl ContentsTag {
-    #[allow(clippy::needless_pass_by_value, reason = "as the other conversions")]
+    #[allow(clippy::needless_pass_by_value, reason = "same signature as the other conversions")]
     pub fn convert<T: ToContents>(self, value: T) -> Result<ToolOutput, ToolError> {
         Ok(ToolOutput::contents(value.to_contents()))
     }
@@ -329,7 +334,7 @@ impl ValueTag {
     }
 }
 
-// Checks of types, reported where the user wrote the type.
+// Type checks whose errors are reported at the user's own span.
 
 pub const fn assert_return<T: MethodReturn>() {}
 pub const fn assert_stream<T: StreamReturn>() {}

@@ -1,13 +1,13 @@
-//! Questions to a folder of documents: an answer with numbered sources.
+//! Answers questions about a folder of documents, with numbered sources.
 //!
 //! ```sh
 //! cargo run -p ai-services-examples --example chat_with_documents -- DIR "question"
 //! ```
 //!
-//! The folder is read into an index in SQLite, and searched by meaning and by words. Another run reads only
-//! what has changed, and goes on where one was interrupted. Without arguments it asks a question about the
-//! documents in `examples/documents`, and without a network: vectors are made of hashed words, and the
-//! answer is a quotation. With real models, for example of llama.cpp's server:
+//! The folder is ingested into a SQLite index, which is searched by vector and by words. A later run ingests
+//! only changed files, and resumes an interrupted run. Without arguments it answers a question about the
+//! documents in `examples/documents`, without a network: vectors are hashed words, and the answer is a
+//! quotation. With real models, for example of llama.cpp's server:
 //!
 //! ```sh
 //! cargo run -p ai-services-examples --example chat_with_documents -- \
@@ -50,58 +50,58 @@ use std::sync::Arc;
 
 const QUESTION: &str = "How long does it take to charge a battery?";
 
-/// What a shell says of a program that Ctrl-C has ended.
-const INTERRUPTED: u8 = 130;
+/// Exit code of a program that was stopped with Ctrl-C, by convention of the shell.
+const EXIT_INTERRUPTED: u8 = 130;
 
-/// Asks a question about a folder of documents
+/// Answers a question about a folder of documents
 ///
-/// The answer and its sources go to standard output, everything else to standard error. The status is 1 if
-/// there is no answer, or if a file could not be read.
+/// The answer and its sources are written to standard output, everything else to standard error. The exit
+/// code is 1 if the question could not be answered or a file could not be read.
 #[derive(Parser)]
 #[command(after_help = ENVIRONMENT)]
 struct Args {
-    /// A folder with text, Markdown, HTML or PDF
+    /// Folder with text, Markdown, HTML or PDF files
     #[arg(value_name = "DIR", default_value = FOLDER, hide_default_value = true)]
     folder: PathBuf,
 
-    /// The question, which needs no quotation marks
+    /// The question; quotation marks are optional
     question: Vec<String>,
 
-    /// Who answers: `openai/NAME`, `anthropic/NAME`, `gemini/NAME`, `ollama/NAME`; without, what was found is
-    /// quoted
+    /// The chat model: `openai/NAME`, `anthropic/NAME`, `gemini/NAME`, `ollama/NAME`; default: quotes from
+    /// the passages
     #[arg(long, value_name = "PROVIDER/NAME")]
     model: Option<ModelName>,
 
-    /// Another server that speaks the protocol of the `--model`; it is sent no key
+    /// Another server with the protocol of the `--model`; no key is sent to it
     #[arg(long, value_name = "URL", requires = "model")]
     base_url: Option<String>,
 
-    /// An embedding model behind OpenAI's protocol; without, words are hashed
+    /// An embedding model with OpenAI's protocol; default: hashed words
     #[arg(long, value_name = "NAME")]
     embedding_model: Option<String>,
 
-    /// Another server that has the `--embedding-model`; it is sent no key
+    /// Another server with the `--embedding-model`; no key is sent to it
     #[arg(long, value_name = "URL", requires = "embedding_model")]
     embedding_url: Option<String>,
 
-    /// The file for the index; without, one in the directory that this system has for the data of programs
+    /// The file of the index; default: a file in the data directory of this system
     ///
-    /// It may be used for any number of folders and embedding models.
+    /// A file can be shared by any number of folders and embedding models.
     #[arg(long, value_name = "FILE")]
     index: Option<PathBuf>,
 
-    /// Read all files again, whether they have changed or not
+    /// Ingest all files again, including unchanged ones
     #[arg(long)]
     rebuild: bool,
 
-    /// How many passages the model is told
+    /// Number of passages in the prompt
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..))]
     passages: u8,
 }
 
 const ENVIRONMENT: &str = "\
-Keys and servers come from the environment, unless a URL is given: OPENAI_API_KEY and OPENAI_BASE_URL for
-`openai/NAME` and for the embedding model, ANTHROPIC_API_KEY, GEMINI_API_KEY, OLLAMA_HOST.";
+Without a URL, keys and servers come from the environment: OPENAI_API_KEY and OPENAI_BASE_URL for
+`openai/NAME` and the embedding model, ANTHROPIC_API_KEY, GEMINI_API_KEY, OLLAMA_HOST.";
 
 fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
@@ -111,12 +111,12 @@ fn main() -> anyhow::Result<ExitCode> {
         tokio::select! {
             outcome = run(&args) => code(outcome),
             _ = tokio::signal::ctrl_c() => {
-                say("stopped; what is in the index stays, and another run goes on from there");
-                ExitCode::from(INTERRUPTED)
+                notice("stopped; the next run resumes from the index");
+                ExitCode::from(EXIT_INTERRUPTED)
             }
         }
     });
-    // A file that is being read is not waited for.
+    // Do not wait for a file that is being read.
     runtime.shutdown_background();
     Ok(code)
 }
@@ -125,10 +125,10 @@ fn code(outcome: anyhow::Result<ExitCode>) -> ExitCode {
     outcome.unwrap_or_else(|error| {
         let io = error.chain().find_map(|error| error.downcast_ref::<io::Error>());
         if io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
-            // Whoever reads the answer has left.
+            // The reader of the answer has exited.
             return ExitCode::SUCCESS;
         }
-        say(&format!("error: {}", render::chain(error.as_ref())));
+        notice(&format!("error: {}", render::chain(error.as_ref())));
         ExitCode::FAILURE
     })
 }
@@ -140,47 +140,48 @@ async fn run(args: &Args) -> anyhow::Result<ExitCode> {
         question => question,
     };
     let model = embedding_model(args.embedding_model.as_deref(), args.embedding_url.as_deref())?;
-    // Before anything is read: a server that does not answer is noticed at once.
-    let vector = model.embed_query(&question).await.context("the embedding model")?;
-    let file = args.index.clone().map_or_else(index::usual, Ok)?;
+    // First, so that an unreachable server is reported before files are read.
+    let vector = model.embed_query(&question).await.context("cannot call the embedding model")?;
+    let file = args.index.clone().map_or_else(index::default_path, Ok)?;
     let store = index::open(&file, &folder, &*model)
         .await
-        .with_context(|| format!("the index `{}`", file.display()))?;
+        .with_context(|| format!("cannot open the index `{}`", file.display()))?;
     if args.rebuild {
         store.remove_all(None).await?;
     }
     index::check(&store, &vector).await?;
     let report = progress::ingest(&folder, Arc::new(store.clone()), Arc::clone(&model)).await?;
     let passages = store.count(None).await?;
-    tell(&report, passages, &file);
+    report_ingestion(&report, passages, &file);
     if passages == 0 {
-        bail!("there is nothing to read in `{}`: no text, Markdown, HTML or PDF", folder.display());
+        bail!("no text, Markdown, HTML or PDF files in `{}`", folder.display());
     }
-    say(&format!("question: {question}"));
+    notice(&format!("question: {question}"));
     let retriever = EmbeddingStoreContentRetriever::builder(store.clone())
         .embedding_model(model)
         .mode(SearchMode::Hybrid)
         .max_results(usize::from(args.passages))
         .build()?;
     let librarian = librarian(chat_model(args)?, retriever)?;
-    let sources = answer(&librarian, &question).await.context("no answer")?;
+    let sources = answer(&librarian, &question).await.context("cannot answer the question")?;
     show(&sources)?;
     store.close().await;
     Ok(if report.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The folder by its one name.
-fn folder(given: &Path) -> anyhow::Result<PathBuf> {
-    let folder = given.canonicalize().with_context(|| format!("`{}`", given.display()))?;
-    anyhow::ensure!(folder.is_dir(), "`{}` is no folder", given.display());
+/// Returns the canonical path of the folder.
+fn folder(path: &Path) -> anyhow::Result<PathBuf> {
+    let folder =
+        path.canonicalize().with_context(|| format!("cannot open `{}`", path.display()))?;
+    anyhow::ensure!(folder.is_dir(), "`{}` is not a folder", path.display());
     Ok(folder)
 }
 
-/// Who answers.
+/// Returns the chat model of `--model`, or the demonstration model.
 fn chat_model(args: &Args) -> ai_services::Result<Arc<dyn ChatModel>> {
     match (&args.model, &args.base_url) {
         (None, _) => {
-            say("model: none, so what was found is quoted; set --model for an answer in words");
+            notice("model: none, the answer is a quotation; set --model for a written answer");
             Ok(Arc::new(QuotingModel))
         }
         (Some(name), None) => name.build(),
@@ -188,16 +189,16 @@ fn chat_model(args: &Args) -> ai_services::Result<Arc<dyn ChatModel>> {
     }
 }
 
-/// How the index was brought up to date.
-fn tell(report: &IngestionReport, passages: u64, file: &Path) {
+/// Prints failures and a summary of the ingestion.
+fn report_ingestion(report: &IngestionReport, passages: u64, file: &Path) {
     for line in progress::failures(report) {
-        say(&line);
+        notice(&line);
     }
-    say(&progress::summary(&report.totals));
-    say(&format!("index: {passages} passages in {}", file.display()));
+    notice(&progress::summary(&report.totals));
+    notice(&format!("index: {passages} passages in {}", file.display()));
 }
 
-#[allow(clippy::print_stderr, reason = "what is no answer is not for standard output")]
-fn say(line: &str) {
+#[allow(clippy::print_stderr, reason = "standard output contains only the answer")]
+fn notice(line: &str) {
     eprintln!("{}", render::plain(line));
 }

@@ -1,5 +1,5 @@
-//! The support agent of Miles of Smiles, a car rental: it cancels bookings, by the rules only.
-#![allow(clippy::print_stdout, reason = "an example shows what was said")]
+//! The support agent of a car rental: a tool cancels bookings and enforces the rules.
+#![allow(clippy::print_stdout, reason = "examples print their results")]
 
 use ai_services::memory::{MemoryId, MessageWindowChatMemory};
 use ai_services::message::{ChatMessage, ToolCall};
@@ -25,18 +25,18 @@ struct Customer {
     surname: String,
 }
 
-/// What is booked: 123-456 for two days, 123-457 for a week, both by Klaus Heisler.
+/// The bookings: 123-456 for two days and 123-457 for a week, both by Klaus Heisler.
 struct Bookings;
 
 #[tools]
 impl Bookings {
-    /// Tells for how many days a booking is.
+    /// Returns the length of a booking in days.
     #[tool]
     fn get_booking_details(&self, number: &str, customer: &Customer) -> Result<u32, String> {
         match (number, &*customer.name, &*customer.surname) {
             ("123-456", "Klaus", "Heisler") => Ok(2),
             ("123-457", "Klaus", "Heisler") => Ok(7),
-            // The same for a wrong name, so that nobody finds numbers by guessing.
+            // Also the error for a wrong name, so that booking numbers cannot be guessed.
             _ => Err(format!("this customer has no booking {number}")),
         }
     }
@@ -53,7 +53,7 @@ impl Bookings {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
-    // A model that does what `NAME cancels NUMBER` says, and then repeats what the tool said.
+    // A model that calls the tool for `NAME cancels NUMBER`, and then repeats the tool's result.
     let model = ScriptedChatModel::from_fn(|_, request| {
         let last = request.messages().last().and_then(ChatMessage::text).unwrap_or_default();
         let Some((name, number)) = last.split_once(" cancels ") else {
@@ -75,6 +75,6 @@ async fn main() -> Result<()> {
         println!("{text}: {answer}");
         assert_eq!(answer, expected);
     }
-    assert_eq!(agent.chat_memory(&2)?.messages().await?.len(), 4, "one turn with one tool");
+    assert_eq!(agent.chat_memory(&2)?.messages().await?.len(), 4, "one turn with one tool call");
     Ok(())
 }

@@ -1,17 +1,16 @@
 //! The smallest AI service: a trait with one method.
 //!
-//! Offline, thanks to a model that reads its answers from a script. For a real one, put
-//! `OpenAiChatModel::from_env()?` in its place.
-#![allow(clippy::print_stdout, reason = "an example shows what it got")]
+//! Runs offline with a scripted model. For a real model, use `OpenAiChatModel::from_env()?` instead.
+#![allow(clippy::print_stdout, reason = "examples print their results")]
 
 use ai_services::ai_service;
 use ai_services::message::ChatMessage;
 use ai_services::testing::ScriptedChatModel;
 
-/// Talks to people.
+/// An assistant that greets people.
 #[ai_service]
 trait Greeter {
-    /// Greets somebody.
+    /// Greets a person.
     #[user_message("Say hello to {{name}} in one sentence.")]
     async fn greet(&self, name: &str) -> ai_services::Result<String>;
 }

@@ -1,8 +1,8 @@
-//! Images: in the user's message, from bytes and URLs, and in what a tool returns.
+//! Images: in the user message, from bytes and URLs, and in the result of a tool.
 //!
-//! Runs without a network: the model is a script, the picture is made here. The type of the bytes is
-//! told by how they begin; with a real model nothing else would change.
-#![allow(clippy::print_stdout, reason = "an example shows what it sent")]
+//! Runs offline with a scripted model and a generated picture. The media type is detected from the first
+//! bytes. The code is the same with a real model.
+#![allow(clippy::print_stdout, reason = "examples print their results")]
 
 use ai_services::message::{ChatMessage, Content, ImageContent, ImageDetail, ToolCall};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
@@ -10,7 +10,7 @@ use ai_services::{ai_service, tools};
 
 #[ai_service]
 trait Inspector {
-    /// The template is the text, and comes first; then the parameters as they are declared.
+    /// The template is the text and comes first, then the parameters in the order of their declaration.
     #[user_message("Is there any damage to the {{part}}?")]
     async fn inspect(
         &self,
@@ -19,7 +19,7 @@ trait Inspector {
         #[user_message] earlier: &[ImageContent],
     ) -> ai_services::Result<String>;
 
-    /// Text and images may also be mixed by whoever calls.
+    /// The caller can also mix text and images.
     async fn ask(&self, contents: Vec<Content>) -> ai_services::Result<String>;
 }
 
@@ -60,9 +60,9 @@ async fn main() -> ai_services::Result<()> {
         }
     }
 
-    // A file that is not what it should be is noticed before anything is sent.
-    let wrong = ImageContent::file(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).await;
-    println!("{}", wrong.map_or_else(|error| error.to_string(), |_| "an image".to_owned()));
+    // A file that is not an image is rejected before a request is sent.
+    let not_an_image = ImageContent::file(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).await;
+    println!("{}", not_an_image.map_or_else(|error| error.to_string(), |_| "an image".to_owned()));
     model.check_finished()
 }
 
@@ -82,17 +82,17 @@ fn describe(content: &Content) -> String {
     }
 }
 
-/// One grey pixel.
+/// Returns a PNG with one grey pixel.
 fn grey_png() -> Vec<u8> {
     let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
     chunk(&mut png, b"IHDR", &[0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0]);
-    // A stream of zlib with one stored block: no filter, then the pixel.
+    // A zlib stream with one stored block: filter type 0, then the pixel.
     chunk(&mut png, b"IDAT", &[0x78, 0x01, 1, 2, 0, 0xFD, 0xFF, 0, 0x80, 0, 0x82, 0, 0x81]);
     chunk(&mut png, b"IEND", &[]);
     png
 }
 
-/// Length, name, data, and a checksum over name and data.
+/// Appends a chunk: length, name, data, and a checksum of name and data.
 fn chunk(png: &mut Vec<u8>, name: &[u8; 4], data: &[u8]) {
     png.extend_from_slice(&u32::try_from(data.len()).unwrap_or_default().to_be_bytes());
     let start = png.len();

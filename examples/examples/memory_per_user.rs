@@ -1,5 +1,5 @@
-//! Memory: each user has a conversation of their own, and nobody hears of another's.
-#![allow(clippy::print_stdout, reason = "an example shows what it got")]
+//! Memory: each user has a separate conversation.
+#![allow(clippy::print_stdout, reason = "examples print their results")]
 
 use ai_services::ai_service;
 use ai_services::memory::{MemoryId, MessageWindowChatMemory};
@@ -16,19 +16,19 @@ trait Assistant {
     ) -> ai_services::Result<String>;
 }
 
-/// Answers with what it is reminded of, so that the memory can be seen.
-fn reminded(_: usize, request: &ChatRequest) -> ScriptedAnswer {
+/// Answers with all user messages of the request, which shows the content of the memory.
+fn repeat_messages(_: usize, request: &ChatRequest) -> ScriptedAnswer {
     let earlier = request.messages().filter(|message| message.is_user());
-    let said: Vec<&str> = earlier.filter_map(ChatMessage::text).collect();
-    ScriptedAnswer::text(format!("I have heard: {}", said.join(" | ")))
+    let texts: Vec<&str> = earlier.filter_map(ChatMessage::text).collect();
+    ScriptedAnswer::text(format!("I have heard: {}", texts.join(" | ")))
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ai_services::Result<()> {
     let assistant = AssistantService::builder()
-        .chat_model(ScriptedChatModel::from_fn(reminded))
+        .chat_model(ScriptedChatModel::from_fn(repeat_messages))
         .chat_memory_provider(|user: &MemoryId| {
-            // With `.store(…)` the conversations live in a database instead of here.
+            // With `.store(…)` the conversations are stored in a database instead of this process.
             MessageWindowChatMemory::builder().id(user).max_messages(20).build()
         })
         .build()?;
@@ -44,7 +44,7 @@ async fn main() -> ai_services::Result<()> {
     let memory = assistant.chat_memory("ben")?;
     assert_eq!(memory.messages().await?.len(), 2);
 
-    // Evicting drops a memory that lives in the process: Ann is forgotten, Ben is not.
+    // Eviction drops a memory of this process: Ann's conversation is lost, Ben's is not.
     assert!(assistant.evict_chat_memory("ann"));
     assert_eq!(assistant.chat("ann", "And now?").await?, "I have heard: And now?");
     let ben = assistant.chat("ben", "And me?").await?;

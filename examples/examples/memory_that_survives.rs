@@ -1,7 +1,7 @@
-//! Memory in a file: an assistant that is started again knows what was said before, also by whom.
+//! Memory in a file: conversations survive a restart of the program.
 //!
-//! The same builder calls, with another store, put the memory into PostgreSQL, Redis or Cassandra.
-#![allow(clippy::print_stdout, reason = "an example shows what it got")]
+//! The same builder calls work with the stores for PostgreSQL, Redis and Cassandra.
+#![allow(clippy::print_stdout, reason = "examples print their results")]
 
 use ai_services::ai_service;
 use ai_services::memory::{
@@ -20,22 +20,26 @@ trait Assistant {
     ) -> ai_services::Result<String>;
 }
 
-/// What `main` of a server would do at its start.
+/// Builds the service, as a server does at startup.
 async fn start(file: &Path) -> ai_services::Result<(AssistantService, SqliteChatMemoryStore)> {
     let store = SqliteChatMemoryStore::builder()
         .path(file)
-        // A person may scroll back further than the model is reminded of.
+        // Keep messages that no longer fit into the window, so that users can scroll back.
         .evicted_messages(EvictedMessages::Keep)
         .open()
         .await?;
-    let kept = store.clone();
+    let memory_store = store.clone();
     let assistant = AssistantService::builder()
-        // Answers with how much it was reminded of: a real model would use it.
+        // Answers with the number of messages in the request.
         .chat_model(ScriptedChatModel::from_fn(|_, request| {
             ScriptedAnswer::text(format!("I was sent {} messages.", request.message_count()))
         }))
         .chat_memory_provider(move |user: &MemoryId| {
-            MessageWindowChatMemory::builder().id(user).max_messages(4).store(kept.clone()).build()
+            MessageWindowChatMemory::builder()
+                .id(user)
+                .max_messages(4)
+                .store(memory_store.clone())
+                .build()
         })
         .build()?;
     Ok((assistant, store))
@@ -48,7 +52,7 @@ async fn main() -> anyhow::Result<()> {
     let file = directory.join("memory.sqlite");
 
     for run in 1..=3 {
-        // Everything that is in memory ends here, as with a restart.
+        // Each iteration starts without state in the process, like a restart.
         let (assistant, store) = start(&file).await?;
         println!("run {run}, ann: {}", assistant.chat("ann", "What did I say?").await?);
         if run == 1 {
@@ -62,10 +66,10 @@ async fn main() -> anyhow::Result<()> {
     }
 
     let (_, store) = start(&file).await?;
-    let said = store.history(&"ann".into(), HistoryPosition::Oldest, 100).await?;
-    let evicted = said.iter().filter(|entry| entry.is_evicted).count();
-    println!("{} messages were said with ann; the model has forgotten {evicted}", said.len());
-    assert_eq!((said.len(), evicted), (6, 2));
+    let history = store.history(&"ann".into(), HistoryPosition::Oldest, 100).await?;
+    let evicted = history.iter().filter(|entry| entry.is_evicted).count();
+    println!("{} messages stored for ann, {evicted} of them evicted", history.len());
+    assert_eq!((history.len(), evicted), (6, 2));
     store.close().await;
     Ok(std::fs::remove_dir_all(&directory)?)
 }

@@ -1,7 +1,7 @@
-//! Prompts: templates for the system and the user, in the source or in a file beside it.
+//! Prompts: templates for system and user messages, in the source or in a separate file.
 //!
 //! A placeholder without a parameter, and a parameter without a placeholder, are compile errors.
-#![allow(clippy::print_stdout, reason = "an example shows what it sent")]
+#![allow(clippy::print_stdout, reason = "examples print their results")]
 
 use ai_services::ai_service;
 use ai_services::prompt::LocalDateTime;
@@ -10,7 +10,7 @@ use ai_services::testing::ScriptedChatModel;
 #[ai_service]
 #[system_message("You write for {{magazine}}.", "Today is {{current_date}}.")]
 trait Editor {
-    /// The text of the message is a template too; `#[v]` marks its variables.
+    /// The user message is a template too; `#[v]` marks its variables.
     #[user_message("Write a headline about {{topic}} in at most {{words}} words.")]
     async fn headline(
         &self,
@@ -19,7 +19,8 @@ trait Editor {
         #[v] words: u8,
     ) -> ai_services::Result<String>;
 
-    /// A method's own system message wins. The message is sent as it is: braces in it mean nothing.
+    /// A method's own system message overrides the trait's. The text of a parameter is not a template:
+    /// braces in it are sent unchanged.
     #[system_message(file = "prompts/review.txt")]
     async fn review(
         &self,
@@ -34,7 +35,7 @@ async fn main() -> ai_services::Result<()> {
     let today: LocalDateTime = "2026-02-28T09:05".parse()?;
     let editor = EditorService::builder()
         .chat_model(model.clone())
-        // The system's clock, unless a test or a time machine wants another one.
+        // A fixed clock for the test. Default: the system's clock.
         .clock(move || today)
         .build()?;
 
@@ -47,15 +48,15 @@ async fn main() -> ai_services::Result<()> {
             println!("{request}: {}", message.text().unwrap_or_default());
         }
     }
-    let said = |request: usize, message: usize| {
+    let text_of = |request: usize, message: usize| {
         model.messages_of(request).get(message).and_then(|m| m.text().map(str::to_owned))
     };
     let system = "You write for The Shell.\nToday is 2026-02-28.";
-    assert_eq!(said(0, 0).as_deref(), Some(system));
-    // What a variable holds is data: its braces are not looked at again.
+    assert_eq!(text_of(0, 0).as_deref(), Some(system));
+    // The value of a variable is data: braces in it are not parsed.
     let user = "Write a headline about {{crabs}} in at most 3 words.";
-    assert_eq!(said(0, 1).as_deref(), Some(user));
-    assert!(said(1, 0).is_some_and(|text| text.contains("issue of 2026-02-28")));
-    assert_eq!(said(1, 1).as_deref(), Some("Here is {{no}} placeholder."));
+    assert_eq!(text_of(0, 1).as_deref(), Some(user));
+    assert!(text_of(1, 0).is_some_and(|text| text.contains("issue of 2026-02-28")));
+    assert_eq!(text_of(1, 1).as_deref(), Some("Here is {{no}} placeholder."));
     model.check_finished()
 }

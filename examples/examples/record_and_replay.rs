@@ -1,8 +1,8 @@
-//! Tests against what a real model once said: recorded once, replayed without a network.
+//! Tests with the answers of a real model: recorded once, replayed without a network.
 //!
-//! Here a scripted model stands for the real one. With a provider's client in its place, the recording
-//! is made once, with a key, and kept with the tests.
-#![allow(clippy::print_stdout, reason = "an example shows what it got")]
+//! In this example a scripted model replaces the real one. With a provider's client, the recording is made
+//! once, with a key, and stored with the tests.
+#![allow(clippy::print_stdout, reason = "examples print their results")]
 
 use ai_services::ai_service;
 use ai_services::combinators::{RecordingModel, ReplayModel};
@@ -10,15 +10,15 @@ use ai_services::model::ChatModel;
 use ai_services::testing::ScriptedChatModel;
 use std::sync::Arc;
 
-/// Writes.
+/// An assistant that writes poems.
 #[ai_service]
 trait Poet {
-    /// Two lines.
+    /// Writes two lines.
     #[user_message("Write two lines about {{it}}.")]
     async fn write(&self, subject: &str) -> ai_services::Result<String>;
 }
 
-/// What the program does, whoever the model is.
+/// Runs the program under test with any model.
 async fn poem(model: Arc<dyn ChatModel>) -> ai_services::Result<String> {
     PoetService::builder().chat_model(model).build()?.write("the sea").await
 }
@@ -30,7 +30,7 @@ async fn main() -> anyhow::Result<()> {
 
     let recorded = poem(Arc::new(RecordingModel::builder(real, &cassette).build())).await?;
 
-    // From here on nothing is asked: a request that was not recorded is an error.
+    // From here on the model is not called: a request that was not recorded is an error.
     let replay = ReplayModel::builder().open(&cassette).await?;
     let replayed = poem(Arc::new(replay)).await?;
 

@@ -1,4 +1,4 @@
-//! How well passages are found: recall and nDCG of search by vector, by words, by both, and re-ranked.
+//! Measures retrieval: recall and nDCG of search by vector, by words, by both, and with re-ranking.
 //!
 //! ```sh
 //! cargo run --release -p ai-services-examples --example retrieval_quality
@@ -6,12 +6,12 @@
 //!     --embedding-model all-MiniLM-L6-v2 --embedding-url http://127.0.0.1:8081/v1
 //! ```
 //!
-//! The questions are in `examples/retrieval/questions.tsv`, each with the passages that answer it; they are
-//! about the documents in `examples/documents`. Questions of the kind `term` have a rare word of the answer,
-//! those of the kind `meaning` say it in other words.
+//! The questions are in `examples/retrieval/questions.tsv`, each with the passages that answer it. They are
+//! about the documents in `examples/documents`. Questions of the kind `term` contain a rare word of the
+//! answer, questions of the kind `meaning` use other words.
 //!
-//! Of each search the best 20 count; those of the hybrid search are ranked again. Without a network, with
-//! vectors of hashed words and a re-ranker that counts the words of the question:
+//! Each search returns 20 passages; the passages of the hybrid search are re-ranked. Results without a
+//! network, with vectors of hashed words and a re-ranker that counts the words of the question:
 //!
 //! ```text
 //! 87 questions, 60 passages of 13 documents, embedded by hashing-1, re-ranked by shared words
@@ -31,8 +31,8 @@
 //! re-ranked        term          0.968     1.000     1.000     0.984
 //! ```
 //!
-//! With all-MiniLM-L6-v2 (in 16 bits, by llama.cpp) and a re-ranker that takes the mean of two of its cosines, of the
-//! question with the passage and with the nearest sentence of it:
+//! Results with all-MiniLM-L6-v2 (16 bits, llama.cpp) and a re-ranker that computes the mean of two cosine
+//! similarities of the question: to the passage, and to its most similar sentence:
 //!
 //! ```text
 //! 87 questions, 60 passages of 13 documents, embedded by all-MiniLM-L6-v2, re-ranked by nearest sentence
@@ -52,10 +52,10 @@
 //! re-ranked        term          0.839     0.968     0.968     0.921
 //! ```
 //!
-//! So a real model finds by meaning what words do not, and words find terms that it does not put first. Both
-//! together are best for terms, but cost it some of the meaning, which ranking the candidates again brings back.
-//! A model that was made to re-rank, behind `--rerank-url`, has not been measured.
-#![allow(clippy::print_stdout, reason = "an example shows what it measured")]
+//! The model finds passages by meaning that a search by words misses, and a search by words ranks terms
+//! higher. Hybrid search is best for terms, but worse than the model for meaning; re-ranking makes up for
+//! that. A dedicated re-ranking model (`--rerank-url`) has not been measured.
+#![allow(clippy::print_stdout, reason = "examples print their results")]
 
 #[path = "../src/documents/mod.rs"]
 mod documents;
@@ -83,7 +83,7 @@ use ai_services::rag::{
 };
 use ai_services::store::sqlite::SqliteEmbeddingStore;
 use clap::Parser;
-use documents::source::{ByKind, FOLDER, embedding_model, with_title};
+use documents::source::{FOLDER, SplitterByFileType, embedding_model, with_title};
 use metrics::{ndcg_at, recall_at};
 use questions::{check, gains, questions};
 use rerankers::{NearestSentence, SharedWords};
@@ -91,36 +91,36 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// How many passages each kind of search returns, and how many are ranked again.
+/// Number of passages that each search returns and that are re-ranked.
 const DEPTH: usize = 20;
 
-/// Measures how well passages are found
+/// Measures the quality of retrieval
 #[derive(Parser)]
 struct Args {
-    /// An embedding model behind OpenAI's protocol; without, words are hashed
+    /// An embedding model with OpenAI's protocol; default: hashed words
     #[arg(long, value_name = "NAME")]
     embedding_model: Option<String>,
 
-    /// Another server that has the `--embedding-model`; it is sent no key
+    /// Another server with the `--embedding-model`; no key is sent to it
     #[arg(long, value_name = "URL", requires = "embedding_model")]
     embedding_url: Option<String>,
 
-    /// A server that re-ranks, as llama.cpp's with `--reranking`: the URL to which `/rerank` is appended;
-    /// without, the embedding model compares sentences, or if there is none, words are compared
+    /// A re-ranking server, for example llama.cpp with `--reranking`: the URL to which `/rerank` is appended;
+    /// default: the embedding model compares sentences; without an embedding model, words are compared
     #[arg(long, value_name = "URL")]
     rerank_url: Option<String>,
 
-    /// Its model, for a server that has more than one
+    /// The re-ranking model, if the server has several
     #[arg(long, value_name = "NAME", requires = "rerank_url")]
     rerank_model: Option<String>,
 
-    /// How long passages are at most, in characters
+    /// Maximum length of a passage, in characters
     #[arg(long, value_name = "NUMBER", default_value_t = 400)]
     passage: usize,
 }
 
 #[tokio::main]
-#[allow(clippy::print_stderr, reason = "errors are not for standard output")]
+#[allow(clippy::print_stderr, reason = "errors belong on standard error")]
 async fn main() -> ExitCode {
     match measure(&Args::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
@@ -139,7 +139,7 @@ async fn measure(args: &Args) -> anyhow::Result<()> {
     let ingestor = EmbeddingStoreIngestor::builder()
         .store(Arc::new(store.clone()))
         .model(Arc::clone(&model))
-        .splitter(ByKind::new(args.passage)?)
+        .splitter(SplitterByFileType::new(args.passage)?)
         .segment_transformer(with_title)
         .build()?;
     let report = ingestor.ingest(DirectoryLoader::new(FOLDER).documents()).await?;
@@ -153,24 +153,24 @@ async fn measure(args: &Args) -> anyhow::Result<()> {
         reranker.name(),
     );
     let searches = Searches::new(&store, &model, reranker)?;
-    let mut measured: BTreeMap<(usize, &str), Vec<[f64; 4]>> = BTreeMap::new();
+    let mut rows_by_search: BTreeMap<(usize, &str), Vec<[f64; 4]>> = BTreeMap::new();
     for question in &questions {
         let lists = searches.all(question.text).await?;
         for (number, list) in lists.iter().enumerate() {
             let gains = gains(list, &question.labels);
-            let wanted = question.labels.len();
+            let relevant = question.labels.len();
             let row = [
-                recall_at(&gains, wanted, 1),
-                recall_at(&gains, wanted, 3),
-                recall_at(&gains, wanted, 5),
-                ndcg_at(&gains, wanted, 10),
+                recall_at(&gains, relevant, 1),
+                recall_at(&gains, relevant, 3),
+                recall_at(&gains, relevant, 5),
+                ndcg_at(&gains, relevant, 10),
             ];
             for group in ["all", question.kind] {
-                measured.entry((number, group)).or_default().push(row);
+                rows_by_search.entry((number, group)).or_default().push(row);
             }
         }
     }
-    show(&measured);
+    show(&rows_by_search);
     Ok(())
 }
 
@@ -192,7 +192,7 @@ fn reranker(
     })
 }
 
-/// The kinds of search that are compared.
+/// The compared searches.
 struct Searches {
     retrievers: [EmbeddingStoreContentRetriever; 3],
     reranking: ReRankingContentAggregator,
@@ -217,7 +217,7 @@ impl Searches {
         Ok(Self { retrievers: [vector?, text?, hybrid?], reranking })
     }
 
-    /// One list of passages for each kind of search; what the last of them found is ranked again.
+    /// Returns a list of passages for each search, and the re-ranked list of the last one.
     async fn all(&self, question: &str) -> ai_services::Result<Vec<Vec<RetrievedContent>>> {
         let turn = TurnContext::builder(UserMessage::new(question)).build();
         let query = Query::new(question, turn);
@@ -231,13 +231,13 @@ impl Searches {
     }
 }
 
-fn show(measured: &BTreeMap<(usize, &str), Vec<[f64; 4]>>) {
+fn show(rows_by_search: &BTreeMap<(usize, &str), Vec<[f64; 4]>>) {
     const SEARCHES: [&str; 4] = ["exact (vector)", "words (BM25)", "hybrid (RRF)", "re-ranked"];
     println!(
         "{:16} {:9} {:>9} {:>9} {:>9} {:>9}",
         "search", "questions", "recall@1", "recall@3", "recall@5", "nDCG@10"
     );
-    for ((number, group), rows) in measured {
+    for ((number, group), rows) in rows_by_search {
         let mean = |column: usize| {
             rows.iter().filter_map(|row| row.get(column)).sum::<f64>() / rows.len() as f64
         };

@@ -1,24 +1,24 @@
-//! Models made of models: a fallback, a cache, and what it all cost.
+//! Combined models: a fallback, a cache, and the cost of the calls.
 //!
-//! Offline, thanks to models that read their answers from a script.
-#![allow(clippy::print_stdout, reason = "an example shows what it got")]
+//! Runs offline with scripted models.
+#![allow(clippy::print_stdout, reason = "examples print their results")]
 
 use ai_services::combinators::{CachedModel, FallbackModel, InMemoryResponseCache};
 use ai_services::model::{Price, PriceTable, TokenUsage};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use ai_services::{ErrorKind, Response, ai_service};
 
-/// Translates.
+/// A translator.
 #[ai_service]
 trait Translator {
-    /// Into Norwegian.
+    /// Translates a text into Norwegian.
     #[user_message("Translate into Norwegian: {{it}}")]
     async fn norwegian(&self, text: &str) -> ai_services::Result<Response<String>>;
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ai_services::Result<()> {
-    // The first provider is down, the second one answers.
+    // The first provider is unavailable, the second one answers.
     let down = ScriptedAnswer::error(ErrorKind::Unavailable, "the provider is not available");
     let first = ScriptedChatModel::new([down]);
     let answer = ScriptedAnswer::text("God morgen").with_usage(TokenUsage::new(12, 4));
@@ -26,7 +26,7 @@ async fn main() -> ai_services::Result<()> {
     let either = FallbackModel::builder().model(first).model(second.clone()).build()?;
     let model = CachedModel::new(either, InMemoryResponseCache::new());
 
-    // Prices are yours: per million tokens, of input and of output.
+    // Prices per million tokens of input and output. The crate has no built-in prices.
     let prices = PriceTable::new().price("*", Price::per_million(0.15, 0.60));
     let translator = TranslatorService::builder().chat_model(model).price_table(prices).build()?;
 
@@ -35,7 +35,7 @@ async fn main() -> ai_services::Result<()> {
     let again = translator.norwegian("Good morning").await?;
     println!("{} for {}", again.value, again.cost.unwrap_or_default());
 
-    // The second time the cache answered, for nothing.
+    // The second answer came from the cache, without cost.
     assert_eq!(again.value, answer.value);
     assert_eq!(second.requests().len(), 1);
     Ok(())

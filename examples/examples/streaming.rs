@@ -1,5 +1,5 @@
-//! Streaming: a plain `fn` that returns an `AnswerStream` tells what happens while it happens.
-#![allow(clippy::print_stdout, reason = "an example shows what it got")]
+//! Streaming: a plain `fn` that returns an `AnswerStream` yields events while the call runs.
+#![allow(clippy::print_stdout, reason = "examples print their results")]
 
 use ai_services::message::ToolCall;
 use ai_services::model::TokenUsage;
@@ -8,7 +8,7 @@ use ai_services::{AnswerStream, Result, StreamEvent, ai_service, tool};
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// Tells the level of a river in centimetres.
+/// Returns the level of a river in centimeters.
 #[tool]
 fn level(river: &str) -> Result<u32, String> {
     match river {
@@ -19,7 +19,7 @@ fn level(river: &str) -> Result<u32, String> {
 
 #[ai_service]
 trait Gauge {
-    /// Nothing happens before the stream is polled; dropping it cancels.
+    /// The call starts when the stream is first polled. Dropping the stream cancels it.
     fn ask(&self, question: &str) -> AnswerStream;
 }
 
@@ -37,7 +37,7 @@ async fn main() -> Result<()> {
     ]);
     let gauge = GaugeService::builder().chat_model(model).tools(level::tool()).build()?;
 
-    // Everything that happens.
+    // All events.
     let mut stream = gauge.ask("How high is the Rhine?");
     let mut pieces = 0;
     while let Some(event) = stream.next().await {

@@ -1,18 +1,18 @@
-//! Typed answers: what a method returns is what the model is asked for.
+//! Typed answers: the return type of a method defines the format of the answer.
 //!
-//! The schema of the return type goes with the request. An answer that does not fit goes back to the
-//! model with what is wrong and where.
-#![allow(clippy::print_stdout, reason = "an example shows what it got")]
+//! The schema of the return type is sent with the request. An invalid answer is sent back to the model with
+//! the problem and its path.
+#![allow(clippy::print_stdout, reason = "examples print their results")]
 
 use ai_services::testing::ScriptedChatModel;
 use ai_services::{Response, Result, ai_service};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// What a customer wrote, as the shop can work with it.
+/// A customer's complaint.
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 struct Complaint {
-    /// The whole name, if it is given.
+    /// The full name, if the letter contains it.
     customer: Option<String>,
     parts: Vec<Part>,
     wish: Wish,
@@ -21,11 +21,11 @@ struct Complaint {
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 struct Part {
     name: String,
-    /// How many are broken.
+    /// Number of broken parts.
     count: u32,
 }
 
-/// What the customer wants.
+/// The customer's request.
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Wish {
@@ -57,10 +57,10 @@ trait Desk {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
     let model = ScriptedChatModel::replies([
-        // A word where a number belongs.
+        // A word instead of a number.
         r#"{"customer":"Ada King","parts":[{"name":"bell","count":"two"}],"wish":"repair"}"#,
         r#"{"customer":"Ada King","parts":[{"name":"bell","count":2}],"wish":{"refund":{"euros":9}}}"#,
-        // Lists and bare values are wrapped for models that only know objects.
+        // Lists and plain values are wrapped for models that support only objects.
         r#"{"value":"angry"}"#,
         r#"{"values":["When were they bought?","Where?"]}"#,
     ]);

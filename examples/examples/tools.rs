@@ -1,5 +1,5 @@
-//! Tools: methods and functions that the model may call, with arguments of any type.
-#![allow(clippy::indexing_slicing, clippy::print_stdout, reason = "an example fails loudly")]
+//! Tools: methods and functions that the model can call, with arguments of any type.
+#![allow(clippy::indexing_slicing, clippy::print_stdout, reason = "examples panic on failure")]
 
 use ai_services::message::ToolCall;
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
@@ -14,7 +14,7 @@ enum Size {
     Large,
 }
 
-/// Where to bring it.
+/// The delivery address.
 #[derive(Deserialize, JsonSchema)]
 struct Address {
     /// Street and number.
@@ -33,18 +33,18 @@ impl Pizzeria {
         #[p("The name on the menu")] pizza: String,
         #[p(default = 1)] count: u8,
         size: Option<Size>,
-        /// Nested types bring their own descriptions.
+        /// Nested types have their own descriptions.
         address: Address,
     ) -> Result<String, String> {
         if pizza != "Margherita" {
-            return Err(format!("there is no pizza `{pizza}`, only Margherita"));
+            return Err(format!("unknown pizza `{pizza}`; the only one is Margherita"));
         }
         let (size, floor) = (size.unwrap_or(Size::Large), address.floor.unwrap_or(0));
         Ok(format!("{count} {size:?} {pizza} to {}, floor {floor}", address.street))
     }
 }
 
-/// Converts euros to cents; not everything has to be async, or a method.
+/// Converts euros to cents. A tool can also be a function, and need not be async.
 #[tool]
 fn cents(euros: f64) -> i64 {
     (euros * 100.0).round() as i64
@@ -69,12 +69,13 @@ async fn main() -> Result<()> {
     let waiter = WaiterService::builder().chat_model(model).tools(Pizzeria).tools(cents::tool());
     let response = waiter.build()?.chat("Pizza, please!").await?;
 
-    // They ran at once; the model is told of mistakes, and may correct itself.
-    let told: Vec<_> = response.tool_executions.iter().map(|ran| ran.result().text()).collect();
-    println!("{told:#?}\n{}", response.value);
-    assert_eq!(told[0], Some("1 Large Margherita to Elm 1, floor 0"));
+    // The tools ran concurrently. Mistakes are reported to the model, which can correct itself.
+    let results: Vec<_> =
+        response.tool_executions.iter().map(|execution| execution.result().text()).collect();
+    println!("{results:#?}\n{}", response.value);
+    assert_eq!(results[0], Some("1 Large Margherita to Elm 1, floor 0"));
     assert!(response.tool_executions[1].result().is_error());
-    assert!(told[2].is_some_and(|text| text.contains("count")));
-    assert_eq!(told[3], Some("950"));
+    assert!(results[2].is_some_and(|text| text.contains("count")));
+    assert_eq!(results[3], Some("950"));
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! A typed answer that can be shown while it grows.
 //!
-//! The model writes JSON; `partial` gives the value that it amounts to so far. What has not arrived is
-//! empty, and at the end the whole value comes.
-#![allow(clippy::print_stdout, reason = "an example shows what it got")]
+//! The model writes JSON, and `partial` yields the value so far. Fields that have not arrived are empty.
+//! The last item is the complete value.
+#![allow(clippy::print_stdout, reason = "examples print their results")]
 
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use ai_services::{AnswerStream, Error, ErrorKind, Result, ai_service};
@@ -49,8 +49,9 @@ async fn main() -> Result<()> {
     }
 
     println!("{states} states, the last one is the answer");
-    assert!(states > 1, "it was shown while it grew");
-    let recipe = last.ok_or_else(|| Error::new(ErrorKind::Output, "there was no recipe"))?;
+    assert!(states > 1, "only the complete value was yielded");
+    let recipe =
+        last.ok_or_else(|| Error::new(ErrorKind::Output, "the stream ended without a recipe"))?;
     assert_eq!((recipe.minutes, recipe.ingredients.len(), recipe.steps.len()), (20, 3, 3));
     Ok(())
 }

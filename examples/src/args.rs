@@ -1,31 +1,31 @@
-//! The command line.
+//! Command-line arguments.
 
-use crate::place::Place;
+use crate::memory_location::MemoryLocation;
 use ai_services::providers::ModelName;
 use clap::Parser;
 use clap::error::ErrorKind;
 use std::str::FromStr;
 
-/// How long a user's name may be, in characters.
-const LONGEST_NAME: usize = 64;
+/// Maximum length of a user's name, in characters.
+const MAX_NAME_CHARS: usize = 64;
 
-/// A terminal chat with an agent that calls tools and remembers each user apart.
+/// A terminal chat with an agent that calls tools and has a separate memory for each user.
 ///
-/// With a question it answers that one and ends: the answer goes to standard output, everything
-/// else to standard error. Without, it chats until Ctrl-D.
+/// With a question it prints the answer and exits: the answer is written to standard output, everything
+/// else to standard error. Without a question it chats until Ctrl-D.
 #[derive(Debug, Parser)]
 #[command(name = "assistant", version, after_help = ENVIRONMENT)]
 pub(crate) struct Args {
-    /// Who is talking: each user has a memory and notes of their own
+    /// Name of the user; each user has a separate memory and separate notes
     #[arg(long, value_name = "NAME", default_value = "me", value_parser = user_name)]
     pub(crate) user: String,
 
     /// The model: `openai/NAME`, `openai-responses/NAME`, `anthropic/NAME`, `gemini/NAME`, `ollama/NAME`
     /// or `demo`
     #[arg(long, value_name = "PROVIDER/NAME")]
-    pub(crate) model: Option<Choice>,
+    pub(crate) model: Option<ModelChoice>,
 
-    /// Another server that speaks the protocol of the `--model`; it is sent no key
+    /// Another server with the protocol of the `--model`; no key is sent to it
     #[arg(long, value_name = "URL", requires = "model")]
     pub(crate) base_url: Option<String>,
 
@@ -33,53 +33,53 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) no_stream: bool,
 
-    /// Show what the model thinks, if it tells
+    /// Show the model's thinking, if the model sends it
     #[arg(long)]
     pub(crate) thinking: bool,
 
-    /// Print answers as they are: no colours, Markdown as text; always so when piped
+    /// Print without colors, and Markdown as text; always on when piped
     #[arg(long)]
     pub(crate) plain: bool,
 
-    /// Where conversations are remembered: a file, `postgres://…`, `redis://…` or `none`
+    /// Store for conversations: a file, `postgres://…`, `redis://…` or `none`
     ///
-    /// Without it, a file in the directory that this system has for the data of programs.
+    /// Default: a file in the data directory of this system.
     #[arg(long, value_name = "WHERE", env = "ASSISTANT_MEMORY", hide_env_values = true)]
-    pub(crate) memory: Option<Place>,
+    pub(crate) memory: Option<MemoryLocation>,
 
-    /// List who is remembered: name, number of messages, last use
+    /// List the users with stored conversations: name, number of messages, last use
     #[arg(long, conflicts_with_all = ["export", "question"])]
     pub(crate) list_users: bool,
 
-    /// Print everything that was said with a user, one JSON object a line
+    /// Print all stored messages of a user, one JSON object per line
     #[arg(long, value_name = "USER", conflicts_with = "question", value_parser = user_name)]
     pub(crate) export: Option<String>,
 
-    /// A question to answer at once
+    /// A single question to answer
     #[arg(value_name = "QUESTION")]
     question: Vec<String>,
 }
 
 const ENVIRONMENT: &str = "\
-Without --model, the first of these:
+Without --model, the first of these applies:
   OPENAI_API_KEY or OPENAI_BASE_URL is set   OpenAI or that server, with OPENAI_MODEL
   ANTHROPIC_API_KEY is set                   Anthropic, with ANTHROPIC_MODEL
   GEMINI_API_KEY or GOOGLE_API_KEY is set    Gemini, with GEMINI_MODEL
   an Ollama server answers at OLLAMA_HOST    its first model (default 127.0.0.1:11434)
-  else                                       the offline demonstration model
+  otherwise                                  the offline demonstration model
 
-A URL in ASSISTANT_MEMORY is not shown to other users of the machine; one on the command line is.
+A URL in ASSISTANT_MEMORY is hidden from other users of the machine; a URL on the command line is not.
 
-For a compatible server that wants a key, set OPENAI_BASE_URL and OPENAI_API_KEY.";
+For a compatible server that requires a key, set OPENAI_BASE_URL and OPENAI_API_KEY.";
 
-/// A model that was asked for.
+/// The model that `--model` selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Choice {
+pub(crate) enum ModelChoice {
     Named(ModelName),
     Demo,
 }
 
-impl FromStr for Choice {
+impl FromStr for ModelChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -92,7 +92,7 @@ impl FromStr for Choice {
 }
 
 impl Args {
-    /// Reads the command line; wrong use, help and version end the process.
+    /// Parses the command line. Exits on invalid arguments, `--help` and `--version`.
     pub(crate) fn read() -> Self {
         let args = Self::parse();
         if let Err((kind, message)) = args.check() {
@@ -102,10 +102,10 @@ impl Args {
         args
     }
 
-    /// The rules that need more than one argument.
+    /// Checks the rules that involve more than one argument.
     fn check(&self) -> Result<(), (ErrorKind, &'static str)> {
-        if self.base_url.is_some() && !matches!(self.model, Some(Choice::Named(_))) {
-            let message = "--base-url goes with --model PROVIDER/NAME";
+        if self.base_url.is_some() && !matches!(self.model, Some(ModelChoice::Named(_))) {
+            let message = "--base-url requires --model PROVIDER/NAME";
             return Err((ErrorKind::ArgumentConflict, message));
         }
         if self.question().is_some_and(|question| question.trim().is_empty()) {
@@ -114,20 +114,20 @@ impl Args {
         Ok(())
     }
 
-    /// The question, which needs no quotation marks.
+    /// Returns the question; quotation marks around it are optional.
     pub(crate) fn question(&self) -> Option<String> {
         (!self.question.is_empty()).then(|| self.question.join(" "))
     }
 }
 
-/// A name that can be shown in a prompt.
+/// Parses a user's name that can be shown in a prompt.
 pub(crate) fn user_name(text: &str) -> Result<String, String> {
     let name = text.trim();
     if name.is_empty() || name.chars().any(char::is_control) {
-        return Err("a user's name is text on one line".to_owned());
+        return Err("a user's name must be one line of text without control characters".to_owned());
     }
-    if name.chars().count() > LONGEST_NAME {
-        return Err(format!("a user's name has at most {LONGEST_NAME} characters"));
+    if name.chars().count() > MAX_NAME_CHARS {
+        return Err(format!("a user's name can have at most {MAX_NAME_CHARS} characters"));
     }
     Ok(name.to_owned())
 }
@@ -137,18 +137,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn model_is_provider_and_name() {
-        assert_eq!("demo".parse(), Ok(Choice::Demo));
+    fn model_has_a_provider_and_a_name() {
+        assert_eq!("demo".parse(), Ok(ModelChoice::Demo));
         for name in ["openai/gpt-4o-mini", "ollama/hf.co/x:1b", "anthropic/x", "gemini/x"] {
-            assert_eq!(name.parse(), Ok(Choice::Named(name.parse().unwrap())));
+            assert_eq!(name.parse(), Ok(ModelChoice::Named(name.parse().unwrap())));
         }
         for wrong in ["", "openai", "openai/", "ollama/ ", "demo/x", "gpt-4o", "acme/x"] {
-            assert!(wrong.parse::<Choice>().is_err(), "{wrong}");
+            assert!(wrong.parse::<ModelChoice>().is_err(), "{wrong}");
         }
     }
 
     #[test]
-    fn answers_stream_unless_told_otherwise() {
+    fn answers_stream_by_default() {
         let args = Args::parse_from(["assistant"]);
         assert!(!args.no_stream && !args.thinking && !args.plain);
         let args = Args::parse_from(["assistant", "--no-stream", "--thinking", "--plain", "hi"]);
@@ -156,14 +156,14 @@ mod tests {
     }
 
     #[test]
-    fn question_needs_no_quotes() {
+    fn question_works_without_quotes() {
         let args = Args::parse_from(["assistant", "--user", "ann", "what", "is", "2+2"]);
         assert_eq!(args.question().as_deref(), Some("what is 2+2"));
         assert_eq!(args.user, "ann");
     }
 
     #[test]
-    fn listing_goes_with_nothing_else() {
+    fn listing_conflicts_with_export_and_question() {
         for wrong in
             [["--list-users", "--export=ann"], ["--list-users", "hi"], ["--export=a", "hi"]]
         {

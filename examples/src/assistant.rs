@@ -1,20 +1,20 @@
-//! The AI service behind the chat: what the model is told, its memory, its tools.
+//! The AI service of the chat: prompt, memory and tools.
 
 use crate::screen::Screen;
 use crate::tools::Desk;
-use crate::turn::{Delivery, Manner};
+use crate::turn::{ChatOptions, Delivery};
 use ai_services::event::{Call, Event, Listener};
 use ai_services::memory::{ConversationStore, MemoryId, MessageWindowChatMemory};
 use ai_services::model::ChatModel;
 use ai_services::{AnswerStream, Response, Result, ai_service};
 use std::sync::Arc;
 
-/// How many messages of each user are remembered. A turn with one tool call takes four. Small local
-/// models read 8,192 tokens, and even answers of 256 tokens each leave room for the tools then.
-const REMEMBERED_MESSAGES: usize = 24;
+/// Number of messages in the window of each user. A turn with one tool call has four messages. Small local
+/// models read 8,192 tokens, which leaves room for the tools even if every answer has 256 tokens.
+const WINDOW_MESSAGES: usize = 24;
 
-/// How often the model may look at results and call more tools, so that a turn fits the memory.
-const MOST_TOOL_ROUNDS: usize = 8;
+/// Maximum number of rounds of tool calls in a turn, so that a turn fits into the window.
+const MAX_TOOL_ROUNDS: usize = 8;
 
 /// A helpful assistant for several users.
 #[ai_service]
@@ -25,7 +25,7 @@ const MOST_TOOL_ROUNDS: usize = 8;
     "Notes belong to the user you are talking to. If a tool fails, say so."
 )]
 pub(crate) trait Assistant {
-    /// One turn of the conversation with `user`, as it happens. `form` is that of the answer.
+    /// Streams one turn of the conversation with `user`. `form` describes the format of the answer.
     fn stream(
         &self,
         #[memory_id] user: &str,
@@ -33,7 +33,7 @@ pub(crate) trait Assistant {
         #[user_message] text: &str,
     ) -> AnswerStream;
 
-    /// The same at once, for models that cannot stream.
+    /// Runs one turn without streaming, for models that cannot stream.
     async fn chat(
         &self,
         #[memory_id] user: &str,
@@ -42,12 +42,12 @@ pub(crate) trait Assistant {
     ) -> Result<Response<String>>;
 }
 
-/// The service, which remembers in `store`. Streams tell what happens; for answers that come whole, a
-/// listener shows it on `screen`.
+/// Builds the service with its conversations in `store`. Streams deliver their own events; without streaming,
+/// a listener shows the events on `screen`.
 pub(crate) fn build(
     model: Arc<dyn ChatModel>,
     store: Arc<dyn ConversationStore>,
-    manner: Manner,
+    options: ChatOptions,
     screen: Screen,
 ) -> Result<AssistantService> {
     let builder = AssistantService::builder()
@@ -55,25 +55,25 @@ pub(crate) fn build(
         .chat_memory_provider(move |user: &MemoryId| {
             MessageWindowChatMemory::builder()
                 .id(user)
-                .max_messages(REMEMBERED_MESSAGES)
+                .max_messages(WINDOW_MESSAGES)
                 .store(store.clone())
                 .build()
         })
         .tools(Desk::default())
-        .max_tool_rounds(MOST_TOOL_ROUNDS);
-    match manner.delivery {
+        .max_tool_rounds(MAX_TOOL_ROUNDS);
+    match options.delivery {
         Delivery::Streamed => builder.build(),
-        Delivery::Whole => builder.listener(watcher(manner, screen)).build(),
+        Delivery::Whole => builder.listener(event_listener(options, screen)).build(),
     }
 }
 
-/// Shows what happens on the way to an answer that comes whole.
-fn watcher(manner: Manner, screen: Screen) -> impl Listener + 'static {
+/// Creates a listener that shows the events of a call without streaming.
+fn event_listener(options: ChatOptions, screen: Screen) -> impl Listener + 'static {
     move |_: &Call<'_>, event: &Event<'_>| match event {
-        Event::RequestIssued { .. } => screen.thinking(),
-        Event::ResponseReceived { response } if manner.look.thinking() => {
-            if let Some(thought) = response.message.thinking() {
-                screen.thought(thought);
+        Event::RequestIssued { .. } => screen.waiting_for_model(),
+        Event::ResponseReceived { response } if options.style.shows_thinking() => {
+            if let Some(thinking) = response.message.thinking() {
+                screen.thinking_line(thinking);
             }
         }
         Event::ToolStarted { call } => screen.working_on(call.name()),

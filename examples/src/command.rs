@@ -1,19 +1,19 @@
-//! What can be typed beside questions.
+//! Commands of the chat.
 
 use crate::args::user_name;
 
-/// All commands, as `/help` shows them.
+/// Output of `/help`.
 pub(crate) const HELP: &str = "\
-/user NAME   talk as somebody else, with a memory and notes of their own
-/users       who is remembered
-/memory      what the model is reminded of
-/history     everything that was said with this user
-/forget      forget this user's conversation
-/usage       tokens, turns and tool calls so far
-/help        this list
-/quit        leave, as Ctrl-D does
+/user NAME   continue as another user, with separate memory and notes
+/users       list the users with stored conversations
+/memory      show the messages that are sent to the model
+/history     show all stored messages of this user
+/forget      delete this user's conversation
+/usage       show tokens, turns and tool calls so far
+/help        show this list
+/quit        exit, like Ctrl-D
 
-Ctrl-C cancels an answer, which is then not remembered. Anything else is a question.";
+Ctrl-C cancels a turn. Any other line is a question.";
 
 /// A line that begins with a slash.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,13 +29,13 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Reads a line that begins with a slash. The error is a hint.
+    /// Parses a line that begins with a slash. The error is a hint for the user.
     pub(crate) fn read(line: &str) -> Result<Self, String> {
         let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let argument = argument.trim();
         if name == "/user" {
             return match argument {
-                "" => Err("say who: /user NAME".to_owned()),
+                "" => Err("missing name: /user NAME".to_owned()),
                 name => user_name(name).map(Self::User),
             };
         }
@@ -47,7 +47,7 @@ impl Command {
             "/usage" => Self::Usage,
             "/help" => Self::Help,
             "/quit" | "/exit" => Self::Quit,
-            _ => return Err(format!("there is no command {name}; /help lists them")),
+            _ => return Err(format!("unknown command {name}; /help lists the commands")),
         };
         match argument {
             "" => Ok(command),
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_read() {
+    fn commands_are_parsed() {
         assert_eq!(Command::read("/user  Ann Lee "), Ok(Command::User("Ann Lee".to_owned())));
         assert_eq!(Command::read("/memory"), Ok(Command::Memory));
         for wrong in ["/", "/nope", "/user", "/user \u{1b}[31m", "/forget all", "/Help"] {

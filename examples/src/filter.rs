@@ -1,13 +1,13 @@
-//! Making text harmless for a terminal, piece by piece.
+//! Removal of terminal control sequences, piece by piece.
 
-/// How much text may follow the beginning of a terminal's command, such as one that sets the title,
-/// until it counts as text.
-const LONGEST_COMMAND: usize = 4096;
+/// Maximum length of a terminal command, such as the one that sets the title, in bytes. A longer one is
+/// treated as text.
+const MAX_COMMAND_BYTES: usize = 4096;
 
-/// Takes terminal control sequences out of a text, wherever its pieces begin and end; of the control
-/// characters only newline and tab stay.
+/// Removes terminal control sequences from a text that arrives in pieces, and all control characters except
+/// newline and tab.
 ///
-/// A command without an end loses its beginning only, not the rest of an answer.
+/// Of a command without an end only the introducer is removed, not the rest of the answer.
 #[derive(Debug, Default)]
 pub(crate) struct Filter(State);
 
@@ -15,20 +15,20 @@ pub(crate) struct Filter(State);
 enum State {
     #[default]
     Text,
-    /// Behind ESC.
+    /// After ESC.
     Escape,
-    /// Behind ESC and intermediate characters: character sets, for example.
+    /// After ESC and intermediate characters, for example of character sets.
     Intermediate,
     /// In the parameters of a control sequence.
     Parameters,
-    /// In a command, whose text is kept until its end shows that it is one.
+    /// In a command. Its text is kept in case the command has no end.
     Command(String),
-    /// Behind an ESC in a command, which may be half of its end.
+    /// After an ESC in a command, which may be the first half of its end.
     CommandEscape(String),
 }
 
 impl Filter {
-    /// What of the text so far is harmless, and was not given before.
+    /// Adds a piece and returns the text that can be printed.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         let mut out = String::with_capacity(piece.len());
         for c in piece.chars() {
@@ -38,7 +38,7 @@ impl Filter {
         out
     }
 
-    /// The rest, once there is no more.
+    /// Returns the remaining text at the end of the input.
     pub(crate) fn finish(&mut self) -> String {
         match std::mem::take(&mut self.0) {
             State::Command(text) | State::CommandEscape(text) => text,
@@ -57,7 +57,7 @@ fn next(state: State, c: char, out: &mut String) -> State {
         (State::Parameters, '@'..='~') => State::Text,
         (State::Command(_), '\u{7}' | '\u{9c}') | (State::CommandEscape(_), '\\') => State::Text,
         (State::Command(text), '\u{1b}') => State::CommandEscape(text),
-        (State::Command(mut text), c) if !c.is_control() && text.len() < LONGEST_COMMAND => {
+        (State::Command(mut text), c) if !c.is_control() && text.len() < MAX_COMMAND_BYTES => {
             text.push(c);
             State::Command(text)
         }
@@ -78,7 +78,7 @@ fn next(state: State, c: char, out: &mut String) -> State {
 fn text_or_control(c: char, out: &mut String) -> State {
     match c {
         '\u{1b}' => State::Escape,
-        // The same as ESC and a letter, in one character.
+        // One character that is equivalent to ESC and a letter.
         '\u{9b}' => State::Parameters,
         '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => State::Command(String::new()),
         '\n' | '\t' => {
@@ -148,13 +148,13 @@ mod tests {
         let mut filter = Filter::default();
         assert_eq!(filter.push("a\u{1b}"), "a");
         assert_eq!(filter.push("[1mb"), "b");
-        let endless = "x".repeat(2 * LONGEST_COMMAND);
+        let endless = "x".repeat(2 * MAX_COMMAND_BYTES);
         assert!(filter.push("\u{1b}]").is_empty());
         assert_eq!(filter.push(&endless), endless);
     }
 
     #[test]
-    fn nothing_that_is_left_can_control_a_terminal() {
+    fn filtered_text_has_no_control_characters() {
         // Removing one sequence must not make another.
         let text = "\u{1b}\u{1b}[[31m\u{9b}\u{1b}]\u{1b}\u{7}[1m\u{9d}\u{9d}x\u{7}";
         assert!(!filtered([text]).contains(char::is_control));

@@ -1,4 +1,4 @@
-//! Where the lines come from: a person at a terminal, or a pipe.
+//! Input lines from a terminal or a pipe.
 
 use anyhow::Context;
 use rustyline::error::ReadlineError;
@@ -9,19 +9,19 @@ use std::thread;
 use tokio::sync::mpsc;
 use tokio::task::block_in_place;
 
-/// Lines of input.
+/// Source of input lines.
 pub(crate) enum Input {
-    /// Lines that can be edited, with a history that lasts as long as the process.
+    /// InputLine editor with a history that lasts until the process exits.
     Terminal(Box<Editor<(), MemHistory>>),
-    /// Lines as they arrive.
+    /// Lines from a pipe, as they arrive.
     Pipe(mpsc::Receiver<io::Result<String>>),
 }
 
-/// What came in.
-pub(crate) enum Line {
+/// Result of reading a line.
+pub(crate) enum InputLine {
     Text(String),
-    /// The line was given up with Ctrl-C.
-    GivenUp,
+    /// The line was cancelled with Ctrl-C.
+    Cancelled,
     End,
 }
 
@@ -31,7 +31,7 @@ impl Input {
             return Ok(Self::pipe());
         }
         let config = Config::builder()
-            // The prompt goes to the terminal even if the answers go elsewhere.
+            // Show the prompt on the terminal even if standard output is redirected.
             .behavior(Behavior::PreferTerm)
             .auto_add_history(true)
             .build();
@@ -43,7 +43,7 @@ impl Input {
         matches!(self, Self::Terminal(_))
     }
 
-    /// Reads on a thread of its own, which nobody has to wait for at the end.
+    /// Reads on a separate thread, so that a blocked read does not delay the exit.
     fn pipe() -> Self {
         let (sender, receiver) = mpsc::channel(1);
         thread::spawn(move || {
@@ -64,21 +64,21 @@ impl Input {
         Self::Pipe(receiver)
     }
 
-    /// The next line.
-    pub(crate) async fn next(&mut self, prompt: &str) -> anyhow::Result<Line> {
+    /// Returns the next line.
+    pub(crate) async fn next(&mut self, prompt: &str) -> anyhow::Result<InputLine> {
         match self {
             Self::Terminal(editor) => match block_in_place(|| editor.readline(prompt)) {
-                Ok(line) => Ok(Line::Text(line)),
-                Err(ReadlineError::Interrupted) => Ok(Line::GivenUp),
-                Err(ReadlineError::Eof) => Ok(Line::End),
+                Ok(line) => Ok(InputLine::Text(line)),
+                Err(ReadlineError::Interrupted) => Ok(InputLine::Cancelled),
+                Err(ReadlineError::Eof) => Ok(InputLine::End),
                 Err(error) => Err(error).context("the terminal"),
             },
             Self::Pipe(lines) => tokio::select! {
-                // Nothing runs that could be cancelled instead.
-                _ = tokio::signal::ctrl_c() => Ok(Line::End),
+                // No turn is running, so Ctrl-C ends the input.
+                _ = tokio::signal::ctrl_c() => Ok(InputLine::End),
                 line = lines.recv() => match line {
-                    Some(line) => line.map(Line::Text).context("standard input"),
-                    None => Ok(Line::End),
+                    Some(line) => line.map(InputLine::Text).context("standard input"),
+                    None => Ok(InputLine::End),
                 },
             },
         }

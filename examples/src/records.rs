@@ -1,4 +1,4 @@
-//! What a store knows, for people and for other programs.
+//! Listing and export of stored conversations.
 
 use crate::render::plain;
 use ai_services::memory::{
@@ -10,16 +10,16 @@ use jiff::{Timestamp, Unit};
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// How many conversations or messages are read at a time.
-const PAGE: usize = 200;
+/// Number of conversations or messages per read.
+const PAGE_SIZE: usize = 200;
 
-/// All conversations that are remembered.
+/// Returns all stored conversations, sorted by id.
 pub(crate) async fn conversations(
     store: &dyn ConversationStore,
 ) -> ai_services::Result<Vec<Conversation>> {
     let mut all: Vec<Conversation> = Vec::new();
     loop {
-        let page = store.conversations(all.last().map(|last| &last.id), PAGE).await?;
+        let page = store.conversations(all.last().map(|last| &last.id), PAGE_SIZE).await?;
         if page.is_empty() {
             all.sort_by(|a, b| a.id.cmp(&b.id));
             return Ok(all);
@@ -28,7 +28,7 @@ pub(crate) async fn conversations(
     }
 }
 
-/// Prints one user a line: name, messages in memory, last use.
+/// Prints one user per line: name, number of messages in the window, last use.
 pub(crate) async fn list(store: &dyn ConversationStore) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     for Conversation { id, messages, last_used, .. } in conversations(store).await? {
@@ -38,29 +38,29 @@ pub(crate) async fn list(store: &dyn ConversationStore) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// One message of an export.
+/// One line of an export.
 #[derive(Serialize)]
-struct Line<'a> {
+struct ExportLine<'a> {
     position: u64,
-    /// Whether a model is not reminded of the message any more.
+    /// `true` if the message is not sent to a model anymore.
     evicted: bool,
     message: &'a ChatMessage,
 }
 
-/// Prints everything that was said with a user, one JSON object a line.
+/// Prints all stored messages of a user, one JSON object per line.
 pub(crate) async fn export(store: &dyn ConversationStore, user: &str) -> anyhow::Result<()> {
     let entries = history(store, user).await?;
-    ensure!(!entries.is_empty(), "nothing is remembered of {user}");
+    ensure!(!entries.is_empty(), "no messages stored for {user}");
     let mut out = io::stdout().lock();
     for HistoryEntry { position, message, is_evicted, .. } in &entries {
-        let line = Line { position: *position, evicted: *is_evicted, message };
+        let line = ExportLine { position: *position, evicted: *is_evicted, message };
         serde_json::to_writer(&mut out, &line)?;
         writeln!(out)?;
     }
     Ok(out.flush()?)
 }
 
-/// Everything that was said with a user and is kept.
+/// Returns all stored messages of a user.
 pub(crate) async fn history(
     store: &dyn ConversationStore,
     user: &str,
@@ -68,7 +68,7 @@ pub(crate) async fn history(
     let id = MemoryId::from(user);
     let (mut all, mut position) = (Vec::new(), HistoryPosition::Oldest);
     loop {
-        let page = store.history(&id, position, PAGE).await?;
+        let page = store.history(&id, position, PAGE_SIZE).await?;
         let Some(last) = page.last() else { return Ok(all) };
         position = HistoryPosition::After(last.position);
         all.extend(page);

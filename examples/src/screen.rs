@@ -1,7 +1,6 @@
-//! What is shown beside the answers: a spinner while the model works, what its tools do, and what it
-//! thinks.
+//! Status output: a spinner while the model works, tool calls, thinking and notices.
 //!
-//! All of it goes to standard error, so that standard output has nothing but answers.
+//! All of it is written to standard error, so that standard output contains only answers.
 
 use crate::render::{one_line, plain};
 use crate::terminal;
@@ -12,22 +11,22 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How many characters of a tool's arguments or result are shown.
-const SHOWN: usize = 160;
+/// Maximum number of characters of a tool's arguments or result.
+const MAX_SHOWN_CHARS: usize = 160;
 
-/// Standard error, shared by the chat and its listener.
+/// Standard error, shared between the chat and its listener.
 #[derive(Clone, Default)]
 pub(crate) struct Screen(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    /// Since when a turn runs, if one does.
+    /// Start of the running turn.
     since: Option<Instant>,
-    /// The spinner, where it turns.
+    /// The spinner, if it is visible.
     bar: Option<ProgressBar>,
 }
 
-/// While it lives, a spinner may turn; never where standard error is no terminal.
+/// Guard that allows a spinner until it is dropped. Without a terminal the spinner is hidden.
 #[must_use]
 pub(crate) struct Spinner<'a>(&'a Screen);
 
@@ -36,62 +35,62 @@ impl Screen {
         Self::default()
     }
 
-    /// Starts the spinner and its clock.
+    /// Starts the spinner and its timer.
     pub(crate) fn spin(&self) -> Spinner<'_> {
         self.state().since = Some(Instant::now());
-        self.thinking();
+        self.waiting_for_model();
         Spinner(self)
     }
 
-    /// Stops the spinner until there is something new to wait for.
+    /// Hides the spinner until the next wait.
     pub(crate) fn hide(&self) {
         if let Some(bar) = self.state().bar.take() {
             bar.finish_and_clear();
         }
     }
 
-    /// Shows that the model is being asked.
-    pub(crate) fn thinking(&self) {
-        self.state().work("thinking".to_owned());
+    /// Shows that the model is called.
+    pub(crate) fn waiting_for_model(&self) {
+        self.state().show_spinner("thinking".to_owned());
     }
 
     /// Shows that a tool is called or runs.
     pub(crate) fn working_on(&self, tool: &str) {
-        self.state().work(one_line(tool, SHOWN));
+        self.state().show_spinner(one_line(tool, MAX_SHOWN_CHARS));
     }
 
-    /// Shows what a tool did.
+    /// Shows the result of a tool.
     pub(crate) fn tool(&self, execution: &ToolExecution) {
         let call = execution.call();
-        let name = one_line(call.name(), SHOWN);
-        let arguments = one_line(call.arguments(), SHOWN);
+        let name = one_line(call.name(), MAX_SHOWN_CHARS);
+        let arguments = one_line(call.arguments(), MAX_SHOWN_CHARS);
         let time = execution.duration().as_millis();
         let result = execution.result();
         let mark = if result.is_error() { "✗" } else { "✓" };
-        let text = one_line(result.text().unwrap_or_default(), SHOWN);
+        let text = one_line(result.text().unwrap_or_default(), MAX_SHOWN_CHARS);
         let line = format!("→ {name}({arguments})  {mark} {time} ms: {text}");
         self.print(&dim(&line));
     }
 
-    /// Shows a line.
-    pub(crate) fn say(&self, text: &str) {
+    /// Prints a line.
+    pub(crate) fn notice(&self, text: &str) {
         self.print(&plain(text));
     }
 
-    /// Shows what the model thought.
-    pub(crate) fn thought(&self, text: &str) {
+    /// Prints the complete thinking of the model.
+    pub(crate) fn thinking_line(&self, text: &str) {
         self.print(&dim(&plain(text)));
     }
 
-    /// Goes on with a line of what the model thinks, in text without control sequences.
-    pub(crate) fn think(&self, text: &str) {
+    /// Appends a piece of the model's thinking, which must not contain control sequences.
+    pub(crate) fn thinking_piece(&self, text: &str) {
         self.hide();
         drop(write!(io::stderr(), "{}", dim(text)));
     }
 
-    /// Prints a line that contains no foreign control sequences.
+    /// Prints a line, which must not contain control sequences of the model.
     fn print(&self, line: &str) {
-        // Without standard error there is nobody to tell.
+        // If standard error is closed, there is no place to report that.
         let print = || drop(writeln!(io::stderr(), "{line}"));
         match &self.state().bar {
             Some(bar) => bar.suspend(print),
@@ -109,8 +108,8 @@ fn dim(text: &str) -> String {
 }
 
 impl State {
-    /// Turns the spinner beside this message, if a turn runs.
-    fn work(&mut self, message: String) {
+    /// Shows the spinner with this message, if a turn is running.
+    fn show_spinner(&mut self, message: String) {
         let Some(since) = self.since else { return };
         self.bar.get_or_insert_with(|| spinner(since)).set_message(message);
     }
@@ -118,7 +117,7 @@ impl State {
 
 fn spinner(since: Instant) -> ProgressBar {
     let bar = ProgressBar::new_spinner().with_elapsed(since.elapsed());
-    bar.set_draw_target(terminal::place());
+    bar.set_draw_target(terminal::draw_target());
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
         bar.set_style(style);
     }

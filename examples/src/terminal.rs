@@ -1,29 +1,30 @@
-//! Where the spinner turns.
+//! Draw target of the spinner.
 
 use console::Term;
 use indicatif::{ProgressDrawTarget, TermLike};
 use std::io;
 
-/// How often the spinner is drawn at most, in a second.
-const FRAMES: u8 = 20;
+/// Maximum number of redraws per second.
+const MAX_FPS: u8 = 20;
 
-/// Standard error as the spinner's place; nowhere if it is no terminal.
-pub(crate) fn place() -> ProgressDrawTarget {
+/// Returns standard error, or a hidden target if standard error is not a terminal.
+pub(crate) fn draw_target() -> ProgressDrawTarget {
     let terminal = Term::buffered_stderr();
-    match terminal.is_term() {
-        true => ProgressDrawTarget::term_like_with_hz(Box::new(Line(terminal)), FRAMES),
-        false => ProgressDrawTarget::hidden(),
+    if terminal.is_term() {
+        ProgressDrawTarget::term_like_with_hz(Box::new(UnpaddedTerm(terminal)), MAX_FPS)
+    } else {
+        ProgressDrawTarget::hidden()
     }
 }
 
-/// A terminal whose lines are not filled with spaces.
+/// A terminal whose lines are not padded with spaces.
 ///
-/// Behind a filled line, the `^C` that a terminal shows for Ctrl-C would begin a new one, and what
-/// the spinner has drawn would stay.
+/// After a padded line, the `^C` that a terminal shows for Ctrl-C would start a new line, and the spinner
+/// would remain visible.
 #[derive(Debug)]
-struct Line(Term);
+struct UnpaddedTerm(Term);
 
-impl TermLike for Line {
+impl TermLike for UnpaddedTerm {
     fn width(&self) -> u16 {
         TermLike::width(&self.0)
     }

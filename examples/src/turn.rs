@@ -1,102 +1,106 @@
-//! One turn: a question, what happens on the way, and the answer, until it is there or Ctrl-C.
+//! One turn: a question, its events and its answer, or Ctrl-C.
 
+use crate::answer_view::{AnswerView, OutputStyle};
 use crate::assistant::{Assistant, AssistantService};
-use crate::page::{Look, Page};
 use crate::screen::Screen;
 use ai_services::model::TokenUsage;
 use ai_services::{AnswerStream, Error, Response, StreamEvent};
 use std::io;
 
-/// How a turn ended. One that was not answered leaves no trace in the memory.
-pub(crate) enum Ended {
+/// Outcome of a turn.
+pub(crate) enum TurnOutcome {
     Answered(Box<Response<String>>),
-    /// By Ctrl-C, after this was spent.
+    /// Cancelled with Ctrl-C, with the usage so far.
     Cancelled(TokenUsage),
     Failed(Error),
 }
 
-/// How the model is asked, and how its answers are shown.
+/// Options for the delivery and display of answers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Manner {
+pub(crate) struct ChatOptions {
     pub(crate) delivery: Delivery,
-    pub(crate) look: Look,
+    pub(crate) style: OutputStyle,
 }
 
-/// How an answer comes.
+/// Delivery of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
     Streamed,
     Whole,
 }
 
-/// A turn that runs.
-pub(crate) struct Turn<'a> {
+/// A running turn.
+pub(crate) struct ChatTurn<'a> {
     service: &'a AssistantService,
-    manner: Manner,
-    page: Page<'a>,
-    spent: TokenUsage,
+    options: ChatOptions,
+    view: AnswerView<'a>,
+    usage: TokenUsage,
 }
 
-impl<'a> Turn<'a> {
-    pub(crate) fn new(service: &'a AssistantService, manner: Manner, screen: &'a Screen) -> Self {
-        let page = Page::new(manner.look, screen);
-        Self { service, manner, page, spent: TokenUsage::default() }
+impl<'a> ChatTurn<'a> {
+    pub(crate) fn new(
+        service: &'a AssistantService,
+        options: ChatOptions,
+        screen: &'a Screen,
+    ) -> Self {
+        let view = AnswerView::new(options.style, screen);
+        Self { service, options, view, usage: TokenUsage::default() }
     }
 
-    /// Shows the answer to a question. Fails if it cannot be shown.
-    pub(crate) async fn ask(mut self, user: &str, question: &str) -> io::Result<Ended> {
-        let ended = tokio::select! {
-            // First, so that no request is made that could not be cancelled.
+    /// Answers a question and shows the answer. Fails if standard output cannot be written.
+    pub(crate) async fn ask(mut self, user: &str, question: &str) -> io::Result<TurnOutcome> {
+        let outcome = tokio::select! {
+            // Poll the signal first, so that every request can be cancelled.
             biased;
             _ = tokio::signal::ctrl_c() => None,
-            ended = self.answer(user, question) => Some(ended?),
+            outcome = self.answer(user, question) => Some(outcome?),
         };
-        // What was shown so far stays.
-        self.page.end_line()?;
-        Ok(ended.unwrap_or(Ended::Cancelled(self.spent)))
+        // The text so far remains on the screen.
+        self.view.end_line()?;
+        Ok(outcome.unwrap_or(TurnOutcome::Cancelled(self.usage)))
     }
 
-    async fn answer(&mut self, user: &str, question: &str) -> io::Result<Ended> {
-        let form = self.manner.look.form();
-        let answered = match self.manner.delivery {
+    async fn answer(&mut self, user: &str, question: &str) -> io::Result<TurnOutcome> {
+        let form = self.options.style.form();
+        let response = match self.options.delivery {
             Delivery::Streamed => {
                 let stream = self.service.stream(user, form, question);
                 self.follow(stream).await?
             }
             Delivery::Whole => self.service.chat(user, form, question).await,
         };
-        Ok(match answered {
+        Ok(match response {
             Ok(response) => {
-                self.page.complete(&response.value)?;
-                Ended::Answered(Box::new(response))
+                self.view.complete(&response.value)?;
+                TurnOutcome::Answered(Box::new(response))
             }
-            Err(error) => Ended::Failed(error),
+            Err(error) => TurnOutcome::Failed(error),
         })
     }
 
-    /// Shows what happens, up to the answer.
+    /// Shows the events of a stream and returns the answer.
     async fn follow(
         &mut self,
         mut stream: AnswerStream,
     ) -> io::Result<ai_services::Result<Response<String>>> {
         while let Some(event) = stream.next().await {
             match event {
-                Ok(StreamEvent::Text(piece)) => self.page.text(&piece)?,
-                Ok(StreamEvent::Thinking(piece)) => self.page.thought(&piece)?,
+                Ok(StreamEvent::Text(piece)) => self.view.text(&piece)?,
+                Ok(StreamEvent::Thinking(piece)) => self.view.thinking(&piece)?,
                 Ok(StreamEvent::ToolCall(call)) => {
                     if let Some(name) = call.name {
-                        self.page.tool(&name)?;
+                        self.view.tool(&name)?;
                     }
                 }
-                Ok(StreamEvent::ToolStarted(call)) => self.page.tool(call.name())?,
-                Ok(StreamEvent::ToolFinished(execution)) => self.page.tool_ran(&execution)?,
-                Ok(StreamEvent::Usage(usage)) => self.spent = usage,
-                Ok(StreamEvent::Restarted) => self.page.restart()?,
+                Ok(StreamEvent::ToolStarted(call)) => self.view.tool(call.name())?,
+                Ok(StreamEvent::ToolFinished(execution)) => self.view.tool_ran(&execution)?,
+                Ok(StreamEvent::Usage(usage)) => self.usage = usage,
+                Ok(StreamEvent::Restarted) => self.view.restart()?,
                 Ok(StreamEvent::Completed(response)) => return Ok(Ok(*response)),
                 Ok(_) => {}
                 Err(error) => return Ok(Err(error)),
             }
         }
-        Err(io::Error::other("a stream ends with an answer or an error"))
+        Err(io::Error::other("the stream ended without an answer or an error"))
     }
 }

@@ -1,25 +1,25 @@
-//! Longer reading.
+//! Guides: one page per topic, with examples that run.
 
-/// From files to answers with sources: loading, cutting, embedding, storing, searching.
+/// Loading, splitting, embedding and storing documents.
 #[doc = include_str!("documents.md")]
 pub mod documents {}
 
-/// Every error that the macros report, with its cause and its cure.
+/// Index of the compile errors that the macros report.
 #[doc = include_str!("errors.md")]
 pub mod errors {}
 
-/// Checks of what goes into a model and of what comes out.
+/// Checks of messages and answers, and moderation.
 #[doc = include_str!("guardrails.md")]
 pub mod guardrails {}
 
-/// What a method may return, and how the model is brought to answer with it.
+/// Return types of methods, and how answers are parsed.
 #[doc = include_str!("outputs.md")]
 pub mod outputs {}
 
-/// Answers that arrive piece by piece.
+/// Answers that arrive piece by piece, and their events.
 #[doc = include_str!("streaming.md")]
 pub mod streaming {}
 
-/// What the model is told beside what the user said.
+/// Retrieval-augmented generation: answers from your own texts, with sources.
 #[doc = include_str!("retrieval.md")]
 pub mod retrieval {}

@@ -1,7 +1,7 @@
-//! Finding arithmetic in a sentence.
+//! Recognition of arithmetic in a sentence.
 
-/// Words for operators.
-const SPOKEN: [(&str, &str); 8] = [
+/// Words for operators, and their symbols.
+const OPERATOR_WORDS: [(&str, &str); 8] = [
     (" times ", " * "),
     (" multiplied by ", " * "),
     (" plus ", " + "),
@@ -14,18 +14,18 @@ const SPOKEN: [(&str, &str); 8] = [
 
 const FUNCTIONS: [&str; 7] = ["sqrt", "sin", "cos", "tan", "ln", "log", "abs"];
 
-/// The first expression in a text, for example `17% of 340` in `What is 17% of 340?`.
+/// Returns the first expression in a text, for example `17% of 340` in `What is 17% of 340?`.
 pub(super) fn expression(text: &str) -> Option<String> {
     let mut text = text.to_lowercase();
-    for (spoken, written) in SPOKEN {
-        text = text.replace(spoken, written);
+    for (word, symbol) in OPERATOR_WORDS {
+        text = text.replace(word, symbol);
     }
     let tokens = tokens(&text);
     let runs = tokens.split(|token| !is_arithmetic(token));
-    runs.map(trimmed).find(|run| is_calculation(run)).map(written)
+    runs.map(trim).find(|run| is_calculation(run)).map(format_expression)
 }
 
-/// Numbers, words, and single characters.
+/// Splits a text into numbers, words and single characters.
 fn tokens(text: &str) -> Vec<String> {
     let mut tokens: Vec<String> = Vec::new();
     let mut last = ' ';
@@ -34,7 +34,7 @@ fn tokens(text: &str) -> Vec<String> {
             '0'..='9' | '.' | ',' => last.is_ascii_digit() || last == '.' && c.is_ascii_digit(),
             c => c.is_alphabetic() && last.is_alphabetic(),
         };
-        // A thousand has a comma inside, a sentence behind.
+        // A comma inside a number separates thousands; a comma after it belongs to the sentence.
         match tokens.last_mut() {
             Some(token) if continues => token.push(c),
             Some(token) if c.is_ascii_digit() && token.ends_with(',') && last == ',' => {
@@ -66,8 +66,8 @@ fn is_arithmetic(token: &str) -> bool {
         || FUNCTIONS.contains(&token)
 }
 
-/// The run without what belongs to the sentence around it.
-fn trimmed(mut run: &[String]) -> &[String] {
+/// Removes the tokens at both ends that belong to the sentence.
+fn trim(mut run: &[String]) -> &[String] {
     while let [first, rest @ ..] = run {
         let may_begin = is_number(first)
             || matches!(first.as_str(), "-" | "(" | "pi")
@@ -86,8 +86,8 @@ fn trimmed(mut run: &[String]) -> &[String] {
     run
 }
 
-/// The tokens as people write them.
-fn written(run: &[String]) -> String {
+/// Formats the tokens with the usual spaces.
+fn format_expression(run: &[String]) -> String {
     let mut text = String::new();
     let mut glued = true;
     for token in run {
@@ -95,7 +95,7 @@ fn written(run: &[String]) -> String {
         if !glued && !matches!(token, ")" | "!" | "%" | "^") {
             text.push(' ');
         }
-        // A minus that no number stands before is a sign.
+        // A minus without a number before it is a sign.
         let is_sign = token == "-" && !text.ends_with(|c: char| c.is_ascii_digit() || c == ' ');
         text.push_str(token);
         glued = is_sign || matches!(token, "(" | "^") || FUNCTIONS.contains(&token);
@@ -103,7 +103,7 @@ fn written(run: &[String]) -> String {
     text
 }
 
-/// Whether there is anything to do: numbers, and an operator or a function.
+/// Returns whether the run has numbers and an operator or a function.
 fn is_calculation(run: &[String]) -> bool {
     let numbers = run.iter().filter(|token| is_number(token)).count();
     let has_function = run.iter().any(|token| FUNCTIONS.contains(&token.as_str()));
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn expressions_are_found() {
+    fn expressions_are_recognized() {
         for (text, found) in [
             ("What is 12*31?", "12 * 31"),
             ("what's 17% of 340", "17% of 340"),
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_is_left_alone() {
+    fn other_text_has_no_expression() {
         for text in
             ["", "hello", "I am 42.", "a lot of people", "forget note 2", "50% of it", "(a)"]
         {

@@ -1,27 +1,27 @@
-//! What a sentence wants, by rules.
+//! Recognition of a sentence's intent, by rules.
 
 use super::arithmetic;
 use serde_json::{Value, json};
 
-/// What somebody wants.
+/// Intent of a user's sentence.
 #[derive(Debug, PartialEq)]
 pub(super) enum Intent {
-    /// To be called something.
+    /// The user gives a name.
     Introduction(String),
-    /// To hear their name.
+    /// The user asks for the own name.
     Name,
-    /// To hear what they said.
+    /// The user asks for earlier messages.
     History,
     Greeting,
-    /// What only tools can do.
-    Tools(Vec<Wish>),
-    /// Anything else, a request for help included.
+    /// A request that needs tools.
+    Tools(Vec<PlannedCall>),
+    /// Any other sentence, including a request for help.
     Help,
 }
 
-/// A tool call to be.
+/// A planned tool call.
 #[derive(Debug, PartialEq)]
-pub(super) struct Wish {
+pub(super) struct PlannedCall {
     pub(super) tool: &'static str,
     pub(super) arguments: Value,
 }
@@ -63,18 +63,21 @@ impl Intent {
         if has_any(&ASKS_HISTORY) {
             return Self::History;
         }
-        if let Some(wish) = note(text, &lower) {
-            return Self::Tools(vec![wish]);
+        if let Some(call) = note(text, &lower) {
+            return Self::Tools(vec![call]);
         }
-        let mut wishes = Vec::new();
+        let mut calls = Vec::new();
         if let Some(expression) = arithmetic::expression(text) {
-            wishes.push(Wish { tool: "calculate", arguments: json!({ "expression": expression }) });
+            calls.push(PlannedCall {
+                tool: "calculate",
+                arguments: json!({ "expression": expression }),
+            });
         }
         if words(&lower).any(|word| CLOCK.contains(&word)) {
-            wishes.push(Wish { tool: "current_date_time", arguments: json!({}) });
+            calls.push(PlannedCall { tool: "current_date_time", arguments: json!({}) });
         }
-        if !wishes.is_empty() {
-            return Self::Tools(wishes);
+        if !calls.is_empty() {
+            return Self::Tools(calls);
         }
         match words(&lower).next() {
             Some("hello" | "hi" | "hey" | "good") => Self::Greeting,
@@ -83,9 +86,9 @@ impl Intent {
     }
 }
 
-/// The name in `My name is Ann Lee, hello`.
+/// Returns the name in a sentence such as `My name is Ann Lee, hello`.
 pub(super) fn introduced(text: &str) -> Option<String> {
-    // Changing the case of ASCII letters only keeps every position.
+    // Changing the case of ASCII letters does not change positions.
     let lower = text.to_ascii_lowercase();
     let (start, phrase) = ["my name is ", "call me "]
         .into_iter()
@@ -97,16 +100,19 @@ pub(super) fn introduced(text: &str) -> Option<String> {
     (!name.is_empty()).then(|| name.join(" "))
 }
 
-/// What has to do with notes.
-fn note(text: &str, lower: &str) -> Option<Wish> {
+/// Returns the tool call for a sentence about notes.
+fn note(text: &str, lower: &str) -> Option<PlannedCall> {
     let trimmed = lower.trim_start();
     let start = trimmed.strip_prefix("please ").unwrap_or(trimmed);
     if words(lower).any(|word| word == "note" || word == "notes") {
         if let Some(number) = note_to_forget(lower) {
-            return Some(Wish { tool: "forget_note", arguments: json!({ "number": number }) });
+            return Some(PlannedCall {
+                tool: "forget_note",
+                arguments: json!({ "number": number }),
+            });
         }
         if lower.contains("notes") {
-            return Some(Wish { tool: "list_notes", arguments: json!({}) });
+            return Some(PlannedCall { tool: "list_notes", arguments: json!({}) });
         }
     }
     let phrase = ADDS_NOTE.iter().find(|phrase| {
@@ -117,7 +123,7 @@ fn note(text: &str, lower: &str) -> Option<Wish> {
     let skipped = lower.len() - start.len() + phrase.trim_end().len();
     let note = text.get(skipped..)?.trim_start_matches([':', ' ', ',']).trim();
     let note = note.strip_prefix("that ").unwrap_or(note);
-    (!note.is_empty()).then(|| Wish { tool: "add_note", arguments: json!({ "text": note }) })
+    (!note.is_empty()).then(|| PlannedCall { tool: "add_note", arguments: json!({ "text": note }) })
 }
 
 fn note_to_forget(lower: &str) -> Option<u32> {
@@ -135,15 +141,15 @@ mod tests {
 
     fn tools(text: &str) -> Vec<(&'static str, String)> {
         match Intent::of(text) {
-            Intent::Tools(wishes) => {
-                wishes.into_iter().map(|wish| (wish.tool, wish.arguments.to_string())).collect()
+            Intent::Tools(calls) => {
+                calls.into_iter().map(|call| (call.tool, call.arguments.to_string())).collect()
             }
             _ => Vec::new(),
         }
     }
 
     #[test]
-    fn names_are_told_and_asked_for() {
+    fn names_and_questions_are_recognized() {
         let ann = Intent::Introduction("Ann Lee".to_owned());
         assert_eq!(Intent::of("Hi, my name is Ann Lee, ok?"), ann);
         assert_eq!(introduced("ÄÖ call me Jürgen and be kind").as_deref(), Some("Jürgen"));

@@ -1,7 +1,7 @@
-//! The offline demonstration model: a few rules that look at a request as a language model would.
+//! The offline demonstration model: a few rules that answer a request like a language model.
 //!
-//! It sees nothing but the [`ChatRequest`]: the history is its only memory, the tools in the request
-//! are the only ones it calls, and what it says about them it read in their results.
+//! Its only input is the [`ChatRequest`]: the history is its memory, it calls only the tools of the request,
+//! and it answers from their results.
 
 mod arithmetic;
 mod intent;
@@ -16,9 +16,9 @@ use ai_services::model::{
 use futures_util::stream::{self, BoxStream, StreamExt};
 use std::time::Duration;
 
-/// A model without intelligence.
+/// A rule-based chat model.
 pub(crate) struct DemoModel {
-    /// How long it takes for a word.
+    /// Pause before each event of a stream.
     pause: Duration,
 }
 
@@ -40,22 +40,22 @@ impl ChatModel for DemoModel {
         Ok(ChatResponse::new(message).with_finish_reason(reason).with_usage(usage))
     }
 
-    /// Word by word.
+    /// Streams the answer word by word.
     fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<ModelStreamEvent>> {
-        let said = async move {
+        let events = async move {
             match self.chat(request).await {
                 Ok(response) => stream::iter(events(response)),
                 Err(error) => stream::iter(vec![Err(error)]),
             }
         };
         let pause = self.pause;
-        let words = stream::once(said).flatten().then(move |event| async move {
+        let paced = stream::once(events).flatten().then(move |event| async move {
             if !pause.is_zero() {
                 tokio::time::sleep(pause).await;
             }
             event
         });
-        words.boxed()
+        paced.boxed()
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -67,7 +67,7 @@ impl ChatModel for DemoModel {
     }
 }
 
-/// What a stream tells of an answer.
+/// Converts an answer to the events of its stream.
 fn events(response: ChatResponse) -> Vec<Result<ModelStreamEvent>> {
     let text = response.message.text().unwrap_or_default();
     let words = text.split_inclusive(char::is_whitespace);
@@ -81,7 +81,7 @@ fn events(response: ChatResponse) -> Vec<Result<ModelStreamEvent>> {
     events
 }
 
-/// About how many tokens a language model would have read.
+/// Estimates the input tokens of a request.
 fn size_of_request(request: &ChatRequest) -> u64 {
     request
         .messages()
@@ -92,13 +92,13 @@ fn size_of_request(request: &ChatRequest) -> u64 {
         .sum()
 }
 
-/// About how many it would have written.
+/// Estimates the output tokens of an answer.
 fn size_of_answer(message: &AiMessage) -> u64 {
     let calls = message.tool_calls().iter().map(|call| tokens(call.arguments()));
     tokens(message.text().unwrap_or_default()) + calls.sum::<u64>()
 }
 
-/// Four bytes a token, and some for the frame of a message.
+/// Estimates the tokens of a message: one per four bytes, and three for its frame.
 fn tokens(text: &str) -> u64 {
     text.len().div_ceil(4) as u64 + 3
 }

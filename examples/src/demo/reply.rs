@@ -1,6 +1,6 @@
-//! What the demonstration model answers.
+//! Answers of the demonstration model.
 
-use super::intent::{Intent, Wish, introduced};
+use super::intent::{Intent, PlannedCall, introduced};
 use ai_services::message::{AiMessage, ChatMessage, ToolCall, ToolResult};
 use ai_services::model::ChatRequest;
 use serde_json::Value;
@@ -12,18 +12,18 @@ I am the **offline demonstration model**, not a language model: I follow a few r
 - `what time is it?`
 - `remember that …`, `list my notes`, `forget note 1`";
 
-/// How many of the earlier messages are repeated.
-const REPEATED: usize = 5;
+/// Number of earlier messages that are repeated.
+const REPEATED_MESSAGES: usize = 5;
 
-/// The next message of the conversation.
+/// Returns the answer to a request.
 pub(super) fn reply(request: &ChatRequest) -> AiMessage {
     let messages: Vec<&ChatMessage> = request.messages().collect();
-    let Some(asked) = messages.iter().rposition(|message| message.is_user()) else {
+    let Some(question) = messages.iter().rposition(|message| message.is_user()) else {
         return AiMessage::new(HELP);
     };
-    let (before, turn) = messages.split_at(asked);
+    let (before, turn) = messages.split_at(question);
     if turn.iter().any(|message| message.is_tool_result()) {
-        return AiMessage::new(told(turn));
+        return AiMessage::new(summarize_results(turn));
     }
     let text = turn.first().and_then(|message| message.text()).unwrap_or_default();
     match Intent::of(text) {
@@ -35,48 +35,47 @@ pub(super) fn reply(request: &ChatRequest) -> AiMessage {
         Intent::History => AiMessage::new(history(before)),
         Intent::Greeting => AiMessage::new(match name_in(before) {
             Some(name) => format!("Hello {name}! I am the offline demonstration model."),
-            None => {
-                "Hello! I am the offline demonstration model. Say `help` for what I know.".into()
-            }
+            None => "Hello! I am the offline demonstration model. Type `help` to begin.".into(),
         }),
-        Intent::Tools(wishes) => call(request, turn.len() + before.len(), &wishes),
+        Intent::Tools(planned) => call(request, turn.len() + before.len(), &planned),
         Intent::Help => AiMessage::new(HELP),
     }
 }
 
-/// Calls of the wished tools, as far as the request offers them.
-fn call(request: &ChatRequest, at: usize, wishes: &[Wish]) -> AiMessage {
+/// Calls the planned tools. Without one of them in the request, answers that it is missing.
+fn call(request: &ChatRequest, at: usize, planned: &[PlannedCall]) -> AiMessage {
     let offered = |name: &str| request.tools().as_slice().iter().any(|tool| *tool.name == *name);
-    if let Some(missing) = wishes.iter().find(|wish| !offered(wish.tool)) {
+    if let Some(missing) = planned.iter().find(|call| !offered(call.tool)) {
         let tool = missing.tool;
-        return AiMessage::new(format!("That needs the tool `{tool}`, which I was not given."));
+        return AiMessage::new(format!("That needs the tool `{tool}`, which is not available."));
     }
-    let calls = wishes.iter().enumerate().map(|(index, wish)| {
-        ToolCall::new(format!("demo-{at}-{index}"), wish.tool, wish.arguments.to_string())
+    let calls = planned.iter().enumerate().map(|(index, call)| {
+        ToolCall::new(format!("demo-{at}-{index}"), call.tool, call.arguments.to_string())
     });
     AiMessage::builder().tool_calls(calls).build()
 }
 
-/// The newest name that somebody gave in the history.
+/// Returns the last name that the user gave in the history.
 fn name_in(history: &[&ChatMessage]) -> Option<String> {
-    said(history).rev().find_map(introduced)
+    user_texts(history).rev().find_map(introduced)
 }
 
 fn history(before: &[&ChatMessage]) -> String {
-    let said: Vec<&str> = said(before).collect();
-    if said.is_empty() {
+    let texts: Vec<&str> = user_texts(before).collect();
+    if texts.is_empty() {
         return "This is the first thing you have said, as far as I remember.".to_owned();
     }
-    let last = said.get(said.len().saturating_sub(REPEATED)..).unwrap_or_default();
+    let last = texts.get(texts.len().saturating_sub(REPEATED_MESSAGES)..).unwrap_or_default();
     format!("You said: {}", last.join(" / "))
 }
 
-fn said<'a>(messages: &'a [&'a ChatMessage]) -> impl DoubleEndedIterator<Item = &'a str> {
+/// Returns the texts of the user messages.
+fn user_texts<'a>(messages: &'a [&'a ChatMessage]) -> impl DoubleEndedIterator<Item = &'a str> {
     messages.iter().filter(|message| message.is_user()).filter_map(|message| message.text())
 }
 
-/// The results of the tools of this turn, in words.
-fn told(turn: &[&ChatMessage]) -> String {
+/// Summarizes the tool results of this turn in words.
+fn summarize_results(turn: &[&ChatMessage]) -> String {
     let calls = || turn.iter().flat_map(|message| message.tool_calls());
     let results = turn.iter().filter_map(|message| match message {
         ChatMessage::ToolResult(result) => Some(result),
@@ -112,7 +111,7 @@ fn sentence(result: &ToolResult, arguments: &Value) -> String {
             Ok(notes) => notes.iter().map(numbered).collect::<Vec<_>>().join("\n"),
             Err(_) => text.to_owned(),
         },
-        name => format!("`{name}` says: {text}"),
+        name => format!("`{name}` returned: {text}"),
     }
 }
 

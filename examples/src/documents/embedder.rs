@@ -1,17 +1,17 @@
-//! An embedding model without a model.
+//! A rule-based embedding model.
 
 use super::words::words;
 use ai_services::async_trait;
 use ai_services::embedding::{EmbeddingModel, EmbeddingPurpose, Embeddings};
 
-/// How long vectors are. With more places fewer words share one.
+/// Length of the vectors. Longer vectors have fewer collisions of words.
 const DIMENSIONS: usize = 1024;
 
-/// Embeds a text by hashing its words and the parts of its words: texts with the same words are near to
-/// each other, and so are those with similar ones. It knows no synonyms; a real model does.
+/// Embedding model that hashes words and parts of words: texts with equal or similar words have similar
+/// vectors. Unlike a real model it does not recognize synonyms.
 ///
-/// Each feature adds to one place of the vector, up or down, so that features that share a place do not
-/// always add up (Weinberger and others, "Feature Hashing for Large Scale Multitask Learning", 2009).
+/// Each feature is added to one element of the vector with a sign, so that collisions partly cancel out
+/// (Weinberger and others, "Feature Hashing for Large Scale Multitask Learning", 2009).
 pub(crate) struct HashingEmbedder;
 
 #[async_trait]
@@ -38,7 +38,7 @@ fn vector(text: &str) -> Vec<f32> {
             add(&mut vector, &part.iter().collect::<String>(), 0.3);
         }
     }
-    // What is said often counts less each time.
+    // The weight of a repeated word grows with the square root of its count.
     for value in &mut vector {
         *value = value.signum() * value.abs().sqrt();
     }
@@ -46,7 +46,7 @@ fn vector(text: &str) -> Vec<f32> {
     if length > 0.0 {
         vector.iter_mut().for_each(|value| *value /= length);
     } else if let Some(first) = vector.first_mut() {
-        // A text without words is near to no other; stores take no zero vector.
+        // A text without words gets an arbitrary vector, because stores reject zero vectors.
         *first = 1.0;
     }
     vector
@@ -60,7 +60,7 @@ fn add(vector: &mut [f32], feature: &str, weight: f32) {
     }
 }
 
-/// FNV-1a, with its bits mixed once more. The same on every machine, so vectors can be stored.
+/// FNV-1a with an additional mixing step. Equal on every machine, so vectors can be stored.
 pub(crate) fn fnv(text: &str) -> u64 {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn similar_texts_are_near() {
+    fn similar_texts_have_similar_vectors() {
         let battery = "How long does the battery last?";
         assert!((cosine(battery, battery) - 1.0).abs() < 1e-5);
         assert!(

@@ -1,4 +1,4 @@
-//! Where the index of a folder is kept.
+//! Storage of the index of a folder.
 
 use super::documents::embedder::fnv;
 use ai_services::embedding::{EmbeddingModel, EmbeddingStore, VectorSearch};
@@ -8,18 +8,17 @@ use directories::ProjectDirs;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The file for all indexes unless another one is named; its directory is created if need be.
-pub(crate) fn usual() -> anyhow::Result<PathBuf> {
+/// Returns the default file for all indexes. Creates its directory if it does not exist.
+pub(crate) fn default_path() -> anyhow::Result<PathBuf> {
     let programs = ProjectDirs::from("", "", "ai-services-documents");
-    let programs = programs.context("this system has no place for data; set --index")?;
+    let programs = programs.context("no data directory found; set --index")?;
     let directory = programs.data_dir();
     fs::create_dir_all(directory)
-        .with_context(|| format!("`{}` cannot be created; set --index", directory.display()))?;
+        .with_context(|| format!("cannot create `{}`; set --index", directory.display()))?;
     Ok(directory.join("index.sqlite"))
 }
 
-/// The index of a folder by a model: tables of its own in the file, so that neither another folder nor
-/// another model touches them.
+/// Opens the index of a folder and an embedding model. Each combination has its own tables in the file.
 pub(crate) async fn open(
     file: &Path,
     folder: &Path,
@@ -29,10 +28,11 @@ pub(crate) async fn open(
     Ok(store.open().await?)
 }
 
-/// Refuses an index that was made by another model of the same name, as far as its vectors show it.
+/// Fails if the index cannot be searched with the vector, for example because another model with the same
+/// name has vectors of another length.
 pub(crate) async fn check(store: &dyn EmbeddingStore, vector: &[f32]) -> anyhow::Result<()> {
     let search = VectorSearch::new(vector).max_results(1);
-    store.search(&search).await.map(drop).context("the index cannot be searched; try --rebuild")
+    store.search(&search).await.map(drop).context("cannot search the index; try --rebuild")
 }
 
 fn table(folder: &Path, model: &str) -> String {
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folder_and_model_have_an_index_of_their_own() {
+    fn folder_and_model_have_separate_tables() {
         let one = table(Path::new("/a"), "m");
         assert_eq!(one, table(Path::new("/a"), "m"));
         assert!(one != table(Path::new("/b"), "m") && one != table(Path::new("/a"), "n"));

@@ -1,4 +1,4 @@
-//! The service that answers, and how its answers are shown.
+//! The service that answers questions, and the output of its answers.
 
 use super::documents::source::LINES;
 use super::filter::Filter;
@@ -14,7 +14,7 @@ use ai_services::{AnswerStream, StreamEvent, ai_service};
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// What the model is sent.
+/// Templates of the message and of each passage.
 const MESSAGE: &str = "{{contents}}\n\nQuestion: {{user_message}}";
 const PASSAGE: &str =
     "<passage number=\"{{number}}\" source=\"{{metadata.source}}\">\n{{content}}\n</passage>";
@@ -29,7 +29,7 @@ pub(crate) trait Librarian {
     fn answer(&self, question: &str) -> AnswerStream;
 }
 
-/// A service that looks up what it is asked.
+/// Builds a service that retrieves passages for each question.
 pub(crate) fn librarian(
     model: Arc<dyn ChatModel>,
     retriever: EmbeddingStoreContentRetriever,
@@ -45,7 +45,7 @@ pub(crate) fn librarian(
     LibrarianService::builder().chat_model(model).retrieval_augmentor(augmentor).build()
 }
 
-/// Prints the answer while it is written, and returns what it was made from.
+/// Prints the answer while it arrives, and returns its sources.
 pub(crate) async fn answer(
     librarian: &LibrarianService,
     question: &str,
@@ -68,7 +68,7 @@ pub(crate) async fn answer(
     Ok(sources)
 }
 
-/// The sources, by the numbers that the answer cites them by.
+/// Prints the sources with the numbers of the citations.
 pub(crate) fn show(sources: &[RetrievedContent]) -> io::Result<()> {
     let mut out = io::stdout();
     for (source, number) in sources.iter().zip(1..) {
@@ -79,13 +79,14 @@ pub(crate) fn show(sources: &[RetrievedContent]) -> io::Result<()> {
     out.flush()
 }
 
-/// Where a passage comes from.
+/// Describes the origin of a passage.
 fn origin(metadata: &Metadata) -> String {
     let text = |key| metadata.get(key).map(ToString::to_string);
     let mut origin = text(key::SOURCE).unwrap_or_default();
-    let place = text(key::PAGE).map(|page| format!("page {page}"));
-    let place = place.or_else(|| text(LINES).map(|lines| format!("lines {lines}")));
-    for detail in [place, text(key::HEADING).or_else(|| text(key::TITLE))].into_iter().flatten() {
+    let location = text(key::PAGE).map(|page| format!("page {page}"));
+    let location = location.or_else(|| text(LINES).map(|lines| format!("lines {lines}")));
+    for detail in [location, text(key::HEADING).or_else(|| text(key::TITLE))].into_iter().flatten()
+    {
         origin += ", ";
         origin += &detail;
     }
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn origin_is_as_exact_as_it_can_be() {
+    fn origin_has_all_known_details() {
         let file = |name: &str| Metadata::new().with(key::SOURCE, name);
         assert_eq!(origin(&file("a.html").with(key::TITLE, "Tea")), "a.html, Tea");
         assert_eq!(origin(&file("a.txt").with(LINES, "3-4")), "a.txt, lines 3-4");

@@ -1,4 +1,4 @@
-//! What the examples with documents share: all of it runs without a network.
+//! Code shared by the examples with documents. It runs without a network.
 
 pub(crate) mod embedder;
 pub(crate) mod source;

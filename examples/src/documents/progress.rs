@@ -1,6 +1,6 @@
-//! Bringing an index up to date with a folder, and showing how far it is.
+//! Ingestion of a folder with a progress bar.
 
-use super::documents::source::{ByKind, with_title};
+use super::documents::source::{SplitterByFileType, with_title};
 use super::terminal;
 use ai_services::document::DirectoryLoader;
 use ai_services::embedding::{EmbeddingModel, EmbeddingStore};
@@ -14,14 +14,14 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::path::Path;
 use std::sync::Arc;
 
-/// How long a passage is at most, in characters.
-const PASSAGE: usize = 400;
+/// Maximum length of a passage, in characters.
+const MAX_PASSAGE_CHARS: usize = 400;
 
-/// How many passages a request to the embedding model has at most: few, so that the bar moves, and little is
-/// lost by Ctrl-C, if the model is slow.
-const REQUEST: usize = 16;
+/// Maximum number of passages per request to the embedding model. A small number keeps the bar moving and
+/// loses little work on Ctrl-C if the model is slow.
+const BATCH_SIZE: usize = 16;
 
-/// Reads what is new or has changed, and forgets what is gone.
+/// Ingests new and changed files, and removes deleted ones from the index.
 pub(crate) async fn ingest(
     folder: &Path,
     store: Arc<dyn EmbeddingStore>,
@@ -29,14 +29,14 @@ pub(crate) async fn ingest(
 ) -> anyhow::Result<IngestionReport> {
     let loader = DirectoryLoader::new(folder);
     let files = loader.sources().filter(|source| ready(source.is_ok())).count().await;
-    let bar = Bar::new(files as u64, terminal::place());
+    let bar = Bar::new(files as u64, terminal::draw_target());
     let shown = bar.0.clone();
     let ingestor = EmbeddingStoreIngestor::builder()
         .store(store)
         .model(model)
-        .splitter(ByKind::new(PASSAGE)?)
+        .splitter(SplitterByFileType::new(MAX_PASSAGE_CHARS)?)
         .segment_transformer(with_title)
-        .batch_size(REQUEST)
+        .batch_size(BATCH_SIZE)
         .missing_sources(MissingSources::Remove)
         .on_error(IngestionErrorPolicy::Skip)
         .progress(move |progress| show(&shown, progress))
@@ -44,12 +44,12 @@ pub(crate) async fn ingest(
     Ok(ingestor.ingest(loader.documents()).await?)
 }
 
-/// A bar that is gone when it is dropped, whatever the reason.
+/// Progress bar that is cleared on drop.
 struct Bar(ProgressBar);
 
 impl Bar {
-    fn new(files: u64, place: ProgressDrawTarget) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(files), place);
+    fn new(files: u64, target: ProgressDrawTarget) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(files), target);
         let template = "{bar:30} {pos}/{len} files, {msg}{elapsed}";
         match ProgressStyle::with_template(template) {
             Ok(style) => Self(bar.with_style(style)),
@@ -71,7 +71,7 @@ fn show(bar: &ProgressBar, progress: &IngestionProgress) {
     bar.set_position(progress.sources_done + progress.sources_unchanged + progress.sources_failed);
 }
 
-/// What failed, those together that failed for the same reason.
+/// Describes the failures, grouped by reason.
 pub(crate) fn failures(report: &IngestionReport) -> Vec<String> {
     let mut lines: Vec<(String, &str, usize)> = Vec::new();
     for failure in &report.failures {
@@ -82,7 +82,7 @@ pub(crate) fn failures(report: &IngestionReport) -> Vec<String> {
         }
     }
     let line = |(reason, source, count): (String, &str, usize)| match count {
-        // Whoever reads files names them.
+        // Errors of a loader name the file.
         1 if reason.contains(source) => format!("failed: {reason}"),
         1 => format!("failed: `{source}`: {reason}"),
         _ => format!("failed: `{source}` and {} more: {reason}", count - 1),
@@ -90,22 +90,23 @@ pub(crate) fn failures(report: &IngestionReport) -> Vec<String> {
     lines.into_iter().map(line).collect()
 }
 
-/// What was done, on one line.
+/// Summarizes an ingestion on one line.
 pub(crate) fn summary(totals: &IngestionProgress) -> String {
     let files = [
         (totals.sources_done, "new or changed"),
-        (totals.sources_unchanged, "as before"),
-        (totals.sources_removed, "gone"),
+        (totals.sources_unchanged, "unchanged"),
+        (totals.sources_removed, "removed"),
         (totals.sources_failed, "failed"),
     ];
     let files: Vec<_> = files
         .iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
+        .map(|(count, state)| format!("{count} {state}"))
         .collect();
-    match files.is_empty() {
-        true => "no files".to_owned(),
-        false => format!("files: {}; {} passages embedded", files.join(", "), totals.embedded),
+    if files.is_empty() {
+        "no files".to_owned()
+    } else {
+        format!("files: {}; {} passages embedded", files.join(", "), totals.embedded)
     }
 }
 
@@ -114,12 +115,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn summary_says_what_happened() {
+    fn summary_counts_files_and_passages() {
         let mut totals = IngestionProgress::default();
         assert_eq!(summary(&totals), "no files");
         totals.sources_done = 2;
         totals.sources_removed = 1;
         totals.embedded = 9;
-        assert_eq!(summary(&totals), "files: 2 new or changed, 1 gone; 9 passages embedded");
+        assert_eq!(summary(&totals), "files: 2 new or changed, 1 removed; 9 passages embedded");
     }
 }

@@ -1,4 +1,4 @@
-//! The labelled questions.
+//! Labelled questions.
 
 use ai_services::document::{TextSegment, key};
 use ai_services::embedding::{EmbeddingModel, EmbeddingStore, VectorSearch};
@@ -7,27 +7,27 @@ use anyhow::{Context, bail};
 
 const QUESTIONS: &str = include_str!("../../retrieval/questions.tsv");
 
-/// A question, and where its answers are.
+/// A question with labels for the passages that answer it.
 pub(crate) struct Question {
     pub(crate) text: &'static str,
-    /// Whether it has the words of the answer.
+    /// `term` if the question contains a rare word of the answer, else `meaning`.
     pub(crate) kind: &'static str,
     pub(crate) labels: Vec<Label>,
 }
 
-/// Words of a passage, with the spaces put together.
+/// Text of a relevant passage, with normalized white space.
 pub(crate) struct Label {
     source: &'static str,
     words: String,
 }
 
-/// How many of the labels each passage has that had not come before.
+/// Counts the labels that each passage adds to the passages before it.
 pub(crate) fn gains(list: &[RetrievedContent], labels: &[Label]) -> Vec<usize> {
-    let mut open: Vec<&Label> = labels.iter().collect();
+    let mut remaining: Vec<&Label> = labels.iter().collect();
     let gain = |found: &RetrievedContent| {
-        let before = open.len();
-        open.retain(|label| !label.is_in(&found.segment));
-        before - open.len()
+        let before = remaining.len();
+        remaining.retain(|label| !label.is_in(&found.segment));
+        before - remaining.len()
     };
     list.iter().map(gain).collect()
 }
@@ -55,16 +55,16 @@ pub(crate) fn questions() -> anyhow::Result<Vec<Question>> {
         let labels: Vec<_> = columns.map(label).collect::<Option<_>>()?;
         (!labels.is_empty()).then_some(Question { text, kind, labels })
     };
-    lines.map(|line| read(line).with_context(|| format!("`{line}` is no question"))).collect()
+    lines.map(|line| read(line).with_context(|| format!("invalid question `{line}`"))).collect()
 }
 
-/// Every label has to be in a passage: else nothing could find it.
+/// Fails if a label is not contained in a passage, because no search could find it then.
 pub(crate) async fn check(
     questions: &[Question],
     store: &dyn EmbeddingStore,
     model: &dyn EmbeddingModel,
 ) -> anyhow::Result<()> {
-    // Whatever the vector, all passages are near enough.
+    // Any vector finds all passages, because there is no minimum score.
     let any = model.embed_query("passage").await?;
     let all = store.search(&VectorSearch::new(&any).max_results(10_000)).await?;
     for question in questions {
@@ -84,7 +84,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn questions_are_different_and_of_known_kinds() {
+    fn questions_are_unique_and_of_known_kinds() {
         let questions = questions().unwrap();
         let texts: BTreeSet<_> = questions.iter().map(|question| question.text).collect();
         assert_eq!(texts.len(), questions.len());
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn passage_counts_for_what_had_not_come_before() {
+    fn passage_counts_only_new_labels() {
         let found = |source: &str, text: &str| {
             let segment = TextSegment::new(text);
             RetrievedContent::new(segment.with_metadata(Metadata::new().with(key::SOURCE, source)))

@@ -1,4 +1,4 @@
-//! Judging passages without a model that was made for it.
+//! Re-rankers that work without a re-ranking model.
 
 use super::documents::words::words;
 use ai_services::async_trait;
@@ -7,16 +7,17 @@ use ai_services::model::{Scores, ScoringModel};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The share of the question's words that a passage has; of pairs of words too, so that order counts.
+/// Scores a passage by the share of the question's words that it contains. Pairs of words count too, so the
+/// order of words matters.
 pub(crate) struct SharedWords;
 
 #[async_trait]
 impl ScoringModel for SharedWords {
     async fn score(&self, query: &str, documents: &[&str]) -> ai_services::Result<Scores> {
-        let asked = features(query);
+        let question = features(query);
         let score = |document: &&str| {
             let own = features(document);
-            asked.intersection(&own).count() as f64 / asked.len().max(1) as f64
+            question.intersection(&own).count() as f64 / question.len().max(1) as f64
         };
         Ok(Scores::new(documents.iter().map(score)))
     }
@@ -32,40 +33,40 @@ fn features(text: &str) -> HashSet<String> {
     words.into_iter().chain(pairs).collect()
 }
 
-/// How near the question is to a passage and to the nearest of its sentences, by an embedding model: what
-/// one sentence says is lost in the vector of a long passage.
+/// Scores a passage with an embedding model: the mean of the similarities of the question to the passage and
+/// to its most similar sentence. The vector of a long passage alone blurs its single sentences.
 pub(crate) struct NearestSentence {
     model: Arc<dyn EmbeddingModel>,
-    /// The vectors of each passage: its own, and those of its sentences.
-    known: Mutex<HashMap<Box<str>, Vec<Vec<f32>>>>,
+    /// Vectors of each passage: first its own, then those of its sentences.
+    cache: Mutex<HashMap<Box<str>, Vec<Vec<f32>>>>,
 }
 
 impl NearestSentence {
     pub(crate) fn new(model: Arc<dyn EmbeddingModel>) -> Self {
-        Self { model, known: Mutex::default() }
+        Self { model, cache: Mutex::default() }
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<Box<str>, Vec<Vec<f32>>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cache(&self) -> MutexGuard<'_, HashMap<Box<str>, Vec<Vec<f32>>>> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[async_trait]
 impl ScoringModel for NearestSentence {
     async fn score(&self, query: &str, documents: &[&str]) -> ai_services::Result<Scores> {
-        let asked = self.model.embed_query(query).await?;
+        let question = self.model.embed_query(query).await?;
         for document in documents {
-            let is_known = self.known().contains_key(*document);
-            if !is_known {
+            let is_cached = self.cache().contains_key(*document);
+            if !is_cached {
                 let parts = parts(document);
                 let embedded = self.model.embed(&parts, EmbeddingPurpose::Document).await?;
-                self.known().insert((*document).into(), embedded.vectors);
+                self.cache().insert((*document).into(), embedded.vectors);
             }
         }
-        let known = self.known();
+        let cache = self.cache();
         let score = |document: &&str| {
-            let vectors = known.get(*document).map(Vec::as_slice).unwrap_or_default();
-            let mut near = vectors.iter().map(|vector| cosine(vector, &asked));
+            let vectors = cache.get(*document).map(Vec::as_slice).unwrap_or_default();
+            let mut near = vectors.iter().map(|vector| cosine(vector, &question));
             let whole = near.next().unwrap_or_default();
             f64::midpoint(whole, near.fold(whole, f64::max))
         };
@@ -77,7 +78,7 @@ impl ScoringModel for NearestSentence {
     }
 }
 
-/// A passage, and its sentences and lines.
+/// Returns a passage and its sentences and lines.
 fn parts(passage: &str) -> Vec<&str> {
     let sentences = passage.split_inclusive(['.', '!', '?', '|', '\n']).map(str::trim);
     let sentences = sentences.filter(|sentence| sentence.split_whitespace().count() > 2);
@@ -97,14 +98,14 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn words_in_the_order_of_the_question_count_more() {
+    async fn words_in_question_order_score_higher() {
         let scores = SharedWords.score("lost charger", &["charger lost", "the lost charger", "x"]);
         let scores = scores.await.unwrap().scores;
         assert_eq!(scores, [2.0 / 3.0, 1.0, 0.0]);
     }
 
     #[tokio::test]
-    async fn one_sentence_makes_a_passage_near() {
+    async fn one_similar_sentence_raises_the_score() {
         let model = NearestSentence::new(Arc::new(HashingEmbedder));
         let long =
             "Bells ring at noon. Who lost the charger? Trains leave every hour from the harbour.";

@@ -1,27 +1,28 @@
-//! What kind of line it is, from how it begins.
+//! Recognition of block markers at the beginning of a line.
 
-/// A beginning that could still become a rule, or the name of a language, is text if it is longer.
-const LONGEST: usize = 200;
+/// Maximum length of a marker, for example of a rule or a fence with a language, in bytes. A longer one is
+/// text.
+const MAX_MARKER_BYTES: usize = 200;
 
-/// Where a beginning stands.
+/// Position of a block marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Position {
-    /// At the front of a line.
+    /// At the start of a line.
     First,
-    /// Behind the marker of a quote.
+    /// After the marker of a quote.
     Quoted,
 }
 
-/// What a block of code is closed with: this character, at least so many times.
+/// Fence of a code block. The closing fence repeats `mark` at least `length` times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fence {
     mark: char,
     length: usize,
 }
 
-/// How a line begins.
+/// Kind of a line, by its marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Begin {
+pub(super) enum LineKind {
     Text,
     Heading {
         level: usize,
@@ -30,17 +31,16 @@ pub(super) enum Begin {
     Quote,
     Rule,
     Table,
-    /// A block of code, which begins behind the line.
+    /// Opening fence of a code block.
     Open(Fence),
-    /// The end of a block of code.
+    /// Closing fence of a code block.
     Close,
-    /// A line in a block of code.
+    /// Line of a code block.
     Code,
 }
 
-impl Begin {
-    /// How many bytes of the line are its indentation, and how many behind it a marker that is not
-    /// shown.
+impl LineKind {
+    /// Returns the lengths of the indentation and of the marker after it, which is not shown, in bytes.
     pub(super) fn marker(self, line: &str) -> (usize, usize) {
         let text = line.trim_start_matches(is_blank);
         let indent = line.len() - text.len();
@@ -48,8 +48,8 @@ impl Begin {
             Self::Heading { level } => (indent, level + 1),
             Self::Bullet => (indent, 2),
             Self::Quote => {
-                let behind = text.strip_prefix('>').unwrap_or_default();
-                (indent, if behind.starts_with(' ') { 2 } else { 1 })
+                let after = text.strip_prefix('>').unwrap_or_default();
+                (indent, if after.starts_with(' ') { 2 } else { 1 })
             }
             Self::Rule => (indent, text.len()),
             Self::Text | Self::Table | Self::Open(_) | Self::Close | Self::Code => (0, 0),
@@ -57,66 +57,68 @@ impl Begin {
     }
 }
 
-/// The kind of a line of which this is there; `None` if that depends on what comes.
-pub(super) fn begin(
+/// Returns the kind of a line from its text so far, or `None` if it depends on the rest of the line.
+pub(super) fn line_kind(
     line: &str,
     fence: Option<Fence>,
     position: Position,
     is_end: bool,
-) -> Option<Begin> {
+) -> Option<LineKind> {
     let text = line.trim_start_matches(is_blank);
-    if line.len() - text.len() > LONGEST {
-        return Some(if fence.is_some() { Begin::Code } else { Begin::Text });
+    if line.len() - text.len() > MAX_MARKER_BYTES {
+        return Some(if fence.is_some() { LineKind::Code } else { LineKind::Text });
     }
     if let Some(fence) = fence {
         return in_code(text, fence, is_end);
     }
-    let Some(first) = text.chars().next() else { return is_end.then_some(Begin::Text) };
-    let behind = text.trim_start_matches(first);
+    let Some(first) = text.chars().next() else { return is_end.then_some(LineKind::Text) };
+    let after = text.trim_start_matches(first);
     let count = text.chars().take_while(|&c| c == first).count();
-    // The marker may go on.
-    let is_open = behind.is_empty() && !is_end && count <= LONGEST;
+    // The marker may continue in the next piece.
+    let is_open = after.is_empty() && !is_end && count <= MAX_MARKER_BYTES;
     match first {
-        '|' => Some(Begin::Table),
+        '|' => Some(LineKind::Table),
         '#' | '>' | '+' if is_open => None,
-        '>' => Some(Begin::Quote),
-        '#' if count <= 6 && behind.starts_with(is_blank) => Some(Begin::Heading { level: count }),
-        '+' if count == 1 && behind.starts_with(is_blank) => Some(Begin::Bullet),
+        '>' => Some(LineKind::Quote),
+        '#' if count <= 6 && after.starts_with(is_blank) => {
+            Some(LineKind::Heading { level: count })
+        }
+        '+' if count == 1 && after.starts_with(is_blank) => Some(LineKind::Bullet),
         '`' | '~' if position == Position::First => {
             if is_open {
                 return None;
             }
-            let is_fence = count >= 3 && !behind.contains('`') && text.len() <= LONGEST;
+            let is_fence = count >= 3 && !after.contains('`') && text.len() <= MAX_MARKER_BYTES;
             match (is_fence, is_end) {
-                (true, true) => Some(Begin::Open(Fence { mark: first, length: count })),
+                (true, true) => Some(LineKind::Open(Fence { mark: first, length: count })),
                 (true, false) => None,
-                (false, _) => Some(Begin::Text),
+                (false, _) => Some(LineKind::Text),
             }
         }
         '-' | '*' | '_' => bullet_or_rule(text, first, is_end),
-        _ => Some(Begin::Text),
+        _ => Some(LineKind::Text),
     }
 }
 
-fn in_code(text: &str, fence: Fence, is_end: bool) -> Option<Begin> {
-    let behind = text.trim_start_matches(fence.mark);
-    if text.len() > LONGEST || !behind.chars().all(is_blank) {
-        return Some(Begin::Code);
+fn in_code(text: &str, fence: Fence, is_end: bool) -> Option<LineKind> {
+    let after = text.trim_start_matches(fence.mark);
+    if text.len() > MAX_MARKER_BYTES || !after.chars().all(is_blank) {
+        return Some(LineKind::Code);
     }
     let count = text.chars().take_while(|&c| c == fence.mark).count();
-    is_end.then_some(if count >= fence.length { Begin::Close } else { Begin::Code })
+    is_end.then_some(if count >= fence.length { LineKind::Close } else { LineKind::Code })
 }
 
-fn bullet_or_rule(text: &str, mark: char, is_end: bool) -> Option<Begin> {
-    let is_rule = text.len() <= LONGEST && text.chars().all(|c| c == mark || is_blank(c));
+fn bullet_or_rule(text: &str, mark: char, is_end: bool) -> Option<LineKind> {
+    let is_rule = text.len() <= MAX_MARKER_BYTES && text.chars().all(|c| c == mark || is_blank(c));
     if is_rule && !is_end {
         return None;
     }
     if is_rule && text.chars().filter(|&c| c == mark).count() >= 3 {
-        return Some(Begin::Rule);
+        return Some(LineKind::Rule);
     }
     let is_bullet = mark != '_' && text.chars().nth(1).is_some_and(is_blank);
-    Some(if is_bullet { Begin::Bullet } else { Begin::Text })
+    Some(if is_bullet { LineKind::Bullet } else { LineKind::Text })
 }
 
 fn is_blank(c: char) -> bool {

@@ -1,36 +1,37 @@
-//! The text of a line with what is marked in it.
+//! Rendering of the text of a line with its inline markup.
 
-use super::ink::{Ink, Style};
 use super::span::{Span, span};
+use super::styled_text::{Style, StyledText};
 
-/// How deep emphasis is looked for in emphasis.
-const DEEPEST: usize = 4;
+/// Maximum depth of nested emphasis.
+const MAX_DEPTH: usize = 4;
 
-/// A line that is being printed.
+/// Renderer of the current line.
 pub(super) struct Inline<'a> {
-    ink: &'a mut Ink,
+    out: &'a mut StyledText,
     style: Style,
     before: Option<char>,
     depth: usize,
 }
 
 impl<'a> Inline<'a> {
-    /// Goes on behind the character `before`.
-    pub(super) fn new(ink: &'a mut Ink, style: Style, before: Option<char>) -> Self {
-        Self { ink, style, before, depth: 0 }
+    /// Continues a line after the character `before`.
+    pub(super) fn new(out: &'a mut StyledText, style: Style, before: Option<char>) -> Self {
+        Self { out, style, before, depth: 0 }
     }
 
     pub(super) fn before(&self) -> Option<char> {
         self.before
     }
 
-    /// Prints what is certain, and tells how many bytes that was: all, if this is the end.
+    /// Writes the unambiguous part of the text and returns its length in bytes. At the end of a line this is
+    /// all of the text.
     pub(super) fn write(&mut self, text: &str, is_end: bool) -> usize {
         let mut rest = text;
         while !rest.is_empty() {
             let marker = rest.find(['*', '_', '`', '[', '\\']).unwrap_or(rest.len());
             let (plain, marked) = rest.split_at(marker);
-            self.ink.write(self.style, plain);
+            self.out.write(self.style, plain);
             self.before = plain.chars().next_back().or(self.before);
             rest = marked;
             let read = match span(marked, self.before, is_end) {
@@ -44,20 +45,20 @@ impl<'a> Inline<'a> {
         text.len() - rest.len()
     }
 
-    /// Prints what `text` begins with, and tells how many bytes that was.
+    /// Writes the span at the start of `text` and returns its length in bytes.
     fn write_span(&mut self, span: Span<'_>, text: &str) -> usize {
         match span {
             Span::Open => 0,
             Span::Text(length) => {
-                self.ink.write(self.style, text.get(..length).unwrap_or_default());
+                self.out.write(self.style, text.get(..length).unwrap_or_default());
                 length
             }
             Span::Escaped(character) => {
-                self.ink.write(self.style, character);
+                self.out.write(self.style, character);
                 1 + character.len()
             }
             Span::Code(code, marker) => {
-                self.ink.write(self.style.and(Style::CODE), code);
+                self.out.write(self.style.and(Style::CODE), code);
                 code.len() + 2 * marker
             }
             Span::Emphasis(style, inner, marker) => {
@@ -67,9 +68,9 @@ impl<'a> Inline<'a> {
             Span::Link(name, target) => {
                 if name != target {
                     self.nested(Style::UNDERLINE, name);
-                    self.ink.write(self.style, " ");
+                    self.out.write(self.style, " ");
                 }
-                self.ink.write(self.style.and(Style::DIM), &format!("({target})"));
+                self.out.write(self.style.and(Style::DIM), &format!("({target})"));
                 name.len() + target.len() + "[]()".len()
             }
         }
@@ -77,11 +78,11 @@ impl<'a> Inline<'a> {
 
     fn nested(&mut self, style: Style, text: &str) {
         let style = self.style.and(style);
-        if self.depth == DEEPEST {
-            self.ink.write(style, text);
+        if self.depth == MAX_DEPTH {
+            self.out.write(style, text);
             return;
         }
-        let ink = &mut *self.ink;
-        Inline { ink, style, before: None, depth: self.depth + 1 }.write(text, true);
+        let out = &mut *self.out;
+        Inline { out, style, before: None, depth: self.depth + 1 }.write(text, true);
     }
 }

@@ -1,143 +1,142 @@
-//! Markdown for a terminal, while it arrives.
+//! Incremental rendering of Markdown for a terminal.
 //!
-//! What is printed is never printed again: a line appears as it comes, except for what may still turn
-//! out to be a marker. Markers that find no end on their line are text. Tables and fenced code stay as
-//! they are, and the terminal wraps.
+//! Output is never corrected afterwards: a line appears as it arrives, except for text that may still become
+//! a marker. Markers without an end on their line are text. Tables and fenced code are printed unchanged, and
+//! the terminal wraps long lines.
 
 mod block;
-mod ink;
 mod inline;
 mod span;
+mod styled_text;
 #[cfg(test)]
 mod tests;
 
-use block::{Begin, Fence, Position};
-use ink::{Ink, Style};
+use block::{Fence, LineKind, Position};
 use inline::Inline;
+use styled_text::{Style, StyledText};
 
 const BULLET: &str = "• ";
 const QUOTE: &str = "│ ";
 const RULE: &str = "────────────────────────";
 
-/// A text in Markdown, of which pieces come in and ready pieces go out. Control sequences have to be
-/// filtered before.
+/// Incremental Markdown renderer. Its input must not contain control sequences.
 #[derive(Debug, Default)]
 pub(crate) struct Markdown {
-    /// What came of the current line and was not printed yet.
-    held: String,
-    line: Line,
-    /// The last character of the current line that was printed.
+    /// Text of the current line that was not printed yet.
+    pending: String,
+    line: LineState,
+    /// Last printed character of the current line.
     before: Option<char>,
-    /// The block of code that the current line is in.
+    /// Fence of the code block that contains the current line.
     fence: Option<Fence>,
 }
 
-/// How the rest of the current line is read.
+/// Parsing mode of the rest of the current line.
 #[derive(Clone, Copy, Debug)]
-enum Line {
-    /// What kind of line it is depends on what comes.
-    Begin(Position),
+enum LineState {
+    /// The kind of the line is not known yet.
+    Start(Position),
     Inline(Style),
     Verbatim(Style),
-    /// Nothing is expected, or will be shown.
-    Over,
+    /// The rest of the line is not shown.
+    Ignored,
 }
 
-impl Default for Line {
+impl Default for LineState {
     fn default() -> Self {
-        Self::Begin(Position::First)
+        Self::Start(Position::First)
     }
 }
 
 impl Markdown {
-    /// What can be printed with this piece.
+    /// Adds a piece and returns the text that can be printed.
     pub(crate) fn push(&mut self, piece: &str) -> String {
-        let mut ink = Ink::default();
+        let mut out = StyledText::default();
         for part in piece.split_inclusive('\n') {
             let text = part.strip_suffix('\n');
-            self.held.push_str(text.unwrap_or(part));
+            self.pending.push_str(text.unwrap_or(part));
             if text.is_some() {
-                self.end_line(&mut ink);
-                ink.write(Style::PLAIN, "\n");
+                self.end_line(&mut out);
+                out.write(Style::PLAIN, "\n");
             } else {
-                self.advance(&mut ink, false);
+                self.advance(&mut out, false);
             }
         }
-        ink.finish()
+        out.finish()
     }
 
-    /// What is left once there is no more.
+    /// Returns the remaining text at the end of the input.
     pub(crate) fn finish(&mut self) -> String {
-        let mut ink = Ink::default();
-        self.end_line(&mut ink);
+        let mut out = StyledText::default();
+        self.end_line(&mut out);
         self.fence = None;
-        ink.finish()
+        out.finish()
     }
 
-    fn end_line(&mut self, ink: &mut Ink) {
-        self.advance(ink, true);
-        self.held.clear();
-        self.line = Line::default();
+    fn end_line(&mut self, out: &mut StyledText) {
+        self.advance(out, true);
+        self.pending.clear();
+        self.line = LineState::default();
         self.before = None;
     }
 
-    /// Prints what is certain of the current line: all of it, if this is its end.
-    fn advance(&mut self, ink: &mut Ink, is_end: bool) {
-        while let Line::Begin(position) = self.line {
-            let Some(begin) = block::begin(&self.held, self.fence, position, is_end) else {
+    /// Writes the unambiguous part of the current line; at the end of the line, all of it.
+    fn advance(&mut self, out: &mut StyledText, is_end: bool) {
+        while let LineState::Start(position) = self.line {
+            let Some(kind) = block::line_kind(&self.pending, self.fence, position, is_end) else {
                 return;
             };
-            self.begin(begin, ink);
+            self.begin_line(kind, out);
         }
         let printed = match self.line {
-            Line::Inline(style) => {
-                let mut inline = Inline::new(ink, style, self.before);
-                let printed = inline.write(&self.held, is_end);
+            LineState::Inline(style) => {
+                let mut inline = Inline::new(out, style, self.before);
+                let printed = inline.write(&self.pending, is_end);
                 self.before = inline.before();
                 printed
             }
-            Line::Verbatim(style) => {
-                ink.write(style, &self.held);
-                self.held.len()
+            LineState::Verbatim(style) => {
+                out.write(style, &self.pending);
+                self.pending.len()
             }
-            Line::Begin(_) | Line::Over => self.held.len(),
+            LineState::Start(_) | LineState::Ignored => self.pending.len(),
         };
-        self.held.drain(..printed);
+        self.pending.drain(..printed);
     }
 
-    /// Prints what a line begins with.
-    fn begin(&mut self, begin: Begin, ink: &mut Ink) {
-        let (indent, marker) = begin.marker(&self.held);
-        ink.write(Style::PLAIN, self.held.get(..indent).unwrap_or_default());
-        self.held.drain(..indent + marker);
-        self.line = match begin {
-            Begin::Text => Line::Inline(Style::PLAIN),
-            Begin::Table => Line::Verbatim(Style::PLAIN),
-            Begin::Heading { level } => Line::Inline(match level {
+    /// Writes the marker of a line.
+    fn begin_line(&mut self, kind: LineKind, out: &mut StyledText) {
+        let (indent, marker) = kind.marker(&self.pending);
+        out.write(Style::PLAIN, self.pending.get(..indent).unwrap_or_default());
+        self.pending.drain(..indent + marker);
+        self.line = match kind {
+            LineKind::Text => LineState::Inline(Style::PLAIN),
+            LineKind::Table => LineState::Verbatim(Style::PLAIN),
+            LineKind::Heading { level } => LineState::Inline(match level {
                 1 | 2 => Style::BOLD.and(Style::UNDERLINE),
                 _ => Style::BOLD,
             }),
-            Begin::Bullet => {
-                ink.write(Style::PLAIN, BULLET);
-                Line::Inline(Style::PLAIN)
+            LineKind::Bullet => {
+                out.write(Style::PLAIN, BULLET);
+                LineState::Inline(Style::PLAIN)
             }
-            Begin::Quote => {
-                ink.write(Style::DIM, QUOTE);
-                Line::Begin(Position::Quoted)
+            LineKind::Quote => {
+                out.write(Style::DIM, QUOTE);
+                LineState::Start(Position::Quoted)
             }
-            Begin::Rule => {
-                ink.write(Style::DIM, RULE);
-                Line::Over
+            LineKind::Rule => {
+                out.write(Style::DIM, RULE);
+                LineState::Ignored
             }
-            Begin::Open(fence) => {
+            LineKind::Open(fence) => {
                 self.fence = Some(fence);
-                Line::Verbatim(Style::DIM)
+                LineState::Verbatim(Style::DIM)
             }
-            Begin::Close => {
+            LineKind::Close => {
                 self.fence = None;
-                Line::Verbatim(Style::DIM)
+                LineState::Verbatim(Style::DIM)
             }
-            Begin::Code => Line::Verbatim(Style::PLAIN),
+            LineKind::Code => LineState::Verbatim(Style::PLAIN),
         };
     }
 }

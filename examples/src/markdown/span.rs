@@ -1,50 +1,50 @@
-//! What can be marked in a line: emphasis, code, links.
+//! Recognition of inline markup: emphasis, code, links.
 
-use super::ink::Style;
+use super::styled_text::Style;
 
-/// How many bytes may be between a marker and its end. What is longer is text.
-const LONGEST: usize = 1024;
+/// Maximum length of a span, in bytes. A longer one is text.
+const MAX_SPAN_BYTES: usize = 1024;
 
-/// What stands behind a place in a line.
+/// Inline element at a position of a line.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Span<'a> {
-    /// That depends on what comes.
+    /// Not known yet: it depends on the rest of the line.
     Open,
-    /// So many bytes that mark nothing.
+    /// Text of this number of bytes.
     Text(usize),
-    /// A character behind a backslash.
+    /// A character after a backslash.
     Escaped(&'a str),
     Code(&'a str, usize),
     Emphasis(Style, &'a str, usize),
     Link(&'a str, &'a str),
 }
 
-/// What stands at the front of the text.
+/// Returns the inline element at the start of the text.
 pub(super) fn span(text: &str, before: Option<char>, is_end: bool) -> Span<'_> {
-    let mut end = LONGEST.min(text.len());
+    let mut end = MAX_SPAN_BYTES.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let (seen, beyond) = text.split_at(end);
-    let seen = Seen { text: seen, is_all: is_end || !beyond.is_empty() };
+    let (lookahead, beyond) = text.split_at(end);
+    let lookahead = Lookahead { text: lookahead, is_complete: is_end || !beyond.is_empty() };
     match text.chars().next() {
-        Some('`') => seen.code(),
-        Some('[') => seen.link(),
-        Some('\\') => seen.escaped(),
-        Some(mark @ ('*' | '_')) => seen.emphasis(mark, before),
+        Some('`') => lookahead.code(),
+        Some('[') => lookahead.link(),
+        Some('\\') => lookahead.escaped(),
+        Some(mark @ ('*' | '_')) => lookahead.emphasis(mark, before),
         _ => Span::Text(text.len()),
     }
 }
 
-/// What there is of a line to decide upon.
+/// The part of a line that decides about an element.
 #[derive(Clone, Copy)]
-struct Seen<'a> {
+struct Lookahead<'a> {
     text: &'a str,
-    /// Whether nothing more is waited for.
-    is_all: bool,
+    /// `true` if no further text can change the decision.
+    is_complete: bool,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> Lookahead<'a> {
     fn from(self, start: usize) -> &'a str {
         self.text.get(start..).unwrap_or_default()
     }
@@ -53,37 +53,37 @@ impl<'a> Seen<'a> {
         self.text.get(start..end).unwrap_or_default()
     }
 
-    /// What to say if no end was seen.
-    fn endless(self, length: usize) -> Span<'a> {
-        if self.is_all { Span::Text(length) } else { Span::Open }
+    /// Returns the result for a marker without an end.
+    fn unclosed(self, length: usize) -> Span<'a> {
+        if self.is_complete { Span::Text(length) } else { Span::Open }
     }
 
     fn escaped(self) -> Span<'a> {
         match self.from(1).chars().next() {
             Some(c) if c.is_ascii_punctuation() => Span::Escaped(self.between(1, 2)),
             Some(_) => Span::Text(1),
-            None => self.endless(1),
+            None => self.unclosed(1),
         }
     }
 
     fn code(self) -> Span<'a> {
-        let marker = run(self.text, '`');
+        let marker = run_length(self.text, '`');
         match self.code_end(0) {
             Some(end) => Span::Code(self.between(marker, end - marker), marker),
-            None => self.endless(marker),
+            None => self.unclosed(marker),
         }
     }
 
-    /// Where the code ends that begins at `start`, its marker included.
+    /// Returns the end of the code that starts at `start`, including its closing marker.
     fn code_end(self, start: usize) -> Option<usize> {
-        let marker = run(self.from(start), '`');
+        let marker = run_length(self.from(start), '`');
         let mut at = start + marker;
         loop {
             at += self.from(at).find('`')?;
-            let length = run(self.from(at), '`');
+            let length = run_length(self.from(at), '`');
             at += length;
-            // A marker at the very end may go on.
-            if length == marker && (self.is_all || at < self.text.len()) {
+            // A marker at the end of the text may continue in the next piece.
+            if length == marker && (self.is_complete || at < self.text.len()) {
                 return Some(at);
             }
         }
@@ -92,21 +92,21 @@ impl<'a> Seen<'a> {
     fn link(self) -> Span<'a> {
         let name = match self.closing(0, ['[', ']']) {
             Some(end) => self.between(1, end),
-            None => return self.endless(1),
+            None => return self.unclosed(1),
         };
         let at = name.len() + 2;
         match self.from(at).chars().next() {
             Some('(') => {}
             Some(_) => return Span::Text(1),
-            None => return self.endless(1),
+            None => return self.unclosed(1),
         }
         match self.closing(at, ['(', ')']) {
             Some(end) => Span::Link(name, self.between(at + 1, end)),
-            None => self.endless(1),
+            None => self.unclosed(1),
         }
     }
 
-    /// Where the bracket is closed that opens at `start`.
+    /// Returns the position of the bracket that closes the one at `start`.
     fn closing(self, start: usize, [open, close]: [char; 2]) -> Option<usize> {
         let mut depth = 0_usize;
         let mut is_escaped = false;
@@ -124,9 +124,9 @@ impl<'a> Seen<'a> {
     }
 
     fn emphasis(self, mark: char, before: Option<char>) -> Span<'a> {
-        let marker = run(self.text, mark);
-        let Some(next) = self.from(marker).chars().next() else { return self.endless(marker) };
-        // `2*3` and `snake_case` mean what they say.
+        let marker = run_length(self.text, mark);
+        let Some(next) = self.from(marker).chars().next() else { return self.unclosed(marker) };
+        // `2*3` and `snake_case` have no emphasis.
         let is_in_word = match (mark, marker) {
             ('_', _) => before.is_some_and(char::is_alphanumeric),
             ('*', 1) => before.is_some_and(|c| c.is_ascii_alphanumeric()),
@@ -143,13 +143,13 @@ impl<'a> Seen<'a> {
         }
         match self.emphasis_end(mark, marker) {
             Some(end) => Span::Emphasis(style, self.between(marker, end - marker), marker),
-            None => self.endless(marker),
+            None => self.unclosed(marker),
         }
     }
 
-    /// Where the emphasis ends that the text begins with, its marker included.
+    /// Returns the end of the emphasis at the start of the text, including its closing marker.
     fn emphasis_end(self, mark: char, marker: usize) -> Option<usize> {
-        // The marker of an emphasis within.
+        // Marker length of a nested emphasis.
         let mut inner = None;
         let mut before = mark;
         let mut at = marker;
@@ -158,26 +158,26 @@ impl<'a> Seen<'a> {
                 '\\' => 1 + self.from(at + 1).chars().next()?.len_utf8(),
                 '`' => match self.code_end(at) {
                     Some(end) => end - at,
-                    None if self.is_all => run(self.from(at), '`'),
+                    None if self.is_complete => run_length(self.from(at), '`'),
                     None => return None,
                 },
                 c if c == mark => {
-                    let length = run(self.from(at), mark);
+                    let length = run_length(self.from(at), mark);
                     let after = self.from(at + length).chars().next();
-                    if after.is_none() && !self.is_all {
+                    if after.is_none() && !self.is_complete {
                         return None;
                     }
-                    let sides = Sides::new(mark, before, after);
+                    let flanking = Flanking::new(mark, before, after);
                     match inner {
-                        Some(within) if sides.closes && length == within => inner = None,
-                        Some(within) if sides.closes && length == within + marker => {
+                        Some(within) if flanking.closes && length == within => inner = None,
+                        Some(within) if flanking.closes && length == within + marker => {
                             return Some(at + length);
                         }
-                        _ if sides.closes && length == marker => return Some(at + length),
-                        None if sides.closes && !sides.opens && length > marker => {
+                        _ if flanking.closes && length == marker => return Some(at + length),
+                        None if flanking.closes && !flanking.opens && length > marker => {
                             return Some(at + length);
                         }
-                        _ if sides.opens => inner = Some(length),
+                        _ if flanking.opens => inner = Some(length),
                         _ => {}
                     }
                     length
@@ -191,13 +191,13 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// What a marker can be, from the characters at its sides.
-struct Sides {
+/// Roles of an emphasis marker, from the characters on both sides.
+struct Flanking {
     opens: bool,
     closes: bool,
 }
 
-impl Sides {
+impl Flanking {
     fn new(mark: char, before: char, after: Option<char>) -> Self {
         let is_word = |c: char| mark == '_' && c.is_alphanumeric();
         let opens = after.is_some_and(|c| !c.is_whitespace()) && !is_word(before);
@@ -206,7 +206,7 @@ impl Sides {
     }
 }
 
-/// How many bytes the text begins with that are this ASCII character.
-fn run(text: &str, mark: char) -> usize {
+/// Counts the repetitions of an ASCII character at the start of the text.
+fn run_length(text: &str, mark: char) -> usize {
     text.len() - text.trim_start_matches(mark).len()
 }

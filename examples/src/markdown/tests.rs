@@ -1,17 +1,17 @@
-//! What is shown of a text, wherever its pieces begin and end.
+//! Tests of the rendered text, for every division into pieces.
 
 use super::Markdown;
 use std::time::{Duration, Instant};
 
-/// A text whose styles are written as `<1>bold</>`, to be readable.
-fn shown<'a>(pieces: impl IntoIterator<Item = &'a str>) -> String {
+/// Renders a text, with readable styles: `<1>bold</>`.
+fn rendered<'a>(pieces: impl IntoIterator<Item = &'a str>) -> String {
     let mut markdown = Markdown::default();
     let mut out: String = pieces.into_iter().map(|piece| markdown.push(piece)).collect();
     out.push_str(&markdown.finish());
-    let painted = painted(&out);
+    let chars = styled_chars(&out);
     let mut text = String::new();
     let mut last = "";
-    for (style, c) in &painted {
+    for (style, c) in &chars {
         if style != last {
             text.push_str(if last.is_empty() { "" } else { "</>" });
             text.push_str(&if style.is_empty() { String::new() } else { format!("<{style}>") });
@@ -23,10 +23,10 @@ fn shown<'a>(pieces: impl IntoIterator<Item = &'a str>) -> String {
     text
 }
 
-/// Each character with its style.
-fn painted(mut out: &str) -> Vec<(String, char)> {
+/// Splits rendered text into characters with their styles.
+fn styled_chars(mut out: &str) -> Vec<(String, char)> {
     let mut style = String::new();
-    let mut painted = Vec::new();
+    let mut chars = Vec::new();
     while let Some(c) = out.chars().next() {
         match out.strip_prefix("\u{1b}[0") {
             Some(rest) => {
@@ -35,13 +35,13 @@ fn painted(mut out: &str) -> Vec<(String, char)> {
                 out = rest;
             }
             None => {
-                painted.push((style.clone(), c));
+                chars.push((style.clone(), c));
                 out = out.strip_prefix(c).unwrap();
             }
         }
     }
-    assert_eq!(style, "", "the terminal is left as it was");
-    painted
+    assert_eq!(style, "", "the output does not end unstyled");
+    chars
 }
 
 const CASES: &[(&str, &str)] = &[
@@ -85,25 +85,25 @@ const CASES: &[(&str, &str)] = &[
     ("", ""),
 ];
 
-/// Rules are long; the cases show one stroke.
-fn shortened(shown: &str) -> String {
-    shown.replace(super::RULE, "─")
+/// Replaces each rule by one stroke, to keep the cases short.
+fn shortened(rendered: &str) -> String {
+    rendered.replace(super::RULE, "─")
 }
 
 #[test]
 fn markers_become_styles() {
     for (text, expected) in CASES {
-        assert_eq!(shortened(&shown([*text])), *expected, "{text:?}");
+        assert_eq!(shortened(&rendered([*text])), *expected, "{text:?}");
     }
 }
 
-/// Checks that it does not matter where pieces end.
+/// Asserts that the division into pieces does not change the output.
 fn assert_same_in_pieces(text: &str) {
-    let whole = shown([text]);
-    assert_eq!(shown(text.split_inclusive(|_| true)), whole, "{text:?}");
+    let whole = rendered([text]);
+    assert_eq!(rendered(text.split_inclusive(|_| true)), whole, "{text:?}");
     for at in (0..text.len()).filter(|&at| text.is_char_boundary(at)) {
         let (first, second) = text.split_at(at);
-        assert_eq!(shown([first, second]), whole, "{text:?} at {at}");
+        assert_eq!(rendered([first, second]), whole, "{text:?} at {at}");
     }
 }
 
@@ -116,8 +116,11 @@ fn pieces_may_end_anywhere() {
     assert_same_in_pieces(&all.join("\n"));
 }
 
-/// Texts of many markers and few words, the same in every run.
-fn random_texts(alphabet: &'static [&'static str], longest: usize) -> impl Iterator<Item = String> {
+/// Returns reproducible pseudo-random texts with many markers and few words.
+fn random_texts(
+    alphabet: &'static [&'static str],
+    max_tokens: usize,
+) -> impl Iterator<Item = String> {
     let mut state = 1_u64;
     let mut random = move || {
         state =
@@ -125,7 +128,7 @@ fn random_texts(alphabet: &'static [&'static str], longest: usize) -> impl Itera
         usize::try_from(state >> 40).unwrap()
     };
     std::iter::repeat_with(move || {
-        let length = random() % longest;
+        let length = random() % max_tokens;
         (0..length).map(|_| alphabet[random() % alphabet.len()]).collect()
     })
 }
@@ -143,7 +146,7 @@ fn random_texts_are_the_same_in_pieces() {
 #[test]
 fn random_long_lines_are_the_same_in_pieces() {
     for text in random_texts(ALPHABET, 6000).take(40).map(|text| text.replace('\n', "ab cd")) {
-        assert_eq!(shown(text.split_inclusive(|_| true)), shown([&*text]), "{text:?}");
+        assert_eq!(rendered(text.split_inclusive(|_| true)), rendered([&*text]), "{text:?}");
     }
 }
 
@@ -152,27 +155,27 @@ fn hostile_lines_are_printed_in_bounded_time() {
     let started = Instant::now();
     for part in ["[", "*a ", "`", "_a", "\\", "- ", "# ", " ", "```", "[a](", "**a `", "> "] {
         let text = part.repeat(10_000 / part.len());
-        assert_eq!(shown(text.split_inclusive(|_| true)), shown([&*text]), "{part:?}");
+        assert_eq!(rendered(text.split_inclusive(|_| true)), rendered([&*text]), "{part:?}");
     }
     assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
 }
 
 #[test]
-fn words_are_neither_lost_nor_reordered() {
-    // Without links: one whose name is its address is shown once.
+fn words_are_not_lost_or_reordered() {
+    // Links are left out, because a link whose name is its address is shown once.
     let words = |text: &str| -> Vec<char> {
         text.chars().filter(|c| c.is_alphanumeric() || matches!(c, '\n' | '(' | '|')).collect()
     };
     for text in random_texts(ALPHABET, 24).take(4000).filter(|text| !text.contains("](")) {
         let mut markdown = Markdown::default();
         let out = markdown.push(&text) + &markdown.finish();
-        let out: String = painted(&out).into_iter().map(|(_, c)| c).collect();
+        let out: String = styled_chars(&out).into_iter().map(|(_, c)| c).collect();
         assert_eq!(words(&out), words(&text), "{text:?}");
     }
 }
 
 #[test]
-fn only_what_may_be_a_marker_is_held_back() {
+fn only_possible_markers_are_held_back() {
     let mut markdown = Markdown::default();
     for (piece, expected) in [
         ("The ", "The "),
@@ -195,13 +198,13 @@ fn only_what_may_be_a_marker_is_held_back() {
 }
 
 #[test]
-fn marker_without_end_does_not_hold_back_forever() {
+fn unclosed_marker_is_printed_after_a_limit() {
     let words = "word ".repeat(1000);
     for begin in ["**", "[", "`", "*a `", "- - ", "```", "\t"] {
         let text = format!("{begin}{words}");
         let mut markdown = Markdown::default();
         let out: usize = text.split_inclusive(' ').map(|word| markdown.push(word).len()).sum();
         assert!(out + 1100 > text.len(), "{begin:?}: {out} of {}", text.len());
-        assert_eq!(shown([&*text]), shown(text.split_inclusive(' ')), "{begin:?}");
+        assert_eq!(rendered([&*text]), rendered(text.split_inclusive(' ')), "{begin:?}");
     }
 }

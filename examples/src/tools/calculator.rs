@@ -1,27 +1,28 @@
-//! Arithmetic on expressions that a model wrote, and that may be hostile.
+//! Evaluation of expressions that a model wrote. They are untrusted input.
 
 use fend_core::{Context, Interrupt, evaluate_with_interrupt};
 use std::fmt;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Together these keep the parser, which backtracks at parentheses, below some milliseconds.
-const LONGEST: usize = 200;
-const DEEPEST: usize = 6;
+/// Limits that keep the parser, which backtracks at parentheses, below a few milliseconds.
+const MAX_CHARS: usize = 200;
+const MAX_DEPTH: usize = 6;
 
-/// Enough for the longest expression in an unoptimised build; only what is used takes memory.
-const STACK: usize = 64 << 20;
+/// Stack size of the evaluation thread, in bytes: enough for the longest expression in an unoptimized build.
+/// Unused pages do not take memory.
+const STACK_BYTES: usize = 64 << 20;
 
-/// `9^9^9^9` would take longer than the universe.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// Time limit of an evaluation; `9^9^9^9` would never end.
+const TIMEOUT: Duration = Duration::from_millis(200);
 
-/// The words of arithmetic. The parser knows many more: units, dates, dice, functions.
+/// Allowed words. The parser supports many more: units, dates, dice, functions.
 const WORDS: [&str; 17] = [
     "abs", "cbrt", "ceil", "cos", "e", "exp", "floor", "ln", "log", "mod", "of", "pi", "round",
     "sin", "sqrt", "tan", "x",
 ];
 
-/// Why there is no result. The model is told.
+/// Error of an evaluation, reported to the model.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum CalculatorError {
     TooLong,
@@ -29,49 +30,50 @@ pub(super) enum CalculatorError {
     Character(char),
     Word(String),
     TooMuch,
-    Wrong(String),
+    Invalid(String),
 }
 
 impl fmt::Display for CalculatorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooLong => write!(f, "an expression has at most {LONGEST} characters"),
-            Self::TooDeep => write!(f, "parentheses must match and be at most {DEEPEST} deep"),
+            Self::TooLong => write!(f, "an expression can have at most {MAX_CHARS} characters"),
+            Self::TooDeep => write!(f, "parentheses must match and be at most {MAX_DEPTH} deep"),
             Self::Character(c) => write!(f, "`{}` is not arithmetic", c.escape_default()),
-            Self::Word(word) => write!(f, "`{word}` is not known; use {}", WORDS.join(", ")),
+            Self::Word(word) => write!(f, "unknown word `{word}`; use {}", WORDS.join(", ")),
             Self::TooMuch => write!(f, "this takes too long to calculate"),
-            Self::Wrong(why) => f.write_str(why),
+            Self::Invalid(reason) => f.write_str(reason),
         }
     }
 }
 
-/// The result, exact or marked as approximate.
+/// Returns the result, exact or marked as approximate.
 pub(super) fn calculate(expression: &str) -> Result<String, CalculatorError> {
     let expression = expression.trim().replace('×', "*").replace('÷', "/").replace('−', "-");
-    if expression.len() > LONGEST {
+    if expression.len() > MAX_CHARS {
         return Err(CalculatorError::TooLong);
     }
     check_characters(&expression)?;
     check_parentheses(&expression)?;
-    // The parser calls itself for every operator in the worst case.
-    let thread = thread::Builder::new().stack_size(STACK).spawn(move || evaluate(&expression));
+    // In the worst case the parser recurses for every operator.
+    let thread =
+        thread::Builder::new().stack_size(STACK_BYTES).spawn(move || evaluate(&expression));
     let outcome = thread.ok().and_then(|running| running.join().ok());
-    outcome.unwrap_or_else(|| Err(CalculatorError::Wrong("the calculator is broken".to_owned())))
+    outcome.unwrap_or_else(|| Err(CalculatorError::Invalid("the calculator failed".to_owned())))
 }
 
 fn evaluate(expression: &str) -> Result<String, CalculatorError> {
-    let deadline = Deadline(Instant::now() + PATIENCE);
+    let deadline = Deadline(Instant::now() + TIMEOUT);
     match evaluate_with_interrupt(expression, &mut Context::new(), &deadline) {
         Ok(result) if result.get_main_result().is_empty() => {
-            Err(CalculatorError::Wrong("the expression is empty".to_owned()))
+            Err(CalculatorError::Invalid("the expression is empty".to_owned()))
         }
         Ok(result) => Ok(result.get_main_result().to_owned()),
         Err(_) if deadline.should_interrupt() => Err(CalculatorError::TooMuch),
-        Err(why) => Err(CalculatorError::Wrong(why)),
+        Err(reason) => Err(CalculatorError::Invalid(reason)),
     }
 }
 
-/// Numbers, operators, and nothing but the words of arithmetic.
+/// Fails if the expression contains anything but numbers, operators and allowed words.
 fn check_characters(expression: &str) -> Result<(), CalculatorError> {
     let is_known = |c: char| c.is_ascii_alphanumeric() || " .,+-*/^!%()".contains(c);
     if let Some(c) = expression.chars().find(|&c| !is_known(c)) {
@@ -93,7 +95,7 @@ fn check_parentheses(expression: &str) -> Result<(), CalculatorError> {
             ')' => depth.checked_sub(1).ok_or(CalculatorError::TooDeep)?,
             _ => depth,
         };
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(CalculatorError::TooDeep);
         }
     }
@@ -132,12 +134,12 @@ mod tests {
     }
 
     #[test]
-    fn hostile_expressions_are_refused_quickly() {
+    fn hostile_expressions_are_rejected_quickly() {
         let started = Instant::now();
         let nested = "1+(".repeat(50);
         let long = "1+".repeat(5_000);
         let minus = "-".repeat(199) + "1";
-        let deep = format!("{}1{}", "2^(".repeat(DEEPEST), ")".repeat(DEEPEST));
+        let deep = format!("{}1{}", "2^(".repeat(MAX_DEPTH), ")".repeat(MAX_DEPTH));
         for expression in [
             "",
             "1/0",
@@ -163,7 +165,7 @@ mod tests {
         }
         let mut inputs = vec![minus, deep];
         for part in ["2^", "sqrt ", "5!+", "1 ", "% ", "(1)", "sin cos ", "-2^-", "1 mod "] {
-            inputs.push(part.repeat((LONGEST - 1) / part.len()) + "1");
+            inputs.push(part.repeat((MAX_CHARS - 1) / part.len()) + "1");
         }
         for expression in inputs {
             drop(calculate(&expression));

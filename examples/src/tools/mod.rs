@@ -1,4 +1,4 @@
-//! What the assistant can do: calculate, tell the time, keep notes for each user.
+//! Tools of the assistant: a calculator, a clock and notes for each user.
 
 mod calculator;
 mod notes;
@@ -9,7 +9,7 @@ use calculator::CalculatorError;
 use jiff::Zoned;
 use notes::{Note, NoteError, Notes};
 
-/// The things on the assistant's desk.
+/// The tools and their state.
 #[derive(Default)]
 pub(crate) struct Desk {
     notes: Notes,
@@ -17,29 +17,29 @@ pub(crate) struct Desk {
 
 #[tools]
 impl Desk {
-    /// Calculates exactly. Knows + - * / ^ ! mod, parentheses, percentages, sqrt, cbrt, abs, floor,
+    /// Calculates exactly. Supports + - * / ^ ! mod, parentheses, percentages, sqrt, cbrt, abs, floor,
     /// ceil, round, exp, ln, log (base 10), sin, cos, tan, pi and e.
     #[tool]
     fn calculate(
         &self,
-        /// What to calculate, for example `12 * 31`, `17% of 340` or `sqrt(2)^3`.
+        /// The expression, for example `12 * 31`, `17% of 340` or `sqrt(2)^3`.
         expression: &str,
     ) -> Result<String, CalculatorError> {
         calculator::calculate(expression)
     }
 
-    /// Tells the local date, time, day of the week and time zone.
+    /// Returns the local date, time, day of the week and time zone.
     #[tool]
     fn current_date_time(&self) -> String {
         Zoned::now().strftime("%A, %Y-%m-%d %H:%M:%S %Z").to_string()
     }
 
-    /// Keeps a note for the user until the program ends, and returns it with its number.
+    /// Stores a note for the user until the program exits, and returns it with its number.
     #[tool]
     fn add_note(
         &self,
         #[memory_id] user: &MemoryId,
-        /// What to note, in one sentence.
+        /// The note, in one sentence.
         text: &str,
     ) -> Result<Note, NoteError> {
         self.notes.add(user, text)
@@ -56,7 +56,7 @@ impl Desk {
     fn forget_note(
         &self,
         #[memory_id] user: &MemoryId,
-        /// The number of the note, as `list_notes` gives it.
+        /// The number of the note, from `list_notes`.
         number: u32,
     ) -> Result<Note, NoteError> {
         self.notes.forget(user, number)

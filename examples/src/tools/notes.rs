@@ -1,4 +1,4 @@
-//! The notes of each user, kept as long as the process runs.
+//! Notes of each user, kept until the process exits.
 
 use ai_services::memory::MemoryId;
 use serde::Serialize;
@@ -6,28 +6,28 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A list has to fit into a model's context together with the conversation.
-const MOST_NOTES: usize = 20;
-const LONGEST_NOTE: usize = 200;
+/// Limits that let a list of notes fit into a model's context next to the conversation.
+const MAX_NOTES: usize = 20;
+const MAX_NOTE_CHARS: usize = 200;
 
-/// Notes by user and number. Numbers are not used again.
+/// Notes by user and number. Numbers are not reused.
 #[derive(Default)]
-pub(super) struct Notes(Mutex<HashMap<MemoryId, Pad>>);
+pub(super) struct Notes(Mutex<HashMap<MemoryId, UserNotes>>);
 
 #[derive(Default)]
-struct Pad {
+struct UserNotes {
     notes: BTreeMap<u32, String>,
     last: u32,
 }
 
-/// A note as the model is told.
+/// A note with its number, as sent to the model.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Note {
     number: u32,
     text: String,
 }
 
-/// Why a note could not be kept or found. The model is told.
+/// Error of a tool call, reported to the model.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NoteError {
     Empty,
@@ -40,9 +40,9 @@ impl fmt::Display for NoteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => write!(f, "the note is empty"),
-            Self::TooLong => write!(f, "a note has at most {LONGEST_NOTE} characters"),
-            Self::TooMany => write!(f, "there are {MOST_NOTES} notes already; forget one first"),
-            Self::Unknown(number) => write!(f, "there is no note {number}"),
+            Self::TooLong => write!(f, "a note can have at most {MAX_NOTE_CHARS} characters"),
+            Self::TooMany => write!(f, "the user already has {MAX_NOTES} notes; forget one first"),
+            Self::Unknown(number) => write!(f, "unknown note {number}"),
         }
     }
 }
@@ -53,12 +53,12 @@ impl Notes {
         if text.is_empty() {
             return Err(NoteError::Empty);
         }
-        if text.chars().count() > LONGEST_NOTE {
+        if text.chars().count() > MAX_NOTE_CHARS {
             return Err(NoteError::TooLong);
         }
         let mut pads = self.pads();
         let pad = pads.entry(user.clone()).or_default();
-        if pad.notes.len() >= MOST_NOTES {
+        if pad.notes.len() >= MAX_NOTES {
             return Err(NoteError::TooMany);
         }
         pad.last += 1;
@@ -78,7 +78,7 @@ impl Notes {
         text.map(|text| Note { number, text }).ok_or(NoteError::Unknown(number))
     }
 
-    fn pads(&self) -> MutexGuard<'_, HashMap<MemoryId, Pad>> {
+    fn pads(&self) -> MutexGuard<'_, HashMap<MemoryId, UserNotes>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -101,8 +101,8 @@ mod tests {
     #[test]
     fn notes_are_bounded() {
         let (notes, ann) = (Notes::default(), MemoryId::from("ann"));
-        assert_eq!(notes.add(&ann, &"x".repeat(LONGEST_NOTE + 1)), Err(NoteError::TooLong));
-        for _ in 0..MOST_NOTES {
+        assert_eq!(notes.add(&ann, &"x".repeat(MAX_NOTE_CHARS + 1)), Err(NoteError::TooLong));
+        for _ in 0..MAX_NOTES {
             notes.add(&ann, "x").unwrap();
         }
         assert_eq!(notes.add(&ann, "x"), Err(NoteError::TooMany));

@@ -8,10 +8,10 @@ use serde_json::json;
 async fn users_have_separate_memories() {
     let mut chat = Chat::start(&["--user", "ann"]);
     assert_eq!(chat.ask("My name is Ann.").await, "Nice to meet you, Ann.");
-    assert_eq!(chat.ask("/user ben").await, "you are ben now");
+    assert_eq!(chat.ask("/user ben").await, "you are now ben");
     assert_eq!(chat.ask("What is my name?").await, "You have not told me your name.");
     assert_eq!(chat.ask("remember to buy milk").await, "Noted as 1: buy milk.");
-    assert_eq!(chat.ask("/user ann").await, "you are ann now");
+    assert_eq!(chat.ask("/user ann").await, "you are now ann");
     assert_eq!(chat.ask("What is my name?").await, "Your name is Ann.");
     assert_eq!(chat.ask("list my notes").await, "You have no notes.");
 
@@ -20,15 +20,15 @@ async fn users_have_separate_memories() {
     for _ in 0..6 {
         chat.answer().await;
     }
-    assert_eq!(chat.ask("/forget").await, "the conversation with ann is forgotten");
-    assert_eq!(chat.ask("/memory").await, "nothing is remembered of ann");
-    assert_eq!(chat.ask("/user ben").await, "you are ben now");
+    assert_eq!(chat.ask("/forget").await, "deleted the conversation with ann");
+    assert_eq!(chat.ask("/memory").await, "no messages stored for ann");
+    assert_eq!(chat.ask("/user ben").await, "you are now ben");
     assert_eq!(chat.ask("list my notes").await, "1: buy milk");
     assert_eq!(chat.end().await, (vec![], Some(0)));
 }
 
 #[tokio::test]
-async fn commands_tell_usage_users_and_help() {
+async fn commands_show_usage_users_and_help() {
     let mut chat = Chat::start(&["--user", "ann"]);
     assert_eq!(chat.ask("12*31").await, "12 * 31 = 372");
     assert_eq!(chat.ask("/usage").await, "turns: 1 answered");
@@ -37,8 +37,8 @@ async fn commands_tell_usage_users_and_help() {
     chat.ask("/user ben").await;
     assert_eq!(chat.ask("/users").await, "ann");
     assert_eq!(chat.answer().await, "ben");
-    chat.say("/nope").await;
-    chat.notice("there is no command /nope; /help lists them").await;
+    chat.send("/nope").await;
+    chat.notice("unknown command /nope; /help lists the commands").await;
     assert!(chat.ask("/help").await.starts_with("/user NAME"));
     let (rest, code) = chat.end().await;
     assert!(rest.iter().any(|line| line.starts_with("/forget")), "{rest:?}");
@@ -46,7 +46,7 @@ async fn commands_tell_usage_users_and_help() {
 }
 
 #[tokio::test]
-async fn failed_turn_is_reported_and_the_chat_goes_on() {
+async fn failed_turn_is_reported_and_the_chat_continues() {
     let refused = json!({ "error": { "message": "no\u{1b}[31m" } }).to_string();
     let server = FaultServer::answering([
         answer(400, &[], refused),
@@ -54,10 +54,10 @@ async fn failed_turn_is_reported_and_the_chat_goes_on() {
     ]);
     let server = server.await.unwrap();
     let mut chat = Chat::with_server(&server);
-    chat.say("one").await;
+    chat.send("one").await;
     let error = chat.notice("error: ").await;
     assert!(!error.contains(|c: char| c.is_control()), "{error:?}");
     assert_eq!(chat.ask("two").await, "Better.");
-    // Nobody watches a pipe: the failure shows in the exit code.
+    // The input is a pipe, so the exit code reports the failure.
     assert_eq!(chat.end().await, (vec![], Some(1)));
 }

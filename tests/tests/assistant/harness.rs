@@ -1,4 +1,4 @@
-//! Programs as child processes.
+//! Runs programs as child processes.
 
 pub(crate) use ai_services_tests::PATIENCE;
 use ai_services_tests::fault_server::{FaultServer, json_answer};
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-/// The programs by name, built by the cargo that built this test.
+/// Builds the programs with the cargo that built this test, and returns their paths by name.
 fn programs() -> &'static BTreeMap<String, PathBuf> {
     static PROGRAMS: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
     PROGRAMS.get_or_init(|| {
@@ -22,7 +22,7 @@ fn programs() -> &'static BTreeMap<String, PathBuf> {
             .stderr(Stdio::inherit())
             .output()
             .unwrap();
-        assert!(built.status.success(), "the examples do not build");
+        assert!(built.status.success(), "building the examples failed");
         let messages = String::from_utf8(built.stdout).unwrap();
         let messages = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
         let programs = messages.filter_map(|message: Value| {
@@ -33,7 +33,7 @@ fn programs() -> &'static BTreeMap<String, PathBuf> {
     })
 }
 
-/// A program that finds neither a key, nor a server, nor a proxy.
+/// Returns a command for a program, without keys, servers and proxies in its environment.
 pub(crate) fn offline(program: &str) -> Command {
     let mut command = Command::new(&programs()[program]);
     let is_setting = |name: &str| {
@@ -63,7 +63,7 @@ pub(crate) async fn assistant(arguments: &[&str]) -> (Option<i32>, String, Strin
     finished(offline("assistant").args(arguments)).await
 }
 
-/// A chat through pipes.
+/// A running assistant with pipes.
 pub(crate) struct Chat {
     child: Child,
     input: ChildStdin,
@@ -85,7 +85,7 @@ impl Chat {
         Self::start(&at(&server.url()))
     }
 
-    /// Presses Ctrl-C.
+    /// Sends the signal of Ctrl-C.
     #[cfg(unix)]
     pub(crate) async fn interrupt(&self) {
         let process = self.child.id().unwrap().to_string();
@@ -93,33 +93,34 @@ impl Chat {
         assert!(kill.success());
     }
 
-    pub(crate) async fn say(&mut self, line: &str) {
+    /// Sends a line to standard input.
+    pub(crate) async fn send(&mut self, line: &str) {
         self.input.write_all(format!("{line}\n").as_bytes()).await.unwrap();
     }
 
-    /// The next line on standard output.
+    /// Returns the next line of standard output.
     pub(crate) async fn answer(&mut self) -> String {
         let line = tokio::time::timeout(PATIENCE, self.answers.next_line());
-        line.await.unwrap().unwrap().expect("standard output ended")
+        line.await.unwrap().unwrap().expect("standard output has another line")
     }
 
     pub(crate) async fn ask(&mut self, line: &str) -> String {
-        self.say(line).await;
+        self.send(line).await;
         self.answer().await
     }
 
-    /// The next line on standard error that contains `text`.
+    /// Returns the next line of standard error that contains `text`.
     pub(crate) async fn notice(&mut self, text: &str) -> String {
         loop {
             let line = tokio::time::timeout(PATIENCE, self.notices.next_line());
-            let line = line.await.unwrap().unwrap().expect("standard error ended");
+            let line = line.await.unwrap().unwrap().expect("standard error has another line");
             if line.contains(text) {
                 return line;
             }
         }
     }
 
-    /// Closes the input, and gives the rest of standard output and the exit code.
+    /// Closes the input and returns the rest of standard output and the exit code.
     pub(crate) async fn end(self) -> (Vec<String>, Option<i32>) {
         let Self { mut child, input, mut answers, .. } = self;
         drop(input);
@@ -132,12 +133,12 @@ impl Chat {
     }
 }
 
-/// The arguments for a server.
+/// Returns the arguments that select a model of a server.
 pub(crate) fn at(url: &str) -> [&str; 4] {
     ["--model", "openai/m", "--base-url", url]
 }
 
-/// An answer that comes whole.
+/// Returns an HTTP response with a whole answer.
 pub(crate) fn completion(message: &Value) -> Vec<u8> {
     let usage = json!({ "prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10 });
     json_answer(&json!({ "choices": [{ "message": message }], "usage": usage }))

@@ -1,4 +1,4 @@
-//! The programs of the examples package, run as a user would: offline, through pipes.
+//! End-to-end tests of the programs in the examples package: offline, through pipes.
 
 #![allow(
     clippy::expect_used,
@@ -8,8 +8,8 @@
 )]
 
 mod chat;
+mod formatting;
 mod harness;
-mod looks;
 mod memory;
 mod models;
 mod questions;

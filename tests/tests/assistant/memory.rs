@@ -1,18 +1,18 @@
-//! What is remembered from one run to the next.
+//! Persistence of conversations across runs.
 
 use crate::harness::{self, Chat, assistant};
 use ai_services_tests::servers;
 use serde_json::Value;
 
-/// Asks one question with this memory.
+/// Asks a single question with the given memory location.
 async fn ask_with(memory: &str, user: &str, question: &str) -> String {
     let (code, answer, notices) = assistant(&["--memory", memory, "--user", user, question]).await;
     assert_eq!(code, Some(0), "{notices}");
     answer
 }
 
-/// What a memory promises wherever it is.
-async fn remembers_across_runs(memory: &str) {
+/// Checks the guarantees of every persistent memory.
+async fn check_persistence(memory: &str) {
     ask_with(memory, "ann", "My name is Ann.").await;
     ask_with(memory, "ben", "Hello!").await;
     assert_eq!(ask_with(memory, "ann", "What is my name?").await, "Your name is Ann.\n");
@@ -27,30 +27,30 @@ async fn remembers_across_runs(memory: &str) {
     let (code, exported, notices) = assistant(&["--memory", memory, "--export", "ann"]).await;
     assert_eq!((code, notices.as_str()), (Some(0), ""));
     let lines = exported.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let said: Vec<_> = lines.map(|line| line["message"]["text"].clone()).collect();
-    assert_eq!(said[1], "Nice to meet you, Ann.");
-    assert_eq!(said.len(), 4);
+    let texts: Vec<_> = lines.map(|line| line["message"]["text"].clone()).collect();
+    assert_eq!(texts[1], "Nice to meet you, Ann.");
+    assert_eq!(texts.len(), 4);
 }
 
 #[tokio::test]
-async fn file_is_remembered_across_runs() {
+async fn file_persists_across_runs() {
     let directory = tempfile::tempdir().unwrap();
-    remembers_across_runs(directory.path().join("m.sqlite").to_str().unwrap()).await;
+    check_persistence(directory.path().join("m.sqlite").to_str().unwrap()).await;
 }
 
 #[tokio::test]
-async fn servers_are_remembered_across_runs() {
+async fn servers_persist_across_runs() {
     if let Some(server) = servers::postgres::start() {
-        remembers_across_runs(&server.url()).await;
+        check_persistence(&server.url()).await;
     }
     if let Some(server) = servers::redis::start() {
-        remembers_across_runs(&server.url()).await;
+        check_persistence(&server.url()).await;
     }
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn data_directory_is_the_usual_place() {
+async fn default_location_is_the_data_directory() {
     let home = tempfile::tempdir().unwrap();
     for (question, answer) in [
         ("My name is Ann.", "Nice to meet you, Ann.\n"),
@@ -58,8 +58,9 @@ async fn data_directory_is_the_usual_place() {
     ] {
         let mut command = harness::offline("assistant");
         command.env("XDG_DATA_HOME", home.path()).env_remove("ASSISTANT_MEMORY");
-        let (_, said, notices) = harness::finished(command.args(["--user", "ann", question])).await;
-        assert_eq!(said, answer, "{notices}");
+        let (_, printed, notices) =
+            harness::finished(command.args(["--user", "ann", question])).await;
+        assert_eq!(printed, answer, "{notices}");
     }
     use std::os::unix::fs::PermissionsExt;
     let file = home.path().join("ai-services-assistant/memory.sqlite");
@@ -83,7 +84,7 @@ async fn evicted_messages_are_exported() {
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["evicted"].as_bool().unwrap())
         .collect();
-    // The window of 24 has room for the system message and for eleven turns.
+    // The window of 24 messages has room for the system message and eleven turns.
     assert_eq!(evicted, [vec![true; 6], vec![false; 22]].concat());
     let (_, listed, _) = assistant(&["--memory", memory, "--list-users"]).await;
     assert!(listed.starts_with("ann\t22 messages\t"), "{listed}");
@@ -102,5 +103,5 @@ async fn memory_that_cannot_be_opened_exits_with_1_and_one_line() {
         assert!(notices.lines().count() == 1 && !notices.contains("canary"), "{notices}");
     }
     let (code, _, notices) = assistant(&["--export", "nobody"]).await;
-    assert_eq!((code, notices.as_str()), (Some(1), "error: nothing is remembered of nobody\n"));
+    assert_eq!((code, notices.as_str()), (Some(1), "error: no messages stored for nobody\n"));
 }

@@ -1,11 +1,11 @@
-//! Which model answers.
+//! Selection of the model.
 
 use crate::harness::{completion, finished, offline};
 use ai_services_tests::fault_server::{FaultServer, Step, json_answer};
 use serde_json::json;
 
 #[tokio::test]
-async fn ollama_server_that_answers_is_used() {
+async fn reachable_ollama_server_is_used() {
     let tags = json!({ "models": [{ "name": "nomic-embed-text:latest" }, { "name": "llama:8b" }] });
     let answer = json!({ "message": { "content": "Hi." }, "done": true, "done_reason": "stop" });
     let server = FaultServer::start([
@@ -22,7 +22,7 @@ async fn ollama_server_that_answers_is_used() {
 }
 
 #[tokio::test]
-async fn model_of_every_provider_answers_at_another_server() {
+async fn base_url_works_with_every_provider() {
     let text = json!({ "type": "output_text", "text": "Hi." });
     let item = json!({ "type": "message", "role": "assistant", "content": [text] });
     for (provider, path, answer) in [
@@ -58,7 +58,7 @@ async fn model_of_every_provider_answers_at_another_server() {
 }
 
 #[tokio::test]
-async fn key_in_the_environment_is_used_and_not_shown() {
+async fn key_from_the_environment_is_used_and_not_printed() {
     let server = FaultServer::answering([completion(&json!({ "content": "Hi." }))]).await.unwrap();
     let mut command = offline("assistant");
     command.env("OPENAI_API_KEY", "sk-canary").env("OPENAI_BASE_URL", server.url()).arg("hi");

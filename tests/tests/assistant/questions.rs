@@ -1,9 +1,9 @@
-//! One question at a time.
+//! Single questions.
 
 use crate::harness::assistant;
 
 #[tokio::test]
-async fn question_is_answered_on_stdout_and_the_tool_is_shown_on_stderr() {
+async fn answer_is_on_stdout_and_tool_call_on_stderr() {
     let (code, answer, notices) = assistant(&["--user", "ann", "What is 12*31?"]).await;
     assert_eq!(code, Some(0), "{notices}");
     assert_eq!(answer, "12 * 31 = 372\n");
@@ -14,7 +14,7 @@ async fn question_is_answered_on_stdout_and_the_tool_is_shown_on_stderr() {
 }
 
 #[tokio::test]
-async fn wrong_use_exits_with_2() {
+async fn invalid_arguments_exit_with_2() {
     for wrong in [
         ["--nope", ""].as_slice(),
         &["--model", "nobody/x", "hi"],
@@ -45,7 +45,7 @@ async fn unreachable_server_exits_with_1_and_one_line() {
 }
 
 #[tokio::test]
-async fn missing_key_exits_with_1_and_says_what_to_set() {
+async fn missing_key_exits_with_1_and_names_the_variable() {
     let (code, _, notices) = assistant(&["--model", "openai/gpt-4o-mini", "hi"]).await;
     assert_eq!(code, Some(1), "{notices}");
     assert!(notices.contains("OPENAI_API_KEY"), "{notices}");

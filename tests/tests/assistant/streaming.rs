@@ -1,4 +1,4 @@
-//! Answers that arrive piece by piece, and what keeps them from arriving.
+//! Streamed answers, their failures and their cancellation.
 
 use crate::harness::{Chat, assistant, at, completion};
 use ai_services_tests::fault_server::{FaultServer, Step, events_head};
@@ -16,12 +16,12 @@ fn chunk(data: &Value) -> Step {
     Step::Send(format!("data: {data}\n\n").into_bytes())
 }
 
-/// The beginning of a streamed answer.
+/// Returns the start of a streamed answer.
 fn begin() -> Vec<Step> {
     vec![Step::Request, Step::Send(events_head())]
 }
 
-/// Its end.
+/// Returns the end of a streamed answer.
 fn end(reason: &str) -> Vec<Step> {
     let usage = json!({ "prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10 });
     let choice = json!({ "index": 0, "delta": {}, "finish_reason": reason });
@@ -38,7 +38,7 @@ async fn ask(server: &FaultServer, arguments: &[&str]) -> (Option<i32>, String, 
 }
 
 #[tokio::test]
-async fn pieces_of_an_answer_are_put_together() {
+async fn pieces_of_an_answer_are_joined() {
     let server =
         FaultServer::start([answering(["It is", " fo", "ur.", ""].map(text))]).await.unwrap();
     let (code, answer, notices) = ask(&server, &["hi"]).await;
@@ -47,7 +47,7 @@ async fn pieces_of_an_answer_are_put_together() {
 }
 
 #[tokio::test]
-async fn answer_without_a_stream_comes_whole() {
+async fn answer_without_streaming_arrives_whole() {
     let server = FaultServer::answering([completion(&json!({ "content": "Whole." }))]);
     let server = server.await.unwrap();
     let (code, answer, notices) = ask(&server, &["--no-stream", "hi"]).await;
@@ -70,7 +70,7 @@ async fn tools_are_shown_in_both_deliveries() {
     ]);
     let streamed = ask(&streamed.await.unwrap(), &["hi"]).await;
     let whole = ask(&whole.await.unwrap(), &["--no-stream", "hi"]).await;
-    // What is said before a tool is called is heard only while it is said.
+    // Text before a tool call is printed only if it is streamed.
     assert_eq!(streamed.1, "Let me see.\nIt is 42.\n", "{}", streamed.2);
     assert_eq!(whole.1, "It is 42.\n", "{}", whole.2);
     for notices in [streamed.2, whole.2] {
@@ -82,7 +82,7 @@ async fn tools_are_shown_in_both_deliveries() {
 }
 
 #[tokio::test]
-async fn thoughts_are_shown_only_if_asked_for() {
+async fn thinking_is_shown_only_on_request() {
     let thought = |text: &str| event(&json!({ "reasoning_content": text }));
     let pieces =
         || answering([thought("Let me"), thought(" think\u{1b}["), thought("31m."), text("4")]);
@@ -93,9 +93,10 @@ async fn thoughts_are_shown_only_if_asked_for() {
         (&["--no-stream", "hi"], false),
         (&["--no-stream", "--thinking", "hi"], true),
     ] {
-        let server = match arguments.contains(&"--no-stream") {
-            true => FaultServer::answering([completion(&message)]).await.unwrap(),
-            false => FaultServer::start([pieces()]).await.unwrap(),
+        let server = if arguments.contains(&"--no-stream") {
+            FaultServer::answering([completion(&message)]).await.unwrap()
+        } else {
+            FaultServer::start([pieces()]).await.unwrap()
         };
         let (code, answer, notices) = ask(&server, arguments).await;
         assert_eq!((code, answer.as_str()), (Some(0), "4\n"), "{notices}");
@@ -114,7 +115,7 @@ async fn control_sequences_split_over_pieces_are_not_printed() {
 }
 
 #[tokio::test]
-async fn answer_that_is_cut_off_stays_with_the_error_below() {
+async fn incomplete_answer_is_followed_by_the_error() {
     let server = FaultServer::start([[begin(), vec![text("Half an ans")]].concat()]).await.unwrap();
     let (code, answer, notices) = ask(&server, &["hi"]).await;
     assert_eq!((code, answer.as_str()), (Some(1), "Half an ans\n"), "{notices}");
@@ -125,14 +126,14 @@ async fn answer_that_is_cut_off_stays_with_the_error_below() {
 }
 
 #[tokio::test]
-async fn chat_goes_on_behind_an_answer_that_is_cut_off() {
+async fn chat_continues_after_an_incomplete_answer() {
     let server =
         FaultServer::start([[begin(), vec![text("Half")]].concat(), answering([text("Whole.")])]);
     let server = server.await.unwrap();
     let mut chat = Chat::with_server(&server);
     assert_eq!(chat.ask("one").await, "Half");
     chat.notice("error: the answer was cut off").await;
-    assert_eq!(chat.ask("/memory").await, "nothing is remembered of me");
+    assert_eq!(chat.ask("/memory").await, "no messages stored for me");
     assert_eq!(chat.ask("two").await, "Whole.");
     assert_eq!(chat.end().await, (vec![], Some(1)));
 }
@@ -144,14 +145,14 @@ mod interrupts {
     use std::time::Duration;
     use tokio::time::timeout;
 
-    /// A server that begins an answer and never ends it.
+    /// Starts a server that begins an answer and never ends it.
     async fn endless(then: Vec<Step>) -> FaultServer {
         let pieces = vec![text("one\ntwo"), Step::Hang];
         FaultServer::start([[begin(), pieces].concat(), then]).await.unwrap()
     }
 
     #[tokio::test]
-    async fn interrupt_cancels_the_turn_only() {
+    async fn interrupt_cancels_only_the_turn() {
         let here_i_am = completion(&json!({ "content": "Here I am." }));
         for arguments in [&[] as &[_], &["--no-stream"]] {
             let server = FaultServer::start([
@@ -160,13 +161,13 @@ mod interrupts {
             ]);
             let server = server.await.unwrap();
             let mut chat = Chat::start(&[&at(&server.url()), arguments].concat());
-            chat.say("Are you there?").await;
+            chat.send("Are you there?").await;
             timeout(PATIENCE, server.received(1)).await.unwrap();
             chat.interrupt().await;
-            chat.notice("cancelled: this turn is not remembered").await;
+            chat.notice("turn cancelled").await;
             timeout(PATIENCE, server.hung_up(1)).await.unwrap();
 
-            assert_eq!(chat.ask("/memory").await, "nothing is remembered of me");
+            assert_eq!(chat.ask("/memory").await, "no messages stored for me");
             assert_eq!(chat.ask("And now?").await, "Here I am.");
             assert_eq!(chat.ask("/usage").await, "turns: 1 answered, 1 cancelled");
             assert_eq!(chat.end().await.1, Some(0));
@@ -174,23 +175,23 @@ mod interrupts {
     }
 
     #[tokio::test]
-    async fn text_is_shown_while_it_arrives_and_stays_when_it_is_cancelled() {
+    async fn text_is_printed_on_arrival_and_kept_on_interrupt() {
         let server = endless(answering([text("Here I am.")])).await;
         let mut chat = Chat::with_server(&server);
-        // The answer has no end yet.
+        // The answer is not complete yet.
         assert_eq!(chat.ask("Count!").await, "one");
         chat.interrupt().await;
         assert_eq!(chat.answer().await, "two");
-        chat.notice("cancelled: this turn is not remembered").await;
+        chat.notice("turn cancelled").await;
         timeout(PATIENCE, server.hung_up(1)).await.unwrap();
 
-        assert_eq!(chat.ask("/memory").await, "nothing is remembered of me");
+        assert_eq!(chat.ask("/memory").await, "no messages stored for me");
         assert_eq!(chat.ask("And now?").await, "Here I am.");
         assert_eq!(chat.end().await, (vec![], Some(0)));
     }
 
     #[tokio::test]
-    async fn interrupt_of_one_question_exits_with_130() {
+    async fn interrupt_of_a_single_question_exits_with_130() {
         let server = endless(vec![]).await;
         let mut chat = Chat::start(&[&at(&server.url()) as &[_], &["Count!"]].concat());
         assert_eq!(chat.answer().await, "one");
@@ -200,7 +201,7 @@ mod interrupts {
     }
 
     #[tokio::test]
-    async fn question_that_was_given_up_does_not_hold_up_the_next() {
+    async fn cancelled_question_releases_its_lease() {
         let directory = tempfile::tempdir().unwrap();
         let memory = directory.path().join("m.sqlite");
         let memory = ["--memory", memory.to_str().unwrap()];
@@ -212,7 +213,7 @@ mod interrupts {
         assert_eq!(chat.answer().await, "one");
         chat.interrupt().await;
         assert_eq!(chat.end().await.1, Some(130));
-        // A lease that was not returned would last for half a minute.
+        // A lease that was not released would expire after 30 seconds.
         let next = [&memory as &[_], &["My name is Ann."]].concat();
         let (code, answer, _) = timeout(Duration::from_secs(20), assistant(&next)).await.unwrap();
         assert_eq!((code, answer.as_str()), (Some(0), "Nice to meet you, Ann.\n"));

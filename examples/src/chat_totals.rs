@@ -1,12 +1,12 @@
-//! What a chat has cost.
+//! Totals of a chat.
 
-use crate::turn::Ended;
+use crate::turn::TurnOutcome;
 use ai_services::model::TokenUsage;
 use std::fmt::{self, Write};
 
-/// What a chat has cost so far.
+/// Number of turns and tool calls, and token usage, of a chat so far.
 #[derive(Default)]
-pub(crate) struct Spent {
+pub(crate) struct ChatTotals {
     usage: TokenUsage,
     turns: usize,
     tool_calls: usize,
@@ -14,20 +14,20 @@ pub(crate) struct Spent {
     cancelled: usize,
 }
 
-impl Spent {
-    /// Adds a turn. One that was given up is paid for, too.
-    pub(crate) fn add(&mut self, turn: &Ended) {
+impl ChatTotals {
+    /// Adds a turn. Failed and cancelled turns also count.
+    pub(crate) fn add(&mut self, turn: &TurnOutcome) {
         match turn {
-            Ended::Answered(response) => {
+            TurnOutcome::Answered(response) => {
                 self.turns += 1;
                 self.usage += response.token_usage;
                 self.tool_calls += response.tool_executions.len();
             }
-            Ended::Cancelled(usage) => {
+            TurnOutcome::Cancelled(usage) => {
                 self.cancelled += 1;
                 self.usage += *usage;
             }
-            Ended::Failed(error) => {
+            TurnOutcome::Failed(error) => {
                 self.failed += 1;
                 self.usage += error.usage().copied().unwrap_or_default();
             }
@@ -35,13 +35,13 @@ impl Spent {
     }
 }
 
-impl fmt::Display for Spent {
+impl fmt::Display for ChatTotals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = |tokens: Option<u64>| tokens.map_or("unknown".to_owned(), |n| n.to_string());
         let mut turns = format!("{} answered", self.turns);
-        for (number, how) in [(self.failed, "failed"), (self.cancelled, "cancelled")] {
+        for (number, outcome) in [(self.failed, "failed"), (self.cancelled, "cancelled")] {
             if number > 0 {
-                write!(turns, ", {number} {how}")?;
+                write!(turns, ", {number} {outcome}")?;
             }
         }
         writeln!(f, "turns: {turns}")?;

@@ -1,4 +1,4 @@
-//! Where conversations are remembered.
+//! Stores for conversations.
 
 use ai_services::memory::{
     ConversationStore, EvictedMessages, InMemoryChatMemoryStore, LeaseOptions,
@@ -14,20 +14,20 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// A place for conversations.
+/// Location of the stored conversations.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// Forgotten when the program ends.
-    Nowhere,
-    /// A file of this machine.
+pub(crate) enum MemoryLocation {
+    /// Process memory; lost when the program exits.
+    Process,
+    /// A local SQLite file.
     File(PathBuf),
-    /// The URL of a PostgreSQL server.
+    /// URL of a PostgreSQL server.
     Postgres(String),
-    /// The URL of a Redis server.
+    /// URL of a Redis server.
     Redis(String),
 }
 
-impl FromStr for Place {
+impl FromStr for MemoryLocation {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
@@ -35,17 +35,17 @@ impl FromStr for Place {
         Ok(match scheme {
             Some("postgres" | "postgresql") => Self::Postgres(text.to_owned()),
             Some("redis" | "rediss") => Self::Redis(text.to_owned()),
-            _ if text == "none" => Self::Nowhere,
+            _ if text == "none" => Self::Process,
             _ => Self::File(text.into()),
         })
     }
 }
 
-/// Without URLs: they may contain passwords.
-impl fmt::Debug for Place {
+/// Omits URLs, which may contain passwords.
+impl fmt::Debug for MemoryLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Nowhere => f.write_str("none"),
+            Self::Process => f.write_str("none"),
             Self::File(path) => path.fmt(f),
             Self::Postgres(_) => f.write_str("postgres"),
             Self::Redis(_) => f.write_str("redis"),
@@ -53,40 +53,39 @@ impl fmt::Debug for Place {
     }
 }
 
-impl Place {
-    /// A file in the directory for the data of programs, which is created if need be.
-    pub(crate) fn usual() -> anyhow::Result<Self> {
+impl MemoryLocation {
+    /// Returns the default file in the user's data directory. Creates the directory if it does not exist.
+    pub(crate) fn default_location() -> anyhow::Result<Self> {
         let programs = ProjectDirs::from("", "", "ai-services-assistant");
-        let programs = programs.context("this system has no place for data; set --memory")?;
+        let programs = programs.context("no data directory found; set --memory")?;
         let directory = programs.data_dir();
-        create_private(directory).with_context(|| {
-            format!("`{}` cannot be created; set --memory", directory.display())
-        })?;
+        create_private(directory)
+            .with_context(|| format!("cannot create `{}`; set --memory", directory.display()))?;
         Ok(Self::File(directory.join("memory.sqlite")))
     }
 
-    /// The store. It keeps what the window evicts, because a person may want to read it; and
-    /// assistants that run at the same time take turns with each user.
+    /// Opens the store. Evicted messages are kept for `/history`, and leases let several assistants that run
+    /// at the same time take turns with each user.
     pub(crate) async fn open(&self) -> anyhow::Result<Arc<dyn ConversationStore>> {
-        let (kept, leases) = (EvictedMessages::Keep, LeaseOptions::new());
+        let (evicted, leases) = (EvictedMessages::Keep, LeaseOptions::new());
         Ok(match self {
-            Self::Nowhere => {
-                let store = InMemoryChatMemoryStore::builder().evicted_messages(kept).build()?;
+            Self::Process => {
+                let store = InMemoryChatMemoryStore::builder().evicted_messages(evicted).build()?;
                 Arc::new(store)
             }
             Self::File(path) => {
                 let store = SqliteChatMemoryStore::builder().path(path);
-                Arc::new(store.evicted_messages(kept).leases(leases).open().await?)
+                Arc::new(store.evicted_messages(evicted).leases(leases).open().await?)
             }
             Self::Postgres(url) => {
                 let store = PostgresChatMemoryStore::builder().url(url);
-                let store = store.evicted_messages(kept).leases(leases).build()?;
+                let store = store.evicted_messages(evicted).leases(leases).build()?;
                 store.ensure_schema().await?;
                 Arc::new(store)
             }
             Self::Redis(url) => {
                 let store = RedisChatMemoryStore::builder().url(url);
-                let store = store.evicted_messages(kept).leases(leases).connect().await?;
+                let store = store.evicted_messages(evicted).leases(leases).connect().await?;
                 store.ensure_schema().await?;
                 Arc::new(store)
             }
@@ -94,7 +93,7 @@ impl Place {
     }
 }
 
-/// What is said to an assistant is nobody else's business.
+/// Creates a directory that other users cannot read.
 fn create_private(directory: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -108,14 +107,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn place_is_a_url_or_a_path() {
-        let read = |text: &str| text.parse::<Place>().unwrap();
-        assert_eq!(read("none"), Place::Nowhere);
-        assert_eq!(read("./none"), Place::File("./none".into()));
-        assert_eq!(read("a b.sqlite"), Place::File("a b.sqlite".into()));
+    fn location_is_a_url_or_a_path() {
+        let read = |text: &str| text.parse::<MemoryLocation>().unwrap();
+        assert_eq!(read("none"), MemoryLocation::Process);
+        assert_eq!(read("./none"), MemoryLocation::File("./none".into()));
+        assert_eq!(read("a b.sqlite"), MemoryLocation::File("a b.sqlite".into()));
         let url = "postgres://ann:secret@host/db";
-        assert_eq!(read(url), Place::Postgres(url.to_owned()));
-        assert_eq!(read("rediss://host"), Place::Redis("rediss://host".to_owned()));
+        assert_eq!(read(url), MemoryLocation::Postgres(url.to_owned()));
+        assert_eq!(read("rediss://host"), MemoryLocation::Redis("rediss://host".to_owned()));
         assert!(!format!("{:?}", read(url)).contains("secret"));
     }
 }

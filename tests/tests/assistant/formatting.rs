@@ -1,4 +1,4 @@
-//! What a terminal gets, and a pipe.
+//! Formatting of the output for terminals and pipes.
 
 use crate::harness::{Chat, at, completion, finished, offline};
 use ai_services_tests::fault_server::FaultServer;
@@ -20,7 +20,7 @@ async fn control_sequences_of_the_model_are_not_printed() {
     assert_eq!(chat.answer().await, "d");
     let tool = chat.notice("add_note").await;
     assert!(!tool.contains(|c: char| c.is_control()), "{tool:?}");
-    chat.say("/memory").await;
+    chat.send("/memory").await;
     let (memory, code) = chat.end().await;
     assert_eq!(memory.len(), 5, "{memory:?}");
     assert_eq!(memory[0], "user: hi bold");
@@ -30,7 +30,7 @@ async fn control_sequences_of_the_model_are_not_printed() {
 
 const MARKDOWN: &str = "# Title\n- **bold** and `code`\n```\n*x*\n```";
 
-/// The answer of a server in Markdown.
+/// Runs the assistant with an answer in Markdown, and returns its standard output.
 async fn answer_in_markdown(arguments: &[&str], environment: &[(&str, &str)]) -> String {
     let server =
         FaultServer::answering([completion(&json!({ "content": MARKDOWN }))]).await.unwrap();
@@ -41,7 +41,11 @@ async fn answer_in_markdown(arguments: &[&str], environment: &[(&str, &str)]) ->
     assert_eq!(code, Some(0), "{notices}");
     let system = server.requests()[0].json()["messages"][0]["content"].to_string();
     let is_plain = system.contains("as plain text without Markdown");
-    assert_eq!(is_plain, !answer.contains('\u{1b}'), "the model knows how it is shown: {system}");
+    assert_eq!(
+        is_plain,
+        !answer.contains('\u{1b}'),
+        "the prompt does not match the output format: {system}"
+    );
     answer
 }
 
@@ -64,7 +68,7 @@ async fn styled_answer_shows_markdown() {
 }
 
 #[tokio::test]
-async fn plain_answer_is_plain_even_where_styles_are_forced() {
+async fn plain_option_overrides_forced_styles() {
     let forced = ("CLICOLOR_FORCE", "1");
     let plain = format!("{MARKDOWN}\n");
     assert_eq!(answer_in_markdown(&["--plain"], &[forced]).await, plain);

@@ -1,10 +1,10 @@
-//! Text with styles, as a terminal wants it.
+//! Styled text for a terminal, as ANSI escape codes.
 
-/// How text looks.
+/// Set of text attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Style(u8);
 
-/// What a terminal calls the bits of a style.
+/// SGR codes of the attributes.
 const CODES: [(Style, &str); 5] = [
     (Style::BOLD, ";1"),
     (Style::DIM, ";2"),
@@ -26,14 +26,14 @@ impl Style {
     }
 }
 
-/// Collects styled text. What it gives ends unstyled, so that nothing else is painted by mistake.
+/// Builder of styled text. The result ends unstyled, so that later output has no style by mistake.
 #[derive(Debug, Default)]
-pub(super) struct Ink {
+pub(super) struct StyledText {
     out: String,
     style: Style,
 }
 
-impl Ink {
+impl StyledText {
     pub(super) fn write(&mut self, style: Style, text: &str) {
         if !text.is_empty() {
             self.switch_to(style);
