@@ -5,6 +5,7 @@ pub mod logs;
 pub mod protocols;
 pub mod retrievers;
 pub mod servers;
+pub mod sources;
 pub mod streams;
 pub mod turns;
 
