@@ -1,4 +1,4 @@
-//! Queries without what is sensitive.
+//! Redaction of retrieval queries.
 
 use crate::Redaction;
 use ai_services_core::Result;
@@ -6,14 +6,14 @@ use ai_services_core::rag::{Query, QueryTransformer};
 use async_trait::async_trait;
 use std::borrow::Cow;
 
-/// Searches without what is sensitive: the query has placeholders, and so has the user's message in the
-/// [turn](Query::turn) that routers, retrievers and aggregators see.
+/// Replaces sensitive data in queries by placeholders, and also in the user message of the
+/// [turn](Query::turn) that routers, retrievers and aggregators receive.
 ///
-/// Input guardrails come after retrieval, so that they see what was found. What must not reach a search
-/// engine or the provider of an embedding model has to be taken out here; put it behind a transformer that
-/// looks at the conversation, which may bring back what was said before. What the model is told, and what
-/// is remembered, is not changed: for that make the redaction an
-/// [input guardrail](ai_services_core::guardrail::InputGuardrail) as well.
+/// Input guardrails run after retrieval, so that they can check the retrieved texts. Use this transformer if
+/// sensitive data must not reach a search engine or the provider of an embedding model. Put it after
+/// transformers that read the conversation, because they may add earlier messages to the query. The message
+/// that is sent to the model and stored in the memory is not changed. To change it, also use the redaction as
+/// an [input guardrail](ai_services_core::guardrail::InputGuardrail).
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! The test kit itself.
+//! The test kit for guardrails itself.
 
 use ai_services::document::TextSegment;
 use ai_services::guardrail::{InputVerdict, OutputVerdict};
@@ -20,11 +20,11 @@ fn verdicts() -> Vec<OutputVerdict> {
 }
 
 #[tokio::test]
-async fn checks_of_answers_hold_for_their_verdicts_only() {
+async fn answer_checks_accept_only_their_verdicts() {
     for (index, verdict) in verdicts().into_iter().enumerate() {
         let guardrail = ScriptedOutputGuardrail::new("g", [verdict]);
         let checked = check_output(&guardrail, "text").await;
-        let held = [
+        let accepted = [
             checked.check_success().is_ok(),
             checked.check_rewritten_to("other").is_ok(),
             checked.check_retried_because("wh").is_ok(),
@@ -40,7 +40,7 @@ async fn checks_of_answers_hold_for_their_verdicts_only() {
             4 => [false, false, false, false, true, false],
             _ => [false, false, false, false, true, true],
         };
-        assert_eq!(held, expected, "{index}");
+        assert_eq!(accepted, expected, "{index}");
         assert!(checked.check_rewritten_to("text").is_err());
         assert!(checked.check_rejected_because("other reason").is_err());
         assert!(checked.check_error(ErrorKind::Timeout).is_err());
@@ -48,7 +48,7 @@ async fn checks_of_answers_hold_for_their_verdicts_only() {
 }
 
 #[tokio::test]
-async fn checks_of_messages_hold_for_their_verdicts_only() {
+async fn message_checks_accept_only_their_verdicts() {
     for (verdict, expected) in [
         (InputVerdict::Success, [true, false, false, false]),
         (InputVerdict::Rewrite(UserMessage::new("other")), [false, true, false, false]),
@@ -57,20 +57,20 @@ async fn checks_of_messages_hold_for_their_verdicts_only() {
     ] {
         let guardrail = ScriptedInputGuardrail::new("g", [verdict]);
         let checked = check_input(&guardrail, "text").await;
-        let held = [
+        let accepted = [
             checked.check_success().is_ok(),
             checked.check_rewritten_to("other").is_ok(),
             checked.check_rejected_because("wh").is_ok(),
             checked.check_fatal_because("why").is_ok(),
         ];
-        assert_eq!(held, expected, "{checked:?}");
+        assert_eq!(accepted, expected, "{checked:?}");
         assert!(checked.check_rewritten_to("text").is_err());
         assert!(checked.check_rejected_because("other reason").is_err());
     }
 }
 
 #[tokio::test]
-async fn message_of_a_check_says_what_was_expected_and_what_happened() {
+async fn error_contains_expected_and_actual_verdict() {
     let guardrail = ScriptedInputGuardrail::from_fn("g", |_, _| {
         Err(Error::new(ErrorKind::Timeout, "too slow"))
     });
@@ -83,7 +83,7 @@ async fn message_of_a_check_says_what_was_expected_and_what_happened() {
 }
 
 #[tokio::test]
-async fn guardrail_is_told_everything_around_the_text() {
+async fn guardrail_receives_the_whole_turn() {
     let guardrail = ScriptedInputGuardrail::new("g", [InputVerdict::Success]);
     let checked = check_input(&guardrail, "text")
         .contents([TextSegment::new("found")])
@@ -104,7 +104,7 @@ async fn guardrail_is_told_everything_around_the_text() {
 }
 
 #[tokio::test]
-async fn answer_is_asked_about_within_its_turn() {
+async fn output_guardrail_receives_the_turn_of_the_answer() {
     let guardrail = ScriptedOutputGuardrail::new("g", [OutputVerdict::Success]);
     let contents = [TextSegment::new("found")];
     let checked = check_output(&guardrail, "4")
@@ -120,7 +120,7 @@ async fn answer_is_asked_about_within_its_turn() {
 }
 
 #[tokio::test]
-async fn script_that_is_too_short_or_too_long_says_so() {
+async fn script_of_wrong_length_is_an_error() {
     let guardrail = ScriptedInputGuardrail::new("g", [InputVerdict::Success]);
     let error = guardrail.check_finished().unwrap_err().to_string();
     assert_eq!(error, "1 verdicts of the guardrail `g` were not used; it was asked 0 times");

@@ -1,4 +1,4 @@
-//! The guardrails that come with the crate, each on its own.
+//! The built-in guardrails, each tested separately.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! Guardrails that only look at texts.
+//! Guardrails that check texts without a model.
 
 use ai_services::guardrail::{
     InputVerdict, MaxLength, OnRejection, OtherKeys, OutputGuardrail, OutputVerdict, Redaction,
@@ -11,7 +11,7 @@ use std::future::ready;
 use std::sync::Arc;
 
 #[tokio::test]
-async fn length_is_that_of_all_texts_together() {
+async fn lengths_of_all_texts_are_added() {
     let guardrail = MaxLength::characters(5);
     let image = Content::image_url("https://example.org/a-very-long-name.png");
     let parts = |second: &str| {
@@ -25,7 +25,7 @@ async fn length_is_that_of_all_texts_together() {
 }
 
 #[tokio::test]
-async fn long_answer_is_asked_for_again_or_not_as_told() {
+async fn reaction_to_long_answers_follows_the_setting() {
     for (on_rejection, name) in [
         (OnRejection::Reprompt, "Reprompt"),
         (OnRejection::Retry, "Retry"),
@@ -44,7 +44,7 @@ async fn long_answer_is_asked_for_again_or_not_as_told() {
 }
 
 #[tokio::test]
-async fn answer_without_text_is_short() {
+async fn answer_without_text_has_length_zero() {
     let call = ToolCall::new("1", "clock", "{}");
     let response = ChatResponse::new(AiMessage::builder().tool_calls([call]).build());
     let checked = check_output(&MaxLength::characters(0), "").response(response).await;
@@ -52,7 +52,7 @@ async fn answer_without_text_is_short() {
 }
 
 #[tokio::test]
-async fn redacted_message_keeps_its_other_parts() {
+async fn redacted_message_keeps_other_contents() {
     let image = Content::image_url("https://example.org/cat.png");
     let message = UserMessage::from_contents([
         Content::from("ann@example.org"),
@@ -77,7 +77,7 @@ async fn answers_are_redacted() {
 }
 
 #[tokio::test]
-async fn model_is_told_what_is_wrong_with_its_json() {
+async fn mistake_in_json_is_sent_to_the_model() {
     let json = ValidJson::object().required_keys(["a", "b"]).other_keys(OtherKeys::Reject);
     check_output(&json, " {\"a\": 1, \"b\": 2}\n").await.check_success().unwrap();
     for (answer, prompt) in [
@@ -96,7 +96,7 @@ async fn model_is_told_what_is_wrong_with_its_json() {
 }
 
 #[tokio::test]
-async fn json_is_taken_out_of_its_fence() {
+async fn json_is_extracted_from_its_fence() {
     let json = ValidJson::any();
     check_output(&json, "```json\n[1, 2]\n```").await.check_rewritten_to("[1, 2]").unwrap();
     check_output(&json, "```json\n[1, 2\n```").await.check_reprompted_with("not JSON").unwrap();

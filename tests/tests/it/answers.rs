@@ -1,4 +1,4 @@
-//! Answers of a type: how the model is asked for them, and what happens to those that are none.
+//! Typed answers: the ways to request them, and the handling of unreadable ones.
 
 use ai_services::memory::{ChatMemory, MemoryId, MessageWindowChatMemory};
 use ai_services::message::{ChatMessage, ToolCall};
@@ -44,7 +44,7 @@ struct Clock;
 
 #[tools]
 impl Clock {
-    /// Tells the year.
+    /// Returns the year.
     #[tool]
     fn year(&self) -> u32 {
         2026
@@ -63,7 +63,7 @@ fn ann() -> Person {
     Person { name: "Ann".to_owned(), age: 31 }
 }
 
-/// Capable of these, of being told which tools to call, and of nothing else.
+/// Sets the capabilities of a model: these and [`Capability::ToolChoice`].
 fn capable(model: ScriptedChatModel, of: &[Capability]) -> ScriptedChatModel {
     let of = Capabilities::of(of.iter().copied());
     model.with_capabilities(of.with(Capability::ToolChoice))
@@ -93,8 +93,8 @@ fn answer(arguments: &str) -> ToolCall {
     ToolCall::new("a", "final_answer", arguments)
 }
 
-/// How the first request asks for the form of the answer.
-fn way(model: &ScriptedChatModel) -> &'static str {
+/// Returns the mechanism by which the first request requests the format of the answer.
+fn mechanism(model: &ScriptedChatModel) -> &'static str {
     let request: ChatRequest = model.requests().remove(0);
     let format = &request.parameters().response_format;
     let has_answer_tool =
@@ -108,26 +108,26 @@ fn way(model: &ScriptedChatModel) -> &'static str {
     }
 }
 
-async fn way_chosen(capabilities: &[Capability], has_tools: bool) -> &'static str {
+async fn selected_mechanism(capabilities: &[Capability], has_tools: bool) -> &'static str {
     let model = capable(ScriptedChatModel::replies([ANN]), capabilities);
     let service = if has_tools { with_tools(&model) } else { service(&model) };
     assert_eq!(service.person("Ann, 31").await.unwrap().value, ann());
-    way(&model)
+    mechanism(&model)
 }
 
 #[tokio::test]
-async fn auto_chooses_the_best_that_the_model_can() {
+async fn auto_selects_the_best_supported_mechanism() {
     use Capability::{JsonObject, JsonSchema, JsonSchemaWithTools, Tools};
-    assert_eq!(way_chosen(&[Tools, JsonSchema], false).await, "schema");
-    assert_eq!(way_chosen(&[Tools, JsonSchema], true).await, "tool");
-    assert_eq!(way_chosen(&[Tools, JsonSchema, JsonSchemaWithTools], true).await, "schema");
-    assert_eq!(way_chosen(&[Tools], false).await, "tool");
-    assert_eq!(way_chosen(&[JsonObject], false).await, "prompt");
-    assert_eq!(way_chosen(&[], true).await, "prompt");
+    assert_eq!(selected_mechanism(&[Tools, JsonSchema], false).await, "schema");
+    assert_eq!(selected_mechanism(&[Tools, JsonSchema], true).await, "tool");
+    assert_eq!(selected_mechanism(&[Tools, JsonSchema, JsonSchemaWithTools], true).await, "schema");
+    assert_eq!(selected_mechanism(&[Tools], false).await, "tool");
+    assert_eq!(selected_mechanism(&[JsonObject], false).await, "prompt");
+    assert_eq!(selected_mechanism(&[], true).await, "prompt");
 }
 
 #[tokio::test]
-async fn strategy_that_the_model_is_not_capable_of_fails_at_build() {
+async fn unsupported_strategy_fails_at_build() {
     let cases = [
         (OutputStrategy::JsonSchema, vec![Capability::Tools], false),
         (OutputStrategy::JsonSchema, vec![Capability::Tools, Capability::JsonSchema], true),
@@ -144,7 +144,7 @@ async fn strategy_that_the_model_is_not_capable_of_fails_at_build() {
 }
 
 #[tokio::test]
-async fn text_is_asked_for_as_it_is() {
+async fn text_is_requested_without_a_format() {
     let model = capable(ScriptedChatModel::replies(["hi"]), &[Capability::Tools]);
     service(&model).words("hello").await.unwrap();
     let request = &model.requests()[0];
@@ -168,7 +168,7 @@ async fn schema_is_sent_as_the_response_format() {
 }
 
 #[tokio::test]
-async fn format_of_the_application_wins() {
+async fn format_set_by_the_application_wins() {
     let model = ScriptedChatModel::replies([ANN, ANN]);
     let own = ChatRequestParameters::new().response_format(ResponseFormat::JsonObject);
     let service = builder(&model).parameters(own.clone()).build().unwrap();
@@ -180,7 +180,7 @@ async fn format_of_the_application_wins() {
 }
 
 #[tokio::test]
-async fn form_keeps_the_parameters_of_the_call() {
+async fn output_format_keeps_the_parameters_of_the_call() {
     let model = ScriptedChatModel::replies([ANN]);
     let hot = ChatRequestParameters::new().temperature(0.9);
     service(&model).with_parameters(hot, "Ann, 31").await.unwrap();
@@ -193,7 +193,7 @@ async fn form_keeps_the_parameters_of_the_call() {
 }
 
 #[tokio::test]
-async fn instruction_is_sent_and_not_remembered() {
+async fn format_instruction_is_sent_but_not_stored() {
     let model = capable(ScriptedChatModel::replies([ANN]), &[]);
     let service = service(&model);
     assert_eq!(service.remember("ann", "Ann, 31").await.unwrap(), ann());
@@ -204,7 +204,7 @@ async fn instruction_is_sent_and_not_remembered() {
 }
 
 #[tokio::test]
-async fn model_that_cannot_be_told_which_tool_to_call_is_not_told() {
+async fn tool_choice_is_not_sent_to_models_without_support() {
     let model = ScriptedChatModel::new([ScriptedAnswer::tool_calls([answer(ANN)])]);
     let model = model.with_capabilities(Capabilities::of([Capability::Tools]));
     assert_eq!(service(&model).remember("ann", "Ann, 31").await.unwrap(), ann());
@@ -212,7 +212,7 @@ async fn model_that_cannot_be_told_which_tool_to_call_is_not_told() {
 }
 
 #[tokio::test]
-async fn answer_through_the_tool_is_remembered_as_text() {
+async fn answer_through_the_tool_is_stored_as_text() {
     let model = ScriptedChatModel::new([ScriptedAnswer::tool_calls([answer(ANN)])]);
     let model = capable(model, &[Capability::Tools]);
     let service = service(&model);
@@ -224,7 +224,7 @@ async fn answer_through_the_tool_is_remembered_as_text() {
 }
 
 #[tokio::test]
-async fn tools_and_types_go_together_in_every_strategy() {
+async fn tools_and_types_work_together_in_every_strategy() {
     let cases = [
         (OutputStrategy::JsonSchema, ScriptedAnswer::text(ANN)),
         (OutputStrategy::Tool, ScriptedAnswer::tool_calls([answer(ANN)])),
@@ -244,7 +244,7 @@ async fn tools_and_types_go_together_in_every_strategy() {
 }
 
 #[tokio::test]
-async fn answer_beside_a_failed_tool_is_given_again() {
+async fn answer_beside_a_failed_tool_is_requested_again() {
     let beside = [ToolCall::new("1", "fail", "{}"), answer(r#"{"name":"X","age":1}"#)];
     let model = ScriptedChatModel::new([
         ScriptedAnswer::tool_calls(beside),
@@ -257,7 +257,7 @@ async fn answer_beside_a_failed_tool_is_given_again() {
 }
 
 #[tokio::test]
-async fn unreadable_answer_is_repaired_and_forgotten() {
+async fn unreadable_answer_is_repaired_and_not_stored() {
     let model = ScriptedChatModel::new([
         ScriptedAnswer::text(r#"{"name":"Ann","age":"many"}"#).with_usage(TokenUsage::new(1, 2)),
         ScriptedAnswer::text(ANN).with_usage(TokenUsage::new(3, 4)),
@@ -278,7 +278,7 @@ async fn unreadable_answer_is_repaired_and_forgotten() {
 }
 
 #[tokio::test]
-async fn last_error_has_all_attempts_and_their_usage() {
+async fn last_error_contains_all_attempts_and_their_usage() {
     let answer = |text: &str| ScriptedAnswer::text(text).with_usage(TokenUsage::new(1, 1));
     let model = ScriptedChatModel::new([answer("one"), answer("two"), answer("three")]);
     let service = builder(&model).output_retries(2).build().unwrap();
@@ -294,7 +294,7 @@ async fn last_error_has_all_attempts_and_their_usage() {
 }
 
 #[tokio::test]
-async fn repair_can_be_switched_off() {
+async fn repair_can_be_disabled() {
     let model = ScriptedChatModel::replies(["nonsense", ANN]);
     let service = builder(&model).output_retries(0).build().unwrap();
     let error = service.person("Ann, 31").await.unwrap_err();
@@ -302,7 +302,7 @@ async fn repair_can_be_switched_off() {
 }
 
 #[tokio::test]
-async fn tool_with_the_name_of_the_answer_keeps_it() {
+async fn tool_with_the_name_of_the_answer_tool_keeps_it() {
     struct Own;
 
     #[tools]
@@ -324,8 +324,8 @@ async fn tool_with_the_name_of_the_answer_keeps_it() {
     assert_eq!((response.value, response.tool_executions.len()), (ann(), 1));
 }
 
-/// The texts that a stream tells, with a mark where it begins again.
-async fn told(mut stream: AnswerStream<Person>) -> (Vec<String>, Person) {
+/// Returns the texts of a stream, with a mark for each restart, and the value.
+async fn texts_and_value(mut stream: AnswerStream<Person>) -> (Vec<String>, Person) {
     let mut texts = Vec::new();
     while let Some(event) = stream.next().await {
         match event.unwrap() {
@@ -339,30 +339,30 @@ async fn told(mut stream: AnswerStream<Person>) -> (Vec<String>, Person) {
 }
 
 #[tokio::test]
-async fn typed_stream_tells_the_json_and_the_value() {
+async fn typed_stream_contains_the_json_and_the_value() {
     let model = ScriptedChatModel::new([ScriptedAnswer::text(ANN).in_pieces_of(9)]);
-    let (texts, person) = told(service(&model).stream("Ann, 31")).await;
+    let (texts, person) = texts_and_value(service(&model).stream("Ann, 31")).await;
     assert_eq!((texts.concat().as_str(), texts.len(), person), (ANN, 3, ann()));
     assert!(model.requests()[0].parameters().response_format.is_some());
 }
 
 #[tokio::test]
-async fn typed_stream_through_the_tool_tells_its_arguments() {
+async fn typed_stream_through_the_tool_contains_its_arguments() {
     let model = ScriptedChatModel::new([ScriptedAnswer::tool_calls([answer(ANN)])]);
     let model = capable(model, &[Capability::Tools, Capability::Streaming]);
-    let (texts, person) = told(service(&model).stream("Ann, 31")).await;
+    let (texts, person) = texts_and_value(service(&model).stream("Ann, 31")).await;
     assert_eq!((texts, person), (vec![ANN.to_owned()], ann()));
 }
 
 #[tokio::test]
-async fn typed_stream_begins_again_after_an_unreadable_answer() {
+async fn typed_stream_restarts_after_an_unreadable_answer() {
     let model = ScriptedChatModel::replies(["{}", ANN]);
-    let (texts, person) = told(service(&model).stream("Ann, 31")).await;
+    let (texts, person) = texts_and_value(service(&model).stream("Ann, 31")).await;
     assert_eq!((texts, person), (vec!["{}".to_owned(), "!".to_owned(), ANN.to_owned()], ann()));
 }
 
 #[tokio::test]
-async fn partial_values_grow_up_to_the_whole_one() {
+async fn partial_values_grow_to_the_complete_one() {
     let model = ScriptedChatModel::new([ScriptedAnswer::text(ANN).in_pieces_of(1)]);
     let mut people = service(&model).stream("Ann, 31").partial();
     let mut names = Vec::new();

@@ -1,4 +1,4 @@
-//! Guardrails: what goes in, what comes out, and what is left of what was rejected.
+//! Guardrails of user messages and answers, and the effects of rejections.
 
 use super::journal::{Desk, Journal, calling, opinion, opinionated, remembered, turn, words};
 use ai_services::event::{Call, Event};
@@ -13,13 +13,12 @@ use ai_services::{ErrorKind, UnfinishedTurn, ai_service, async_trait};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Rewrites what contains "raw", and lets everything else pass.
+/// Rewrites texts that contain "raw" and accepts all others.
 fn cook(text: &str) -> InputVerdict {
-    match text.contains("raw") {
-        true => InputVerdict::Rewrite(ai_services::message::UserMessage::new(
-            text.replace("raw", "cooked"),
-        )),
-        false => InputVerdict::Success,
+    if text.contains("raw") {
+        InputVerdict::Rewrite(ai_services::message::UserMessage::new(text.replace("raw", "cooked")))
+    } else {
+        InputVerdict::Success
     }
 }
 
@@ -31,7 +30,7 @@ fn objections(error: &ai_services::Error) -> (GuardrailStage, Vec<(&str, &str)>)
 }
 
 #[tokio::test(start_paused = true)]
-async fn rewritten_message_is_all_that_anybody_sees() {
+async fn rewritten_message_replaces_the_original_everywhere() {
     let journal = Journal::default();
     let model = journal.replies(["fine"]);
     let desk = journal
@@ -59,7 +58,7 @@ async fn rewritten_message_is_all_that_anybody_sees() {
 }
 
 #[tokio::test]
-async fn rejected_message_is_neither_sent_nor_remembered() {
+async fn rejected_message_is_neither_sent_nor_stored() {
     let journal = Journal::default();
     let model = journal.replies(["never"]);
     let desk = journal
@@ -74,7 +73,7 @@ async fn rejected_message_is_neither_sent_nor_remembered() {
     assert_eq!(error.kind(), ErrorKind::Guardrail);
     let expected = vec![("long", "too long"), ("rude", "rude")];
     assert_eq!(objections(&error), (GuardrailStage::Input, expected));
-    assert_eq!(error.usage(), Some(&TokenUsage::new(15, 0)), "three judges were paid");
+    assert_eq!(error.usage(), Some(&TokenUsage::new(15, 0)), "three judges are counted");
     assert_eq!(
         journal.entries(),
         ["loaded", "long saw ? and 0", "fine saw ? and 0", "rude saw ? and 0"]
@@ -83,14 +82,14 @@ async fn rejected_message_is_neither_sent_nor_remembered() {
     assert_eq!(words(desk.stream("ann", "?")).await, ["error Guardrail"]);
 }
 
-/// Counts how many of it were made, and objects to a word.
+/// Rejects texts that contain a word, and counts its instances.
 struct Objects(&'static str);
 
-static MADE: AtomicUsize = AtomicUsize::new(0);
+static INSTANCES: AtomicUsize = AtomicUsize::new(0);
 
 impl Objects {
     fn to(word: &'static str) -> Self {
-        MADE.fetch_add(1, Ordering::SeqCst);
+        INSTANCES.fetch_add(1, Ordering::SeqCst);
         Self(word)
     }
 }
@@ -98,9 +97,10 @@ impl Objects {
 #[async_trait]
 impl InputGuardrail for Objects {
     async fn check(&self, request: InputGuardrailRequest<'_>) -> ai_services::Result<InputVerdict> {
-        Ok(match request.user_message.text().unwrap_or_default().contains(self.0) {
-            true => InputVerdict::Failure(self.0.into()),
-            false => InputVerdict::Success,
+        Ok(if request.user_message.text().unwrap_or_default().contains(self.0) {
+            InputVerdict::Failure(self.0.into())
+        } else {
+            InputVerdict::Success
         })
     }
 
@@ -115,9 +115,10 @@ impl OutputGuardrail for Objects {
         &self,
         request: OutputGuardrailRequest<'_>,
     ) -> ai_services::Result<OutputVerdict> {
-        Ok(match request.response.message.text().unwrap_or_default().contains(self.0) {
-            true => OutputVerdict::Retry(self.0.into()),
-            false => OutputVerdict::Success,
+        Ok(if request.response.message.text().unwrap_or_default().contains(self.0) {
+            OutputVerdict::Retry(self.0.into())
+        } else {
+            OutputVerdict::Success
         })
     }
 
@@ -138,35 +139,39 @@ trait Declared {
 }
 
 #[tokio::test]
-async fn guardrails_of_builder_trait_and_method_add_up_and_are_made_once() {
+async fn guardrails_of_builder_trait_and_method_add_up() {
     let model = ScriptedChatModel::replies(["x", "x", "y", "y", "x"]);
-    let before = MADE.load(Ordering::SeqCst);
+    let before = INSTANCES.load(Ordering::SeqCst);
     let declared = DeclaredService::builder()
         .chat_model(model.clone())
         .input_guardrail(Objects("a"))
         .max_guardrail_retries(1)
         .build()
         .unwrap();
-    assert_eq!(MADE.load(Ordering::SeqCst) - before, 5, "those of the trait once for all methods");
+    assert_eq!(
+        INSTANCES.load(Ordering::SeqCst) - before,
+        5,
+        "the trait's guardrails are created once for all methods"
+    );
 
     let error = declared.strict("abcd").await.unwrap_err();
-    let named: Vec<_> = objections(&error).1.into_iter().map(|(_, reason)| reason).collect();
-    assert_eq!(named, ["a", "b", "c", "d"]);
+    let reasons: Vec<_> = objections(&error).1.into_iter().map(|(_, reason)| reason).collect();
+    assert_eq!(reasons, ["a", "b", "c", "d"]);
     let error = declared.loose("abcd").await.unwrap_err();
     assert_eq!(objections(&error).1.len(), 2);
     assert!(model.requests().is_empty());
 
     assert_eq!(declared.strict("?").await.unwrap_err().kind(), ErrorKind::Guardrail);
-    assert_eq!(model.requests().len(), 1, "the number of the method wins");
-    assert_eq!(declared.loose("?").await.unwrap(), "y", "asked again once");
+    assert_eq!(model.requests().len(), 1, "the method's number of retries wins");
+    assert_eq!(declared.loose("?").await.unwrap(), "y", "called again once");
     assert_eq!(model.requests().len(), 3);
     assert_eq!(declared.strict("?").await.unwrap_err().kind(), ErrorKind::Guardrail);
     declared.loose("?").await.unwrap_err();
-    assert_eq!(MADE.load(Ordering::SeqCst) - before, 5);
+    assert_eq!(INSTANCES.load(Ordering::SeqCst) - before, 5);
 }
 
 #[tokio::test]
-async fn rewritten_answer_is_returned_and_remembered() {
+async fn rewritten_answer_is_returned_and_stored() {
     let journal = Journal::default();
     let desk = opinionated(&journal, &journal.replies(["raw"]));
     let response = desk.ask("ann", "?").await.unwrap();
@@ -176,7 +181,7 @@ async fn rewritten_answer_is_returned_and_remembered() {
 }
 
 #[tokio::test]
-async fn answer_with_a_type_is_read_from_the_rewritten_text() {
+async fn typed_answer_is_read_from_the_rewritten_text() {
     let journal = Journal::default();
     let model = journal.replies(["about seven"]);
     let desk = journal
@@ -189,7 +194,7 @@ async fn answer_with_a_type_is_read_from_the_rewritten_text() {
 }
 
 #[tokio::test]
-async fn only_the_accepted_answer_is_remembered_and_all_are_paid() {
+async fn only_the_accepted_answer_is_stored_but_all_are_counted() {
     let journal = Journal::default();
     let costly = |text| ScriptedAnswer::text(text).with_usage(TokenUsage::new(1, 2));
     let model = journal.model(["again", "ask", "good"].map(costly));
@@ -207,24 +212,24 @@ async fn only_the_accepted_answer_is_remembered_and_all_are_paid() {
     let texts = |request: usize| -> Vec<String> {
         model.messages_of(request)[1..].iter().map(|m| m.text().unwrap().to_owned()).collect()
     };
-    assert_eq!(texts(1), ["?"], "the same again, without the answer");
+    assert_eq!(texts(1), ["?"], "the same messages, without the answer");
     assert_eq!(texts(2), ["?", "ask", "Politely."]);
     assert_eq!(remembered(&desk, "ann").await, turn("?", "good"));
     let rejected = response.rejected_answers.iter().map(|one| one.response.message.text().unwrap());
     assert_eq!(rejected.collect::<Vec<_>>(), ["again", "ask"]);
     assert_eq!(objections(&response.rejected_answers[0].error).1, [("critic", "not that")]);
-    assert_eq!(response.token_usage, TokenUsage::new(3 + 21, 6), "judges included");
+    assert_eq!(response.token_usage, TokenUsage::new(3 + 21, 6), "including judges");
     assert_eq!(response.cost.unwrap().parts(), 30_000_000);
 }
 
 #[tokio::test]
-async fn model_that_does_not_learn_is_given_up() {
+async fn exhausted_retries_fail_the_call() {
     let journal = Journal::default();
     let model = journal.model(["again", "ask", "again"].map(ScriptedAnswer::text));
     let desk = opinionated(&journal, &model);
     let error = desk.ask("ann", "?").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Guardrail);
-    assert!(error.to_string().ends_with("asked again 2 times"), "{error}");
+    assert!(error.to_string().ends_with("called again 2 times"), "{error}");
     assert_eq!(objections(&error), (GuardrailStage::Output, vec![("critic", "not that")]));
     assert_eq!(error.usage(), Some(&TokenUsage::new(21, 0)));
     let report = error.detail::<UnfinishedTurn>().unwrap();
@@ -234,7 +239,7 @@ async fn model_that_does_not_learn_is_given_up() {
 }
 
 #[tokio::test]
-async fn failure_is_final_and_tells_all_reasons() {
+async fn failure_is_final_and_lists_all_reasons() {
     let journal = Journal::default();
     let model = journal.replies(["fail", "fatal"]);
     let desk = journal
@@ -247,24 +252,24 @@ async fn failure_is_final_and_tells_all_reasons() {
     assert_eq!(objections(&error).1, [("critic", "wrong"), ("other", "again")]);
     let error = desk.ask("ann", "?").await.unwrap_err();
     assert_eq!(objections(&error).1, [("critic", "no")]);
-    assert_eq!(model.requests().len(), 2, "nobody is asked again");
+    assert_eq!(model.requests().len(), 2, "the model is not called again");
     assert!(remembered(&desk, "ann").await.is_empty());
 }
 
 #[tokio::test]
-async fn answer_that_is_rewritten_to_itself_is_untouched() {
+async fn answer_rewritten_to_itself_is_unchanged() {
     let own = ProviderContent::from_json("scripted", r#"{"signature":"c2ln"}"#).unwrap();
-    let said = AiMessage::builder().text("good").thinking("Hm.").provider_content(own).build();
+    let message = AiMessage::builder().text("good").thinking("Hm.").provider_content(own).build();
     let journal = Journal::default();
-    let model = journal.model([ChatResponse::new(said.clone()).into()]);
+    let model = journal.model([ChatResponse::new(message.clone()).into()]);
     let same = journal.output("same", |text, _| OutputVerdict::Rewrite(text.into()));
     let desk = journal.desk(&model).output_guardrail(same).build().unwrap();
-    assert_eq!(desk.ask("ann", "?").await.unwrap().final_response.message, said);
-    assert_eq!(remembered(&desk, "ann").await[1], ChatMessage::from(said));
+    assert_eq!(desk.ask("ann", "?").await.unwrap().final_response.message, message);
+    assert_eq!(remembered(&desk, "ann").await[1], ChatMessage::from(message));
 }
 
 #[tokio::test]
-async fn another_answer_may_be_wanted_after_a_rewrite() {
+async fn rewritten_answer_can_still_be_reprompted() {
     let journal = Journal::default();
     let model = journal.replies(["raw", "done"]);
     let desk = journal
@@ -278,12 +283,12 @@ async fn another_answer_may_be_wanted_after_a_rewrite() {
         .unwrap();
     let response = desk.ask("ann", "?").await.unwrap();
     assert_eq!(response.rejected_answers[0].response.message.text(), Some("raw"));
-    assert_eq!(model.messages_of(1)[2], ChatMessage::ai("raw"), "what the model said itself");
+    assert_eq!(model.messages_of(1)[2], ChatMessage::ai("raw"), "the original answer of the model");
     assert_eq!(remembered(&desk, "ann").await, turn("?", "done"));
 }
 
 #[tokio::test]
-async fn repair_and_guardrails_have_budgets_of_their_own() {
+async fn repair_and_guardrails_have_separate_budgets() {
     let journal = Journal::default();
     let model = journal.replies(["again", "no number", "ask", "3"]);
     let desk = opinionated(&journal, &model);
@@ -295,7 +300,7 @@ async fn repair_and_guardrails_have_budgets_of_their_own() {
 }
 
 #[tokio::test]
-async fn calls_of_tools_are_not_checked_but_results_that_are_the_answer() {
+async fn tool_calls_are_not_checked_but_immediate_results_are() {
     let journal = Journal::default();
     let model = journal.model([calling("act"), calling("finish")]);
     let desk = journal
@@ -325,7 +330,7 @@ async fn tools_do_not_run_again_for_another_answer() {
         let acted = journal.entries().iter().filter(|entry| *entry == "acted").count();
         assert_eq!(acted, 1);
         let (before, after) = (model.messages_of(1), model.messages_of(2));
-        assert_eq!(after[..before.len()], before, "the result is still there");
+        assert_eq!(after[..before.len()], before, "the result is kept");
         assert_eq!(after.len() - before.len(), if rejected == "again" { 0 } else { 2 });
         let remembered = remembered(&desk, "ann").await;
         assert_eq!(remembered.len(), 4, "question, call, result, answer");
@@ -348,7 +353,7 @@ async fn tools_do_not_run_for_a_rejected_message() {
 }
 
 #[tokio::test]
-async fn guardrail_that_cannot_decide_fails_the_call() {
+async fn guardrail_error_fails_the_call() {
     struct Broken(Arc<AtomicUsize>);
 
     #[async_trait]
@@ -363,16 +368,16 @@ async fn guardrail_that_cannot_decide_fails_the_call() {
         }
     }
 
-    let (journal, asked) = (Journal::default(), Arc::new(AtomicUsize::new(0)));
+    let (journal, checks) = (Journal::default(), Arc::new(AtomicUsize::new(0)));
     let model = journal.replies(["hi"]);
-    let desk = journal.desk(&model).output_guardrail(Broken(Arc::clone(&asked))).build().unwrap();
+    let desk = journal.desk(&model).output_guardrail(Broken(Arc::clone(&checks))).build().unwrap();
     assert_eq!(desk.ask("ann", "?").await.unwrap_err().kind(), ErrorKind::Timeout);
-    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    assert_eq!(checks.load(Ordering::SeqCst), 1);
     assert!(remembered(&desk, "ann").await.is_empty());
 }
 
 #[tokio::test]
-async fn listeners_are_told_every_verdict() {
+async fn listeners_receive_every_verdict() {
     let journal = Journal::default();
     let notes = journal.clone();
     let model = journal.replies(["again", "raw"]);

@@ -8,11 +8,11 @@
 
 mod answers;
 mod built_in;
+mod checked_streams;
 mod concurrency;
 mod desk;
 mod events;
 mod guardrails;
-mod held_streams;
 mod interrupted;
 mod invariants;
 mod journal;

@@ -1,4 +1,4 @@
-//! The loop between model and tools: order, ids, policies, answers of tools, tools chosen for a call.
+//! The loop between model and tools: order, ids, policies, immediate results, tool providers.
 
 use crate::desk::{
     Agent, AgentService, Desk, UserAgent, UserAgentService, add, call, calling, results,
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 #[tokio::test]
-async fn calls_without_ids_are_told_apart() {
+async fn calls_without_ids_are_distinguished() {
     let model = calling([
         call("", "add", json!({"a": 1, "b": 1})),
         call("", "add", json!({"a": 2, "b": 2})),
@@ -74,7 +74,7 @@ async fn policies_fail_the_call() {
 }
 
 #[tokio::test]
-async fn concealed_errors_are_not_told() {
+async fn concealed_errors_are_not_sent() {
     let model = calling([call("1", "order-items", json!({"items": []}))]);
     let agent = AgentService::builder()
         .chat_model(model.clone())
@@ -101,7 +101,7 @@ async fn immediate_results_are_the_answer() {
 }
 
 #[tokio::test]
-async fn immediate_results_beside_others_are_told_to_the_model() {
+async fn immediate_results_beside_others_are_sent_to_the_model() {
     let model =
         calling([call("1", "quick", json!({"n": 1})), call("2", "add", json!({"a": 1, "b": 1}))]);
     let agent = AgentService::builder()
@@ -156,13 +156,13 @@ async fn elapsed(calls: Vec<ToolCall>) -> (Duration, Vec<(String, bool)>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_of_one_answer_run_beside_each_other_in_order() {
+async fn calls_of_one_answer_run_concurrently_in_order() {
     let calls = |name: &str| -> Vec<ToolCall> {
         (0..4_u64).map(|i| call(&i.to_string(), name, json!({"ms": 40 - 10 * i}))).collect()
     };
-    let (together, told) = elapsed(calls("sleep")).await;
+    let (together, results) = elapsed(calls("sleep")).await;
     assert_eq!(
-        told.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>(),
+        results.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>(),
         ["40", "30", "20", "10"]
     );
     assert!((40..50).contains(&together.as_millis()), "{together:?}");
@@ -203,7 +203,7 @@ impl ToolProvider for Choosy {
 }
 
 #[tokio::test]
-async fn tools_can_be_chosen_for_each_call() {
+async fn tools_can_be_selected_for_each_call() {
     let model = ScriptedChatModel::new([
         ScriptedAnswer::tool_calls([call("1", "add", json!({"a": 1, "b": 1}))]),
         ScriptedAnswer::text("2"),
@@ -230,7 +230,7 @@ async fn tools_can_be_chosen_for_each_call() {
 }
 
 #[tokio::test]
-async fn transformer_changes_every_request_but_not_what_is_remembered() {
+async fn transformer_changes_every_request_but_not_the_memory() {
     let model = calling([call("1", "add", json!({"a": 1, "b": 1}))]);
     let memory = Arc::new(MessageWindowChatMemory::with_max_messages(10));
     let agent = AgentService::builder()
@@ -238,9 +238,9 @@ async fn transformer_changes_every_request_but_not_what_is_remembered() {
         .chat_memory(Arc::clone(&memory))
         .tools(add::tool())
         .chat_request_transformer(|request: ChatRequest| {
-            let said = request.messages().cloned().collect::<Vec<_>>();
+            let messages = request.messages().cloned().collect::<Vec<_>>();
             ChatRequest::builder()
-                .messages([vec![ChatMessage::system("added")], said].concat())
+                .messages([vec![ChatMessage::system("added")], messages].concat())
                 .tools(request.tools().clone())
                 .build()
         })
@@ -260,6 +260,6 @@ fn runtime_without_a_timer_is_an_error_of_the_tool() {
     let agent =
         AgentService::builder().chat_model(model.clone()).tools(add::tool()).build().unwrap();
     runtime.block_on(agent.chat("go")).unwrap();
-    let (told, is_error) = &results(&model.messages_of(1))[0];
-    assert!(*is_error && told.contains("timer"), "{told}");
+    let (text, is_error) = &results(&model.messages_of(1))[0];
+    assert!(*is_error && text.contains("timer"), "{text}");
 }

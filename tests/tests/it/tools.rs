@@ -11,7 +11,7 @@ use serde_json::json;
 use std::sync::Arc;
 
 #[tokio::test]
-async fn specification_says_what_the_signature_says() {
+async fn specification_matches_the_signature() {
     let model = ScriptedChatModel::replies(["ok"]);
     let agent =
         AgentService::builder().chat_model(model.clone()).tools(Desk::default()).build().unwrap();
@@ -52,7 +52,7 @@ async fn specification_says_what_the_signature_says() {
 }
 
 #[tokio::test]
-async fn arguments_are_typed_and_defaults_fill_in() {
+async fn arguments_are_typed_and_have_defaults() {
     assert_eq!(
         told([
             call("1", "weather", json!({"city": "Oslo"})),
@@ -69,8 +69,8 @@ async fn arguments_are_typed_and_defaults_fill_in() {
 }
 
 #[tokio::test]
-async fn failures_are_told_to_the_model() {
-    let told = told([
+async fn failures_are_sent_to_the_model() {
+    let results = told([
         call("1", "order-items", json!({"items": [{"qty": 1}, {"qty": "x"}]})),
         call("2", "order-items", json!({})),
         call("3", "order-items", json!({"items": []})),
@@ -81,15 +81,15 @@ async fn failures_are_told_to_the_model() {
         ToolCall::new("8", "add", "{not json"),
     ])
     .await;
-    assert!(told.iter().all(|(_, is_error)| *is_error));
-    let told: Vec<&str> = told.iter().map(|(text, _)| text.as_str()).collect();
+    assert!(results.iter().all(|(_, is_error)| *is_error));
+    let texts: Vec<&str> = results.iter().map(|(text, _)| text.as_str()).collect();
     assert_eq!(
-        told,
+        texts,
         [
             r#"items[1].qty: invalid type: string "x", expected u32"#,
             "items: required, but missing",
             "nothing to order",
-            "there is no tool `nope`; the tools are: weather, order-items, panic, hang, whoami, conceal, quick, add",
+            "unknown tool `nope`; the available tools are: weather, order-items, panic, hang, whoami, conceal, quick, add",
             "the tool panicked: oh no",
             "the tool took longer than 20ms and was stopped",
             "the tool failed",
@@ -114,7 +114,7 @@ async fn memory_id_and_context_are_injected() {
 }
 
 #[tokio::test]
-async fn tool_that_needs_an_id_fails_a_call_without_one() {
+async fn tool_that_requires_a_memory_id_fails_without_one() {
     let model = calling([call("1", "whoami", json!({}))]);
     let agent = AgentService::builder().chat_model(model).tools(Desk::default()).build().unwrap();
     let error = agent.chat("go").await.unwrap_err();
@@ -123,7 +123,7 @@ async fn tool_that_needs_an_id_fails_a_call_without_one() {
 }
 
 #[test]
-fn two_tools_of_one_name_are_refused_at_build() {
+fn duplicate_tool_names_are_rejected_at_build() {
     let error = AgentService::builder()
         .chat_model(ScriptedChatModel::replies(["ok"]))
         .tools(Desk::default())
@@ -135,7 +135,7 @@ fn two_tools_of_one_name_are_refused_at_build() {
 }
 
 #[test]
-fn block_of_tools_keeps_its_other_methods() {
+fn other_methods_of_a_tools_block_are_kept() {
     assert_eq!(Desk::default().helper(), 0);
     assert_eq!(add(1, 2), 3);
 }

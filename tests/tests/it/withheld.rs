@@ -1,4 +1,4 @@
-//! What streams do not tell: rejected results and thoughts, and what belongs to no answer.
+//! Content that streams withhold: rejected results, their reasoning, and text that is not part of an answer.
 
 use super::journal::{CheckOutput, Desk, Journal, calling, opinionated, remembered, turn, words};
 use ai_services::guardrail::{ChunkGuardrail, ChunkVerdict, OutputVerdict};
@@ -9,52 +9,52 @@ use ai_services::{AnswerStream, OutputStrategy, StreamEvent, ai_service, async_t
 use futures_util::stream::{self, BoxStream, StreamExt};
 
 #[tokio::test]
-async fn results_are_told_once_they_are_accepted_or_no_answer() {
-    let told = async |answers: Vec<ScriptedAnswer>, check| {
+async fn immediate_results_are_sent_once_they_are_accepted() {
+    let words_of = async |answers: Vec<ScriptedAnswer>, check| {
         let journal = Journal::default();
         let model = journal.model(answers);
         let desk = journal.desk(&model).output_guardrail(journal.output("critic", check));
         words(desk.build().unwrap().stream("ann", "?")).await
     };
-    let begin = ["usage", "call {}", "started finish"];
-    let words = told(vec![calling("finish")], |_, _| OutputVerdict::Fatal("no".into())).await;
-    assert_eq!(words, [&begin[..], &["error Guardrail"]].concat());
+    let start = ["usage", "call {}", "started finish"];
+    let words = words_of(vec![calling("finish")], |_, _| OutputVerdict::Fatal("no".into())).await;
+    assert_eq!(words, [&start[..], &["error Guardrail"]].concat());
 
     let cooked = |_: &str, _| OutputVerdict::Rewrite("cooked".into());
-    let words = told(vec![calling("finish")], cooked).await;
-    assert_eq!(words, [&begin[..], &["text cooked", "completed cooked"]].concat());
+    let words = words_of(vec![calling("finish")], cooked).await;
+    assert_eq!(words, [&start[..], &["text cooked", "completed cooked"]].concat());
 
     let again: CheckOutput = |text, _| match text {
         "finished" => OutputVerdict::Retry("not that".into()),
         _ => OutputVerdict::Success,
     };
-    let words = told(vec![calling("finish"), ScriptedAnswer::text("good")], again).await;
-    assert_eq!(words, [&begin[..], &["usage", "text good", "completed good"]].concat());
+    let words = words_of(vec![calling("finish"), ScriptedAnswer::text("good")], again).await;
+    assert_eq!(words, [&start[..], &["usage", "text good", "completed good"]].concat());
 
     let both = ScriptedAnswer::tool_calls([
         ToolCall::new("1", "finish", "{}"),
         ToolCall::new("2", "act", "{}"),
     ]);
-    let words = told(vec![both, ScriptedAnswer::text("good")], again).await;
+    let words = words_of(vec![both, ScriptedAnswer::text("good")], again).await;
     assert_eq!(words.iter().filter(|word| *word == "finished").count(), 2);
     assert_eq!(words[words.len() - 3..], ["usage", "text good", "completed good"]);
 }
 
 #[tokio::test]
-async fn thoughts_behind_a_rewritten_answer_are_not_told() {
-    let said = |text: &str| {
+async fn reasoning_of_a_rewritten_answer_is_withheld() {
+    let answer = |text: &str| {
         ChatResponse::new(AiMessage::builder().text(text).thinking("The key is 7.").build())
     };
     let journal = Journal::default();
-    let model = journal.model([said("raw").into(), said("good").into()]);
+    let model = journal.model([answer("raw").into(), answer("good").into()]);
     let desk = opinionated(&journal, &model);
     assert_eq!(words(desk.stream("ann", "?")).await, ["usage", "text cooked", "completed cooked"]);
     assert_eq!(remembered(&desk, "ann").await, turn("?", "cooked"));
-    let told = words(desk.stream("bob", "?")).await;
-    assert_eq!(told[..2], ["usage", "thinking The key is 7."]);
+    let sent = words(desk.stream("bob", "?")).await;
+    assert_eq!(sent[..2], ["usage", "thinking The key is 7."]);
 }
 
-/// Keeps everything back until the end, hides one word, and blocks another.
+/// Withholds the text until the end, hides one word, and blocks another.
 #[derive(Default)]
 struct Late(String);
 
@@ -65,9 +65,10 @@ impl ChunkGuardrail for Late {
     }
 
     fn finish(&mut self) -> ChunkVerdict {
-        match self.0.contains("bomb") {
-            true => ChunkVerdict::Block("a bomb".into()),
-            false => ChunkVerdict::Rewrite(self.0.replace("secret", "***")),
+        if self.0.contains("bomb") {
+            ChunkVerdict::Block("a bomb".into())
+        } else {
+            ChunkVerdict::Rewrite(self.0.replace("secret", "***"))
         }
     }
 
@@ -76,7 +77,7 @@ impl ChunkGuardrail for Late {
     }
 }
 
-/// Tells one piece, and at the end an answer that is more than that.
+/// A model that streams one piece, and ends with an answer that is longer.
 struct Forgetful(&'static str);
 
 impl Forgetful {
@@ -101,7 +102,7 @@ impl ChatModel for Forgetful {
 }
 
 #[tokio::test]
-async fn answer_that_was_not_told_in_pieces_is_checked_nevertheless() {
+async fn answer_that_was_not_streamed_is_checked() {
     let journal = Journal::default();
     let desk = |answer| {
         let desk = journal.desk(&journal.replies([])).chat_model(Forgetful(answer));
@@ -110,8 +111,8 @@ async fn answer_that_was_not_told_in_pieces_is_checked_nevertheless() {
     let hidden = desk("the secret");
     assert_eq!(hidden.stream("ann", "?").collect().await.unwrap().value, "the ***");
     assert_eq!(remembered(&hidden, "ann").await, turn("?", "the ***"));
-    let told = words(desk("the bomb").stream("ann", "?")).await;
-    assert_eq!(told.last().unwrap(), "error Guardrail");
+    let sent = words(desk("the bomb").stream("ann", "?")).await;
+    assert_eq!(sent.last().unwrap(), "error Guardrail");
 }
 
 #[ai_service]
@@ -120,7 +121,7 @@ trait Counter {
 }
 
 #[tokio::test]
-async fn text_that_is_kept_back_is_no_part_of_the_answer_of_a_tool() {
+async fn withheld_text_is_not_part_of_the_answer_tool() {
     let call = ToolCall::new("1", "final_answer", r#"{"value": 3}"#);
     let message = AiMessage::builder().text("Let me count").tool_calls([call]).build();
     let answer = ScriptedAnswer::from(ChatResponse::new(message)).in_pieces_of(4);
@@ -130,19 +131,19 @@ async fn text_that_is_kept_back_is_no_part_of_the_answer_of_a_tool() {
         .chunk_guardrail(Late::default)
         .build()
         .unwrap();
-    let (mut stream, mut told) = (counter.count("?"), String::new());
+    let (mut stream, mut sent) = (counter.count("?"), String::new());
     while let Some(event) = stream.next().await {
         match event.unwrap() {
-            StreamEvent::Text(text) => told.push_str(&text),
-            StreamEvent::Restarted => told.clear(),
+            StreamEvent::Text(text) => sent.push_str(&text),
+            StreamEvent::Restarted => sent.clear(),
             _ => {}
         }
     }
-    assert_eq!(told, r#"{"value": 3}"#);
+    assert_eq!(sent, r#"{"value": 3}"#);
 }
 
 #[tokio::test]
-async fn blank_prompt_asks_the_same_again() {
+async fn blank_prompt_repeats_the_same_messages() {
     let journal = Journal::default();
     let model = journal.replies(["no", "good"]);
     let blank: CheckOutput = |text, _| match text {

@@ -1,9 +1,9 @@
-//! Makes values that follow a schema.
+//! Generates values that match a schema.
 
 use crate::schema::target;
 use serde_json::{Map, Value, json};
 
-/// Throws that repeat.
+/// A deterministic random number generator.
 pub(super) struct Dice(u64);
 
 impl Dice {
@@ -11,7 +11,7 @@ impl Dice {
         Self(seed | 1)
     }
 
-    /// A number below `sides`.
+    /// Returns a number below `sides`.
     fn throw(&mut self, sides: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -24,17 +24,18 @@ impl Dice {
     }
 }
 
-/// A value that follows the schema; at a great depth, the smallest.
+/// Returns a value that matches the schema. At a great depth, returns the smallest one.
 pub(super) fn instance(schema: &Value, root: &Value, dice: &mut Dice, depth: usize) -> Value {
     let Value::Object(members) = schema else { return json!(["anything", 1, null]) };
     if let Some(reference) = members.get("$ref") {
         return instance(target(reference, root), root, dice, depth + 1);
     }
     if let Some(Value::Array(choices)) = members.get("anyOf") {
-        // The way out of a recursion is the choice that says least.
-        let choice = match depth > 6 {
-            true => choices.iter().min_by_key(|choice| choice.to_string().len()).unwrap(),
-            false => dice.pick(choices),
+        // The shortest choice ends a recursion.
+        let choice = if depth > 6 {
+            choices.iter().min_by_key(|choice| choice.to_string().len()).unwrap()
+        } else {
+            dice.pick(choices)
         };
         return instance(choice, root, dice, depth + 1);
     }
@@ -63,7 +64,7 @@ pub(super) fn instance(schema: &Value, root: &Value, dice: &mut Dice, depth: usi
 fn integer(members: &Map<String, Value>, dice: &mut Dice) -> Value {
     let bounds = [members.get("minimum"), members.get("maximum")];
     let small = json!(dice.throw(100) + 1);
-    // Bounds beyond 64 bits are floats.
+    // Bounds of more than 64 bits are floats.
     let bounds = bounds.into_iter().flatten().filter(|bound| !bound.is_f64());
     let choices: Vec<&Value> = bounds.chain([&small]).collect();
     (*dice.pick(&choices)).clone()
@@ -94,8 +95,8 @@ fn list(members: &Map<String, Value>, root: &Value, dice: &mut Dice, depth: usiz
         return items.iter().map(|item| instance(item, root, dice, depth + 1)).collect();
     }
     let size = |name: &str| members.get(name).and_then(Value::as_u64).map(|size| size as usize);
-    let wanted = if depth > 6 { 0 } else { dice.throw(4) };
-    let count = wanted.clamp(size("minItems").unwrap_or(0), size("maxItems").unwrap_or(9));
+    let preferred = if depth > 6 { 0 } else { dice.throw(4) };
+    let count = preferred.clamp(size("minItems").unwrap_or(0), size("maxItems").unwrap_or(9));
     (0..count).map(|_| instance(&members["items"], root, dice, depth + 1)).collect()
 }
 
@@ -117,7 +118,7 @@ fn object(members: &Map<String, Value>, root: &Value, dice: &mut Dice, depth: us
     }
     match members.get("additionalProperties") {
         Some(Value::Bool(false)) => {}
-        // Unknown members are accepted where they are not forbidden.
+        // Unknown members are accepted unless they are forbidden.
         None if depth > 0 => {
             object.insert("unknown-member".to_owned(), json!({ "any": [1, "thing"] }));
         }

@@ -1,4 +1,4 @@
-//! Outputs of many types: what their schemas accept is read, whole and while it is being written.
+//! Outputs of many types: values that match their schemas are read, complete and partial.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -6,8 +6,8 @@
     reason = "a test that fails panics"
 )]
 
-mod growing;
 mod instance;
+mod partial;
 mod reading;
 mod schema;
 mod types;
@@ -23,12 +23,12 @@ fn read<T: Output>(text: &str) -> ai_services::Result<T> {
     T::from_response(&ChatResponse::new(AiMessage::new(text)), &T::shape())
 }
 
-/// The JSON Schema of a type that is not plain text.
+/// Returns the JSON Schema of a type that is not plain text.
 fn schema_of<T: Output>() -> Value {
     T::shape().schema().unwrap().1.as_value().clone()
 }
 
-/// A value as the model is asked to write it.
+/// Returns a value in the format that is requested from the model.
 fn answer<T: Output + Serialize>(value: &T) -> Value {
     match wrapper(&schema_of::<T>()) {
         Some(name) => json!({ name: value }),
@@ -36,7 +36,7 @@ fn answer<T: Output + Serialize>(value: &T) -> Value {
     }
 }
 
-/// The member that a value is wrapped in.
+/// Returns the name of the member that a value is wrapped in.
 fn wrapper(schema: &Value) -> Option<&str> {
     let required: Vec<&str> =
         schema["required"].as_array()?.iter().flat_map(Value::as_str).collect();
@@ -46,7 +46,7 @@ fn wrapper(schema: &Value) -> Option<&str> {
     }
 }
 
-/// JSON with all that is not ASCII escaped.
+/// Escapes all characters that are not ASCII.
 fn escaped(json: &str) -> String {
     let mut out = String::new();
     for character in json.chars() {

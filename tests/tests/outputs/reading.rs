@@ -1,4 +1,4 @@
-//! What follows the schema is read, however it is framed.
+//! Values that match the schema are read, whatever text is around them.
 
 use crate::instance::{Dice, instance};
 use crate::types::every_type;
@@ -36,7 +36,7 @@ fn reads_back<T: Output + Serialize + PartialEq + Debug>(
         ] {
             match read::<T>(&text) {
                 Ok(read) => assert_eq!(read, value, "{name}: {text}"),
-                // A comma in an empty object is not forgiven.
+                // A comma in an empty object is not accepted.
                 Err(_) if text.contains("{,") => {}
                 Err(error) => panic!("{name}: {text}: {error}"),
             }
@@ -58,12 +58,12 @@ fn instances_parse<T: Output>(name: &str, _: impl Strategy<Value = T>) {
 }
 
 #[test]
-fn values_follow_their_schema_and_are_read_back() {
+fn values_match_their_schema_and_are_read_back() {
     every_type!(reads_back);
 }
 
 #[test]
-fn what_a_schema_accepts_is_read() {
+fn values_that_match_the_schema_are_read() {
     every_type!(instances_parse);
 }
 
@@ -76,7 +76,7 @@ fn sets_and_defaults_are_read_back() {
     instances_parse("Defaults", crate::types::defaults());
 }
 
-fn survives_garbage<T: Output>(name: &str, _: impl Strategy<Value = T>) {
+fn garbage_does_not_panic<T: Output>(name: &str, _: impl Strategy<Value = T>) {
     let piece = prop_oneof![
         r#"[\\"\[\]{}`,: \n0-9eE.+-]{1,4}"#,
         Just("{\"value\":".to_owned()),
@@ -99,6 +99,6 @@ fn survives_garbage<T: Output>(name: &str, _: impl Strategy<Value = T>) {
 }
 
 #[test]
-fn garbage_is_read_or_refused() {
-    every_type!(survives_garbage);
+fn garbage_is_read_or_rejected() {
+    every_type!(garbage_does_not_panic);
 }

@@ -1,60 +1,60 @@
-//! Whether a value follows a schema: the part of JSON Schema that outputs use.
+//! A validator for the subset of JSON Schema that outputs use.
 
 use serde_json::{Map, Value};
 
-/// What is wrong, if something is.
+/// Checks a value against a schema. The error describes the first mismatch.
 pub(super) fn check(schema: &Value, value: &Value, root: &Value) -> Result<(), String> {
     let members = match schema {
         Value::Bool(true) => return Ok(()),
         Value::Object(members) => members,
-        _ => return Err(format!("nothing is allowed in the place of {value}")),
+        _ => return Err(format!("the schema allows no value, found {value}")),
     };
-    for (name, demand) in members {
+    for (name, constraint) in members {
         let holds = match name.as_str() {
-            "$ref" => check(target(demand, root), value, root).is_ok(),
-            "anyOf" => each(demand).iter().any(|choice| check(choice, value, root).is_ok()),
-            "type" => match demand {
+            "$ref" => check(target(constraint, root), value, root).is_ok(),
+            "anyOf" => each(constraint).iter().any(|choice| check(choice, value, root).is_ok()),
+            "type" => match constraint {
                 Value::Array(kinds) => kinds.iter().any(|kind| is(value, kind)),
                 kind => is(value, kind),
             },
-            "enum" => each(demand).contains(value),
-            "const" => demand == value,
-            "minimum" => number(value).is_none_or(|own| own >= number(demand).unwrap()),
-            "maximum" => number(value).is_none_or(|own| own <= number(demand).unwrap()),
+            "enum" => each(constraint).contains(value),
+            "const" => constraint == value,
+            "minimum" => number(value).is_none_or(|own| own >= number(constraint).unwrap()),
+            "maximum" => number(value).is_none_or(|own| own <= number(constraint).unwrap()),
             "minLength" | "maxLength" => {
                 value.as_str().is_none_or(|text| text.chars().count() == 1)
             }
-            "minItems" => value.as_array().is_none_or(|own| own.len() >= size(demand)),
-            "maxItems" => value.as_array().is_none_or(|own| own.len() <= size(demand)),
-            "items" => items(value).iter().all(|item| check(demand, item, root).is_ok()),
+            "minItems" => value.as_array().is_none_or(|own| own.len() >= size(constraint)),
+            "maxItems" => value.as_array().is_none_or(|own| own.len() <= size(constraint)),
+            "items" => items(value).iter().all(|item| check(constraint, item, root).is_ok()),
             "prefixItems" => {
-                let mut pairs = each(demand).iter().zip(items(value));
+                let mut pairs = each(constraint).iter().zip(items(value));
                 pairs.all(|(item, own)| check(item, own, root).is_ok())
             }
             "required" => value.as_object().is_none_or(|own| {
-                each(demand).iter().all(|name| own.contains_key(name.as_str().unwrap()))
+                each(constraint).iter().all(|name| own.contains_key(name.as_str().unwrap()))
             }),
             "properties" | "additionalProperties" | "patternProperties" => {
-                value.as_object().is_none_or(|own| has_good_members(members, own, root))
+                value.as_object().is_none_or(|own| has_valid_members(members, own, root))
             }
-            // Says nothing about values, but must name each member once.
+            // Does not restrict values, but must list each member exactly once.
             "propertyOrdering" => {
-                let mut names: Vec<&Value> = demand.as_array().into_iter().flatten().collect();
+                let mut names: Vec<&Value> = constraint.as_array().into_iter().flatten().collect();
                 names.sort_by_key(|name| name.as_str());
                 let properties = members.get("properties").and_then(Value::as_object);
                 properties.is_some_and(|properties| names.into_iter().eq(properties.keys()))
             }
             "format" | "description" | "uniqueItems" | "$defs" => true,
-            other => return Err(format!("the schema says `{other}`: {schema}")),
+            other => return Err(format!("unknown keyword `{other}` in the schema: {schema}")),
         };
         if !holds {
-            return Err(format!("{value} is not {name} {demand}"));
+            return Err(format!("{value} does not match {name} {constraint}"));
         }
     }
     Ok(())
 }
 
-fn has_good_members(schema: &Map<String, Value>, own: &Map<String, Value>, root: &Value) -> bool {
+fn has_valid_members(schema: &Map<String, Value>, own: &Map<String, Value>, root: &Value) -> bool {
     own.iter().all(|(name, value)| {
         if let Some(member) = schema.get("properties").and_then(|members| members.get(name)) {
             return check(member, value, root).is_ok();

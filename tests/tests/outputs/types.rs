@@ -1,4 +1,4 @@
-//! Types that people return.
+//! Return types of service methods.
 
 use proptest::collection::{btree_map, btree_set, hash_map, hash_set, vec};
 use proptest::option;
@@ -48,7 +48,7 @@ data! {
     #[serde(untagged)]
     pub(super) enum Untagged { Number(i64), Flag(bool), Person(Person), Words(Vec<String>), Text(String) }
 
-    /// Somebody.
+    /// A person.
     #[serde(rename_all = "camelCase")]
     pub(super) struct Person {
         pub(super) first_name: String,
@@ -109,12 +109,12 @@ fn seven() -> u32 {
     7
 }
 
-/// Texts with everything that JSON has to escape.
+/// Generates texts with all characters that JSON has to escape.
 pub(super) fn text() -> BoxedStrategy<String> {
     prop_oneof![".{0,8}", r#"[\\"\[\]{}`,: \n\tä😀]{0,8}"#, "[a-z]{1,6}"].boxed()
 }
 
-/// Numbers that every reader of decimals reads alike.
+/// Generates numbers that all decimal parsers read identically.
 pub(super) fn float() -> BoxedStrategy<f64> {
     any::<i32>().prop_map(|number| f64::from(number) / 64.0).boxed()
 }
@@ -186,7 +186,7 @@ pub(super) fn defaults() -> BoxedStrategy<Defaults> {
 }
 
 pub(super) fn closed() -> BoxedStrategy<Closed> {
-    // The inner `None` is written as null, as is the outer one.
+    // The inner and the outer `None` are both written as null.
     (option::of(any::<i32>().prop_map(Some)), any::<(i8, char)>(), any::<[u16; 3]>())
         .prop_map(|(a, b, c)| Closed { a, b, c })
         .boxed()
@@ -262,7 +262,7 @@ pub(super) fn times() -> impl Strategy<Value = Times> {
     )
 }
 
-/// Maps and sets.
+/// Generates maps.
 pub(super) fn numbers_by_text() -> impl Strategy<Value = HashMap<String, i64>> {
     hash_map(text(), any::<i64>(), 0..5)
 }

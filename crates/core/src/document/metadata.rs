@@ -1,14 +1,14 @@
-//! What is known about a text beside the text.
+//! Metadata of texts.
 
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::sync::Arc;
 
-/// Keys and values that describe a text, in the order in which they were set.
+/// Keys and values that describe a text, in insertion order.
 ///
-/// A key is set once: setting it again changes its value and keeps its place. Two metadata are equal if they
-/// have the same keys with equal values, in any order. Cloning is cheap. As JSON they are an object.
+/// Setting a key again changes its value and keeps its position. Two metadata are equal if they have
+/// the same keys with equal values, in any order. Cloning is cheap. The JSON form is an object.
 ///
 /// # Examples
 ///
@@ -31,28 +31,28 @@ pub enum MetadataValue {
     Text(Arc<str>),
     /// A whole number.
     Integer(i64),
-    /// A number with a fraction. It is equal to an integer of the same value in filters, but not as a
-    /// value of metadata.
+    /// A floating-point number. In filters it equals an integer of the same value; as a metadata value it
+    /// does not.
     Float(f64),
-    /// Yes or no.
+    /// A boolean.
     Boolean(bool),
 }
 
 impl Metadata {
-    /// No metadata.
+    /// Creates empty metadata.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same metadata with this key set.
+    /// Returns the metadata with this key set.
     #[must_use]
     pub fn with(mut self, key: impl Into<Box<str>>, value: impl Into<MetadataValue>) -> Self {
         self.set(key, value);
         self
     }
 
-    /// Sets a key.
+    /// Sets a key. An existing value is replaced.
     pub fn set(&mut self, key: impl Into<Box<str>>, value: impl Into<MetadataValue>) {
         let (key, value) = (key.into(), value.into());
         let entries = Arc::make_mut(self.0.get_or_insert_default());
@@ -62,25 +62,25 @@ impl Metadata {
         }
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&MetadataValue> {
         self.iter().find(|(own, _)| *own == key).map(|(_, value)| value)
     }
 
-    /// All keys with their values, in the order in which they were set.
+    /// Returns all keys with their values, in insertion order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &MetadataValue)> {
         let entries = self.0.as_deref().map(Vec::as_slice).unwrap_or_default();
         entries.iter().map(|(key, value)| (&**key, value))
     }
 
-    /// How many keys there are.
+    /// Returns the number of keys.
     #[must_use]
     pub fn len(&self) -> usize {
         self.iter().len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if the metadata is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -88,30 +88,30 @@ impl Metadata {
 }
 
 impl MetadataValue {
-    /// The text, if it is one.
+    /// Returns the text if the value is one.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// The whole number, if it is one.
+    /// Returns the whole number if the value is one.
     #[must_use]
     pub fn as_integer(&self) -> Option<i64> {
         if let Self::Integer(number) = self { Some(*number) } else { None }
     }
 
-    /// The number, if it is one, whole or not.
+    /// Returns the number if the value is an integer or a float. Integers are converted to floats.
     #[must_use]
     pub fn as_float(&self) -> Option<f64> {
         match self {
             Self::Float(number) => Some(*number),
-            #[allow(clippy::cast_precision_loss, reason = "a float is asked for")]
+            #[allow(clippy::cast_precision_loss, reason = "the caller requests a float")]
             Self::Integer(number) => Some(*number as f64),
             _ => None,
         }
     }
 
-    /// Yes or no, if it is one of them.
+    /// Returns the boolean if the value is one.
     #[must_use]
     pub fn as_boolean(&self) -> Option<bool> {
         if let Self::Boolean(value) = self { Some(*value) } else { None }
@@ -130,7 +130,7 @@ impl fmt::Debug for Metadata {
     }
 }
 
-/// As a model is shown it: texts without quotes.
+/// Writes the value as it is sent to a model: texts without quotes.
 impl fmt::Display for MetadataValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -170,7 +170,7 @@ impl Serialize for MetadataValue {
         match self {
             Self::Text(text) => serializer.serialize_str(text),
             Self::Integer(number) => serializer.serialize_i64(*number),
-            // JSON has no other numbers; a float that is no number is no value either.
+            // JSON has no infinite numbers and no NaN.
             Self::Float(number) if !number.is_finite() => {
                 Err(serde::ser::Error::custom("a float in metadata is not finite"))
             }
@@ -199,7 +199,7 @@ impl<'de> Deserialize<'de> for MetadataValue {
                 Ok(number.into())
             }
 
-            #[allow(clippy::cast_precision_loss, reason = "no integer of ours is as large")]
+            #[allow(clippy::cast_precision_loss, reason = "metadata integers are not that large")]
             fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
                 Ok(i64::try_from(number).map_or(MetadataValue::Float(number as f64), Into::into))
             }
@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn key_that_is_set_again_keeps_its_place() {
+    fn key_that_is_set_again_keeps_its_position() {
         let metadata = Metadata::new().with("a", 1).with("b", 2).with("a", "x");
         let keys: Vec<_> = metadata.iter().map(|(key, _)| key).collect();
         assert_eq!(keys, ["a", "b"]);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn order_makes_no_difference_and_kinds_do() {
+    fn equality_ignores_order_but_not_types() {
         let (ab, ba) =
             (Metadata::new().with("a", 1).with("b", true), Metadata::new().with("b", true));
         assert_eq!(ab, ba.clone().with("a", 1));
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn json_keeps_every_kind_apart() {
+    fn json_round_trip_keeps_all_types() {
         let metadata = Metadata::new()
             .with("text", "1")
             .with("integer", i64::MIN)

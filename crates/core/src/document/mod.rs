@@ -1,4 +1,4 @@
-//! Documents and what they are cut into: text with metadata.
+//! Documents and text segments: text with metadata.
 //!
 //! | to | use |
 //! |---|---|
@@ -6,7 +6,7 @@
 //! | cut documents into segments | [`RecursiveSplitter`], [`MarkdownSplitter`] |
 //! | embed and store them | [`ingestion`](crate::ingestion) |
 //!
-//! [`docs::documents`](crate::docs::documents) has the whole way.
+//! [`docs::documents`](crate::docs::documents) describes all steps.
 
 pub mod key;
 mod metadata;
@@ -15,9 +15,9 @@ pub use metadata::{Metadata, MetadataValue};
 
 use std::sync::Arc;
 
-/// A text with metadata, as it was loaded: a file, a page, a row.
+/// A loaded text with metadata: a file, a page, a row.
 ///
-/// Cloning it is cheap.
+/// Cloning is cheap.
 ///
 /// # Examples
 ///
@@ -35,34 +35,34 @@ pub struct Document {
 }
 
 impl Document {
-    /// A document.
+    /// Creates a document.
     #[must_use]
     pub fn new(text: impl Into<Arc<str>>, metadata: Metadata) -> Self {
         Self { text: text.into(), metadata }
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What is known about it.
+    /// Returns the metadata.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
-    /// The same text with other metadata.
+    /// Replaces the metadata.
     #[must_use]
     pub fn with_metadata(self, metadata: Metadata) -> Self {
         Self { metadata, ..self }
     }
 }
 
-/// A piece of a document, small enough to be embedded and to be shown to a model.
+/// A piece of a document, small enough to be embedded and sent to a model.
 ///
-/// Two segments are the same if text and metadata are. Cloning is cheap.
+/// Two segments are equal if both text and metadata are equal. Cloning is cheap.
 ///
 /// # Examples
 ///
@@ -79,25 +79,25 @@ pub struct TextSegment {
 }
 
 impl TextSegment {
-    /// A segment without metadata.
+    /// Creates a segment without metadata.
     #[must_use]
     pub fn new(text: impl Into<Arc<str>>) -> Self {
         Self { text: text.into(), metadata: Metadata::new() }
     }
 
-    /// The same text with this metadata instead.
+    /// Replaces the metadata.
     #[must_use]
     pub fn with_metadata(self, metadata: Metadata) -> Self {
         Self { metadata, ..self }
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What is known about it.
+    /// Returns the metadata.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         &self.metadata

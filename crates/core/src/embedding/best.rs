@@ -1,23 +1,23 @@
-//! The best of many entries.
+//! Selection of the best search results.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// The best entries so far, at most as many as are wanted: those with the highest scores, and of equal
-/// ones those with the smallest ids.
+/// The best entries so far, up to a limit: the entries with the highest scores, ties broken by the
+/// smaller id.
 #[derive(Debug)]
 pub struct Best<T> {
-    wanted: usize,
-    /// The worst of them is on top.
+    limit: usize,
+    /// The worst entry is on top.
     heap: BinaryHeap<Scored<T>>,
 }
 
-/// What has an id.
+/// An entry with an id.
 pub trait Identified {
     fn id(&self) -> &str;
 }
 
-/// An entry with its score. The greater of two is the worse one.
+/// An entry with its score. A greater value is a worse entry.
 #[derive(Debug)]
 struct Scored<T> {
     score: f64,
@@ -25,20 +25,20 @@ struct Scored<T> {
 }
 
 impl<T: Identified> Best<T> {
-    pub fn new(wanted: usize) -> Self {
-        Self { wanted, heap: BinaryHeap::new() }
+    pub fn new(limit: usize) -> Self {
+        Self { limit, heap: BinaryHeap::new() }
     }
 
     pub fn is_full(&self) -> bool {
-        self.heap.len() >= self.wanted
+        self.heap.len() >= self.limit
     }
 
-    /// Whether an entry would be among the best.
+    /// Returns `true` if an entry would be among the best.
     pub fn admits(&self, score: f64, id: &str) -> bool {
         !self.is_full() || self.heap.peek().is_some_and(|worst| worst.is_worse_than(score, id))
     }
 
-    /// Takes an entry in if it is among the best; it is made only then.
+    /// Adds an entry if it is among the best. Calls `entry` only in this case.
     pub fn offer(&mut self, score: f64, id: &str, entry: impl FnOnce() -> T) {
         if !self.is_full() {
             self.heap.push(Scored { score, entry: entry() });
@@ -49,7 +49,7 @@ impl<T: Identified> Best<T> {
         }
     }
 
-    /// The entries with their scores, best first.
+    /// Returns the entries with their scores, best first.
     pub fn into_sorted(self) -> impl Iterator<Item = (f64, T)> {
         self.heap.into_sorted_vec().into_iter().map(|Scored { score, entry }| (score, entry))
     }
@@ -61,7 +61,7 @@ impl<T: Identified> Scored<T> {
     }
 }
 
-/// The better one comes first.
+/// Orders better entries first.
 fn order(one: (f64, &str), other: (f64, &str)) -> Ordering {
     other.0.total_cmp(&one.0).then_with(|| one.1.cmp(other.1))
 }
@@ -100,27 +100,27 @@ mod tests {
 
     proptest! {
         #[test]
-        fn best_are_the_first_of_all_in_order(
+        fn best_entries_are_the_first_of_the_sorted_list(
             scores in vec(0..5_u8, 0..40),
-            wanted in 0..45_usize,
+            limit in 0..45_usize,
         ) {
             let entry = |(number, score): (usize, u8)| {
                 (f64::from(score), format!("{}", (number * 7) % 41))
             };
             let mut all: Vec<_> = scores.into_iter().enumerate().map(entry).collect();
-            let mut best = Best::new(wanted);
+            let mut best = Best::new(limit);
             for (score, id) in &all {
                 let is_admitted = best.admits(*score, id);
-                let mut is_taken = false;
+                let mut is_added = false;
                 best.offer(*score, id, || {
-                    is_taken = true;
+                    is_added = true;
                     id.clone()
                 });
-                prop_assert_eq!(is_taken, is_admitted);
-                prop_assert!(best.heap.len() <= wanted);
+                prop_assert_eq!(is_added, is_admitted);
+                prop_assert!(best.heap.len() <= limit);
             }
             all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            all.truncate(wanted);
+            all.truncate(limit);
             prop_assert_eq!(best.into_sorted().collect::<Vec<_>>(), all);
         }
     }

@@ -1,4 +1,4 @@
-//! What every store accepts.
+//! Validation of entries and searches, the same for every store.
 
 use super::vector::check_vector;
 use super::{EmbeddingEntry, TextSearch, VectorSearch};
@@ -7,25 +7,27 @@ use crate::error::{Error, ErrorKind, Result};
 use std::borrow::Cow;
 
 impl EmbeddingEntry {
-    /// The longest id, in bytes.
+    /// Maximum length of an id, in bytes.
     pub const MAX_ID_BYTES: usize = 1_024;
 
-    /// How many keys the metadata of an entry may have.
+    /// Maximum number of metadata keys of an entry.
     pub const MAX_KEYS: usize = 1_000;
 
-    /// The longest key of metadata, in bytes.
+    /// Maximum length of a metadata key, in bytes.
     pub const MAX_KEY_BYTES: usize = 1_024;
 
-    /// How many numbers a vector may have. Some databases take fewer.
+    /// Maximum number of dimensions of a vector. Some databases have a lower limit.
     pub const MAX_DIMENSIONS: usize = 65_536;
 
-    /// Checks what every store asks of an entry. Stores call it before they change anything.
+    /// Checks an entry against the rules of every store. Stores call this method before they write.
     ///
     /// # Errors
     ///
-    /// [`InvalidRequest`](ErrorKind::InvalidRequest) if the id is empty or too long, the vector is not
-    /// one to compare others with, or the metadata has too many keys, an empty or too long one, or a
-    /// float that is not finite.
+    /// [`InvalidRequest`](ErrorKind::InvalidRequest) if
+    ///
+    /// * the id is empty or longer than [`MAX_ID_BYTES`](Self::MAX_ID_BYTES),
+    /// * the vector is empty, zero, too long or has a number that is not finite,
+    /// * the metadata has too many keys, a key that is empty or too long, or a float that is not finite.
     ///
     /// # Examples
     ///
@@ -50,31 +52,32 @@ impl EmbeddingEntry {
                 id.len()
             )));
         }
-        self.about(check_vector(vector))?;
+        self.with_id(check_vector(vector))?;
         let keys = segment.metadata().len();
         if keys > Self::MAX_KEYS {
             let max = Self::MAX_KEYS;
             let too_many = format!("the metadata has {keys} keys, but {max} are possible");
-            return self.about(Err(wrong(too_many)));
+            return self.with_id(Err(wrong(too_many)));
         }
         segment.metadata().iter().try_for_each(|(key, value)| {
-            self.about(check_key(key).and_then(|()| check_value(key, value)))
+            self.with_id(check_key(key).and_then(|()| check_value(key, value)))
         })
     }
 
-    fn about(&self, checked: Result<()>) -> Result<()> {
+    fn with_id(&self, checked: Result<()>) -> Result<()> {
         checked.map_err(|error| wrong(format!("entry `{}`: {error}", self.id)))
     }
 }
 
 impl VectorSearch<'_> {
-    /// Checks what every store asks of a search, except for the length of its vector. Stores call it.
+    /// Checks a search against the rules of every store, except for the length of its vector. Stores call
+    /// this method before they search.
     ///
     /// # Errors
     ///
     /// [`InvalidRequest`](ErrorKind::InvalidRequest) if the vector is empty, zero, too long or has a
-    /// number that is not finite, if the minimum score is not a number, or if the filter is
-    /// [refused](super::Filter::check).
+    /// number that is not finite, if the minimum score is NaN, or if the filter is
+    /// [rejected](super::Filter::check).
     pub fn check(&self) -> Result<()> {
         check_vector(self.vector)?;
         if self.min_score.is_nan() {
@@ -85,11 +88,11 @@ impl VectorSearch<'_> {
 }
 
 impl TextSearch<'_> {
-    /// Checks what every store asks of a search. Stores call it.
+    /// Checks a search against the rules of every store. Stores call this method before they search.
     ///
     /// # Errors
     ///
-    /// [`InvalidRequest`](ErrorKind::InvalidRequest) if the filter is [refused](super::Filter::check).
+    /// [`InvalidRequest`](ErrorKind::InvalidRequest) if the filter is [rejected](super::Filter::check).
     pub fn check(&self) -> Result<()> {
         self.filter.map_or(Ok(()), super::Filter::check)
     }

@@ -1,4 +1,4 @@
-//! Which entries a search considers, by their metadata.
+//! Metadata filters for searches.
 
 use super::check::{check_key, check_value, wrong};
 use crate::document::{Metadata, MetadataValue};
@@ -6,15 +6,15 @@ use crate::error::Result;
 use std::cmp::Ordering;
 use std::ops::Not;
 
-/// A condition on metadata. Every store gives it the same meaning.
+/// A condition on metadata, with the same meaning in every store.
 ///
-/// A comparison with a key that an entry does not have is false, and so is one of values of different
-/// kinds: a text is never equal to a number. Integers and floats are compared by value, exactly, however
-/// large they are. Texts are ordered by their code points, `false` comes before `true`. "Not" means just
-/// that: the negation of a comparison is true for entries without the key.
+/// A comparison is false if the entry does not have the key, or if the values have different types: a
+/// text is never equal to a number. Integers and floats are compared by value, exactly, at any size.
+/// Texts are ordered by their code points; `false` is less than `true`. The negation of a comparison is
+/// true for entries without the key.
 ///
-/// Keys and values are data: quotes, wildcards and paths in them mean nothing. Stores refuse filters that
-/// [`check`](Self::check) refuses.
+/// Keys and values are data: quotes, wildcards and paths in them have no special meaning. Stores reject
+/// a filter for which [`check`](Self::check) fails.
 ///
 /// # Examples
 ///
@@ -31,68 +31,68 @@ use std::ops::Not;
 /// # Differences from LangChain4j
 ///
 /// The negation of a comparison is true for entries without the key, in every store. A comparison of
-/// values of different kinds is false where LangChain4j throws. Integers are not rounded to floats.
+/// values of different types is false; LangChain4j throws. Integers are not rounded to floats.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Filter {
     /// A comparison of the value of a key.
     Compare {
         /// The key.
         key: Box<str>,
-        /// How.
+        /// The operator.
         comparison: Comparison,
-        /// With what.
+        /// The value to compare with.
         value: MetadataValue,
     },
-    /// Whether the value of a key is one of these. Of none it never is.
+    /// True if the value of a key is one of these. An empty list is never matched.
     In {
         /// The key.
         key: Box<str>,
         /// The values.
         values: Vec<MetadataValue>,
     },
-    /// Whether there is such a key.
+    /// True if the key exists.
     Exists(Box<str>),
-    /// All of these. Without any it is true.
+    /// True if all conditions are true. An empty list is true.
     All(Vec<Self>),
-    /// At least one of these. Without any it is false.
+    /// True if at least one condition is true. An empty list is false.
     Any(Vec<Self>),
-    /// The opposite.
+    /// True if the condition is false.
     Not(Box<Self>),
 }
 
-/// How two values are compared.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// They are equal.
+    /// The values are equal.
     Equal,
     /// The entry's value is smaller.
     Less,
-    /// The entry's value is smaller, or they are equal.
+    /// The entry's value is smaller or equal.
     LessOrEqual,
     /// The entry's value is greater.
     Greater,
-    /// The entry's value is greater, or they are equal.
+    /// The entry's value is greater or equal.
     GreaterOrEqual,
 }
 
-/// A key that a [`Filter`] is made of.
+/// The key of a [`Filter`] that is being built; created by [`Filter::key`].
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Key(Box<str>);
 
 impl Filter {
-    /// How deep conditions may be nested in each other. A comparison alone is one deep.
+    /// Maximum nesting depth of conditions. A single comparison has depth 1.
     pub const MAX_DEPTH: usize = 64;
 
-    /// Of how many conditions and values of [`In`](Self::In) a filter may consist.
+    /// Maximum number of conditions and values of [`In`](Self::In) in a filter.
     pub const MAX_PARTS: usize = 10_000;
 
-    /// Begins a condition on the value of a key.
+    /// Starts a condition on the value of a key.
     pub fn key(key: impl Into<Box<str>>) -> Key {
         Key(key.into())
     }
 
-    /// This and another one.
+    /// Returns a filter that is true if both filters are true.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         match self {
@@ -104,7 +104,7 @@ impl Filter {
         }
     }
 
-    /// This or another one.
+    /// Returns a filter that is true if at least one of both filters is true.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         match self {
@@ -116,7 +116,7 @@ impl Filter {
         }
     }
 
-    /// Whether it is true of this metadata.
+    /// Returns `true` if this metadata matches the filter.
     #[must_use]
     pub fn accepts(&self, metadata: &Metadata) -> bool {
         match self {
@@ -134,14 +134,15 @@ impl Filter {
         }
     }
 
-    /// Checks what every store asks of a filter. Stores call it; filters put together from somebody
-    /// else's words may be checked earlier.
+    /// Checks a filter against the rules of every store. Stores call this method before they search.
+    /// Filters that are built from untrusted input can be checked earlier.
     ///
     /// # Errors
     ///
-    /// [`InvalidRequest`](crate::ErrorKind::InvalidRequest) if it is deeper than
-    /// [`MAX_DEPTH`](Self::MAX_DEPTH), has more than [`MAX_PARTS`](Self::MAX_PARTS), or names an empty key,
-    /// one above [`MAX_KEY_BYTES`](super::EmbeddingEntry::MAX_KEY_BYTES), or a float that is not finite.
+    /// [`InvalidRequest`](crate::ErrorKind::InvalidRequest) if the filter is deeper than
+    /// [`MAX_DEPTH`](Self::MAX_DEPTH) or has more than [`MAX_PARTS`](Self::MAX_PARTS) conditions and values,
+    /// or if it contains a float that is not finite, an empty key, or a key longer than
+    /// [`MAX_KEY_BYTES`](super::EmbeddingEntry::MAX_KEY_BYTES).
     pub fn check(&self) -> Result<()> {
         self.check_part(1, &mut 0)
     }
@@ -149,7 +150,9 @@ impl Filter {
     fn check_part(&self, depth: usize, parts: &mut usize) -> Result<()> {
         if depth > Self::MAX_DEPTH {
             let max = Self::MAX_DEPTH;
-            return Err(wrong(format!("a filter is at most {max} conditions deep; flatten it")));
+            return Err(wrong(format!(
+                "a filter is at most {max} conditions deep; flatten the filter"
+            )));
         }
         *parts += match self {
             Self::In { values, .. } => values.len().max(1),
@@ -158,7 +161,7 @@ impl Filter {
         if *parts > Self::MAX_PARTS {
             let max = Self::MAX_PARTS;
             return Err(wrong(format!(
-                "a filter has at most {max} conditions and values; ask several times"
+                "a filter has at most {max} conditions and values; split the search"
             )));
         }
         match self {
@@ -200,49 +203,49 @@ impl Comparison {
 }
 
 impl Key {
-    /// Whether the value is this one.
+    /// Returns a filter that is true if the values are equal.
     #[must_use]
     pub fn is(self, value: impl Into<MetadataValue>) -> Filter {
         self.compare(Comparison::Equal, value)
     }
 
-    /// Whether the value is another one, or missing.
+    /// Returns a filter that is true if the value differs or is missing.
     #[must_use]
     pub fn is_not(self, value: impl Into<MetadataValue>) -> Filter {
         !self.is(value)
     }
 
-    /// Whether the value is less than this one.
+    /// Returns a filter that is true if the entry's value is less than this one.
     #[must_use]
     pub fn less_than(self, value: impl Into<MetadataValue>) -> Filter {
         self.compare(Comparison::Less, value)
     }
 
-    /// Whether the value is this one or less.
+    /// Returns a filter that is true if the entry's value is less than or equal to this one.
     #[must_use]
     pub fn at_most(self, value: impl Into<MetadataValue>) -> Filter {
         self.compare(Comparison::LessOrEqual, value)
     }
 
-    /// Whether the value is greater than this one.
+    /// Returns a filter that is true if the entry's value is greater than this one.
     #[must_use]
     pub fn greater_than(self, value: impl Into<MetadataValue>) -> Filter {
         self.compare(Comparison::Greater, value)
     }
 
-    /// Whether the value is this one or greater.
+    /// Returns a filter that is true if the entry's value is greater than or equal to this one.
     #[must_use]
     pub fn at_least(self, value: impl Into<MetadataValue>) -> Filter {
         self.compare(Comparison::GreaterOrEqual, value)
     }
 
-    /// Whether the value is one of these.
+    /// Returns a filter that is true if the entry's value is one of these.
     #[must_use]
     pub fn is_in<V: Into<MetadataValue>>(self, values: impl IntoIterator<Item = V>) -> Filter {
         Filter::In { key: self.0, values: values.into_iter().map(Into::into).collect() }
     }
 
-    /// Whether there is a value.
+    /// Returns a filter that is true if the entry has the key.
     #[must_use]
     pub fn exists(self) -> Filter {
         Filter::Exists(self.0)
@@ -253,23 +256,26 @@ impl Key {
     }
 }
 
-/// The order of two values, if they have one.
+/// Returns the order of two values, or `None` if they cannot be compared.
 pub fn compare(own: &MetadataValue, other: &MetadataValue) -> Option<Ordering> {
     match (own, other) {
         (MetadataValue::Text(own), MetadataValue::Text(other)) => Some(own.cmp(other)),
         (MetadataValue::Integer(own), MetadataValue::Integer(other)) => Some(own.cmp(other)),
         (MetadataValue::Boolean(own), MetadataValue::Boolean(other)) => Some(own.cmp(other)),
         (MetadataValue::Float(own), MetadataValue::Float(other)) => own.partial_cmp(other),
-        (MetadataValue::Integer(own), MetadataValue::Float(other)) => with_float(*own, *other),
+        (MetadataValue::Integer(own), MetadataValue::Float(other)) => {
+            compare_with_float(*own, *other)
+        }
         (MetadataValue::Float(own), MetadataValue::Integer(other)) => {
-            with_float(*other, *own).map(Ordering::reverse)
+            compare_with_float(*other, *own).map(Ordering::reverse)
         }
         _ => None,
     }
 }
 
-/// The order of an integer and a float. As a float, an integer above 2^53 may be another number.
-fn with_float(integer: i64, float: f64) -> Option<Ordering> {
+/// Compares an integer and a float exactly. Integers above 2^53 cannot be converted to floats without
+/// rounding.
+fn compare_with_float(integer: i64, float: f64) -> Option<Ordering> {
     /// 2^63, the first float above all integers.
     const END: f64 = 9_223_372_036_854_775_808.0;
     if float.is_nan() {
@@ -281,7 +287,7 @@ fn with_float(integer: i64, float: f64) -> Option<Ordering> {
     if float < -END {
         return Some(Ordering::Greater);
     }
-    // Exact now: a whole number within the range of integers.
+    // This cast is exact: the whole part is in the range of `i64`.
     let whole = integer.cmp(&(float.trunc() as i64));
     Some(whole.then_with(|| 0.0_f64.total_cmp(&(float.fract() + 0.0))))
 }
@@ -293,7 +299,7 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
-    /// Twice a number as an integer: exact for whole and half ones.
+    /// Returns twice a number as an integer. Exact for multiples of one half.
     fn twice(value: &MetadataValue) -> Option<i128> {
         match value {
             MetadataValue::Integer(number) => Some(2 * i128::from(*number)),
@@ -302,7 +308,7 @@ mod tests {
         }
     }
 
-    /// The float at an integer, or one near it: half a step away where there are halves.
+    /// Returns the float at an integer, or one near it: 0.5 per step, or the adjacent float.
     fn near(integer: i64, step: i32) -> f64 {
         let float = integer as f64;
         match step {
@@ -364,16 +370,16 @@ mod tests {
         }
 
         #[test]
-        fn exactly_one_comparison_holds_within_a_kind(own in value(), other in value()) {
+        fn exactly_one_comparison_is_true_within_a_type(own in value(), other in value()) {
             let metadata = Metadata::new().with("key", own.clone());
             let key = || Filter::key("key");
-            let held = [key().less_than(other.clone()), key().is(other.clone()), key().greater_than(other.clone())]
+            let matches = [key().less_than(other.clone()), key().is(other.clone()), key().greater_than(other.clone())]
                 .iter()
                 .filter(|filter| filter.accepts(&metadata))
                 .count();
             let is_comparable = twice(&own).is_some() == twice(&other).is_some()
                 && own.as_text().is_some() == other.as_text().is_some();
-            prop_assert_eq!(held, usize::from(is_comparable));
+            prop_assert_eq!(matches, usize::from(is_comparable));
             let at_most = key().at_most(other.clone()).accepts(&metadata);
             let at_least = key().at_least(other.clone()).accepts(&metadata);
             prop_assert_eq!(at_most, key().less_than(other.clone()).or(key().is(other.clone())).accepts(&metadata));
@@ -393,7 +399,7 @@ mod tests {
         }
 
         #[test]
-        fn one_of_some_is_any_of_them(values in vec(value(), 0..5), metadata in metadata()) {
+        fn is_in_equals_any_of_the_comparisons(values in vec(value(), 0..5), metadata in metadata()) {
             let each = values.iter().map(|value| Filter::key("a").is(value.clone())).collect();
             let one_of = Filter::key("a").is_in(values);
             prop_assert_eq!(one_of.accepts(&metadata), Filter::Any(each).accepts(&metadata));
@@ -401,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn floats_that_are_no_numbers_are_neither_equal_nor_in_order() {
+    fn nan_is_not_comparable() {
         for other in [MetadataValue::Integer(0), MetadataValue::Float(f64::NAN)] {
             assert_eq!(compare(&MetadataValue::Float(f64::NAN), &other), None);
         }
@@ -415,20 +421,22 @@ mod tests {
 
     #[test]
     fn filters_are_limited() {
-        let refused = |filter: Filter| {
+        let rejection = |filter: Filter| {
             let error = filter.check().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidRequest);
             error.to_string()
         };
         assert!(nested(Filter::MAX_DEPTH).check().is_ok());
-        assert!(refused(nested(Filter::MAX_DEPTH + 1)).contains("64 conditions deep"));
+        assert!(rejection(nested(Filter::MAX_DEPTH + 1)).contains("64 conditions deep"));
         assert!(Filter::key("a").is_in(vec![1; Filter::MAX_PARTS]).check().is_ok());
-        assert!(refused(Filter::key("a").is_in(vec![1; Filter::MAX_PARTS + 1])).contains("10000"));
+        assert!(
+            rejection(Filter::key("a").is_in(vec![1; Filter::MAX_PARTS + 1])).contains("10000")
+        );
         let wide = Filter::Any(vec![Filter::key("a").exists(); Filter::MAX_PARTS]);
-        assert!(refused(wide).contains("ask several times"));
-        assert!(refused(Filter::key("").exists()).contains("empty"));
-        assert!(refused(!Filter::key("k".repeat(1025)).is(1)).contains("1024 bytes"));
-        assert!(refused(Filter::key("a").is_in([1.0, f64::NAN])).contains("not finite"));
-        assert!(refused(Filter::key("a").less_than(f64::INFINITY)).contains("not finite"));
+        assert!(rejection(wide).contains("split the search"));
+        assert!(rejection(Filter::key("").exists()).contains("empty"));
+        assert!(rejection(!Filter::key("k".repeat(1025)).is(1)).contains("1024 bytes"));
+        assert!(rejection(Filter::key("a").is_in([1.0, f64::NAN])).contains("not finite"));
+        assert!(rejection(Filter::key("a").less_than(f64::INFINITY)).contains("not finite"));
     }
 }

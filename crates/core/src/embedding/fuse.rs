@@ -1,19 +1,19 @@
-//! One ranking out of several.
+//! Reciprocal rank fusion: combines several rankings.
 
 use std::collections::HashMap;
 use std::hash::RandomState;
 
-/// The `k` of the paper (Cormack, Clarke, Büttcher: "Reciprocal Rank Fusion outperforms Condorcet and
-/// individual Rank Learning Methods", SIGIR 2009).
+/// The value of `k` in the paper (Cormack, Clarke, Büttcher: "Reciprocal Rank Fusion outperforms
+/// Condorcet and individual Rank Learning Methods", SIGIR 2009).
 pub const DEFAULT_K: u32 = 60;
 
-/// All items of some rankings with their scores, best first, by reciprocal rank fusion.
+/// Combines rankings by reciprocal rank fusion and returns all items with their scores, best first.
 ///
-/// The score is the sum of `1 / (k + rank)` over the rankings that have the item, with ranks from 1. An
-/// item that a ranking has more than once is there only at its first place. Of items that are the same,
-/// the first is kept; equally good ones stay in the order in which they appeared.
+/// The score of an item is the sum of `1 / (k + rank)` over the rankings that contain the item, with
+/// ranks from 1. A duplicate within a ranking is ignored. Of equal items the first is returned. Items
+/// with equal scores stay in the order in which they appeared.
 ///
-/// Items are compared if they have the same hash.
+/// `is_same` is called only for items with the same hash.
 pub fn reciprocal_rank_fusion<T>(
     rankings: impl IntoIterator<Item = Vec<T>>,
     k: u32,
@@ -49,10 +49,11 @@ pub fn reciprocal_rank_fusion<T>(
     fused.into_iter().map(|fused| (fused.item, fused.score)).collect()
 }
 
+/// An item with the score so far.
 struct Fused<T> {
     item: T,
     score: f64,
-    /// The last ranking that had it.
+    /// Index of the last ranking that contained the item.
     last: Option<usize>,
 }
 
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn equally_good_items_stay_in_the_order_of_their_appearance() {
+    fn items_with_equal_scores_stay_in_order() {
         assert_eq!(fused(&[&["a", "b"], &["c", "d"]]), ["a", "c", "b", "d"]);
         assert_eq!(fused(&[&["a", "b"], &["b", "a"]]), ["a", "b"]);
     }
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn first_of_items_that_are_the_same_is_kept() {
+    fn first_of_equal_items_is_kept() {
         let rankings = [vec![("a", 1), ("b", 2)], vec![("b", 3), ("a", 4)]];
         let fused =
             reciprocal_rank_fusion(rankings, 1, |item, by| by.hash_one(item.0), |a, b| a.0 == b.0);
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn items_of_one_hash_may_differ() {
+    fn items_with_the_same_hash_may_differ() {
         let rankings = [vec![("a", 1), ("a", 2)], vec![("a", 2)]];
         let fused = reciprocal_rank_fusion(rankings, 1, |_, _| 7, |a, b| a == b);
         assert_eq!(fused.iter().map(|(item, _)| item.1).collect::<Vec<_>>(), [2, 1]);
@@ -121,7 +122,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fusion_is_the_formula(
+        fn scores_match_the_formula(
             rankings in proptest::collection::vec(proptest::collection::vec(0_u8..12, 0..10), 0..5),
             k in 1_u32..200,
         ) {

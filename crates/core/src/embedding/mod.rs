@@ -1,7 +1,8 @@
-//! Embeddings: vectors of texts, where they are kept, and how they are searched.
+//! Embeddings: vectors of texts, their storage and search.
 //!
-//! An [`EmbeddingStore`] keeps vectors that an [`EmbeddingModel`] made of texts. [`InMemoryEmbeddingStore`]
-//! needs nothing else and can be saved to a file; stores in databases are in `ai_services::store`.
+//! An [`EmbeddingStore`] stores vectors that an [`EmbeddingModel`] computed for texts.
+//! [`InMemoryEmbeddingStore`] needs no database and can be saved to a file; stores in databases are in
+//! `ai_services::store`.
 
 mod best;
 mod check;

@@ -1,4 +1,4 @@
-//! Where vectors are kept and searched.
+//! The trait of embedding stores.
 
 use super::Filter;
 use crate::document::{MetadataValue, TextSegment};
@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use async_trait::async_trait;
 use std::sync::Arc;
 
-/// A vector with the text that it was made from.
+/// A vector with its text.
 ///
 /// # Examples
 ///
@@ -16,30 +16,30 @@ use std::sync::Arc;
 ///
 /// let text = TextSegment::new("Bananas are berries.");
 /// let text = text.with_metadata(Metadata::new().with("source", "fruit.md"));
-/// // An id that the same text gets again replaces the entry instead of adding another one.
+/// // With a stable id, adding the text again replaces the entry.
 /// let entry = EmbeddingEntry::new("fruit.md#0", vec![0.1, 0.7], text);
 /// assert!(entry.check().is_ok());
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EmbeddingEntry {
-    /// Names the entry in its store, in at most [`MAX_ID_BYTES`](Self::MAX_ID_BYTES).
+    /// The unique id of the entry in its store. At most [`MAX_ID_BYTES`](Self::MAX_ID_BYTES).
     pub id: Box<str>,
     /// The vector. All vectors of a store have the same length.
     pub vector: Vec<f32>,
-    /// The text, with what is known about it.
+    /// The text with its metadata.
     pub segment: TextSegment,
 }
 
 impl EmbeddingEntry {
-    /// An entry.
+    /// Creates an entry.
     #[must_use]
     pub fn new(id: impl Into<Box<str>>, vector: Vec<f32>, segment: TextSegment) -> Self {
         Self { id: id.into(), vector, segment }
     }
 }
 
-/// What is searched for by a vector.
+/// A search by vector.
 ///
 /// # Examples
 ///
@@ -56,47 +56,47 @@ impl EmbeddingEntry {
 pub struct VectorSearch<'a> {
     /// The vector that entries are compared with.
     pub vector: &'a [f32],
-    /// How many entries are wanted; 3 by default.
+    /// Maximum number of results. Default: 3.
     pub max_results: usize,
-    /// How well an entry has to fit, between 0 and 1; 0 by default. See [`SearchMatch::score`].
+    /// Minimum score, between 0 and 1. Default: 0. See [`SearchMatch::score`].
     pub min_score: f64,
-    /// Which entries are considered; all by default.
+    /// The filter of entries. Default: `None`, which searches all entries.
     pub filter: Option<&'a Filter>,
 }
 
 impl<'a> VectorSearch<'a> {
-    /// A search for the entries nearest to this vector.
+    /// Creates a search for the entries nearest to this vector.
     pub fn new(vector: &'a [f32]) -> Self {
         Self { vector, max_results: 3, min_score: 0.0, filter: None }
     }
 
-    /// Sets how many entries are wanted.
+    /// Sets the maximum number of results. Default: 3.
     pub fn max_results(mut self, max: usize) -> Self {
         self.max_results = max;
         self
     }
 
-    /// Sets how well an entry has to fit, between 0 and 1.
+    /// Sets the minimum score, between 0 and 1. Default: 0.
     pub fn min_score(mut self, score: f64) -> Self {
         self.min_score = score;
         self
     }
 
-    /// Considers only entries that the filter accepts.
+    /// Searches only entries that match the filter.
     pub fn filter(mut self, filter: &'a Filter) -> Self {
         self.filter = Some(filter);
         self
     }
 }
 
-/// What is searched for by words.
+/// A full-text search.
 ///
 /// # Examples
 ///
 /// ```
 /// use ai_services::embedding::TextSearch;
 ///
-/// // Finds texts with some of the words; the sign before the last one means nothing.
+/// // Finds texts with some of the words; the minus sign has no meaning.
 /// let search = TextSearch::new("refund of a booking -insurance").max_results(5);
 /// assert!(search.check().is_ok());
 /// ```
@@ -104,74 +104,77 @@ impl<'a> VectorSearch<'a> {
 #[must_use]
 #[non_exhaustive]
 pub struct TextSearch<'a> {
-    /// The words. They are data: nothing in them is read as an operator. Case makes no difference; what
-    /// else is a word, and whether its forms are the same, is up to the store.
+    /// The words to search for. They are data: operators are not interpreted. The search ignores case.
+    /// Word boundaries and stemming depend on the store.
     pub text: &'a str,
-    /// How many entries are wanted; 3 by default.
+    /// Maximum number of results. Default: 3.
     pub max_results: usize,
-    /// Which entries are considered; all by default.
+    /// The filter of entries. Default: `None`, which searches all entries.
     pub filter: Option<&'a Filter>,
 }
 
 impl<'a> TextSearch<'a> {
-    /// A search for entries with some of these words.
+    /// Creates a search for entries with some of these words.
     pub fn new(text: &'a str) -> Self {
         Self { text, max_results: 3, filter: None }
     }
 
-    /// Sets how many entries are wanted.
+    /// Sets the maximum number of results. Default: 3.
     pub fn max_results(mut self, max: usize) -> Self {
         self.max_results = max;
         self
     }
 
-    /// Considers only entries that the filter accepts.
+    /// Searches only entries that match the filter.
     pub fn filter(mut self, filter: &'a Filter) -> Self {
         self.filter = Some(filter);
         self
     }
 }
 
-/// An entry that was found.
+/// A search result.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SearchMatch {
-    /// The name of the entry.
+    /// The id of the entry.
     pub id: Box<str>,
-    /// How well it fits, the higher the better. Of a search by vector `(1 + cosine) / 2`, so between 0
-    /// and 1; of a search by words a number of the store's own.
+    /// The score; higher is better. A search by vector returns `(1 + cosine) / 2`, a number between 0
+    /// and 1. The scores of a full-text search depend on the store.
     pub score: f64,
     /// The text.
     pub segment: TextSegment,
 }
 
 impl SearchMatch {
-    /// An entry that was found.
+    /// Creates a search result.
     #[must_use]
     pub fn new(id: impl Into<Box<str>>, score: f64, segment: TextSegment) -> Self {
         Self { id: id.into(), score, segment }
     }
 }
 
-/// Keeps vectors with the texts that they were made from, and finds those nearest to another.
+/// Stores vectors with their texts and finds the nearest entries.
 ///
-/// What is found is the same for the same entries and the same search, whatever the order in which
-/// entries were added: best first, and equally good ones by their ids, in the order of their bytes.
+/// Results are sorted by descending score, ties by the bytes of the ids. They do not depend on the order
+/// in which entries were added.
 ///
-/// A vector of another length than those in the store, an empty one, one with a number that is not
-/// finite, or a zero vector is an error of kind [`InvalidRequest`](ErrorKind::InvalidRequest), and so is
-/// what [`EmbeddingEntry::check`], [`VectorSearch::check`] and [`Filter::check`] refuse. Ids, keys, values
-/// and texts are kept exactly. Only where a database has no way to keep the character NUL, it may refuse
-/// entries with one, by the same kind of error.
+/// Stores fail with [`InvalidRequest`](ErrorKind::InvalidRequest) if
 ///
-/// A search, a count or a list of values sees all of another call's changes or none. Dropping the future
-/// of a change before it is done leaves it done or not done, nothing between.
+/// * a vector is empty, zero, or has a number that is not finite,
+/// * a vector has another length than the vectors in the store,
+/// * [`EmbeddingEntry::check`], [`VectorSearch::check`] or [`Filter::check`] fails.
 ///
-/// `ai_services::testing::embedding_stores` (feature `testing`) checks all that is promised here.
+/// Ids, keys, values and texts are stored exactly. A store whose database cannot store the character NUL
+/// may reject entries that contain it, with the same error kind.
+///
+/// Writes are atomic: a search, a count or a list of values sees all changes of another call, or none.
+/// If the future of a write is dropped, the write is either complete or not done.
+///
+/// `ai_services::testing::embedding_stores` (feature `testing`) tests a store for all these guarantees.
 ///
 /// # Examples
 ///
-/// New texts of a file take the place of the old ones, without a moment in which there are none:
+/// Replaces the texts of a file atomically, so that no search sees the file without texts:
 ///
 /// ```
 /// use ai_services::document::{Metadata, TextSegment};
@@ -220,68 +223,70 @@ impl SearchMatch {
 /// ```
 #[async_trait]
 pub trait EmbeddingStore: Send + Sync {
-    /// Adds entries, all or none. An entry whose id is there already replaces the other one; of several
-    /// with one id the last is kept.
+    /// Adds all entries or none. An entry replaces the existing one with the same id. If several new entries
+    /// have the same id, the last one is stored.
     ///
     /// # Errors
     ///
-    /// If an entry is not valid, and if the store cannot be written. It is unchanged then.
+    /// Fails if an entry is invalid or if the store cannot be written. The store is then unchanged.
     async fn add(&self, entries: Vec<EmbeddingEntry>) -> Result<()> {
         self.replace(None, entries).await
     }
 
-    /// Removes the entries that the filter accepts and adds others, in one step. Without a filter it
-    /// removes none. What is added is not asked whether the filter accepts it.
+    /// Removes the entries that match the filter and adds new entries, in one atomic step.
+    ///
+    /// With `None` no entry is removed. The new entries are added whether or not they match the filter.
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add).
+    /// See [`add`](Self::add).
     async fn replace(&self, removed: Option<&Filter>, added: Vec<EmbeddingEntry>) -> Result<()>;
 
-    /// The entries nearest to a vector.
+    /// Returns the entries nearest to a vector.
     ///
     /// # Errors
     ///
-    /// If the vector is not valid, and if the store cannot be read.
+    /// Fails if the search is invalid or if the store cannot be read.
     async fn search(&self, search: &VectorSearch<'_>) -> Result<Vec<SearchMatch>>;
 
-    /// The entries that have at least one word of a text, those with more of them first. Of a text
-    /// without words nothing is found.
+    /// Returns the entries that contain at least one of the words, entries with more of the words first. A
+    /// search without words returns no entries.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](ErrorKind::Unsupported) by default; if the store cannot be read.
+    /// The default implementation returns [`Unsupported`](ErrorKind::Unsupported). Others fail if the filter
+    /// is invalid or if the store cannot be read.
     async fn search_text(&self, _search: &TextSearch<'_>) -> Result<Vec<SearchMatch>> {
         Err(Error::new(ErrorKind::Unsupported, "the embedding store has no full-text search"))
     }
 
-    /// Removes entries. Unknown ids are not an error.
+    /// Removes entries by id. Unknown ids are ignored.
     ///
     /// # Errors
     ///
-    /// If the store cannot be written. It is unchanged then.
+    /// Fails if the store cannot be written. The store is then unchanged.
     async fn remove(&self, ids: &[&str]) -> Result<()>;
 
-    /// Removes all entries that the filter accepts; without a filter all.
+    /// Removes all entries that match the filter. With `None`, **all** entries are removed.
     ///
     /// # Errors
     ///
-    /// As [`remove`](Self::remove).
+    /// Fails if the filter is invalid or if the store cannot be written. The store is then unchanged.
     async fn remove_all(&self, filter: Option<&Filter>) -> Result<()>;
 
-    /// How many entries the filter accepts; without a filter, how many there are.
+    /// Returns the number of entries that match the filter. With `None`, all entries are counted.
     ///
     /// # Errors
     ///
-    /// If the store cannot be read.
+    /// Fails if the filter is invalid or if the store cannot be read.
     async fn count(&self, filter: Option<&Filter>) -> Result<u64>;
 
-    /// The different values that a key has in the entries that the filter accepts, in no order. The
-    /// integer 1, the float 1 and the text `1` are different.
+    /// Returns the distinct values of a key in the entries that match the filter, in any order. With `None`,
+    /// all entries are searched. The integer 1, the float 1 and the text `1` are distinct values.
     ///
     /// # Errors
     ///
-    /// If the store cannot be read.
+    /// Fails if the filter is invalid or if the store cannot be read.
     async fn values(&self, key: &str, filter: Option<&Filter>) -> Result<Vec<MetadataValue>>;
 }
 

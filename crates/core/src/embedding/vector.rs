@@ -1,14 +1,15 @@
-//! Arithmetic of vectors.
+//! Vector arithmetic.
 
 use super::EmbeddingEntry;
 use super::check::wrong;
 use crate::error::Result;
 
-/// How many sums a product is added up in. They do not wait for each other, so that the processor adds as
-/// fast as it reads: eight registers of SSE2, four of AVX, and of 32 registers of NEON eight.
+/// Number of partial sums of a dot product. They are independent of each other, so that the processor
+/// adds as fast as it reads. 32 lanes use eight registers of SSE2, four of AVX, and eight of the 32
+/// registers of NEON.
 const LANES: usize = 32;
 
-/// Refuses vectors that have no direction.
+/// Fails if a vector has no direction: if it is empty, too long, zero, or not finite.
 pub(super) fn check_vector(vector: &[f32]) -> Result<()> {
     let max = EmbeddingEntry::MAX_DIMENSIONS;
     if vector.is_empty() {
@@ -27,20 +28,20 @@ pub(super) fn check_vector(vector: &[f32]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a vector that cannot be compared with those of a store.
+/// Fails if a vector has another length than the vectors of the store.
 pub fn check_dimensions(found: usize, expected: usize) -> Result<()> {
     if found == expected {
         return Ok(());
     }
     Err(wrong(format!(
         "the vector has {found} numbers, but those in the store have {expected}; use the embedding model \
-         that the entries were made with"
+                 that created the entries"
     )))
 }
 
-/// Gives a [checked](check_vector) vector the length 1.
+/// Scales a [checked](check_vector) vector to length 1.
 pub fn normalize(vector: &mut [f32]) {
-    // In `f32` the squares of large and of small numbers are infinite or zero.
+    // As `f32`, the squares of large numbers are infinite and those of small numbers are zero.
     let squares: f64 = vector.iter().map(|number| f64::from(*number).powi(2)).sum();
     let length = squares.sqrt();
     for number in vector {
@@ -48,7 +49,7 @@ pub fn normalize(vector: &mut [f32]) {
     }
 }
 
-/// The cosine of two vectors of length 1 and as many numbers.
+/// Returns the cosine of two vectors of length 1 with the same number of dimensions.
 ///
 /// The sum of `n` products in 32 lanes is off by at most `(n / 32 + 14) × 2^-24`, and each of the two
 /// roundings to length 1 adds `2^-24`, because the absolute values of the products add up to 1 at most
@@ -65,7 +66,7 @@ pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
     for ((sum, a), b) in sums.iter_mut().zip(a_rest).zip(b_rest) {
         *sum += a * b;
     }
-    // Not one after the other: that would take longer than what was before.
+    // Adding the sums one after the other would take longer than the loops above.
     let mut quarters = [0.0; 4];
     for sums in sums.as_chunks::<4>().0 {
         for (quarter, sum) in quarters.iter_mut().zip(sums) {
@@ -75,7 +76,7 @@ pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
     quarters.iter().sum()
 }
 
-/// The score that a cosine is.
+/// Converts a cosine to a score between 0 and 1.
 pub fn score(cosine: f32) -> f64 {
     f64::midpoint(1.0, f64::from(cosine)).clamp(0.0, 1.0)
 }
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_without_a_direction_are_refused() {
+    fn vectors_without_a_direction_are_rejected() {
         let message = |vector: &[f32]| check_vector(vector).unwrap_err().to_string();
         assert_eq!(message(&[]), "the vector has no numbers");
         assert_eq!(message(&[1.0, f32::NAN]), "number 2 of the vector is not finite");

@@ -1,26 +1,26 @@
-//! Checks of what a model says while it is told.
+//! Guardrails that check a streamed answer piece by piece.
 
-/// What a chunk guardrail thinks of a piece of text.
+/// The decision of a chunk guardrail about a piece of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChunkVerdict {
-    /// It is told as it is.
+    /// The piece is delivered unchanged.
     Pass,
-    /// This is told instead; nothing, if it is empty.
+    /// This text is delivered instead. An empty text drops the piece.
     Rewrite(String),
-    /// The call fails with this reason. What was told before stays told.
+    /// The call fails with this reason. Text that was delivered before cannot be withdrawn.
     Block(Box<str>),
 }
 
-/// Checks the text of an answer piece by piece, so that a stream need not wait for its end.
+/// Checks the text of an answer piece by piece, so that a stream does not have to wait for the end.
 ///
-/// One is made for each answer, and sees its text in order, in the pieces in which it comes: a word may be
-/// cut in two. One that has to see more before it decides keeps the piece back with
-/// `Rewrite(String::new())`, and tells it later or in [`finish`](Self::finish). What it makes of the pieces
-/// is the answer: it is what is returned and remembered. The text of an answer that is not streamed is one
-/// piece.
+/// A new guardrail is created for each answer. It receives the text in order, in the pieces that the
+/// model sends: a word may be split between two pieces. A guardrail that needs more text before it can
+/// decide withholds the piece with `Rewrite(String::new())`, and delivers it later or in
+/// [`finish`](Self::finish). The rewritten text is the answer: it is returned and stored in the memory.
+/// An answer that is not streamed is checked as one piece.
 ///
-/// What a model thinks and the arguments of its tool calls are not shown to it, except for the tool that
-/// takes an answer with a type: these arguments are the answer's text.
+/// The model's reasoning and the arguments of tool calls are not checked. Exception: the arguments of
+/// the tool through which the model returns a typed answer are the text of the answer.
 ///
 /// # Examples
 ///
@@ -29,7 +29,7 @@ pub enum ChunkVerdict {
 /// use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 /// use ai_services::{AnswerStream, ai_service};
 ///
-/// /// Lowers the voice.
+/// /// Converts the answer to lower case.
 /// struct Quiet;
 ///
 /// impl ChunkGuardrail for Quiet {
@@ -59,15 +59,15 @@ pub enum ChunkVerdict {
 /// # }
 /// ```
 pub trait ChunkGuardrail: Send {
-    /// What it thinks of the next piece, which is never empty.
+    /// Checks the next piece, which is never empty.
     fn check(&mut self, text: &str) -> ChunkVerdict;
 
-    /// The text is over: a [`Rewrite`](ChunkVerdict::Rewrite) tells what was kept back. By default
-    /// nothing is.
+    /// Called at the end of the text. A [`Rewrite`](ChunkVerdict::Rewrite) delivers withheld text.
+    /// Default: [`Pass`](ChunkVerdict::Pass), which delivers no more text.
     fn finish(&mut self) -> ChunkVerdict {
         ChunkVerdict::Pass
     }
 
-    /// The name in errors.
+    /// Returns the name of the guardrail for error messages.
     fn name(&self) -> &str;
 }

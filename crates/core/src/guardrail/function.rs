@@ -9,17 +9,18 @@ use async_trait::async_trait;
 use std::fmt;
 use std::future::Future;
 
-/// A guardrail from a function; made by [`input_guardrail_fn`] or [`output_guardrail_fn`].
+/// A guardrail from a closure; created by [`input_guardrail_fn`] or [`output_guardrail_fn`].
 #[derive(Clone)]
 pub struct GuardrailFn<F> {
     name: Box<str>,
     check: F,
 }
 
-/// Makes a closure an [`InputGuardrail`].
+/// Creates an [`InputGuardrail`] from a closure.
 ///
-/// The future must not borrow from the request, so take out of it what is needed first: messages and
-/// the turn are cheap to clone. What is decided without waiting is a [`std::future::ready`].
+/// The future must not borrow from the request. Copy the needed data out of the request first:
+/// messages and the turn are cheap to clone. For a check without `await`, return a
+/// [`std::future::ready`].
 ///
 /// # Examples
 ///
@@ -44,7 +45,7 @@ pub struct GuardrailFn<F> {
 /// let known_users = input_guardrail_fn("known_users", |request| {
 ///     let turn = request.turn.clone();
 ///     async move {
-///         // Here a database could be asked.
+///         // A database could be queried here.
 ///         Ok(match turn.memory_id() {
 ///             Some(_) => InputVerdict::Success,
 ///             None => InputVerdict::Fatal("sign in first".into()),
@@ -63,7 +64,7 @@ where
     GuardrailFn { name: name.into(), check }
 }
 
-/// Makes a closure an [`OutputGuardrail`].
+/// Creates an [`OutputGuardrail`] from a closure.
 ///
 /// The future must not borrow from the request; see [`input_guardrail_fn`].
 ///

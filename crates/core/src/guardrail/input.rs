@@ -1,4 +1,4 @@
-//! Checks of what the user said.
+//! Guardrails that check user messages.
 
 use crate::document::TextSegment;
 use crate::error::Result;
@@ -9,53 +9,53 @@ use futures_util::future::BoxFuture;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What an input guardrail looks at.
+/// The data that an input guardrail checks.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct InputGuardrailRequest<'a> {
-    /// What the user said, as the guardrails before this one left it, and without what was retrieved.
+    /// The user message, as rewritten by the guardrails before this one, without retrieved texts.
     pub user_message: &'a UserMessage,
-    /// What was retrieved and will be told to the model.
+    /// The retrieved texts that will be sent to the model.
     pub contents: &'a [TextSegment],
-    /// The turn: who speaks, what was said before, the message as it was written.
+    /// The turn: the memory id, the earlier messages, and the user message as it was written.
     pub turn: &'a TurnContext,
 }
 
 impl<'a> InputGuardrailRequest<'a> {
-    /// What a guardrail looks at, for tests.
+    /// Creates a request without retrieved texts, for tests.
     #[must_use]
     pub fn new(user_message: &'a UserMessage, turn: &'a TurnContext) -> Self {
         Self { user_message, contents: &[], turn }
     }
 
-    /// Adds what was retrieved.
+    /// Sets the retrieved texts.
     #[must_use]
     pub fn with_contents(self, contents: &'a [TextSegment]) -> Self {
         Self { contents, ..self }
     }
 
-    /// All texts of the message, joined by line breaks. Empty if it has none.
+    /// Returns all texts of the message, joined by line breaks. Empty if the message has no text.
     #[must_use]
     pub fn text(&self) -> Cow<'a, str> {
         self.user_message.joined_text().unwrap_or_default()
     }
 }
 
-/// What an input guardrail thinks of a message.
+/// The decision of an input guardrail about a message.
 #[derive(Clone, Debug)]
 pub enum InputVerdict {
-    /// Nothing to object to.
+    /// The message is accepted.
     Success,
-    /// This is said instead. It is what later guardrails see, what is sent and what is remembered.
+    /// This message replaces the user message. Later guardrails check it, and it is sent and stored.
     Rewrite(UserMessage),
-    /// The call fails with this reason. Later guardrails are asked nevertheless, and all reasons told.
+    /// The call fails with this reason. Later guardrails still run, and the error lists all reasons.
     Failure(Box<str>),
-    /// The call fails with this reason at once.
+    /// The call fails with this reason at once. Later guardrails do not run.
     Fatal(Box<str>),
 }
 
 impl InputVerdict {
-    /// What traces call it.
+    /// Returns the name for traces.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Success => "success",
@@ -66,7 +66,7 @@ impl InputVerdict {
     }
 }
 
-/// Checks what the user said before a model sees it.
+/// Checks user messages before they are sent to a model.
 ///
 /// # Examples
 ///
@@ -75,15 +75,16 @@ impl InputVerdict {
 /// use ai_services::testing::guardrails::check_input;
 /// use ai_services::{Result, async_trait};
 ///
-/// /// Leaves questions about law to lawyers.
+/// /// Rejects questions about law.
 /// struct NoLegalAdvice;
 ///
 /// #[async_trait]
 /// impl InputGuardrail for NoLegalAdvice {
 ///     async fn check(&self, request: InputGuardrailRequest<'_>) -> Result<InputVerdict> {
-///         Ok(match request.text().contains("sue") {
-///             true => InputVerdict::Failure("this is a question for a lawyer".into()),
-///             false => InputVerdict::Success,
+///         Ok(if request.text().contains("sue") {
+///             InputVerdict::Failure("this is a question for a lawyer".into())
+///         } else {
+///             InputVerdict::Success
 ///         })
 ///     }
 ///
@@ -106,18 +107,18 @@ impl InputVerdict {
 )]
 #[async_trait]
 pub trait InputGuardrail: Send + Sync {
-    /// What it thinks of the message.
+    /// Checks the message.
     ///
     /// # Errors
     ///
-    /// Whatever keeps it from deciding. The call fails then: nothing is let through unchecked.
+    /// Return an error if the check cannot be made. The call then fails (fail closed).
     async fn check(&self, request: InputGuardrailRequest<'_>) -> Result<InputVerdict>;
 
-    /// The name in errors, events and traces.
+    /// Returns the name of the guardrail for error messages, events and traces.
     fn name(&self) -> &str;
 }
 
-// The inner future is handed on as it is: an async function would put it into a second box.
+// The inner future is returned directly: an async function would box it a second time.
 impl<G: InputGuardrail + ?Sized> InputGuardrail for Arc<G> {
     fn check<'a, 'b, 'z>(
         &'a self,

@@ -1,17 +1,18 @@
-//! Answers that have to be JSON.
+//! A guardrail for answers that have to be JSON.
 
 use super::{OnRejection, OutputGuardrail, OutputGuardrailRequest, OutputVerdict};
 use crate::error::Result;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-/// Rejects answers that are not JSON; the model is told what is wrong with them.
+/// Rejects answers that are not JSON and sends the mistake to the model.
 ///
-/// The whole text has to be one JSON value that `serde_json` reads: at most 127 levels deep, with numbers that
-/// are finite as 64-bit floats. A value inside one Markdown code fence, as many models
-/// write it, is taken out of the fence. Nothing else is repaired: where a method returns a type, the
-/// service reads and repairs the answer itself, and this guardrail is not needed. It is for methods that
-/// return a `String` which somebody else reads as JSON.
+/// The whole text has to be one JSON value that `serde_json` accepts: at most 127 levels deep, with
+/// numbers that are finite as 64-bit floats. A value inside one Markdown code fence, as many models
+/// write it, is taken out of the fence. Other mistakes are not repaired.
+///
+/// Methods that return a type do not need this guardrail: the service parses and repairs their answers
+/// itself. Use it for methods that return a `String` which other code parses as JSON.
 ///
 /// # Examples
 ///
@@ -33,8 +34,8 @@ use serde_json::{Map, Value};
 ///
 /// # Differences from LangChain4j
 ///
-/// Its guardrail cuts the text from the first to the last brace, and answers a failure with the same
-/// words for every mistake.
+/// LangChain4j's guardrail cuts the text from the first to the last brace, and sends the same prompt
+/// for every mistake.
 #[derive(Clone, Debug)]
 #[doc(alias = "JsonExtractorOutputGuardrail")]
 pub struct ValidJson {
@@ -44,13 +45,14 @@ pub struct ValidJson {
     on_rejection: OnRejection,
 }
 
+/// The required kind of JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Root {
     Any,
     Object,
 }
 
-/// Whether a JSON object may have keys that are not listed.
+/// The treatment of keys of a JSON object that are not listed.
 ///
 /// # Examples
 ///
@@ -69,21 +71,21 @@ enum Root {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OtherKeys {
-    /// It may.
+    /// Other keys are allowed.
     #[default]
     Allow,
-    /// It may not.
+    /// Answers with other keys are rejected.
     Reject,
 }
 
 impl ValidJson {
-    /// Any JSON value.
+    /// Creates a guardrail that accepts any JSON value.
     #[must_use]
     pub fn any() -> Self {
         Self::of(Root::Any)
     }
 
-    /// A JSON object.
+    /// Creates a guardrail that accepts JSON objects.
     #[must_use]
     pub fn object() -> Self {
         Self::of(Root::Object)
@@ -98,7 +100,7 @@ impl ValidJson {
         }
     }
 
-    /// Adds keys that the object must have; the value is then an object.
+    /// Adds required keys. The value then has to be an object.
     #[must_use]
     pub fn required_keys<K: Into<Box<str>>>(mut self, keys: impl IntoIterator<Item = K>) -> Self {
         self.root = Root::Object;
@@ -106,22 +108,23 @@ impl ValidJson {
         self
     }
 
-    /// Sets whether the object may have keys beside the [required](Self::required_keys) ones; by
-    /// default it may.
+    /// Sets whether the object may have keys other than the [required](Self::required_keys) ones.
+    /// Default: [`OtherKeys::Allow`].
     #[must_use]
     pub fn other_keys(mut self, other_keys: OtherKeys) -> Self {
         self.other_keys = other_keys;
         self
     }
 
-    /// Sets what becomes of an answer that is rejected; by default, the model is told what is wrong.
+    /// Sets the reaction to a rejected answer. Default: [`OnRejection::Reprompt`], with a description of
+    /// the mistake.
     #[must_use]
     pub fn on_rejection(mut self, on_rejection: OnRejection) -> Self {
         self.on_rejection = on_rejection;
         self
     }
 
-    /// What is wrong with a text, if anything is.
+    /// Returns the first mistake of a text.
     fn objection(&self, text: &str) -> Option<String> {
         let value = match serde_json::from_str(text) {
             Ok(value) => value,
@@ -135,6 +138,7 @@ impl ValidJson {
         }
     }
 
+    /// Returns the missing keys or, if they are not allowed, a message about other keys.
     fn wrong_keys(&self, members: &Map<String, Value>) -> Option<String> {
         let missing = self.required.iter().filter(|key| !members.contains_key(&***key));
         let missing: Vec<&str> = missing.map(|key| &**key).collect();
@@ -144,7 +148,7 @@ impl ValidJson {
         }
         let is_other = |key: &String| !self.required.iter().any(|required| **required == **key);
         let has_others = self.other_keys == OtherKeys::Reject && members.keys().any(is_other);
-        // Names that the model made up are not repeated: they are content.
+        // The names of other keys are left out: they are content that the model generated.
         let allowed = self.required.join("`, `");
         has_others.then(|| format!("it has other keys than `{allowed}`"))
     }
@@ -160,9 +164,10 @@ impl OutputGuardrail for ValidJson {
             (None, Some(inner)) => OutputVerdict::Rewrite(inner.into()),
             (Some(objection), _) => {
                 let prompt = || {
-                    let what = if self.root == Root::Object { "JSON object" } else { "JSON value" };
+                    let value =
+                        if self.root == Root::Object { "JSON object" } else { "JSON value" };
                     format!(
-                        "Your answer cannot be used: {objection}. Answer again with one {what} and nothing else."
+                        "Your answer cannot be used: {objection}. Answer again with one {value} and nothing else."
                     )
                 };
                 self.on_rejection.output(format!("the answer cannot be used: {objection}"), prompt)
@@ -175,7 +180,7 @@ impl OutputGuardrail for ValidJson {
     }
 }
 
-/// What stands inside a code fence, if the text is one.
+/// Returns the text inside a code fence if the whole text is one code fence.
 pub fn inside_fence(text: &str) -> Option<&str> {
     let (info, rest) = text.strip_prefix("```")?.split_once('\n')?;
     let is_info = info.trim().chars().all(|c| c.is_ascii_alphanumeric());
@@ -188,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fence_is_taken_off_only_if_it_is_the_whole_text() {
+    fn fence_is_removed_only_around_the_whole_text() {
         for (text, inner) in [
             ("```json\n{}\n```", Some("{}")),
             ("```\n[1]```", Some("[1]")),
@@ -205,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_json_is_judged_without_a_crash() {
+    fn extreme_json_does_not_crash() {
         let deep = "[".repeat(1_000_000);
         let closed = format!("{deep}{}", "]".repeat(1_000_000));
         let huge = "9".repeat(1_000_000);
@@ -220,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn objection_names_what_is_wrong() {
+    fn objection_names_the_mistake() {
         let json = ValidJson::object().required_keys(["a", "b", "c"]);
         let strict = json.clone().other_keys(OtherKeys::Reject);
         for (json, text, objection) in [

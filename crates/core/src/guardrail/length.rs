@@ -10,14 +10,14 @@ use async_trait::async_trait;
 use std::fmt;
 use std::sync::Arc;
 
-/// How texts are measured.
+/// A function that returns the length of a text.
 type Measure = dyn Fn(&str) -> usize + Send + Sync;
 
 /// Rejects messages and answers that are too long.
 ///
-/// As an input guardrail it measures what the user said: all texts of the message together. As an
-/// output guardrail it measures the text of the answer, and the model is told to be shorter unless
-/// [`on_rejection`](Self::on_rejection) says otherwise. Images and other media, and what was retrieved,
+/// As an input guardrail it measures all texts of the user message together. As an output guardrail it
+/// measures the text of the answer, and prompts the model for a shorter answer unless
+/// [`on_rejection`](Self::on_rejection) sets another reaction. Images, other media and retrieved texts
 /// are not measured.
 ///
 /// # Examples
@@ -49,15 +49,15 @@ pub struct MaxLength {
 }
 
 impl MaxLength {
-    /// At most this many characters: Unicode scalar values, not bytes.
+    /// Creates a limit in characters: Unicode scalar values, not bytes.
     #[must_use]
     pub fn characters(max: usize) -> Self {
         Self::counted(max, "characters", |text| text.chars().count())
     }
 
-    /// At most `max` of what a function counts, for example tokens; `unit` is how they are called.
+    /// Creates a limit in units that a function counts, for example tokens.
     ///
-    /// The function must not block for long.
+    /// `unit` is the plural name of the unit in error messages. The function must not block for long.
     #[must_use]
     pub fn counted(
         max: usize,
@@ -68,17 +68,18 @@ impl MaxLength {
         Self { max, unit, measure, on_rejection: OnRejection::default() }
     }
 
-    /// Sets what becomes of an answer that is too long; by default, the model is told to be shorter.
+    /// Sets the reaction to an answer that is too long. Default: [`OnRejection::Reprompt`], which
+    /// prompts the model for a shorter answer.
     #[must_use]
     pub fn on_rejection(mut self, on_rejection: OnRejection) -> Self {
         self.on_rejection = on_rejection;
         self
     }
 
-    /// Why something of this length is rejected, if it is.
-    fn objection(&self, what: &str, length: usize) -> Option<String> {
+    /// Returns the reason if a text of this length is too long.
+    fn objection(&self, subject: &str, length: usize) -> Option<String> {
         let Self { max, unit, .. } = self;
-        (length > *max).then(|| format!("{what} has {length} {unit}; at most {max} are allowed"))
+        (length > *max).then(|| format!("{subject} has {length} {unit}; at most {max} are allowed"))
     }
 }
 

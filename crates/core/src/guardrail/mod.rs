@@ -1,22 +1,21 @@
-//! Guardrails: checks of what goes into a model and of what comes out.
+//! Guardrails: checks of the input and output of models.
 //!
-//! An [`InputGuardrail`] sees what the user said before the model does, an [`OutputGuardrail`] what the
-//! model answered before anybody else does. Each accepts, rewrites or rejects; an output guardrail may
-//! also have the model asked again. A guardrail that cannot decide fails the call: nothing is let through
-//! unchecked.
+//! An [`InputGuardrail`] checks a user message before it is sent to the model, an [`OutputGuardrail`] an
+//! answer before it is returned. Each accepts, rewrites or rejects; an output guardrail can also have the
+//! model called again. A guardrail that returns an error fails the call (fail closed).
 //!
 //! | guardrail | input | output |
 //! |---|---|---|
-//! | [`MaxLength`] | rejects what is too long | has the model be shorter |
-//! | [`PromptInjectionPatterns`] | rejects what looks like taking over the model | |
-//! | [`Redaction`] | takes out addresses, account numbers, keys | the same, and in [streams](Redaction::streaming) |
-//! | [`ValidJson`] | | has the model write JSON |
-//! | [`ModerationGuardrail`] | rejects what a moderation model flags | the same |
-//! | [`LanguageModelJudge`] | rejects what a chat model objects to | has the model try again |
+//! | [`MaxLength`] | rejects long messages | requests a shorter answer |
+//! | [`PromptInjectionPatterns`] | rejects likely prompt injections | |
+//! | [`Redaction`] | removes addresses, account numbers, keys | the same, and in [streams](Redaction::streaming) |
+//! | [`ValidJson`] | | requests valid JSON |
+//! | [`ModerationGuardrail`] | rejects messages that a moderation model flags | the same |
+//! | [`LanguageModelJudge`] | rejects messages that a chat model objects to | requests another answer |
 //! | [`input_guardrail_fn`], [`output_guardrail_fn`] | a closure | a closure |
 //!
-//! [`docs::guardrails`](crate::docs::guardrails) tells how they work together; `testing::guardrails`
-//! (feature `testing`) is for tests of your own.
+//! [`docs::guardrails`](crate::docs::guardrails) describes how guardrails work together;
+//! `testing::guardrails` (feature `testing`) helps to test your own.
 
 mod chunk;
 mod function;

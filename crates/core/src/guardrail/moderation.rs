@@ -10,16 +10,16 @@ use async_trait::async_trait;
 use std::fmt;
 use std::sync::Arc;
 
-/// Lets a [`ModerationModel`] judge messages and answers; what it flags fails the call at once.
+/// Checks messages and answers with a [`ModerationModel`]. A flagged text fails the call at once.
 ///
-/// The reason names the flagged categories. As an input guardrail it asks about the whole message, so
-/// images are judged if the model looks at them. As an output guardrail it asks about the text of the
-/// answer. What was retrieved is judged if [`contents`](Self::contents) says so, one text after the
-/// other. A text that is empty is not asked about.
+/// The reason names the flagged categories. As an input guardrail it checks the whole message, including
+/// images if the model supports them. As an output guardrail it checks the text of the answer. Retrieved
+/// texts are checked one after the other if [`contents`](Self::contents) is set to
+/// [`RetrievedTexts::Check`]. Blank answers and blank retrieved texts are not sent to the model.
 ///
-/// `#[moderate]` judges the user's message as well, beside the first call of the chat model and so
-/// without costing time. Use this guardrail for answers, or where the chat model must not see a message
-/// before it was judged.
+/// `#[moderate]` also checks the user message. It runs concurrently with the first call of the chat model
+/// and therefore adds no latency. Use this guardrail for answers, or if the chat model must not receive a
+/// message before it was checked.
 ///
 /// # Examples
 ///
@@ -48,7 +48,8 @@ use std::sync::Arc;
 ///
 /// # Differences from LangChain4j
 ///
-/// Its guardrail judges the user's message alone; the error of a flagged message names no categories.
+/// LangChain4j's guardrail checks only the user message, and the error of a flagged message names no
+/// categories.
 #[derive(Clone)]
 #[doc(alias = "MessageModeratorInputGuardrail")]
 pub struct ModerationGuardrail {
@@ -56,7 +57,7 @@ pub struct ModerationGuardrail {
     contents: RetrievedTexts,
 }
 
-/// Whether a guardrail looks at what was retrieved.
+/// The treatment of retrieved texts by an input guardrail.
 ///
 /// # Examples
 ///
@@ -77,30 +78,29 @@ pub struct ModerationGuardrail {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RetrievedTexts {
-    /// It looks at what the user said only.
+    /// Only the user message is checked.
     #[default]
     Ignore,
-    /// It looks at what the user said, and at every text that was retrieved and will be told to the
-    /// model.
+    /// The user message is checked, and every retrieved text that will be sent to the model.
     Check,
 }
 
 impl ModerationGuardrail {
-    /// A guardrail that asks this model.
+    /// Creates a guardrail that calls this model. Default: retrieved texts are not checked.
     #[must_use]
     pub fn new(model: impl ModerationModel + 'static) -> Self {
         Self { model: Arc::new(model), contents: RetrievedTexts::default() }
     }
 
-    /// Sets whether an input guardrail asks about what was retrieved as well; by default it does not.
+    /// Sets whether the input guardrail also checks retrieved texts. Default: [`RetrievedTexts::Ignore`].
     #[must_use]
     pub fn contents(mut self, contents: RetrievedTexts) -> Self {
         self.contents = contents;
         self
     }
 
-    /// Judges a text, unless there is none.
-    async fn judge(&self, text: &str) -> Result<Moderation> {
+    /// Calls the model unless the text is blank.
+    async fn moderate(&self, text: &str) -> Result<Moderation> {
         if text.trim().is_empty() {
             Ok(Moderation::passed())
         } else {
@@ -109,8 +109,9 @@ impl ModerationGuardrail {
     }
 }
 
-fn objection(what: &str, verdict: &Moderation) -> Box<str> {
-    format!("{what} violates the content policy: {verdict}").into()
+/// Returns the reason for the rejection of a flagged text.
+fn objection(subject: &str, verdict: &Moderation) -> Box<str> {
+    format!("{subject} violates the content policy: {verdict}").into()
 }
 
 #[async_trait]
@@ -122,10 +123,10 @@ impl InputGuardrail for ModerationGuardrail {
         }
         if self.contents == RetrievedTexts::Check {
             for (index, content) in request.contents.iter().enumerate() {
-                let verdict = self.judge(content.text()).await?;
+                let verdict = self.moderate(content.text()).await?;
                 if verdict.is_flagged() {
-                    let what = format!("retrieved text {}", index + 1);
-                    return Ok(InputVerdict::Fatal(objection(&what, &verdict)));
+                    let subject = format!("retrieved text {}", index + 1);
+                    return Ok(InputVerdict::Fatal(objection(&subject, &verdict)));
                 }
             }
         }
@@ -140,7 +141,7 @@ impl InputGuardrail for ModerationGuardrail {
 #[async_trait]
 impl OutputGuardrail for ModerationGuardrail {
     async fn check(&self, request: OutputGuardrailRequest<'_>) -> Result<OutputVerdict> {
-        let verdict = self.judge(request.text()).await?;
+        let verdict = self.moderate(request.text()).await?;
         Ok(if verdict.is_flagged() {
             OutputVerdict::Fatal(objection("the answer", &verdict))
         } else {

@@ -1,11 +1,11 @@
-//! What becomes of an answer that a built-in guardrail rejects.
+//! The reaction of built-in guardrails to a rejected text.
 
 use super::{InputVerdict, OutputVerdict};
 
-/// What a built-in guardrail does with what it rejects.
+/// The reaction of a built-in guardrail to a text that it rejects.
 ///
-/// What a user said cannot be asked for again: there, [`Reprompt`](Self::Reprompt) and
-/// [`Retry`](Self::Retry) are as [`Fail`](Self::Fail).
+/// A user message cannot be requested again: for input guardrails, [`Reprompt`](Self::Reprompt) and
+/// [`Retry`](Self::Retry) are treated like [`Fail`](Self::Fail).
 ///
 /// # Examples
 ///
@@ -23,18 +23,19 @@ use super::{InputVerdict, OutputVerdict};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnRejection {
-    /// The model is asked again, and told what was wrong.
+    /// The model is prompted again, with a description of the mistake.
     #[default]
     Reprompt,
-    /// The model is asked the same again.
+    /// The model is called again with the same messages.
     Retry,
-    /// The call fails. Later guardrails are asked nevertheless, and all reasons told.
+    /// The call fails. Later guardrails still run, and the error lists all reasons.
     Fail,
-    /// The call fails at once.
+    /// The call fails at once. Later guardrails do not run.
     FailAtOnce,
 }
 
 impl OnRejection {
+    /// Returns the verdict of an input guardrail.
     pub fn input(self, reason: String) -> InputVerdict {
         match self {
             Self::Reprompt | Self::Retry | Self::Fail => InputVerdict::Failure(reason.into()),
@@ -42,6 +43,7 @@ impl OnRejection {
         }
     }
 
+    /// Returns the verdict of an output guardrail.
     pub fn output(self, reason: String, prompt: impl FnOnce() -> String) -> OutputVerdict {
         let reason = reason.into_boxed_str();
         match self {

@@ -1,4 +1,4 @@
-//! Checks of what a model answered.
+//! Guardrails that check the answers of models.
 
 use crate::document::TextSegment;
 use crate::error::Result;
@@ -8,71 +8,72 @@ use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
-/// What an output guardrail looks at.
+/// The data that an output guardrail checks.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct OutputGuardrailRequest<'a> {
-    /// The answer, as the guardrails before this one left it.
+    /// The answer, as rewritten by the guardrails before this one.
     pub response: &'a ChatResponse,
-    /// What was retrieved and told to the model.
+    /// The retrieved texts that were sent to the model.
     pub contents: &'a [TextSegment],
-    /// The turn: who spoke, what was said before, the message as the input guardrails left it.
+    /// The turn: the memory id, the earlier messages, and the user message as rewritten by the input
+    /// guardrails.
     pub turn: &'a TurnContext,
-    /// How many answers of this turn were rejected before.
+    /// Number of answers of this turn that were rejected before.
     pub rejected: u32,
 }
 
 impl<'a> OutputGuardrailRequest<'a> {
-    /// What a guardrail looks at, for tests.
+    /// Creates a request without retrieved texts and rejected answers, for tests.
     #[must_use]
     pub fn new(response: &'a ChatResponse, turn: &'a TurnContext) -> Self {
         Self { response, contents: &[], turn, rejected: 0 }
     }
 
-    /// Adds what was retrieved.
+    /// Sets the retrieved texts.
     #[must_use]
     pub fn with_contents(self, contents: &'a [TextSegment]) -> Self {
         Self { contents, ..self }
     }
 
-    /// Sets how many answers were rejected before.
+    /// Sets the number of answers that were rejected before.
     #[must_use]
     pub fn with_rejected(self, rejected: u32) -> Self {
         Self { rejected, ..self }
     }
 
-    /// The text of the answer. Empty if it has none.
+    /// Returns the text of the answer. Empty if the answer has no text.
     #[must_use]
     pub fn text(&self) -> &'a str {
         self.response.message.text().unwrap_or_default()
     }
 }
 
-/// What an output guardrail thinks of an answer.
+/// The decision of an output guardrail about an answer.
 #[derive(Clone, Debug)]
 pub enum OutputVerdict {
-    /// Nothing to object to.
+    /// The answer is accepted.
     Success,
-    /// This text is the answer instead. It is what later guardrails see, what is returned and what is
-    /// remembered.
+    /// This text replaces the answer. Later guardrails check it, and it is returned and stored.
     Rewrite(Box<str>),
-    /// The model is asked the same again, for this reason.
+    /// The model is called again with the same messages, for this reason.
     Retry(Box<str>),
-    /// The model is asked again, and told this after its answer.
+    /// The model is called again, with its answer and a further prompt.
     Reprompt {
-        /// Why.
+        /// The reason, for errors and events.
         reason: Box<str>,
-        /// What it is told. If it is blank, the model is asked the same again.
+        /// The prompt after the rejected answer. If it is blank, the model is called again with the same
+        /// messages.
         prompt: Box<str>,
     },
-    /// The call fails with this reason. Later guardrails are asked nevertheless, and all reasons told.
+    /// The call fails with this reason. Later guardrails still run, and the error lists all reasons.
     Failure(Box<str>),
-    /// The call fails with this reason at once.
+    /// The call fails with this reason at once. Later guardrails do not run.
     Fatal(Box<str>),
 }
 
 impl OutputVerdict {
-    /// What traces call it.
+    /// Returns the name for traces.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Success => "success",
@@ -85,7 +86,7 @@ impl OutputVerdict {
     }
 }
 
-/// Checks what a model answered before anybody sees it.
+/// Checks the answers of a model before they are returned.
 ///
 /// # Examples
 ///
@@ -94,18 +95,19 @@ impl OutputVerdict {
 /// use ai_services::testing::guardrails::check_output;
 /// use ai_services::{Result, async_trait};
 ///
-/// /// Wants the sources of an answer named.
+/// /// Rejects answers that name no sources.
 /// struct Sourced;
 ///
 /// #[async_trait]
 /// impl OutputGuardrail for Sourced {
 ///     async fn check(&self, request: OutputGuardrailRequest<'_>) -> Result<OutputVerdict> {
-///         Ok(match request.text().contains('[') {
-///             true => OutputVerdict::Success,
-///             false => OutputVerdict::Reprompt {
+///         Ok(if request.text().contains('[') {
+///             OutputVerdict::Success
+///         } else {
+///             OutputVerdict::Reprompt {
 ///                 reason: "no source is named".into(),
 ///                 prompt: "Name your sources, for example [1].".into(),
-///             },
+///             }
 ///         })
 ///     }
 ///
@@ -129,18 +131,18 @@ impl OutputVerdict {
 )]
 #[async_trait]
 pub trait OutputGuardrail: Send + Sync {
-    /// What it thinks of the answer.
+    /// Checks the answer.
     ///
     /// # Errors
     ///
-    /// Whatever keeps it from deciding. The call fails then: nothing is let through unchecked.
+    /// Return an error if the check cannot be made. The call then fails (fail closed).
     async fn check(&self, request: OutputGuardrailRequest<'_>) -> Result<OutputVerdict>;
 
-    /// The name in errors, events and traces.
+    /// Returns the name of the guardrail for error messages, events and traces.
     fn name(&self) -> &str;
 }
 
-// The inner future is handed on as it is: an async function would put it into a second box.
+// The inner future is returned directly: an async function would box it a second time.
 impl<G: OutputGuardrail + ?Sized> OutputGuardrail for Arc<G> {
     fn check<'a, 'b, 'z>(
         &'a self,

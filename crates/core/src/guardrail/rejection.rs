@@ -1,19 +1,18 @@
-//! Why guardrails let a call fail.
+//! The error details of calls that guardrails rejected.
 
 use crate::error::{Error, ErrorKind};
 use std::fmt;
 
-/// What guardrails look at.
+/// The kind of message that was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GuardrailStage {
-    /// What the user said.
+    /// The user message.
     Input,
-    /// What the model answered.
+    /// The answer of the model.
     Output,
 }
 
-/// What guardrails objected to: the [detail](Error::detail) of errors of
-/// [`ErrorKind::Guardrail`].
+/// The objections of guardrails: the [detail](Error::detail) of errors of [`ErrorKind::Guardrail`].
 ///
 /// # Examples
 ///
@@ -34,19 +33,19 @@ pub enum GuardrailStage {
 #[doc(alias = "InputGuardrailException")]
 #[doc(alias = "OutputGuardrailException")]
 pub struct Rejection {
-    /// What was rejected.
+    /// The kind of message that was rejected.
     pub stage: GuardrailStage,
-    /// Who objected, and why, in the order of the guardrails. At least one.
+    /// The guardrails that objected and their reasons, in the order of the guardrails. At least one.
     pub objections: Vec<Objection>,
 }
 
-/// What one guardrail objected to.
+/// The objection of one guardrail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Objection {
     /// The name of the guardrail.
     pub guardrail: Box<str>,
-    /// Its reason.
+    /// The reason.
     pub reason: Box<str>,
 }
 
@@ -65,18 +64,18 @@ impl Rejection {
         Error::new(ErrorKind::Guardrail, self.to_string()).with_source(self)
     }
 
-    /// The error of an answer that is still rejected after it was asked for again.
+    /// Returns the error of an answer that is still rejected after this number of retries.
     pub fn into_error_after(self, retries: usize) -> Error {
         let text = match retries {
-            0 => format!("{self}; `max_guardrail_retries` is 0, so the model is not asked again"),
-            1 => format!("{self}; the model had been asked again once"),
-            _ => format!("{self}; the model had been asked again {retries} times"),
+            0 => format!("{self}; `max_guardrail_retries` is 0, so the model is not called again"),
+            1 => format!("{self}; the model had been called again once"),
+            _ => format!("{self}; the model had been called again {retries} times"),
         };
         Error::new(ErrorKind::Guardrail, text).with_source(self)
     }
 }
 
-/// The names of the guardrails with their reasons.
+/// Writes the names of the guardrails with their reasons.
 impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.stage {
@@ -115,13 +114,13 @@ mod tests {
     }
 
     #[test]
-    fn exhaustion_says_how_often_the_model_was_asked_again() {
+    fn error_contains_the_number_of_retries() {
         let text = |retries| {
             let objections = vec![Objection::new("tone", "rude".into())];
             Rejection::new(GuardrailStage::Output, objections).into_error_after(retries).to_string()
         };
         assert!(text(0).contains("`max_guardrail_retries` is 0"), "{}", text(0));
-        assert!(text(1).ends_with("asked again once"), "{}", text(1));
-        assert!(text(2).ends_with("asked again 2 times"), "{}", text(2));
+        assert!(text(1).ends_with("called again once"), "{}", text(1));
+        assert!(text(2).ends_with("called again 2 times"), "{}", text(2));
     }
 }

@@ -1,4 +1,4 @@
-//! The quick way: JSON that is as it should be.
+//! The fast path: strict JSON, parsed by `serde_json`.
 
 use super::shape::Root;
 use serde::de::{
@@ -7,9 +7,9 @@ use serde::de::{
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Reads a value from JSON in which there is nothing to forgive.
+/// Reads a value from strict JSON. Returns `None` for every other text.
 pub(super) fn read<T: DeserializeOwned>(text: &str, root: Root) -> Option<T> {
-    // A list is no object, even if serde takes it for one.
+    // Serde would also read a struct from a list.
     if !text.trim_start().starts_with('{') {
         return None;
     }
@@ -20,7 +20,7 @@ pub(super) fn read<T: DeserializeOwned>(text: &str, root: Root) -> Option<T> {
     Some(value)
 }
 
-/// A value that is the member `name` of an object, and that must be there.
+/// A value in the required member `name` of an object.
 struct Wrapped<T> {
     name: &'static str,
     value: PhantomData<fn() -> T>,

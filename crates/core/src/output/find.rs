@@ -1,62 +1,68 @@
-//! Where in a text the JSON stands.
+//! Finds the JSON in the text of an answer.
 
-use super::json::{self, Fault, List, Node};
+use super::json::{self, List, Node, SyntaxError};
 use super::lines;
 use super::shape::{Root, Structure};
 
-/// What the text may mean, the likeliest first.
+/// Returns the possible values of a text, the most likely first.
 ///
 /// # Errors
 ///
-/// Why it cannot be such a value, in words.
-pub(super) fn readings<'a>(text: &'a str, structure: &Structure) -> Result<Vec<Node<'a>>, String> {
-    let answer = after_thinking(text.trim_start_matches('\u{feff}'));
-    let text = answer.ok_or("the answer ends while the model still thinks")?.trim();
-    let fault = match json::whole_text(text) {
-        Ok(node) => return Ok(vec![listed(node, text, structure)]),
-        Err(fault) => fault,
+/// Returns the reason if the text contains no value of this structure.
+pub(super) fn candidates<'a>(
+    text: &'a str,
+    structure: &Structure,
+) -> Result<Vec<Node<'a>>, String> {
+    let answer = after_think_block(text.trim_start_matches('\u{feff}'));
+    let text = answer.ok_or("the answer ends inside the `<think>` block")?.trim();
+    let error = match json::parse_complete(text) {
+        Ok(node) => return Ok(vec![split_lines(node, text, structure)]),
+        Err(error) => error,
     };
     let is_json = text.starts_with(['{', '[']);
-    match fault {
-        Fault::Ends if text.is_empty() && structure.root == Root::Values => {
+    match error {
+        SyntaxError::UnexpectedEnd if text.is_empty() && structure.root == Root::Values => {
             return Ok(vec![lines::list("")]);
         }
-        Fault::Ends if text.is_empty() => return Err("the answer is empty".to_owned()),
-        Fault::Ends if is_json => return Err(fault.to_string()),
-        Fault::TooDeep | Fault::Twice(_) => return Err(fault.to_string()),
-        Fault::Ends | Fault::Unexpected(_) => {}
+        SyntaxError::UnexpectedEnd if text.is_empty() => {
+            return Err("the answer is empty".to_owned());
+        }
+        SyntaxError::UnexpectedEnd if is_json => return Err(error.to_string()),
+        SyntaxError::TooDeep | SyntaxError::DuplicateKey(_) => return Err(error.to_string()),
+        SyntaxError::UnexpectedEnd | SyntaxError::Unexpected(_) => {}
     }
     let fences = fences(text);
-    if let Some(node) = only(fenced(&fences, structure)?)? {
+    if let Some(node) = single_distinct(fenced(&fences, structure)?)? {
         return Ok(vec![node]);
     }
     if let ([fence], true) = (fences.as_slice(), structure.is_scalar)
-        && let Ok(node) = json::whole_text(fence).or_else(|_| plain(fence))
+        && let Ok(node) = json::parse_complete(fence).or_else(|_| bare_text(fence))
     {
-        return Ok(vec![listed(node, fence, structure)]);
+        return Ok(vec![split_lines(node, fence, structure)]);
     }
-    let block = only(blocks(text, structure)?)?;
+    let block = single_distinct(blocks(text, structure)?)?;
     if !structure.is_scalar || text.starts_with('{') {
-        return block.map(|node| vec![node]).ok_or_else(|| fault.explain(text));
+        return block.map(|node| vec![node]).ok_or_else(|| error.explain(text));
     }
     Ok(match (structure.root, block) {
-        (Root::Values, Some(block)) if is_quoted(&block) => vec![block],
+        (Root::Values, Some(block)) if is_certain(&block) => vec![block],
         (Root::Values, block) => [lines::list(text)].into_iter().chain(block).collect(),
         (_, Some(block)) => vec![block],
         (_, None) => vec![Node::Bare(text)],
     })
 }
 
-/// The text without the thoughts that some models write before it; `None` if they do not end.
-pub(super) fn after_thinking(text: &str) -> Option<&str> {
+/// Returns the text after the `<think>` block that some models write before the answer. Returns `None`
+/// if the block has no end.
+pub(super) fn after_think_block(text: &str) -> Option<&str> {
     match text.trim_start().strip_prefix("<think>") {
         Some(thoughts) => thoughts.split_once("</think>").map(|(_, answer)| answer),
         None => Some(text),
     }
 }
 
-/// The lines of a text, where a list is wanted and the text is a single value.
-fn listed<'a>(node: Node<'a>, text: &'a str, structure: &Structure) -> Node<'a> {
+/// Returns the lines of a text if the type is a list of scalars and the text is a single value.
+fn split_lines<'a>(node: Node<'a>, text: &'a str, structure: &Structure) -> Node<'a> {
     match (&node, structure.root) {
         (Node::List(_) | Node::Object(_), _) => node,
         (_, Root::Values) if structure.is_scalar => lines::list(text),
@@ -64,16 +70,18 @@ fn listed<'a>(node: Node<'a>, text: &'a str, structure: &Structure) -> Node<'a> 
     }
 }
 
-/// A text in a fence that is no JSON.
-fn plain(text: &str) -> Result<Node<'_>, Fault> {
-    match text.starts_with(['{', '"']) || text.is_empty() {
-        true => Err(Fault::Unexpected(0)),
-        false => Ok(Node::Bare(text)),
+/// Returns the text of a fence that is not JSON.
+fn bare_text(text: &str) -> Result<Node<'_>, SyntaxError> {
+    if text.starts_with(['{', '"']) || text.is_empty() {
+        Err(SyntaxError::Unexpected(0))
+    } else {
+        Ok(Node::Bare(text))
     }
 }
 
-/// Whether a block in prose is surely meant as a list: a word in brackets may be anything.
-fn is_quoted(node: &Node<'_>) -> bool {
+/// Returns `true` if a block in prose is certainly a list: its items are quoted. A bare word in brackets
+/// can mean anything.
+fn is_certain(node: &Node<'_>) -> bool {
     match node {
         Node::List(List { items, .. }) => {
             !items.is_empty() && items.iter().all(|item| matches!(item, Node::Text(_)))
@@ -82,17 +90,18 @@ fn is_quoted(node: &Node<'_>) -> bool {
     }
 }
 
-/// The only one of some readings, if there is any.
-fn only(nodes: Vec<Node<'_>>) -> Result<Option<Node<'_>>, String> {
+/// Returns the node if all nodes are equal. Fails if two nodes differ.
+fn single_distinct(nodes: Vec<Node<'_>>) -> Result<Option<Node<'_>>, String> {
     let mut nodes = nodes.into_iter();
     let Some(first) = nodes.next() else { return Ok(None) };
     match nodes.filter(|node| *node != first).count() {
         0 => Ok(Some(first)),
-        _ => Err("the answer holds several blocks of JSON that differ; one is wanted".to_owned()),
+        _ => Err("the answer contains several different blocks of JSON; exactly one is expected"
+            .to_owned()),
     }
 }
 
-/// Whether a piece of JSON among other text can be the value.
+/// Returns `true` if a piece of JSON within other text can be the value.
 pub(super) fn fits(node: &Node<'_>, structure: &Structure) -> bool {
     match structure.root {
         Root::Whole => matches!(node, Node::Object(_)),
@@ -104,15 +113,17 @@ pub(super) fn fits(node: &Node<'_>, structure: &Structure) -> bool {
     }
 }
 
-/// The JSON in fenced blocks.
+/// Returns the JSON in fenced blocks.
 fn fenced<'a>(fences: &[&'a str], structure: &Structure) -> Result<Vec<Node<'a>>, String> {
     let mut found = Vec::new();
     for fence in fences {
-        match json::whole_text(fence) {
+        match json::parse_complete(fence) {
             Ok(node) if fits(&node, structure) => found.push(node),
-            Err(fault @ (Fault::TooDeep | Fault::Twice(_))) => return Err(fault.to_string()),
-            Err(Fault::Ends) if fence.starts_with(['{', '[']) => {
-                return Err(Fault::Ends.to_string());
+            Err(error @ (SyntaxError::TooDeep | SyntaxError::DuplicateKey(_))) => {
+                return Err(error.to_string());
+            }
+            Err(SyntaxError::UnexpectedEnd) if fence.starts_with(['{', '[']) => {
+                return Err(SyntaxError::UnexpectedEnd.to_string());
             }
             Ok(_) | Err(_) => {}
         }
@@ -120,7 +131,7 @@ fn fenced<'a>(fences: &[&'a str], structure: &Structure) -> Result<Vec<Node<'a>>
     Ok(found)
 }
 
-/// The contents of fenced blocks. A fence starts a line.
+/// Returns the contents of fenced blocks. A fence has to be at the start of a line.
 pub(super) fn fences(text: &str) -> Vec<&str> {
     const FENCE: &str = "```";
     let mut found = Vec::new();
@@ -132,7 +143,7 @@ pub(super) fn fences(text: &str) -> Vec<&str> {
         }
         let body = without_language(after.trim_start_matches('`'));
         // Backticks in a string of the JSON do not end the block.
-        let json = json::prefix(body, 0).ok().map(|(_, end)| body.split_at(end));
+        let json = json::parse_prefix(body, 0).ok().map(|(_, end)| body.split_at(end));
         let ended = json.filter(|(_, after)| {
             let after = after.trim_start();
             after.is_empty() || after.starts_with(FENCE)
@@ -149,7 +160,7 @@ pub(super) fn fences(text: &str) -> Vec<&str> {
     found
 }
 
-/// The content of a fenced block without the name of its language.
+/// Removes the language name from the start of a fenced block.
 fn without_language(body: &str) -> &str {
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '_' | '.');
     let rest = body.trim_start_matches(is_name);
@@ -157,33 +168,37 @@ fn without_language(body: &str) -> &str {
     if is_language { rest } else { body }
 }
 
-/// The pieces of JSON among other text that can be the value.
+/// Returns the pieces of JSON within other text that can be the value.
 fn blocks<'a>(text: &'a str, structure: &Structure) -> Result<Vec<Node<'a>>, String> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(start) = next_start(text, at, structure.root) {
-        match json::prefix(text, start) {
+        match json::parse_prefix(text, start) {
             Ok((node, end)) => {
                 at = end;
                 if fits(&node, structure) {
                     found.push(node);
                 }
             }
-            // What stands inside of a broken block is not the answer: on behind it.
-            Err(Fault::Unexpected(fault)) => at = fault.max(start + 1),
-            // An open bracket alone means nothing.
-            Err(Fault::Ends) if !text.get(start..).unwrap_or_default().contains('"') => break,
-            Err(fault) => return Err(fault.to_string()),
+            // The inside of a malformed block is not the answer: continue after the mistake.
+            Err(SyntaxError::Unexpected(position)) => at = position.max(start + 1),
+            // An open bracket without strings is ordinary prose.
+            Err(SyntaxError::UnexpectedEnd)
+                if !text.get(start..).unwrap_or_default().contains('"') =>
+            {
+                break;
+            }
+            Err(error) => return Err(error.to_string()),
         }
     }
-    // A list may be the mark of a footnote; one in its wrapper is none.
+    // A bare list can be a footnote mark such as `[1]`; a list in its wrapper cannot.
     if structure.root == Root::Values && found.iter().any(|node| matches!(node, Node::Object(_))) {
         found.retain(|node| matches!(node, Node::Object(_)));
     }
     Ok(found)
 }
 
-/// Where the next piece of JSON may start.
+/// Returns the next position where JSON can start.
 pub(super) fn next_start(text: &str, at: usize, root: Root) -> Option<usize> {
     let rest = text.as_bytes().get(at..)?;
     let starts = |byte: &u8| *byte == b'{' || (*byte == b'[' && root == Root::Values);

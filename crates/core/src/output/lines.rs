@@ -1,15 +1,15 @@
-//! Lists that are written as lines.
+//! Lists with one item per line.
 
 use super::json::{List, Node};
 
-/// The lines of a text that are not blank, without the marks of a list.
+/// Returns the lines of a text that are not blank, without list markers.
 pub(super) fn list(text: &str) -> Node<'_> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let lines = unmarked(&lines).unwrap_or(lines);
     Node::List(List { items: lines.into_iter().map(Node::Bare).collect(), is_closed: true })
 }
 
-/// The lines without their marks, if all have one: the same bullet, or the numbers from 1.
+/// Removes the list markers if all lines have one: the same bullet, or the numbers from 1.
 fn unmarked<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
     let bulleted = |bullet: char| {
         let text = |line: &&'a str| after(line.strip_prefix(bullet)?);
@@ -25,7 +25,7 @@ fn unmarked<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
     ['-', '*', '•'].into_iter().find_map(bulleted).or_else(numbered)
 }
 
-/// What comes after a mark and a blank.
+/// Returns the text after a list marker, which has to be followed by a blank or tab.
 fn after(rest: &str) -> Option<&str> {
     rest.strip_prefix([' ', '\t']).map(str::trim_start)
 }
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_of_lists_are_taken_off_when_all_lines_have_them() {
+    fn list_markers_are_removed_if_all_lines_have_one() {
         assert_eq!(lines("- a\n\n- b "), ["a", "b"]);
         assert_eq!(lines("1. a\n2. b"), ["a", "b"]);
         assert_eq!(lines("• a"), ["a"]);

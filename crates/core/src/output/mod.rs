@@ -1,4 +1,4 @@
-//! What a service method can return.
+//! Return types of service methods.
 
 mod direct;
 mod find;
@@ -22,25 +22,26 @@ use crate::model::{ChatResponse, FinishReason};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-/// A value that a model's answer can be turned into.
+/// A type that can be read from the answer of a model.
 ///
 /// Implemented for every type that is [`DeserializeOwned`] and [`JsonSchema`], and for [`AiMessage`].
-/// What is asked of the model depends on the schema:
+/// The schema of the type determines the requested format:
 ///
 /// | type | answer |
 /// |---|---|
-/// | [`String`], newtypes of it | any text, taken as it is |
-/// | `()` | anything; nobody reads it |
+/// | [`String`], newtypes of it | any text, returned unchanged |
+/// | `()` | any answer; it is ignored |
 /// | structs, maps | a JSON object |
 /// | `Vec`, sets, arrays | a JSON object `{"values": […]}` |
 /// | numbers, `bool`, enums, dates, `Option`, tuples | a JSON object `{"value": …}` |
 ///
-/// Doc comments of fields and variants are sent as descriptions. Reading forgives what is safe to
-/// forgive: code fences, a `<think>` block before the answer, prose around one block of JSON,
-/// trailing commas, numbers and booleans in quotes, integers written `42.0`, names of variants in
-/// another case, a value without its wrapper.
-/// It refuses what would be a guess: two different blocks, fractions for integers, numbers that do
-/// not fit, unknown variants, JSON that breaks off, a key given twice.
+/// Doc comments of fields and variants are sent as descriptions.
+///
+/// The parser accepts deviations that are unambiguous: code fences, a `<think>` block before the answer,
+/// prose around one block of JSON, trailing commas, numbers and booleans in quotes, integers written
+/// `42.0`, names of variants in another case, a value without its wrapper.
+/// It rejects everything that would require a guess: two different blocks, fractions for integers,
+/// numbers that are out of range, unknown variants, truncated JSON, duplicate keys.
 ///
 /// # Examples
 ///
@@ -77,18 +78,20 @@ use serde::de::DeserializeOwned;
     note = "supported outputs: `String`, `AiMessage`, `()`, every type that derives `serde::Deserialize` and `schemars::JsonSchema`, and `Response<T>` of these"
 )]
 pub trait Output: Sized + Send {
-    /// What the answer should look like.
+    /// Returns the requested format of the answer.
     fn shape() -> Shape;
 
     /// Reads the answer.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Refused`] if the model refused to answer, [`ErrorKind::Output`] if the answer is
-    /// not such a value; its detail is an [`UnreadableAnswer`]. The turn is not remembered then.
+    /// [`ErrorKind::Refused`] if the model refused to answer. [`ErrorKind::Output`] if the answer is not a
+    /// value of this type; the detail of the error is an [`UnreadableAnswer`]. In both cases the turn is not
+    /// stored in the memory.
     fn from_response(response: &ChatResponse, shape: &Shape) -> Result<Self>;
 
-    /// The value that the beginning of an answer amounts to, if it shows more than the one before.
+    /// Reads the value of an incomplete answer. Returns `None` if the value has not changed since the last
+    /// call, or cannot be read yet.
     #[doc(hidden)]
     fn partial(_text: &str, _shape: &Shape, _progress: &mut Progress) -> Option<Self> {
         None
@@ -102,10 +105,7 @@ impl<T: DeserializeOwned + JsonSchema + Send> Output for T {
     }
 
     fn from_response(response: &ChatResponse, shape: &Shape) -> Result<Self> {
-        let text = match shape.is_nothing() {
-            true => "",
-            false => text(response)?,
-        };
+        let text = if shape.is_nothing() { "" } else { text(response)? };
         read::read(text, shape).map_err(|unreadable| explained(unreadable, response, shape))
     }
 
@@ -124,7 +124,7 @@ impl Output for AiMessage {
     }
 }
 
-/// The text of the answer.
+/// Returns the text of the answer. Fails if the model refused or returned no text.
 fn text(response: &ChatResponse) -> Result<&str> {
     let message = &response.message;
     if let Some(refusal) = message.refusal() {
@@ -132,26 +132,26 @@ fn text(response: &ChatResponse) -> Result<&str> {
         return Err(Error::new(ErrorKind::Refused, refused));
     }
     message.text().ok_or_else(|| {
-        let reason = response.finish_reason.as_ref().map_or("none given", FinishReason::as_str);
+        let reason = response.finish_reason.as_ref().map_or("none", FinishReason::as_str);
         let message = format!("the model answered without text (finish reason: {reason})");
         Error::new(ErrorKind::Output, message)
     })
 }
 
-/// The error, with the reason why the answer is not whole where there is one.
+/// Returns the error of an unreadable answer, with the reason if the answer was truncated.
 fn explained(unreadable: UnreadableAnswer, response: &ChatResponse, shape: &Shape) -> Error {
-    let what = match shape.schema() {
+    let summary = match shape.schema() {
         Some((name, _)) => format!("the answer does not fit `{name}`"),
         None => "the answer does not fit".to_owned(),
     };
     let message = match &response.finish_reason {
         Some(FinishReason::Length) => format!(
-            "{what}: it was cut off at its longest length; allow more with `max_output_tokens` ({unreadable})"
+            "{summary}: it was truncated at the token limit; increase `max_output_tokens` ({unreadable})"
         ),
         Some(FinishReason::ContentFilter) => {
-            format!("{what}: the provider's filter cut it off ({unreadable})")
+            format!("{summary}: it was truncated by the provider's content filter ({unreadable})")
         }
-        _ => format!("{what}: {unreadable}"),
+        _ => format!("{summary}: {unreadable}"),
     };
     Error::new(ErrorKind::Output, message).with_source(unreadable)
 }

@@ -1,11 +1,12 @@
-//! Names of schemas, as providers accept them.
+//! Schema names that providers accept.
 
 use serde_json::Value;
 
-/// Providers refuse longer names.
-const LONGEST: usize = 64;
+/// Maximum length of a schema name. Providers reject longer names.
+const MAX_LENGTH: usize = 64;
 
-/// The name for the schema of a type that calls itself `own`: `Person`, `List_of_Person`, `integer`.
+/// Returns the schema name of a type whose `JsonSchema` name is `own`: `Person`, `List_of_Person`,
+/// `integer`.
 pub(super) fn of(own: &str, schema: &Value) -> Box<str> {
     match schema.get("type").and_then(Value::as_str) {
         Some(scalar @ ("integer" | "number" | "boolean")) => return scalar.into(),
@@ -17,15 +18,15 @@ pub(super) fn of(own: &str, schema: &Value) -> Box<str> {
         if !name.is_empty() {
             name.push('_');
         }
-        name.push_str(spoken(word));
+        name.push_str(generic_name(word));
     }
-    // Both are ASCII after this, so a character is a byte.
+    // All allowed characters are ASCII, so the limit also holds for bytes.
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    name.chars().map(|c| if allowed(c) { c } else { '_' }).take(LONGEST).collect()
+    name.chars().map(|c| if allowed(c) { c } else { '_' }).take(MAX_LENGTH).collect()
 }
 
-/// A part of a name in words that are not Rust's.
-fn spoken(word: &str) -> &str {
+/// Replaces a Rust type name by a name that does not depend on the language.
+fn generic_name(word: &str) -> &str {
     match word {
         "Array" => "List",
         "string" => "String",
@@ -44,7 +45,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn names_are_those_of_the_reference_where_it_has_one() {
+    fn names_match_the_reference_implementation() {
         let array = json!({ "type": "array" });
         assert_eq!(&*of("Array_of_int32", &array), "List_of_Integer");
         assert_eq!(&*of("Set_of_string", &array), "Set_of_String");
@@ -56,7 +57,7 @@ mod tests {
     fn names_are_accepted_by_providers() {
         let object = json!({ "type": "object" });
         assert_eq!(&*of("Page<Größe>", &object), "Page_Gr__e_");
-        assert_eq!(of(&"x".repeat(100), &object).len(), LONGEST);
+        assert_eq!(of(&"x".repeat(100), &object).len(), MAX_LENGTH);
         assert_eq!(&*of("", &object), "answer");
     }
 }

@@ -1,18 +1,18 @@
-//! Values that grow while an answer arrives.
+//! Partial values of answers that are being streamed.
 
-use super::json::{self, Fault, Node};
+use super::json::{self, Node, SyntaxError};
 use super::shape::{Root, Shape, Structure};
-use super::typed::{self, Learned, Manner};
+use super::typed::{self, Hints, ReadOptions};
 use super::{Output, find, read};
 use serde::de::DeserializeOwned;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::marker::PhantomData;
 
-/// The text of an answer so far, and the values that it amounts to.
+/// The text of an answer so far, and the partial values that are read from it.
 ///
-/// What has not arrived is empty: `None`, `""`, `[]`, 0, `false`, or what `#[serde(default)]` says.
-/// Texts and lists grow; all else appears when it is complete. Where a type has no empty value, the
-/// optional value or the item of a list around it waits.
+/// Missing values are empty: `None`, `""`, `[]`, 0, `false`, or the default of `#[serde(default)]`.
+/// Texts and lists grow; other values appear when they are complete. A type without an empty value is
+/// withheld until it is complete, together with the optional value or the list item that contains it.
 #[derive(Debug)]
 pub struct Growing<T> {
     shape: Shape,
@@ -21,16 +21,16 @@ pub struct Growing<T> {
     value: PhantomData<fn() -> T>,
 }
 
-/// What was learned from the beginnings of one answer.
+/// State between two partial values of one answer.
 #[derive(Debug, Default)]
 pub struct Progress {
-    learned: Learned,
-    /// What the last value was made of.
-    shown: Option<u64>,
+    hints: Hints,
+    /// Hash of the JSON of the last value.
+    last_hash: Option<u64>,
 }
 
 impl<T: Output> Growing<T> {
-    /// Nothing so far of an answer of this shape.
+    /// Creates the state for an answer of this shape, without text.
     #[must_use]
     pub fn new(shape: Shape) -> Self {
         Self { shape, text: String::new(), progress: Progress::default(), value: PhantomData }
@@ -41,29 +41,30 @@ impl<T: Output> Growing<T> {
         self.text.push_str(piece);
     }
 
-    /// Forgets the text: the answer begins again.
+    /// Removes the text, for an answer that restarts.
     pub fn clear(&mut self) {
         self.text.clear();
-        self.progress.shown = None;
+        self.progress.last_hash = None;
     }
 
-    /// The value that the text amounts to, if it shows more than the one before.
+    /// Returns the value of the text so far. Returns `None` if it has not changed since the last call, or
+    /// cannot be read yet.
     pub fn value(&mut self) -> Option<T> {
         T::partial(&self.text, &self.shape, &mut self.progress)
     }
 }
 
 impl Progress {
-    /// Whether there is something that was not there before.
-    fn shows_more(&mut self, node: &Node<'_>) -> bool {
+    /// Records the JSON and returns whether it differs from the last one.
+    fn has_changed(&mut self, node: &Node<'_>) -> bool {
         let mut hasher = DefaultHasher::new();
         hash(node, &mut hasher);
-        let shown = Some(hasher.finish());
-        std::mem::replace(&mut self.shown, shown) != shown
+        let new_hash = Some(hasher.finish());
+        std::mem::replace(&mut self.last_hash, new_hash) != new_hash
     }
 }
 
-/// The value that the beginning of an answer amounts to.
+/// Reads the value of an incomplete answer, if it has changed.
 pub(super) fn value<T: DeserializeOwned>(
     text: &str,
     shape: &Shape,
@@ -74,66 +75,71 @@ pub(super) fn value<T: DeserializeOwned>(
     }
     let Some(structure) = shape.structure() else {
         let node = read::free_text(text);
-        let is_news = !text.is_empty() && progress.shows_more(&node);
-        return is_news.then(|| typed::read(&node, Manner::default()).ok())?;
+        let has_changed = !text.is_empty() && progress.has_changed(&node);
+        return has_changed.then(|| typed::read(&node, ReadOptions::default()).ok())?;
     };
-    let node = beginning(text, structure)?;
-    if !progress.shows_more(&node) {
+    let node = partial_json(text, structure)?;
+    if !progress.has_changed(&node) {
         return None;
     }
-    match node.is_open() {
-        true => grown(&node, structure.root, &mut progress.learned),
-        false => read::whole(&node, structure).ok(),
+    if node.is_open() {
+        read_incomplete(&node, structure.root, &mut progress.hints)
+    } else {
+        read::complete(&node, structure).ok()
     }
 }
 
-/// The JSON that has begun, once there is something in it.
-fn beginning<'a>(text: &'a str, structure: &Structure) -> Option<Node<'a>> {
-    let text = find::after_thinking(text)?;
+/// Returns the JSON so far, once it has content.
+fn partial_json<'a>(text: &'a str, structure: &Structure) -> Option<Node<'a>> {
+    let text = find::after_think_block(text)?;
     let mut at = 0;
     loop {
         let start = find::next_start(text, at, structure.root)?;
-        match json::open(text, start) {
-            Ok((node, _)) if node.is_open() => return has_begun(&node).then_some(node),
+        match json::parse_partial(text, start) {
+            Ok((node, _)) if node.is_open() => return has_content(&node).then_some(node),
             Ok((node, _)) if find::fits(&node, structure) => return Some(node),
             Ok((_, end)) => at = end,
-            Err(Fault::Unexpected(fault)) => at = fault.max(start + 1),
+            Err(SyntaxError::Unexpected(position)) => at = position.max(start + 1),
             Err(_) => return None,
         }
     }
 }
 
-fn has_begun(node: &Node<'_>) -> bool {
+fn has_content(node: &Node<'_>) -> bool {
     match node {
         Node::Object(object) => !object.members.is_empty(),
         _ => true,
     }
 }
 
-/// Reads an unfinished value: with every attempt, more is known of what the type needs.
-fn grown<T: DeserializeOwned>(node: &Node<'_>, root: Root, learned: &mut Learned) -> Option<T> {
-    /// More members are in no type, and deeper is no JSON.
-    const ATTEMPTS: usize = 1000;
-    learned.forget_nodes();
+/// Reads an incomplete value. Each failed attempt adds a hint about the type for the next one.
+fn read_incomplete<T: DeserializeOwned>(
+    node: &Node<'_>,
+    root: Root,
+    hints: &mut Hints,
+) -> Option<T> {
+    /// Maximum number of attempts, above the number of fields of realistic types.
+    const MAX_ATTEMPTS: usize = 1000;
+    hints.forget_nodes();
     let mut is_lenient = false;
-    for _ in 0..ATTEMPTS {
-        let manner = Manner { is_lenient, skips_nulls: false, learned: Some(learned) };
-        let remedy = match read::rooted(node, root, manner) {
+    for _ in 0..MAX_ATTEMPTS {
+        let options = ReadOptions { is_lenient, skips_nulls: false, hints: Some(hints) };
+        let hint = match read::read_at_root(node, root, options) {
             Ok(value) => return Some(value),
-            Err(fault) => fault.remedy(),
+            Err(error) => error.hint(),
         };
-        if !remedy.is_some_and(|remedy| learned.learn(remedy)) {
+        if !hint.is_some_and(|hint| hints.add(hint)) {
             if is_lenient {
                 return None;
             }
             is_lenient = true;
-            learned.forget_nodes();
+            hints.forget_nodes();
         }
     }
     None
 }
 
-/// Hashes what can be seen of a node.
+/// Hashes a node with its content.
 fn hash(node: &Node<'_>, hasher: &mut DefaultHasher) {
     std::mem::discriminant(node).hash(hasher);
     match node {

@@ -1,84 +1,85 @@
-//! From the text of an answer to a value.
+//! Reads a value from the text of an answer.
 
 use super::direct;
 use super::find;
 use super::json::{Node, Text};
 use super::shape::{Root, Shape, Structure};
-use super::typed::{self, Fault, Manner};
+use super::typed::{self, ReadError, ReadOptions};
 use super::unreadable::UnreadableAnswer;
 use serde::de::{DeserializeOwned, Error};
 
 /// Reads a value of this shape.
 pub(super) fn read<T: DeserializeOwned>(text: &str, shape: &Shape) -> Result<T, UnreadableAnswer> {
-    let unreadable = |fault: Fault| UnreadableAnswer::new(fault.path(), fault.reason(), text);
+    let unreadable = |error: ReadError| UnreadableAnswer::new(error.path(), error.reason(), text);
     let Some(structure) = shape.structure() else {
         let node = if shape.is_nothing() { Node::Null } else { free_text(text) };
-        return typed::read(&node, Manner::default()).map_err(unreadable);
+        return typed::read(&node, ReadOptions::default()).map_err(unreadable);
     };
     if structure.is_plain
         && let Some(value) = direct::read(text, structure.root)
     {
         return Ok(value);
     }
-    let readings = find::readings(text, structure)
+    let candidates = find::candidates(text, structure)
         .map_err(|reason| UnreadableAnswer::new("", reason, text))?;
     let mut first = None;
-    for node in &readings {
-        match whole(node, structure) {
+    for node in &candidates {
+        match complete(node, structure) {
             Ok(value) => return Ok(value),
-            Err(fault) => first = first.or(Some(fault)),
+            Err(error) => first = first.or(Some(error)),
         }
     }
-    Err(unreadable(first.unwrap_or_else(|| Fault::custom("the answer is empty"))))
+    Err(unreadable(first.unwrap_or_else(|| ReadError::custom("the answer is empty"))))
 }
 
-/// A text that is taken as it is.
+/// Returns the node of a free text.
 pub(super) fn free_text(text: &str) -> Node<'_> {
     Node::Text(Text { text: text.into(), is_closed: true })
 }
 
-/// Reads a value of which nothing is missing: as it stands, else with what can be forgiven.
-pub(super) fn whole<T: DeserializeOwned>(
+/// Reads a complete value: first strictly, then leniently.
+pub(super) fn complete<T: DeserializeOwned>(
     node: &Node<'_>,
     structure: &Structure,
-) -> Result<T, Fault> {
-    let exact = Manner::default();
-    let lenient = Manner { is_lenient: true, ..exact };
-    let forgiving = Manner { skips_nulls: true, ..lenient };
-    rooted(node, structure.root, exact).or_else(|_| {
-        rooted(node, structure.root, lenient)
-            .or_else(|fault| rooted(node, structure.root, forgiving).map_err(|_| fault))
+) -> Result<T, ReadError> {
+    let exact = ReadOptions::default();
+    let lenient = ReadOptions { is_lenient: true, ..exact };
+    let forgiving = ReadOptions { skips_nulls: true, ..lenient };
+    read_at_root(node, structure.root, exact).or_else(|_| {
+        read_at_root(node, structure.root, lenient)
+            .or_else(|error| read_at_root(node, structure.root, forgiving).map_err(|_| error))
     })
 }
 
-/// Reads the value from where it stands in the JSON, with its wrapper or without.
-pub(super) fn rooted<'de, T: DeserializeOwned>(
+/// Reads the value from its place in the JSON, with or without its wrapper.
+pub(super) fn read_at_root<'de, T: DeserializeOwned>(
     node: &'de Node<'de>,
     root: Root,
-    manner: Manner<'de>,
-) -> Result<T, Fault> {
+    options: ReadOptions<'de>,
+) -> Result<T, ReadError> {
     let Some(name) = root.member() else {
         return match node {
-            Node::Object(_) => typed::read(node, manner),
-            other => Err(Fault::expected("an object", other)),
+            Node::Object(_) => typed::read(node, options),
+            other => Err(ReadError::expected("an object", other)),
         };
     };
     match (node.member(name), node) {
         (Some(member), _) => {
-            let fault = match typed::read(member, manner) {
+            let error = match typed::read(member, options) {
                 Ok(value) => return Ok(value),
-                Err(fault) => fault.in_member(name),
+                Err(error) => error.in_member(name),
             };
-            // The value itself may have a member of that name, beside others.
+            // The value itself can have a member of this name, among others.
             let is_wrapper = matches!(node, Node::Object(object) if object.members.len() == 1);
-            match is_wrapper || manner.learned.is_some() {
-                true => Err(fault),
-                false => typed::read(node, manner).map_err(|_| fault),
+            if is_wrapper || options.hints.is_some() {
+                Err(error)
+            } else {
+                typed::read(node, options).map_err(|_| error)
             }
         }
-        (None, Node::Object(_)) if root == Root::Values || manner.learned.is_some() => {
-            Err(Fault::missing_field(name))
+        (None, Node::Object(_)) if root == Root::Values || options.hints.is_some() => {
+            Err(ReadError::missing_field(name))
         }
-        (None, _) => typed::read(node, manner),
+        (None, _) => typed::read(node, options),
     }
 }

@@ -1,13 +1,13 @@
-//! What an answer should look like.
+//! Requested formats of answers.
 
 use super::name;
 use crate::schema::{self, Described, JsonSchema, Schema};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// What an answer should look like: free text, nothing at all, or JSON that follows a schema.
+/// The requested format of an answer: free text, no content, or JSON that follows a schema.
 ///
-/// Made once for each method when a service is built.
+/// Created once for each method when a service is built.
 ///
 /// # Examples
 ///
@@ -37,25 +37,25 @@ pub(super) struct Structure {
     name: Box<str>,
     schema: Schema,
     pub(super) root: Root,
-    /// Whether the value, or an item of a list, can be a single word, number or text.
+    /// `true` if the value, or an item of a list, can be a single word, number or text.
     pub(super) is_scalar: bool,
-    /// Whether a plain reader of JSON refuses all that ours refuses.
+    /// `true` if `serde_json` rejects everything that this module rejects, so that the fast path is safe.
     pub(super) is_plain: bool,
 }
 
-/// Where the value stands in the JSON.
+/// The place of the value in the JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Root {
-    /// It is the object.
+    /// The value is the object.
     Whole,
-    /// It is the member `value` of an object.
+    /// The value is the member `value` of an object.
     Value,
-    /// It is a list, the member `values` of an object.
+    /// The value is a list, the member `values` of an object.
     Values,
 }
 
 impl Root {
-    /// The member that holds the value.
+    /// Returns the name of the member that contains the value.
     pub(super) fn member(self) -> Option<&'static str> {
         match self {
             Self::Whole => None,
@@ -66,19 +66,19 @@ impl Root {
 }
 
 impl Shape {
-    /// Any text.
+    /// Creates the shape of any text.
     #[must_use]
     pub fn text() -> Self {
         Self(Kind::Text)
     }
 
-    /// An answer that nobody reads.
+    /// Creates the shape of an answer that is ignored.
     #[must_use]
     pub fn nothing() -> Self {
         Self(Kind::Nothing)
     }
 
-    /// JSON that follows `schema`, which describes an object.
+    /// Creates the shape of JSON that follows `schema`, which has to describe an object.
     #[must_use]
     pub fn structured(name: impl Into<Box<str>>, schema: Schema) -> Self {
         let structure = Structure {
@@ -91,11 +91,11 @@ impl Shape {
         Self(Kind::Structured(Arc::new(structure)))
     }
 
-    /// The shape of a type, from its schema.
+    /// Creates the shape of a type from its schema.
     ///
-    /// A plain string is [`text`](Self::text), null is [`nothing`](Self::nothing). All else is JSON.
-    /// What is not described as an object is wrapped in one, because providers want an object: lists
-    /// and sets as `{"values": […]}`, all else as `{"value": …}`.
+    /// A plain string is [`text`](Self::text), null is [`nothing`](Self::nothing), every other type is JSON.
+    /// Types whose schema is not an object are wrapped in one, because providers require an object: lists
+    /// and sets as `{"values": […]}`, others as `{"value": …}`.
     #[must_use]
     pub fn of<T: JsonSchema>() -> Self {
         let described = schema::describe::<T>();
@@ -108,13 +108,14 @@ impl Shape {
         Self(Kind::Structured(Arc::new(structure(&T::schema_name(), described))))
     }
 
-    /// The name and the schema of the JSON, if it is JSON.
+    /// Returns the name and the schema of the JSON. Returns `None` for other shapes.
     #[must_use]
     pub fn schema(&self) -> Option<(&str, &Schema)> {
         self.structure().map(|structure| (&*structure.name, &structure.schema))
     }
 
-    /// What to tell a model that knows no schemas. Where a word or a number will do, no JSON is asked for.
+    /// Returns instructions for a model without support for schemas. They request JSON only if a single
+    /// word or number is not sufficient.
     #[must_use]
     pub fn instructions(&self) -> Option<String> {
         let structure = self.structure()?;
@@ -124,7 +125,7 @@ impl Shape {
         value.and_then(short_instructions).or_else(|| self.json_instructions())
     }
 
-    /// What to tell a model that knows no schemas, but answers with nothing but JSON objects.
+    /// Returns instructions for a model without support for schemas that can only answer with JSON objects.
     pub fn json_instructions(&self) -> Option<String> {
         let (_, schema) = self.schema()?;
         let schema = serde_json::to_string(&schema::in_order(schema)).ok()?;
@@ -145,12 +146,13 @@ impl Shape {
     }
 }
 
-/// Whether a schema allows every text and nothing else.
+/// Returns `true` if a schema accepts every text and no other value.
 fn is_text(schema: &Value) -> bool {
-    let says_nothing =
+    let is_annotation =
         |name: &String| matches!(name.as_str(), "type" | "title" | "description" | "examples");
     schema.as_object().is_some_and(|members| {
-        members.get("type").is_some_and(|kind| kind == "string") && members.keys().all(says_nothing)
+        members.get("type").is_some_and(|kind| kind == "string")
+            && members.keys().all(is_annotation)
     })
 }
 
@@ -161,7 +163,7 @@ fn structure(own_name: &str, described: Described) -> Structure {
     let item = if root == Root::Values { schema.get("items") } else { Some(&schema) };
     let is_scalar = item.is_some_and(|item| is_scalar(item, &definitions, 0));
     let is_plain = is_plain(&schema) && definitions.values().all(is_plain);
-    // The schema of an answer says what is wanted, not what is assumed if it is not given.
+    // Defaults are for missing input. The schema of an answer describes the expected output.
     let mut schema = match root.member() {
         Some(member) => schema::wrap(member, recursion.unwrap_or(schema)),
         None => schema,
@@ -183,11 +185,11 @@ fn root(schema: &Schema, is_recursive: bool) -> Root {
     }
 }
 
-/// Whether a schema allows a text, a number or a boolean.
+/// Returns `true` if a schema accepts a text, a number or a boolean.
 fn is_scalar(schema: &Value, definitions: &Map<String, Value>, depth: usize) -> bool {
-    /// References that refer to references come from nobody.
-    const DEEPEST: usize = 16;
-    if depth > DEEPEST {
+    /// Maximum length of a chain of references. Real schemas do not nest references this deep.
+    const MAX_DEPTH: usize = 16;
+    if depth > MAX_DEPTH {
         return false;
     }
     let is_kind =
@@ -203,8 +205,8 @@ fn is_scalar(schema: &Value, definitions: &Map<String, Value>, depth: usize) -> 
     }
 }
 
-/// Whether there is nothing in a schema that a plain reader of JSON would accept wrongly: maps, in
-/// which the last of equal keys would win, and floats that would be infinite.
+/// Returns `true` if `serde_json` accepts no wrong values for this schema. It does for maps, where the
+/// last of several equal keys wins, and for `f32`, where large numbers become infinite.
 fn is_plain(schema: &Value) -> bool {
     let Some(members) = schema.as_object() else { return false };
     let is_map = |name: &str| members.get(name).is_some_and(|more| *more != false);
@@ -233,10 +235,10 @@ fn without_defaults(schema: &mut Value) {
     }
 }
 
-/// Words for values that need no JSON.
+/// Returns instructions for a value that does not need JSON.
 fn short_instructions(schema: &Value) -> Option<String> {
     let description = schema.get("description").and_then(Value::as_str);
-    let what = match (schema.get("type")?.as_str()?, schema.get("enum")) {
+    let format = match (schema.get("type")?.as_str()?, schema.get("enum")) {
         ("string", Some(Value::Array(texts))) => {
             let texts: Vec<&str> = texts.iter().filter_map(Value::as_str).collect();
             format!("one of: {}", texts.join(", "))
@@ -250,10 +252,10 @@ fn short_instructions(schema: &Value) -> Option<String> {
         _ => return None,
     };
     let description = description.map(|text| format!("\n{text}")).unwrap_or_default();
-    Some(format!("Answer with {what}; write it as it is, and nothing else.{description}"))
+    Some(format!("Answer with {format}; write it as it is, and nothing else.{description}"))
 }
 
-/// A bound that tells a model something.
+/// Returns a bound, unless it is a limit of the integer type itself.
 fn bound(schema: &Value, name: &str) -> Option<i64> {
     schema.get(name)?.as_i64().filter(|bound| bound.unsigned_abs() < i64::MAX.unsigned_abs())
 }

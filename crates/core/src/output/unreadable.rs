@@ -1,11 +1,11 @@
-//! Why an answer could not be read.
+//! The error of answers that could not be read.
 
 use std::fmt;
 
-/// An answer that is not the value it should be: the [detail](crate::Error::detail) of errors of
+/// An answer that is not a value of the expected type: the [detail](crate::Error::detail) of errors of
 /// kind [`Output`](crate::ErrorKind::Output).
 ///
-/// Its text is `path: reason` and quotes no more of the answer than one value.
+/// The `Display` form is `path: reason` and quotes at most one value of the answer.
 ///
 /// # Examples
 ///
@@ -37,20 +37,20 @@ impl UnreadableAnswer {
         Self { path: path.into(), reason: reason.into(), text: text.into() }
     }
 
-    /// Where in the JSON it is wrong, for example `items[2].qty`; empty if it is no JSON, or wrong as
-    /// a whole.
+    /// Returns the path of the wrong value in the JSON, for example `items[2].qty`. Empty if the answer is
+    /// not JSON, or if the whole value is wrong.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// What is wrong, for example `expected u32, found "many"`.
+    /// Returns the mistake, for example `expected u32, found "many"`.
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// The whole answer.
+    /// Returns the whole answer.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -68,13 +68,13 @@ impl fmt::Display for UnreadableAnswer {
 
 impl fmt::Debug for UnreadableAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Characters of the answer that are shown.
-        const SHOWN: usize = 200;
-        let shown: String = self.text.chars().take(SHOWN).collect();
+        /// Maximum number of characters of the answer in the `Debug` form.
+        const MAX_CHARS: usize = 200;
+        let excerpt: String = self.text.chars().take(MAX_CHARS).collect();
         f.debug_struct("UnreadableAnswer")
             .field("path", &self.path)
             .field("reason", &self.reason)
-            .field("text", &shown)
+            .field("text", &excerpt)
             .finish_non_exhaustive()
     }
 }

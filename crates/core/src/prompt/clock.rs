@@ -4,15 +4,16 @@ use crate::error::{Error, Result};
 use jiff::civil::DateTime;
 use std::fmt;
 
-/// Tells the date and time for `{{current_date}}`, `{{current_time}}` and `{{current_date_time}}`.
+/// The source of the date and time for `{{current_date}}`, `{{current_time}}` and
+/// `{{current_date_time}}`.
 ///
-/// Services use the [`SystemClock`] unless the builder is given another one.
+/// Default of services: [`SystemClock`].
 pub trait Clock: Send + Sync {
-    /// Now, in the zone that prompts speak of.
+    /// Returns the current time, in the time zone for prompts.
     fn now(&self) -> LocalDateTime;
 }
 
-/// The system's clock in the system's time zone.
+/// The system clock in the system's time zone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
@@ -45,10 +46,11 @@ pub struct LocalDateTime(DateTime);
 impl std::str::FromStr for LocalDateTime {
     type Err = Error;
 
-    /// Reads an ISO 8601 date and time, for example `2026-02-28T09:05:07.120`.
+    /// Parses an ISO 8601 date and time, for example `2026-02-28T09:05:07.120`.
     fn from_str(text: &str) -> Result<Self> {
         text.parse().map(Self).map_err(|source| {
-            Error::configuration(format!("`{text}` is not a date and time")).with_source(source)
+            Error::configuration(format!("`{text}` is not an ISO 8601 date and time"))
+                .with_source(source)
         })
     }
 }
@@ -61,8 +63,8 @@ impl fmt::Display for LocalDateTime {
 }
 
 impl LocalDateTime {
-    /// The time as `09:05`, `09:05:07` or `09:05:07.120`: seconds only if there are any, fractions in
-    /// groups of three digits.
+    /// Writes the time as `09:05`, `09:05:07` or `09:05:07.120`: seconds only if they are not zero,
+    /// fractions in groups of three digits.
     fn write_time(&self, f: &mut impl fmt::Write) -> fmt::Result {
         let time = self.0.time();
         let nanosecond = time.subsec_nanosecond();
@@ -80,7 +82,7 @@ impl LocalDateTime {
     }
 }
 
-/// A variable that needs no value.
+/// A built-in template variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BuiltIn {
     Date,
@@ -121,10 +123,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn built_ins_are_iso_without_idle_zeros() {
-        let written = |time: &str, what: BuiltIn| {
+    fn built_ins_are_iso_without_trailing_zeros() {
+        let written = |time: &str, variable: BuiltIn| {
             let mut out = String::new();
-            what.write(&time.parse().unwrap(), &mut out).unwrap();
+            variable.write(&time.parse().unwrap(), &mut out).unwrap();
             out
         };
         assert_eq!(written("2024-02-29T00:00:00", BuiltIn::Date), "2024-02-29");

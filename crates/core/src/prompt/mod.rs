@@ -1,4 +1,4 @@
-//! Prompts: templates, the values that fill them, and the clock.
+//! Prompts: templates, their values, and the clock.
 
 mod clock;
 mod part;

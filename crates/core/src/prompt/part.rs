@@ -4,11 +4,11 @@ use super::render::Variable;
 use crate::message::ToContents;
 use std::fmt::{self, Display};
 
-/// A `#[user_message]` parameter on its way into the message.
+/// The argument of a `#[user_message]` parameter.
 pub enum Part<'a> {
-    /// Text.
+    /// A text.
     Text(Variable<'a>),
-    /// Any number of parts.
+    /// Any number of contents.
     Contents(&'a dyn ToContents),
 }
 
@@ -28,8 +28,8 @@ impl fmt::Debug for Part<'_> {
     }
 }
 
-/// A value that can be a `#[user_message]`: anything that implements [`Display`], which is its text, or
-/// [`ToContents`], which are images and other contents.
+/// A type for `#[user_message]` parameters: implements [`Display`] for text, or [`ToContents`] for images
+/// and other contents.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be part of a user message",
     label = "neither text nor content",

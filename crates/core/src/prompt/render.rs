@@ -1,33 +1,33 @@
-//! Templates that were parsed at compile time, and rendering them.
+//! Templates that are parsed at compile time, and their rendering.
 
 use super::clock::{BuiltIn, Clock};
 use crate::error::{Error, ErrorKind, Result};
 use std::fmt::{self, Display, Write};
 
-/// A template that was parsed at compile time.
+/// A template that is parsed at compile time.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
-    /// Its pieces in order.
+    /// The pieces in order.
     pub pieces: &'static [Piece],
 }
 
 /// A piece of a [`Template`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// Text as it stands.
+    /// Literal text.
     Literal(&'static str),
-    /// The value at this index.
+    /// The value with this index.
     Variable(usize),
-    /// Today's date.
+    /// The current date.
     CurrentDate,
-    /// The time of day.
+    /// The current time of day.
     CurrentTime,
-    /// Date and time.
+    /// The current date and time.
     CurrentDateTime,
 }
 
 impl Template {
-    /// The text, if it is the same whatever the values and the time.
+    /// Returns the text if it does not depend on values and time.
     pub fn fixed(&self) -> Option<String> {
         let texts = self.pieces.iter().map(|piece| match piece {
             Piece::Literal(text) => Some(*text),
@@ -36,7 +36,7 @@ impl Template {
         texts.collect()
     }
 
-    /// Fills in the values. Values are text: nothing in them is ever read as a template.
+    /// Fills in the values. Values are plain text and are never parsed as templates.
     pub fn render(&self, values: &[Variable<'_>], clock: &dyn Clock) -> Result<String> {
         let literals = self.pieces.iter().map(|piece| match piece {
             Piece::Literal(text) => text.len(),
@@ -66,16 +66,19 @@ impl Template {
     }
 }
 
-/// Generated code passes a value for every index; a hand-made description may not.
+/// Returns the error of an index without a value. Generated code passes a value for every index;
+/// hand-written descriptions may not.
 fn missing_value() -> Error {
-    Error::new(ErrorKind::Prompt, "a template names a variable that has no value")
+    Error::new(ErrorKind::Prompt, "a template contains a variable without a value")
 }
 
+/// Returns the error of a value whose `Display` implementation failed.
 pub(super) fn unprintable(source: fmt::Error) -> Error {
-    Error::new(ErrorKind::Prompt, "a template value failed to print itself").with_source(source)
+    Error::new(ErrorKind::Prompt, "the `Display` implementation of a template value failed")
+        .with_source(source)
 }
 
-/// A value on its way into a template.
+/// The value of a template variable.
 pub struct Variable<'a>(&'a dyn Display);
 
 impl<'a> Variable<'a> {
@@ -87,7 +90,7 @@ impl<'a> Variable<'a> {
         Self(value)
     }
 
-    /// The value as text.
+    /// Returns the value as text.
     pub fn to_text(&self) -> Result<String> {
         let mut text = String::new();
         write!(text, "{self}").map_err(unprintable)?;
@@ -107,7 +110,7 @@ impl fmt::Debug for Variable<'_> {
     }
 }
 
-/// A value that can fill a `{{placeholder}}`: anything that implements [`Display`].
+/// A type that can fill a `{{placeholder}}`: anything that implements [`Display`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot fill a template variable",
     label = "does not implement `Display`",
@@ -135,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_never_read_as_templates() {
+    fn values_are_never_parsed_as_templates() {
         let template = Template {
             pieces: &[Piece::Variable(0), Piece::Literal(" {{x}} "), Piece::CurrentDate],
         };

@@ -7,11 +7,11 @@ use ai_services_template::Segment;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Display, Write};
 
-/// A template whose text is known only at run time.
+/// A template that is parsed at run time.
 ///
-/// The grammar is that of `#[user_message("…")]`: `{{name}}` with blanks allowed inside, `{{{{` and
-/// `}}}}` for literal double braces. `current_date`, `current_time` and `current_date_time` need no
-/// value. Templates on a trait are checked by the compiler: prefer them where you can.
+/// The syntax is the same as in `#[user_message("…")]`: `{{name}}` with optional blanks inside, `{{{{` and
+/// `}}}}` for literal double braces. `current_date`, `current_time` and `current_date_time` are built in and
+/// need no value. Prefer templates on a trait if possible: they are checked by the compiler.
 ///
 /// # Examples
 ///
@@ -31,11 +31,11 @@ use std::fmt::{Display, Write};
 /// [`parse`](Self::parse) and [`render`](Self::render) return [`ErrorKind::Prompt`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptTemplate {
-    pieces: Vec<RunTimePiece>,
+    pieces: Vec<RuntimePiece>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum RunTimePiece {
+enum RuntimePiece {
     Text(Box<str>),
     Variable(Box<str>),
     BuiltIn(BuiltIn),
@@ -46,24 +46,24 @@ impl PromptTemplate {
     ///
     /// # Errors
     ///
-    /// For a template that is empty or blank, and for one that breaks the grammar.
+    /// [`ErrorKind::Prompt`] if the template is empty, blank or malformed.
     pub fn parse(source: &str) -> Result<Self> {
         if source.trim().is_empty() {
-            return Err(Error::new(ErrorKind::Prompt, "a template is empty"));
+            return Err(Error::new(ErrorKind::Prompt, "the template is empty"));
         }
         let segments = ai_services_template::parse(source).map_err(|source| {
-            Error::new(ErrorKind::Prompt, format!("a template is malformed: {source}"))
+            Error::new(ErrorKind::Prompt, format!("malformed template: {source}"))
                 .with_source(source)
         })?;
-        Ok(Self { pieces: segments.iter().map(run_time_piece).collect() })
+        Ok(Self { pieces: segments.iter().map(runtime_piece).collect() })
     }
 
-    /// The names of all variables, built-in ones included, sorted and without repetition.
+    /// Returns the names of all variables, including built-in ones, sorted and without duplicates.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         let names = self.pieces.iter().filter_map(|piece| match piece {
-            RunTimePiece::Text(_) => None,
-            RunTimePiece::Variable(name) => Some(&**name),
-            RunTimePiece::BuiltIn(built_in) => Some(built_in.name()),
+            RuntimePiece::Text(_) => None,
+            RuntimePiece::Variable(name) => Some(&**name),
+            RuntimePiece::BuiltIn(built_in) => Some(built_in.name()),
         });
         names.collect::<BTreeSet<_>>().into_iter()
     }
@@ -72,7 +72,8 @@ impl PromptTemplate {
     ///
     /// # Errors
     ///
-    /// If a variable has no value (the message names all that are missing), and if the result is blank.
+    /// [`ErrorKind::Prompt`] if a variable has no value or if the result is blank. The message names all
+    /// missing variables.
     pub fn render(&self, values: &PromptVariables) -> Result<String> {
         self.render_at(values, &SystemClock)
     }
@@ -81,7 +82,7 @@ impl PromptTemplate {
     ///
     /// # Errors
     ///
-    /// As [`render`](Self::render).
+    /// See [`render`](Self::render).
     pub fn render_at(&self, values: &PromptVariables, clock: &dyn Clock) -> Result<String> {
         let missing: BTreeSet<&str> = self.missing(values).collect();
         if !missing.is_empty() {
@@ -92,9 +93,9 @@ impl PromptTemplate {
         let now = clock.now();
         for piece in &self.pieces {
             match piece {
-                RunTimePiece::Text(text) => out.push_str(text),
-                RunTimePiece::Variable(name) => out.push_str(values.get(name).unwrap_or_default()),
-                RunTimePiece::BuiltIn(built_in) => {
+                RuntimePiece::Text(text) => out.push_str(text),
+                RuntimePiece::Variable(name) => out.push_str(values.get(name).unwrap_or_default()),
+                RuntimePiece::BuiltIn(built_in) => {
                     built_in.write(&now, &mut out).map_err(unprintable)?;
                 }
             }
@@ -107,18 +108,18 @@ impl PromptTemplate {
 
     fn missing<'a>(&'a self, values: &'a PromptVariables) -> impl Iterator<Item = &'a str> {
         self.pieces.iter().filter_map(|piece| match piece {
-            RunTimePiece::Variable(name) if values.get(name).is_none() => Some(&**name),
+            RuntimePiece::Variable(name) if values.get(name).is_none() => Some(&**name),
             _ => None,
         })
     }
 }
 
-fn run_time_piece(segment: &Segment<'_>) -> RunTimePiece {
+fn runtime_piece(segment: &Segment<'_>) -> RuntimePiece {
     match *segment {
-        Segment::Text(text) => RunTimePiece::Text(text.into()),
+        Segment::Text(text) => RuntimePiece::Text(text.into()),
         Segment::Placeholder { name, .. } => match BuiltIn::named(name) {
-            Some(built_in) => RunTimePiece::BuiltIn(built_in),
-            None => RunTimePiece::Variable(name.into()),
+            Some(built_in) => RuntimePiece::BuiltIn(built_in),
+            None => RuntimePiece::Variable(name.into()),
         },
     }
 }
@@ -128,17 +129,17 @@ fn run_time_piece(segment: &Segment<'_>) -> RunTimePiece {
 pub struct PromptVariables(BTreeMap<Box<str>, String>);
 
 impl PromptVariables {
-    /// No values.
+    /// Creates an empty set of values.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a value, replacing an earlier one of the same name.
+    /// Adds a value. Replaces an earlier value with the same name.
     #[must_use]
     pub fn with(mut self, name: impl Into<Box<str>>, value: impl Display) -> Self {
         let mut text = String::new();
-        // Printing into a string fails only if the value itself says so; it is then empty.
+        // This fails only if the value's `Display` implementation fails. The text written so far is used.
         let _ = write!(text, "{value}");
         self.0.insert(name.into(), text);
         self
@@ -154,14 +155,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_missing_variables_are_named_once() {
+    fn missing_variables_are_all_named_once() {
         let template = PromptTemplate::parse("{{c}} {{b}} {{a}} {{c}}").unwrap();
         let error = template.render(&PromptVariables::new().with("b", 1)).unwrap_err();
         assert_eq!(error.to_string(), "no value for `a`, `c`");
     }
 
     #[test]
-    fn built_ins_win_over_values() {
+    fn built_ins_override_values() {
         let template = PromptTemplate::parse("{{current_date}}").unwrap();
         let clock = || "2026-01-02T12:00".parse().unwrap();
         let values = PromptVariables::new().with("current_date", "never");
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn blank_and_broken_templates_are_errors() {
+    fn blank_and_malformed_templates_are_errors() {
         for source in ["", " \n", "{{x", "{{}}"] {
             assert_eq!(PromptTemplate::parse(source).unwrap_err().kind(), ErrorKind::Prompt);
         }

@@ -1,8 +1,8 @@
-//! The bounds of Rust's numbers in place of their names.
+//! Replaces the formats of Rust's number types by numeric bounds.
 
 use serde_json::{Map, Number, Value};
 
-/// Replaces a format such as `uint32` by the numbers that the type can hold.
+/// Replaces a format such as `uint32` by the minimum and maximum of the type.
 pub(super) fn add(members: &mut Map<String, Value>) {
     let Some(format) = members.get("format").and_then(Value::as_str) else { return };
     let Some((minimum, maximum)) = bounds(format) else { return };
@@ -14,7 +14,7 @@ pub(super) fn add(members: &mut Map<String, Value>) {
     }
 }
 
-/// The smallest and the largest number of a type, where JSON has a number beyond.
+/// Returns the minimum and maximum of a type, unless they are the limits of JSON numbers.
 fn bounds(format: &str) -> Option<(Option<Number>, Option<Number>)> {
     let integers = |min: i64, max: u64| Some((Some(min.into()), Some(max.into())));
     match format {
@@ -26,7 +26,7 @@ fn bounds(format: &str) -> Option<(Option<Number>, Option<Number>)> {
         "uint16" => integers(0, u16::MAX.into()),
         "uint32" => integers(0, u32::MAX.into()),
         "uint64" | "uint" => integers(0, u64::MAX),
-        // The largest floats that the types can hold: JSON numbers in memory are no larger integers.
+        // `serde_json` has no 128-bit integers by default. The bounds are floats within the types' range.
         "int128" => floats(i128::MIN as f64, 1.701_411_834_604_692_1e38),
         "uint128" => floats(0.0, 3.402_823_669_209_384_3e38),
         "float" => floats(f32::MIN.into(), f32::MAX.into()),
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bounds_of_wide_integers_can_be_held() {
+    fn bounds_of_128_bit_integers_are_in_range() {
         let as_float = |bound: Option<Number>| bound.and_then(|bound| bound.as_f64());
         let (min, max) = bounds("int128").expect("a known format");
         assert_eq!(as_float(min).map(|min| min as i128), Some(i128::MIN));

@@ -1,9 +1,9 @@
-//! Choices in the words that providers accept.
+//! Rewrites choices to the keywords that providers accept.
 
 use serde_json::{Map, Value};
 
-/// Whoever writes one of several forms need not prove that it is none of the others.
-pub(super) fn one_of_becomes_any_of(members: &mut Map<String, Value>) {
+/// Replaces `oneOf` by `anyOf`: an answer that matches one choice need not mismatch the others.
+pub(super) fn one_of_to_any_of(members: &mut Map<String, Value>) {
     if !members.contains_key("anyOf")
         && let Some(choices) = members.remove("oneOf")
     {
@@ -11,8 +11,8 @@ pub(super) fn one_of_becomes_any_of(members: &mut Map<String, Value>) {
     }
 }
 
-/// A choice of texts, each described on its own, becomes an `enum` with all in one description.
-pub(super) fn constants_become_an_enum(members: &mut Map<String, Value>) {
+/// Replaces a choice of constant texts by an `enum`, and joins their descriptions.
+pub(super) fn constants_to_enum(members: &mut Map<String, Value>) {
     let Some(Value::Array(choices)) = members.get("anyOf") else { return };
     let mut texts = Vec::new();
     let mut descriptions = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn constants_become_an_enum(members: &mut Map<String, Value>) {
     }
 }
 
-/// The texts that a schema allows, if it allows nothing else.
+/// Returns the texts of a schema that accepts only constant texts.
 fn constants(schema: &Value) -> Option<&[Value]> {
     let members = schema.as_object()?;
     let is_plain =

@@ -1,12 +1,12 @@
-//! Schemas that are put together of several: one schema in their place.
+//! Merges composed schemas into one.
 
 use super::order;
 use serde_json::{Map, Value};
 
 type Members = Map<String, Value>;
 
-/// Puts a definition in the place of its reference where the schema says more than a description:
-/// the variant of a tagged enum that holds a struct.
+/// Replaces a reference by its definition if the schema has properties or choices of its own. Example:
+/// the variant of a tagged enum that contains a struct.
 pub(super) fn resolve(members: &mut Members, definitions: &Members) {
     if !members.contains_key("properties") && !members.contains_key("anyOf") {
         return;
@@ -20,13 +20,13 @@ pub(super) fn resolve(members: &mut Members, definitions: &Members) {
     }
 }
 
-/// What a reference to a definition means.
+/// Returns the definition that a reference refers to.
 pub(super) fn definition<'a>(reference: &Value, definitions: &'a Members) -> Option<&'a Value> {
     let name = reference.as_str()?.strip_prefix("#/$defs/")?;
     definitions.get(&decoded(name))
 }
 
-/// The name of a definition without the escapes of URLs and JSON pointers.
+/// Removes the escapes of URLs and JSON pointers from the name of a definition.
 fn decoded(name: &str) -> String {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name.as_bytes();
@@ -46,7 +46,7 @@ fn decoded(name: &str) -> String {
     String::from_utf8_lossy(&bytes).replace("~1", "/").replace("~0", "~")
 }
 
-/// Merges the parts of `allOf` into the schema, if they go together.
+/// Merges the parts of `allOf` into the schema if they are compatible.
 pub(super) fn all_of(members: &mut Members) {
     let Some(Value::Array(parts)) = members.get("allOf") else { return };
     let mut merged = members.clone();
@@ -58,7 +58,8 @@ pub(super) fn all_of(members: &mut Members) {
     *members = merged;
 }
 
-/// An object with members of its own and a choice of others becomes a choice of whole objects.
+/// Rewrites an object with its own members and a choice of further members to a choice of complete
+/// objects.
 pub(super) fn distribute(members: &mut Members) {
     let Some(Value::Array(choices)) = members.get("anyOf") else { return };
     let is_object = |schema: &Members| schema.contains_key("properties");
@@ -70,7 +71,7 @@ pub(super) fn distribute(members: &mut Members) {
     let kept = ["anyOf", "description", "$defs"].map(|name| own.remove_entry(name));
     let whole = choices.iter().map(|choice| {
         let mut merged = both(&own, choice.as_object()?)?;
-        // Each branch closed on its own would refuse what the others bring.
+        // A closed branch would reject the additional properties that the object allows.
         if own.get("additionalProperties").is_some_and(|more| more != false) {
             merged.insert("additionalProperties".to_owned(), Value::Bool(true));
         }
@@ -81,7 +82,7 @@ pub(super) fn distribute(members: &mut Members) {
     members.insert("anyOf".to_owned(), Value::Array(whole));
 }
 
-/// A schema that demands what both demand, if that can be said in one.
+/// Returns one schema with the requirements of both. Returns `None` if they are incompatible.
 fn both(one: &Members, other: &Members) -> Option<Members> {
     let mut merged = one.clone();
     for (name, theirs) in other {

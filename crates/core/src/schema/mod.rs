@@ -1,10 +1,10 @@
-//! JSON Schemas of tool parameters and of answers.
+//! JSON Schemas of tool parameters and answers.
 
 mod bounds;
 mod choices;
 mod merge;
 mod order;
-mod plain;
+mod simplify;
 
 #[doc(hidden)]
 pub use order::Ordered;
@@ -15,32 +15,32 @@ use schemars::SchemaGenerator;
 use schemars::generate::{Contract, SchemaSettings};
 use serde_json::{Map, Value};
 
-/// The schema of a type: its own, and the definitions that this refers to.
+/// The schema of a type with the definitions that it refers to.
 pub(crate) struct Described {
-    /// Never a mere reference.
+    /// The schema of the type itself. Never a bare reference.
     pub(crate) schema: Value,
     pub(crate) definitions: Map<String, Value>,
-    /// A reference to the definition of the type itself, if it contains itself.
+    /// A reference to the definition of the type itself, for a recursive type.
     pub(crate) recursion: Option<Value>,
 }
 
-/// Describes a type, before anything is made [plain].
+/// Generates the schema of a type, before it is [simplified](plain).
 pub(crate) fn describe<T: JsonSchema>() -> Described {
     let mut generator = generator(Contract::Deserialize);
     let mut schema = T::json_schema(&mut generator).to_value();
-    // The type is in the definitions already if, and only if, it was met inside itself.
+    // The type is already in the definitions if and only if it is recursive.
     let mut again = generator.clone();
     let reference = again.subschema_for::<T>();
     let is_recursive = reference.get("$ref").is_some()
         && again.definitions().len() == generator.definitions().len();
     let mut definitions = generator.take_definitions(false);
-    let mut written = self::generator(Contract::Serialize);
-    order::note(&mut schema, T::json_schema(&mut written).as_value());
-    order::note_each(&mut definitions, &written.take_definitions(false));
+    let mut serialized = self::generator(Contract::Serialize);
+    order::record(&mut schema, T::json_schema(&mut serialized).as_value());
+    order::record_each(&mut definitions, &serialized.take_definitions(false));
     Described { schema, definitions, recursion: is_recursive.then(|| reference.to_value()) }
 }
 
-/// An object schema whose only member is `name`.
+/// Returns the schema of an object with the single member `name`.
 pub(crate) fn wrap(name: &str, schema: Value) -> Value {
     let mut members = Map::new();
     members.insert(name.to_owned(), schema);
@@ -51,19 +51,19 @@ pub(crate) fn wrap(name: &str, schema: Value) -> Value {
     Value::Object(object)
 }
 
-/// The schema with these definitions, made plain: without what only a reader of Rust understands.
+/// Adds the definitions to a schema and simplifies it: removes everything that is specific to Rust.
 pub(crate) fn plain(mut schema: Value, definitions: Map<String, Value>) -> Schema {
     if let Value::Object(members) = &mut schema
         && !definitions.is_empty()
     {
         members.insert("$defs".to_owned(), Value::Object(definitions));
     }
-    plain::simplify(&mut schema);
-    // Made from an object or a boolean, it is one.
+    simplify::simplify(&mut schema);
+    // This cannot fail: the schema was created from an object or a boolean.
     Schema::try_from(schema).unwrap_or_default()
 }
 
-/// What a reference to a definition means.
+/// Returns the definition that a reference refers to.
 pub(crate) fn definition<'a>(
     reference: &Value,
     definitions: &'a Map<String, Value>,
@@ -96,7 +96,7 @@ fn generator(contract: Contract) -> SchemaGenerator {
     settings.into_generator()
 }
 
-/// One property of an object schema: how to make its schema, and what is known beside the type.
+/// A property of an object schema: the generator of its schema, and facts that the type does not contain.
 pub struct Property {
     #[doc(hidden)]
     pub name: &'static str,
@@ -108,17 +108,18 @@ pub struct Property {
     pub requirement: Requirement,
 }
 
-/// Whether a property must be given.
+/// The requirement of a property: required, optional, or with a default.
 pub enum Requirement {
     Required,
     Optional,
     Default(Value),
 }
 
-/// An object schema with these properties. Types used more than once, or recursively, are in `$defs`.
+/// Returns an object schema with these properties. Types that are used more than once, or recursively,
+/// are in `$defs`.
 pub fn object(properties: Vec<Property>) -> Schema {
     let mut generator = generator(Contract::Deserialize);
-    let mut written = self::generator(Contract::Serialize);
+    let mut serialized = self::generator(Contract::Serialize);
     let mut members = Map::new();
     let mut required = Vec::new();
     let names = properties.iter().map(|property| property.name.into()).collect();
@@ -135,7 +136,7 @@ pub fn object(properties: Vec<Property>) -> Schema {
             }
         }
         let mut schema = schema.to_value();
-        order::note(&mut schema, (property.schema)(&mut written).as_value());
+        order::record(&mut schema, (property.schema)(&mut serialized).as_value());
         members.insert(property.name.to_owned(), schema);
     }
     let mut object = Schema::default();
@@ -146,7 +147,7 @@ pub fn object(properties: Vec<Property>) -> Schema {
     }
     object.insert(order::KEYWORD.to_owned(), Value::Array(names));
     let mut definitions = generator.take_definitions(false);
-    order::note_each(&mut definitions, &written.take_definitions(false));
+    order::record_each(&mut definitions, &serialized.take_definitions(false));
     plain(object.to_value(), definitions)
 }
 
@@ -159,7 +160,7 @@ mod tests {
     #[derive(JsonSchema)]
     #[allow(dead_code, reason = "only the schema is used")]
     struct Node {
-        /// What it is called.
+        /// The name of the node.
         name: String,
         children: Vec<Self>,
     }
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn recursion_goes_through_definitions() {
+    fn recursive_types_are_in_the_definitions() {
         let schema = object(vec![
             property::<Node>("root", Requirement::Required),
             property::<u32>("depth", Requirement::Default(json!(3))),
@@ -195,7 +196,7 @@ mod tests {
                     "Node": {
                         "type": "object",
                         "properties": {
-                            "name": { "type": "string", "description": "What it is called." },
+                            "name": { "type": "string", "description": "The name of the node." },
                             "children": { "type": "array", "items": { "$ref": "#/$defs/Node" } },
                         },
                         "required": ["name", "children"],

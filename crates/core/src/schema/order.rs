@@ -1,60 +1,63 @@
-//! The order in which members were declared.
+//! The declaration order of members.
 //!
 //! Members of a JSON object have no order, and `serde_json` sorts them. But a model writes them in the
-//! order of the schema, and what it reasons has to come before what it concludes. So the order is noted
-//! beside the members, under the keyword that Gemini has for it, and schemas are written in it.
+//! order of the schema, and its reasoning has to come before its conclusion. Therefore the order is
+//! recorded beside the members, under the keyword that Gemini uses, and schemas are serialized in it.
 
 use super::Schema;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
-/// Lists the names of the members of an object in their order.
+/// The keyword for the ordered list of member names of an object.
 pub(crate) const KEYWORD: &str = "propertyOrdering";
 
-/// Notes the order in all objects of a schema. `written` is the schema of the same type as it is
-/// written: there all members are required, or nearly all, and that list is in order.
-pub(super) fn note(read: &mut Value, written: &Value) {
-    let (Value::Object(read), Value::Object(written)) = (read, written) else { return };
+/// Records the order in all objects of a schema. `serialized` is the schema of the same type for
+/// serialization: there nearly all members are required, and the list of required members is in order.
+pub(super) fn record(read: &mut Value, serialized: &Value) {
+    let (Value::Object(read), Value::Object(serialized)) = (read, serialized) else { return };
     if read.contains_key("properties") {
-        let required = [written.get("required"), read.get("required")];
+        let required = [serialized.get("required"), read.get("required")];
         let names = required.into_iter().filter_map(|list| list?.as_array()).flatten();
         let names = names.cloned().collect();
         read.insert(KEYWORD.to_owned(), Value::Array(names));
     }
     for (name, member) in read {
-        match (name.as_str(), member, written.get(name)) {
+        match (name.as_str(), member, serialized.get(name)) {
             (
                 "properties" | "patternProperties" | "$defs",
                 Value::Object(read),
-                Some(Value::Object(written)),
-            ) => note_each(read, written),
+                Some(Value::Object(serialized)),
+            ) => record_each(read, serialized),
             (
                 "anyOf" | "oneOf" | "allOf" | "prefixItems",
                 Value::Array(read),
-                Some(Value::Array(written)),
-            ) => read.iter_mut().zip(written).for_each(|(read, written)| note(read, written)),
-            ("items" | "additionalProperties", read, Some(written)) => note(read, written),
+                Some(Value::Array(serialized)),
+            ) => read
+                .iter_mut()
+                .zip(serialized)
+                .for_each(|(read, serialized)| record(read, serialized)),
+            ("items" | "additionalProperties", read, Some(serialized)) => record(read, serialized),
             _ => {}
         }
     }
 }
 
-/// Notes the order in schemas by their names.
-pub(super) fn note_each(read: &mut Map<String, Value>, written: &Map<String, Value>) {
+/// Records the order in schemas with the same name.
+pub(super) fn record_each(read: &mut Map<String, Value>, serialized: &Map<String, Value>) {
     for (name, read) in read {
-        if let Some(written) = written.get(name) {
-            note(read, written);
+        if let Some(serialized) = serialized.get(name) {
+            record(read, serialized);
         }
     }
 }
 
-/// Makes the note complete, or drops it where it says nothing: the members are sorted as it is.
+/// Adds missing members to the recorded order, or removes it if it is the alphabetical order.
 pub(super) fn finish(members: &mut Map<String, Value>) {
-    let Some(Value::Array(noted)) = members.remove(KEYWORD) else { return };
+    let Some(Value::Array(recorded)) = members.remove(KEYWORD) else { return };
     let Some(Value::Object(properties)) = members.get("properties") else { return };
     let mut names: Vec<&str> = Vec::with_capacity(properties.len());
-    let noted = noted.iter().filter_map(Value::as_str);
-    for name in noted.chain(properties.keys().map(String::as_str)) {
+    let recorded = recorded.iter().filter_map(Value::as_str);
+    for name in recorded.chain(properties.keys().map(String::as_str)) {
         if properties.contains_key(name) && !names.contains(&name) {
             names.push(name);
         }
@@ -65,11 +68,11 @@ pub(super) fn finish(members: &mut Map<String, Value>) {
     }
 }
 
-/// A schema to be written with the members of its objects in the order of declaration.
+/// Returns a value that serializes a schema with the members of its objects in declaration order.
 ///
-/// For implementations of [`ChatModel`](crate::model::ChatModel). A schema as it is lists members in the
-/// order of their names, with the declared order under the keyword `propertyOrdering` where it is
-/// another one; written like this it lists them in that order and has no such keyword.
+/// For implementations of [`ChatModel`](crate::model::ChatModel). A [`Schema`] lists members in alphabetical
+/// order, and the declaration order, if it differs, under the keyword `propertyOrdering`. The returned
+/// value lists them in declaration order and omits this keyword.
 ///
 /// # Examples
 ///
@@ -94,7 +97,7 @@ pub fn in_order(schema: &Schema) -> impl Serialize + '_ {
     Ordered(schema.as_value())
 }
 
-/// A schema, or anything in it.
+/// A schema, or a value inside a schema, that is serialized in declaration order.
 pub struct Ordered<'a>(pub &'a Value);
 
 impl Serialize for Ordered<'_> {
@@ -120,7 +123,7 @@ impl Serialize for Ordered<'_> {
     }
 }
 
-/// Members of an object, in order. The list names each of them once.
+/// Members of an object, in order. The list contains each name exactly once.
 struct Properties<'a> {
     properties: &'a Map<String, Value>,
     order: &'a [Value],
@@ -181,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_in_the_order_of_declaration() {
+    fn members_are_in_declaration_order() {
         let schema = schema::<Outer>();
         let order = ["zeal", "part", "nick", "list", "kind", "beta"];
         assert_eq!(schema[KEYWORD], Value::from(order.to_vec()));
@@ -193,19 +196,19 @@ mod tests {
     }
 
     #[test]
-    fn sorted_members_need_no_note() {
+    fn sorted_members_need_no_recorded_order() {
         assert!(schema::<Sorted>().get(KEYWORD).is_none());
     }
 
     #[test]
-    fn schema_is_written_in_order_and_without_the_note() {
+    fn schema_is_serialized_in_order_without_the_keyword() {
         let schema = schema::<Outer>();
         let json = serde_json::to_string(&Ordered(&schema)).unwrap();
         assert!(!json.contains(KEYWORD), "{json}");
         let at = |name: &str| json.find(&format!("\"{name}\":{{")).unwrap();
         assert!(at("why") < at("then") && at("zeal") < at("nick") && at("nick") < at("list"));
-        let mut same: Value = serde_json::from_str(&json).unwrap();
-        note(&mut same, &schema);
-        assert_eq!(same["properties"]["zeal"], schema["properties"]["zeal"]);
+        let mut parsed: Value = serde_json::from_str(&json).unwrap();
+        record(&mut parsed, &schema);
+        assert_eq!(parsed["properties"]["zeal"], schema["properties"]["zeal"]);
     }
 }

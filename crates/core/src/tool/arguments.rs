@@ -1,6 +1,6 @@
-//! From the text that a model wrote to typed arguments.
+//! Typed arguments of tool calls.
 
-use super::error::{Failure, ToolError};
+use super::error::{FailureKind, ToolError};
 use schemars::JsonSchema;
 use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-/// A parameter that a model fills in: any type that deserialises and has a JSON Schema.
+/// The type of a tool parameter: any type that implements `Deserialize` and `JsonSchema`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a tool parameter",
     label = "not `Deserialize` and `JsonSchema`",
@@ -23,7 +23,7 @@ impl<T: DeserializeOwned + JsonSchema + Send> ToolParameter for T {}
 
 /// The arguments of one tool call, by name.
 ///
-/// Arguments that the tool does not have are ignored.
+/// Unknown arguments are ignored.
 ///
 /// # Examples
 ///
@@ -45,7 +45,7 @@ pub struct ToolArguments<'a> {
 #[derive(Debug)]
 struct Member {
     name: Box<str>,
-    /// Where the value stands in the source.
+    /// Byte range of the value in the source.
     value: Range<usize>,
 }
 
@@ -54,8 +54,8 @@ impl<'a> ToolArguments<'a> {
     ///
     /// # Errors
     ///
-    /// If the text is not a JSON object. Blank text and `null` are an empty object; a trailing
-    /// comma, and an object inside a JSON string, are forgiven.
+    /// Fails if the text is not a JSON object. Blank text and `null` are read as an empty object. Trailing
+    /// commas and an object inside a JSON string are accepted.
     pub fn parse(text: &'a str) -> Result<Self, ToolError> {
         if matches!(text.trim(), "" | "null") {
             return Ok(Self { source: "".into(), members: Vec::new() });
@@ -72,31 +72,33 @@ impl<'a> ToolArguments<'a> {
         match members(&text) {
             Ok(members) => Ok(Self { source: text.into(), members }),
             Err(_) => Err(ToolError::of(
-                Failure::Arguments,
+                FailureKind::Arguments,
                 format!("the arguments are not a JSON object: {error}"),
             )),
         }
     }
 
-    /// The argument `name`. One that is missing is `None` for an `Option`, else an error.
+    /// Returns the argument `name`. A missing argument is `None` for an `Option` and an error otherwise.
     ///
     /// # Errors
     ///
-    /// If it is missing or of the wrong type; the text says where, for example `items[2].qty`.
+    /// Fails if the argument is missing or of the wrong type. The message contains the path, for example
+    /// `items[2].qty`.
     pub fn take<T: ToolParameter>(&mut self, name: &str) -> Result<T, ToolError> {
         match self.value(name) {
             Some(json) => typed(name, json),
             None => T::deserialize(Missing).map_err(|_| {
-                ToolError::of(Failure::Arguments, format!("{name}: required, but missing"))
+                ToolError::of(FailureKind::Arguments, format!("{name}: required, but missing"))
             }),
         }
     }
 
-    /// The argument `name`, or `default` if it is missing or `null`.
+    /// Returns the argument `name`, or `default` if it is missing or `null`.
     ///
     /// # Errors
     ///
-    /// As [`take`](Self::take).
+    /// Fails if the argument is of the wrong type. The message contains the path, for example
+    /// `items[2].qty`.
     pub fn take_or<T: ToolParameter>(
         &mut self,
         name: &str,
@@ -108,19 +110,19 @@ impl<'a> ToolArguments<'a> {
         }
     }
 
-    /// The last member of this name, as JSON.
+    /// Returns the JSON of the last member with this name.
     fn value(&self, name: &str) -> Option<&str> {
         let member = self.members.iter().rev().find(|member| &*member.name == name)?;
         self.source.get(member.value.clone())
     }
 }
 
-/// Whether a parameter of this type may be missing.
+/// Returns `true` if a parameter of this type may be missing.
 pub fn is_optional<T: ToolParameter>() -> bool {
     T::deserialize(Missing).is_ok()
 }
 
-/// Reads one value; a whole number that was written with a fraction of zero is taken as meant.
+/// Reads one value. Accepts whole numbers that are written with a zero fraction, such as `42.0`.
 fn typed<T: ToolParameter>(name: &str, json: &str) -> Result<T, ToolError> {
     let mut deserializer = serde_json::Deserializer::from_str(json);
     let error = match serde_path_to_error::deserialize(&mut deserializer) {
@@ -128,7 +130,7 @@ fn typed<T: ToolParameter>(name: &str, json: &str) -> Result<T, ToolError> {
         Err(error) => error,
     };
     let mut value: Value = serde_json::from_str(json).unwrap_or_default();
-    if whole_numbers(&mut value)
+    if normalize_integers(&mut value)
         && let Ok(value) = serde_json::from_value(value)
     {
         return Ok(value);
@@ -138,30 +140,34 @@ fn typed<T: ToolParameter>(name: &str, json: &str) -> Result<T, ToolError> {
         path if path.starts_with('[') => path,
         path => format!(".{path}"),
     };
-    let what = error.into_inner().to_string();
-    let what = what.split(" at line ").next().unwrap_or(&what);
-    Err(ToolError::of(Failure::Arguments, format!("{name}{path}: {what}")))
+    let reason = error.into_inner().to_string();
+    let reason = reason.split(" at line ").next().unwrap_or(&reason);
+    Err(ToolError::of(FailureKind::Arguments, format!("{name}{path}: {reason}")))
 }
 
-/// Turns `42.0` into `42` everywhere; says whether there was any.
-fn whole_numbers(value: &mut Value) -> bool {
-    /// Beyond this, not every whole number has a float of its own.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
+/// Replaces floats such as `42.0` by integers. Returns `true` if at least one was replaced.
+fn normalize_integers(value: &mut Value) -> bool {
+    /// 2^53: above, floats cannot represent every integer.
+    const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
         Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
-            Some(float) if float.fract() == 0.0 && float.abs() <= EXACT => {
+            Some(float) if float.fract() == 0.0 && float.abs() <= MAX_EXACT => {
                 *value = (float as i64).into();
                 true
             }
             _ => false,
         },
-        Value::Array(items) => items.iter_mut().fold(false, |any, item| whole_numbers(item) | any),
-        Value::Object(map) => map.values_mut().fold(false, |any, item| whole_numbers(item) | any),
+        Value::Array(items) => {
+            items.iter_mut().fold(false, |any, item| normalize_integers(item) | any)
+        }
+        Value::Object(map) => {
+            map.values_mut().fold(false, |any, item| normalize_integers(item) | any)
+        }
         _ => false,
     }
 }
 
-/// Names of the members, and where their values stand.
+/// Returns the names of the members with the byte ranges of their values.
 fn members(text: &str) -> Result<Vec<Member>, serde_json::Error> {
     struct Members<'a>(&'a str);
 
@@ -189,7 +195,7 @@ fn members(text: &str) -> Result<Vec<Member>, serde_json::Error> {
     Ok(members)
 }
 
-/// The text without commas before a closing bracket.
+/// Removes commas before a closing bracket.
 fn without_trailing_commas(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut in_string = false;
@@ -211,7 +217,7 @@ fn without_trailing_commas(text: &str) -> String {
     out
 }
 
-/// What a type makes of a missing value: `Option` makes `None` of it, others refuse.
+/// A deserializer for a missing value: `Option` reads `None`, other types fail.
 struct Missing;
 
 impl<'de> Deserializer<'de> for Missing {
@@ -261,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_floats_are_integers() {
+    fn floats_without_fraction_are_integers() {
         assert_eq!(take::<Vec<Item>>(r#"{"a":[{"qty":1.0}]}"#), Ok(vec![Item { qty: 1 }]));
         assert!(take::<u8>(r#"{"a":1.5}"#).is_err());
         assert!(take::<u8>(r#"{"a":256.0}"#).is_err());
@@ -269,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn common_slips_are_forgiven() {
+    fn common_mistakes_are_accepted() {
         assert_eq!(take::<Vec<u8>>(r#"{"a":[1,2,],}"#), Ok(vec![1, 2]));
         assert_eq!(take::<String>(r#"{"a":"x,}\",]"}"#), Ok("x,}\",]".into()));
         assert_eq!(take::<u8>(r#""{\"a\":1}""#), Ok(1));

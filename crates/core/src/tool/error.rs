@@ -1,86 +1,86 @@
-//! Failures of tools.
+//! Errors of tools.
 
 use crate::error::BoxError;
 use std::any::Any;
 use std::fmt;
 
-/// Why a tool call failed, and who may know.
+/// The error of a tool call, with its visibility to the model.
 ///
-/// A tool method may return any error that prints itself: the model is told its text. Return a
-/// `ToolError` to decide otherwise.
+/// A tool method may return any error that implements `Display`: its text is sent to the model. Return a
+/// `ToolError` to conceal the text from the model or to fail the whole call.
 ///
 /// # Examples
 ///
 /// ```
 /// use ai_services::tool::ToolError;
 ///
-/// // The model is told, and may try again.
-/// let told = ToolError::new("booking 7 does not exist");
-/// // The model is told only that the tool failed; the source stays with the caller.
+/// // The message is sent to the model, which may try again.
+/// let visible = ToolError::new("booking 7 does not exist");
+/// // The model receives only "the tool failed"; the source is visible to the caller.
 /// let concealed = ToolError::concealed(std::io::Error::other("db-3: password expired"));
 /// assert_eq!(concealed.told_to_model(), "the tool failed");
 /// // The whole call fails.
 /// let fatal = ToolError::fatal(std::io::Error::other("out of disk space"));
-/// # let _ = (told, fatal);
+/// # let _ = (visible, fatal);
 /// ```
 #[derive(Debug)]
 pub struct ToolError {
-    pub(crate) failure: Failure,
+    pub(crate) failure: FailureKind,
     message: String,
     source: Option<BoxError>,
 }
 
-/// What kind of failure it is.
+/// The kind of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
-    /// No tool has the name.
+pub(crate) enum FailureKind {
+    /// The model called a tool that does not exist.
     UnknownTool,
-    /// The arguments are not what the tool takes.
+    /// The arguments do not match the parameters of the tool.
     Arguments,
     /// The tool returned an error.
     Tool,
-    /// The tool returned an error that the model must not see.
+    /// The tool returned an error whose text is not sent to the model.
     Concealed,
-    /// The tool wants the call to fail.
+    /// The tool returned an error that fails the whole call.
     Fatal,
-    /// The tool took too long.
+    /// The tool exceeded its time limit.
     Timeout,
     /// The tool panicked.
     Panic,
 }
 
 impl ToolError {
-    /// A failure whose text the model is told.
+    /// Creates an error whose text is sent to the model.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
-        Self { failure: Failure::Tool, message: message.into(), source: None }
+        Self { failure: FailureKind::Tool, message: message.into(), source: None }
     }
 
-    /// A failure of which the model is told nothing but that it happened.
+    /// Creates an error whose text is concealed: the model receives only "the tool failed".
     #[must_use]
     pub fn concealed(source: impl Into<BoxError>) -> Self {
         let source = source.into();
         let message = source.to_string();
-        Self { failure: Failure::Concealed, message, source: Some(source) }
+        Self { failure: FailureKind::Concealed, message, source: Some(source) }
     }
 
-    /// A failure that ends the whole call, whatever the service's policy.
+    /// Creates an error that fails the whole call, regardless of the policies of the service.
     #[must_use]
     pub fn fatal(source: impl Into<BoxError>) -> Self {
         let source = source.into();
         let message = source.to_string();
-        Self { failure: Failure::Fatal, message, source: Some(source) }
+        Self { failure: FailureKind::Fatal, message, source: Some(source) }
     }
 
-    pub(crate) fn of(failure: Failure, message: impl Into<String>) -> Self {
+    pub(crate) fn of(failure: FailureKind, message: impl Into<String>) -> Self {
         Self { failure, message: message.into(), source: None }
     }
 
-    /// What the model is told.
+    /// Returns the text that is sent to the model.
     #[must_use]
     pub fn told_to_model(&self) -> &str {
         match self.failure {
-            Failure::Concealed | Failure::Fatal => "the tool failed",
+            FailureKind::Concealed | FailureKind::Fatal => "the tool failed",
             _ => &self.message,
         }
     }
@@ -98,14 +98,14 @@ impl std::error::Error for ToolError {
     }
 }
 
-/// An error that a tool may return: anything that prints itself.
+/// The error type of a tool: anything that implements `Display`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool",
     label = "does not implement `Display`",
-    note = "the model is told the error's text; return an error that implements `Display`, or an `ai_services::tool::ToolError`"
+    note = "the error's text is sent to the model; return an error that implements `Display`, or an `ai_services::tool::ToolError`"
 )]
 pub trait IntoToolError {
-    /// The failure as the service sees it.
+    /// Converts the error to a `ToolError`.
     fn into_tool_error(self) -> ToolError;
 }
 
@@ -113,7 +113,7 @@ pub trait IntoToolError {
 impl<E: fmt::Display + 'static> IntoToolError for E {
     fn into_tool_error(self) -> ToolError {
         let mut own = Some(self);
-        // A `ToolError` says itself who may know; it also prints itself, hence the look at the type.
+        // A `ToolError` also implements `Display`, but has its own visibility: detect it by its type.
         let tool_error = (&mut own as &mut dyn Any).downcast_mut::<Option<ToolError>>();
         if let Some(error) = tool_error.and_then(Option::take) {
             return error;
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn tool_error_keeps_its_kind() {
         let error = ToolError::concealed("secret").into_tool_error();
-        assert_eq!(error.failure, Failure::Concealed);
-        assert_eq!("plain".into_tool_error().told_to_model(), "plain");
+        assert_eq!(error.failure, FailureKind::Concealed);
+        assert_eq!("visible".into_tool_error().told_to_model(), "visible");
     }
 }

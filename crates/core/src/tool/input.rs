@@ -1,4 +1,4 @@
-//! What a tool is called with.
+//! The input of tool calls.
 
 use super::arguments::ToolArguments;
 use super::error::ToolError;
@@ -6,18 +6,23 @@ use crate::invocation::{InvocationContext, MemoryId};
 use crate::message::ToolCall;
 use crate::model::UsageMeter;
 
-/// One call of a tool: what the model wrote, and what the application passes along.
+/// The input of one tool call: the call of the model, and data of the application.
 #[derive(Clone, Debug)]
 pub struct ToolInput {
     call: ToolCall,
     surroundings: Surroundings,
 }
 
-/// What all tool calls of one service call share. Cloning copies three pointers.
+/// The context that all tool calls of one service call share.
+///
+/// Cloning is cheap: it copies three pointers.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
+    /// The memory id, if the service method has a `#[memory_id]` parameter.
     pub memory_id: Option<MemoryId>,
+    /// The application's data for this call.
     pub context: InvocationContext,
+    /// The meter that counts the usage of models that tools call.
     pub meter: UsageMeter,
 }
 
@@ -26,60 +31,62 @@ impl ToolInput {
         Self { call: call.clone(), surroundings: surroundings.clone() }
     }
 
-    /// What the model wrote.
+    /// Returns the call as the model wrote it.
     #[must_use]
     pub fn call(&self) -> &ToolCall {
         &self.call
     }
 
-    /// Whose call it is, if the method has a `#[memory_id]`.
+    /// Returns the memory id. `None` if the service method has no `#[memory_id]` parameter.
     #[must_use]
     pub fn memory_id(&self) -> Option<&MemoryId> {
         self.surroundings.memory_id.as_ref()
     }
 
-    /// The application's data for this call.
+    /// Returns the application's data for this call.
     #[must_use]
     pub fn context(&self) -> &InvocationContext {
         &self.surroundings.context
     }
 
-    /// Where the usage of models is counted that the tool asks.
+    /// Returns the meter for the usage of models that the tool calls.
     #[must_use]
     pub fn meter(&self) -> &UsageMeter {
         &self.surroundings.meter
     }
 
-    /// The arguments by name.
+    /// Parses the arguments.
     ///
     /// # Errors
     ///
-    /// If the model wrote something that is not a JSON object. No arguments at all are an empty
-    /// object; a trailing comma, and an object inside a JSON string, are forgiven.
+    /// Fails if the arguments are not a JSON object. Missing arguments are read as an empty object. Trailing
+    /// commas and an object inside a JSON string are accepted.
     pub fn arguments(&self) -> Result<ToolArguments<'_>, ToolError> {
         ToolArguments::parse(self.call.arguments())
     }
 }
 
-/// A `#[memory_id]` or `#[context]` parameter of a tool.
+/// The type of a `#[memory_id]` or `#[context]` parameter of a tool.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be injected into a tool",
     label = "not known to the call",
     note = "`#[memory_id]` takes `&MemoryId`, `MemoryId`, or an `Option` of these; `#[context]` takes `&InvocationContext`, `InvocationContext` or `&ToolInput`"
 )]
 pub trait FromToolInput<'a>: Sized {
-    /// The value for this call.
+    /// Returns the value for this call.
     ///
     /// # Errors
     ///
-    /// If the call has no such value. The service call then fails.
+    /// Fails if the call does not have this value. The service call then fails.
     fn from_tool_input(input: &'a ToolInput) -> Result<Self, ToolError>;
 }
 
 impl<'a> FromToolInput<'a> for &'a MemoryId {
     fn from_tool_input(input: &'a ToolInput) -> Result<Self, ToolError> {
         input.memory_id().ok_or_else(|| {
-            ToolError::fatal("a tool asks for the memory id, but the method has no `#[memory_id]`")
+            ToolError::fatal(
+                "a tool requires the memory id, but the method has no `#[memory_id]` parameter",
+            )
         })
     }
 }

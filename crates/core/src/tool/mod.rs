@@ -1,8 +1,8 @@
-//! Tools: what a model may call.
+//! Tools: functions that a model may call.
 //!
 //! Most tools are methods marked with [`#[tool]`](macro@crate::tool) in a block marked with
-//! [`#[tools]`](macro@crate::tools). [`Tool::from_fn`] makes one by hand, and a [`ToolProvider`]
-//! decides anew for each call which ones there are.
+//! [`#[tools]`](macro@crate::tools). [`Tool::from_fn`] creates a tool by hand, and a [`ToolProvider`]
+//! selects additional tools for each call.
 
 mod arguments;
 mod error;
@@ -39,9 +39,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A tool that a model may call: what the model is told of it, and what runs.
+/// A tool that a model may call: a specification for the model and a function to run.
 ///
-/// Cheap to clone.
+/// Cloning is cheap.
 ///
 /// # Examples
 ///
@@ -67,22 +67,26 @@ struct Inner {
     then: Then,
 }
 
-/// Whether a tool may run beside others.
+/// The concurrency of a tool with other tools that are called by the same answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
+    /// The tool may run at the same time as others.
     Concurrent,
+    /// The tool never runs at the same time as others.
     Sequential,
 }
 
-/// What happens with the result.
+/// The use of the result of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
+    /// The result is sent to the model.
     TellModel,
+    /// The result is the answer, and the model is not called again.
     ReturnImmediately,
 }
 
 impl Tool {
-    /// A tool from its specification and an async function.
+    /// Creates a tool from its specification and an async function.
     #[must_use]
     pub fn from_fn<F, Fut>(specification: ToolSpecification, handler: F) -> Self
     where
@@ -98,23 +102,22 @@ impl Tool {
         }))
     }
 
-    /// The same tool with a time limit of its own, in place of the service's.
+    /// Sets a time limit for this tool, which replaces the time limit of the service.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.inner_mut().timeout = Some(timeout);
         self
     }
 
-    /// The same tool, never run beside another: calls before it in the same answer finish first,
-    /// calls behind it wait.
+    /// Makes the tool run alone: earlier calls of the same answer finish first, and later calls wait.
     #[must_use]
     pub fn sequential(mut self) -> Self {
         self.inner_mut().order = Order::Sequential;
         self
     }
 
-    /// The same tool, whose result is the answer: if all tools that an answer calls are of this kind
-    /// and none fails, the model is not asked again.
+    /// Makes the result of the tool the answer of the service: if every tool that the model calls at once is
+    /// marked this way, and all calls succeed, the model is not called again.
     #[must_use]
     #[doc(alias = "ReturnBehavior")]
     pub fn return_immediately(mut self) -> Self {
@@ -122,13 +125,13 @@ impl Tool {
         self
     }
 
-    /// The name by which the model calls it.
+    /// Returns the name of the tool.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0.specification.name
     }
 
-    /// What the model is told.
+    /// Returns the specification that is sent to the model.
     #[must_use]
     pub fn specification(&self) -> &ToolSpecification {
         &self.0.specification
@@ -154,8 +157,8 @@ impl fmt::Debug for Tool {
     }
 }
 
-/// Something that offers tools to a service: a value whose `impl` block is marked
-/// [`#[tools]`](macro@crate::tools), a [`Tool`], or a list of tools.
+/// A set of tools: a value whose `impl` block is marked with [`#[tools]`](macro@crate::tools), a [`Tool`],
+/// or a list of tools.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no tools",
     label = "not a tool or a set of tools",
@@ -163,7 +166,7 @@ impl fmt::Debug for Tool {
     note = "a free function marked `#[tool]` is passed as `name::tool()`"
 )]
 pub trait ToolSet: Send + Sync + 'static {
-    /// The tools, in the order in which the model is told of them.
+    /// Returns the tools, in the order in which their specifications are sent to the model.
     fn tools(self: Arc<Self>) -> Vec<Tool>;
 }
 

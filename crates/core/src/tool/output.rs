@@ -1,4 +1,4 @@
-//! What tools return.
+//! The output of tools.
 
 use super::error::ToolError;
 use crate::message::{
@@ -7,7 +7,7 @@ use crate::message::{
 use serde::Serialize;
 use serde_json::Value;
 
-/// What a tool tells the model: text, images, or both.
+/// The output of a tool that is sent to the model: text, images, or both.
 ///
 /// # Examples
 ///
@@ -27,13 +27,13 @@ pub struct ToolOutput {
 }
 
 impl ToolOutput {
-    /// One text.
+    /// Creates an output with one text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::contents([Content::from(text.into())])
     }
 
-    /// Several parts in this order. No parts are the same as an empty text.
+    /// Creates an output with several contents in this order. An empty list is treated as an empty text.
     #[must_use]
     pub fn contents(contents: impl IntoIterator<Item = Content>) -> Self {
         let mut contents: Vec<_> = contents.into_iter().collect();
@@ -43,14 +43,14 @@ impl ToolOutput {
         Self { contents, attributes: Attributes::new() }
     }
 
-    /// The same output with data that is remembered, but never sent to a model.
+    /// Sets attributes: data that is stored in the memory, but never sent to a model.
     #[must_use]
     pub fn with_attributes(mut self, attributes: Attributes) -> Self {
         self.attributes = attributes;
         self
     }
 
-    /// How many bytes the output has.
+    /// Returns the size of the output in bytes.
     pub(crate) fn size(&self) -> usize {
         self.contents
             .iter()
@@ -67,22 +67,22 @@ impl<T: ToContents> From<T> for ToolOutput {
     }
 }
 
-/// A value that a tool may return: a [`ToolOutput`], contents, or anything that serialises.
+/// The return type of a tool: a [`ToolOutput`], contents, or anything that implements `Serialize`.
 ///
-/// Text is told as it is, `()` as `success`, everything else as JSON. Contents are images and the
-/// like: what implements [`ToContents`] is never written as JSON by a
-/// [`#[tool]`](macro@crate::tool), lists and options of images included.
+/// Text is sent unchanged, `()` as `success`, and other values as JSON. Contents are images and other
+/// media: a [`#[tool]`](macro@crate::tool) never writes types that implement [`ToContents`] as JSON,
+/// including lists and options of images.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
     label = "does not implement `serde::Serialize`",
-    note = "the model is told the result as text or JSON: derive `serde::Serialize`, or return an `ai_services::message::Content` or `ai_services::tool::ToolOutput`"
+    note = "the result is sent to the model as text or JSON: derive `serde::Serialize`, or return an `ai_services::message::Content` or `ai_services::tool::ToolOutput`"
 )]
 pub trait IntoToolOutput {
-    /// The value as the model is told.
+    /// Converts the value to the output for the model.
     ///
     /// # Errors
     ///
-    /// If the value cannot be serialised.
+    /// Fails if the value cannot be serialized.
     fn into_tool_output(self) -> Result<ToolOutput, ToolError>;
 }
 
@@ -108,7 +108,7 @@ contents!(Content, ImageContent, AudioContent, VideoContent, PdfContent);
 impl<T: Serialize> IntoToolOutput for T {
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
         let json = serde_json::to_string(&self).map_err(ToolError::concealed)?;
-        // `()` and unit structs have nothing to say; `null` would read like a missing value.
+        // `()` and unit structs have no content; a model would read `null` as a missing value.
         if size_of::<T>() == 0 && json == "null" {
             return Ok(ToolOutput::text("success"));
         }
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_told_as_it_is_and_values_as_json() {
+    fn text_is_sent_unchanged_and_values_as_json() {
         assert_eq!(text("say \"hi\"\n"), "say \"hi\"\n");
         assert_eq!(text(()), "success");
         assert_eq!(text(None::<u8>), "null");

@@ -1,41 +1,41 @@
-//! What happens when a tool call goes wrong.
+//! Policies for failed tool calls.
 
-/// What happens when the model calls a tool that does not exist.
+/// The reaction to a call of a tool that does not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UnknownToolPolicy {
-    /// The model is told which tools there are, and may try again.
+    /// The names of the available tools are sent to the model, which may try again.
     #[default]
     TellModel,
     /// The call fails with [`ErrorKind::Tool`](crate::ErrorKind::Tool).
     Fail,
 }
 
-/// What happens when the model's arguments are not what the tool takes.
+/// The reaction to arguments that do not match the parameters of the tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolArgumentsPolicy {
-    /// The model is told what is wrong and where, and may try again.
+    /// The mistake and its path are sent to the model, which may try again.
     #[default]
     TellModel,
     /// The call fails with [`ErrorKind::Tool`](crate::ErrorKind::Tool).
     Fail,
 }
 
-/// What happens when a tool returns an error, panics, or takes too long.
+/// The reaction to a tool that returns an error, panics, or exceeds its time limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolErrorPolicy {
-    /// The model is told the error's text.
+    /// The text of the error is sent to the model.
     #[default]
     TellModel,
-    /// The model is told that the tool failed, but not why.
+    /// The model receives only "the tool failed", without the reason.
     Conceal,
     /// The call fails with [`ErrorKind::Tool`](crate::ErrorKind::Tool).
     Fail,
 }
 
-/// All policies and limits of running tools.
+/// All policies for failed tool calls.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ToolPolicies {
     pub unknown: UnknownToolPolicy,

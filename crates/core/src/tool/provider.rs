@@ -1,4 +1,4 @@
-//! Tools that are chosen for each call.
+//! Tools that are selected for each call.
 
 use super::Tool;
 use crate::error::Result;
@@ -6,7 +6,7 @@ use crate::invocation::{InvocationContext, MemoryId};
 use crate::message::UserMessage;
 use async_trait::async_trait;
 
-/// Chooses tools for each call, in addition to the service's own.
+/// Selects tools for each call, in addition to the tools of the service.
 ///
 /// # Examples
 ///
@@ -25,21 +25,21 @@ use async_trait::async_trait;
 /// ```
 #[async_trait]
 pub trait ToolProvider: Send + Sync {
-    /// The tools for this call.
+    /// Returns the tools for this call.
     ///
     /// # Errors
     ///
-    /// Whatever keeps the tools from being found; the call then fails.
+    /// Return an error if the tools cannot be determined. The call then fails.
     async fn tools(&self, request: &ToolRequest<'_>) -> Result<Vec<Tool>>;
 }
 
-/// What a [`ToolProvider`] may base its choice on.
+/// The data of a call that a [`ToolProvider`] can use to select tools.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ToolRequest<'a> {
-    /// What the person said.
+    /// The user message.
     pub user_message: &'a UserMessage,
-    /// Whose call it is.
+    /// The memory id, if the method has a `#[memory_id]` parameter.
     pub memory_id: Option<&'a MemoryId>,
     /// The application's data for this call.
     pub context: &'a InvocationContext,

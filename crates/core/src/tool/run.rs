@@ -1,7 +1,7 @@
-//! Running the tool calls of one answer.
+//! Execution of the tool calls of one answer.
 
 use super::Order;
-use super::error::{Failure, ToolError};
+use super::error::{FailureKind, ToolError};
 use super::input::{Surroundings, ToolInput};
 use super::output::ToolOutput;
 use super::policy::{ToolArgumentsPolicy, ToolErrorPolicy, ToolPolicies, UnknownToolPolicy};
@@ -15,36 +15,45 @@ use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 use tracing::{Instrument, Span, field};
 
-/// Is told when a tool starts and ends.
+/// A receiver of the start and end of tool calls.
 pub trait Observer: Sync {
+    /// Called before a tool starts, also if the tool does not exist.
     fn tool_started(&self, call: &ToolCall);
+    /// Called when a tool has finished or failed.
     fn tool_finished(&self, execution: &ToolExecution);
 }
 
 /// Runs the tools of one service call.
 pub struct Runner<'a> {
+    /// The available tools.
     pub toolbox: &'a Toolbox,
+    /// The context that all tool calls share.
     pub surroundings: &'a Surroundings,
+    /// The policies for failed calls.
     pub policies: ToolPolicies,
+    /// Time limit of one tool call, for tools without their own.
     pub timeout: Duration,
+    /// Maximum number of tools that run at the same time. 0 is treated as 1.
     pub concurrency: usize,
+    /// Maximum size of one result, in bytes. A larger result fails the service call.
     pub max_result_bytes: usize,
+    /// The receiver of the start and end of each tool call.
     pub observer: &'a dyn Observer,
 }
 
-/// What the calls of one answer came to.
-pub struct Ran {
-    /// One execution for each call that was carried out, in the order of the calls.
+/// The results of the tool calls of one answer.
+pub struct ToolRun {
+    /// The executions, in the order of the calls.
     pub executions: Vec<ToolExecution>,
-    /// Why the service call has to fail.
+    /// The first error that fails the service call, if any.
     pub failed: Option<Error>,
-    /// Whether the results are the answer.
+    /// `true` if the results are the answer of the service.
     pub is_answer: bool,
 }
 
 impl Runner<'_> {
-    /// Runs the calls of one answer. Those of sequential tools run alone, the others beside each other.
-    pub async fn run(&self, calls: &[ToolCall]) -> Ran {
+    /// Runs the calls of one answer. Sequential tools run alone, others concurrently.
+    pub async fn run(&self, calls: &[ToolCall]) -> ToolRun {
         let mut outcomes = Vec::with_capacity(calls.len());
         let mut next = 0;
         while next < calls.len() {
@@ -67,7 +76,7 @@ impl Runner<'_> {
         let is_answer = self.toolbox.answers(calls)
             && outcomes.iter().all(|(execution, _)| !execution.result().is_error());
         let mut ran =
-            Ran { executions: Vec::with_capacity(outcomes.len()), failed: None, is_answer };
+            ToolRun { executions: Vec::with_capacity(outcomes.len()), failed: None, is_answer };
         for (execution, failed) in outcomes {
             ran.failed = ran.failed.or(failed);
             ran.executions.push(execution);
@@ -75,7 +84,8 @@ impl Runner<'_> {
         ran
     }
 
-    /// How many of the calls run beside each other: up to the next one of a sequential tool.
+    /// Returns the number of calls in the next group: the calls before the next sequential tool run
+    /// concurrently. At least 1.
     fn group_len(&self, calls: &[ToolCall]) -> usize {
         let concurrent = calls.iter().take_while(|call| self.order(call) == Order::Concurrent);
         concurrent.count().max(1)
@@ -98,7 +108,7 @@ impl Runner<'_> {
         self.observer.tool_started(call);
         let started = Instant::now();
         let outcome = self.call(call, input).instrument(span.clone()).await;
-        let (result, failed) = self.judge(call, outcome, &span);
+        let (result, failed) = self.result(call, outcome, &span);
         let execution = ToolExecution::new(call, result, started.elapsed());
         self.observer.tool_finished(&execution);
         (execution, failed)
@@ -109,16 +119,16 @@ impl Runner<'_> {
             return Err(self.unknown_tool(call));
         };
         let timeout = tool.0.timeout.unwrap_or(self.timeout);
-        // Caught around the time limit too, which needs a runtime with a timer.
+        // Also catches a panic of `timeout` itself, which needs a runtime with a timer.
         let running = async { tokio::time::timeout(timeout, tool.call(input)).await };
         match AssertUnwindSafe(running).catch_unwind().await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) => Err(ToolError::of(
-                Failure::Timeout,
+                FailureKind::Timeout,
                 format!("the tool took longer than {timeout:?} and was stopped"),
             )),
             Err(panic) => Err(ToolError::of(
-                Failure::Panic,
+                FailureKind::Panic,
                 format!("the tool panicked: {}", panic_text(&*panic)),
             )),
         }
@@ -126,15 +136,19 @@ impl Runner<'_> {
 
     fn unknown_tool(&self, call: &ToolCall) -> ToolError {
         let names: Vec<&str> = self.toolbox.names().collect();
-        let known = match names.is_empty() {
-            true => "there are no tools".to_owned(),
-            false => format!("the tools are: {}", names.join(", ")),
+        let available = if names.is_empty() {
+            "no tools are available".to_owned()
+        } else {
+            format!("the available tools are: {}", names.join(", "))
         };
-        ToolError::of(Failure::UnknownTool, format!("there is no tool `{}`; {known}", call.name()))
+        ToolError::of(
+            FailureKind::UnknownTool,
+            format!("unknown tool `{}`; {available}", call.name()),
+        )
     }
 
-    /// What the model is told, and whether the call has to fail.
-    fn judge(
+    /// Returns the result for the model, and an error if the service call has to fail.
+    fn result(
         &self,
         call: &ToolCall,
         outcome: Result<ToolOutput, ToolError>,
@@ -160,13 +174,14 @@ impl Runner<'_> {
             Err(error) => error,
         };
         span.record("error.type", field::debug(error.failure));
-        let told = match (error.failure, self.policies.error) {
-            (Failure::Tool | Failure::Panic | Failure::Timeout, ToolErrorPolicy::Conceal) => {
-                "the tool failed"
-            }
+        let message = match (error.failure, self.policies.error) {
+            (
+                FailureKind::Tool | FailureKind::Panic | FailureKind::Timeout,
+                ToolErrorPolicy::Conceal,
+            ) => "the tool failed",
             _ => error.told_to_model(),
         };
-        let result = ToolResult::new(call.id(), call.name(), told).into_error();
+        let result = ToolResult::new(call.id(), call.name(), message).into_error();
         let failed = self.must_fail(error.failure).then(|| {
             Error::new(ErrorKind::Tool, format!("tool `{}` failed: {error}", call.name()))
                 .with_source(error)
@@ -174,14 +189,16 @@ impl Runner<'_> {
         (result, failed)
     }
 
-    fn must_fail(&self, failure: Failure) -> bool {
+    /// Returns `true` if a failure of this kind fails the service call.
+    fn must_fail(&self, failure: FailureKind) -> bool {
         match failure {
-            Failure::UnknownTool => self.policies.unknown == UnknownToolPolicy::Fail,
-            Failure::Arguments => self.policies.arguments == ToolArgumentsPolicy::Fail,
-            Failure::Fatal => true,
-            Failure::Tool | Failure::Concealed | Failure::Timeout | Failure::Panic => {
-                self.policies.error == ToolErrorPolicy::Fail
-            }
+            FailureKind::UnknownTool => self.policies.unknown == UnknownToolPolicy::Fail,
+            FailureKind::Arguments => self.policies.arguments == ToolArgumentsPolicy::Fail,
+            FailureKind::Fatal => true,
+            FailureKind::Tool
+            | FailureKind::Concealed
+            | FailureKind::Timeout
+            | FailureKind::Panic => self.policies.error == ToolErrorPolicy::Fail,
         }
     }
 }

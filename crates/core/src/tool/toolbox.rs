@@ -1,4 +1,4 @@
-//! The tools of one call, by name.
+//! The tools of a service or of one call, by name.
 
 use super::{Then, Tool};
 use crate::error::{Error, Result};
@@ -6,7 +6,7 @@ use crate::message::ToolCall;
 use crate::model::ToolSpecifications;
 use std::collections::HashMap;
 
-/// Tools with names that are valid and differ.
+/// A list of tools with valid and unique names, with lookup by name.
 #[derive(Clone, Debug, Default)]
 pub struct Toolbox {
     tools: Vec<Tool>,
@@ -15,7 +15,7 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// Checks the names.
+    /// Creates a toolbox. Fails if a name is invalid or not unique.
     pub fn new(tools: Vec<Tool>) -> Result<Self> {
         let mut by_name = HashMap::with_capacity(tools.len());
         for (index, tool) in tools.iter().enumerate() {
@@ -32,16 +32,18 @@ impl Toolbox {
         Ok(Self { tools, by_name, specifications })
     }
 
-    /// These tools and more.
+    /// Returns a toolbox with additional tools. Fails if a name is invalid or not unique.
     pub fn with(&self, more: Vec<Tool>) -> Result<Self> {
         Self::new(self.tools.iter().cloned().chain(more).collect())
     }
 
+    /// Returns the tool with this name.
     pub fn get(&self, name: &str) -> Option<&Tool> {
         self.tools.get(*self.by_name.get(name)?)
     }
 
-    /// Whether the results of these calls are the answer, unless one of them fails.
+    /// Returns `true` if every call is of a tool with [`Then::ReturnImmediately`]. The results are then the
+    /// answer, unless a call fails.
     pub fn answers(&self, calls: &[ToolCall]) -> bool {
         let is_answer = |call: &ToolCall| {
             self.get(call.name()).is_some_and(|tool| tool.0.then == Then::ReturnImmediately)
@@ -49,23 +51,26 @@ impl Toolbox {
         calls.iter().all(is_answer)
     }
 
+    /// Returns the names of all tools, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(Tool::name)
     }
 
+    /// Returns the specifications that are sent to the model.
     pub fn specifications(&self) -> &ToolSpecifications {
         &self.specifications
     }
 }
 
-/// The rule that all providers accept.
+/// Checks a name against the strictest rule of all providers.
 fn check_name(name: &str) -> Result<()> {
     let valid = (1..=64).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
-    match valid {
-        true => Ok(()),
-        false => Err(Error::configuration(format!(
-            "`{name}` is not a tool name; use 1 to 64 characters of `A-Z a-z 0-9 _ -`"
-        ))),
+    if valid {
+        Ok(())
+    } else {
+        Err(Error::configuration(format!(
+            "invalid tool name `{name}`; use 1 to 64 characters of `A-Z a-z 0-9 _ -`"
+        )))
     }
 }

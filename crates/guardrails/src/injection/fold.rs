@@ -1,12 +1,12 @@
-//! Making texts comparable that look alike.
+//! Normalization of texts with look-alike and invisible characters.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// What looks like a letter, or is one with an accent, by the letters that it is read as.
+/// Look-alikes and accented forms of letters, by the letter that a reader sees.
 ///
-/// Written by hand after Unicode's list of confusable characters (Technical Standard 39), with what
-/// people hide texts behind: Cyrillic, Greek, Armenian, Cherokee, small capitals, superscripts.
+/// Written by hand after Unicode's list of confusable characters (Technical Standard 39), with the scripts
+/// that are commonly used to hide texts: Cyrillic, Greek, Armenian, Cherokee, small capitals, superscripts.
 const LOOK_ALIKES: [(&str, &str); 31] = [
     ("a", "àáâãäåāăąǎǻȧạảаαάɑᴀᵃªᎪₐ"),
     ("ae", "æǽ"),
@@ -41,7 +41,7 @@ const LOOK_ALIKES: [(&str, &str); 31] = [
     ("!", "¡ǃ"),
 ];
 
-/// Greek capitals that look like another letter than their small forms do.
+/// Greek capitals that look like a different letter than their small forms.
 const CAPITALS: [(char, &str); 6] =
     [('Ν', "n"), ('Η', "h"), ('Ζ', "z"), ('Υ', "y"), ('Β', "b"), ('Χ', "x")];
 
@@ -50,9 +50,9 @@ static LETTERS: LazyLock<HashMap<char, &'static str>> = LazyLock::new(|| {
     small.chain(CAPITALS).collect()
 });
 
-/// A text in small letters without accents, look-alikes and what cannot be seen.
+/// Returns a text in small ASCII letters, without accents, look-alikes and invisible characters.
 ///
-/// Punctuation and line breaks stay; every other blank is a space.
+/// Punctuation and line breaks are kept. Every other white space is replaced by a space.
 pub(super) fn fold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -87,7 +87,7 @@ fn fold_letter(c: char, out: &mut String) {
     }
 }
 
-/// Format characters, accents that stand for themselves, and selectors of variants.
+/// Returns `true` for format characters, combining accents, and variation selectors.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
@@ -99,7 +99,7 @@ fn is_invisible(c: char) -> bool {
         | '\u{e0100}'..='\u{e01ef}')
 }
 
-/// The ASCII character of which this is a styled or hidden form: wide, mathematical, circled, a tag.
+/// Returns the ASCII character of a styled or hidden form: wide, mathematical, circled, a tag.
 fn styled(c: char) -> Option<char> {
     let code = u32::from(c);
     let letter = |from: u32| char::from_u32(u32::from(b'a') + (code - from) % 26);
@@ -125,7 +125,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_looks_alike_is_the_same() {
+    fn look_alikes_are_folded_to_the_same_text() {
         for text in [
             "Ignore",
             "IGNORE",
@@ -147,12 +147,12 @@ mod tests {
     }
 
     #[test]
-    fn punctuation_and_lines_stay() {
+    fn punctuation_and_line_breaks_are_kept() {
         assert_eq!(fold("A,\tb.\r\n<|Straße|>\u{2028}忽略"), "a, b. \n<|strasse|>\n忽略");
     }
 
     #[test]
-    fn no_letter_is_two_letters() {
+    fn each_look_alike_has_one_letter() {
         let mut seen = HashMap::new();
         for (letter, all) in LOOK_ALIKES {
             for c in all.chars() {
@@ -165,7 +165,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn folding_twice_is_folding_once(text in any::<String>()) {
+        fn folding_is_idempotent(text in any::<String>()) {
             let once = fold(&text);
             prop_assert_eq!(fold(&once), once);
         }

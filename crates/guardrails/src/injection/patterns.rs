@@ -1,8 +1,7 @@
-//! The phrases and the markers that the guardrail knows.
+//! The built-in phrases and markers.
 //!
-//! Written from what such texts say in five languages, not taken from a list. In words that phrases have
-//! in common, the order is verbs, what is meant, and what it is called; in Romance languages the last two
-//! are the other way round.
+//! Written by hand from typical attacks in five languages, not copied from a list. In phrases the order is
+//! verb, qualifier, object; in Romance languages the last two are swapped.
 
 use super::InjectionSign::{self, Marker, Override, Persona, PromptExtraction};
 
@@ -115,7 +114,7 @@ const EXTRACTION: &[&str] = &[
     "你 ~ 收到|得到|被赋予|被给 ~ 什么|哪些|的 ~ 指令|提示|规则|设定",
 ];
 
-/// What marks roles in prompts of models. Looked for in folded texts.
+/// Markers of roles in prompts of models. They are searched in folded texts.
 const MARKERS: [&str; 20] = [
     "<|im_start|>",
     "<|im_end|>",
@@ -139,7 +138,7 @@ const MARKERS: [&str; 20] = [
     "</system_prompt>",
 ];
 
-/// How a line begins that pretends to be of another role.
+/// Starts of lines that pretend to be written by another role.
 const LINES: [&str; 13] = [
     "### system:",
     "### instruction:",
@@ -156,9 +155,9 @@ const LINES: [&str; 13] = [
     "system override:",
 ];
 
-/// The sign of a folded text that has marks of roles.
+/// Returns [`Marker`] if a folded text contains markers of roles.
 pub(super) fn marker(folded: &str) -> Option<InjectionSign> {
-    let is_marked = MARKERS.iter().any(|marker| folded.contains(marker));
-    let begins = |line: &str| LINES.iter().any(|begin| line.trim_start().starts_with(begin));
-    (is_marked || folded.lines().any(begins)).then_some(Marker)
+    let has_marker = MARKERS.iter().any(|marker| folded.contains(marker));
+    let starts = |line: &str| LINES.iter().any(|start| line.trim_start().starts_with(start));
+    (has_marker || folded.lines().any(starts)).then_some(Marker)
 }

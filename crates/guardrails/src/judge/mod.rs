@@ -1,4 +1,4 @@
-//! A chat model that judges messages and answers.
+//! A chat model as a guardrail.
 
 mod prompt;
 mod verdict;
@@ -20,20 +20,20 @@ use std::fmt;
 use std::sync::Arc;
 use verdict::Verdict;
 
-/// Asks a chat model whether a message or an answer meets a criterion.
+/// Checks messages and answers against a criterion with a chat model.
 ///
-/// The model is told the criterion and the text, and says `accept`, or `reject` with a reason. If it
-/// says anything else, the call fails: nothing is let through unjudged. Its tokens count for the usage
-/// and the cost of the call. A rejected answer is asked for again, with the reason, unless
-/// [`on_rejection`](LanguageModelJudgeBuilder::on_rejection) says otherwise; a rejected message fails
+/// The model receives the criterion and the text, and answers `accept`, or `reject` with a reason. Any other
+/// answer fails the call (fail closed). The tokens of the judge count towards the usage and the cost of the
+/// call. If an answer is rejected, the model of the service is prompted again with the reason, unless
+/// [`on_rejection`](LanguageModelJudgeBuilder::on_rejection) sets another reaction. A rejected message fails
 /// the call.
 ///
-/// A small model is enough for most criteria, and one criterion a judge works better than several.
-/// Models that judge can be wrong, and can be talked over by what they judge: texts are fenced off as
-/// data and the judge is told so, which helps but proves nothing.
+/// A small model is sufficient for most criteria, and one criterion per judge works better than several.
+/// Judges make mistakes, and the text can manipulate them: texts are marked as data in the prompt, which
+/// helps but is not a guarantee.
 ///
-/// As an input guardrail it hands on images and other media of the message, so the model has to be able
-/// to read them.
+/// As an input guardrail the judge also sends images and other media of the message, so the model has to
+/// support them.
 ///
 /// # Examples
 ///
@@ -58,7 +58,7 @@ use verdict::Verdict;
 /// # }
 /// ```
 ///
-/// A prompt of your own, here to find claims that nothing retrieved supports:
+/// A custom prompt, here to find claims that the retrieved texts do not support:
 ///
 /// ```
 /// use ai_services::guardrail::{LanguageModelJudge, OnRejection};
@@ -87,7 +87,7 @@ struct Inner {
 }
 
 impl LanguageModelJudge {
-    /// Starts a judge.
+    /// Starts building a judge.
     pub fn builder() -> LanguageModelJudgeBuilder {
         LanguageModelJudgeBuilder {
             name: "language_model_judge".into(),
@@ -99,8 +99,8 @@ impl LanguageModelJudge {
         }
     }
 
-    /// Asks the model; the tokens are counted whatever it says.
-    async fn ask(&self, message: UserMessage, turn: &TurnContext) -> Result<Verdict> {
+    /// Calls the model and reads the verdict. The tokens are counted in any case.
+    async fn verdict(&self, message: UserMessage, turn: &TurnContext) -> Result<Verdict> {
         let Inner { name, model, parameters, .. } = &*self.0;
         let parameters = parameters.or(&verdict::parameters(model.capabilities()));
         let request = ChatRequest::builder()
@@ -109,20 +109,21 @@ impl LanguageModelJudge {
             .parameters(parameters)
             .build();
         let answer = model.chat(&request).await;
-        let response = answer.map_err(|error| settled(error, model.name(), turn))?;
+        let response = answer.map_err(|error| count_failed(error, model.name(), turn))?;
         count(ModelUsage::of_response(&response, model.name()), turn);
         verdict::read(&response, name)
     }
 
+    /// Returns the reason of the model, or a default one.
     fn reason(&self, reason: Option<String>) -> String {
         reason.unwrap_or_else(|| format!("it does not meet the criterion: {}", self.0.criterion))
     }
 }
 
-/// Moves what an error had cost to the turn's meter, under the name of the model: whoever handles the
-/// error does not know it.
-fn settled(error: Error, model: &str, turn: &TurnContext) -> Error {
-    // Failed attempts name their models themselves.
+/// Moves the usage of an error to the turn's meter, under the name of the model, which callers do not
+/// know.
+fn count_failed(error: Error, model: &str, turn: &TurnContext) -> Error {
+    // `FailedAttempts` contains the names of its models.
     if error.detail::<FailedAttempts>().is_some() {
         return error;
     }
@@ -130,6 +131,7 @@ fn settled(error: Error, model: &str, turn: &TurnContext) -> Error {
     error.with_usage(TokenUsage::default())
 }
 
+/// Adds usages to the turn's meter.
 fn count(usages: Vec<ModelUsage>, turn: &TurnContext) {
     for used in usages {
         turn.meter().add(&used.model, used.usage);
@@ -144,7 +146,7 @@ impl InputGuardrail for LanguageModelJudge {
         let contents = request.user_message.contents().iter();
         let media = contents.filter(|content| content.text().is_none()).cloned();
         let message = UserMessage::from_contents([Content::from(text)].into_iter().chain(media));
-        Ok(match self.ask(message, request.turn).await? {
+        Ok(match self.verdict(message, request.turn).await? {
             Verdict::Accept => InputVerdict::Success,
             Verdict::Reject(reason) => {
                 on_rejection.input(format!("the message was rejected: {}", self.reason(reason)))
@@ -162,7 +164,7 @@ impl OutputGuardrail for LanguageModelJudge {
     async fn check(&self, request: OutputGuardrailRequest<'_>) -> Result<OutputVerdict> {
         let Inner { criterion, prompt, on_rejection, .. } = &*self.0;
         let message = UserMessage::new(prompt.of_output(criterion, &request)?);
-        Ok(match self.ask(message, request.turn).await? {
+        Ok(match self.verdict(message, request.turn).await? {
             Verdict::Accept => OutputVerdict::Success,
             Verdict::Reject(reason) => {
                 let reason = self.reason(reason);
@@ -203,55 +205,56 @@ pub struct LanguageModelJudgeBuilder {
 }
 
 impl LanguageModelJudgeBuilder {
-    /// Sets the name in errors, events and traces, so that several judges can be told apart;
-    /// `language_model_judge` by default.
+    /// Sets the name in errors, events and traces, to distinguish several judges. Default:
+    /// `language_model_judge`.
     pub fn name(mut self, name: impl Into<Box<str>>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Sets the model that judges. Required.
+    /// Sets the chat model. Required.
     pub fn model(mut self, model: impl ChatModel + 'static) -> Self {
         self.model = Some(Arc::new(model));
         self
     }
 
-    /// Sets what a text has to be like, as a statement about it. Required.
+    /// Sets the criterion: a statement that is true for acceptable texts. Required.
     pub fn criterion(mut self, criterion: impl Into<Box<str>>) -> Self {
         self.criterion = criterion.into();
         self
     }
 
-    /// Sets the prompt. What the model may answer is told in the system message and stays.
+    /// Sets the template of the prompt. The system message, which describes the format of the verdict, is not
+    /// replaced.
     ///
-    /// The template has to contain `{{criterion}}` and `{{text}}`, which is what is judged. It may
-    /// contain `{{question}}`, what the user said, and `{{contents}}`, what was retrieved. All but the
-    /// criterion are put between lines of tildes, more of them than any text contains in a row.
+    /// The template has to contain `{{criterion}}` and `{{text}}`, the text to judge. It may contain
+    /// `{{question}}`, the user message, and `{{contents}}`, the retrieved texts. All values except the
+    /// criterion are put between lines of tildes, longer than any row of tildes in the value.
     pub fn template(mut self, template: impl Into<Box<str>>) -> Self {
         self.template = Some(template.into());
         self
     }
 
-    /// Sets parameters of the requests. By default the answer's form is asked for as strictly as the
-    /// model can, and all else is left to the model.
+    /// Sets parameters of the requests. Default: the strictest response format that the model supports, and
+    /// the model's own defaults otherwise.
     pub fn parameters(mut self, parameters: ChatRequestParameters) -> Self {
         self.parameters = parameters;
         self
     }
 
-    /// Sets what becomes of what is rejected.
+    /// Sets the reaction to a rejected text. Default: [`OnRejection::Reprompt`].
     pub fn on_rejection(mut self, on_rejection: OnRejection) -> Self {
         self.on_rejection = on_rejection;
         self
     }
 
-    /// The judge.
+    /// Builds the judge.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a model or a criterion, and
-    /// for a template that lacks a variable or has one that nothing fills;
-    /// [`ErrorKind::Prompt`](ai_services_core::ErrorKind::Prompt) for a malformed template.
+    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if the model or the criterion
+    /// is missing, or if the template lacks a required variable or contains an unknown one;
+    /// [`ErrorKind::Prompt`](ai_services_core::ErrorKind::Prompt) if the template is malformed.
     pub fn build(self) -> Result<LanguageModelJudge> {
         let Self { name, model, criterion, template, parameters, on_rejection } = self;
         let model = model

@@ -1,4 +1,4 @@
-//! Reading what a judge said.
+//! Verdicts of judges.
 
 use ai_services_core::guardrail::json::inside_fence;
 use ai_services_core::model::{
@@ -8,23 +8,27 @@ use ai_services_core::{Error, ErrorKind, Result};
 use schemars::json_schema;
 use serde::Deserialize;
 
-/// The longest reason, in characters. It goes into errors and prompts.
+/// Maximum length of a reason, in characters. Longer ones are truncated. Reasons are part of errors and
+/// prompts.
 const MAX_REASON: usize = 500;
 
+/// The verdict of a judge.
 #[derive(Debug, PartialEq)]
 pub(super) enum Verdict {
+    /// The text meets the criterion.
     Accept,
-    /// With the reason, if there is one.
+    /// The text does not meet the criterion, with an optional reason.
     Reject(Option<String>),
 }
 
+/// The JSON form of a verdict.
 #[derive(Deserialize)]
-struct Said {
+struct VerdictJson {
     verdict: String,
     reason: Option<String>,
 }
 
-/// Asks for a verdict in the strictest form that the model can.
+/// Returns request parameters for the strictest response format that the model supports.
 pub(super) fn parameters(capabilities: Capabilities) -> ChatRequestParameters {
     let format = if capabilities.include(Capability::JsonSchema) {
         let schema = json_schema!({
@@ -45,11 +49,11 @@ pub(super) fn parameters(capabilities: Capabilities) -> ChatRequestParameters {
     ChatRequestParameters::new().response_format(format)
 }
 
-/// The verdict.
+/// Reads the verdict from a response.
 ///
 /// # Errors
 ///
-/// If it is none. What was said is content and not repeated.
+/// Fails if the answer is not a verdict. The error does not contain the answer, which is content.
 pub(super) fn read(response: &ChatResponse, judge: &str) -> Result<Verdict> {
     if response.message.refusal().is_some() {
         let message = format!("the model of the judge `{judge}` refused to answer");
@@ -57,29 +61,30 @@ pub(super) fn read(response: &ChatResponse, judge: &str) -> Result<Verdict> {
     }
     let text = response.message.text().unwrap_or_default();
     parse(text).ok_or_else(|| {
-        let why = match &response.finish_reason {
+        let reason = match &response.finish_reason {
             Some(FinishReason::Length) => {
-                "it was cut off at its longest length; allow more with `max_output_tokens`"
+                "it was truncated at the token limit; increase `max_output_tokens`"
             }
             _ => "expected `accept`, `reject`, or JSON with a `verdict`",
         };
         Error::new(
             ErrorKind::InvalidResponse,
-            format!("the verdict of the judge `{judge}` cannot be read: {why}"),
+            format!("the verdict of the judge `{judge}` cannot be read: {reason}"),
         )
     })
 }
 
 fn parse(text: &str) -> Option<Verdict> {
-    let text = after_thinking(text)?.trim();
+    let text = after_think_block(text)?.trim();
     let text = inside_fence(text).unwrap_or(text);
-    match serde_json::from_str::<Said>(text) {
-        Ok(said) => word(&said.verdict, said.reason),
-        Err(_) => word(text, None),
+    match serde_json::from_str::<VerdictJson>(text) {
+        Ok(json) => from_word(&json.verdict, json.reason),
+        Err(_) => from_word(text, None),
     }
 }
 
-fn word(verdict: &str, reason: Option<String>) -> Option<Verdict> {
+/// Returns the verdict for the word `accept` or `reject`.
+fn from_word(verdict: &str, reason: Option<String>) -> Option<Verdict> {
     let word = verdict.trim().trim_end_matches('.');
     if word.eq_ignore_ascii_case("accept") {
         return Some(Verdict::Accept);
@@ -90,8 +95,9 @@ fn word(verdict: &str, reason: Option<String>) -> Option<Verdict> {
     })
 }
 
-/// The text without the thoughts that some models write before it; `None` if they do not end.
-fn after_thinking(text: &str) -> Option<&str> {
+/// Returns the text after the `<think>` block that some models write before the answer. Returns `None` if
+/// the block has no end.
+fn after_think_block(text: &str) -> Option<&str> {
     match text.trim_start().strip_prefix("<think>") {
         Some(thoughts) => thoughts.split_once("</think>").map(|(_, answer)| answer),
         None => Some(text),
@@ -117,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_a_verdict() {
+    fn other_texts_are_rejected() {
         for text in [
             "",
             "I accept this.",
@@ -135,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn long_reasons_are_cut() {
+    fn long_reasons_are_truncated() {
         let text = format!(r#"{{"verdict": "reject", "reason": "{}"}}"#, "ä".repeat(9_000));
         let Some(Verdict::Reject(Some(reason))) = parse(&text) else { panic!("{text}") };
         assert_eq!(reason.chars().count(), 500);

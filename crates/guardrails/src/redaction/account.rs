@@ -1,10 +1,10 @@
-//! Bank accounts and payment cards.
+//! Bank account and payment card numbers.
 
 use super::scan::{at, follows_word, separator};
 use std::ops::Range;
 
-/// The lengths of account numbers by country, in the order of the countries. From the registry that SWIFT
-/// keeps for ISO 13616.
+/// The lengths of account numbers by country, sorted by country. Source: the registry for ISO 13616, which
+/// SWIFT maintains.
 const IBANS: &str = "\
     AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 \
     CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24 FI18 FK18 FO18 FR27 GB22 GE22 GI23 \
@@ -26,7 +26,7 @@ pub(super) fn ibans(text: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Where the account number ends that begins at `start`, if one does.
+/// Returns the end of the account number that starts at `start`.
 fn iban(bytes: &[u8], start: usize) -> Option<usize> {
     let country = [at(bytes, start), at(bytes, start + 1)].map(|b| b.to_ascii_uppercase());
     let checks = at(bytes, start + 2).is_ascii_digit() && at(bytes, start + 3).is_ascii_digit();
@@ -53,7 +53,7 @@ fn iban(bytes: &[u8], start: usize) -> Option<usize> {
     (!at(bytes, end).is_ascii_alphanumeric() && is_checked(&signs)).then_some(end)
 }
 
-/// The check of ISO 7064, modulo 97, over the signs with the first four behind the others.
+/// Verifies the check digits of ISO 7064, modulo 97, with the first four characters moved to the end.
 fn is_checked(signs: &[u8]) -> bool {
     let (first, rest) = signs.split_at_checked(4).unwrap_or_default();
     let remainder = rest.iter().chain(first).fold(0_u32, |remainder, sign| {
@@ -64,14 +64,14 @@ fn is_checked(signs: &[u8]) -> bool {
     remainder == 1
 }
 
-/// Finds numbers of payment cards.
+/// Finds payment card numbers.
 pub(super) fn cards(text: &str, found: &mut Vec<Range<usize>>) {
     let bytes = text.as_bytes();
     let mut start = 0;
     while start < bytes.len() {
-        let is_begin =
+        let is_start =
             start.checked_sub(1).is_none_or(|before| !at(bytes, before).is_ascii_digit());
-        let end = (is_begin && matches!(at(bytes, start), b'2'..=b'6'))
+        let end = (is_start && matches!(at(bytes, start), b'2'..=b'6'))
             .then(|| card(bytes, start))
             .flatten();
         if let Some(end) = end {
@@ -81,38 +81,39 @@ pub(super) fn cards(text: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Where the longest card number ends that begins at `start`, if one does.
+/// Returns the end of the longest card number that starts at `start`.
 fn card(bytes: &[u8], start: usize) -> Option<usize> {
-    /// The shortest group but the last, so that rows of small numbers are no cards.
-    const GROUP: usize = 3;
+    /// Minimum length of all groups of digits except the last, so that rows of small numbers are not
+    /// matched.
+    const MIN_GROUP: usize = 3;
     let mut digits = Vec::with_capacity(20);
     let mut longest = None;
-    let mut begin = start;
+    let mut position = start;
     loop {
         let room = 20_usize.saturating_sub(digits.len());
-        let group = bytes.iter().skip(begin).take(room).take_while(|b| b.is_ascii_digit());
+        let group = bytes.iter().skip(position).take(room).take_while(|b| b.is_ascii_digit());
         let before = digits.len();
         digits.extend(group.map(|b| b - b'0'));
         let length = digits.len() - before;
-        let end = begin + length;
-        if length == 0 || digits.len() > 19 || (before == 0 && length < GROUP + 1) {
+        let end = position + length;
+        if length == 0 || digits.len() > 19 || (before == 0 && length < MIN_GROUP + 1) {
             return longest;
         }
-        if is_of_brand(&digits) && has_luhn(&digits) {
+        if has_brand_format(&digits) && has_valid_check_digit(&digits) {
             longest = Some(end);
         }
         let between = separator(bytes, end);
-        if between == 0 || length < GROUP {
+        if between == 0 || length < MIN_GROUP {
             return longest;
         }
-        begin = end + between;
+        position = end + between;
     }
 }
 
-/// Whether a brand gives out numbers of this length that begin so: American Express, Diners Club, JCB,
-/// Maestro, Mastercard, Mir, Union Pay, Visa and others that begin with 5 or 6. Times in 14 digits and most
-/// numbers of articles are none of these.
-fn is_of_brand(digits: &[u8]) -> bool {
+/// Returns `true` if a card brand uses numbers of this length with these first digits: American Express,
+/// Diners Club, JCB, Maestro, Mastercard, Mir, Union Pay, Visa and others that start with 5 or 6.
+/// Timestamps of 14 digits and most article numbers do not match.
+fn has_brand_format(digits: &[u8]) -> bool {
     let [first, second, ..] = digits else { return false };
     matches!(
         (digits.len(), first, second),
@@ -125,8 +126,8 @@ fn is_of_brand(digits: &[u8]) -> bool {
     )
 }
 
-/// The check of ISO/IEC 7812: from the last digit on, every second one counts twice.
-fn has_luhn(digits: &[u8]) -> bool {
+/// Verifies the check digit of ISO/IEC 7812 (Luhn): from the last digit on, every second digit is doubled.
+fn has_valid_check_digit(digits: &[u8]) -> bool {
     let sum: u32 = digits
         .iter()
         .rev()
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_account_numbers_are_left() {
+    fn invalid_account_numbers_are_ignored() {
         for text in [
             "DE88370400440532013000",
             "DE8937040044053201300",
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn countries_are_in_order() {
+    fn countries_are_sorted() {
         let entries: Vec<_> = IBANS.split(' ').map(|entry| entry.split_at(2)).collect();
         assert!(entries.is_sorted_by(|a, b| a.0 < b.0));
         let lengths = entries.iter().map(|(_, length)| length.parse::<usize>().unwrap());
@@ -196,7 +197,7 @@ mod tests {
 
     #[test]
     fn cards_are_found() {
-        // Numbers that the brands publish for tests.
+        // Test numbers that the brands publish.
         for text in [
             "4111111111111111",
             "4111 1111 1111 1111",
@@ -214,14 +215,14 @@ mod tests {
     }
 
     #[test]
-    fn other_numbers_are_left() {
+    fn other_numbers_are_ignored() {
         for text in [
             "4111111111111112",
             "1111111111111117",
             "41111111111111110000",
             "411111111111",
             "4 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
-            // A time and an article, with check digits that happen to be right.
+            // A timestamp and an article number whose check digits happen to be valid.
             "20261122053303",
             "5901234123473",
             "4111  1111 1111 1111",

@@ -3,12 +3,13 @@
 use super::scan::at;
 use std::ops::Range;
 
-/// Whether a letter beyond ASCII may be part of an address. Scripts that are written without blanks are
-/// not among them: there, the word before an address would seem to belong to it.
+/// Returns `true` if a character may be a letter of an address. Scripts that are written without blanks are
+/// excluded: otherwise the word before an address would be treated as part of it.
 fn is_letter(c: char) -> bool {
     c.is_ascii_alphanumeric() || (c < '\u{590}' && c.is_alphanumeric())
 }
 
+/// Returns `true` if a character may be in the local part of an address.
 fn is_local(c: char) -> bool {
     is_letter(c) || matches!(c, '.' | '_' | '%' | '+' | '-' | '\'')
 }
@@ -18,7 +19,7 @@ pub(super) fn emails(text: &str, found: &mut Vec<Range<usize>>) {
     let mut from = 0;
     while let Some(sign) = text.get(from..).and_then(|rest| rest.find('@')) {
         let sign = from + sign;
-        // What was found before ends at a character of a domain, so an address cannot run into it.
+        // Start after the previous address, so that addresses do not overlap.
         let before = text.get(from..sign).unwrap_or_default();
         let after = text.get(sign + 1..).unwrap_or_default();
         let (local, domain) = (local(before), domain(after));
@@ -30,14 +31,14 @@ pub(super) fn emails(text: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// The length of the local part at the end of a text.
+/// Returns the length of the local part at the end of a text.
 fn local(text: &str) -> usize {
     let start = text.char_indices().rev().take_while(|(_, c)| is_local(*c)).last();
     let Some(run) = start.and_then(|(start, _)| text.get(start..)) else { return 0 };
     run.trim_start_matches(['.', '\'', '-', '%', '+']).len()
 }
 
-/// The length of the domain at the beginning of a text: labels, of which the last is a word.
+/// Returns the length of the domain at the start of a text: labels, the last of which is a word.
 fn domain(text: &str) -> usize {
     let run = text.find(|c| !is_letter(c) && c != '.' && c != '-').unwrap_or(text.len());
     let run = text.get(..run).unwrap_or_default();
@@ -49,7 +50,7 @@ fn domain(text: &str) -> usize {
             break;
         }
         if index > 0 {
-            length = top(label).map_or(length, |top| end + top);
+            length = top_level(label).map_or(length, |top| end + top);
         }
         end += label.len() + 1;
         // A trimmed label is the last one.
@@ -60,8 +61,9 @@ fn domain(text: &str) -> usize {
     length
 }
 
-/// How much of a label can be the last of a domain: all of it, or what stands before a hyphen.
-fn top(label: &str) -> Option<usize> {
+/// Returns the length of the part of a label that can be a top-level domain: the whole label, or the part
+/// before a hyphen.
+fn top_level(label: &str) -> Option<usize> {
     let is_word =
         |label: &str| label.chars().nth(1).is_some() && label.chars().all(char::is_alphabetic);
     if is_word(label) || label.starts_with("xn--") {
@@ -99,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn other_signs_are_left() {
+    fn other_at_signs_are_ignored() {
         for text in
             ["@ann", "a@b", "a@b.c", "a@.de", "a@-b.de", "a@1.2", "@@", "a @ b.de", "a@b..de"]
         {

@@ -1,37 +1,38 @@
-//! Keys and tokens.
+//! API keys, tokens and private keys.
 
 use super::scan::{at, follows_word};
 use std::ops::Range;
 
-/// How the keys of a vendor begin, what they go on with, and how long they are at least without the
-/// beginning. All have a digit somewhere.
-struct Shape {
+/// The format of a vendor's keys: the prefix, the alphabet of the rest, and the minimum length of the rest.
+/// All keys contain a digit.
+struct KeyFormat {
     prefix: &'static str,
-    goes_on: Signs,
+    alphabet: Alphabet,
     min: usize,
 }
 
-/// What a key consists of.
+/// The alphabet of a key.
 #[derive(Clone, Copy, PartialEq)]
-enum Signs {
+enum Alphabet {
     /// Letters, digits, `-` and `_`.
     Word,
-    /// These and `.`, `~`, `+`, `/`, `=`.
+    /// Letters, digits, `-`, `_`, `.`, `~`, `+`, `/` and `=`.
     Token,
 }
 
-const fn word(prefix: &'static str, min: usize) -> Shape {
-    Shape { prefix, goes_on: Signs::Word, min }
+const fn word(prefix: &'static str, min: usize) -> KeyFormat {
+    KeyFormat { prefix, alphabet: Alphabet::Word, min }
 }
 
-const fn token(prefix: &'static str, min: usize) -> Shape {
-    Shape { prefix, goes_on: Signs::Token, min }
+const fn token(prefix: &'static str, min: usize) -> KeyFormat {
+    KeyFormat { prefix, alphabet: Alphabet::Token, min }
 }
 
-/// What says that a secret follows, and may stay.
-const BEARERS: [Shape; 3] = [token("Bearer ", 16), token("bearer ", 16), token("BEARER ", 16)];
+/// Words before a token. They are not redacted themselves.
+const BEARERS: [KeyFormat; 3] = [token("Bearer ", 16), token("bearer ", 16), token("BEARER ", 16)];
 
-const SHAPES: [Shape; 32] = [
+/// The key formats of vendors.
+const FORMATS: [KeyFormat; 32] = [
     word("sk-", 16),
     word("sk_", 16),
     word("rk_", 16),
@@ -66,21 +67,21 @@ const SHAPES: [Shape; 32] = [
     word("dop_v1_", 20),
 ];
 
-/// Finds keys of vendors.
+/// Finds API keys of vendors.
 pub(super) fn api_keys(text: &str, found: &mut Vec<Range<usize>>) {
     let bytes = text.as_bytes();
-    let (mut words, mut tokens) = (Run::new(Signs::Word), Run::new(Signs::Token));
+    let (mut words, mut tokens) = (Run::new(Alphabet::Word), Run::new(Alphabet::Token));
     let mut start = 0;
     while start < bytes.len() {
         let mut end = None;
         if at(bytes, start).is_ascii_alphabetic() && !follows_word(bytes, start) {
             let rest = bytes.get(start..).unwrap_or_default();
-            let is_begun = |shape: &&Shape| rest.starts_with(shape.prefix.as_bytes());
-            if let Some(shape) = SHAPES.iter().chain(&BEARERS).find(is_begun) {
-                let body = start + shape.prefix.len();
-                let run = if shape.goes_on == Signs::Word { &mut words } else { &mut tokens };
-                end = run.key(bytes, body, shape.min);
-                if shape.prefix.ends_with(' ') && end.is_some() {
+            let has_prefix = |format: &&KeyFormat| rest.starts_with(format.prefix.as_bytes());
+            if let Some(format) = FORMATS.iter().chain(&BEARERS).find(has_prefix) {
+                let body = start + format.prefix.len();
+                let run = if format.alphabet == Alphabet::Word { &mut words } else { &mut tokens };
+                end = run.key(bytes, body, format.min);
+                if format.prefix.ends_with(' ') && end.is_some() {
                     start = body;
                 }
             }
@@ -92,36 +93,36 @@ pub(super) fn api_keys(text: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Whether a text ends in something that says that a secret follows.
-pub(super) fn announces_secret(text: &str) -> bool {
+/// Returns `true` if a text ends with a word that precedes a token.
+pub(super) fn precedes_token(text: &str) -> bool {
     BEARERS.iter().any(|bearer| text.ends_with(bearer.prefix))
 }
 
-/// The run of signs that was looked at last, so that none is looked at twice.
+/// The last run of key characters, cached so that none is scanned twice.
 struct Run {
-    signs: Signs,
+    alphabet: Alphabet,
     end: usize,
-    /// Behind the last digit.
+    /// The position after the last digit.
     last_digit: usize,
 }
 
 impl Run {
-    fn new(signs: Signs) -> Self {
-        Self { signs, end: 0, last_digit: 0 }
+    fn new(alphabet: Alphabet) -> Self {
+        Self { alphabet, end: 0, last_digit: 0 }
     }
 
-    /// Where the key ends whose body begins here, if it is one.
+    /// Returns the end of the key whose body starts here.
     fn key(&mut self, bytes: &[u8], body: usize, min: usize) -> Option<usize> {
         if body >= self.end {
-            let signs = self.signs;
-            let goes_on = |b: &u8| match b {
+            let alphabet = self.alphabet;
+            let is_in_alphabet = |b: &u8| match b {
                 b'-' | b'_' => true,
-                b'.' | b'~' | b'+' | b'/' | b'=' => signs == Signs::Token,
+                b'.' | b'~' | b'+' | b'/' | b'=' => alphabet == Alphabet::Token,
                 b => b.is_ascii_alphanumeric(),
             };
             let run = bytes.get(body..).unwrap_or_default();
-            let run = run.split(|b| !goes_on(b)).next().unwrap_or_default();
-            // A full stop behind a key is of the sentence.
+            let run = run.split(|b| !is_in_alphabet(b)).next().unwrap_or_default();
+            // A full stop after a key belongs to the sentence.
             let stops = run.iter().rev().take_while(|b| **b == b'.').count();
             let is_digit = |b: &u8| b.is_ascii_digit();
             self.end = body + run.len() - stops;
@@ -132,12 +133,12 @@ impl Run {
     }
 }
 
-/// How JSON objects begin in base64, and with one all JSON Web Tokens.
+/// The start of a JSON object in base64, and therefore of every JSON Web Token.
 const JWT: &[u8] = b"eyJ";
-/// The length of the shortest token that is worth hiding.
-const SHORTEST_JWT: usize = 30;
+/// Minimum length of a token, in bytes.
+const MIN_JWT_LENGTH: usize = 30;
 
-/// Finds JSON Web Tokens: three parts, or five if it is encrypted.
+/// Finds JSON Web Tokens: three parts, or five if encrypted.
 pub(super) fn web_tokens(text: &str, found: &mut Vec<Range<usize>>) {
     let bytes = text.as_bytes();
     let is_sign = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
@@ -159,7 +160,7 @@ pub(super) fn web_tokens(text: &str, found: &mut Vec<Range<usize>>) {
             }
             (end, parts) = (from + part, parts + 1);
         }
-        if parts >= 3 && end - start >= SHORTEST_JWT {
+        if parts >= 3 && end - start >= MIN_JWT_LENGTH {
             found.push(start..end);
             start = end;
         } else {
@@ -168,54 +169,54 @@ pub(super) fn web_tokens(text: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// How a key in PEM begins, private or not.
+/// The start of a key in PEM, private or public.
 pub(super) const BEGIN: &str = "-----BEGIN ";
 const END: &[u8] = b"-----END ";
 const DASHES: &[u8] = b"-----";
-/// The longest label between the dashes, `OPENSSH PRIVATE KEY` for example.
-const LONGEST_LABEL: usize = 64;
+/// Maximum length of the label between the dashes, for example `OPENSSH PRIVATE KEY`.
+const MAX_LABEL: usize = 64;
 
 /// Finds private keys in PEM.
 pub(super) fn private_keys(text: &str, found: &mut Vec<Range<usize>>) {
     let bytes = text.as_bytes();
     let mut from = 0;
-    while let Some(begin) = text.get(from..).and_then(|rest| rest.find(BEGIN)) {
-        let begin = from + begin;
-        from = begin + BEGIN.len();
+    while let Some(start) = text.get(from..).and_then(|rest| rest.find(BEGIN)) {
+        let start = from + start;
+        from = start + BEGIN.len();
         let Some(label) = label(bytes, from) else { continue };
         if is_private(label) {
             from = end_of_key(bytes, from + label.len() + DASHES.len());
-            found.push(begin..from);
+            found.push(start..from);
         }
     }
 }
 
-/// A key that begins in a text that may go on.
+/// A private key, or the possible start of one, in a text that may continue.
 #[derive(Debug)]
-pub(super) struct Begun {
+pub(super) struct PartialKey {
     pub(super) start: usize,
-    /// Where it ends, if that does not depend on what follows.
+    /// The end of the key, if it does not depend on the rest of the text.
     pub(super) end: Option<usize>,
 }
 
-/// The first private key at or after an index, or what may become one.
-pub(super) fn begun(text: &str, mut from: usize) -> Option<Begun> {
-    /// What an end may look at: dashes, the word, a label, and dashes again.
-    const MOST: usize = END.len() + LONGEST_LABEL + 2 * DASHES.len();
+/// Returns the first private key, or possible start of one, at or after an index.
+pub(super) fn find_private_key(text: &str, mut from: usize) -> Option<PartialKey> {
+    /// Maximum length of the last line: dashes, the word, a label, and dashes again.
+    const MAX_LAST_LINE: usize = END.len() + MAX_LABEL + 2 * DASHES.len();
     let bytes = text.as_bytes();
     loop {
         let start = from + text.get(from..)?.find(BEGIN)?;
         from = start + BEGIN.len();
         let Some(label) = label(bytes, from) else {
-            if bytes.len() - from < LONGEST_LABEL + DASHES.len() {
-                return Some(Begun { start, end: None });
+            if bytes.len() - from < MAX_LABEL + DASHES.len() {
+                return Some(PartialKey { start, end: None });
             }
             continue;
         };
         if is_private(label) {
             let body = from + label.len() + DASHES.len();
-            let is_settled = end_of_body(bytes, body) + MOST <= bytes.len();
-            return Some(Begun { start, end: is_settled.then(|| end_of_key(bytes, body)) });
+            let is_settled = end_of_body(bytes, body) + MAX_LAST_LINE <= bytes.len();
+            return Some(PartialKey { start, end: is_settled.then(|| end_of_key(bytes, body)) });
         }
     }
 }
@@ -224,15 +225,16 @@ fn is_private(label: &[u8]) -> bool {
     label.windows(11).any(|part| part == b"PRIVATE KEY")
 }
 
-/// What stands before the next dashes.
+/// Returns the text before the next dashes.
 fn label(bytes: &[u8], start: usize) -> Option<&[u8]> {
     let rest = bytes.get(start..)?;
-    let rest = rest.get(..LONGEST_LABEL + DASHES.len()).unwrap_or(rest);
+    let rest = rest.get(..MAX_LABEL + DASHES.len()).unwrap_or(rest);
     let length = rest.windows(DASHES.len()).position(|part| part == DASHES)?;
     rest.get(..length)
 }
 
-/// Where the key ends whose body begins here: behind its last line, else with what could belong to it.
+/// Returns the end of the key whose body starts here: after its last line, else after everything that could
+/// belong to it.
 fn end_of_key(bytes: &[u8], body: usize) -> usize {
     let end = end_of_body(bytes, body);
     let line = bytes.get(end..).unwrap_or_default();
@@ -245,9 +247,10 @@ fn end_of_key(bytes: &[u8], body: usize) -> usize {
     end - trailing.take_while(|b| b.is_ascii_whitespace()).count()
 }
 
-/// Where something stands that is not of a key whose body begins here, or dashes.
+/// Returns the position of the first dashes, or of the first character that cannot be in a key whose body
+/// starts here.
 fn end_of_body(bytes: &[u8], body: usize) -> usize {
-    // Line breaks may be escaped, as in JSON, and lines before the key itself have colons and commas.
+    // Line breaks may be escaped, as in JSON. Header lines before the key contain colons and commas.
     let may =
         |b: u8| b.is_ascii_alphanumeric() || b.is_ascii_whitespace() || b"+/=\\:,-".contains(&b);
     let from = |index: usize| bytes.get(index..).unwrap_or_default();
@@ -264,9 +267,9 @@ mod tests {
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0";
 
     #[test]
-    fn keys_of_vendors_are_found() {
-        for shape in &SHAPES {
-            let key = format!("{}{}7", shape.prefix, "x".repeat(shape.min));
+    fn vendor_keys_are_found() {
+        for format in &FORMATS {
+            let key = format!("{}{}7", format.prefix, "x".repeat(format.min));
             assert_eq!(all(api_keys, &format!("key={key}, or")), [key.as_str()]);
         }
         for text in ["sk-proj-0123456789abcdef.", "(AKIAIOSFODNN7EXAMPLE)"] {
@@ -278,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_words_are_left() {
+    fn ordinary_words_are_ignored() {
         for text in [
             "task-oriented-programming-language-2",
             "sk-learn-is-a-library-of-python",
@@ -303,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn private_keys_are_found_to_their_end() {
+    fn private_keys_are_found_completely() {
         let key = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIIE+/=\n-----END RSA PRIVATE KEY-----";
         assert_eq!(all(private_keys, &format!("my key\n{key}\nis secret")), [key]);
         let escaped = key.replace('\n', "\\n");

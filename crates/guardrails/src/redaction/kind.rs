@@ -1,14 +1,13 @@
-//! What can be redacted.
+//! Kinds of sensitive data.
 
 use super::{account, address, key, network, phone};
 use std::borrow::Cow;
 
-/// A kind of text that should not leave an application.
+/// A kind of sensitive data that should not leave an application.
 ///
-/// What is recognised is what is spelt in ASCII, and the separators that are named, which may be of a kind at
-/// which lines do not break. A text that is
-/// spelt out, split, translated or encoded is not recognised, and neither are names and addresses of
-/// people: patterns cannot find them.
+/// Data is recognized if it is written in ASCII, with the separators that are listed, or their non-breaking
+/// variants. Data that is spelled out, split, translated or encoded is not recognized. Names and postal
+/// addresses are not recognized either: patterns cannot find them.
 ///
 /// # Examples
 ///
@@ -22,28 +21,28 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SensitiveKind {
-    /// An e-mail address: `ann@example.org`.
+    /// An e-mail address, for example `ann@example.org`.
     Email,
-    /// A telephone number: `+` or `00` with 8 to 15 digits (the longest of E.164), 9 to 12 digits that
-    /// begin with a single 0 as in much of Europe, North American numbers in groups of 3, 3 and 4
-    /// digits, and the 11 digits of Chinese mobiles. Blanks, `-`, `.`, `/` and parentheses may stand
+    /// A telephone number. Recognized are `+` or `00` with 8 to 15 digits (the maximum of E.164), 9 to 12
+    /// digits that start with a single 0 as in much of Europe, North American numbers in groups of 3, 3 and 4
+    /// digits, and the 11 digits of Chinese mobile numbers. Blanks, `-`, `.`, `/` and parentheses may be
     /// between digits.
     Phone,
-    /// An international bank account number of a country in SWIFT's registry, with its length and its
-    /// check digits (ISO 13616, modulo 97). Single blanks and hyphens may stand within.
+    /// An international bank account number of a country in SWIFT's registry, with the right length and valid
+    /// check digits (ISO 13616, modulo 97). It may contain single blanks and hyphens.
     Iban,
-    /// The number of a payment card: 13 to 19 digits, with a beginning and a length that a brand uses and a
-    /// right check digit (Luhn, ISO/IEC 7812), in one or in groups with single blanks or hyphens between.
+    /// A payment card number: 13 to 19 digits, with the first digits and the length of a brand and a valid
+    /// check digit (Luhn, ISO/IEC 7812). The digits may be in groups, separated by single blanks or hyphens.
     PaymentCard,
-    /// An IPv4 or IPv6 address. Four numbers of a version look the same and are redacted too.
+    /// An IPv4 or IPv6 address. Version numbers of four parts look the same and are redacted too.
     IpAddress,
     /// A JSON Web Token, signed or encrypted.
     Jwt,
-    /// A private key in PEM, of any algorithm. If its end is missing, everything that could belong to
-    /// it.
+    /// A private key in PEM format, of any algorithm. If its end is missing, everything that could belong to
+    /// it is redacted.
     PrivateKey,
-    /// A key by how its vendor marks it: of OpenAI, Anthropic, Google, AWS, GitHub, GitLab, Slack,
-    /// Stripe, Hugging Face, npm and some others; and what follows `Bearer`.
+    /// An API key with the prefix of its vendor: OpenAI, Anthropic, Google, AWS, GitHub, GitLab, Slack,
+    /// Stripe, Hugging Face, npm and some others. Also the token after `Bearer`.
     ApiKey,
 }
 
@@ -59,7 +58,7 @@ impl SensitiveKind {
         Self::ApiKey,
     ];
 
-    /// What stands between brackets where something of this kind was.
+    /// Returns the label of the placeholder, without brackets.
     #[must_use]
     pub fn placeholder(self) -> &'static str {
         match self {
@@ -74,7 +73,8 @@ impl SensitiveKind {
         }
     }
 
-    pub(super) fn finder(self) -> super::scan::Find {
+    /// Returns the function that finds data of this kind.
+    pub(super) fn finder(self) -> super::scan::FindFn {
         match self {
             Self::Email => address::emails,
             Self::Phone => phone::phones,
@@ -87,8 +87,8 @@ impl SensitiveKind {
         }
     }
 
-    /// A text as it is compared with others of this kind: what is spelt differently may be the same.
-    pub(super) fn normal(self, text: &str) -> Cow<'_, str> {
+    /// Normalizes a value for comparisons, because the same value can be written in several ways.
+    pub(super) fn normalize(self, text: &str) -> Cow<'_, str> {
         match self {
             Self::Phone | Self::Iban | Self::PaymentCard => {
                 let signs = text.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '+');

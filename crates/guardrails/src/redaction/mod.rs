@@ -1,4 +1,4 @@
-//! Taking what is sensitive out of texts.
+//! Redaction of sensitive data.
 
 mod account;
 mod address;
@@ -26,35 +26,34 @@ use ai_services_core::message::{Content, UserMessage};
 use ai_services_core::{Error, Result};
 use async_trait::async_trait;
 use placeholder::Writer;
-use scan::Found;
+use scan::Finding;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Puts placeholders in place of what is sensitive: addresses, numbers of accounts, keys.
+/// Replaces sensitive data by placeholders: addresses, account numbers, keys.
 ///
-/// As an input guardrail it rewrites what the user said before the model sees it and before it is
-/// remembered; of a message of several parts, each text for itself, and other contents stay. As an
-/// output guardrail it rewrites the answer. [`redact`](Self::redact) is the same for any text,
-/// [`redact_segment`](Self::redact_segment) for what was retrieved. As a
-/// [`QueryTransformer`](ai_services_core::rag::QueryTransformer) it keeps what is sensitive from search engines and
-/// embedding models. [`streaming`](Self::streaming) makes a chunk guardrail of it, with which streams flow.
+/// As an input guardrail it rewrites the user message before it is sent to the model and stored. Each text of
+/// a message is rewritten separately; other contents are kept. As an output guardrail it rewrites the answer.
+/// [`redact`](Self::redact) rewrites any text, and [`redact_segment`](Self::redact_segment) a retrieved text.
+/// As a [`QueryTransformer`](ai_services_core::rag::QueryTransformer) it keeps sensitive data from search
+/// engines and embedding models. [`streaming`](Self::streaming) returns a chunk guardrail, which does not
+/// block streams.
 ///
-/// # What is found
+/// # Recognized data
 ///
-/// The [kinds](SensitiveKind), all of them unless told otherwise, and what
-/// [`words`](Self::words) and [`custom`](Self::custom) add. Patterns find forms, not meanings: names,
-/// postal addresses and dates of birth pass, and so does everything that is spelt unusually. Use it to
-/// lower the amount of personal data that a model sees, not to prove that it sees none.
+/// All [kinds](SensitiveKind) by default, and the data added with [`words`](Self::words) and
+/// [`custom`](Self::custom). Patterns recognize formats, not meanings: names, postal addresses, dates of
+/// birth and unusual notations are not recognized. Use the redaction to reduce the amount of personal data
+/// that a model receives, not to guarantee that it receives none.
 ///
-/// What overlaps is replaced as one, so that no part of it is left, by the placeholder of the longest;
-/// among equally long ones, that of the kind that is listed first, and of yours after these.
-/// Placeholders are never redacted, so redacting twice is redacting once. The time is linear in the
-/// length of the text.
+/// Overlapping matches are replaced together, so that no part remains. The longest match determines the
+/// placeholder. Among matches of equal length, the kind that is declared first wins, then custom ones.
+/// Placeholders are never redacted, so a second redaction changes nothing. Runs in linear time.
 ///
-/// The user's [name](UserMessage::name), attributes and metadata are not looked at. An answer with a type is
-/// read from what is left, and may not be of its type any more, for example if a number was taken out.
+/// The user's [name](UserMessage::name), attributes and metadata are not checked. A typed answer is parsed
+/// after the redaction, which can make it invalid, for example if a number was removed.
 ///
 /// # Examples
 ///
@@ -80,65 +79,66 @@ pub struct Redaction {
     placeholders: Placeholders,
 }
 
-/// What finds things, and how these are called.
+/// A function that finds data of one kind, and the label of its placeholder.
 #[derive(Clone)]
 struct Finder {
     label: Box<str>,
-    /// None: the application's own.
+    /// The built-in kind. `None` for custom ones.
     kind: Option<SensitiveKind>,
-    find: Arc<Find>,
-    reach: Reach,
+    find: Arc<FindFn>,
+    extent: MatchExtent,
 }
 
-/// What something that is found does not go beyond.
+/// The maximum extent of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Reach {
-    /// A word in the signs of the patterns, a number in groups, or a private key.
+enum MatchExtent {
+    /// A word in the alphabet of the built-in patterns, a number in groups, or a private key.
     Pattern,
-    /// As these, or a word in any script.
+    /// As [`Pattern`](Self::Pattern), or a word in any script.
     Word,
+    /// One line.
     Line,
+    /// The whole text.
     Text,
 }
 
-type Find = dyn Fn(&str, &mut Vec<Range<usize>>) + Send + Sync;
+type FindFn = dyn Fn(&str, &mut Vec<Range<usize>>) + Send + Sync;
 
 impl Redaction {
-    /// Redacts all kinds.
+    /// Creates a redaction of all kinds.
     #[must_use]
     pub fn all() -> Self {
         Self::only(SensitiveKind::ALL)
     }
 
-    /// Redacts these kinds only.
+    /// Creates a redaction of these kinds only.
     #[must_use]
     pub fn only(kinds: impl IntoIterator<Item = SensitiveKind>) -> Self {
-        let wanted: Vec<SensitiveKind> = kinds.into_iter().collect();
-        let kinds = SensitiveKind::ALL.into_iter().filter(|kind| wanted.contains(kind));
+        let enabled: Vec<SensitiveKind> = kinds.into_iter().collect();
+        let kinds = SensitiveKind::ALL.into_iter().filter(|kind| enabled.contains(kind));
         let finders = kinds.map(|kind| Finder {
             label: kind.placeholder().into(),
             kind: Some(kind),
             find: Arc::new(kind.finder()),
-            reach: Reach::Pattern,
+            extent: MatchExtent::Pattern,
         });
         Self { finders: finders.collect(), placeholders: Placeholders::default() }
     }
 
-    /// Redacts this kind no longer.
+    /// Disables a kind.
     #[must_use]
     pub fn without(mut self, kind: SensitiveKind) -> Self {
         self.finders.retain(|finder| finder.kind != Some(kind));
         self
     }
 
-    /// Redacts these words as well, wherever they stand for themselves, in this case only.
+    /// Adds words. They are matched as whole words and case-sensitively.
     ///
-    /// Each word is looked for on its own; for thousands of them, give a function to
-    /// [`custom`](Self::custom).
+    /// Each word is searched separately. For thousands of words, pass a function to [`custom`](Self::custom).
     ///
     /// # Errors
     ///
-    /// As [`custom`](Self::custom).
+    /// See [`custom`](Self::custom).
     ///
     /// # Examples
     ///
@@ -156,27 +156,27 @@ impl Redaction {
     ) -> Result<Self> {
         let words: Vec<Box<str>> = words.into_iter().map(Into::into).collect();
         let has = |is: fn(char) -> bool| words.iter().any(|word| word.contains(is));
-        let reach = match (has(|c| c == '\n'), has(char::is_whitespace)) {
-            (true, _) => Reach::Text,
-            (false, true) => Reach::Line,
-            (false, false) => Reach::Word,
+        let extent = match (has(|c| c == '\n'), has(char::is_whitespace)) {
+            (true, _) => MatchExtent::Text,
+            (false, true) => MatchExtent::Line,
+            (false, false) => MatchExtent::Word,
         };
-        self.finder(label, reach, move |text, found| {
+        self.finder(label, extent, move |text, found| {
             words.iter().for_each(|word| occurrences(text, word, found));
         })
     }
 
-    /// Redacts what a function finds as well: ranges of bytes of the text that it is given.
+    /// Adds a function that returns the byte ranges to redact.
     ///
-    /// The function may be given pieces of a text, in [streams](Self::streaming) lines of it. Ranges may
-    /// overlap and come in any order; one that is beyond the text is cut, one that cuts a character
-    /// takes it as a whole, an empty one is nothing.
+    /// The function can be called with pieces of a text, and in [streams](Self::streaming) with lines. Ranges
+    /// may overlap and be in any order. A range beyond the end of the text is truncated, a range within a
+    /// character is extended to the whole character, and an empty range is ignored.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) unless the label, which stands
-    /// between the brackets of the placeholder, consists of `A` to `Z` and underscores between them,
-    /// and is no other's label.
+    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if the label, which is the
+    /// text between the brackets of the placeholder, does not consist of `A` to `Z` with single underscores
+    /// between them, or is not unique.
     ///
     /// # Examples
     ///
@@ -195,56 +195,56 @@ impl Redaction {
         label: &str,
         find: impl Fn(&str) -> Vec<Range<usize>> + Send + Sync + 'static,
     ) -> Result<Self> {
-        self.finder(label, Reach::Line, move |text, found| {
-            found.extend(find(text).into_iter().map(|range| whole(text, &range)));
+        self.finder(label, MatchExtent::Line, move |text, found| {
+            found.extend(find(text).into_iter().map(|range| valid_range(text, &range)));
         })
     }
 
     fn finder(
         mut self,
         label: &str,
-        reach: Reach,
+        extent: MatchExtent,
         find: impl Fn(&str, &mut Vec<Range<usize>>) + Send + Sync + 'static,
     ) -> Result<Self> {
         let is_word = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_uppercase());
         if !label.split('_').all(is_word) {
             return Err(Error::configuration(format!(
-                "the label `{label}` of a placeholder has to consist of `A` to `Z`, with single underscores between them"
+                "invalid placeholder label `{label}`; use `A` to `Z`, with single underscores between them"
             )));
         }
         let built_in = SensitiveKind::ALL.map(SensitiveKind::placeholder);
         if built_in.contains(&label) || self.finders.iter().any(|other| *other.label == *label) {
             return Err(Error::configuration(format!(
-                "the label `{label}` of a placeholder is taken; choose another"
+                "placeholder label `{label}` is already taken; choose another"
             )));
         }
         let (label, find) = (label.into(), Arc::new(find));
-        self.finders.push(Finder { label, kind: None, find, reach });
+        self.finders.push(Finder { label, kind: None, find, extent });
         Ok(self)
     }
 
-    /// Sets what stands in place of what was found; by default `[EMAIL]` and the like.
+    /// Sets the style of placeholders. Default: [`Placeholders::Plain`].
     #[must_use]
     pub fn placeholders(mut self, placeholders: Placeholders) -> Self {
         self.placeholders = placeholders;
         self
     }
 
-    /// The text with placeholders. It is borrowed if there is nothing to redact.
+    /// Redacts a text. Returns the borrowed text if it contains no sensitive data.
     #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.text(text, &mut Writer::new(self, [text]))
     }
 
-    /// The same for a text that comes in pieces: a
-    /// [chunk guardrail](ai_services_core::guardrail::ChunkGuardrail), for one answer.
+    /// Returns a [chunk guardrail](ai_services_core::guardrail::ChunkGuardrail) for one answer, which redacts
+    /// a text that arrives in pieces.
     #[must_use]
     pub fn streaming(&self) -> StreamingRedaction {
         StreamingRedaction::new(self.clone())
     }
 
-    /// The message with placeholders in its texts, numbered together. It is borrowed if there is nothing
-    /// to redact.
+    /// Redacts the texts of a message. Placeholders are numbered across all texts. Returns the borrowed
+    /// message if it contains no sensitive data.
     #[must_use]
     pub fn redact_message<'a>(&self, message: &'a UserMessage) -> Cow<'a, UserMessage> {
         let texts = message.contents().iter().filter_map(Content::text);
@@ -274,8 +274,8 @@ impl Redaction {
         Cow::Owned(redacted)
     }
 
-    /// The segment with placeholders in its text and with the same metadata. It is borrowed if there is
-    /// nothing to redact.
+    /// Redacts the text of a segment and keeps its metadata. Returns the borrowed segment if it contains no
+    /// sensitive data.
     #[must_use]
     pub fn redact_segment<'a>(&self, segment: &'a TextSegment) -> Cow<'a, TextSegment> {
         match self.redact(segment.text()) {
@@ -289,17 +289,17 @@ impl Redaction {
     fn text<'a>(&self, text: &'a str, writer: &mut Writer<'_>) -> Cow<'a, str> {
         let mut ranges = Vec::new();
         let parts = writer.between_placeholders(text);
-        let found = scan::everything(text, parts, |piece, all| {
+        let found = scan::find_all(text, parts, |piece, all| {
             for (finder, Finder { find, .. }) in self.finders.iter().enumerate() {
                 find(piece, &mut ranges);
-                all.extend(ranges.drain(..).map(|range| Found { range, finder }));
+                all.extend(ranges.drain(..).map(|range| Finding { range, finder }));
             }
         });
         if found.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(writer.write(text, &found)) }
     }
 }
 
-/// Adds where a word stands for itself.
+/// Adds all occurrences of a word as a whole word.
 fn occurrences(text: &str, word: &str, found: &mut Vec<Range<usize>>) {
     if word.trim().is_empty() {
         return;
@@ -308,15 +308,15 @@ fn occurrences(text: &str, word: &str, found: &mut Vec<Range<usize>>) {
         let end = start + word.len();
         let before = text.get(..start).and_then(|before| before.chars().next_back());
         let after = text.get(end..).and_then(|after| after.chars().next());
-        let goes_on = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-        if !goes_on(before) && !goes_on(after) {
+        let is_in_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        if !is_in_word(before) && !is_in_word(after) {
             found.push(start..end);
         }
     }
 }
 
-/// The range within the text, with whole characters.
-fn whole(text: &str, range: &Range<usize>) -> Range<usize> {
+/// Limits a range to the text and extends it to whole characters.
+fn valid_range(text: &str, range: &Range<usize>) -> Range<usize> {
     let start = scan::boundary(text, range.start);
     let end = (range.end.min(text.len())..=text.len()).find(|at| text.is_char_boundary(*at));
     match end {

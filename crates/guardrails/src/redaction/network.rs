@@ -1,11 +1,11 @@
-//! Addresses of the internet protocol.
+//! IP addresses.
 
 use super::scan::{at, follows_word};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
-/// The longest way to write an address: IPv6 with IPv4 at its end.
-const LONGEST: usize = 45;
+/// Maximum length of an address: IPv6 with IPv4 at its end.
+const MAX_LENGTH: usize = 45;
 
 /// Finds addresses.
 pub(super) fn addresses(text: &str, found: &mut Vec<Range<usize>>) {
@@ -30,31 +30,31 @@ pub(super) fn addresses(text: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// How many bytes from here on could be part of an address.
+/// Returns the number of bytes from here on that could be part of an address.
 fn run(bytes: &[u8], start: usize) -> usize {
     let may = |b: &&u8| b.is_ascii_hexdigit() || matches!(b, b'.' | b':');
     bytes.iter().skip(start).take_while(may).count()
 }
 
-/// Where in a run the address is.
+/// Returns the range of the address within a run.
 fn address(run: &str) -> Option<Range<usize>> {
     let begin = run.len() - run.trim_start_matches('.').len();
     let word = run.get(begin..)?.trim_end_matches('.');
-    // A single colon before or behind is of the sentence.
+    // A single colon before or after the address belongs to the sentence.
     let lead = usize::from(word.starts_with(':') && !word.starts_with("::"));
     let word = word.get(lead..)?;
     let word = match word.strip_suffix(':') {
         Some(shorter) if !word.ends_with("::") => shorter,
         _ => word,
     };
-    if word.len() > LONGEST {
+    if word.len() > MAX_LENGTH {
         return None;
     }
     let start = begin + lead;
     if word.parse::<Ipv6Addr>().is_ok() && word.bytes().any(|b| b.is_ascii_digit()) {
         return Some(start..start + word.len());
     }
-    // `192.0.2.7:80` has a port.
+    // The port in `192.0.2.7:80` is not part of the address.
     let host = word.split(':').next()?;
     host.parse::<Ipv4Addr>().is_ok().then_some(start..start + host.len())
 }
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_left() {
+    fn other_words_are_ignored() {
         for text in [
             "256.1.1.1",
             "1.2.3",

@@ -8,23 +8,24 @@ use std::ops::Range;
 struct Group {
     start: usize,
     end: usize,
-    /// What stands before it.
+    /// The separator before the group.
     before: Before,
 }
 
+/// The separator before a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Before {
-    /// Nothing that belongs to a number.
+    /// No separator of a telephone number.
     Nothing,
-    /// A separator after which a number may begin: with a blank or a parenthesis.
+    /// A separator with a blank or a parenthesis. A number may start after it.
     Blank,
     /// Any other separator.
     Sign,
 }
 
-/// The most groups of a number; more of them are a table.
+/// Maximum number of groups of a number. More groups are a table.
 const MAX_GROUPS: usize = 8;
-/// The most signs between two groups: `) - `.
+/// Maximum length of the separator between two groups, in bytes: `) - `.
 pub(super) const MAX_BETWEEN: usize = 4;
 
 /// Finds telephone numbers.
@@ -43,7 +44,7 @@ pub(super) fn phones(text: &str, found: &mut Vec<Range<usize>>) {
     numbers(bytes, &groups, found);
 }
 
-/// The next run of digits at or after an index.
+/// Returns the next run of digits at or after an index.
 fn next_group(bytes: &[u8], from: usize, is_first: bool) -> Option<Group> {
     let start = from + bytes.iter().skip(from).position(u8::is_ascii_digit)?;
     let length = bytes.iter().skip(start).take_while(|b| b.is_ascii_digit()).count();
@@ -52,8 +53,9 @@ fn next_group(bytes: &[u8], from: usize, is_first: bool) -> Option<Group> {
     Some(Group { start, end: start + length, before })
 }
 
+/// Returns the kind of a separator.
 fn before(between: &[u8]) -> Before {
-    /// The two bytes of a no-break space.
+    /// The UTF-8 bytes of a no-break space.
     const NO_BREAK: [u8; 2] = [0xC2, 0xA0];
     let is_separator = |b: &u8| matches!(b, b' ' | b'-' | b'.' | b'/' | b'(' | b')' | 0xC2 | 0xA0);
     let is_number =
@@ -66,27 +68,27 @@ fn before(between: &[u8]) -> Before {
     if is_blank { Before::Blank } else { Before::Sign }
 }
 
-/// Finds the numbers in groups that follow each other.
+/// Finds the numbers in consecutive groups.
 fn numbers(bytes: &[u8], groups: &[Group], found: &mut Vec<Range<usize>>) {
     let mut rest = groups;
     let mut follows_number = false;
     while let Some((first, others)) = rest.split_first() {
         let window = rest.get(..MAX_GROUPS).unwrap_or(rest);
-        // What is behind a number begins anew: the number will not be there any more.
+        // A group after a number is treated as the first one, because the number will be replaced.
         let before = if follows_number { Before::Nothing } else { first.before };
         let number = number(bytes, window, &Group { before, ..*first });
         follows_number = number.is_some();
         rest = match number {
-            Some((range, taken)) => {
+            Some((range, count)) => {
                 found.push(range);
-                rest.get(taken..).unwrap_or_default()
+                rest.get(count..).unwrap_or_default()
             }
             None => others,
         };
     }
 }
 
-/// The longest number that begins with the first of these groups, and how many of them it takes.
+/// Returns the longest number that starts with the first of these groups, and its number of groups.
 fn number(bytes: &[u8], groups: &[Group], first: &Group) -> Option<(Range<usize>, usize)> {
     let previous = first.start.checked_sub(1).map_or(b' ', |index| at(bytes, index));
     let is_plus = previous == b'+';
@@ -94,18 +96,18 @@ fn number(bytes: &[u8], groups: &[Group], first: &Group) -> Option<(Range<usize>
     if follows || (!is_plus && first.before == Before::Sign) {
         return None;
     }
-    let taken = (1..=groups.len()).rev().find(|taken| {
-        let groups = groups.get(..*taken).unwrap_or_default();
-        ends_well(bytes, groups) && is_number(bytes, groups, is_plus)
+    let count = (1..=groups.len()).rev().find(|count| {
+        let groups = groups.get(..*count).unwrap_or_default();
+        ends_at_word_boundary(bytes, groups) && is_number(bytes, groups, is_plus)
     })?;
-    let end = groups.get(taken - 1)?.end;
+    let end = groups.get(count - 1)?.end;
     let is_closed = || bytes.get(first.start..end).is_some_and(|number| number.contains(&b')'));
     let sign = is_plus || (previous == b'(' && is_closed());
-    Some((first.start - usize::from(sign)..end, taken))
+    Some((first.start - usize::from(sign)..end, count))
 }
 
-/// Whether nothing goes on behind the groups as parts of a larger word would.
-fn ends_well(bytes: &[u8], groups: &[Group]) -> bool {
+/// Returns `true` if the groups are not followed by the rest of a larger word.
+fn ends_at_word_boundary(bytes: &[u8], groups: &[Group]) -> bool {
     let Some(end) = groups.last().map(|group| group.end) else { return false };
     match at(bytes, end) {
         b'-' => !at(bytes, end + 1).is_ascii_alphabetic(),
@@ -113,6 +115,7 @@ fn ends_well(bytes: &[u8], groups: &[Group]) -> bool {
     }
 }
 
+/// Returns `true` if the groups have the format of a telephone number.
 fn is_number(bytes: &[u8], groups: &[Group], is_plus: bool) -> bool {
     let mut lengths = [0; MAX_GROUPS];
     for (length, group) in lengths.iter_mut().zip(groups) {
@@ -121,11 +124,11 @@ fn is_number(bytes: &[u8], groups: &[Group], is_plus: bool) -> bool {
     let lengths = lengths.get(..groups.len()).unwrap_or_default();
     let count: usize = lengths.iter().sum();
     let digit = |index| digit(bytes, groups, index);
-    // The longest number of E.164 has 15 digits; `00` stands for its plus sign.
+    // E.164 allows at most 15 digits; `00` replaces the plus sign.
     if is_plus {
         return (8..=15).contains(&count) && digit(0) != b'0';
     }
-    // Neither area codes nor exchanges of the North American plan begin with 0 or 1.
+    // Area codes and exchanges of the North American plan do not start with 0 or 1.
     let is_american = |area| digit(area) > b'1' && digit(area + 3) > b'1';
     match (digit(0), digit(1), lengths) {
         (b'0', b'0', _) => (10..=17).contains(&count) && digit(2) != b'0',
@@ -139,13 +142,13 @@ fn is_number(bytes: &[u8], groups: &[Group], is_plus: bool) -> bool {
     }
 }
 
-/// A digit of a number by its index; 0 behind the end.
+/// Returns the digit of a number at an index, or 0 after the end.
 fn digit(bytes: &[u8], groups: &[Group], index: usize) -> u8 {
     let mut digits = groups.iter().flat_map(|group| group.start..group.end);
     digits.nth(index).map_or(0, |index| at(bytes, index))
 }
 
-/// Whether the groups begin with a day, a month and a year.
+/// Returns `true` if the groups start with a day, a month and a year.
 fn is_date(bytes: &[u8], groups: &[Group]) -> bool {
     let [day, month, year, ..] = groups else { return false };
     let length = |group: &Group| group.end - group.start;
@@ -192,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn number_behind_a_number_is_found() {
+    fn number_after_a_number_is_found() {
         let numbers = ["030/1234567", "0171-1234567", "13800138000"];
         for sign in ["/", "-", ".", ") - "] {
             assert_eq!(all(phones, &numbers.join(sign)), numbers, "{sign}");
@@ -200,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn other_numbers_are_left() {
+    fn other_numbers_are_ignored() {
         for text in [
             "01.02.2026",
             "01.02.2026 10 Uhr",

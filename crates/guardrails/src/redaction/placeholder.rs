@@ -1,11 +1,11 @@
-//! What stands in place of what was found.
+//! Placeholders for redacted data.
 
-use super::scan::Found;
+use super::scan::Finding;
 use super::{Finder, Redaction};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// What stands in place of what was found.
+/// The style of placeholders.
 ///
 /// # Examples
 ///
@@ -19,19 +19,19 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Placeholders {
-    /// The same for all of a kind: `[EMAIL]`.
+    /// The same placeholder for all values of a kind: `[EMAIL]`.
     #[default]
     Plain,
-    /// Numbered by value, from 1 in each text or message: `[EMAIL_1]`. The same value has the same
-    /// number, whatever its case or its separators, where these mean nothing. Numbers that the text
-    /// itself contains are not given again. The highest is 999,999: all further values share it.
+    /// Numbered by value, from 1 in each text or message: `[EMAIL_1]`. Equal values have the same number,
+    /// regardless of case and separators where these are insignificant. Numbers of placeholders in the
+    /// original text are not reused. The highest number is 999,999; all further values share it.
     Numbered,
 }
 
-/// The most digits of a number. With more, a telephone number could pass for a placeholder.
-const DIGITS: usize = 6;
-/// The highest number; all further values share it.
-const HIGHEST: u64 = 999_999;
+/// Maximum number of digits. With more, a telephone number could look like a placeholder.
+const MAX_DIGITS: usize = 6;
+/// The highest number. All further values share it.
+const MAX_NUMBER: u64 = 999_999;
 
 /// Writes the placeholders of one text or message.
 pub(super) struct Writer<'a> {
@@ -40,16 +40,17 @@ pub(super) struct Writer<'a> {
     numbers: Numbers,
 }
 
-/// The numbers that were given so far.
+/// The numbers that are assigned so far.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
-    /// By finder and value.
-    given: HashMap<(usize, String), u64>,
-    /// The highest by finder; 0 for those that are not there.
+    /// Numbers by finder and value.
+    assigned: HashMap<(usize, String), u64>,
+    /// The highest number by finder. 0 if missing.
     highest: HashMap<usize, u64>,
 }
 
 impl<'a> Writer<'a> {
+    /// Creates a writer without assigned numbers. Numbers that occur in the texts are reserved.
     pub(super) fn new<'t>(
         redaction: &'a Redaction,
         texts: impl IntoIterator<Item = &'t str>,
@@ -57,7 +58,8 @@ impl<'a> Writer<'a> {
         Self::resume(redaction, Numbers::default(), texts)
     }
 
-    /// Goes on where another one stopped, with more texts.
+    /// Creates a writer that continues with the numbers of an earlier one. Numbers that occur in the texts
+    /// are reserved.
     pub(super) fn resume<'t>(
         redaction: &'a Redaction,
         numbers: Numbers,
@@ -65,7 +67,7 @@ impl<'a> Writer<'a> {
     ) -> Self {
         let Redaction { finders, placeholders } = redaction;
         let mut writer = Self { placeholders: *placeholders, finders, numbers };
-        texts.into_iter().for_each(|text| writer.note_numbers(text));
+        texts.into_iter().for_each(|text| writer.reserve_numbers(text));
         writer
     }
 
@@ -73,11 +75,11 @@ impl<'a> Writer<'a> {
         self.numbers
     }
 
-    /// The numbers that stand in a text are not given again.
-    fn note_numbers(&mut self, text: &str) {
+    /// Reserves the numbers of placeholders that occur in a text.
+    fn reserve_numbers(&mut self, text: &str) {
         let mut from = 0;
         while self.placeholders == Placeholders::Numbered
-            && let Some((range, finder, number)) = self.next(text, from)
+            && let Some((range, finder, number)) = self.next_placeholder(text, from)
         {
             from = range.end;
             let highest = self.numbers.highest.entry(finder).or_default();
@@ -85,11 +87,11 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What of a text stands between placeholders.
+    /// Returns the ranges of a text between placeholders.
     pub(super) fn between_placeholders(&self, text: &str) -> Vec<Range<usize>> {
         let mut parts = Vec::new();
         let mut from = 0;
-        while let Some((range, ..)) = self.next(text, from) {
+        while let Some((range, ..)) = self.next_placeholder(text, from) {
             parts.push(from..range.start);
             from = range.end;
         }
@@ -97,18 +99,18 @@ impl<'a> Writer<'a> {
         parts
     }
 
-    /// The next placeholder at or after an index: where it is, of which finder, and its number.
-    fn next(&self, text: &str, from: usize) -> Option<(Range<usize>, usize, u64)> {
+    /// Returns the next placeholder at or after an index: its range, finder, and number.
+    fn next_placeholder(&self, text: &str, from: usize) -> Option<(Range<usize>, usize, u64)> {
         let labels = self.finders.iter().map(|finder| finder.label.len());
-        // The longest label, `_`, a number, and what ends it.
-        let longest = labels.max().unwrap_or(0) + DIGITS + 2;
+        // The longest label, `_`, a number, and the closing bracket.
+        let max_length = labels.max().unwrap_or(0) + MAX_DIGITS + 2;
         let mut start = from;
         loop {
             start += text.get(start..)?.find('[')?;
             let inner = text.as_bytes().get(start + 1..).unwrap_or_default();
-            let length = inner.iter().take(longest).position(|b| *b == b']');
+            let length = inner.iter().take(max_length).position(|b| *b == b']');
             let inner = length.and_then(|length| text.get(start + 1..start + 1 + length));
-            if let Some((finder, number)) = inner.and_then(|inner| self.named(inner)) {
+            if let Some((finder, number)) = inner.and_then(|inner| self.parse(inner)) {
                 let length = inner.map_or(0, str::len);
                 return Some((start..start + length + 2, finder, number));
             }
@@ -116,24 +118,25 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The finder and the number that stand between brackets.
-    fn named(&self, inner: &str) -> Option<(usize, u64)> {
+    /// Parses the finder and the number between brackets.
+    fn parse(&self, inner: &str) -> Option<(usize, u64)> {
         self.finders.iter().enumerate().find_map(|(index, finder)| {
             let rest = inner.strip_prefix(&*finder.label)?;
             if rest.is_empty() {
                 return Some((index, 0));
             }
             let digits = rest.strip_prefix('_')?;
-            let is_number = digits.len() <= DIGITS && digits.bytes().all(|b| b.is_ascii_digit());
+            let is_number =
+                digits.len() <= MAX_DIGITS && digits.bytes().all(|b| b.is_ascii_digit());
             is_number.then(|| digits.parse().ok()).flatten().map(|number| (index, number))
         })
     }
 
-    /// The text with placeholders for what was found, which is in order.
-    pub(super) fn write(&mut self, text: &str, found: &[Found]) -> String {
+    /// Replaces findings, which are sorted, by placeholders.
+    pub(super) fn write(&mut self, text: &str, found: &[Finding]) -> String {
         let mut out = String::with_capacity(text.len());
         let mut from = 0;
-        for Found { range, finder } in found {
+        for Finding { range, finder } in found {
             out.push_str(text.get(from..range.start).unwrap_or_default());
             let value = text.get(range.clone()).unwrap_or_default();
             let number = self.number(*finder, value);
@@ -148,15 +151,17 @@ impl<'a> Writer<'a> {
         out
     }
 
+    /// Returns the number of a value, or `None` for plain placeholders.
     fn number(&mut self, finder: usize, value: &str) -> Option<u64> {
         if self.placeholders == Placeholders::Plain {
             return None;
         }
         let kind = self.finders.get(finder).and_then(|finder| finder.kind);
-        let value = kind.map_or_else(|| value.to_owned(), |kind| kind.normal(value).into_owned());
+        let value =
+            kind.map_or_else(|| value.to_owned(), |kind| kind.normalize(value).into_owned());
         let highest = self.numbers.highest.entry(finder).or_default();
-        let number = self.numbers.given.entry((finder, value)).or_insert_with(|| {
-            *highest = highest.saturating_add(1).min(HIGHEST);
+        let number = self.numbers.assigned.entry((finder, value)).or_insert_with(|| {
+            *highest = highest.saturating_add(1).min(MAX_NUMBER);
             *highest
         });
         Some(*number)

@@ -1,29 +1,29 @@
-//! Finding everything in a text, and what to do where it overlaps.
+//! Search for sensitive data in a text, with the treatment of overlaps.
 
 use std::ops::Range;
 
-/// Finds what is of one kind: ranges in order that do not overlap.
-pub(super) type Find = fn(&str, &mut Vec<Range<usize>>);
+/// A function that finds data of one kind: sorted ranges that do not overlap.
+pub(super) type FindFn = fn(&str, &mut Vec<Range<usize>>);
 
-/// Something that was found, and by which finder.
+/// A range of sensitive data and the index of its finder.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Found {
+pub(super) struct Finding {
     pub(super) range: Range<usize>,
     pub(super) finder: usize,
 }
 
-/// The byte at an index; 0 behind the end, which no finder is looking for.
+/// Returns the byte at an index, or 0 after the end, which no finder searches for.
 pub(super) fn at(bytes: &[u8], index: usize) -> u8 {
     bytes.get(index).copied().unwrap_or(0)
 }
 
-/// Whether a character of the ASCII words stands before an index.
+/// Returns `true` if an ASCII letter or digit is before an index.
 pub(super) fn follows_word(bytes: &[u8], index: usize) -> bool {
     index.checked_sub(1).is_some_and(|before| at(bytes, before).is_ascii_alphanumeric())
 }
 
-/// The length of a single separator within a number: a blank or a hyphen, also one at which lines do not
-/// break; 0 if there is none.
+/// Returns the length of a single separator within a number: a blank or a hyphen, or a non-breaking or
+/// typographic variant. Returns 0 for other characters.
 pub(super) fn separator(bytes: &[u8], index: usize) -> usize {
     match bytes.get(index..).unwrap_or_default() {
         [b' ' | b'-', ..] => 1,
@@ -35,62 +35,61 @@ pub(super) fn separator(bytes: &[u8], index: usize) -> usize {
     }
 }
 
-/// Whether a character may stand between the parts of something that is found: a [`separator`], or what
-/// stands between the groups of a telephone number.
+/// Returns `true` if a character may separate the parts of a number: a [`separator`], or a separator of
+/// telephone numbers.
 pub(super) fn may_separate(c: char) -> bool {
     matches!(c, ' ' | '-' | '.' | '/' | '(' | ')')
         || matches!(c, '\u{A0}' | '\u{2009}' | '\u{2011}' | '\u{2013}' | '\u{202F}')
 }
 
-/// Where a character begins, here or before.
+/// Returns the last character boundary at or before an index.
 pub(super) fn boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// How often what remains is looked through at most, so that the time is linear in the length of the text
-/// even if somebody wrote it such that each time one thing becomes whole.
-const MOST_LOOKS: u32 = 32;
+/// Maximum number of passes over the remaining text. Keeps the time linear even for a malicious text in which
+/// each pass creates a new match.
+const MAX_PASSES: u32 = 32;
 
-/// Finds everything in the parts of a text that are given, so that nothing is left in what remains.
+/// Finds all sensitive data in the given parts of a text.
 ///
-/// What remains is looked through again, because something may be whole now that was part of something
-/// larger.
-pub(super) fn everything(
+/// The remaining text is searched again, because the rest of an overlapping match can be a match of its own.
+pub(super) fn find_all(
     text: &str,
     parts: Vec<Range<usize>>,
-    mut find: impl FnMut(&str, &mut Vec<Found>),
-) -> Vec<Found> {
+    mut find: impl FnMut(&str, &mut Vec<Finding>),
+) -> Vec<Finding> {
     let mut all = Vec::new();
-    let mut open: Vec<_> = parts.into_iter().map(|part| (part, 0)).collect();
+    let mut pending: Vec<_> = parts.into_iter().map(|part| (part, 0)).collect();
     let mut found = Vec::new();
-    while let Some((part, looks)) = open.pop() {
-        if looks == MOST_LOOKS {
+    while let Some((part, passes)) = pending.pop() {
+        if passes == MAX_PASSES {
             continue;
         }
         let Some(piece) = text.get(part.clone()) else { continue };
         find(piece, &mut found);
         let joined = without_overlaps(std::mem::take(&mut found));
         let mut start = part.start;
-        for Found { range, finder } in joined {
+        for Finding { range, finder } in joined {
             let range = range.start + part.start..range.end + part.start;
-            open.push((start..range.start, looks + 1));
+            pending.push((start..range.start, passes + 1));
             start = range.end;
-            all.push(Found { range, finder });
+            all.push(Finding { range, finder });
         }
         if start > part.start {
-            open.push((start..part.end, looks + 1));
+            pending.push((start..part.end, passes + 1));
         }
     }
     all.sort_by_key(|found| found.range.start);
     all
 }
 
-/// Joins what overlaps: of it, nothing is left. The longest gives the kind, and of equally long ones the
-/// first finder.
-fn without_overlaps(mut found: Vec<Found>) -> Vec<Found> {
+/// Merges overlapping findings. The longest one determines the finder; among equally long ones, the first
+/// finder wins.
+fn without_overlaps(mut found: Vec<Finding>) -> Vec<Finding> {
     found.retain(|found| !found.range.is_empty());
     found.sort_by_key(|found| (found.range.start, found.finder));
-    let mut joined: Vec<Found> = Vec::with_capacity(found.len());
+    let mut joined: Vec<Finding> = Vec::with_capacity(found.len());
     let mut longest = 0;
     for found in found {
         let length = found.range.len();
@@ -115,12 +114,12 @@ fn without_overlaps(mut found: Vec<Found>) -> Vec<Found> {
 mod tests {
     use super::*;
 
-    fn found(range: Range<usize>, finder: usize) -> Found {
-        Found { range, finder }
+    fn found(range: Range<usize>, finder: usize) -> Finding {
+        Finding { range, finder }
     }
 
     #[test]
-    fn overlaps_become_one_of_the_longest() {
+    fn overlaps_are_merged_into_the_longest() {
         let overlapping = vec![found(4..9, 0), found(0..5, 1), found(8..20, 2), found(20..21, 3)];
         assert_eq!(without_overlaps(overlapping), [found(0..20, 2), found(20..21, 3)]);
     }
@@ -133,31 +132,31 @@ mod tests {
     }
 
     #[test]
-    fn rest_is_not_looked_through_for_ever() {
-        // Finds only the last of its kind.
-        let mut looks = 0;
-        let find = |text: &str, all: &mut Vec<Found>| {
-            looks += text.len();
+    fn number_of_passes_is_limited() {
+        // Finds only the last match.
+        let mut searched = 0;
+        let find = |text: &str, all: &mut Vec<Finding>| {
+            searched += text.len();
             if let Some(start) = text.rfind('x') {
                 all.push(found(start..start + 1, 0));
             }
         };
         let text = "x".repeat(10_000);
-        assert_eq!(everything(&text, vec![0..text.len(); 1], find).len(), 32);
-        assert!(looks <= 32 * text.len());
+        assert_eq!(find_all(&text, vec![0..text.len(); 1], find).len(), 32);
+        assert!(searched <= 32 * text.len());
     }
 
     #[test]
-    fn rest_is_looked_through_again() {
-        // Finds only the first of its kind.
-        let find = |text: &str, all: &mut Vec<Found>| {
+    fn remaining_text_is_searched_again() {
+        // Finds only the first match.
+        let find = |text: &str, all: &mut Vec<Finding>| {
             if let Some(start) = text.find('x') {
                 all.push(found(start..start + 1, 0));
             }
         };
         let parts = vec![0..3, 5..8];
         let starts: Vec<usize> =
-            everything("axx-xaxx", parts, find).iter().map(|found| found.range.start).collect();
+            find_all("axx-xaxx", parts, find).iter().map(|found| found.range.start).collect();
         assert_eq!(starts, [1, 2, 6, 7]);
     }
 }

@@ -1,23 +1,24 @@
-//! Redaction of a text while it comes.
+//! Redaction of a text that arrives in pieces.
 
-use super::key::{self, Begun};
+use super::key::{self, PartialKey};
 use super::phone::MAX_BETWEEN;
 use super::placeholder::{Numbers, Writer};
-use super::{Reach, Redaction, SensitiveKind, scan};
+use super::{MatchExtent, Redaction, SensitiveKind, scan};
 use ai_services_core::guardrail::{ChunkGuardrail, ChunkVerdict};
 use std::fmt;
 
-/// Puts placeholders in place of what is sensitive in a text that comes in pieces.
+/// Replaces sensitive data by placeholders in a text that arrives in pieces.
 ///
-/// What it tells is what [`Redaction::redact`] makes of the whole text, however it is cut. A word is kept
-/// back until it is over, and so is what may go on: behind a digit some words more, because the groups of
-/// a number may follow; behind the beginning of a private key everything up to its end. With words of
-/// your own that contain blanks, and with functions of your own, it is kept back until the line is over.
+/// The result is the same as [`Redaction::redact`] of the whole text, however the text is split. A word is
+/// withheld until it is complete, and so is text that may continue: after a digit some more words, because
+/// groups of a number may follow; after the start of a private key everything up to its end. If custom words
+/// contain blanks, or if there are custom functions, text is withheld until the end of the line, or, for
+/// words with line breaks, until the end of the text.
 ///
-/// With [`Placeholders::Numbered`](super::Placeholders::Numbered) the numbers go on through all pieces. A
-/// placeholder that the text itself contains may have a number that was given before.
+/// With [`Placeholders::Numbered`](super::Placeholders::Numbered), numbers continue across all pieces. A
+/// placeholder in the original text may have a number that is already assigned.
 ///
-/// The time is linear in the length of the text.
+/// Runs in linear time.
 ///
 /// # Examples
 ///
@@ -40,116 +41,119 @@ use std::fmt;
 ///     .chunk_guardrail(move || redaction.streaming())
 ///     .build()?;
 /// let mut text = support.chat("Who knows?").text();
-/// let mut told = Vec::new();
+/// let mut pieces = Vec::new();
 /// while let Some(piece) = text.next().await {
-///     told.push(piece?);
+///     pieces.push(piece?);
 /// }
-/// assert_eq!(told, ["Ask ", "[EMAIL], ", "or ", "nobody."]);
+/// assert_eq!(pieces, ["Ask ", "[EMAIL], ", "or ", "nobody."]);
 /// # Ok(())
 /// # }
 /// ```
 pub struct StreamingRedaction {
     redaction: Redaction,
-    /// The longest of all finders.
-    reach: Reach,
+    /// The largest extent of all finders.
+    extent: MatchExtent,
     numbers: Numbers,
-    /// What was not told yet.
-    kept: String,
-    /// How much of it was looked at.
-    seen: usize,
-    /// The first beginning of a key in it of which it is not known where it ends.
+    /// The withheld text.
+    pending: String,
+    /// Length of the part of the withheld text that was scanned.
+    scanned: usize,
+    /// The first private key in the withheld text whose end is unknown.
     key: Option<OpenKey>,
 }
 
+/// A private key whose end is unknown.
 #[derive(Clone, Copy, Debug)]
 struct OpenKey {
     start: usize,
-    /// How much has to be there before its end is looked for again: each time more, so that the time is
-    /// linear in the length of what never ends.
-    look_at: usize,
+    /// Length of the withheld text at which the end is searched again. It grows geometrically, so that a key
+    /// without an end takes linear time.
+    retry_length: usize,
 }
 
-/// The most signs and digits that a number consists of: those of the longest account number.
-const LONGEST_NUMBER: usize = 34;
+/// Maximum number of letters and digits of a number: the length of the longest account number.
+const MAX_NUMBER_LENGTH: usize = 34;
 
 impl StreamingRedaction {
     pub(super) fn new(redaction: Redaction) -> Self {
-        let reach = redaction.finders.iter().map(|finder| finder.reach);
-        let reach = reach.max().unwrap_or(Reach::Pattern);
-        let (numbers, kept) = (Numbers::default(), String::new());
-        Self { redaction, reach, numbers, kept, seen: 0, key: None }
+        let extent = redaction.finders.iter().map(|finder| finder.extent);
+        let extent = extent.max().unwrap_or(MatchExtent::Pattern);
+        let (numbers, pending) = (Numbers::default(), String::new());
+        Self { redaction, extent, numbers, pending, scanned: 0, key: None }
     }
 
-    /// What can be told after one more piece.
+    /// Adds a piece and returns the text that can be delivered.
     fn push(&mut self, piece: &str) -> String {
-        self.kept.push_str(piece);
-        self.follow_keys();
-        let end = self.key.map_or(self.kept.len(), |key| key.start);
-        let place = self.place_to_cut(end);
-        self.seen = end;
-        place.map(|place| self.take(place)).unwrap_or_default()
+        self.pending.push_str(piece);
+        self.track_keys();
+        let end = self.key.map_or(self.pending.len(), |key| key.start);
+        let position = self.cut_position(end);
+        self.scanned = end;
+        position.map(|position| self.redact_until(position)).unwrap_or_default()
     }
 
-    /// Looks where private keys begin and end.
-    fn follow_keys(&mut self) {
+    /// Searches for the start and end of private keys.
+    fn track_keys(&mut self) {
         let mut kinds = self.redaction.finders.iter().filter_map(|finder| finder.kind);
         if !kinds.any(|kind| kind == SensitiveKind::PrivateKey) {
             return;
         }
         let mut from = match self.key {
-            Some(key) if self.kept.len() < key.look_at => return,
+            Some(key) if self.pending.len() < key.retry_length => return,
             Some(key) => key.start,
-            // It may have come in parts.
-            None => scan::boundary(&self.kept, self.seen.saturating_sub(key::BEGIN.len())),
+            // The start may be split between two pieces.
+            None => scan::boundary(&self.pending, self.scanned.saturating_sub(key::BEGIN.len())),
         };
         self.key = None;
-        while let Some(Begun { start, end }) = key::begun(&self.kept, from) {
+        while let Some(PartialKey { start, end }) = key::find_private_key(&self.pending, from) {
             let Some(end) = end else {
-                let length = self.kept.len() - start;
-                let look_at = self.kept.len() + 1 + length / 4;
-                self.key = Some(OpenKey { start, look_at });
+                let length = self.pending.len() - start;
+                let retry_length = self.pending.len() + 1 + length / 4;
+                self.key = Some(OpenKey { start, retry_length });
                 return;
             };
-            (from, self.seen) = (end, end);
+            (from, self.scanned) = (end, end);
         }
     }
 
-    /// The last place behind what was seen where nothing that is found can go on.
-    fn place_to_cut(&self, end: usize) -> Option<usize> {
-        let new = self.kept.get(self.seen..end)?;
-        let places = new.char_indices().rev().map(|(at, c)| (self.seen + at + c.len_utf8(), c));
-        let mut places = places.filter(|(place, c)| match self.reach {
-            // Scripts that are written without blanks are in no pattern.
-            Reach::Pattern if *c >= '\u{2E80}' => true,
-            Reach::Pattern | Reach::Word => {
-                c.is_ascii_whitespace() && !may_go_on(self.kept.get(..*place).unwrap_or_default())
+    /// Returns the last position after the scanned text where no match can continue.
+    fn cut_position(&self, end: usize) -> Option<usize> {
+        let new = self.pending.get(self.scanned..end)?;
+        let positions =
+            new.char_indices().rev().map(|(at, c)| (self.scanned + at + c.len_utf8(), c));
+        let mut positions = positions.filter(|(position, c)| match self.extent {
+            // No pattern contains characters of scripts that are written without blanks.
+            MatchExtent::Pattern if *c >= '\u{2E80}' => true,
+            MatchExtent::Pattern | MatchExtent::Word => {
+                c.is_ascii_whitespace()
+                    && !may_continue(self.pending.get(..*position).unwrap_or_default())
             }
-            Reach::Line => *c == '\n',
-            Reach::Text => false,
+            MatchExtent::Line => *c == '\n',
+            MatchExtent::Text => false,
         });
-        places.next().map(|(place, _)| place)
+        positions.next().map(|(position, _)| position)
     }
 
-    /// Redacts what is kept up to here.
-    fn take(&mut self, end: usize) -> String {
-        let rest = self.kept.split_off(end);
-        let text = std::mem::replace(&mut self.kept, rest);
-        self.seen = self.seen.saturating_sub(end);
+    /// Redacts the withheld text up to a position.
+    fn redact_until(&mut self, end: usize) -> String {
+        let rest = self.pending.split_off(end);
+        let text = std::mem::replace(&mut self.pending, rest);
+        self.scanned = self.scanned.saturating_sub(end);
         if let Some(key) = &mut self.key {
             key.start = key.start.saturating_sub(end);
-            key.look_at = key.look_at.saturating_sub(end);
+            key.retry_length = key.retry_length.saturating_sub(end);
         }
         let numbers = std::mem::take(&mut self.numbers);
         let mut writer = Writer::resume(&self.redaction, numbers, [text.as_str()]);
-        let told = self.redaction.text(&text, &mut writer).into_owned();
+        let redacted = self.redaction.text(&text, &mut writer).into_owned();
         self.numbers = writer.into_numbers();
-        told
+        redacted
     }
 }
 
-/// Whether what is found may go on behind a text that ends between two words: there are digits, with nothing
-/// behind them that ends a number, or it is told that a secret follows.
-fn may_go_on(text: &str) -> bool {
+/// Returns `true` if a match may continue after a text that ends between two words: a number may have more
+/// groups, or a word such as `Bearer` precedes a token.
+fn may_continue(text: &str) -> bool {
     let (mut signs, mut between) = (0, 0);
     for c in text.chars().rev() {
         match c {
@@ -158,11 +162,11 @@ fn may_go_on(text: &str) -> bool {
             c if scan::may_separate(c) => between += 1,
             _ => break,
         }
-        if signs > LONGEST_NUMBER || between > MAX_BETWEEN {
+        if signs > MAX_NUMBER_LENGTH || between > MAX_BETWEEN {
             break;
         }
     }
-    key::announces_secret(text)
+    key::precedes_token(text)
 }
 
 impl ChunkGuardrail for StreamingRedaction {
@@ -172,7 +176,7 @@ impl ChunkGuardrail for StreamingRedaction {
 
     fn finish(&mut self) -> ChunkVerdict {
         self.key = None;
-        ChunkVerdict::Rewrite(self.take(self.kept.len()))
+        ChunkVerdict::Rewrite(self.redact_until(self.pending.len()))
     }
 
     fn name(&self) -> &str {
@@ -182,10 +186,10 @@ impl ChunkGuardrail for StreamingRedaction {
 
 impl fmt::Debug for StreamingRedaction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { redaction, kept, .. } = self;
+        let Self { redaction, pending, .. } = self;
         f.debug_struct("StreamingRedaction")
             .field("redaction", redaction)
-            .field("kept_bytes", &kept.len())
+            .field("pending_bytes", &pending.len())
             .finish_non_exhaustive()
     }
 }
@@ -198,13 +202,14 @@ mod tests {
     use proptest::prelude::*;
     use proptest::sample::select;
 
-    /// What a redaction tells of each piece, and in the end.
+    /// Returns the output of a redaction for each piece, and at the end.
     fn pieces<'a>(redaction: &Redaction, pieces: impl IntoIterator<Item = &'a str>) -> Vec<String> {
         let mut streaming = redaction.streaming();
-        let mut told: Vec<String> = pieces.into_iter().map(|piece| streaming.push(piece)).collect();
+        let mut output: Vec<String> =
+            pieces.into_iter().map(|piece| streaming.push(piece)).collect();
         let ChunkVerdict::Rewrite(rest) = streaming.finish() else { panic!("it rewrites") };
-        told.push(rest);
-        told
+        output.push(rest);
+        output
     }
 
     const PARTS: &[&str] = &[
@@ -287,7 +292,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(1000))]
 
         #[test]
-        fn what_is_told_does_not_depend_on_the_pieces(
+        fn output_does_not_depend_on_the_pieces(
             parts in vec(select(PARTS), 0..30),
             sizes in vec(1_usize..12, 1..20),
             own in 0..3_u8,
@@ -314,37 +319,37 @@ mod tests {
     }
 
     #[test]
-    fn words_are_told_when_they_are_over() {
-        let told = pieces(&Redaction::all(), ["No", "body ", "kno", "ws, I am\nso", "rry."]);
-        assert_eq!(told, ["", "Nobody ", "", "knows, I am\n", "", "sorry."]);
-        let told = pieces(&Redaction::all(), ["我们", "a@b", ".de", "。是", "a"]);
-        assert_eq!(told, ["我们", "", "", "[EMAIL]。是", "", "a"]);
+    fn words_are_delivered_when_they_are_complete() {
+        let output = pieces(&Redaction::all(), ["No", "body ", "kno", "ws, I am\nso", "rry."]);
+        assert_eq!(output, ["", "Nobody ", "", "knows, I am\n", "", "sorry."]);
+        let output = pieces(&Redaction::all(), ["我们", "a@b", ".de", "。是", "a"]);
+        assert_eq!(output, ["我们", "", "", "[EMAIL]。是", "", "a"]);
     }
 
     #[test]
-    fn digits_are_kept_as_long_as_others_may_follow() {
-        let told = pieces(&Redaction::all(), ["Call 030 ", "1234567, ", "or ", "wait."]);
-        assert_eq!(told, ["Call ", "[PHONE], ", "or ", "", "wait."]);
-        // An account number has no more than 34 signs.
-        for (word, told) in
+    fn digits_are_withheld_while_others_may_follow() {
+        let output = pieces(&Redaction::all(), ["Call 030 ", "1234567, ", "or ", "wait."]);
+        assert_eq!(output, ["Call ", "[PHONE], ", "or ", "", "wait."]);
+        // An account number has at most 34 letters and digits.
+        for (word, output) in
             [("fourfold", ""), ("foursomes", "2026 and thirty letters or then come foursomes ")]
         {
             let text = format!("In 2026 and thirty letters or then come {word} ");
-            assert_eq!(pieces(&Redaction::all(), ["In ", &text[3..], "x"])[1], told);
+            assert_eq!(pieces(&Redaction::all(), ["In ", &text[3..], "x"])[1], output);
         }
     }
 
     #[test]
-    fn key_is_kept_to_its_end() {
+    fn private_key_is_withheld_until_its_end() {
         let key = "-----BEGIN PRIVATE KEY-----\nMIIE\nMIIE\n-----END PRIVATE KEY-----\n";
         let text = format!("Here: {key}{}", "Keep it well. ".repeat(20));
         let cut: Vec<&str> = text.split_inclusive(' ').collect();
-        let told = pieces(&Redaction::all(), cut);
-        assert_eq!(told.concat(), Redaction::all().redact(&text));
-        assert_eq!(told[0], "Here: ");
-        // The end of the key is noticed before that of the text.
-        let is_told = told.iter().position(|told| told.contains("[PRIVATE_KEY]")).unwrap();
-        assert!(is_told < told.len() - 10, "{is_told} of {}", told.len());
+        let output = pieces(&Redaction::all(), cut);
+        assert_eq!(output.concat(), Redaction::all().redact(&text));
+        assert_eq!(output[0], "Here: ");
+        // The end of the key is found before the end of the text.
+        let position = output.iter().position(|output| output.contains("[PRIVATE_KEY]")).unwrap();
+        assert!(position < output.len() - 10, "{position} of {}", output.len());
         let others = Redaction::all().without(SensitiveKind::PrivateKey);
         assert_eq!(
             pieces(&others, ["-----BEGIN PRIVATE KEY-----\n", "x"])[0],
@@ -353,22 +358,22 @@ mod tests {
     }
 
     #[test]
-    fn words_with_blanks_are_kept_until_the_line_is_over() {
+    fn words_with_blanks_are_withheld_until_the_line_ends() {
         let redaction = Redaction::all().words("NAME", ["Red Fox"]).unwrap();
-        let told = pieces(&redaction, ["A Red ", "Fox ", "is a\nRed ", "Fox"]);
-        assert_eq!(told, ["", "", "A [NAME] is a\n", "", "[NAME]"]);
+        let output = pieces(&redaction, ["A Red ", "Fox ", "is a\nRed ", "Fox"]);
+        assert_eq!(output, ["", "", "A [NAME] is a\n", "", "[NAME]"]);
         let redaction = Redaction::all().words("NAME", ["Red\nFox"]).unwrap();
         assert_eq!(pieces(&redaction, ["A Red\n", "Fox"]), ["", "", "A [NAME]"]);
     }
 
     #[test]
-    fn numbers_go_on_through_all_pieces() {
+    fn numbers_continue_across_pieces() {
         let redaction = Redaction::all().placeholders(Placeholders::Numbered);
-        let told = pieces(&redaction, ["a@b.de ", "c@d.de ", "a@b.de [EMAIL_7] ", "e@f.de"]);
-        assert_eq!(told, ["[EMAIL_1] ", "[EMAIL_2] ", "[EMAIL_1] [EMAIL_7] ", "", "[EMAIL_8]"]);
+        let output = pieces(&redaction, ["a@b.de ", "c@d.de ", "a@b.de [EMAIL_7] ", "e@f.de"]);
+        assert_eq!(output, ["[EMAIL_1] ", "[EMAIL_2] ", "[EMAIL_1] [EMAIL_7] ", "", "[EMAIL_8]"]);
     }
 
-    /// A hundred thousand characters, of which much is kept or looked at again.
+    /// Uses 100,000 characters, many of which are withheld or scanned again.
     #[test]
     fn hostile_texts_take_linear_time() {
         const KEY: &str = "-----BEGIN PRIVATE KEY-----\n";
@@ -388,15 +393,15 @@ mod tests {
             let cut: Vec<&str> =
                 (0..text.len()).step_by(4).map(|at| &text[at..text.len().min(at + 4)]).collect();
             let started = std::time::Instant::now();
-            let told = pieces(&Redaction::all(), cut).concat();
-            // Quadratic time would be minutes.
+            let output = pieces(&Redaction::all(), cut).concat();
+            // Quadratic time would take minutes.
             assert!(started.elapsed().as_secs() < 20, "{part}: {:?}", started.elapsed());
-            assert_eq!(told, Redaction::all().redact(&text), "{part}");
+            assert_eq!(output, Redaction::all().redact(&text), "{part}");
         }
     }
 
     #[test]
-    fn nothing_that_is_kept_is_shown() {
+    fn debug_output_contains_no_withheld_text() {
         let mut streaming = Redaction::all().streaming();
         streaming.push("ann@example.org");
         assert!(!format!("{streaming:?}").contains("ann"), "{streaming:?}");

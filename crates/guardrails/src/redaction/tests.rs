@@ -1,10 +1,10 @@
-//! What the finders find together.
+//! Tests of all finders together.
 
 use super::*;
 use proptest::prelude::*;
 
-/// What a finder finds in a text.
-pub(super) fn all(find: scan::Find, text: &str) -> Vec<&str> {
+/// Returns the findings of a finder in a text.
+pub(super) fn all(find: scan::FindFn, text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     find(text, &mut found);
     found.into_iter().map(|range| &text[range]).collect()
@@ -23,7 +23,7 @@ fn every_kind_has_its_placeholder() {
 }
 
 #[test]
-fn kinds_can_be_left_out() {
+fn kinds_can_be_disabled() {
     let text = "ann@example.org, 192.0.2.7";
     assert_eq!(
         Redaction::all().without(SensitiveKind::Email).redact(text),
@@ -33,7 +33,7 @@ fn kinds_can_be_left_out() {
 }
 
 #[test]
-fn what_overlaps_is_replaced_as_one() {
+fn overlapping_matches_are_replaced_together() {
     let redaction = Redaction::all().words("NAME", ["Ann", "is ann"]).unwrap();
     assert_eq!(redaction.redact("It is ann@example.org."), "It [EMAIL].");
     let bearer = format!("Bearer {TOKEN}");
@@ -41,7 +41,7 @@ fn what_overlaps_is_replaced_as_one() {
 }
 
 #[test]
-fn numbers_follow_values() {
+fn equal_values_have_the_same_number() {
     let redaction = Redaction::all().placeholders(Placeholders::Numbered);
     let text = "030 1234567 or 030/123 45 67, DE89370400440532013000, 0171 1234567";
     assert_eq!(redaction.redact(text), "[PHONE_1] or [PHONE_1], [IBAN_1], [PHONE_2]");
@@ -52,7 +52,7 @@ fn numbers_follow_values() {
 }
 
 #[test]
-fn number_in_brackets_is_no_placeholder() {
+fn number_in_brackets_is_not_a_placeholder() {
     for (text, redacted) in
         [("[CARD_4111111111111111]", "[CARD_[CARD]]"), ("[CARD_411111]", "[CARD_411111]")]
     {
@@ -61,7 +61,7 @@ fn number_in_brackets_is_no_placeholder() {
 }
 
 #[test]
-fn message_keeps_everything_else() {
+fn redacted_message_keeps_other_contents_and_name() {
     let image = Content::image_url("https://example.org/a@b.de.png");
     let message = UserMessage::from_contents([
         Content::from("I am a@b.de"),
@@ -79,7 +79,7 @@ fn message_keeps_everything_else() {
 }
 
 #[test]
-fn ranges_of_functions_are_made_safe() {
+fn invalid_ranges_of_functions_are_corrected() {
     let ranges = vec![1..2, 4..900, 3..3, 900..901, Range { start: 3, end: 2 }];
     // `ä` is two bytes.
     let find = move |text: &str| if text.starts_with('ä') { ranges.clone() } else { Vec::new() };
@@ -97,7 +97,7 @@ fn labels_are_checked() {
     assert!(twice.is_err());
 }
 
-/// A hundred thousand characters that make finders begin again and again.
+/// Uses 100,000 characters with many possible starts of matches.
 #[test]
 fn hostile_texts_take_linear_time() {
     for part in [
@@ -128,12 +128,12 @@ fn hostile_texts_take_linear_time() {
         let started = std::time::Instant::now();
         let _ = Redaction::all().redact(&text);
         let _ = Redaction::all().placeholders(Placeholders::Numbered).redact(&text);
-        // Quadratic time would be minutes.
+        // Quadratic time would take minutes.
         assert!(started.elapsed().as_secs() < 20, "{part}: {:?}", started.elapsed());
     }
 }
 
-/// What means something to the finders.
+/// Pieces that are significant for the finders.
 const PIECES: [&str; 47] = [
     "ann@example.org",
     "@",
@@ -184,12 +184,12 @@ const PIECES: [&str; 47] = [
     "/",
 ];
 
-/// Every pair of pieces, again and again: what is found makes little whole that was not before, so rests are
-/// looked through a few times, however long the text is.
+/// Repeats every pair of pieces. Matches rarely create new ones, so the remaining text is searched only a few
+/// times, however long it is.
 #[test]
-fn rests_are_looked_through_a_few_times() {
-    let looked_at = Arc::new(std::sync::atomic::AtomicUsize::new(0));
-    let count = Arc::clone(&looked_at);
+fn remaining_text_is_searched_a_few_times() {
+    let searched = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let count = Arc::clone(&searched);
     let counting = move |text: &str| {
         count.fetch_add(text.len(), std::sync::atomic::Ordering::Relaxed);
         Vec::new()
@@ -200,15 +200,15 @@ fn rests_are_looked_through_a_few_times() {
         for sign in between {
             let part = format!("{first}{second}{sign}");
             let text = part.repeat(8);
-            looked_at.store(0, std::sync::atomic::Ordering::Relaxed);
+            searched.store(0, std::sync::atomic::Ordering::Relaxed);
             let _ = redaction.redact(&text);
-            let times = looked_at.load(std::sync::atomic::Ordering::Relaxed) / text.len();
+            let times = searched.load(std::sync::atomic::Ordering::Relaxed) / text.len();
             assert!(times <= 3, "{part}: {times} times");
         }
     }
 }
 
-/// Texts made of pieces that mean something to the finders.
+/// Generates texts of pieces that are significant for the finders.
 fn texts() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(PIECES.to_vec());
     prop_oneof![
@@ -228,8 +228,8 @@ fn redactions() -> impl Strategy<Value = Redaction> {
     })
 }
 
-/// What is certainly of a kind, in any surroundings that are no words or numbers.
-fn certain() -> impl Strategy<Value = String> {
+/// Generates data that is always recognized, unless a letter or digit is adjacent.
+fn recognizable() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-z][a-z0-9._+-]{0,8}[a-z0-9]@[a-z]{1,8}\\.[a-z]{2,6}",
         "\\+[1-9][0-9]{7,14}",
@@ -237,7 +237,7 @@ fn certain() -> impl Strategy<Value = String> {
         "sk-[A-Za-z0-9]{16,40}7",
         "ghp_[A-Za-z0-9]{20,36}7",
         any::<[u8; 4]>().prop_map(|bytes| std::net::Ipv4Addr::from(bytes).to_string()),
-        any::<[u16; 8]>().prop_filter_map("an address of letters only", |words| {
+        any::<[u16; 8]>().prop_filter_map("an address with letters only", |words| {
             let text = std::net::Ipv6Addr::from(words).to_string();
             text.bytes().any(|b| b.is_ascii_digit()).then_some(text)
         }),
@@ -254,22 +254,22 @@ fn certain() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn redacting_twice_is_redacting_once(text in texts(), redaction in redactions()) {
+    fn redaction_is_idempotent(text in texts(), redaction in redactions()) {
         let once = redaction.redact(&text);
         prop_assert!(matches!(redaction.redact(&once), Cow::Borrowed(_)), "{}", once);
     }
 
     #[test]
-    fn what_is_certain_does_not_survive(
-        secret in certain(),
+    fn recognizable_data_is_removed(
+        secret in recognizable(),
         before in "[ ,;<>\"\u{e9}!]{0,3}",
         after in "[ ,;<>\"!?]{0,3}",
     ) {
         let text = format!("x{before} {secret} {after}y");
         let redacted = Redaction::all().redact(&text);
         prop_assert!(!redacted.contains(&secret), "{}", redacted);
-        let begin = format!("x{before}");
-        prop_assert!(redacted.starts_with(&begin) && redacted.ends_with('y'));
+        let start = format!("x{before}");
+        prop_assert!(redacted.starts_with(&start) && redacted.ends_with('y'));
     }
 
     #[test]
@@ -278,7 +278,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_not_found_stays(text in texts(), redaction in redactions()) {
+    fn other_text_is_kept(text in texts(), redaction in redactions()) {
         // Without its placeholders, the redacted text is a subsequence of the text.
         let redacted = redaction.redact(&text);
         let writer = Writer::new(&redaction, []);

@@ -1,4 +1,4 @@
-//! JSON as a model wrote it: in its order, numbers as text, perhaps not finished.
+//! JSON as a model wrote it: members in their order, numbers as text, possibly incomplete.
 
 mod number;
 mod parse;
@@ -6,8 +6,8 @@ mod string;
 #[cfg(test)]
 mod tests;
 
-pub(super) use number::{float, is_decimal, whole};
-pub(super) use parse::{Fault, open, prefix, whole_text};
+pub(super) use number::{float, integer, is_decimal};
+pub(super) use parse::{SyntaxError, parse_complete, parse_partial, parse_prefix};
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -17,12 +17,12 @@ use std::collections::HashSet;
 pub(super) enum Node<'a> {
     Null,
     Bool(bool),
-    /// As it was written.
+    /// The number as it was written.
     Number(&'a str),
     Text(Text<'a>),
     List(List<'a>),
     Object(Object<'a>),
-    /// Text that is no JSON, where a single value is wanted.
+    /// Text that is not JSON, for a type that is a single value.
     Bare(&'a str),
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Object<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// Whether more of it may come.
+    /// Returns `true` if the node is incomplete.
     pub(super) fn is_open(&self) -> bool {
         match self {
             Self::Text(text) => !text.is_closed,
@@ -55,7 +55,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The member of an object.
+    /// Returns the member of an object.
     pub(super) fn member(&self, name: &str) -> Option<&Self> {
         let Self::Object(object) = self else { return None };
         object.members.iter().find(|(own, _)| own == name).map(|(_, node)| node)
@@ -63,12 +63,12 @@ impl<'a> Node<'a> {
 }
 
 impl Object<'_> {
-    /// A key that is given twice.
-    fn repeated(&self) -> Option<&str> {
-        /// Up to here, comparing all is faster than remembering.
-        const FEW: usize = 8;
+    /// Returns the first duplicate key.
+    fn duplicate_key(&self) -> Option<&str> {
+        /// Up to this number of members, comparing all pairs is faster than a hash set.
+        const MAX_PAIRWISE: usize = 8;
         let keys = || self.members.iter().map(|(key, _)| &**key);
-        if self.members.len() <= FEW {
+        if self.members.len() <= MAX_PAIRWISE {
             return keys().enumerate().find_map(|(index, key)| {
                 keys().take(index).any(|earlier| earlier == key).then_some(key)
             });

@@ -1,19 +1,19 @@
-//! Numbers as they are written, and what they amount to.
+//! Numbers as models write them, and their values.
 
-/// An integer of any sign that fits into 128 bits.
+/// An integer with a sign and a 128-bit magnitude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::output) struct Whole {
+pub(in crate::output) struct Integer {
     pub(in crate::output) is_negative: bool,
     pub(in crate::output) magnitude: u128,
 }
 
-/// Whether a text is a decimal number as people write it: `42`, `+6`, `.5`, `1.`, `4e2`, `007`.
+/// Returns `true` for a decimal number in any common notation: `42`, `+6`, `.5`, `1.`, `4e2`, `007`.
 pub(in crate::output) fn is_decimal(text: &str) -> bool {
     Decimal::new(text).is_some()
 }
 
-/// The integer that a decimal number is, exactly: `42`, `42.0`, `4e2`, but not `4.5`.
-pub(in crate::output) fn whole(text: &str) -> Option<Whole> {
+/// Returns the exact integer value of a decimal number: of `42`, `42.0`, `4e2`, but not of `4.5`.
+pub(in crate::output) fn integer(text: &str) -> Option<Integer> {
     let Decimal { is_negative, integer, fraction, exponent } = Decimal::new(text)?;
     let digits = integer.bytes().chain(fraction.bytes());
     let count = integer.len() + fraction.len();
@@ -24,16 +24,17 @@ pub(in crate::output) fn whole(text: &str) -> Option<Whole> {
         magnitude = magnitude.checked_mul(10)?.checked_add(u128::from(digit - b'0'))?;
     }
     if magnitude == 0 {
-        return Some(Whole { is_negative, magnitude });
+        return Some(Integer { is_negative, magnitude });
     }
-    // The power of ten that the significant digits stand for.
+    // The power of ten of the last significant digit.
     let shift = exponent.saturating_sub_unsigned(fraction.len() as u64);
     let shift = shift.saturating_add_unsigned(zeros as u64);
     let factor = 10u128.checked_pow(u32::try_from(shift).ok()?)?;
-    Some(Whole { is_negative, magnitude: magnitude.checked_mul(factor)? })
+    Some(Integer { is_negative, magnitude: magnitude.checked_mul(factor)? })
 }
 
-/// The float nearest to a decimal number; `None` if it is none, or too large.
+/// Returns the float nearest to a decimal number. Returns `None` for other texts and for numbers that
+/// are too large.
 pub(in crate::output) fn float<F: std::str::FromStr + Into<f64> + Copy>(text: &str) -> Option<F> {
     let float: F = is_decimal(text).then(|| text.parse().ok())??;
     float.into().is_finite().then_some(float)
@@ -44,7 +45,7 @@ struct Decimal<'a> {
     is_negative: bool,
     integer: &'a str,
     fraction: &'a str,
-    /// At the end of its range if it is larger.
+    /// The exponent, limited to the range of `i64`.
     exponent: i64,
 }
 

@@ -1,27 +1,27 @@
-//! Reads JSON: the usual grammar, and a comma before a closing bracket.
+//! A JSON parser that also accepts a comma before a closing bracket.
 
 use super::string;
 use super::{List, Node, Object};
 use std::fmt;
 
-/// How deep lists and objects may be nested, as `serde_json` has it.
-const DEEPEST: usize = 128;
+/// Maximum nesting depth of lists and objects, the same as in `serde_json`.
+const MAX_DEPTH: usize = 128;
 
-/// Why a text is not JSON.
+/// The error of a text that is not JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::output) enum Fault {
-    /// It ends too early.
-    Ends,
-    /// There is something wrong at this byte.
+pub(in crate::output) enum SyntaxError {
+    /// The text ends too early.
+    UnexpectedEnd,
+    /// The byte at this position is not allowed.
     Unexpected(usize),
-    /// Lists and objects are nested too deeply.
+    /// Lists and objects are nested deeper than [`MAX_DEPTH`].
     TooDeep,
-    /// A key of an object is given twice.
-    Twice(String),
+    /// An object contains this key twice.
+    DuplicateKey(String),
 }
 
-impl Fault {
-    /// The fault in words, with the place in the text that was read.
+impl SyntaxError {
+    /// Returns the error message, with line and column in the text.
     pub(in crate::output) fn explain(&self, text: &str) -> String {
         match self {
             Self::Unexpected(at) => {
@@ -32,7 +32,7 @@ impl Fault {
                     Some(c) => {
                         format!("not JSON: unexpected {c:?} at line {line}, column {column}")
                     }
-                    None => "not JSON: it ends too early".to_owned(),
+                    None => "not JSON: unexpected end".to_owned(),
                 }
             }
             other => other.to_string(),
@@ -40,38 +40,41 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for SyntaxError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Ends => f.write_str("the JSON breaks off before its end"),
+            Self::UnexpectedEnd => f.write_str("the JSON is truncated"),
             Self::Unexpected(_) => f.write_str("not JSON"),
-            Self::TooDeep => write!(f, "the JSON is nested more than {DEEPEST} levels deep"),
-            Self::Twice(key) => write!(f, "the key `{key}` is given twice"),
+            Self::TooDeep => write!(f, "the JSON is nested more than {MAX_DEPTH} levels deep"),
+            Self::DuplicateKey(key) => write!(f, "duplicate key `{key}`"),
         }
     }
 }
 
-/// Reads a text that is one piece of JSON and nothing else.
-pub(in crate::output) fn whole_text(text: &str) -> Result<Node<'_>, Fault> {
-    let (node, end) = prefix(text, 0)?;
+/// Parses a text that consists of exactly one JSON value.
+pub(in crate::output) fn parse_complete(text: &str) -> Result<Node<'_>, SyntaxError> {
+    let (node, end) = parse_prefix(text, 0)?;
     let mut parser = Parser { text, at: end, is_partial: false };
     parser.skip_blanks();
-    match parser.at == text.len() {
-        true => Ok(node),
-        false => Err(Fault::Unexpected(parser.at)),
-    }
+    if parser.at == text.len() { Ok(node) } else { Err(SyntaxError::Unexpected(parser.at)) }
 }
 
-/// Reads one piece of JSON that starts at a byte; tells where it ends.
-pub(in crate::output) fn prefix(text: &str, start: usize) -> Result<(Node<'_>, usize), Fault> {
+/// Parses one JSON value that starts at a byte. Returns the value and its end.
+pub(in crate::output) fn parse_prefix(
+    text: &str,
+    start: usize,
+) -> Result<(Node<'_>, usize), SyntaxError> {
     let mut parser = Parser { text, at: start, is_partial: false };
     let node = parser.value(0)?;
     Ok((node, parser.at))
 }
 
-/// Reads one piece of JSON that starts at a byte and of which the rest may not have arrived; tells
-/// how far it goes.
-pub(in crate::output) fn open(text: &str, start: usize) -> Result<(Node<'_>, usize), Fault> {
+/// Parses one JSON value that starts at a byte and may be incomplete. Returns the value so far and its
+/// end.
+pub(in crate::output) fn parse_partial(
+    text: &str,
+    start: usize,
+) -> Result<(Node<'_>, usize), SyntaxError> {
     let mut parser = Parser { text, at: start, is_partial: true };
     let node = parser.value(0)?;
     Ok((node, parser.at))
@@ -84,11 +87,11 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn value(&mut self, depth: usize) -> Result<Node<'a>, Fault> {
+    fn value(&mut self, depth: usize) -> Result<Node<'a>, SyntaxError> {
         self.skip_blanks();
         match self.peek() {
-            None => Err(Fault::Ends),
-            Some(b'{' | b'[') if depth >= DEEPEST => Err(Fault::TooDeep),
+            None => Err(SyntaxError::UnexpectedEnd),
+            Some(b'{' | b'[') if depth >= MAX_DEPTH => Err(SyntaxError::TooDeep),
             Some(b'{') => self.object(depth + 1).map(Node::Object),
             Some(b'[') => self.list(depth + 1).map(Node::List),
             Some(b'"') => {
@@ -100,11 +103,11 @@ impl<'a> Parser<'a> {
             Some(b't') => self.literal("true", Node::Bool(true)),
             Some(b'f') => self.literal("false", Node::Bool(false)),
             Some(b'n') => self.literal("null", Node::Null),
-            Some(_) => Err(Fault::Unexpected(self.at)),
+            Some(_) => Err(SyntaxError::Unexpected(self.at)),
         }
     }
 
-    fn list(&mut self, depth: usize) -> Result<List<'a>, Fault> {
+    fn list(&mut self, depth: usize) -> Result<List<'a>, SyntaxError> {
         self.at += 1;
         let mut items = Vec::new();
         loop {
@@ -114,17 +117,21 @@ impl<'a> Parser<'a> {
             }
             match self.value(depth) {
                 Ok(item) => items.push(item),
-                Err(fault) => return self.ends(fault).map(|()| List { items, is_closed: false }),
+                Err(error) => {
+                    return self.ignore_end(error).map(|()| List { items, is_closed: false });
+                }
             }
             match self.after_item(b']') {
                 Ok(true) => {}
                 Ok(false) => return Ok(List { items, is_closed: true }),
-                Err(fault) => return self.ends(fault).map(|()| List { items, is_closed: false }),
+                Err(error) => {
+                    return self.ignore_end(error).map(|()| List { items, is_closed: false });
+                }
             }
         }
     }
 
-    fn object(&mut self, depth: usize) -> Result<Object<'a>, Fault> {
+    fn object(&mut self, depth: usize) -> Result<Object<'a>, SyntaxError> {
         self.at += 1;
         let mut object = Object { members: Vec::new(), is_closed: true };
         loop {
@@ -135,29 +142,29 @@ impl<'a> Parser<'a> {
             match self.member(depth, &mut object) {
                 Ok(true) => {}
                 Ok(false) => break,
-                Err(fault) => {
-                    self.ends(fault)?;
+                Err(error) => {
+                    self.ignore_end(error)?;
                     object.is_closed = false;
                     break;
                 }
             }
         }
-        match object.repeated() {
-            Some(key) => Err(Fault::Twice(key.to_owned())),
+        match object.duplicate_key() {
+            Some(key) => Err(SyntaxError::DuplicateKey(key.to_owned())),
             None => Ok(object),
         }
     }
 
-    /// Reads a member; says whether another may follow.
-    fn member(&mut self, depth: usize, object: &mut Object<'a>) -> Result<bool, Fault> {
+    /// Parses a member. Returns `true` if another member may follow.
+    fn member(&mut self, depth: usize, object: &mut Object<'a>) -> Result<bool, SyntaxError> {
         match self.peek() {
-            None => return Err(Fault::Ends),
+            None => return Err(SyntaxError::UnexpectedEnd),
             Some(b'"') => {}
-            Some(_) => return Err(Fault::Unexpected(self.at)),
+            Some(_) => return Err(SyntaxError::Unexpected(self.at)),
         }
         let (key, end) = string::read(self.text, self.at, self.is_partial)?;
         if !key.is_closed {
-            return Err(Fault::Ends);
+            return Err(SyntaxError::UnexpectedEnd);
         }
         self.at = end;
         self.skip_blanks();
@@ -169,8 +176,9 @@ impl<'a> Parser<'a> {
         self.after_item(b'}')
     }
 
-    /// What comes after an item or a member: true for a comma, false for the closing bracket.
-    fn after_item(&mut self, closing: u8) -> Result<bool, Fault> {
+    /// Parses the byte after an item or a member. Returns `true` for a comma, `false` for the closing
+    /// bracket.
+    fn after_item(&mut self, closing: u8) -> Result<bool, SyntaxError> {
         self.skip_blanks();
         if self.take(b',') {
             Ok(true)
@@ -181,13 +189,13 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn number(&mut self) -> Result<Node<'a>, Fault> {
+    fn number(&mut self) -> Result<Node<'a>, SyntaxError> {
         let start = self.at;
         let _ = self.take(b'-');
         let leading_zero = self.peek() == Some(b'0');
         let integer = self.digits()?;
         if leading_zero && integer > 1 {
-            return Err(Fault::Unexpected(start));
+            return Err(SyntaxError::Unexpected(start));
         }
         if self.take(b'.') {
             self.digits()?;
@@ -196,15 +204,15 @@ impl<'a> Parser<'a> {
             let _ = self.take(b'+') || self.take(b'-');
             self.digits()?;
         }
-        // Another digit may be on its way.
+        // More digits may follow.
         if self.is_partial && self.peek().is_none() {
-            return Err(Fault::Ends);
+            return Err(SyntaxError::UnexpectedEnd);
         }
-        self.text.get(start..self.at).map(Node::Number).ok_or(Fault::Unexpected(start))
+        self.text.get(start..self.at).map(Node::Number).ok_or(SyntaxError::Unexpected(start))
     }
 
-    /// Reads at least one digit; says how many there are.
-    fn digits(&mut self) -> Result<usize, Fault> {
+    /// Parses at least one digit. Returns their number.
+    fn digits(&mut self) -> Result<usize, SyntaxError> {
         let start = self.at;
         while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
             self.at += 1;
@@ -215,15 +223,16 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn literal(&mut self, literal: &str, node: Node<'a>) -> Result<Node<'a>, Fault> {
+    fn literal(&mut self, literal: &str, node: Node<'a>) -> Result<Node<'a>, SyntaxError> {
         let rest = self.text.get(self.at..).unwrap_or_default();
         if rest.starts_with(literal) {
             self.at += literal.len();
             return Ok(node);
         }
-        Err(match literal.starts_with(rest) {
-            true => Fault::Ends,
-            false => Fault::Unexpected(self.at),
+        Err(if literal.starts_with(rest) {
+            SyntaxError::UnexpectedEnd
+        } else {
+            SyntaxError::Unexpected(self.at)
         })
     }
 
@@ -243,20 +252,20 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Forgives that the text ends, if the rest of it may not have arrived.
-    fn ends(&mut self, fault: Fault) -> Result<(), Fault> {
-        if !self.is_partial || fault != Fault::Ends {
-            return Err(fault);
+    /// Ignores an unexpected end if the text may be incomplete. Returns every other error.
+    fn ignore_end(&mut self, error: SyntaxError) -> Result<(), SyntaxError> {
+        if !self.is_partial || error != SyntaxError::UnexpectedEnd {
+            return Err(error);
         }
-        // What was begun and is withheld is nobody's.
+        // The incomplete item is dropped.
         self.at = self.text.len();
         Ok(())
     }
 
-    fn unexpected(&self) -> Fault {
+    fn unexpected(&self) -> SyntaxError {
         match self.peek() {
-            Some(_) => Fault::Unexpected(self.at),
-            None => Fault::Ends,
+            Some(_) => SyntaxError::Unexpected(self.at),
+            None => SyntaxError::UnexpectedEnd,
         }
     }
 }

@@ -1,26 +1,30 @@
-//! Strings of JSON, and their escapes.
+//! JSON strings and their escapes.
 
 use super::Text;
-use super::parse::Fault;
+use super::parse::SyntaxError;
 use std::borrow::Cow;
 
-/// Reads the string whose opening quote stands at `start`; tells where it ends.
+/// Parses the string whose opening quote is at `start`. Returns the string and its end.
 ///
-/// If it may be unfinished, it goes as far as whole characters have arrived.
-pub(super) fn read(text: &str, start: usize, is_partial: bool) -> Result<(Text<'_>, usize), Fault> {
+/// An incomplete string contains all complete characters.
+pub(super) fn read(
+    text: &str,
+    start: usize,
+    is_partial: bool,
+) -> Result<(Text<'_>, usize), SyntaxError> {
     let mut at = start + 1;
     let mut run = at;
     let mut unescaped: Option<String> = None;
-    let part = |from: usize, to: usize| text.get(from..to).ok_or(Fault::Unexpected(from));
+    let part = |from: usize, to: usize| text.get(from..to).ok_or(SyntaxError::Unexpected(from));
     loop {
         let (byte, escape) = match text.as_bytes().get(at) {
             Some(b'\\') => (Some(b'\\'), escape(text, at)),
             byte => (byte.copied(), Ok(None)),
         };
-        // Half an escape is shown when the rest of it has come.
-        let ends = byte.is_none() || escape == Err(Fault::Ends);
+        // An incomplete escape is withheld.
+        let ends = byte.is_none() || escape == Err(SyntaxError::UnexpectedEnd);
         if ends && !is_partial {
-            return Err(Fault::Ends);
+            return Err(SyntaxError::UnexpectedEnd);
         }
         if ends || byte == Some(b'"') {
             let last = part(run, at)?;
@@ -39,16 +43,18 @@ pub(super) fn read(text: &str, start: usize, is_partial: bool) -> Result<(Text<'
                 at += length;
                 run = at;
             }
-            None if byte.is_some_and(|byte| byte < b' ') => return Err(Fault::Unexpected(at)),
+            None if byte.is_some_and(|byte| byte < b' ') => {
+                return Err(SyntaxError::Unexpected(at));
+            }
             None => at += 1,
         }
     }
 }
 
-/// The character that the escape at `at` stands for, and the length of the escape.
-fn escape(text: &str, at: usize) -> Result<Option<(char, usize)>, Fault> {
+/// Returns the character of the escape at `at` and the length of the escape.
+fn escape(text: &str, at: usize) -> Result<Option<(char, usize)>, SyntaxError> {
     let character = match text.as_bytes().get(at + 1) {
-        None => return Err(Fault::Ends),
+        None => return Err(SyntaxError::UnexpectedEnd),
         Some(b'"') => '"',
         Some(b'\\') => '\\',
         Some(b'/') => '/',
@@ -58,41 +64,41 @@ fn escape(text: &str, at: usize) -> Result<Option<(char, usize)>, Fault> {
         Some(b'r') => '\r',
         Some(b't') => '\t',
         Some(b'u') => return unicode(text, at).map(Some),
-        Some(_) => return Err(Fault::Unexpected(at)),
+        Some(_) => return Err(SyntaxError::Unexpected(at)),
     };
     Ok(Some((character, 2)))
 }
 
-/// A `\uXXXX`, or two of them that are one character.
-fn unicode(text: &str, at: usize) -> Result<(char, usize), Fault> {
-    let first = unit(text, at)?;
+/// Returns the character of a `\uXXXX`, or of two for a surrogate pair.
+fn unicode(text: &str, at: usize) -> Result<(char, usize), SyntaxError> {
+    let first = code_unit(text, at)?;
     if let Some(character) = char::from_u32(first) {
         return Ok((character, 6));
     }
-    // Half of a pair: only a second half makes it a character.
-    let second = unit(text, at + 6)?;
+    // A high surrogate has to be followed by a low one.
+    let second = code_unit(text, at + 6)?;
     let pair = (0xD800..0xDC00).contains(&first) && (0xDC00..0xE000).contains(&second);
     let code = 0x10000 + ((first & 0x3FF) << 10) + (second & 0x3FF);
     match char::from_u32(code).filter(|_| pair) {
         Some(character) => Ok((character, 12)),
-        None => Err(Fault::Unexpected(at)),
+        None => Err(SyntaxError::Unexpected(at)),
     }
 }
 
-/// The number in a `\uXXXX`.
-fn unit(text: &str, at: usize) -> Result<u32, Fault> {
+/// Returns the code unit of a `\uXXXX`.
+fn code_unit(text: &str, at: usize) -> Result<u32, SyntaxError> {
     let bytes = text.as_bytes();
     for (offset, expected) in [b'\\', b'u'].into_iter().enumerate() {
         match bytes.get(at + offset) {
-            None => return Err(Fault::Ends),
+            None => return Err(SyntaxError::UnexpectedEnd),
             Some(byte) if *byte == expected => {}
-            Some(_) => return Err(Fault::Unexpected(at)),
+            Some(_) => return Err(SyntaxError::Unexpected(at)),
         }
     }
     let mut code = 0;
     for offset in 2..6 {
-        let byte = bytes.get(at + offset).ok_or(Fault::Ends)?;
-        let digit = char::from(*byte).to_digit(16).ok_or(Fault::Unexpected(at))?;
+        let byte = bytes.get(at + offset).ok_or(SyntaxError::UnexpectedEnd)?;
+        let digit = char::from(*byte).to_digit(16).ok_or(SyntaxError::Unexpected(at))?;
         code = code * 16 + digit;
     }
     Ok(code)

@@ -1,18 +1,18 @@
 use super::*;
 
-fn text(json: &str) -> Result<String, Fault> {
-    match whole_text(json)? {
+fn text(json: &str) -> Result<String, SyntaxError> {
+    match parse_complete(json)? {
         Node::Text(text) => Ok(text.text.into_owned()),
         other => panic!("{other:?}"),
     }
 }
 
 fn opened(json: &str) -> Node<'_> {
-    open(json, 0).unwrap_or_else(|fault| panic!("{json}: {fault:?}")).0
+    parse_partial(json, 0).unwrap_or_else(|error| panic!("{json}: {error:?}")).0
 }
 
 #[test]
-fn json_is_read_as_serde_json_reads_it() {
+fn parser_accepts_the_same_texts_as_serde_json() {
     let texts = [
         "null",
         "true",
@@ -52,18 +52,18 @@ fn json_is_read_as_serde_json_reads_it() {
         "\"",
     ];
     for json in texts {
-        let ours = whole_text(json).is_ok();
+        let ours = parse_complete(json).is_ok();
         let theirs = serde_json::from_str::<serde_json::Value>(json).is_ok();
         assert_eq!(ours, theirs, "{json}");
     }
 }
 
 #[test]
-fn comma_before_a_closing_bracket_is_forgiven() {
+fn trailing_comma_is_accepted() {
     for json in ["[1,]", "{\"a\":1,}", "[[],{ }, ]"] {
-        assert!(whole_text(json).is_ok(), "{json}");
+        assert!(parse_complete(json).is_ok(), "{json}");
     }
-    assert!(whole_text("[1,,]").is_err());
+    assert!(parse_complete("[1,,]").is_err());
 }
 
 #[test]
@@ -73,39 +73,42 @@ fn escapes_become_characters() {
 }
 
 #[test]
-fn key_given_twice_is_a_fault() {
+fn duplicate_key_is_rejected() {
     let many = |last: usize| {
         let members: Vec<_> = (0..20).chain([last]).map(|key| format!("\"{key}\":0")).collect();
         format!("{{{}}}", members.join(","))
     };
-    assert_eq!(whole_text(r#"{"a":1,"\u0061":2}"#), Err(Fault::Twice("a".to_owned())));
-    assert_eq!(whole_text(&many(7)), Err(Fault::Twice("7".to_owned())));
-    assert!(whole_text(&many(20)).is_ok());
+    assert_eq!(
+        parse_complete(r#"{"a":1,"\u0061":2}"#),
+        Err(SyntaxError::DuplicateKey("a".to_owned()))
+    );
+    assert_eq!(parse_complete(&many(7)), Err(SyntaxError::DuplicateKey("7".to_owned())));
+    assert!(parse_complete(&many(20)).is_ok());
 }
 
 #[test]
-fn nesting_has_an_end() {
+fn deep_nesting_is_rejected() {
     let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
-    assert!(whole_text(&nested(128)).is_ok());
-    assert_eq!(whole_text(&nested(129)), Err(Fault::TooDeep));
-    assert_eq!(whole_text(&"[{\"a\":".repeat(1_000_000)), Err(Fault::TooDeep));
+    assert!(parse_complete(&nested(128)).is_ok());
+    assert_eq!(parse_complete(&nested(129)), Err(SyntaxError::TooDeep));
+    assert_eq!(parse_complete(&"[{\"a\":".repeat(1_000_000)), Err(SyntaxError::TooDeep));
 }
 
 #[test]
-fn unfinished_text_goes_as_far_as_whole_characters_came() {
-    let so_far = |json: &str| match opened(json) {
+fn incomplete_text_contains_all_complete_characters() {
+    let partial = |json: &str| match opened(json) {
         Node::Text(text) => (text.text.into_owned(), text.is_closed),
         other => panic!("{other:?}"),
     };
     for json in ["\"a", "\"a\\", "\"a\\u", "\"a\\u00e", "\"a\\ud83d", "\"a\\ud83d\\ude0"] {
-        assert_eq!(so_far(json), ("a".to_owned(), false), "{json}");
+        assert_eq!(partial(json), ("a".to_owned(), false), "{json}");
     }
-    assert_eq!(so_far("\"a\\ud83d\\ude00"), ("a😀".to_owned(), false));
-    assert_eq!(so_far("\"a\""), ("a".to_owned(), true));
+    assert_eq!(partial("\"a\\ud83d\\ude00"), ("a😀".to_owned(), false));
+    assert_eq!(partial("\"a\""), ("a".to_owned(), true));
 }
 
 #[test]
-fn unfinished_numbers_keys_and_words_are_withheld() {
+fn incomplete_numbers_keys_and_literals_are_withheld() {
     for json in ["{\"a\":[1,2", "{\"a\":[1,tr", "{\"a\":[1,", "{\"a\":[1,-", "{\"a\":[1,2."] {
         let node = opened(json);
         let Some(Node::List(list)) = node.member("a") else { panic!("{json}") };
@@ -119,7 +122,7 @@ fn unfinished_numbers_keys_and_words_are_withheld() {
 
 #[test]
 fn whole_numbers_are_exact() {
-    let value = |text: &str| whole(text).map(|whole| (whole.is_negative, whole.magnitude));
+    let value = |text: &str| integer(text).map(|whole| (whole.is_negative, whole.magnitude));
     for (text, expected) in [
         ("42.0", 42),
         ("4e2", 400),

@@ -1,12 +1,12 @@
-mod growing;
 mod hostile;
+mod partial;
 mod reading;
 
 use super::*;
 use serde::Deserialize;
 use std::collections::HashMap;
 
-/// Reads an answer; an error is its path and its reason.
+/// Reads an answer. The error is `path: reason`.
 fn read<T: Output>(text: &str) -> Result<T, String> {
     let response = ChatResponse::new(AiMessage::new(text));
     T::from_response(&response, &T::shape()).map_err(|error| {
@@ -56,7 +56,7 @@ fn order(id: &str, quantities: &[u32]) -> Order {
 }
 
 #[test]
-fn shapes_are_wrapped_where_a_provider_wants_an_object() {
+fn types_other_than_objects_are_wrapped() {
     let required = |shape: Shape| {
         let (name, schema) = shape.schema().expect("JSON");
         assert_eq!(schema.as_value()["type"], "object");
@@ -74,7 +74,7 @@ fn shapes_are_wrapped_where_a_provider_wants_an_object() {
 }
 
 #[test]
-fn text_and_nothing_have_no_schema() {
+fn text_and_unit_have_no_schema() {
     #[derive(Debug, Deserialize, JsonSchema, PartialEq)]
     struct Title(String);
 
@@ -87,7 +87,7 @@ fn text_and_nothing_have_no_schema() {
 }
 
 #[test]
-fn instructions_are_short_where_no_json_is_needed() {
+fn instructions_for_scalars_are_short() {
     let text = |shape: Shape| shape.instructions().expect("instructions");
     assert!(text(Mood::shape()).starts_with("Answer with one of: Happy, Sad, NEUTRAL;"));
     assert!(text(u8::shape()).contains("one integer from 0 to 255"));
@@ -97,7 +97,7 @@ fn instructions_are_short_where_no_json_is_needed() {
 }
 
 #[test]
-fn refusal_is_an_error_of_its_own() {
+fn refusal_has_its_own_error_kind() {
     let response = ChatResponse::new(AiMessage::builder().refusal("no").text("{}").build());
     let error = Order::from_response(&response, &Order::shape()).expect_err("refused");
     assert_eq!(error.kind(), ErrorKind::Refused);
@@ -105,14 +105,14 @@ fn refusal_is_an_error_of_its_own() {
 }
 
 #[test]
-fn answer_that_was_cut_off_says_why() {
-    let cut = |reason| {
+fn truncated_answer_names_the_reason() {
+    let truncated = |reason| {
         let response = ChatResponse::new(AiMessage::new("{\"id\":\"x\",\"it"));
         let response = response.with_finish_reason(reason);
-        let error = Order::from_response(&response, &Order::shape()).expect_err("cut off");
+        let error = Order::from_response(&response, &Order::shape()).expect_err("truncated");
         error.to_string()
     };
-    assert!(cut(FinishReason::Length).contains("cut off at its longest length"));
-    assert!(cut(FinishReason::ContentFilter).contains("filter"));
-    assert!(cut(FinishReason::Stop).ends_with("the JSON breaks off before its end"));
+    assert!(truncated(FinishReason::Length).contains("truncated at the token limit"));
+    assert!(truncated(FinishReason::ContentFilter).contains("filter"));
+    assert!(truncated(FinishReason::Stop).ends_with("the JSON is truncated"));
 }

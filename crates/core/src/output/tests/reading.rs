@@ -1,4 +1,4 @@
-//! What is forgiven, and what is not.
+//! Tests of accepted and rejected deviations.
 
 use super::*;
 use std::collections::{BTreeSet, HashSet};
@@ -11,7 +11,7 @@ fn fails<T: Output + std::fmt::Debug>(text: &str, with: &str) {
 }
 
 #[test]
-fn json_is_found_whole_in_a_fence_or_in_prose() {
+fn json_is_found_in_fences_and_prose() {
     for text in [
         ORDER.to_owned(),
         format!("\u{feff}  {ORDER}\n"),
@@ -30,24 +30,27 @@ fn json_is_found_whole_in_a_fence_or_in_prose() {
 }
 
 #[test]
-fn thoughts_before_the_answer_are_not_read() {
+fn think_block_before_the_answer_is_ignored() {
     let thoughts = format!("<think>\nMaybe {{\"id\":\"y\",\"items\":[]}}?\n</think>\n\n{ORDER}");
     assert_eq!(read(&thoughts), Ok(order("x", &[1, 2])));
     assert_eq!(read("<think>SAD?</think>\nhappy"), Ok(Mood::Happy));
-    fails::<Order>(&format!("<think>{ORDER}"), "still thinks");
+    fails::<Order>(&format!("<think>{ORDER}"), "inside the `<think>` block");
     assert_eq!(read(&format!("<think>{ORDER}")), Ok(format!("<think>{ORDER}")));
 }
 
 #[test]
-fn two_different_blocks_are_refused() {
+fn two_different_blocks_are_rejected() {
     let two = |a: &str, b: &str| format!("{a} or {b}");
-    fails::<Order>(&two(ORDER, r#"{"id":"y","items":[]}"#), "several blocks");
-    fails::<Order>("```\n{\"id\":\"a\"}\n```\n```\n{\"id\":\"b\"}\n```", "several blocks");
-    fails::<Vec<Item>>("[{\"qty\":1}] or [{\"qty\":2}]", "several blocks");
+    fails::<Order>(&two(ORDER, r#"{"id":"y","items":[]}"#), "several different blocks");
+    fails::<Order>(
+        "```\n{\"id\":\"a\"}\n```\n```\n{\"id\":\"b\"}\n```",
+        "several different blocks",
+    );
+    fails::<Vec<Item>>("[{\"qty\":1}] or [{\"qty\":2}]", "several different blocks");
 }
 
 #[test]
-fn fences_and_braces_inside_of_strings_are_text() {
+fn fences_and_braces_inside_strings_are_text() {
     let json = r#"{"id":"}```{\n","items":[]}"#;
     for text in [json.to_owned(), format!("```json\n{json}\n```"), format!("so: {json} ok")] {
         assert_eq!(read(&text), Ok(order("}```{\n", &[])), "{text}");
@@ -55,7 +58,7 @@ fn fences_and_braces_inside_of_strings_are_text() {
 }
 
 #[test]
-fn values_are_taken_with_their_wrapper_and_without() {
+fn values_are_read_with_and_without_wrapper() {
     assert_eq!((read("7"), read("{\"value\":7}")), (Ok(7u8), Ok(7u8)));
     assert_eq!(read(" {\"value\": 7, \"unit\": \"m\"}"), Ok(7u8));
     assert_eq!(read("```json\n{\"value\":\"7\"}\n```"), Ok(7u8));
@@ -97,7 +100,7 @@ fn floats_are_finite() {
 }
 
 #[test]
-fn booleans_are_words() {
+fn booleans_are_true_or_false_in_any_case() {
     for text in ["true", "TRUE", " True\n", "\"true\"", "{\"value\":\"True\"}"] {
         assert_eq!(read(text), Ok(true), "{text}");
     }
@@ -107,7 +110,7 @@ fn booleans_are_words() {
 }
 
 #[test]
-fn variants_are_known_in_any_case() {
+fn variants_are_read_in_any_case() {
     for text in ["Happy", "happy", "\"HAPPY\"", "[HAPPY]", "[ happy ]", "{\"value\":\"hAppy\"}"] {
         assert_eq!(read(text), Ok(Mood::Happy), "{text}");
     }
@@ -121,7 +124,7 @@ fn variants_are_known_in_any_case() {
 }
 
 #[test]
-fn variants_that_differ_in_case_alone_are_told_apart() {
+fn variants_that_differ_only_in_case_are_distinct() {
     #[derive(Debug, Deserialize, JsonSchema, PartialEq)]
     enum Unit {
         #[serde(rename = "m")]
@@ -150,18 +153,18 @@ fn lists_are_read_from_lines() {
     assert_eq!(read(" \n"), Ok(HashSet::<Mood>::new()));
     fails::<Vec<Mood>>("HAPPY, SAD", "[0]: expected one of");
     fails::<Vec<Item>>("I do not know", "not JSON");
-    fails::<Vec<String>>("[\"a\", \"b", "breaks off");
+    fails::<Vec<String>>("[\"a\", \"b", "truncated");
 }
 
 #[test]
-fn null_stands_for_a_member_that_has_a_default() {
+fn null_selects_the_default_of_a_member() {
     let json = r#"{"qty":"1","weight":null}"#;
     assert_eq!(read(json), Ok(Item { qty: 1, weight: 1.0 }));
     fails::<Item>(r#"{"qty":null}"#, "qty: expected u32, found null");
 }
 
 #[test]
-fn errors_say_where_and_what() {
+fn errors_contain_path_and_reason() {
     assert_eq!(
         read::<Order>(r#"{"id":"x","items":[{"qty":1},{"qty":"many"}]}"#),
         Err("items[1].qty: expected u32, found \"many\"".into())
@@ -172,11 +175,11 @@ fn errors_say_where_and_what() {
     fails::<Order>("null", "expected an object, found null");
     fails::<Order>("", "the answer is empty");
     fails::<Order>("{\n  id: 1}", "not JSON: unexpected 'i' at line 2, column 3");
-    fails::<Order>(r#"{"id":"x","items":"#, "breaks off");
+    fails::<Order>(r#"{"id":"x","items":"#, "truncated");
 }
 
 #[test]
-fn error_quotes_one_value_and_keeps_the_answer() {
+fn error_quotes_one_value_and_contains_the_answer() {
     let text = format!(r#"{{"id":"x","items":"{}"}}"#, "long ".repeat(1000));
     let response = ChatResponse::new(AiMessage::new(text.as_str()));
     let error = Order::from_response(&response, &Order::shape()).expect_err("no list");
@@ -186,7 +189,7 @@ fn error_quotes_one_value_and_keeps_the_answer() {
 }
 
 #[test]
-fn untagged_choices_take_whole_numbers_for_integers_only_if_nothing_else_fits() {
+fn untagged_enum_prefers_the_exact_number_type() {
     #[derive(Debug, Deserialize, JsonSchema, PartialEq)]
     #[serde(untagged)]
     enum Number {

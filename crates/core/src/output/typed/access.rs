@@ -1,9 +1,9 @@
-//! The items of lists, the members of objects, the contents of variants.
+//! Access to the items of lists, the members of objects, and the contents of variants.
 
 use super::empty::Empty;
+use super::hints::{HintTarget, address};
 use super::key::Key;
-use super::learned::{Place, address};
-use super::{Fault, Manner, Reader};
+use super::{ReadError, ReadOptions, Reader};
 use crate::output::json::{List, Node, Object};
 use serde::de::value::StrDeserializer;
 use serde::de::{
@@ -15,43 +15,44 @@ use std::slice;
 /// The items of a list.
 pub(super) struct Items<'de> {
     items: slice::Iter<'de, Node<'de>>,
-    manner: Manner<'de>,
+    options: ReadOptions<'de>,
     next: usize,
-    /// How many items there have to be, if the rest of them has not arrived.
+    /// Required number of items of an incomplete tuple. Missing items are read as empty values.
     length: usize,
 }
 
 impl<'de> Items<'de> {
-    /// The items; a tuple's `length` is made up by empty ones while the list is being written.
-    pub(super) fn new(list: &'de List<'de>, manner: Manner<'de>, length: usize) -> Self {
-        let is_growing = manner.learned.is_some() && !list.is_closed;
-        let length = if is_growing { length } else { 0 };
-        Self { items: list.items.iter(), manner, next: 0, length }
+    /// Creates the access to the items. While the list is incomplete, a tuple of `length` items is padded
+    /// with empty values.
+    pub(super) fn new(list: &'de List<'de>, options: ReadOptions<'de>, length: usize) -> Self {
+        let is_partial = options.hints.is_some() && !list.is_closed;
+        let length = if is_partial { length } else { 0 };
+        Self { items: list.items.iter(), options, next: 0, length }
     }
 
-    /// How many nobody took.
-    pub(super) fn rest(&self) -> usize {
+    /// Returns the number of unread items.
+    pub(super) fn remaining(&self) -> usize {
         self.items.len()
     }
 }
 
 impl<'de> SeqAccess<'de> for &mut Items<'de> {
-    type Error = Fault;
+    type Error = ReadError;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
-    ) -> Result<Option<S::Value>, Fault> {
+    ) -> Result<Option<S::Value>, ReadError> {
         let index = self.next;
         self.next += 1;
-        let manner = self.manner;
-        let is_left_out = |node| manner.learned.is_some_and(|learned| learned.leaves_out(node));
-        match self.items.next().filter(|node| !is_left_out(node)) {
-            Some(node) => match seed.deserialize(Reader { node, manner }) {
+        let options = self.options;
+        let is_omitted = |node| options.hints.is_some_and(|hints| hints.omits(node));
+        match self.items.next().filter(|node| !is_omitted(node)) {
+            Some(node) => match seed.deserialize(Reader { node, options }) {
                 Ok(value) => Ok(Some(value)),
-                Err(fault) => Err(fault.in_item(index).leave_out(node)),
+                Err(error) => Err(error.in_item(index).with_omit_hint(node)),
             },
-            None if index < self.length => seed.deserialize(Empty::new(manner)).map(Some),
+            None if index < self.length => seed.deserialize(Empty::new(options)).map(Some),
             None => Ok(None),
         }
     }
@@ -61,7 +62,7 @@ impl<'de> SeqAccess<'de> for &mut Items<'de> {
     }
 }
 
-/// What the members of an object are.
+/// The type that an object is read as.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Struct(&'static [&'static str]),
@@ -69,21 +70,21 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) fn place(self, node: &Node<'_>) -> Place {
+    pub(super) fn target(self, node: &Node<'_>) -> HintTarget {
         match self {
-            Self::Struct(fields) => Place::Struct(fields.as_ptr().addr()),
-            Self::Map => Place::Node(address(node)),
+            Self::Struct(fields) => HintTarget::Struct(fields.as_ptr().addr()),
+            Self::Map => HintTarget::Node(address(node)),
         }
     }
 }
 
-/// The members of an object, and the empty ones that its type misses.
+/// The members of an object, and empty values for required members that are missing so far.
 pub(super) struct Members<'de> {
     members: &'de [(Cow<'de, str>, Node<'de>)],
     rest: slice::Iter<'de, (Cow<'de, str>, Node<'de>)>,
     filled: Box<dyn Iterator<Item = &'static str> + 'de>,
     value: Option<(&'de str, Option<&'de Node<'de>>)>,
-    manner: Manner<'de>,
+    options: ReadOptions<'de>,
     skips_nulls: bool,
     depth: usize,
 }
@@ -91,81 +92,81 @@ pub(super) struct Members<'de> {
 impl<'de> Members<'de> {
     pub(super) fn new(
         object: &'de Object<'de>,
-        manner: Manner<'de>,
+        options: ReadOptions<'de>,
         kind: Kind,
-        place: Place,
+        target: HintTarget,
     ) -> Self {
-        let skips_nulls = manner.skips_nulls && matches!(kind, Kind::Struct(_));
-        let is_growing = !object.is_closed;
-        let filled = manner.learned.filter(|_| is_growing).map(|learned| learned.fills(place));
+        let skips_nulls = options.skips_nulls && matches!(kind, Kind::Struct(_));
+        let is_partial = !object.is_closed;
+        let filled = options.hints.filter(|_| is_partial).map(|hints| hints.filled_members(target));
         Self {
             members: &object.members,
             rest: object.members.iter(),
             filled: Box::new(filled.into_iter().flatten()),
             value: None,
-            manner,
+            options,
             skips_nulls,
             depth: 0,
         }
     }
 
-    /// The members of a struct of which nothing has arrived.
-    pub(super) fn none(manner: Manner<'de>, place: Place, depth: usize) -> Self {
-        let filled = manner.learned.map(|learned| learned.fills(place));
+    /// Creates the members of a struct that is entirely missing so far.
+    pub(super) fn none(options: ReadOptions<'de>, target: HintTarget, depth: usize) -> Self {
+        let filled = options.hints.map(|hints| hints.filled_members(target));
         Self {
             members: &[],
             rest: [].iter(),
             filled: Box::new(filled.into_iter().flatten()),
             value: None,
-            manner,
+            options,
             skips_nulls: false,
             depth,
         }
     }
 
     fn next(&mut self) -> Option<(&'de str, Option<&'de Node<'de>>)> {
-        let learned = self.manner.learned;
+        let hints = self.options.hints;
         for (name, node) in self.rest.by_ref() {
-            let is_left_out = learned.is_some_and(|learned| learned.leaves_out(node));
+            let is_omitted = hints.is_some_and(|hints| hints.omits(node));
             let is_skipped = self.skips_nulls && *node == Node::Null;
-            if !is_left_out && !is_skipped {
+            if !is_omitted && !is_skipped {
                 return Some((name, Some(node)));
             }
         }
-        let arrived = |field: &str| {
-            let is_there = |(name, node): &(Cow<'_, str>, Node<'_>)| {
-                name == field && !learned.is_some_and(|learned| learned.leaves_out(node))
+        let is_present = |field: &str| {
+            let is_field = |(name, node): &(Cow<'_, str>, Node<'_>)| {
+                name == field && !hints.is_some_and(|hints| hints.omits(node))
             };
-            self.members.iter().any(is_there)
+            self.members.iter().any(is_field)
         };
-        let field = self.filled.by_ref().find(|field| !arrived(field))?;
+        let field = self.filled.by_ref().find(|field| !is_present(field))?;
         Some((field, None))
     }
 }
 
 impl<'de> MapAccess<'de> for Members<'de> {
-    type Error = Fault;
+    type Error = ReadError;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
-    ) -> Result<Option<S::Value>, Fault> {
+    ) -> Result<Option<S::Value>, ReadError> {
         let Some((name, node)) = self.next() else { return Ok(None) };
         self.value = Some((name, node));
-        let key = Key { name, is_lenient: self.manner.is_lenient };
-        seed.deserialize(key).map(Some).map_err(|fault| fault.in_member(name))
+        let key = Key { name, is_lenient: self.options.is_lenient };
+        seed.deserialize(key).map(Some).map_err(|error| error.in_member(name))
     }
 
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Fault> {
-        let manner = self.manner;
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, ReadError> {
+        let options = self.options;
         match self.value.take() {
             Some((name, Some(node))) => seed
-                .deserialize(Reader { node, manner })
-                .map_err(|fault| fault.in_member(name).leave_out(node)),
+                .deserialize(Reader { node, options })
+                .map_err(|error| error.in_member(name).with_omit_hint(node)),
             Some((name, None)) => seed
-                .deserialize(Empty { manner, depth: self.depth + 1 })
-                .map_err(|fault| fault.in_member(name)),
-            None => Err(Fault::custom("a value was asked for before its key")),
+                .deserialize(Empty { options, depth: self.depth + 1 })
+                .map_err(|error| error.in_member(name)),
+            None => Err(ReadError::custom("a value was requested before its key")),
         }
     }
 
@@ -174,60 +175,67 @@ impl<'de> MapAccess<'de> for Members<'de> {
     }
 }
 
-/// A variant of an enum, and what it holds.
+/// A variant of an enum with its content.
 pub(super) struct Variant<'n, 'de> {
     pub(super) name: &'n str,
     pub(super) content: Option<&'de Node<'de>>,
-    pub(super) manner: Manner<'de>,
+    pub(super) options: ReadOptions<'de>,
 }
 
 impl<'de> EnumAccess<'de> for Variant<'_, 'de> {
-    type Error = Fault;
+    type Error = ReadError;
     type Variant = Content<'de>;
 
     fn variant_seed<S: DeserializeSeed<'de>>(
         self,
         seed: S,
-    ) -> Result<(S::Value, Content<'de>), Fault> {
-        let variant = seed.deserialize(StrDeserializer::<Fault>::new(self.name))?;
-        let content = self.content.map(|node| Reader { node, manner: self.manner });
+    ) -> Result<(S::Value, Content<'de>), ReadError> {
+        let variant = seed.deserialize(StrDeserializer::<ReadError>::new(self.name))?;
+        let content = self.content.map(|node| Reader { node, options: self.options });
         Ok((variant, Content { content, name: self.name.into() }))
     }
 }
 
-/// What a variant holds.
+/// The content of a variant.
 pub(super) struct Content<'de> {
     content: Option<Reader<'de>>,
     name: Box<str>,
 }
 
 impl<'de> Content<'de> {
-    fn read<T>(self, read: impl FnOnce(Reader<'de>) -> Result<T, Fault>) -> Result<T, Fault> {
+    fn read<T>(
+        self,
+        read: impl FnOnce(Reader<'de>) -> Result<T, ReadError>,
+    ) -> Result<T, ReadError> {
         match self.content {
-            Some(reader) => read(reader).map_err(|fault| fault.in_member(&self.name)),
-            None => Err(Fault::custom(format_args!("`{}` needs a value", self.name))),
+            Some(reader) => read(reader).map_err(|error| error.in_member(&self.name)),
+            None => Err(ReadError::custom(format_args!("`{}` needs a value", self.name))),
         }
     }
 }
 
 impl<'de> VariantAccess<'de> for Content<'de> {
-    type Error = Fault;
+    type Error = ReadError;
 
-    fn unit_variant(self) -> Result<(), Fault> {
+    fn unit_variant(self) -> Result<(), ReadError> {
         match self.content.map(|reader| reader.node) {
             None | Some(Node::Null) => Ok(()),
             Some(node) => {
                 let found = super::unexpected(node);
-                Err(Fault::invalid_type(found, &"null").in_member(&self.name))
+                Err(ReadError::invalid_type(found, &"null").in_member(&self.name))
             }
         }
     }
 
-    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Fault> {
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, ReadError> {
         self.read(|reader| seed.deserialize(reader))
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, Fault> {
+    fn tuple_variant<V: Visitor<'de>>(
+        self,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
         self.read(|reader| reader.deserialize_tuple(length, visitor))
     }
 
@@ -235,7 +243,7 @@ impl<'de> VariantAccess<'de> for Content<'de> {
         self,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, ReadError> {
         self.read(|reader| reader.deserialize_struct("", fields, visitor))
     }
 }

@@ -1,42 +1,44 @@
-//! What stands for a member that has not arrived.
+//! Empty values for members that are missing so far.
 
 use super::access::Members;
-use super::learned::Place;
-use super::{Fault, Manner};
+use super::hints::HintTarget;
+use super::{ReadError, ReadOptions};
 use serde::de::{DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
 
-/// The empty value of a type, if it has one: `""`, `[]`, `{}`, 0, `false`, nothing.
+/// A deserializer that returns the empty value of a type: `""`, `[]`, `{}`, 0, `false`, `None`, `()`.
+/// Fails for types without one.
 #[derive(Clone, Copy)]
 pub(super) struct Empty<'de> {
-    pub(super) manner: Manner<'de>,
+    pub(super) options: ReadOptions<'de>,
     pub(super) depth: usize,
 }
 
 impl<'de> Empty<'de> {
-    pub(super) fn new(manner: Manner<'de>) -> Self {
-        Self { manner, depth: 0 }
+    pub(super) fn new(options: ReadOptions<'de>) -> Self {
+        Self { options, depth: 0 }
     }
 
-    /// The same, one level deeper.
-    fn deeper(self) -> Result<Self, Fault> {
-        /// A type that must contain itself has no value at all.
-        const DEEPEST: usize = 32;
+    /// Returns the deserializer for one level deeper. Fails below the maximum depth.
+    fn deeper(self) -> Result<Self, ReadError> {
+        /// Maximum nesting depth: a type that must contain itself has no finite value.
+        const MAX_DEPTH: usize = 32;
         match self.depth {
-            DEEPEST.. => none(),
+            MAX_DEPTH.. => no_empty_value(),
             depth => Ok(Self { depth: depth + 1, ..self }),
         }
     }
 }
 
-fn none<T>() -> Result<T, Fault> {
-    Err(Fault::custom("not yet there"))
+/// Returns the error of a type without an empty value.
+fn no_empty_value<T>() -> Result<T, ReadError> {
+    Err(ReadError::custom("the value has not been received yet"))
 }
 
 /// Methods of types without an empty value.
 macro_rules! without_empty_value {
     ($($method:ident)*) => {$(
-        fn $method<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Fault> {
-            none()
+        fn $method<V: Visitor<'de>>(self, _: V) -> Result<V::Value, ReadError> {
+            no_empty_value()
         }
     )*};
 }
@@ -44,16 +46,16 @@ macro_rules! without_empty_value {
 /// Methods of numbers.
 macro_rules! zero {
     ($($method:ident)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
             visitor.visit_u64(0)
         }
     )*};
 }
 
 impl<'de> Deserializer<'de> for Empty<'de> {
-    type Error = Fault;
+    type Error = ReadError;
 
-    // What is read from a text in one piece, such as a date, has none either.
+    // Types that are parsed from a complete text, such as dates, have no empty value either.
     without_empty_value! { deserialize_any deserialize_char deserialize_str deserialize_identifier }
 
     zero! {
@@ -62,27 +64,27 @@ impl<'de> Deserializer<'de> for Empty<'de> {
         deserialize_f32 deserialize_f64
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         visitor.visit_bool(false)
     }
 
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         visitor.visit_str("")
     }
 
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         visitor.visit_bytes(b"")
     }
 
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         visitor.visit_bytes(b"")
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         visitor.visit_none()
     }
 
-    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         visitor.visit_unit()
     }
 
@@ -90,7 +92,7 @@ impl<'de> Deserializer<'de> for Empty<'de> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, ReadError> {
         visitor.visit_unit()
     }
 
@@ -98,11 +100,11 @@ impl<'de> Deserializer<'de> for Empty<'de> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, ReadError> {
         visitor.visit_newtype_struct(self)
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         visitor.visit_seq(Repeated { item: self, left: 0 })
     }
 
@@ -110,7 +112,7 @@ impl<'de> Deserializer<'de> for Empty<'de> {
         self,
         length: usize,
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, ReadError> {
         visitor.visit_seq(Repeated { item: self.deeper()?, left: length })
     }
 
@@ -119,13 +121,13 @@ impl<'de> Deserializer<'de> for Empty<'de> {
         _: &'static str,
         length: usize,
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, ReadError> {
         self.deserialize_tuple(length, visitor)
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        let nowhere = Place::Node(0);
-        visitor.visit_map(Members::none(self.manner, nowhere, self.depth))
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        let no_node = HintTarget::Node(0);
+        visitor.visit_map(Members::none(self.options, no_node, self.depth))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -133,11 +135,11 @@ impl<'de> Deserializer<'de> for Empty<'de> {
         _: &'static str,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Fault> {
-        let Self { manner, depth } = self.deeper()?;
-        let place = Place::Struct(fields.as_ptr().addr());
-        let members = Members::none(manner, place, depth);
-        visitor.visit_map(members).map_err(|fault| fault.fill(place))
+    ) -> Result<V::Value, ReadError> {
+        let Self { options, depth } = self.deeper()?;
+        let target = HintTarget::Struct(fields.as_ptr().addr());
+        let members = Members::none(options, target, depth);
+        visitor.visit_map(members).map_err(|error| error.with_fill_hint(target))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -145,28 +147,28 @@ impl<'de> Deserializer<'de> for Empty<'de> {
         _: &'static str,
         _: &'static [&'static str],
         _: V,
-    ) -> Result<V::Value, Fault> {
-        none()
+    ) -> Result<V::Value, ReadError> {
+        no_empty_value()
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         visitor.visit_unit()
     }
 }
 
-/// The same empty item some times.
+/// A sequence that repeats the same empty item.
 struct Repeated<'de> {
     item: Empty<'de>,
     left: usize,
 }
 
 impl<'de> SeqAccess<'de> for Repeated<'de> {
-    type Error = Fault;
+    type Error = ReadError;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
-    ) -> Result<Option<S::Value>, Fault> {
+    ) -> Result<Option<S::Value>, ReadError> {
         match self.left.checked_sub(1) {
             None => Ok(None),
             Some(left) => {

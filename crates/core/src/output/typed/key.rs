@@ -1,33 +1,33 @@
-//! Keys of objects, which are texts whatever their type.
+//! Keys of objects. In JSON they are texts, also for other key types.
 
-use super::{Fault, scalar};
+use super::{ReadError, scalar};
 use crate::output::json::{self, Node};
 use serde::de::value::StrDeserializer;
 use serde::de::{Deserializer, Error, IntoDeserializer, Unexpected, Visitor};
 
-/// A key that a type is read from.
+/// A deserializer for the key of an object.
 pub(super) struct Key<'de> {
     pub(super) name: &'de str,
     pub(super) is_lenient: bool,
 }
 
-/// Methods that read a number from the text of the key.
+/// Generates methods that read a number from the text of the key.
 macro_rules! numbers {
     ($($method:ident: $type:ty => $visit:ident,)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-            let is_json = matches!(json::whole_text(self.name), Ok(Node::Number(_)));
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+            let is_json = matches!(json::parse_complete(self.name), Ok(Node::Number(_)));
             match self.name.parse::<$type>() {
                 Ok(number) if is_json => visitor.$visit(number),
-                _ => Err(Fault::invalid_value(Unexpected::Str(self.name), &visitor)),
+                _ => Err(ReadError::invalid_value(Unexpected::Str(self.name), &visitor)),
             }
         }
     )*};
 }
 
 impl<'de> Deserializer<'de> for Key<'de> {
-    type Error = Fault;
+    type Error = ReadError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         visitor.visit_borrowed_str(self.name)
     }
 
@@ -39,15 +39,15 @@ impl<'de> Deserializer<'de> for Key<'de> {
         deserialize_i128: i128 => visit_i128, deserialize_u128: u128 => visit_u128,
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match self.name {
             "true" => visitor.visit_bool(true),
             "false" => visitor.visit_bool(false),
-            other => Err(Fault::invalid_type(Unexpected::Str(other), &visitor)),
+            other => Err(ReadError::invalid_type(Unexpected::Str(other), &visitor)),
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         visitor.visit_some(self)
     }
 
@@ -55,7 +55,7 @@ impl<'de> Deserializer<'de> for Key<'de> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, ReadError> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -64,9 +64,9 @@ impl<'de> Deserializer<'de> for Key<'de> {
         _: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, ReadError> {
         let alike = if self.is_lenient { scalar::variant(self.name, variants) } else { None };
-        let name: StrDeserializer<'_, Fault> = alike.unwrap_or(self.name).into_deserializer();
+        let name: StrDeserializer<'_, ReadError> = alike.unwrap_or(self.name).into_deserializer();
         visitor.visit_enum(name)
     }
 

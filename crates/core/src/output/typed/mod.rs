@@ -1,81 +1,82 @@
-//! Gives a type what it asks for, as far as the JSON can be taken for it.
+//! A lenient serde `Deserializer`: converts values only if the conversion is unambiguous.
 
 mod access;
 mod empty;
-mod fault;
+mod error;
+mod hints;
 mod key;
-mod learned;
 mod scalar;
 
-pub(super) use fault::Fault;
-pub(super) use learned::Learned;
+pub(super) use error::ReadError;
+pub(super) use hints::Hints;
 
 use super::json::Node;
 use access::{Items, Kind, Members, Variant};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 use std::borrow::Cow;
 
-/// How far a type is met.
+/// Options for reading a value.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Manner<'de> {
-    /// Whether other spellings of a value are taken for it.
+pub(super) struct ReadOptions<'de> {
+    /// `true` if other notations of a value are accepted.
     pub(super) is_lenient: bool,
-    /// Whether a member of a struct that is null is taken for one that is not there.
+    /// `true` if a member of a struct that is null is treated as missing.
     pub(super) skips_nulls: bool,
-    /// What is known of the type, if the JSON is still being written.
-    pub(super) learned: Option<&'de Learned>,
+    /// The hints so far, if the JSON is incomplete.
+    pub(super) hints: Option<&'de Hints>,
 }
 
 /// Reads a value of a type.
 pub(super) fn read<'de, T: Deserialize<'de>>(
     node: &'de Node<'de>,
-    manner: Manner<'de>,
-) -> Result<T, Fault> {
-    T::deserialize(Reader { node, manner })
+    options: ReadOptions<'de>,
+) -> Result<T, ReadError> {
+    T::deserialize(Reader { node, options })
 }
 
-/// A node that a type is read from.
+/// A deserializer for a node.
 #[derive(Clone, Copy)]
 struct Reader<'de> {
     node: &'de Node<'de>,
-    manner: Manner<'de>,
+    options: ReadOptions<'de>,
 }
 
 impl<'de> Reader<'de> {
-    fn wrong<T>(self, visitor: &impl Visitor<'de>) -> Result<T, Fault> {
-        Err(Fault::invalid_type(unexpected(self.node), visitor))
+    /// Returns the error of a node of the wrong type.
+    fn wrong_type<T>(self, visitor: &impl Visitor<'de>) -> Result<T, ReadError> {
+        Err(ReadError::invalid_type(unexpected(self.node), visitor))
     }
 
-    /// Refuses text and structures of which the rest may change what they are.
-    fn closed(self) -> Result<Self, Fault> {
-        match self.manner.learned {
-            Some(_) if self.node.is_open() => Err(Fault::custom("not yet complete")),
+    /// Fails if the node is incomplete and the rest can change its value.
+    fn closed(self) -> Result<Self, ReadError> {
+        match self.options.hints {
+            Some(_) if self.node.is_open() => Err(ReadError::custom("the value is incomplete")),
             _ => Ok(self),
         }
     }
 
-    fn items<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, Fault> {
-        let Node::List(list) = self.node else { return self.wrong(&visitor) };
-        let mut items = Items::new(list, self.manner, length);
+    fn items<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, ReadError> {
+        let Node::List(list) = self.node else { return self.wrong_type(&visitor) };
+        let mut items = Items::new(list, self.options, length);
         let value = visitor.visit_seq(&mut items)?;
-        match items.rest() {
+        match items.remaining() {
             0 => Ok(value),
-            _ => Err(Fault::custom(format_args!("too many items: {}", list.items.len()))),
+            _ => Err(ReadError::custom(format_args!("too many items: {}", list.items.len()))),
         }
     }
 
-    fn members<V: Visitor<'de>>(self, kind: Kind, visitor: V) -> Result<V::Value, Fault> {
-        let Node::Object(object) = self.node else { return self.wrong(&visitor) };
-        let place = kind.place(self.node);
-        let members = Members::new(object, self.manner, kind, place);
-        visitor.visit_map(members).map_err(|fault| match self.manner.learned {
-            Some(_) if self.node.is_open() => fault.fill(place),
-            _ => fault,
+    fn members<V: Visitor<'de>>(self, kind: Kind, visitor: V) -> Result<V::Value, ReadError> {
+        let Node::Object(object) = self.node else { return self.wrong_type(&visitor) };
+        let target = kind.target(self.node);
+        let members = Members::new(object, self.options, kind, target);
+        visitor.visit_map(members).map_err(|error| match self.options.hints {
+            Some(_) if self.node.is_open() => error.with_fill_hint(target),
+            _ => error,
         })
     }
 }
 
-/// What a node is, in the words of an error.
+/// Describes a node for an error.
 fn unexpected<'n>(node: &'n Node<'_>) -> Unexpected<'n> {
     match node {
         Node::Null => Unexpected::Unit,
@@ -88,19 +89,19 @@ fn unexpected<'n>(node: &'n Node<'_>) -> Unexpected<'n> {
     }
 }
 
-/// Methods that read an integer and check that it fits.
+/// Generates methods that read an integer and check its range.
 macro_rules! integers {
     ($($method:ident: $type:ty,)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
             scalar::integer::<$type, V>(self.closed()?, visitor)
         }
     )*};
 }
 
 impl<'de> Deserializer<'de> for Reader<'de> {
-    type Error = Fault;
+    type Error = ReadError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         let reader = self.closed()?;
         match reader.node {
             Node::Null => visitor.visit_unit(),
@@ -113,7 +114,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         }
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         scalar::boolean(self.closed()?, visitor)
     }
 
@@ -123,55 +124,55 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         deserialize_i128: i128, deserialize_u128: u128,
     }
 
-    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         scalar::float::<f32, V>(self.closed()?, visitor, |visitor, value| visitor.visit_f32(value))
     }
 
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         scalar::float::<f64, V>(self.closed()?, visitor, |visitor, value| visitor.visit_f64(value))
     }
 
-    fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         scalar::text(self.closed()?, visitor)
     }
 
-    // What is not asked for as a `String` is parsed from the text: only the whole of it will do.
-    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    // Types that request a `&str` parse it, so the text must be complete. Only a `String` can be partial.
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         scalar::text(self.closed()?, visitor)
     }
 
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         scalar::text(self, visitor)
     }
 
-    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         self.deserialize_str(visitor)
     }
 
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match self.closed()?.node {
             Node::Text(text) => visitor.visit_bytes(text.text.as_bytes()),
             _ => self.items(0, visitor),
         }
     }
 
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         self.deserialize_bytes(visitor)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        match (self.node, self.manner.learned) {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        match (self.node, self.options.hints) {
             (Node::Null, _) => visitor.visit_none(),
-            (node, Some(learned)) if learned.leaves_out(node) => visitor.visit_none(),
-            (node, Some(_)) => visitor.visit_some(self).map_err(|fault| fault.leave_out(node)),
+            (node, Some(hints)) if hints.omits(node) => visitor.visit_none(),
+            (node, Some(_)) => visitor.visit_some(self).map_err(|error| error.with_omit_hint(node)),
             (_, None) => visitor.visit_some(self),
         }
     }
 
-    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match self.node {
             Node::Null => visitor.visit_unit(),
-            _ => self.wrong(&visitor),
+            _ => self.wrong_type(&visitor),
         }
     }
 
@@ -179,7 +180,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, ReadError> {
         self.deserialize_unit(visitor)
     }
 
@@ -187,11 +188,11 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, ReadError> {
         visitor.visit_newtype_struct(self)
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         self.items(0, visitor)
     }
 
@@ -199,7 +200,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         self,
         length: usize,
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, ReadError> {
         self.items(length, visitor)
     }
 
@@ -208,11 +209,11 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         _: &'static str,
         length: usize,
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, ReadError> {
         self.items(length, visitor)
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         self.members(Kind::Map, visitor)
     }
 
@@ -221,9 +222,9 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         _: &'static str,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, ReadError> {
         match self.node {
-            // The members without their names, in order: serde takes that for a struct too.
+            // Serde also reads a struct from a list of its members without names.
             Node::List(_) => self.items(0, visitor),
             _ => self.members(Kind::Struct(fields), visitor),
         }
@@ -234,25 +235,23 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         _: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Fault> {
-        let is_lenient = self.manner.is_lenient;
+    ) -> Result<V::Value, ReadError> {
+        let is_lenient = self.options.is_lenient;
         let (name, content) = match self.node {
             Node::Object(object) => match object.members.as_slice() {
                 [(name, content)] => (Cow::Borrowed(&**name), Some(content)),
-                _ => return self.wrong(&visitor),
+                _ => return self.wrong_type(&visitor),
             },
             Node::Text(text) => (Cow::Borrowed(&*self.closed().map(|_| text)?.text), None),
             Node::Bare(text) => (Cow::Borrowed(scalar::unbracketed(text)), None),
-            _ => return self.wrong(&visitor),
+            _ => return self.wrong_type(&visitor),
         };
-        let name = match is_lenient {
-            true => scalar::variant(&name, variants).unwrap_or(&name),
-            false => &name,
-        };
-        visitor.visit_enum(Variant { name, content, manner: self.manner })
+        let name =
+            if is_lenient { scalar::variant(&name, variants).unwrap_or(&name) } else { &name };
+        visitor.visit_enum(Variant { name, content, options: self.options })
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         visitor.visit_unit()
     }
 }

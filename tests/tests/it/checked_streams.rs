@@ -1,4 +1,4 @@
-//! Streams whose answers are checked before anything of them is told.
+//! Streams whose answers are checked before they are delivered.
 
 use super::journal::{Desk, Journal, calling, opinion, opinionated, remembered, turn, word, words};
 use ai_services::guardrail::{ChunkGuardrail, ChunkVerdict, Rejection};
@@ -7,7 +7,7 @@ use ai_services::model::ChatResponse;
 use ai_services::testing::ScriptedAnswer;
 use ai_services::{AnswerStream, ErrorKind, OutputStrategy, StreamEvent, ai_service};
 
-/// What a scripted model says in each of the cases below.
+/// The answers of a scripted model in each of the cases below.
 fn scripts() -> Vec<Vec<ScriptedAnswer>> {
     let text = |text: &str| ScriptedAnswer::text(text).in_pieces_of(2);
     vec![
@@ -23,13 +23,13 @@ fn scripts() -> Vec<Vec<ScriptedAnswer>> {
 }
 
 #[tokio::test]
-async fn stream_comes_to_the_same_as_a_call() {
+async fn stream_has_the_same_result_as_a_call() {
     for (whole, streamed) in scripts().into_iter().zip(scripts()) {
         let (a, b) = (Journal::default(), Journal::default());
         let (one, other) = (a.model(whole), b.model(streamed));
-        let (called, told) = (opinionated(&a, &one), opinionated(&b, &other));
+        let (called, streaming) = (opinionated(&a, &one), opinionated(&b, &other));
         let response = called.ask("ann", "?").await;
-        let collected = told.stream("ann", "?").collect().await;
+        let collected = streaming.stream("ann", "?").collect().await;
         match (response, collected) {
             (Ok(response), Ok(collected)) => {
                 assert_eq!(response.value, collected.value);
@@ -40,20 +40,20 @@ async fn stream_comes_to_the_same_as_a_call() {
             (response, collected) => panic!("{response:?}, but {collected:?}"),
         }
         assert_eq!(a.entries(), b.entries());
-        assert_eq!(remembered(&called, "ann").await, remembered(&told, "ann").await);
+        assert_eq!(remembered(&called, "ann").await, remembered(&streaming, "ann").await);
     }
 }
 
 #[tokio::test]
-async fn nothing_of_a_rejected_answer_is_told() {
-    let told = async |script: usize| {
+async fn rejected_answer_is_withheld() {
+    let words_of = async |script: usize| {
         let journal = Journal::default();
         let model = journal.model(scripts().swap_remove(script));
         words(opinionated(&journal, &model).stream("ann", "?")).await
     };
-    assert_eq!(told(0).await, ["usage", "text good", "completed good"]);
-    assert_eq!(told(1).await, ["usage", "text cooked", "completed cooked"]);
-    assert_eq!(told(2).await, ["usage", "usage", "text good", "completed good"]);
+    assert_eq!(words_of(0).await, ["usage", "text good", "completed good"]);
+    assert_eq!(words_of(1).await, ["usage", "text cooked", "completed cooked"]);
+    assert_eq!(words_of(2).await, ["usage", "usage", "text good", "completed good"]);
     let expected = [
         "usage",
         "usage",
@@ -64,15 +64,15 @@ async fn nothing_of_a_rejected_answer_is_told() {
         "text cooked",
         "completed cooked",
     ];
-    assert_eq!(told(3).await, expected);
-    assert_eq!(told(4).await, ["usage", "usage", "usage", "error Guardrail"]);
-    assert_eq!(told(6).await, ["usage", "error Guardrail"]);
+    assert_eq!(words_of(3).await, expected);
+    assert_eq!(words_of(4).await, ["usage", "usage", "usage", "error Guardrail"]);
+    assert_eq!(words_of(6).await, ["usage", "error Guardrail"]);
     let expected = ["usage", "call {}", "started finish", "finished", "completed finished"];
-    assert_eq!(told(7).await, expected);
+    assert_eq!(words_of(7).await, expected);
 }
 
 #[tokio::test]
-async fn text_beside_calls_is_told_before_the_tools_run() {
+async fn text_beside_calls_is_sent_before_the_tools_run() {
     let journal = Journal::default();
     let message = AiMessage::builder()
         .text("Let me see.")
@@ -83,19 +83,19 @@ async fn text_beside_calls_is_told_before_the_tools_run() {
     let model = journal.model([beside.into(), ScriptedAnswer::text("good")]);
     let desk = opinionated(&journal, &model);
     let mut stream = desk.stream("ann", "?");
-    let mut told = Vec::new();
+    let mut sent = Vec::new();
     while let Some(event) = stream.next().await {
         let word = word(&event.unwrap());
         if word.starts_with("text") {
             assert_eq!(journal.entries().contains(&"acted".to_owned()), word == "text good");
         }
-        told.push(word);
+        sent.push(word);
     }
-    assert_eq!(told[..5], ["usage", "thinking Hm.", "text Let me see.", "call {}", "started act"]);
+    assert_eq!(sent[..5], ["usage", "thinking Hm.", "text Let me see.", "call {}", "started act"]);
 }
 
 #[tokio::test]
-async fn stream_dropped_at_any_item_leaves_memory_as_it_was() {
+async fn stream_dropped_at_any_item_leaves_memory_unchanged() {
     for items in 0..7 {
         let journal = Journal::default();
         let model = journal.model(scripts().swap_remove(3));
@@ -115,7 +115,7 @@ trait Counter {
 }
 
 #[tokio::test]
-async fn value_is_streamed_once_it_was_accepted_and_read() {
+async fn value_is_streamed_once_it_is_accepted_and_read() {
     let journal = Journal::default();
     let answers = ["again", "no number", "ask", "3"].map(ScriptedAnswer::text);
     let counter = CounterService::builder()
@@ -130,22 +130,23 @@ async fn value_is_streamed_once_it_was_accepted_and_read() {
             StreamEvent::Text(text) => texts.push(text),
             StreamEvent::Completed(response) => value = Some(response.value),
             StreamEvent::Usage(_) => {}
-            other => panic!("nothing was told that could be void: {other:?}"),
+            other => panic!("unexpected event: {other:?}"),
         }
     }
     assert_eq!((texts, value), (vec!["3".to_owned()], Some(3)));
 }
 
-/// Tells whole words only, hides one, and blocks another.
+/// Delivers complete words only, hides one, and blocks another.
 #[derive(Default)]
 struct Hides(String);
 
 impl Hides {
-    fn tell(&mut self, end: usize) -> ChunkVerdict {
+    fn deliver(&mut self, end: usize) -> ChunkVerdict {
         let words: String = self.0.drain(..end).collect();
-        match words.contains("bomb") {
-            true => ChunkVerdict::Block("a bomb".into()),
-            false => ChunkVerdict::Rewrite(words.replace("secret", "***")),
+        if words.contains("bomb") {
+            ChunkVerdict::Block("a bomb".into())
+        } else {
+            ChunkVerdict::Rewrite(words.replace("secret", "***"))
         }
     }
 }
@@ -154,12 +155,12 @@ impl ChunkGuardrail for Hides {
     fn check(&mut self, text: &str) -> ChunkVerdict {
         self.0.push_str(text);
         let end = self.0.rfind(' ').map_or(0, |space| space + 1);
-        self.tell(end)
+        self.deliver(end)
     }
 
     fn finish(&mut self) -> ChunkVerdict {
         let end = self.0.len();
-        self.tell(end)
+        self.deliver(end)
     }
 
     fn name(&self) -> &str {
@@ -168,22 +169,22 @@ impl ChunkGuardrail for Hides {
 }
 
 #[tokio::test]
-async fn chunk_guardrail_lets_the_stream_flow_and_its_text_is_the_answer() {
+async fn text_of_a_chunk_guardrail_is_streamed_and_is_the_answer() {
     let journal = Journal::default();
     let answer = || ScriptedAnswer::text("my secret is out").in_pieces_of(4);
     let model = journal.model([answer(), answer()]);
     let desk = journal.desk(&model).chunk_guardrail(Hides::default).build().unwrap();
-    let told = words(desk.stream("ann", "?")).await;
+    let sent = words(desk.stream("ann", "?")).await;
     let expected =
         ["text my ", "text *** ", "text is ", "text out", "usage", "completed my *** is out"];
-    assert_eq!(told, expected);
+    assert_eq!(sent, expected);
     assert_eq!(remembered(&desk, "ann").await, turn("?", "my *** is out"));
     assert_eq!(desk.ask("bob", "?").await.unwrap().value, "my *** is out");
     assert_eq!(remembered(&desk, "bob").await, turn("?", "my *** is out"));
 }
 
 #[tokio::test]
-async fn blocked_piece_ends_the_stream_and_nothing_is_remembered() {
+async fn blocked_piece_ends_the_stream_and_is_not_stored() {
     let journal = Journal::default();
     let answer = || ScriptedAnswer::pieces(["the ", "bomb ", "is ", "here"]);
     let model = journal.model([answer(), answer()]);
@@ -196,8 +197,8 @@ async fn blocked_piece_ends_the_stream_and_nothing_is_remembered() {
 }
 
 #[tokio::test]
-async fn chunk_guardrail_sees_the_arguments_that_are_the_answer() {
-    /// Says something else.
+async fn chunk_guardrail_checks_arguments_of_the_answer_tool() {
+    /// Replaces the answer by another one.
     struct Seven;
 
     impl ChunkGuardrail for Seven {

@@ -1,10 +1,10 @@
-//! Schemas without what only a reader of Rust understands, in the words that models know.
+//! Simplifies schemas to the keywords that models support.
 
 use super::{bounds, choices, each_inner, merge, order};
 use serde_json::{Map, Value};
 
-/// Simplifies a schema and all in it. What it accepts stays the same, but that the bounds of Rust's
-/// numbers are added.
+/// Simplifies a schema and all schemas inside it. The accepted values stay the same, except that the
+/// bounds of Rust's number types are added.
 pub(super) fn simplify(root: &mut Value) {
     let definitions = match root.get("$defs") {
         Some(Value::Object(definitions)) => definitions.clone(),
@@ -20,8 +20,8 @@ fn simplify_one(schema: &mut Value, definitions: &Map<String, Value>) {
     members.remove("title");
     members.remove("$schema");
     bounds::add(members);
-    choices::one_of_becomes_any_of(members);
-    choices::constants_become_an_enum(members);
+    choices::one_of_to_any_of(members);
+    choices::constants_to_enum(members);
     merge::all_of(members);
     close(members);
     merge::distribute(members);
@@ -31,7 +31,8 @@ fn simplify_one(schema: &mut Value, definitions: &Map<String, Value>) {
     }
 }
 
-/// What a struct with flattened parts says of unknown members, in the usual word.
+/// Replaces `unevaluatedProperties`, which structs with flattened fields have, by the common
+/// `additionalProperties`.
 fn close(members: &mut Map<String, Value>) {
     if members.remove("unevaluatedProperties") == Some(Value::Bool(false)) {
         members.entry("additionalProperties").or_insert(Value::Bool(false));
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn tagged_variants_are_whole_objects() {
+    fn tagged_variants_are_complete_objects() {
         let figure = schema::<Figure>();
         let square = &figure["anyOf"][1];
         assert_eq!(square["required"], json!(["kind", "side"]));
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn flattened_choices_are_choices_of_whole_objects() {
+    fn flattened_choices_are_complete_objects() {
         let drawn = schema::<Drawn>();
         assert!(drawn.get("properties").is_none());
         for (choice, own) in [(&drawn["anyOf"][0], "radius"), (&drawn["anyOf"][1], "side")] {

@@ -1,9 +1,9 @@
-//! Values of answers that are being written.
+//! Tests of partial values of incomplete answers.
 
 use super::*;
 use std::collections::BTreeMap;
 
-/// The value after each character, where it is another one.
+/// Returns each new value while the text arrives character by character.
 fn values<T: Output>(text: &str) -> Vec<T> {
     let mut growing = Growing::new(T::shape());
     let mut values = Vec::new();
@@ -41,7 +41,7 @@ fn dish(name: &str) -> Dish {
 }
 
 #[test]
-fn texts_grow_and_numbers_wait_for_their_end() {
+fn texts_grow_and_incomplete_numbers_are_withheld() {
     let values = values::<Dish>(r#"{"name":"ab","minutes":12,"#);
     let expected =
         [dish(""), dish("a"), dish("ab"), dish("ab"), Dish { minutes: 12, ..dish("ab") }];
@@ -49,7 +49,7 @@ fn texts_grow_and_numbers_wait_for_their_end() {
 }
 
 #[test]
-fn enums_wait_for_their_end_and_so_does_what_needs_them() {
+fn incomplete_enums_are_withheld_with_their_items() {
     let mut growing = Growing::<Dish>::new(Dish::shape());
     growing.push(r#"{"mood":"Hap"#);
     assert_eq!(growing.value(), Some(dish("")));
@@ -63,7 +63,7 @@ fn enums_wait_for_their_end_and_so_does_what_needs_them() {
 }
 
 #[test]
-fn tuples_are_filled_and_maps_leave_out_what_waits() {
+fn tuples_are_padded_and_maps_omit_incomplete_values() {
     let mut growing = Growing::<Dish>::new(Dish::shape());
     growing.push(r#"{"price":[5, "E"#);
     assert_eq!(growing.value().map(|dish| dish.price), Some((5, "E".to_owned())));
@@ -73,7 +73,7 @@ fn tuples_are_filled_and_maps_leave_out_what_waits() {
 }
 
 #[test]
-fn nothing_new_is_no_value() {
+fn unchanged_value_is_not_repeated() {
     let mut growing = Growing::<Dish>::new(Dish::shape());
     growing.push("Here is the dish:\n```json\n{");
     assert_eq!(growing.value(), None);
@@ -88,14 +88,14 @@ fn nothing_new_is_no_value() {
 }
 
 #[test]
-fn thoughts_are_no_values() {
+fn think_block_is_ignored() {
     let text = r#"<think>{"values":[7]}</think>{"values":[1]}"#;
     assert!(values::<Vec<u8>>(text).iter().all(|shown| shown.is_empty() || shown == &[1]));
     assert_eq!(values::<Vec<u8>>(text).last(), Some(&vec![1]));
 }
 
 #[test]
-fn wrapped_values_grow_too() {
+fn wrapped_values_grow() {
     assert_eq!(
         values::<Vec<u8>>(r#"{"values":[1,23]}"#),
         [vec![], vec![1], vec![1, 23], vec![1, 23]]
@@ -109,7 +109,7 @@ fn wrapped_values_grow_too() {
 }
 
 #[test]
-fn free_text_grows_as_it_is() {
+fn free_text_grows_unchanged() {
     assert_eq!(values::<String>("{a"), ["{", "{a"]);
     assert!(values::<()>("{a").is_empty());
     assert!(values::<AiMessage>("{a").is_empty());
@@ -129,7 +129,7 @@ fn variants_with_members_are_filled() {
 }
 
 #[test]
-fn types_that_contain_themselves_without_end_have_no_value() {
+fn infinitely_recursive_type_has_no_partial_value() {
     #[derive(Debug, Deserialize, JsonSchema, PartialEq)]
     struct Endless {
         name: String,

@@ -1,4 +1,4 @@
-//! Values of answers that are being written.
+//! Partial values of incomplete answers.
 
 use crate::types::every_type;
 use crate::{answer, escaped};
@@ -11,15 +11,15 @@ use std::fmt::Debug;
 
 const CASES: u32 = 24;
 
-/// Feeds a text by the character; the values that it shows.
-fn shown<T: Output>(text: &str) -> Vec<T> {
+/// Adds a text character by character and returns all values.
+fn partial_values<T: Output>(text: &str) -> Vec<T> {
     let mut growing = Growing::<T>::new(T::shape());
-    let mut shown = Vec::new();
+    let mut values = Vec::new();
     for character in text.chars() {
         growing.push(character.encode_utf8(&mut [0; 4]));
-        shown.extend(growing.value());
+        values.extend(growing.value());
     }
-    shown
+    values
 }
 
 fn grows<T: Output + Serialize + PartialEq + Debug>(name: &str, values: impl Strategy<Value = T>) {
@@ -27,10 +27,10 @@ fn grows<T: Output + Serialize + PartialEq + Debug>(name: &str, values: impl Str
     let checked = TestRunner::new(config).run(&values, |value| {
         let json = answer(&value).to_string();
         for text in [json.clone(), escaped(&json), format!("So:\n```json\n{json}\n```\nDone.")] {
-            let shown = shown::<T>(&text);
-            assert_eq!(shown.last(), Some(&value), "{name}: {text}");
-            let shown: Vec<Value> = shown.iter().map(|value| json!(value)).collect();
-            for pair in shown.windows(2) {
+            let values = partial_values::<T>(&text);
+            assert_eq!(values.last(), Some(&value), "{name}: {text}");
+            let values: Vec<Value> = values.iter().map(|value| json!(value)).collect();
+            for pair in values.windows(2) {
                 assert!(is_grown(&pair[0], &pair[1]), "{name}: {} became {}", pair[0], pair[1]);
             }
         }
@@ -39,7 +39,7 @@ fn grows<T: Output + Serialize + PartialEq + Debug>(name: &str, values: impl Str
     checked.unwrap_or_else(|error| panic!("{name}: {error}"));
 }
 
-/// Whether a value may have become the other one.
+/// Returns `true` if a partial value can grow to the other one.
 fn is_grown(old: &Value, new: &Value) -> bool {
     match (old, new) {
         (Value::Null | Value::Bool(false), _) => true,
@@ -56,21 +56,21 @@ fn is_grown(old: &Value, new: &Value) -> bool {
 }
 
 #[test]
-fn every_beginning_is_a_smaller_value_or_none() {
+fn partial_values_grow_to_the_complete_value() {
     every_type!(grows);
 }
 
 #[test]
-fn same_beginnings_show_the_same_values() {
+fn partial_values_are_deterministic() {
     let text = r#"{"values":[{"firstName":"A","age":36,"e-mail":null},{"firstName":"B\u00e4"#;
-    let values = shown::<Vec<crate::types::Person>>(text);
-    assert_eq!(values, shown::<Vec<crate::types::Person>>(text));
+    let values = partial_values::<Vec<crate::types::Person>>(text);
+    assert_eq!(values, partial_values::<Vec<crate::types::Person>>(text));
     assert_eq!(values.last().unwrap().len(), 2);
 }
 
 #[test]
-fn streamed_defaults_are_those_of_the_type() {
-    let values = shown::<crate::types::Defaults>(r#"{"tags":["a","b"#);
+fn partial_values_contain_the_defaults_of_the_type() {
+    let values = partial_values::<crate::types::Defaults>(r#"{"tags":["a","b"#);
     let first = json!(values[0]);
     assert_eq!((&first["count"], &first["tags"]), (&json!(7), &json!([])));
     assert_eq!(json!(values.last().unwrap())["tags"], json!(["a", "b"]));

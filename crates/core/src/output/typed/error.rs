@@ -1,22 +1,22 @@
-//! Why JSON is not of a type, and where.
+//! The error of JSON that does not match a type.
 
-use super::learned::{Place, Remedy};
+use super::hints::{Hint, HintTarget};
 use crate::output::json::Node;
 use serde::de::{Error, Expected, Unexpected};
 use std::fmt::{self, Write};
 
-/// Why JSON is not of a type, and where.
+/// The error of JSON that does not match a type, with the path of the wrong value.
 #[derive(Debug)]
-pub(in crate::output) struct Fault(Box<Inner>);
+pub(in crate::output) struct ReadError(Box<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// From the inside to the outside.
+    /// The path, innermost step first.
     path: Vec<Step>,
     reason: String,
-    /// The member that the innermost struct misses.
+    /// The missing member of the innermost struct.
     missing: Option<&'static str>,
-    remedy: Option<Remedy>,
+    hint: Option<Hint>,
 }
 
 #[derive(Debug)]
@@ -25,54 +25,54 @@ enum Step {
     Item(usize),
 }
 
-impl Fault {
+impl ReadError {
     fn new(reason: String) -> Self {
         Self(Box::new(Inner { reason, ..Inner::default() }))
     }
 
-    /// Something else was wanted in the place of this node.
-    pub(in crate::output) fn expected(what: &str, node: &Node<'_>) -> Self {
-        Self::invalid_type(super::unexpected(node), &what)
+    /// Creates the error of a node of another type than expected.
+    pub(in crate::output) fn expected(expected: &str, node: &Node<'_>) -> Self {
+        Self::invalid_type(super::unexpected(node), &expected)
     }
 
-    /// The same, seen from the object around it.
+    /// Adds the member of the surrounding object to the path.
     pub(in crate::output) fn in_member(mut self, name: &str) -> Self {
         self.0.path.push(Step::Member(name.into()));
         self.0.missing = None;
         self
     }
 
-    /// The same, seen from the list around it.
+    /// Adds the item of the surrounding list to the path.
     pub(super) fn in_item(mut self, index: usize) -> Self {
         self.0.path.push(Step::Item(index));
         self.0.missing = None;
         self
     }
 
-    /// What helps is to leave out an unfinished node, unless something inside it helps.
-    pub(super) fn leave_out(mut self, node: &Node<'_>) -> Self {
-        if self.0.remedy.is_none() && node.is_open() {
-            self.0.remedy = Some(Remedy::leave_out(node));
+    /// Adds the hint to omit an incomplete node, unless there is a hint for a node inside it.
+    pub(super) fn with_omit_hint(mut self, node: &Node<'_>) -> Self {
+        if self.0.hint.is_none() && node.is_open() {
+            self.0.hint = Some(Hint::omit(node));
         }
         self
     }
 
-    /// What helps is to give the struct an empty member, if that is what it misses.
-    pub(super) fn fill(mut self, place: Place) -> Self {
+    /// Adds the hint to fill a missing member of the struct with an empty value.
+    pub(super) fn with_fill_hint(mut self, target: HintTarget) -> Self {
         if let Some(field) = self.0.missing.take()
-            && self.0.remedy.is_none()
+            && self.0.hint.is_none()
         {
-            self.0.remedy = Some(Remedy::Fill(place, field));
+            self.0.hint = Some(Hint::Fill(target, field));
         }
         self
     }
 
-    /// What may help to read an unfinished value.
-    pub(in crate::output) fn remedy(&self) -> Option<Remedy> {
-        self.0.remedy
+    /// Returns the hint for the next attempt to read an incomplete value.
+    pub(in crate::output) fn hint(&self) -> Option<Hint> {
+        self.0.hint
     }
 
-    /// Where it is wrong, for example `items[2].qty`.
+    /// Returns the path of the wrong value, for example `items[2].qty`.
     pub(in crate::output) fn path(&self) -> String {
         let mut path = String::new();
         for step in self.0.path.iter().rev() {
@@ -82,28 +82,28 @@ impl Fault {
                     path.push('.');
                     path.push_str(name);
                 }
-                // Writing to a string does not fail.
+                // Writing to a `String` cannot fail.
                 Step::Item(index) => write!(path, "[{index}]").unwrap_or_default(),
             }
         }
         path
     }
 
-    /// What is wrong, for example `expected u32, found "many"`.
+    /// Returns the reason, for example `expected u32, found "many"`.
     pub(in crate::output) fn reason(&self) -> &str {
         &self.0.reason
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.reason)
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for ReadError {}
 
-impl Error for Fault {
+impl Error for ReadError {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self::new(message.to_string())
     }
@@ -131,13 +131,13 @@ impl Error for Fault {
     }
 
     fn missing_field(field: &'static str) -> Self {
-        let mut fault = Self::new(format!("the member `{field}` is missing"));
-        fault.0.missing = Some(field);
-        fault
+        let mut error = Self::new(format!("the member `{field}` is missing"));
+        error.0.missing = Some(field);
+        error
     }
 
     fn duplicate_field(field: &'static str) -> Self {
-        Self::new(format!("the member `{field}` is given twice"))
+        Self::new(format!("duplicate member `{field}`"))
     }
 }
 
@@ -149,16 +149,16 @@ fn one_of(names: &[&str]) -> String {
     }
 }
 
-/// What was found, in few words.
+/// The short `Display` form of an unexpected value.
 struct Found<'a>(Unexpected<'a>);
 
 impl fmt::Display for Found<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Characters of a text that are quoted.
-        const QUOTED: usize = 60;
+        /// Maximum number of quoted characters of a text.
+        const MAX_QUOTE: usize = 60;
         match self.0 {
-            Unexpected::Str(text) if text.chars().nth(QUOTED).is_some() => {
-                let start: String = text.chars().take(QUOTED).collect();
+            Unexpected::Str(text) if text.chars().nth(MAX_QUOTE).is_some() => {
+                let start: String = text.chars().take(MAX_QUOTE).collect();
                 write!(f, "{start:?}…")
             }
             Unexpected::Str(text) => write!(f, "{text:?}"),
@@ -170,7 +170,7 @@ impl fmt::Display for Found<'_> {
             Unexpected::Unit | Unexpected::Option => f.write_str("null"),
             Unexpected::Seq => f.write_str("an array"),
             Unexpected::Map => f.write_str("an object"),
-            Unexpected::Other(text) => f.write_str(text.get(..QUOTED).unwrap_or(text)),
+            Unexpected::Other(text) => f.write_str(text.get(..MAX_QUOTE).unwrap_or(text)),
             other => write!(f, "{other}"),
         }
     }
