@@ -10,17 +10,17 @@ use syn::parse::{Parse, ParseStream, Parser as _};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, ExprLit, Ident, Lit, LitStr, Meta, Path, Token, parse_quote};
 
-/// What stands between the parentheses, unknown and repeated keys already reported.
+/// The arguments between the parentheses. Unknown and repeated keys were reported and are left out.
 #[derive(Default)]
 pub(crate) struct Arguments {
     /// Values without a key, in order.
     pub(crate) values: Vec<Expr>,
-    /// Something could not be read, which was reported: what is missing may have been there.
+    /// `true` if an argument could not be read, which was reported. Missing arguments are not reported then.
     pub(crate) broken: bool,
     named: Vec<Argument>,
 }
 
-/// `key = value`, a flag `key`, or a value without a key.
+/// One argument: `key = value`, a flag `key`, or a value without a key.
 struct Argument {
     key: Option<Ident>,
     value: Option<Expr>,
@@ -44,7 +44,7 @@ impl Arguments {
         }
     }
 
-    /// Reads the arguments of a helper attribute that takes values: a name alone is one of them, unless it
+    /// Reads the arguments of a helper attribute that takes values. A single name is a value, unless it
     /// is a key.
     pub(crate) fn of_values(
         cx: &mut Diagnostics,
@@ -66,7 +66,7 @@ impl Arguments {
         }
     }
 
-    /// Reads the arguments of the attribute `name`, which knows these `keys`.
+    /// Reads the arguments of the attribute `name` with these `keys`.
     pub(crate) fn parse(
         cx: &mut Diagnostics,
         tokens: TokenStream,
@@ -81,11 +81,11 @@ impl Arguments {
         cx: &mut Diagnostics,
         tokens: TokenStream,
         name: &str,
-        understand: impl Fn(Argument) -> Argument,
+        normalize: impl Fn(Argument) -> Argument,
     ) -> Option<Vec<Argument>> {
         let list = Punctuated::<Argument, Token![,]>::parse_terminated;
         match list.parse2(tokens) {
-            Ok(list) => Some(list.into_iter().map(understand).collect()),
+            Ok(list) => Some(list.into_iter().map(normalize).collect()),
             Err(error) => {
                 let at = error.to_compile_error();
                 errors::malformed_attribute(cx, &at, name, Some(&error.to_string()));
@@ -121,19 +121,19 @@ impl Arguments {
         Self { broken: true, ..Self::default() }
     }
 
-    /// Reports values without a key, for attributes that take none.
+    /// Reports values without a key, for attributes without values.
     pub(crate) fn no_values(&self, cx: &mut Diagnostics, name: &str) {
         if let Some(value) = self.values.first() {
             errors::malformed_attribute(cx, value, name, None);
         }
     }
 
-    /// The key as the user wrote it.
+    /// Returns the key with the user's span.
     pub(crate) fn key(&self, key: &str) -> Option<&Ident> {
         self.find(key)?.key.as_ref()
     }
 
-    /// The value of `key = "…"`.
+    /// Returns the value of `key = "…"`.
     pub(crate) fn string(&self, cx: &mut Diagnostics, key: &str) -> Option<LitStr> {
         let argument = self.find(key)?;
         let literal = argument.value.as_ref().and_then(string);
@@ -143,7 +143,7 @@ impl Arguments {
         literal.cloned()
     }
 
-    /// The value of `crate = path`.
+    /// Returns the value of `crate = path`.
     pub(crate) fn runtime(&self, cx: &mut Diagnostics) -> Option<Path> {
         let argument = self.find(keyword::CRATE)?;
         if let Some(Expr::Path(path)) = &argument.value
@@ -155,7 +155,7 @@ impl Arguments {
         None
     }
 
-    /// The value of `key = expression`.
+    /// Returns the value of `key = expression`.
     pub(crate) fn expression(&self, cx: &mut Diagnostics, key: &str) -> Option<Expr> {
         let argument = self.find(key)?;
         if argument.value.is_none() {
@@ -164,7 +164,7 @@ impl Arguments {
         argument.value.clone()
     }
 
-    /// Whether the flag `key` is set.
+    /// Returns whether the flag `key` is set.
     pub(crate) fn flag(&self, cx: &mut Diagnostics, key: &str) -> bool {
         let Some(argument) = self.find(key) else { return false };
         if argument.value.is_some() {
@@ -173,7 +173,7 @@ impl Arguments {
         true
     }
 
-    /// The value of `key = "30s"`.
+    /// Returns the value of `key = "30s"`.
     pub(crate) fn duration(&self, cx: &mut Diagnostics, key: &str) -> Option<Duration> {
         let literal = self.string(cx, key)?;
         let duration = duration(&literal.value());
@@ -214,7 +214,7 @@ impl ToTokens for Argument {
     }
 }
 
-/// The string literal that an expression is, also when a `macro_rules!` macro passed it on.
+/// Returns the string literal of an expression, including one that a `macro_rules!` macro passed on.
 pub(crate) fn string(expression: &Expr) -> Option<&LitStr> {
     match expression {
         Expr::Lit(ExprLit { lit: Lit::Str(literal), .. }) => Some(literal),
@@ -223,7 +223,7 @@ pub(crate) fn string(expression: &Expr) -> Option<&LitStr> {
     }
 }
 
-/// `500ms`, `30s` or `2m`. Zero is not a useful limit.
+/// Parses `500ms`, `30s` or `2m`. Zero is invalid.
 fn duration(text: &str) -> Option<Duration> {
     let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
     let number: u64 = digits.parse().ok().filter(|number| *number > 0)?;

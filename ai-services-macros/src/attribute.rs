@@ -1,13 +1,14 @@
-//! Our attributes among everybody else's.
+//! The attributes of this crate among other attributes.
 
 use crate::diagnostics::Diagnostics;
 use crate::{errors, keyword};
 use syn::{Attribute, FnArg, Meta, Signature};
 
-/// One of our attributes, and the name by which it goes.
+/// An attribute of this crate with its name.
 pub(crate) type Helper<'a> = (&'static str, &'a Attribute);
 
-/// Our attributes on one thing, without misplaced and repeated ones, which are reported.
+/// Returns the attributes of this crate on one item. Misplaced and repeated attributes are reported and left
+/// out.
 pub(crate) fn helpers<'a>(
     cx: &mut Diagnostics,
     attributes: &'a [Attribute],
@@ -28,8 +29,8 @@ pub(crate) fn helpers<'a>(
     found
 }
 
-/// Reports our attributes on a method and its parameters, where none of them means anything.
-pub(crate) fn none(
+/// Reports all attributes of this crate on a method and its parameters as misplaced.
+pub(crate) fn reject_all(
     cx: &mut Diagnostics,
     attributes: &[Attribute],
     signature: &Signature,
@@ -41,14 +42,14 @@ pub(crate) fn none(
     }
 }
 
-/// Reports arguments of an attribute that takes none.
+/// Reports arguments of an attribute without arguments.
 pub(crate) fn no_arguments(cx: &mut Diagnostics, (name, attribute): Helper<'_>) {
     if !matches!(attribute.meta, Meta::Path(_)) {
         errors::malformed_attribute(cx, attribute, name, None);
     }
 }
 
-/// Removes our attributes from a method and its parameters.
+/// Removes the attributes of this crate from a method and its parameters.
 pub(crate) fn strip(attributes: &mut Vec<Attribute>, signature: &mut Signature) {
     strip_from(attributes);
     for input in &mut signature.inputs {
@@ -63,7 +64,7 @@ pub(crate) fn strip_from(attributes: &mut Vec<Attribute>) {
     attributes.retain(|attribute| keyword::helper(attribute).is_none());
 }
 
-/// The conditions under which the thing exists, for what is generated from it.
+/// Returns the `#[cfg]` attributes of an item, for the code that is generated from it.
 pub(crate) fn conditions(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> + Clone {
     attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"))
 }

@@ -1,8 +1,8 @@
-//! Doc comments as descriptions.
+//! Conversion of doc comments to descriptions.
 
 use syn::{Attribute, Expr, ExprLit, Lit, Meta};
 
-/// The text of the doc comments among `attributes`, without the common indentation.
+/// Returns the text of the doc comments among `attributes`, without the common indentation.
 pub(crate) fn description(attributes: &[Attribute]) -> Option<String> {
     let lines: Vec<String> = attributes.iter().filter_map(text).collect();
     let text = lines.join("\n");
@@ -22,7 +22,7 @@ fn text(attribute: &Attribute) -> Option<String> {
     }
 }
 
-/// Removes the single blank that follows `///`, and the trailing ones. Deeper indentation is content.
+/// Removes the single space after `///`, and trailing white space. Deeper indentation is content.
 fn dedent(text: &str) -> String {
     let lines = text.lines().map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end());
     lines.collect::<Vec<_>>().join("\n")
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn blank_doc_comment_is_none() {
+    fn blank_doc_comment_is_not_a_description() {
         let item: syn::ItemFn = parse_quote! {
             ///
             fn f() {}

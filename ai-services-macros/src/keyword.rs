@@ -1,4 +1,4 @@
-//! Every attribute name and argument name, once.
+//! The names of all attributes and arguments.
 
 use syn::Attribute;
 
@@ -31,7 +31,7 @@ pub(crate) const MAX_RETRIES: &str = "max_retries";
 pub(crate) const MESSAGE: &str = "message";
 pub(crate) const ANSWER: &str = "answer";
 
-/// The attributes that are only meaningful inside `#[ai_service]`, `#[tools]` or `#[tool]`.
+/// The attributes that are only allowed inside `#[ai_service]`, `#[tools]` or `#[tool]`.
 const HELPERS: [&str; 12] = [
     SYSTEM_MESSAGE,
     USER_MESSAGE,
@@ -47,19 +47,19 @@ const HELPERS: [&str; 12] = [
     TOOL,
 ];
 
-/// The name of one of our attributes, or `None` for everybody else's.
+/// Returns the name of an attribute of this crate, or `None` for other attributes.
 pub(crate) fn helper(attribute: &Attribute) -> Option<&'static str> {
     let path = attribute.path();
     let name = path.segments.last()?;
-    // `#[ai_services::tool]` is a macro of its own and may be written with its path.
+    // `#[ai_services::tool]` is also a macro and may be written with its path.
     let qualified = path.segments.first().is_some_and(|first| first.ident == "ai_services");
     HELPERS
         .into_iter()
         .find(|helper| path.is_ident(helper) || qualified && name.ident == TOOL && *helper == TOOL)
 }
 
-/// Where an attribute belongs, for the message that it is somewhere else.
-pub(crate) fn home(name: &str) -> &'static str {
+/// Returns the place where an attribute is allowed, for the error of a misplaced attribute.
+pub(crate) fn allowed_place(name: &str) -> &'static str {
     match name {
         SYSTEM_MESSAGE => "a trait with `#[ai_service]` or one of its methods",
         USER_MESSAGE => "a method of a trait with `#[ai_service]`, or one of its parameters",
@@ -73,7 +73,7 @@ pub(crate) fn home(name: &str) -> &'static str {
     }
 }
 
-/// How an attribute is written, for the message that it is written differently.
+/// Returns the correct form of an attribute, for the error of a malformed attribute.
 pub(crate) fn usage(name: &str) -> &'static str {
     match name {
         AI_SERVICE => "#[ai_service(name = \"...\", crate = path)]",

@@ -1,10 +1,10 @@
-//! Where generated code finds the runtime. Nothing else names the crate.
+//! Path of the runtime crate in generated code. No other module names the crate.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::Path;
 
-/// `::ai_services`, or the path given as `crate = …`.
+/// `::ai_services`, or the path set with `crate = …`.
 #[derive(Default)]
 pub(crate) struct RuntimePath(Option<Path>);
 
@@ -13,12 +13,12 @@ impl RuntimePath {
         Self(path)
     }
 
-    /// The hidden door for generated code, as a path.
+    /// Returns the path of the hidden module for generated code.
     pub(crate) fn private(&self) -> TokenStream {
         quote!(#self::__private)
     }
 
-    /// The same door as the short name `__rt`, for the inside of a block.
+    /// Returns an import of the hidden module as `__rt`, for the inside of a block.
     pub(crate) fn import(&self) -> TokenStream {
         quote!(use #self::__private as __rt;)
     }

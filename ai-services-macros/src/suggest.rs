@@ -1,8 +1,8 @@
-//! Finds the name that was probably meant.
+//! Suggestions for misspelled names.
 
-/// The candidate closest to `name`, if it is close enough to be a misspelling.
+/// Returns the candidate closest to `name`, if it is close enough to be a misspelling.
 ///
-/// Close is rustc's rule: at most a third of the letters differ.
+/// Uses the rule of rustc: at most a third of the letters differ.
 pub(crate) fn nearest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -16,7 +16,7 @@ pub(crate) fn nearest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// Levenshtein distance in letters, upper and lower case being the same.
+/// Returns the Levenshtein distance in letters; ignores case.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.to_lowercase().chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,17 +1,17 @@
-//! What the expansion tests share.
+//! Helpers of the expansion tests.
 
 use proc_macro2::TokenStream;
 use syn::visit_mut::VisitMut;
 use syn::{Attribute, File};
 
-/// Generated code as a reader would write it, without the list of allowed lints.
+/// Formats generated code, without the list of allowed lints.
 pub(crate) fn pretty(tokens: TokenStream) -> String {
     let mut file: File = syn::parse2(tokens).expect("generated code is Rust");
     HideAllow.visit_file_mut(&mut file);
     prettyplease::unparse(&file)
 }
 
-/// The part of `text` from the line that starts with `first` to the end of its block.
+/// Returns the part of `text` from the line that starts with `first` to the end of its block.
 pub(crate) fn item(text: &str, first: &str) -> String {
     let mut lines =
         text.lines().skip_while(|line| !line.trim_start().starts_with(first)).peekable();

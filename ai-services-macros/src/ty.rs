@@ -1,10 +1,10 @@
-//! What the syntax of a type says (what a type is, only rustc knows), and shared bits of output.
+//! Syntactic properties of types (macros cannot resolve types), and shared output.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{Attribute, Type, parse_quote};
 
-/// The type behind a shared reference, if `ty` is one.
+/// Returns the referenced type, if `ty` is a reference.
 pub(crate) fn referent(ty: &Type) -> Option<&Type> {
     match ty {
         Type::Reference(reference) => Some(&reference.elem),
@@ -14,7 +14,7 @@ pub(crate) fn referent(ty: &Type) -> Option<&Type> {
     }
 }
 
-/// Whether the word occurs anywhere in the type.
+/// Returns whether the word occurs anywhere in the type.
 pub(crate) fn mentions(ty: &dyn ToTokens, word: &str) -> bool {
     fn search(tokens: TokenStream, word: &str) -> bool {
         tokens.into_iter().any(|token| match token {
@@ -26,26 +26,26 @@ pub(crate) fn mentions(ty: &dyn ToTokens, word: &str) -> bool {
     search(ty.to_token_stream(), word)
 }
 
-/// Whether the type is `&mut …`.
+/// Returns whether the type is `&mut …`.
 pub(crate) fn is_mutable_reference(ty: &Type) -> bool {
     matches!(ty, Type::Reference(reference) if reference.mutability.is_some())
 }
 
-/// The spans of the first and the last token. Stable Rust cannot join them.
+/// Returns the spans of the first and the last token. Stable Rust cannot join them.
 pub(crate) fn ends(ty: &dyn ToTokens) -> (Span, Span) {
     let mut tokens = ty.to_token_stream().into_iter();
     let first = tokens.next().map_or_else(Span::call_site, |token| token.span());
     (first, tokens.last().map_or(first, |token| token.span()))
 }
 
-/// The same name, reported as if it stood at `place`.
+/// Returns the identifier with the span of `place`, for error messages.
 pub(crate) fn moved(ident: &Ident, place: Span) -> Ident {
     let mut ident = ident.clone();
     ident.set_span(place.resolved_at(ident.span()));
     ident
 }
 
-/// `Some(value)` or `None`, as an expression.
+/// Returns the expression `Some(value)` or `None`.
 pub(crate) fn option(value: Option<TokenStream>) -> TokenStream {
     match value {
         Some(value) => quote!(::core::option::Option::Some(#value)),
@@ -53,8 +53,8 @@ pub(crate) fn option(value: Option<TokenStream>) -> TokenStream {
     }
 }
 
-/// The lints that generated code may break. As few as possible: whoever forbids one of them, instead of
-/// denying it, gets an error for every item that allows it.
+/// Returns an attribute that allows the lints that generated code may trigger. As few as possible: a crate
+/// that forbids one of them, instead of denying it, gets an error for every item that allows it.
 pub(crate) fn allow() -> Attribute {
     parse_quote! {
         #[allow(unknown_lints, mismatched_lifetime_syntaxes, non_camel_case_types)]

@@ -1,13 +1,13 @@
-//! How many heap allocations a call makes, next to the same work written by hand.
+//! Number of heap allocations of a call, compared to the same work written by hand.
 //!
-//! The counts are exact and depend on nothing but the code, so there is a budget, and the bench fails
-//! above it: a call in process makes at most 15 allocations, whatever its history. One of them more
-//! for each message would be a copy of the history.
+//! The counts are exact and depend only on the code, so there is a budget, and the benchmark fails
+//! above it: an in-process call makes at most 15 allocations, for a history of any length. One more
+//! allocation per message would be a copy of the history.
 //!
 //! ```text
 //! cargo bench -p ai-services-benches --bench allocations
 //! ```
-#![allow(clippy::unwrap_used, reason = "a call that fails has no cost")]
+#![allow(clippy::unwrap_used, reason = "a failed call cannot be measured")]
 #![allow(clippy::print_stdout, reason = "the figures are the output")]
 
 use ai_services_benches::by_hand;
@@ -20,10 +20,10 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// Allocations of one call in process.
+/// Maximum number of allocations of one in-process call.
 const BUDGET: usize = 15;
 
-/// Calls of which the average is taken: a table that grows now and then must not decide.
+/// Number of calls for the average, so that the occasional growth of a table has little influence.
 const CALLS: usize = 100;
 
 fn main() -> ExitCode {
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
             println!("two messages into a window of {messages}: {ours}, by hand {by_hand}");
         }
 
-        // The server in its threads allocates nothing once its buffers have grown.
+        // The threads of the server do not allocate once their buffers have grown.
         let server = Server::start();
         for history in [0, 100] {
             let service = workload::remote_assistant(&server.url(), history).await;
@@ -65,11 +65,11 @@ fn main() -> ExitCode {
     if within_budget {
         return ExitCode::SUCCESS;
     }
-    println!("a call in process makes more than {BUDGET} allocations");
+    println!("an in-process call makes more than {BUDGET} allocations");
     ExitCode::FAILURE
 }
 
-/// The allocations of one call, after a few that are not counted.
+/// Returns the number of allocations per call, after a few uncounted calls.
 async fn count(call: impl AsyncFn()) -> usize {
     for _ in 0..3 {
         call().await;

@@ -1,21 +1,21 @@
-//! How long calls take, each next to the same work written by hand.
+//! Time of calls, compared to the same work written by hand.
 //!
 //! | group | measures | peer |
 //! |---|---|---|
-//! | `call` | a call with a model in process, at a full per-user window of so many messages | a `VecDeque` per user behind a mutex |
-//! | `tools` | five rounds of one tool with arguments to parse, model in process | a loop with serde |
+//! | `call` | a call of an in-process model, with a full per-user window of this many messages | a `VecDeque` per user behind a mutex |
+//! | `tools` | five rounds of one tool with arguments to parse, in-process model | a loop with serde |
 //! | `message window`, `token window` | the two `add`s of a turn, in a full window | the same deque; a running sum |
-//! | `http` | a call to a server on this machine, at a full per-user window | `reqwest` and serde, same bytes sent |
+//! | `http` | a call of a local server, with a full per-user window | `reqwest` and serde, with identical requests |
 //!
-//! The model in process reads every message, so that a shared history is not free by being ignored.
-//! The server is in a thread of its own; where it runs decides how long a wake-up takes, so pin the
-//! process to one processor for figures that repeat:
+//! The in-process model reads every message, so that the cost of a shared history is included.
+//! The server has a separate thread; the processor on which it runs affects the time of a wake-up, so pin the
+//! process to one processor for reproducible figures:
 //!
 //! ```text
 //! taskset -c 0 cargo bench -p ai-services-benches --bench calls
 //! cargo bench -p ai-services-benches --bench calls -- call/
 //! ```
-#![allow(clippy::unwrap_used, reason = "a call that fails has no duration")]
+#![allow(clippy::unwrap_used, reason = "a failed call cannot be measured")]
 
 use ai_services::memory::{ApproximateCounter, TokenCountEstimator};
 use ai_services_benches::by_hand;

@@ -1,12 +1,12 @@
-//! What guardrails cost that look at texts only, for each MiB of text.
+//! Costs of the guardrails that check texts, per MiB of text.
 //!
 //! | group | measures |
 //! |---|---|
-//! | `redact/prose` | a text in which nothing is found |
+//! | `redact/prose` | a text without findings |
 //! | `redact/personal` | a text full of addresses and numbers |
-//! | `redact/digits` | a text in which finders begin again and again |
-//! | `streaming/…` | the same texts, redacted in pieces of 4 bytes, as tokens come |
-//! | `patterns/…` | the same texts, looked through for prompt injection |
+//! | `redact/digits` | a text with many false starts of findings |
+//! | `streaming/…` | the same texts, redacted in pieces of 4 bytes, like tokens |
+//! | `patterns/…` | the same texts, checked for prompt injection |
 
 use ai_services::guardrail::{ChunkGuardrail, ChunkVerdict, PromptInjectionPatterns, Redaction};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -43,19 +43,19 @@ fn guardrails(c: &mut Criterion) {
     group.finish();
 }
 
-/// How much is told of a text of ASCII that comes in pieces of 4 bytes.
+/// Returns the length of the output for an ASCII text in pieces of 4 bytes.
 fn streamed(redaction: &Redaction, text: &str) -> usize {
     let mut streaming = redaction.streaming();
-    let told = |verdict| match verdict {
+    let output_length = |verdict| match verdict {
         ChunkVerdict::Rewrite(text) => text.len(),
         _ => 0,
     };
     let mut length = 0;
     for start in (0..text.len()).step_by(4) {
         let piece = text.get(start..text.len().min(start + 4)).unwrap_or_default();
-        length += told(streaming.check(piece));
+        length += output_length(streaming.check(piece));
     }
-    length + told(streaming.finish())
+    length + output_length(streaming.finish())
 }
 
 criterion_group!(benches, guardrails);

@@ -1,19 +1,19 @@
-//! How fast documents come into a store, when embedding them costs nothing.
+//! Throughput of ingestion, without the cost of embedding.
 //!
-//! The corpus is 200 Markdown documents of 16 KiB, made from a fixed seed. The model returns a vector of 384
-//! numbers for each text without looking at it, so that what is measured is the rest: cutting, digests,
+//! The corpus is 200 Markdown documents of 16 KiB, generated from a fixed seed. The model returns a constant
+//! vector of 384 dimensions for each text, so that only the other work is measured: splitting, digests,
 //! batches, and the store.
 //!
 //! | group | measures | peers |
 //! |---|---|---|
-//! | `split` | cutting the corpus, by size and by the structure of Markdown | |
-//! | `ingest` | ingesting it into an empty store, in memory and in a file of SQLite | `by hand`: cutting, embedding and adding without knowing what is there |
-//! | `again` | ingesting it once more, when nothing has changed | |
+//! | `split` | splitting the corpus, by size and by the structure of Markdown | |
+//! | `ingest` | ingesting the corpus into an empty store, in memory and in a SQLite file | `by hand`: splitting, embedding and adding without a check for stored documents |
+//! | `unchanged` | ingesting the unchanged corpus again | |
 //!
 //! ```text
 //! taskset -c 0 cargo bench -p ai-services-benches --bench ingestion
 //! ```
-#![allow(clippy::unwrap_used, reason = "an ingestion that fails has no duration")]
+#![allow(clippy::unwrap_used, reason = "a failed ingestion cannot be measured")]
 
 use ai_services::document::{
     Document, DocumentSplitter, MarkdownSplitter, Metadata, RecursiveSplitter, key,
@@ -80,7 +80,7 @@ async fn ingest(ingestor: &EmbeddingStoreIngestor, documents: Vec<Document>) -> 
     ingestor.ingest(stream::iter(documents.into_iter().map(Ok))).await.unwrap()
 }
 
-/// The peer: a loop that knows nothing of what is there.
+/// The peer: a loop that does not check for stored documents.
 async fn by_hand(store: &dyn EmbeddingStore, documents: Vec<Document>) {
     let splitter = RecursiveSplitter::builder().build().unwrap();
     let mut entries = Vec::new();
@@ -97,20 +97,20 @@ async fn by_hand(store: &dyn EmbeddingStore, documents: Vec<Document>) {
     store.add(entries).await.unwrap();
 }
 
-/// An empty store; the folder goes with it.
-type Fresh = (Arc<dyn EmbeddingStore>, Option<TempDir>);
+/// An empty store, with its folder.
+type EmptyStore = (Arc<dyn EmbeddingStore>, Option<TempDir>);
 
-fn in_memory(_: &Runtime) -> Fresh {
+fn in_memory(_: &Runtime) -> EmptyStore {
     (Arc::new(InMemoryEmbeddingStore::new()), None)
 }
 
-fn sqlite(runtime: &Runtime) -> Fresh {
+fn sqlite(runtime: &Runtime) -> EmptyStore {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteEmbeddingStore::open(folder.path().join("index.db"));
     (Arc::new(runtime.block_on(store).unwrap()), Some(folder))
 }
 
-type Open = fn(&Runtime) -> Fresh;
+type Open = fn(&Runtime) -> EmptyStore;
 
 const STORES: [(&str, Open); 2] = [("memory", in_memory), ("sqlite", sqlite)];
 
@@ -142,7 +142,7 @@ fn first(criterion: &mut Criterion) {
     for (name, fresh) in STORES {
         group.bench_function(name, |bencher| {
             let setup = || (fresh(&runtime), documents.clone());
-            let routine = |(store, documents): (Fresh, Vec<Document>)| {
+            let routine = |(store, documents): (EmptyStore, Vec<Document>)| {
                 runtime.block_on(ingest(&ingestor(Arc::clone(&store.0)), documents));
                 store
             };
@@ -150,7 +150,7 @@ fn first(criterion: &mut Criterion) {
         });
         group.bench_function(format!("{name} by hand"), |bencher| {
             let setup = || (fresh(&runtime), documents.clone());
-            let routine = |(store, documents): (Fresh, Vec<Document>)| {
+            let routine = |(store, documents): (EmptyStore, Vec<Document>)| {
                 runtime.block_on(by_hand(&*store.0, documents));
                 store
             };
@@ -159,9 +159,9 @@ fn first(criterion: &mut Criterion) {
     }
 }
 
-fn again(criterion: &mut Criterion) {
+fn unchanged(criterion: &mut Criterion) {
     let (documents, runtime) = (corpus(), runtime());
-    let mut group = criterion.benchmark_group("again");
+    let mut group = criterion.benchmark_group("unchanged");
     group.throughput(throughput(&documents));
     for (name, fresh) in STORES {
         let (store, _folder) = fresh(&runtime);
@@ -182,6 +182,6 @@ criterion_group! {
         .sample_size(10)
         .warm_up_time(Duration::from_millis(500))
         .measurement_time(Duration::from_secs(3));
-    targets = split, first, again
+    targets = split, first, unchanged
 }
 criterion_main!(benches);

@@ -1,11 +1,11 @@
-//! How long it takes to read an answer, next to `serde_json::from_str` into the same type.
+//! Time to parse an answer, compared to `serde_json::from_str` into the same type.
 //!
 //! | group | measures | peer |
 //! |---|---|---|
 //! | `read` | an answer of 1 KB and of 100 KB as a struct | `serde_json` |
-//! | `read leniently` | the same in a code fence, so that nothing but the slow way helps | `serde_json`, without the fence |
-//! | `grow` | a struct of 4 KB that arrives in pieces of 16 bytes, a value after each, per piece | `serde_json` into the whole value, once |
-#![allow(clippy::unwrap_used, reason = "an answer that cannot be read has no duration")]
+//! | `read leniently` | the same in a code fence, which needs the lenient reader | `serde_json`, without the fence |
+//! | `grow` | a struct of 4 KB in pieces of 16 bytes, with a value after each; time per piece | `serde_json` into the whole value, once |
+#![allow(clippy::unwrap_used, reason = "a failed parse cannot be measured")]
 
 use ai_services::message::AiMessage;
 use ai_services::model::ChatResponse;
@@ -36,7 +36,7 @@ enum State {
     Sold,
 }
 
-/// A report of about so many bytes of JSON.
+/// Returns a report of at least this many bytes of JSON.
 fn report(bytes: usize) -> String {
     let row = |index: usize| Row {
         name: format!("item \"{index}\""),

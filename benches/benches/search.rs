@@ -1,20 +1,21 @@
-//! How long the embedding store in memory takes for vectors of 384 numbers.
+//! Time of operations of the in-memory embedding store, with vectors of 384 dimensions.
 //!
 //! | group | measures | peers |
 //! |---|---|---|
-//! | `nearest` | the ten nearest of 10,000 and of 100,000 entries | `cosine`: a loop that compares and sorts, with lengths computed each time; `sum`: adding up the same numbers, which is as fast as memory is read |
-//! | `filter` | the same of 100,000, of which the filter accepts 1, 50 and 100 % | `nearest` |
-//! | `words` | ten of 100,000 texts of 40 words by two, five and 20 words; the index is made before | |
-//! | `add` | 10,000 entries, into an empty store and over their old selves | `clone`: copying them |
-//! | `file` | saving and loading 100,000 entries, with the wait for the disk | `copy`: writing as many bytes with the same wait |
+//! | `nearest` | the ten nearest of 10,000 and of 100,000 entries | `cosine`: a loop that compares and sorts, without normalized vectors; `sum`: the sum of the same numbers, at memory bandwidth |
+//! | `filter` | the same with 100,000 entries and a filter that accepts 1, 50 and 100 % | `nearest` |
+//! | `words` | ten of 100,000 texts of 40 words by two, five and 20 words, with an existing index | |
+//! | `add` | adding 10,000 entries to an empty store, and replacing them | `clone`: copying them |
+//! | `file` | saving (with a sync to disk) and loading 100,000 entries | `copy`: writing the same number of bytes with a sync |
 //!
-//! The numbers come from a fixed seed. Bandwidth is shared, so other programs disturb: pin it to a processor.
+//! The numbers come from a fixed seed. Memory bandwidth is shared with other programs; pin the process to one
+//! processor.
 //!
 //! ```text
 //! taskset -c 0 cargo bench -p ai-services-benches --bench search
 //! cargo bench -p ai-services-benches --bench search -- nearest/100000
 //! ```
-#![allow(clippy::unwrap_used, reason = "a search that fails has no duration")]
+#![allow(clippy::unwrap_used, reason = "a failed search cannot be measured")]
 
 use ai_services::document::{Metadata, TextSegment};
 use ai_services::embedding::{
@@ -55,7 +56,7 @@ fn store(entries: &[EmbeddingEntry]) -> InMemoryEmbeddingStore {
     store
 }
 
-/// The peer: every entry compared, all of them sorted.
+/// The peer: compares all entries and sorts them.
 fn cosine_loop(vectors: &[Vec<f32>], query: &[f32]) -> Vec<(usize, f32)> {
     let mut scores: Vec<_> = vectors
         .iter()
@@ -72,7 +73,7 @@ fn cosine_loop(vectors: &[Vec<f32>], query: &[f32]) -> Vec<(usize, f32)> {
     scores
 }
 
-/// The bound: every number read once.
+/// The lower bound: reads every number once.
 fn sum(numbers: &[f32]) -> f32 {
     let mut sums = [0.0; 32];
     for chunk in numbers.as_chunks::<32>().0 {
@@ -122,7 +123,7 @@ fn filter(criterion: &mut Criterion) {
     }
     let rare = Filter::key("source").is("documents/77.md");
     let search = VectorSearch::new(&query).max_results(TOP * 10).filter(&rare);
-    group.bench_function("fewer than wanted", |bencher| {
+    group.bench_function("few matches", |bencher| {
         bencher.iter(|| runtime.block_on(store.search(&search)).unwrap());
     });
     group.bench_function("count", |bencher| {

@@ -1,19 +1,19 @@
-//! How long a turn takes in a store, at a window of so many messages.
+//! Time of a turn in a store, by the number of messages in the window.
 //!
 //! | group | measures | peer |
 //! |---|---|---|
-//! | `commit` | the commit of a turn of two messages that evicts two | two times: read the list, add, evict, write the list |
-//! | `load` | loading the conversation at the beginning of a turn | reading the list |
+//! | `commit` | the commit of a turn of two messages that evicts two | twice: read the list, add, evict, write the list |
+//! | `load` | loading the conversation at the start of a turn | reading the list |
 //!
-//! The peer is how a memory of LangChain4j uses a store, on the same database. Servers start themselves;
-//! a store whose server is not installed is left out. `SQLite` and `PostgreSQL` wait for the disk with each
-//! commit, `Redis` too (`appendfsync always`), so the disk decides the figures of small windows.
+//! The peer uses a store like a memory of LangChain4j, on the same database. Servers are started
+//! automatically; a store without an installed server is skipped. `SQLite`, `PostgreSQL` and `Redis`
+//! (`appendfsync always`) sync each commit to disk, so the disk determines the figures of small windows.
 //!
 //! ```text
 //! cargo bench -p ai-services-benches --bench stores
 //! cargo bench -p ai-services-benches --bench stores -- commit/sqlite
 //! ```
-#![allow(clippy::unwrap_used, reason = "a commit that fails has no duration")]
+#![allow(clippy::unwrap_used, reason = "a failed commit cannot be measured")]
 
 use ai_services::memory::{ChatMemoryStore, MemoryId};
 use ai_services::message::ChatMessage;
@@ -21,7 +21,7 @@ use ai_services::store::cassandra::CassandraChatMemoryStore;
 use ai_services::store::postgres::PostgresChatMemoryStore;
 use ai_services::store::redis::RedisChatMemoryStore;
 use ai_services::store::sqlite::SqliteChatMemoryStore;
-use ai_services_benches::rewrite::Texts;
+use ai_services_benches::rewrite::ListStore;
 use ai_services_benches::workload;
 use ai_services_tests::servers::{cassandra, postgres, redis};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
@@ -30,42 +30,42 @@ use std::time::{Duration, Instant};
 
 const WINDOWS: [usize; 3] = [10, 100, 1_000];
 
-/// A store, and the peer on the same database.
+/// A store and its peer on the same database.
 struct Subject {
     name: &'static str,
     store: Arc<dyn ChatMemoryStore>,
-    peer: Texts,
+    peer: ListStore,
 }
 
-/// All stores whose servers are there.
+/// Returns all stores with an available server.
 async fn subjects(directory: &std::path::Path) -> Vec<Subject> {
     let mut subjects = Vec::new();
     let store = SqliteChatMemoryStore::open(directory.join("memory.sqlite")).await.unwrap();
-    let peer = Texts::sqlite(directory).unwrap();
+    let peer = ListStore::sqlite(directory).unwrap();
     subjects.push(Subject { name: "sqlite", store: Arc::new(store), peer });
     if let Some(server) = postgres::shared() {
         let store = PostgresChatMemoryStore::builder().url(server.url()).build().unwrap();
         store.ensure_schema().await.unwrap();
-        let peer = Texts::postgres(&server.url()).await.unwrap();
+        let peer = ListStore::postgres(&server.url()).await.unwrap();
         subjects.push(Subject { name: "postgres", store: Arc::new(store), peer });
     }
     if let Some(server) = redis::shared() {
         let store = RedisChatMemoryStore::builder().url(server.url()).connect().await.unwrap();
         store.ensure_schema().await.unwrap();
-        let peer = Texts::redis(&server.url()).await.unwrap();
+        let peer = ListStore::redis(&server.url()).await.unwrap();
         subjects.push(Subject { name: "redis", store: Arc::new(store), peer });
     }
     if let Some(server) = cassandra::shared() {
         let store = CassandraChatMemoryStore::builder().contact_points([server.address()]);
         let store = store.connect().await.unwrap();
         store.ensure_schema().await.unwrap();
-        let peer = Texts::cassandra(&server.address()).await.unwrap();
+        let peer = ListStore::cassandra(&server.address()).await.unwrap();
         subjects.push(Subject { name: "cassandra", store: Arc::new(store), peer });
     }
     subjects
 }
 
-/// A message of a usual length.
+/// Returns a message of typical length.
 fn message(number: usize) -> ChatMessage {
     let text = format!("{number}: {}", workload::TEXT);
     if number.is_multiple_of(2) { ChatMessage::user(text) } else { ChatMessage::ai(text) }
@@ -108,34 +108,35 @@ fn stores(criterion: &mut Criterion) {
     }
 }
 
-/// Only the commits are timed. Each needs what the one before it left, so that is loaded between.
+/// Measures only the commits. The conversation is loaded before each commit, because a commit needs the
+/// current version.
 async fn commits(store: &dyn ChatMemoryStore, id: &MemoryId, times: u64) -> Duration {
     let mut took = Duration::ZERO;
     for _ in 0..times {
         let change = store.load(id).await.unwrap().change(0..2, turn().into());
-        let began = Instant::now();
+        let start = Instant::now();
         store.commit(id, change).await.unwrap();
-        took += began.elapsed();
+        took += start.elapsed();
     }
     took
 }
 
-async fn rewrites(peer: &mut Texts, id: &MemoryId, window: usize, times: u64) -> Duration {
-    let began = Instant::now();
+async fn rewrites(peer: &mut ListStore, id: &MemoryId, window: usize, times: u64) -> Duration {
+    let start = Instant::now();
     for _ in 0..times {
         for message in turn() {
             peer.add(id.as_str(), message, window).await.unwrap();
         }
     }
-    began.elapsed()
+    start.elapsed()
 }
 
-async fn loads(peer: &mut Texts, id: &MemoryId, times: u64) -> Duration {
-    let began = Instant::now();
+async fn loads(peer: &mut ListStore, id: &MemoryId, times: u64) -> Duration {
+    let start = Instant::now();
     for _ in 0..times {
         std::hint::black_box(peer.load(id.as_str()).await.unwrap());
     }
-    began.elapsed()
+    start.elapsed()
 }
 
 criterion_group! {

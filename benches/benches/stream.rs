@@ -1,21 +1,21 @@
-//! What a streamed answer costs, next to the least code that reads one.
+//! Costs of a streamed answer, compared to a minimal client.
 //!
-//! A server on this machine has 100,000 tokens ready and sends them one by one or in writes of 64
-//! KiB. The peer finds the ends of events with memchr, parses each once with serde, and owns each
-//! token: less is not possible.
+//! A local server has 100,000 prepared tokens and sends them one by one or in writes of 64
+//! KiB. The peer finds the ends of events with memchr, parses each event once with serde, and returns owned
+//! tokens, which is the minimum of work.
 //!
 //! | group | measures |
 //! |---|---|
-//! | `stream` | a stream of 100,000 tokens, by the clock: of a model, of a service, by hand |
-//! | `first token` | from asking to the first token of a short stream |
+//! | `stream` | wall-clock time of a stream of 100,000 tokens: of a model, of a service, by hand |
+//! | `first token` | time from the request to the first token of a short stream |
 //!
-//! Before them, the processor time and the allocations of each token are printed, which repeat better
-//! than the clock. Pin the process to one processor for figures that repeat:
+//! Before each group, the processor time and the allocations per token are printed, which are more
+//! reproducible than wall-clock time. Pin the process to one processor for reproducible figures:
 //!
 //! ```text
 //! taskset -c 0 cargo bench -p ai-services-benches --bench stream
 //! ```
-#![allow(clippy::unwrap_used, reason = "a stream that fails has no duration")]
+#![allow(clippy::unwrap_used, reason = "a failed stream cannot be measured")]
 #![allow(clippy::print_stdout, reason = "the figures are the output")]
 
 use ai_services::message::ChatMessage;
@@ -107,7 +107,7 @@ fn streams(criterion: &mut Criterion) {
     }
 }
 
-/// Prints what each token costs the thread of the client.
+/// Prints the costs per token in the thread of the client.
 fn print_costs(runtime: &Runtime, name: &str, stream: impl AsyncFn()) {
     const ROUNDS: usize = 5;
     runtime.block_on(stream());
@@ -120,10 +120,10 @@ fn print_costs(runtime: &Runtime, name: &str, stream: impl AsyncFn()) {
     }
     let per_token = time.as_nanos() as f64 / TOKENS as f64 / 1000.0;
     let allocations = allocations as f64 / TOKENS as f64;
-    println!("{name}: {per_token:.3} us of processor time, {allocations:.3} allocations a token");
+    println!("{name}: {per_token:.3} us of processor time, {allocations:.3} allocations per token");
 }
 
-/// How long this thread has run on a processor.
+/// Returns the processor time of this thread.
 fn thread_time() -> Duration {
     let stat = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = stat.split(' ').next().and_then(|first| first.parse().ok());
@@ -172,18 +172,18 @@ fn first_token(criterion: &mut Criterion) {
 }
 
 struct Clock {
-    begin: Instant,
+    start: Instant,
     first: Option<Duration>,
 }
 
 impl Clock {
     fn start() -> Self {
-        Self { begin: Instant::now(), first: None }
+        Self { start: Instant::now(), first: None }
     }
 
     fn token(&mut self, token: String) {
         if !token.is_empty() && self.first.is_none() {
-            self.first = Some(self.begin.elapsed());
+            self.first = Some(self.start.elapsed());
         }
         black_box(token);
     }

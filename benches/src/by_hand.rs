@@ -1,4 +1,4 @@
-//! The cases, done with serde and an HTTP client alone: what the least code would cost.
+//! The cases, implemented with only serde and an HTTP client: the lower bound of the costs.
 
 use crate::workload::{MODEL, ROUNDS, SYSTEM, TEXT, arguments, call_id, fact};
 use reqwest::Client;
@@ -10,13 +10,13 @@ use std::collections::{HashMap, VecDeque};
 use std::hint::black_box;
 use std::sync::{Arc, Mutex};
 
-/// Who says a message.
+/// The role of a message.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The application.
     System,
-    /// The person.
+    /// The user.
     User,
     /// The model.
     Assistant,
@@ -24,7 +24,7 @@ pub enum Role {
     Tool,
 }
 
-/// A message in the form in which it is sent.
+/// A message in the wire format.
 #[derive(Debug, Serialize)]
 pub struct Message {
     role: Role,
@@ -63,7 +63,7 @@ pub struct Assistant {
 }
 
 impl Assistant {
-    /// An assistant whose `user` has said and heard `window` messages.
+    /// Creates an assistant with a history of `window` messages for `user`.
     #[must_use]
     pub fn new(user: &str, window: usize) -> Self {
         let conversations = HashMap::from([(user.to_owned(), history(window))]);
@@ -71,7 +71,7 @@ impl Assistant {
         Self { system, window, conversations: Mutex::new(conversations) }
     }
 
-    /// One turn with a model in process that reads every message and answers [`TEXT`].
+    /// Runs one turn with an in-process model that reads every message and returns [`TEXT`].
     pub fn chat(&self, user: &str, text: &str) -> String {
         let prompt = Message::new(Role::User, text);
         let answer = self.with_messages(user, &prompt, |messages| {
@@ -83,7 +83,7 @@ impl Assistant {
         answer
     }
 
-    /// One turn with a server of OpenAI's protocol.
+    /// Runs one turn with a server of OpenAI's protocol.
     pub async fn chat_with(&self, server: &Server, user: &str, text: &str) -> String {
         let prompt = Message::new(Role::User, text);
         let body = self.with_messages(user, &prompt, |messages| {
@@ -150,7 +150,7 @@ struct Usage {
     completion_tokens: u64,
 }
 
-/// A server of OpenAI's protocol, and the client for it.
+/// A client of a server of OpenAI's protocol.
 #[derive(Debug)]
 pub struct Server {
     client: Client,
@@ -158,7 +158,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// The server with this base URL.
+    /// Creates a client of the server with this base URL.
     #[must_use]
     pub fn new(url: &str) -> Self {
         Self { client: client(), url: format!("{url}/chat/completions") }
@@ -177,7 +177,7 @@ impl Server {
     }
 }
 
-/// A client with a TLS backend like ours.
+/// Returns a client with the TLS backend of `ai-services`.
 pub(crate) fn client() -> Client {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = ClientConfig::builder_with_provider(provider)
@@ -188,7 +188,7 @@ pub(crate) fn client() -> Client {
     Client::builder().tls_backend_preconfigured(tls).build().unwrap()
 }
 
-/// [`ROUNDS`] answers that call the tool, then [`TEXT`].
+/// Runs the tool loop: [`ROUNDS`] answers that call the tool, then [`TEXT`].
 pub async fn research(text: &str) -> String {
     #[derive(Deserialize)]
     struct Arguments {
@@ -226,13 +226,13 @@ fn calling_model(messages: &[Message]) -> Option<Vec<Call>> {
 pub struct MessageWindow(Mutex<VecDeque<Message>>, usize);
 
 impl MessageWindow {
-    /// A full window.
+    /// Creates a full window.
     #[must_use]
     pub fn new(messages: usize) -> Self {
         Self(Mutex::new(history(messages)), messages)
     }
 
-    /// Adds what a turn adds.
+    /// Adds the two messages of a turn.
     pub fn add_turn(&self) {
         for role in [Role::User, Role::Assistant] {
             let mut messages = self.0.lock().unwrap();
@@ -244,31 +244,31 @@ impl MessageWindow {
     }
 }
 
-/// A window of tokens, which are counted by `count`, once for each message.
+/// A window of tokens, which `count` counts once for each message.
 #[derive(Debug)]
 pub struct TokenWindow<F> {
-    counted: Mutex<Counted>,
+    counted: Mutex<CountedMessages>,
     max: usize,
     count: F,
 }
 
 #[derive(Debug, Default)]
-struct Counted {
+struct CountedMessages {
     messages: VecDeque<(Message, usize)>,
     tokens: usize,
 }
 
 impl<F: Fn(&str) -> usize> TokenWindow<F> {
-    /// A full window of as many tokens as `messages` messages have.
+    /// Creates a full window with the number of tokens of `messages` messages.
     pub fn new(messages: usize, count: F) -> Self {
         let tokens = count(TEXT);
         let messages: VecDeque<_> =
             history(messages).into_iter().map(|message| (message, tokens)).collect();
         let max = tokens * messages.len();
-        Self { counted: Mutex::new(Counted { messages, tokens: max }), max, count }
+        Self { counted: Mutex::new(CountedMessages { messages, tokens: max }), max, count }
     }
 
-    /// Adds what a turn adds.
+    /// Adds the two messages of a turn.
     pub fn add_turn(&self) {
         for role in [Role::User, Role::Assistant] {
             let tokens = (self.count)(TEXT);

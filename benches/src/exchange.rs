@@ -1,4 +1,4 @@
-//! One exchange with a provider, done with serde and an HTTP client alone.
+//! One exchange with a provider, implemented with only serde and an HTTP client.
 
 use reqwest::Client;
 use reqwest::header::CONTENT_TYPE;
@@ -6,21 +6,21 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// What an answer says, as far as programs need it.
+/// The content of an answer.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Said {
-    /// All text.
+pub struct ExchangeResult {
+    /// Text of the answer.
     pub text: String,
-    /// The arguments of all tool calls.
+    /// Arguments of all tool calls, concatenated.
     pub arguments: String,
-    /// The tokens of question and answer.
+    /// Number of tokens of prompt and answer.
     pub tokens: u64,
 }
 
-/// Reads a document, or an event of a stream.
-type Read = fn(&[u8], &mut Said);
+/// Parses a document, or an event of a stream.
+type Read = fn(&[u8], &mut ExchangeResult);
 
-/// The least client: it sends the bytes that it is given, and parses what comes once.
+/// A minimal client: sends a prepared body, and parses the response once.
 pub struct ByHand {
     client: Client,
     url: String,
@@ -35,49 +35,49 @@ impl fmt::Debug for ByHand {
 }
 
 impl ByHand {
-    /// A client of a server at `url` that speaks this protocol; `None` if there is no reader of it.
+    /// Creates a client of a server at `url` with this protocol; `None` if the protocol is not supported.
     #[must_use]
     pub fn new(protocol: &str, url: &str, body: Vec<u8>) -> Option<Self> {
         let read: Read = match protocol {
-            "openai-chat" => |json, said| read::<Chat>(json, said),
-            "openai-responses" => |json, said| read::<Responses>(json, said),
-            "anthropic" => |json, said| read::<Messages<'_>>(json, said),
-            "gemini" => |json, said| read::<Gemini<'_>>(json, said),
-            "ollama" => |json, said| read::<Ollama<'_>>(json, said),
+            "openai-chat" => |json, result| read::<Chat>(json, result),
+            "openai-responses" => |json, result| read::<Responses>(json, result),
+            "anthropic" => |json, result| read::<Messages<'_>>(json, result),
+            "gemini" => |json, result| read::<Gemini<'_>>(json, result),
+            "ollama" => |json, result| read::<Ollama<'_>>(json, result),
             _ => return None,
         };
         Some(Self { client: crate::by_hand::client(), url: url.to_owned(), body, read })
     }
 
-    /// One exchange, answered with a document.
-    pub async fn whole(&self) -> Said {
+    /// Runs one exchange with a document as the answer.
+    pub async fn whole(&self) -> ExchangeResult {
         let bytes = self.send().await.bytes().await.unwrap();
-        let mut said = Said::default();
-        (self.read)(&bytes, &mut said);
-        said
+        let mut result = ExchangeResult::default();
+        (self.read)(&bytes, &mut result);
+        result
     }
 
-    /// One exchange, answered with events or lines.
-    pub async fn stream(&self) -> Said {
+    /// Runs one exchange with events or lines as the answer.
+    pub async fn stream(&self) -> ExchangeResult {
         let mut response = self.send().await;
-        let mut said = Said::default();
+        let mut result = ExchangeResult::default();
         let mut rest = Vec::new();
         while let Some(piece) = response.chunk().await.unwrap() {
             rest.extend_from_slice(&piece);
             let mut begin = 0;
             while let Some(len) = rest.get(begin..).and_then(|rest| memchr::memchr(b'\n', rest)) {
-                self.line(rest.get(begin..begin + len).unwrap_or_default(), &mut said);
+                self.line(rest.get(begin..begin + len).unwrap_or_default(), &mut result);
                 begin += len + 1;
             }
             rest.drain(..begin);
         }
-        said
+        result
     }
 
-    fn line(&self, line: &[u8], said: &mut Said) {
+    fn line(&self, line: &[u8], result: &mut ExchangeResult) {
         let data = line.strip_prefix(b"data: ").unwrap_or(line);
         if data.first() == Some(&b'{') {
-            (self.read)(data, said);
+            (self.read)(data, result);
         }
     }
 
@@ -89,13 +89,13 @@ impl ByHand {
     }
 }
 
-/// One struct reads the documents and the events of a protocol: what is missing is empty.
-trait Piece {
-    fn add_to(self, said: &mut Said);
+/// A struct for both the documents and the events of a protocol; missing fields are empty.
+trait ProtocolMessage {
+    fn add_to(self, result: &mut ExchangeResult);
 }
 
-fn read<'a, T: Piece + Deserialize<'a>>(json: &'a [u8], said: &mut Said) {
-    serde_json::from_slice::<T>(json).unwrap().add_to(said);
+fn read<'a, T: ProtocolMessage + Deserialize<'a>>(json: &'a [u8], result: &mut ExchangeResult) {
+    serde_json::from_slice::<T>(json).unwrap().add_to(result);
 }
 
 #[derive(Default, Deserialize)]
@@ -135,14 +135,16 @@ struct ChatUsage {
     completion_tokens: u64,
 }
 
-impl Piece for Chat {
-    fn add_to(self, said: &mut Said) {
+impl ProtocolMessage for Chat {
+    fn add_to(self, result: &mut ExchangeResult) {
         for Choice { message } in self.choices {
-            said.text.extend(message.content);
-            said.arguments
+            result.text.extend(message.content);
+            result
+                .arguments
                 .extend(message.tool_calls.into_iter().map(|call| call.function.arguments));
         }
-        said.tokens += self.usage.map_or(0, |usage| usage.prompt_tokens + usage.completion_tokens);
+        result.tokens +=
+            self.usage.map_or(0, |usage| usage.prompt_tokens + usage.completion_tokens);
     }
 }
 
@@ -177,19 +179,19 @@ struct Tokens {
     output_tokens: u64,
 }
 
-impl Piece for Responses {
-    fn add_to(self, said: &mut Said) {
+impl ProtocolMessage for Responses {
+    fn add_to(self, result: &mut ExchangeResult) {
         match &*self.r#type {
-            "response.output_text.delta" => said.text.push_str(&self.delta),
-            "response.function_call_arguments.delta" => said.arguments.push_str(&self.delta),
+            "response.output_text.delta" => result.text.push_str(&self.delta),
+            "response.function_call_arguments.delta" => result.arguments.push_str(&self.delta),
             _ => {}
         }
         for item in self.output {
-            said.text.extend(item.content.into_iter().map(|content| content.text));
-            said.arguments.push_str(&item.arguments);
+            result.text.extend(item.content.into_iter().map(|content| content.text));
+            result.arguments.push_str(&item.arguments);
         }
         let usage = self.usage.or_else(|| self.response?.usage);
-        said.tokens += usage.map_or(0, |usage| usage.input_tokens + usage.output_tokens);
+        result.tokens += usage.map_or(0, |usage| usage.input_tokens + usage.output_tokens);
     }
 }
 
@@ -200,7 +202,7 @@ struct Messages<'a> {
     content: Vec<Block<'a>>,
     #[serde(borrow)]
     delta: Option<Block<'a>>,
-    message: Option<Started>,
+    message: Option<MessageStart>,
     usage: Option<Tokens>,
 }
 
@@ -215,20 +217,20 @@ struct Block<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Started {
+struct MessageStart {
     usage: Tokens,
 }
 
-impl Piece for Messages<'_> {
-    fn add_to(self, said: &mut Said) {
+impl ProtocolMessage for Messages<'_> {
+    fn add_to(self, result: &mut ExchangeResult) {
         for block in self.content.into_iter().chain(self.delta) {
-            said.text.push_str(&block.text);
-            said.arguments.push_str(&block.partial_json);
-            said.arguments.push_str(block.input.map_or("", RawValue::get));
+            result.text.push_str(&block.text);
+            result.arguments.push_str(&block.partial_json);
+            result.arguments.push_str(block.input.map_or("", RawValue::get));
         }
-        // The beginning of a stream tells what the question cost, the end what the answer did.
-        said.tokens += self.message.map_or(0, |message| message.usage.input_tokens);
-        said.tokens += self.usage.map_or(0, |usage| usage.input_tokens + usage.output_tokens);
+        // A stream reports the tokens of the prompt at its start, and the tokens of the answer at its end.
+        result.tokens += self.message.map_or(0, |message| message.usage.input_tokens);
+        result.tokens += self.usage.map_or(0, |usage| usage.input_tokens + usage.output_tokens);
     }
 }
 
@@ -251,12 +253,12 @@ struct Candidate<'a> {
 #[serde(default)]
 struct GeminiContent<'a> {
     #[serde(borrow)]
-    parts: Vec<Part<'a>>,
+    parts: Vec<GeminiPart<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Part<'a> {
+struct GeminiPart<'a> {
     text: String,
     thought: bool,
     #[serde(borrow)]
@@ -275,16 +277,16 @@ struct GeminiUsage {
     total_token_count: u64,
 }
 
-impl Piece for Gemini<'_> {
-    fn add_to(self, said: &mut Said) {
+impl ProtocolMessage for Gemini<'_> {
+    fn add_to(self, result: &mut ExchangeResult) {
         for part in self.candidates.into_iter().flat_map(|candidate| candidate.content.parts) {
             if !part.thought {
-                said.text.push_str(&part.text);
+                result.text.push_str(&part.text);
             }
-            said.arguments.push_str(part.function_call.map_or("", |call| call.args.get()));
+            result.arguments.push_str(part.function_call.map_or("", |call| call.args.get()));
         }
-        // Every event repeats it.
-        said.tokens = self.usage_metadata.total_token_count;
+        // Every event has the total.
+        result.tokens = self.usage_metadata.total_token_count;
     }
 }
 
@@ -311,12 +313,12 @@ struct OllamaCall<'a> {
     function: Function<'a>,
 }
 
-impl Piece for Ollama<'_> {
-    fn add_to(self, said: &mut Said) {
-        said.text.push_str(&self.message.content);
+impl ProtocolMessage for Ollama<'_> {
+    fn add_to(self, result: &mut ExchangeResult) {
+        result.text.push_str(&self.message.content);
         for call in self.message.tool_calls {
-            said.arguments.push_str(call.function.args.get());
+            result.arguments.push_str(call.function.args.get());
         }
-        said.tokens += self.prompt_eval_count + self.eval_count;
+        result.tokens += self.prompt_eval_count + self.eval_count;
     }
 }

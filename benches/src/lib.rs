@@ -1,22 +1,22 @@
-//! What the benchmarks measure, and the same work written by hand.
+//! The workloads of the benchmarks, and the same work written by hand.
 //!
-//! Every case exists twice: [`workload`] does it with a service, [`by_hand`] with nothing but serde
-//! and an HTTP client. A figure means something only next to its peer's.
+//! Every case exists twice: [`workload`] uses a service, [`by_hand`] only serde
+//! and an HTTP client. A figure is meaningful only in comparison with the figure of its peer.
 //!
 //! | bench | measures | run |
 //! |---|---|---|
 //! | `calls` | time | `cargo bench -p ai-services-benches --bench calls` |
 //! | `protocols` | time of one exchange of each protocol, whole and streamed | `cargo bench -p ai-services-benches --bench protocols` |
 //! | `stream` | time, processor time and allocations of a streamed token | `cargo bench -p ai-services-benches --bench stream` |
-//! | `stores` | time of commits and loads in databases, beside rewriting the list | `cargo bench -p ai-services-benches --bench stores` |
-//! | `search` | time of searches in memory, beside a loop and beside reading the same memory | `cargo bench -p ai-services-benches --bench search` |
-//! | `ingestion` | time of cutting and ingesting documents | `cargo bench -p ai-services-benches --bench ingestion` |
+//! | `stores` | time of commits and loads in databases, compared to rewriting the list | `cargo bench -p ai-services-benches --bench stores` |
+//! | `search` | time of searches in memory, compared to a loop and to reading the same memory | `cargo bench -p ai-services-benches --bench search` |
+//! | `ingestion` | time of splitting and ingesting documents | `cargo bench -p ai-services-benches --bench ingestion` |
 //! | `guardrails` | time of the built-in guardrails | `cargo bench -p ai-services-benches --bench guardrails` |
 //! | `instructions` | instructions, by callgrind | `cargo bench -p ai-services-benches --bench instructions` |
 //! | `allocations` | heap allocations; fails above the budget | `cargo bench -p ai-services-benches --bench allocations` |
 //!
-//! Times of a busy machine are noise: there, compare instructions and allocations.
-#![allow(clippy::unwrap_used, reason = "a benchmark that cannot be set up has nothing to measure")]
+//! Times on a busy machine are noise; compare instructions and allocations there.
+#![allow(clippy::unwrap_used, reason = "a benchmark whose setup fails cannot run")]
 
 pub mod by_hand;
 pub mod exchange;

@@ -1,5 +1,5 @@
-//! Memories kept the way of the reference: one text for a conversation, read and written whole with each
-//! message that is added.
+//! Memories as in LangChain4j: one text per conversation, which is read and written as a whole for each
+//! added message.
 
 use ai_services::message::{ChatMessage, messages_from_json, messages_to_json};
 use redis::AsyncCommands;
@@ -9,20 +9,20 @@ use scylla::client::session_builder::SessionBuilder;
 use scylla::statement::prepared::PreparedStatement;
 use std::path::Path;
 
-/// A database with one text for each id.
+/// A database with one text per id.
 #[derive(Debug)]
-pub enum Texts {
-    /// A file, as durable as the store's.
+pub enum ListStore {
+    /// A SQLite file, with the durability of the store.
     Sqlite(rusqlite::Connection),
-    /// A connection.
+    /// A connection to PostgreSQL.
     Postgres(tokio_postgres::Client),
-    /// A connection.
+    /// A connection to Redis.
     Redis(redis::aio::MultiplexedConnection),
-    /// A session.
+    /// A session of Cassandra.
     Cassandra(Box<Cassandra>),
 }
 
-/// A session with its statements.
+/// A session of Cassandra with its prepared statements.
 #[derive(Debug)]
 pub struct Cassandra {
     session: Session,
@@ -32,12 +32,12 @@ pub struct Cassandra {
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-impl Texts {
-    /// A file in this directory.
+impl ListStore {
+    /// Creates a file in this directory.
     ///
     /// # Errors
     ///
-    /// As the driver.
+    /// Returns the errors of the driver.
     pub fn sqlite(directory: &Path) -> Result<Self> {
         let connection = rusqlite::Connection::open(directory.join("rewrite.sqlite"))?;
         connection.execute_batch(
@@ -47,14 +47,14 @@ impl Texts {
         Ok(Self::Sqlite(connection))
     }
 
-    /// A table on this server.
+    /// Creates a table on this server.
     ///
     /// # Errors
     ///
-    /// As the driver.
+    /// Returns the errors of the driver.
     pub async fn postgres(url: &str) -> Result<Self> {
         let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await?;
-        #[allow(clippy::disallowed_methods, reason = "the driver wants it so")]
+        #[allow(clippy::disallowed_methods, reason = "required by the driver")]
         tokio::spawn(connection);
         client
             .batch_execute("CREATE TABLE memory (id text PRIMARY KEY, messages text NOT NULL)")
@@ -62,21 +62,21 @@ impl Texts {
         Ok(Self::Postgres(client))
     }
 
-    /// Keys on this server.
+    /// Connects to this server.
     ///
     /// # Errors
     ///
-    /// As the driver.
+    /// Returns the errors of the driver.
     pub async fn redis(url: &str) -> Result<Self> {
         let client = redis::Client::open(url)?;
         Ok(Self::Redis(client.get_multiplexed_async_connection().await?))
     }
 
-    /// A table on this node.
+    /// Creates a table on this node.
     ///
     /// # Errors
     ///
-    /// As the driver.
+    /// Returns the errors of the driver.
     pub async fn cassandra(address: &str) -> Result<Self> {
         let session = SessionBuilder::new().known_node(address).build().await?;
         for statement in [
@@ -91,11 +91,11 @@ impl Texts {
         Ok(Self::Cassandra(Box::new(Cassandra { session, read, write })))
     }
 
-    /// All messages of an id.
+    /// Returns all messages of an id.
     ///
     /// # Errors
     ///
-    /// As the driver.
+    /// Returns the errors of the driver.
     pub async fn load(&mut self, id: &str) -> Result<Vec<ChatMessage>> {
         let text = match self {
             Self::Sqlite(connection) => connection
@@ -121,7 +121,7 @@ impl Texts {
     ///
     /// # Errors
     ///
-    /// As the driver.
+    /// Returns the errors of the driver.
     pub async fn store(&mut self, id: &str, messages: &[ChatMessage]) -> Result<()> {
         let text = messages_to_json(messages)?;
         match self {
@@ -143,11 +143,11 @@ impl Texts {
         Ok(())
     }
 
-    /// Adds a message to a window of so many, as a memory of the reference does.
+    /// Adds a message to a window of this size, as a memory of LangChain4j does.
     ///
     /// # Errors
     ///
-    /// As the driver.
+    /// Returns the errors of the driver.
     pub async fn add(&mut self, id: &str, message: ChatMessage, window: usize) -> Result<()> {
         let mut messages = self.load(id).await?;
         messages.push(message);

@@ -1,4 +1,4 @@
-//! A server that has one answer, of OpenAI's protocol unless another one is given.
+//! A server with one fixed answer.
 
 use crate::workload::TEXT;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -6,10 +6,11 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// Answers every request with [`TEXT`] as a chat completion, and keeps connections open.
+/// A server with one fixed answer, which keeps connections open. Default answer: [`TEXT`] as a chat
+/// completion of OpenAI.
 ///
-/// Lives in threads of its own until the process ends, so that what is measured in the client's
-/// thread is the client.
+/// Runs in separate threads until the process ends, so that the thread of the client measures only the
+/// client.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -17,43 +18,43 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server at a free port of this machine.
+    /// Starts a server on a free local port.
     #[must_use]
     pub fn start() -> Self {
         Self::answering(answer())
     }
 
-    /// Starts a server that has this answer: head and body, after which the connection stays open.
+    /// Starts a server with this answer (head and body).
     #[must_use]
     pub fn answering(answer: Vec<u8>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let last = Arc::<Mutex<Vec<u8>>>::default();
-        let kept = Arc::clone(&last);
+        let last_body = Arc::clone(&last);
         let answer: Arc<[u8]> = answer.into();
         thread::spawn(move || {
             for connection in listener.incoming().map_while(Result::ok) {
-                let (last, answer) = (Arc::clone(&kept), Arc::clone(&answer));
-                // An error is a client that has gone.
+                let (last, answer) = (Arc::clone(&last_body), Arc::clone(&answer));
+                // An error means that the client has disconnected.
                 thread::spawn(move || serve(&connection, &answer, &last));
             }
         });
         Self { address, last }
     }
 
-    /// Scheme, host and port.
+    /// Returns scheme, host and port.
     #[must_use]
     pub fn origin(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What clients of OpenAI call the base URL.
+    /// Returns the base URL for clients of OpenAI.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
-    /// The body of the last request.
+    /// Returns the body of the last request.
     #[must_use]
     pub fn last_body(&self) -> Vec<u8> {
         self.last.lock().unwrap().clone()
@@ -103,7 +104,7 @@ fn answer() -> Vec<u8> {
     [head, body].concat().into_bytes()
 }
 
-/// A completion with everything that OpenAI sends today.
+/// Returns a completion with all fields that OpenAI sends.
 fn completion() -> String {
     let choice = format!(
         r#"{{"index":0,"message":{{"role":"assistant","content":"{TEXT}","refusal":null,"annotations":[]}},"logprobs":null,"finish_reason":"stop"}}"#

@@ -1,5 +1,5 @@
-//! Streams of many chunks: a server that has them ready, and the least client that reads them.
-#![allow(clippy::indexing_slicing, reason = "the peer is written as one would by hand")]
+//! Streams with many chunks: a server with prepared chunks, and a minimal client.
+#![allow(clippy::indexing_slicing, reason = "the peer is plain hand-written code")]
 
 use reqwest::Client;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
@@ -10,12 +10,12 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-/// How the server writes.
+/// The sizes of the writes of the server.
 #[derive(Clone, Copy, Debug)]
 pub enum Writes {
-    /// Every chunk by itself.
+    /// One write per chunk.
     Single,
-    /// As many chunks as fit into 64 KiB.
+    /// Writes of about 64 KiB.
     Coalesced,
 }
 
@@ -28,16 +28,16 @@ impl Writes {
     }
 }
 
-/// Answers every request with the same stream, and keeps connections open.
+/// A server that answers every request with the same stream, and keeps connections open.
 ///
-/// Lives in threads of its own until the process ends.
+/// Runs in separate threads until the process ends.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
 }
 
 impl Server {
-    /// Starts a server whose stream says so many tokens.
+    /// Starts a server with a stream of this many tokens.
     #[must_use]
     pub fn start(tokens: usize, writes: Writes) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -46,14 +46,14 @@ impl Server {
         thread::spawn(move || {
             for connection in listener.incoming().map_while(Result::ok) {
                 let answer = Arc::clone(&answer);
-                // An error is a client that has gone.
+                // An error means that the client has disconnected.
                 thread::spawn(move || serve(&connection, &answer));
             }
         });
         Self { address }
     }
 
-    /// What clients call the base URL.
+    /// Returns the base URL for clients.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/v1", self.address)
@@ -72,7 +72,7 @@ fn serve(connection: &TcpStream, answer: &[Vec<u8>]) -> io::Result<()> {
     Ok(())
 }
 
-/// What is written, each with one call.
+/// Returns the bytes of each write.
 fn writes_of(tokens: usize, writes: Writes) -> Vec<Vec<u8>> {
     let head =
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -96,7 +96,7 @@ fn http_chunk(bytes: &str) -> Vec<u8> {
     format!("{:x}\r\n{bytes}\r\n", bytes.len()).into_bytes()
 }
 
-/// The events as OpenAI writes them.
+/// Returns the events in the format of OpenAI.
 fn events(tokens: usize) -> impl Iterator<Item = String> {
     let event = |choices: &str, usage: &str| {
         format!(
@@ -138,7 +138,7 @@ struct Delta<'a> {
     content: Option<Cow<'a, str>>,
 }
 
-/// The least client: finds the ends of lines, parses each once, and owns each token.
+/// A minimal client: finds the ends of lines, parses each line once, and returns owned tokens.
 #[derive(Debug)]
 pub struct ByHand {
     client: Client,
@@ -146,13 +146,13 @@ pub struct ByHand {
 }
 
 impl ByHand {
-    /// A client of the server with this base URL.
+    /// Creates a client of the server with this base URL.
     #[must_use]
     pub fn new(url: &str) -> Self {
         Self { client: crate::by_hand::client(), url: format!("{url}/chat/completions") }
     }
 
-    /// Reads a stream, and hands over each token.
+    /// Reads a stream, and calls `token` with each token.
     pub async fn stream(&self, mut token: impl FnMut(String)) {
         let body = r#"{"model":"m","messages":[{"role":"user","content":"Hello!"}],"stream":true}"#;
         let request = self.client.post(&self.url).header(AUTHORIZATION, "Bearer key");

@@ -1,4 +1,4 @@
-//! The cases, done with a service.
+//! The cases, implemented with a service.
 
 use ai_services::memory::{
     ApproximateCounter, ChatMemory, MemoryId, MessageWindowChatMemory, TokenCountEstimator,
@@ -11,7 +11,7 @@ use ai_services::{Response, ai_service, tools};
 use std::hint::black_box;
 use tokio::runtime::{Builder, Runtime};
 
-/// Every message, prompt and answer: 197 bytes of English.
+/// The text of every message, prompt and answer: 197 bytes of English.
 pub const TEXT: &str = "The quick brown fox jumps over the lazy dog while a patient engineer \
     measures latency, throughput and memory on a small shared machine, hoping that the medians of \
     many short interleaved runs agree.";
@@ -20,13 +20,13 @@ pub const TEXT: &str = "The quick brown fox jumps over the lazy dog while a pati
 pub const SYSTEM: &str =
     "You are a careful assistant. Answer briefly, in plain words. Never invent figures.";
 
-/// The user whose memory is used.
+/// The memory id of all calls.
 pub const USER: &str = "ann";
 
-/// The model that requests name.
+/// The model name of all requests.
 pub const MODEL: &str = "gpt-4o-mini";
 
-/// How many answers of the tool loop call the tool.
+/// Number of answers of the tool loop that call the tool.
 pub const ROUNDS: usize = 5;
 
 /// The service under test.
@@ -35,24 +35,24 @@ pub const ROUNDS: usize = 5;
     "You are a careful assistant. Answer briefly, in plain words. Never invent figures."
 )]
 pub trait Assistant {
-    /// A call that remembers.
+    /// A call with memory.
     async fn chat(
         &self,
         #[memory_id] user: &str,
         #[user_message] text: &str,
     ) -> ai_services::Result<String>;
 
-    /// A call that remembers nothing, with the tools that it ran.
+    /// A call without memory; returns the answer with its tool executions.
     async fn research(&self, text: &str) -> ai_services::Result<Response<String>>;
 }
 
-/// A runtime of one thread, as all cases use it.
+/// Returns the single-threaded runtime of all cases.
 #[must_use]
 pub fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// A model in process that reads every message and answers [`TEXT`].
+/// An in-process model that reads every message and returns [`TEXT`].
 #[derive(Debug)]
 pub struct ReadingModel;
 
@@ -65,11 +65,11 @@ impl ChatModel for ReadingModel {
     }
 }
 
-/// A service whose user has said and heard `history` messages, an even number.
+/// Returns a service with a history of `history` messages, an even number.
 ///
-/// Before and after every call the memory holds as many, and every request sends all of them. The
-/// window counts the system message and the user's new one too. Without a history it must still have
-/// room for an answer, so that the memory holds the last turn, which is evicted before the next.
+/// Before and after every call the memory has this many messages, and every request sends all of them. The
+/// window also counts the system message and the new user message. Without a history, the window still needs
+/// room for an answer; the memory then holds the last turn, which is evicted before the next one.
 pub async fn assistant(model: impl ChatModel + 'static, history: usize) -> AssistantService {
     let window = (history + 2).max(3);
     let assistant = AssistantService::builder()
@@ -80,25 +80,25 @@ pub async fn assistant(model: impl ChatModel + 'static, history: usize) -> Assis
         .build()
         .unwrap();
     assistant.chat_memory(USER).unwrap().set(self::history(history)).await.unwrap();
-    // What is set up at the first call is not what is measured.
+    // The setup of the first call is not measured.
     assistant.chat(USER, TEXT).await.unwrap();
     assistant
 }
 
-/// [`assistant`] in front of a server of OpenAI's protocol.
+/// Returns an [`assistant`] with a server of OpenAI's protocol.
 pub async fn remote_assistant(url: &str, history: usize) -> AssistantService {
     let model = OpenAiChatModel::builder().base_url(url).api_key("key").model(MODEL);
     assistant(model.build().unwrap(), history).await
 }
 
-/// Messages of users and assistants in turn.
+/// Returns alternating messages of user and assistant.
 #[must_use]
 pub fn history(messages: usize) -> Vec<ChatMessage> {
     let both = [ChatMessage::user, ChatMessage::ai];
     both.iter().cycle().take(messages).map(|message| message(TEXT)).collect()
 }
 
-/// A model in process that calls [`Facts::lookup`] in [`ROUNDS`] answers and then answers [`TEXT`].
+/// An in-process model that calls [`Facts::lookup`] in [`ROUNDS`] answers and then returns [`TEXT`].
 #[derive(Debug)]
 pub struct CallingModel;
 
@@ -114,13 +114,13 @@ impl ChatModel for CallingModel {
     }
 }
 
-/// The id of a round's call.
+/// Returns the id of the tool call of a round.
 #[must_use]
 pub fn call_id(round: usize) -> String {
     format!("call_{round}")
 }
 
-/// The arguments of a round's call.
+/// Returns the arguments of the tool call of a round.
 #[must_use]
 pub fn arguments(round: usize) -> String {
     format!(r#"{{"query":"round {round}","limit":3}}"#)
@@ -136,7 +136,7 @@ impl Facts {
     #[tool]
     pub async fn lookup(
         &self,
-        /// What to look up.
+        /// The fact to look up.
         query: String,
         /// How many facts.
         limit: u32,
@@ -145,13 +145,13 @@ impl Facts {
     }
 }
 
-/// What the tool does.
+/// Returns the result of the tool.
 #[must_use]
 pub fn fact(query: &str, limit: u32) -> String {
     format!("{limit} results for {query}")
 }
 
-/// A service with the tool.
+/// Returns a service with the tool.
 #[must_use]
 pub fn researcher() -> AssistantService {
     AssistantService::builder()
@@ -164,14 +164,14 @@ pub fn researcher() -> AssistantService {
         .unwrap()
 }
 
-/// A full window of `messages` messages.
+/// Returns a full window of `messages` messages.
 pub async fn message_window(messages: usize) -> MessageWindowChatMemory {
     let memory = MessageWindowChatMemory::with_max_messages(messages);
     memory.set(history(messages)).await.unwrap();
     memory
 }
 
-/// A full window of as many tokens as `messages` messages have.
+/// Returns a full window with the number of tokens of `messages` messages.
 pub async fn token_window(messages: usize) -> TokenWindowChatMemory {
     let counter = ApproximateCounter;
     let tokens = counter.count_messages(&history(messages)).unwrap();
@@ -180,7 +180,7 @@ pub async fn token_window(messages: usize) -> TokenWindowChatMemory {
     memory
 }
 
-/// Adds what a turn adds: the user's message and the answer, one after the other.
+/// Adds the messages of a turn: first the user message, then the answer.
 pub async fn add_turn(memory: &impl ChatMemory) {
     memory.add(ChatMessage::user(TEXT)).await.unwrap();
     memory.add(ChatMessage::ai(TEXT)).await.unwrap();

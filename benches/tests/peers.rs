@@ -7,7 +7,7 @@ use ai_services_benches::server::Server;
 use ai_services_benches::workload::{self, Assistant, ROUNDS, TEXT, USER};
 
 #[test]
-fn peers_send_the_same_bytes_and_return_the_same_answer() {
+fn peers_send_identical_requests() {
     let server = Server::start();
     workload::runtime().block_on(async {
         for history in [0, 10, 100] {
@@ -42,7 +42,7 @@ fn windows_stay_full() {
 }
 
 #[test]
-fn tool_loop_runs_all_its_rounds() {
+fn tool_loop_runs_all_rounds() {
     workload::runtime().block_on(async {
         let response = workload::researcher().research(TEXT).await.unwrap();
         let results = response.tool_executions.iter().map(|run| run.result().text().unwrap());

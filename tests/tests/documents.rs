@@ -1,10 +1,10 @@
-//! Documents: loaded from files, and cut into segments.
+//! Loading documents from files, and splitting them into segments.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test that fails panics"
+    reason = "a failing test panics"
 )]
 
 #[path = "documents/files.rs"]
@@ -14,8 +14,8 @@ mod folders;
 #[path = "documents/markdown.rs"]
 mod markdown;
 #[cfg(feature = "pdf")]
-#[path = "documents/pages.rs"]
-mod pages;
+#[path = "documents/pdf.rs"]
+mod pdf;
 #[path = "documents/splitting.rs"]
 mod splitting;
 
@@ -29,7 +29,7 @@ fn texts(segments: &[TextSegment]) -> Vec<&str> {
     segments.iter().map(TextSegment::text).collect()
 }
 
-/// A value of metadata as text.
+/// Returns a metadata value as text.
 fn value(metadata: &Metadata, key: &str) -> Option<String> {
     metadata.get(key).map(ToString::to_string)
 }

@@ -1,16 +1,16 @@
-//! Stores of embeddings, as programs use them.
+//! Embedding stores through the public API.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test that fails panics"
+    reason = "a failing test panics"
 )]
 
 #[path = "embeddings/in_memory.rs"]
 mod in_memory;
-#[path = "embeddings/saved.rs"]
-mod saved;
+#[path = "embeddings/persistence.rs"]
+mod persistence;
 
 use ai_services::document::{Metadata, TextSegment};
 use ai_services::embedding::EmbeddingEntry;
@@ -18,8 +18,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
 
-/// An entry with some metadata. Its vector has as many numbers as a small model makes, and is the same for
-/// the same number.
+/// Returns an entry with some metadata and a deterministic vector with the dimensions of a small model.
 fn entry(number: usize) -> EmbeddingEntry {
     let metadata = Metadata::new().with("number", number as i64).with("rest", number as i64 % 10);
     let segment = TextSegment::new(format!("entry number {number}")).with_metadata(metadata);
@@ -45,7 +44,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
-/// One step of a future.
+/// Polls a future once.
 async fn step<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
     let step = poll_fn(|context| match future.as_mut().poll(context) {
         Poll::Ready(output) => Poll::Ready(Some(output)),

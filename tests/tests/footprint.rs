@@ -1,16 +1,16 @@
-//! Ids that are not in use cost nothing.
+//! Idle memory ids use no memory.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test that fails panics")]
+#![allow(clippy::unwrap_used, reason = "a failing test panics")]
 
 use ai_services::ai_service;
 use ai_services::memory::{ChatMemoryStore, MemoryId, MessageWindowChatMemory};
 use ai_services::message::{AiMessage, ChatMessage};
 use ai_services::model::{ChatModel, ChatRequest, ChatResponse};
 
-/// Ids that call once and never again.
+/// Number of ids that make one call each.
 const IDS: u64 = 1_000_000;
 
-/// What the process may grow by. A queue and an entry kept for each id would be ten times that.
+/// Maximum growth of the process. A queue and a map entry per id would take ten times as much.
 const BUDGET_KIB: u64 = 16 * 1024;
 
 #[ai_service]
@@ -22,20 +22,20 @@ trait Assistant {
     ) -> ai_services::Result<String>;
 }
 
-struct Brief;
+struct ShortAnswerModel;
 
 #[ai_services::async_trait]
-impl ChatModel for Brief {
+impl ChatModel for ShortAnswerModel {
     async fn chat(&self, _: &ChatRequest) -> ai_services::Result<ChatResponse> {
         Ok(ChatResponse::new(AiMessage::new("ok")))
     }
 }
 
-/// A store that keeps nothing, so that what grows is the service.
-struct Forgetful;
+/// A store without state, so that only the service can grow.
+struct EmptyStore;
 
 #[ai_services::async_trait]
-impl ChatMemoryStore for Forgetful {
+impl ChatMemoryStore for EmptyStore {
     async fn get_messages(&self, _: &MemoryId) -> ai_services::Result<Vec<ChatMessage>> {
         Ok(Vec::new())
     }
@@ -56,15 +56,15 @@ fn resident_kib() -> u64 {
 }
 
 #[tokio::test]
-async fn idle_ids_of_a_stored_memory_cost_nothing() {
+async fn idle_ids_use_no_memory() {
     let assistant = AssistantService::builder()
-        .chat_model(Brief)
+        .chat_model(ShortAnswerModel)
         .chat_memory_provider(|id: &MemoryId| {
-            MessageWindowChatMemory::builder().id(id).max_messages(20).store(Forgetful).build()
+            MessageWindowChatMemory::builder().id(id).max_messages(20).store(EmptyStore).build()
         })
         .build()
         .unwrap();
-    // What is set up once is not what an id costs.
+    // One-time allocations are not counted.
     for user in 0..1_000 {
         assistant.chat(user, "Hi").await.unwrap();
     }
@@ -73,5 +73,5 @@ async fn idle_ids_of_a_stored_memory_cost_nothing() {
         assistant.chat(user, "Hi").await.unwrap();
     }
     let grown = resident_kib().saturating_sub(before);
-    assert!(grown <= BUDGET_KIB, "{IDS} ids left {grown} KiB behind");
+    assert!(grown <= BUDGET_KIB, "{IDS} idle ids use {grown} KiB");
 }

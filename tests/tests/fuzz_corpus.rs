@@ -1,5 +1,5 @@
-//! Every file of the fuzz targets' corpus, through the same functions.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a panic is how a test fails")]
+//! Replays the corpus of the fuzz targets through the same functions.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failing test panics")]
 
 use ai_services::fuzzing;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 type Target = fn(&[u8]);
 
-/// The targets: a file and a folder in `fuzz`, a function here.
+/// The targets: a file and a folder in `fuzz`, and a function in this crate.
 const TARGETS: &[(&str, Target)] = &[
     ("sse", fuzzing::sse),
     ("chat_stream", fuzzing::chat_stream),
@@ -35,20 +35,20 @@ fn names(folder: &str) -> Vec<String> {
 }
 
 #[test]
-fn corpus_keeps_its_promises() {
+fn corpus_violates_no_invariant() {
     for &(target, run) in TARGETS {
         let files = names(&format!("corpus/{target}"));
         assert!(files.len() >= 8, "{target} has {} files", files.len());
         for file in files {
             let input = fs::read(fuzz().join("corpus").join(target).join(&file)).unwrap();
             std::panic::catch_unwind(|| run(&input))
-                .unwrap_or_else(|_| panic!("{target}/{file} breaks a promise"));
+                .unwrap_or_else(|_| panic!("{target}/{file} violates an invariant"));
         }
     }
 }
 
 #[test]
-fn corpus_split_in_every_size_keeps_its_promises() {
+fn corpus_split_in_every_size_violates_no_invariant() {
     for &(target, run) in TARGETS {
         for file in names(&format!("corpus/{target}")) {
             let mut input = fs::read(fuzz().join("corpus").join(target).join(&file)).unwrap();
@@ -62,7 +62,7 @@ fn corpus_split_in_every_size_keeps_its_promises() {
     }
 }
 
-/// With all providers, because some have targets of their own.
+/// Needs all providers, because some have separate targets.
 #[cfg(all(feature = "anthropic", feature = "gemini", feature = "ollama"))]
 #[test]
 fn every_target_is_replayed() {

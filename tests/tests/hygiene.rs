@@ -1,11 +1,11 @@
-//! Generated code does not depend on what is in scope, and breaks no lint.
+//! Generated code does not depend on names in scope, and passes all lints.
 //!
-//! `tests/renamed` is the same in edition 2021, with the crate under another name.
+//! `tests/renamed` does the same in edition 2021, with the crate under another name.
 
 #![no_implicit_prelude]
 #![deny(missing_docs, warnings)]
 
-/// Names that careless code would take for those of the standard library.
+/// Names that shadow the standard library.
 #[allow(dead_code)]
 mod shadows {
     pub(crate) struct Result;
@@ -25,7 +25,7 @@ mod shadows {
 #[allow(unused_imports)]
 use shadows::{Box, Err, Error, Into, None, Ok, Option, Result, Send, Some, String, Vec};
 
-/// The only way to the runtime.
+/// The only path to the runtime crate.
 mod facade {
     pub(crate) use ::ai_services as ai;
 }
@@ -40,7 +40,7 @@ use ::std::string::String as Text;
 #[ai_service(crate = facade::ai)]
 #[system_message("You work for {{company}}. Today is {{current_date}}.")]
 pub trait Support: ::core::marker::Send + ::core::marker::Sync {
-    /// Asks.
+    /// Sends a message.
     async fn chat(
         &self,
         #[memory_id] customer: &str,
@@ -48,14 +48,14 @@ pub trait Support: ::core::marker::Send + ::core::marker::Sync {
         #[user_message] message: &str,
     ) -> ::ai_services::Result<Text>;
 
-    /// Streams.
+    /// Streams the answer.
     fn stream(
         &self,
         #[v] company: &str,
         #[user_message] message: &str,
     ) -> ::ai_services::AnswerStream;
 
-    /// Counts.
+    /// Returns a number.
     #[input_guardrails(Lenient)]
     #[output_guardrails(Lenient, max_retries = 1)]
     async fn count(
@@ -64,7 +64,7 @@ pub trait Support: ::core::marker::Send + ::core::marker::Sync {
         #[user_message] message: &str,
     ) -> ::ai_services::Result<u32>;
 
-    /// Looks.
+    /// Describes images.
     async fn look(
         &self,
         #[v] company: &str,
@@ -72,19 +72,19 @@ pub trait Support: ::core::marker::Send + ::core::marker::Sync {
         #[user_message] images: &[::ai_services::message::ImageContent],
     ) -> ::ai_services::Result<Text>;
 
-    /// Left alone.
+    /// A method with a body, which the macro does not implement.
     async fn twice(&self, text: Text) -> ::ai_services::Result<Text> {
         self.chat("ann", "us", &text).await?;
         self.chat("ann", "us", &text).await
     }
 }
 
-/// Lets everything pass.
+/// A guardrail that accepts everything.
 #[derive(::core::fmt::Debug)]
 pub struct Lenient;
 
-/// What a guardrail gives.
-type Checked<'a, T> = ::core::pin::Pin<
+/// The future of a guardrail.
+type CheckFuture<'a, T> = ::core::pin::Pin<
     ::std::boxed::Box<
         dyn ::core::future::Future<Output = ::ai_services::Result<T>> + ::core::marker::Send + 'a,
     >,
@@ -94,7 +94,7 @@ impl ::ai_services::guardrail::InputGuardrail for Lenient {
     fn check<'a, 'b, 'z>(
         &'a self,
         _: ::ai_services::guardrail::InputGuardrailRequest<'b>,
-    ) -> Checked<'z, ::ai_services::guardrail::InputVerdict>
+    ) -> CheckFuture<'z, ::ai_services::guardrail::InputVerdict>
     where
         'a: 'z,
         'b: 'z,
@@ -113,7 +113,7 @@ impl ::ai_services::guardrail::OutputGuardrail for Lenient {
     fn check<'a, 'b, 'z>(
         &'a self,
         _: ::ai_services::guardrail::OutputGuardrailRequest<'b>,
-    ) -> Checked<'z, ::ai_services::guardrail::OutputVerdict>
+    ) -> CheckFuture<'z, ::ai_services::guardrail::OutputVerdict>
     where
         'a: 'z,
         'b: 'z,

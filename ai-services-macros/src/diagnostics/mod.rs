@@ -1,15 +1,15 @@
-//! Collects mistakes, so that one compilation reports all of them.
+//! Collection of mistakes, so that one compilation reports all of them.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 
-/// The mistakes found so far.
+/// The mistakes that were found so far.
 #[derive(Default)]
 pub(crate) struct Diagnostics {
     reports: Vec<Report>,
 }
 
-/// One mistake: a sentence, and what helps to understand and to mend it.
+/// One mistake: a message with optional excerpt, note and help.
 pub(crate) struct Report {
     at: TokenStream,
     message: String,
@@ -20,7 +20,7 @@ impl Diagnostics {
         Self::default()
     }
 
-    /// Reports a mistake. `at` is what the user has to change.
+    /// Reports a mistake. `at` are the tokens that the user has to change.
     pub(crate) fn error(&mut self, at: &dyn ToTokens, message: String) -> &mut Report {
         self.reports.push(Report { at: at.to_token_stream(), message });
         let last = self.reports.len() - 1;
@@ -28,7 +28,7 @@ impl Diagnostics {
         &mut self.reports[last]
     }
 
-    /// Ends the collection: nothing was wrong, or the errors to emit, in source order.
+    /// Returns `Ok` if there were no mistakes, otherwise the compile errors in source order.
     pub(crate) fn finish(mut self) -> Result<(), TokenStream> {
         if self.reports.is_empty() {
             return Ok(());
@@ -44,7 +44,7 @@ impl Diagnostics {
 }
 
 impl Report {
-    /// Shows the line of a template in which the mistake is. At most one.
+    /// Adds the line of a template that contains the mistake. At most one.
     pub(crate) fn excerpt(&mut self, excerpt: &str) -> &mut Self {
         for line in excerpt.lines() {
             self.line("    ", line);
@@ -52,12 +52,12 @@ impl Report {
         self
     }
 
-    /// Adds a fact that the user may not know. At most one.
+    /// Adds a note with a fact. At most one.
     pub(crate) fn note(&mut self, note: impl AsRef<str>) -> &mut Self {
         self.line("note: ", note.as_ref())
     }
 
-    /// Adds an action. At most one.
+    /// Adds a help with an action. At most one.
     pub(crate) fn help(&mut self, help: impl AsRef<str>) -> &mut Self {
         self.line("help: ", help.as_ref())
     }
@@ -74,7 +74,7 @@ impl Report {
     }
 }
 
-/// Line and column of the first token. Unit tests run outside the compiler and have no positions.
+/// Returns line and column of the first token. Unit tests run outside the compiler and have no positions.
 fn position(tokens: &TokenStream) -> (usize, usize) {
     let Some(first) = tokens.clone().into_iter().next() else { return (0, 0) };
     if !proc_macro::is_available() {

@@ -20,6 +20,6 @@ fn every_report_is_emitted() {
 }
 
 #[test]
-fn nothing_wrong_is_ok() {
+fn no_mistakes_are_ok() {
     assert!(Diagnostics::new().finish().is_ok());
 }

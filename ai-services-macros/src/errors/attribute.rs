@@ -1,4 +1,4 @@
-//! Mistakes in an attribute itself, or in where it stands.
+//! Mistakes in an attribute itself, or in its place.
 
 use super::list;
 use crate::diagnostics::Diagnostics;
@@ -21,7 +21,7 @@ pub(crate) fn malformed_attribute(
     report.help(format!("write it as `{}`", keyword::usage(name)));
 }
 
-/// `key = …` with a key that the attribute does not know.
+/// `key = …` with a key that the attribute does not have.
 pub(crate) fn unknown_argument(
     cx: &mut Diagnostics,
     key: &Ident,
@@ -41,7 +41,7 @@ pub(crate) fn unknown_argument(
 
 /// The same key twice in one attribute.
 pub(crate) fn repeated_argument(cx: &mut Diagnostics, key: &Ident, name: &str) {
-    cx.error(key, format!("argument `{key}` is given twice to `#[{name}]`")).help("remove one");
+    cx.error(key, format!("argument `{key}` is repeated in `#[{name}]`")).help("remove one");
 }
 
 /// A value of the wrong kind, or no value where one is needed.
@@ -54,14 +54,14 @@ pub(crate) fn wrong_argument_value(
     cx.error(at, format!("argument `{key}` takes {expected}"));
 }
 
-/// An attribute that belongs on something else.
+/// An attribute on an item where it is not allowed.
 pub(crate) fn misplaced_attribute(cx: &mut Diagnostics, at: &Attribute, name: &str, place: &str) {
-    cx.error(at, format!("`#[{name}]` means nothing on {place}"))
-        .note(format!("it belongs on {}", keyword::home(name)))
+    cx.error(at, format!("`#[{name}]` is not allowed on {place}"))
+        .note(format!("it belongs on {}", keyword::allowed_place(name)))
         .help("remove it");
 }
 
-/// An attribute that stands twice on the same thing.
+/// An attribute that is repeated on the same item.
 pub(crate) fn repeated_attribute(cx: &mut Diagnostics, at: &Attribute, name: &str) {
     cx.error(at, format!("`#[{name}]` is repeated")).help("remove one");
 }

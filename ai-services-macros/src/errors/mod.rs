@@ -1,8 +1,8 @@
-//! Every sentence that a user of the macros can read, one function per mistake.
+//! The messages of all compile errors, one function per mistake.
 //!
-//! Each has a test of its name in `tests/ui/fail` and a line in `ai-services/src/docs/errors.md`;
-//! a test compares the three lists. Style: lower case, no full stop, names in backticks; what is
-//! wrong, then at most one fact (`note`) and one action (`help`).
+//! Each function has a test of the same name in `tests/ui/fail` and a line in
+//! `ai-services/src/docs/errors.md`; a test compares the three lists. Style: lower case, no full stop, names
+//! in backticks; the mistake, then at most one fact (`note`) and one action (`help`).
 
 mod attribute;
 mod service;
@@ -14,7 +14,7 @@ pub(crate) use service::*;
 pub(crate) use template::*;
 pub(crate) use tool::*;
 
-/// `` `a`, `b` and `c` ``.
+/// Formats names as `` `a`, `b` and `c` ``.
 fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
     match names.split_last() {

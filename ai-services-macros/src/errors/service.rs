@@ -10,7 +10,7 @@ use syn::Attribute;
 /// A trait with type, lifetime or constant parameters.
 pub(crate) fn generic_trait(cx: &mut Diagnostics, at: &dyn ToTokens, service: &Ident) {
     cx.error(at, format!("AI service `{service}` must not have generic parameters"))
-        .note("the service stays usable as a trait object, and its prompts and schemas are fixed at compile time")
+        .note("an AI service can be used as a trait object, and its prompts and schemas are fixed at compile time")
         .help("declare one trait for each type");
 }
 
@@ -18,10 +18,10 @@ pub(crate) fn generic_trait(cx: &mut Diagnostics, at: &dyn ToTokens, service: &I
 pub(crate) fn unsupported_trait_item(
     cx: &mut Diagnostics,
     at: &dyn ToTokens,
-    what: &str,
+    item: &str,
     service: &Ident,
 ) {
-    cx.error(at, format!("AI service `{service}` must not have {what}"))
+    cx.error(at, format!("AI service `{service}` must not have {item}"))
         .help("move it to another trait; an AI service consists of methods");
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn generic_method(cx: &mut Diagnostics, at: &dyn ToTokens, method: &I
         .help("use concrete types, and leave out lifetimes");
 }
 
-/// A method whose receiver is missing, or is not `&self`.
+/// A method without a receiver, or with one that is not `&self`.
 pub(crate) fn method_without_self(cx: &mut Diagnostics, at: &dyn ToTokens, method: &Ident) {
     cx.error(at, format!("method `{method}` must take `&self`"))
         .note("one service is shared by all of its calls");
@@ -60,15 +60,15 @@ pub(crate) fn method_without_stream(cx: &mut Diagnostics, at: &dyn ToTokens, met
 pub(crate) fn unsupported_parameter(
     cx: &mut Diagnostics,
     at: &dyn ToTokens,
-    what: &str,
+    form: &str,
     method: &Ident,
 ) {
-    let help = match what {
+    let help = match form {
         "a pattern" => "give the parameter a name",
         "`impl Trait`" => "use a concrete type",
         _ => "use `&`, or a type without a reference",
     };
-    cx.error(at, format!("a parameter of `{method}` must not be {what}")).help(help);
+    cx.error(at, format!("a parameter of `{method}` must not be {form}")).help(help);
 }
 
 /// `#[memory_id]` on a second parameter.
@@ -108,19 +108,19 @@ pub(crate) fn conflicting_roles(
 
 /// `#[input_guardrails]` or `#[output_guardrails]` without a guardrail.
 pub(crate) fn empty_guardrails(cx: &mut Diagnostics, at: &Attribute, name: &str) {
-    cx.error(at, format!("`#[{name}]` names no guardrail"))
+    cx.error(at, format!("`#[{name}]` has no guardrail"))
         .help(format!("write it as `{}`, or remove it", keyword::usage(name)));
 }
 
 /// A `max_retries` that is not a whole number, 0 or more.
 pub(crate) fn invalid_max_retries(cx: &mut Diagnostics, at: &dyn ToTokens) {
     cx.error(at, "argument `max_retries` takes a whole number, 0 or more".to_owned())
-        .note("it says how many more times the model is asked after its first answer")
+        .note("it is the maximum number of additional model calls after the first answer")
         .help("write the number itself, for example `max_retries = 2`");
 }
 
-/// More than one text in the user message. What is text depends on types, so that rustc evaluates a
-/// condition and this is only the message.
+/// More than one text in the user message. Whether a parameter is text depends on its type, so rustc
+/// evaluates the condition and this function only returns the message.
 pub(crate) fn two_user_messages(method: &Ident, second: &Ident, first: Option<&Ident>) -> String {
     let first = match first {
         Some(first) => format!("parameter `{first}`"),
@@ -133,34 +133,32 @@ pub(crate) fn two_user_messages(method: &Ident, second: &Ident, first: Option<&I
     )
 }
 
-/// Nothing in the method says what to send.
+/// A method without a user message.
 pub(crate) fn missing_user_message(cx: &mut Diagnostics, method: &Ident) {
     cx.error(method, format!("method `{method}` has no user message")).help(
         "put `#[user_message(\"...\")]` on the method, or mark one parameter with `#[user_message]`",
     );
 }
 
-/// A parameter of which nothing says what it is for.
+/// A parameter without a role.
 pub(crate) fn parameter_without_role(cx: &mut Diagnostics, at: &Ident, method: &Ident, only: bool) {
-    let (note, names) = match only {
-        true => (
-            "the method has another user message, and no template uses this parameter",
-            "`{{it}}` or ",
-        ),
-        false => (
-            "with more than one parameter, each must be a template variable or carry a role attribute",
+    let (note, names) = if only {
+        ("the method has another user message, and no template uses this parameter", "`{{it}}` or ")
+    } else {
+        (
+            "with more than one parameter, each must be a template variable or have a role attribute",
             "",
-        ),
+        )
     };
     cx.error(at, format!("parameter `{at}` of method `{method}` has no role")).note(note).help(
         format!(
-            "mention it in a template as {names}`{{{{{at}}}}}`, or mark it with one of {}",
+            "use it in a template as {names}`{{{{{at}}}}}`, or mark it with one of {}",
             "`#[user_message]`, `#[memory_id]`, `#[user_name]`, `#[parameters]`, `#[context]`"
         ),
     );
 }
 
-/// Two template variables of one name.
+/// Two template variables with the same name.
 pub(crate) fn duplicate_variable(
     cx: &mut Diagnostics,
     at: &dyn ToTokens,
@@ -171,7 +169,7 @@ pub(crate) fn duplicate_variable(
         .note(format!("the first one is parameter `{first}`"));
 }
 
-/// A template variable with the name of a built-in one.
+/// A template variable with the name of a built-in variable.
 pub(crate) fn shadowed_builtin(cx: &mut Diagnostics, at: &dyn ToTokens, name: &str) {
     cx.error(at, format!("template variable `{name}` shadows a built-in variable"))
         .note(format!(
@@ -184,11 +182,11 @@ pub(crate) fn shadowed_builtin(cx: &mut Diagnostics, at: &dyn ToTokens, name: &s
 /// `#[v("…")]` with a name that no template can contain.
 pub(crate) fn invalid_variable_name(cx: &mut Diagnostics, at: &dyn ToTokens) {
     cx.error(at, "invalid name of a template variable".to_owned()).note(
-        "a name has at least one character, no braces, no line breaks, and no blanks around it",
+        "a name has at least one character, no braces, no line breaks, and no white space around it",
     );
 }
 
-/// A `#[v]` parameter that no template mentions.
+/// A `#[v]` parameter that no template uses.
 pub(crate) fn unused_variable(cx: &mut Diagnostics, at: &Attribute, name: &str, method: &Ident) {
     cx.error(at, format!("template variable `{name}` is never used"))
         .note(format!("no template of method `{method}` contains `{{{{{name}}}}}`"))

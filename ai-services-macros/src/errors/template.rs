@@ -2,28 +2,28 @@
 
 use super::list;
 use crate::diagnostics::Diagnostics;
-use crate::template::Spot;
+use crate::template::TemplateLocation;
 use proc_macro2::Ident;
 use quote::ToTokens;
 use syn::LitStr;
 
-/// What an unknown placeholder could have been.
-pub(crate) struct Known<'a> {
-    /// The template variables there are.
+/// The known names that an unknown placeholder could refer to.
+pub(crate) struct KnownNames<'a> {
+    /// The available template variables.
     pub(crate) variables: Vec<&'a str>,
-    /// The variable whose name is nearly the placeholder.
+    /// The variable with the most similar name.
     pub(crate) similar: Option<&'a str>,
-    /// The parameter of that name exists, but is not a template variable.
+    /// `true` if a parameter with this name exists, but is not a template variable.
     pub(crate) not_a_variable: bool,
 }
 
 /// `{{name}}` in a template where no parameter has that name. `place` is a method, or the trait.
 pub(crate) fn unknown_placeholder(
     cx: &mut Diagnostics,
-    spot: &Spot<'_>,
+    location: &TemplateLocation<'_>,
     name: &str,
     place: &str,
-    known: &Known<'_>,
+    known: &KnownNames<'_>,
 ) {
     let help = match (known.similar, known.variables.as_slice()) {
         _ if known.not_a_variable => {
@@ -34,17 +34,18 @@ pub(crate) fn unknown_placeholder(
             format!("add a parameter `#[v] {name}`, or write `{{{{{{{{` for literal braces")
         }
         (None, names) => {
-            format!("there are these template variables: {}", list(names.iter().copied()))
+            format!("available template variables: {}", list(names.iter().copied()))
         }
     };
-    let message = match known.not_a_variable {
-        true => format!("parameter `{name}` of {place} is not a template variable"),
-        false => format!("no parameter named `{name}` in {place}"),
+    let message = if known.not_a_variable {
+        format!("parameter `{name}` of {place} is not a template variable")
+    } else {
+        format!("no parameter named `{name}` in {place}")
     };
-    spot.report(cx, message, name).help(help);
+    location.report(cx, message, name).help(help);
 }
 
-/// `{{name}}` in the template of a trait that some method cannot fill.
+/// `{{name}}` in the template of a trait, where some methods have no parameter with that name.
 pub(crate) fn unknown_inherited_placeholder(
     cx: &mut Diagnostics,
     method: &Ident,
@@ -53,13 +54,17 @@ pub(crate) fn unknown_inherited_placeholder(
 ) {
     cx.error(method, format!("no parameter named `{name}` in method `{method}`"))
         .note(format!("the `#[system_message]` of `{service}` contains `{{{{{name}}}}}` and applies to this method"))
-        .help(format!("add a parameter `#[v] {name}`, or give the method a `#[system_message]` of its own"));
+        .help(format!("add a parameter `#[v] {name}`, or put a separate `#[system_message]` on the method"));
 }
 
-/// `{{it}}` where it is not clear which parameter is meant.
-pub(crate) fn it_without_single_parameter(cx: &mut Diagnostics, spot: &Spot<'_>, place: &str) {
-    spot.report(cx, format!("`{{{{it}}}}` has no meaning in {place}"), "it").help(
-        "`{{it}}` is the only parameter without an attribute; here, use the name of a parameter",
+/// `{{it}}` in a method without exactly one parameter without an attribute.
+pub(crate) fn it_without_single_parameter(
+    cx: &mut Diagnostics,
+    location: &TemplateLocation<'_>,
+    place: &str,
+) {
+    location.report(cx, format!("`{{{{it}}}}` cannot be used in {place}"), "it").help(
+        "`{{it}}` stands for the only parameter without an attribute; use the name of a parameter instead",
     );
 }
 
@@ -72,7 +77,7 @@ pub(crate) fn empty_template(cx: &mut Diagnostics, at: &dyn ToTokens, name: &str
 /// A template that is not a string literal.
 pub(crate) fn template_not_a_literal(cx: &mut Diagnostics, at: &dyn ToTokens, name: &str) {
     cx.error(at, format!("`#[{name}]` takes string literals"))
-        .note("templates are checked before constants and macros such as `concat!` have a value")
+        .note("templates are checked before constants and macros such as `concat!` are evaluated")
         .help(
             "write the text itself, several lines as `\"...\", \"...\"`, or use `file = \"...\"`",
         );
@@ -99,20 +104,23 @@ pub(crate) fn template_file_not_found(
         .help("the path is relative to the file that contains the attribute, as in `include_str!`");
 }
 
-/// `{{` that no `}}` closes.
-pub(crate) fn unclosed_placeholder(cx: &mut Diagnostics, spot: &Spot<'_>) {
-    spot.report(cx, "`{{` is never closed".to_owned(), "")
+/// `{{` without a matching `}}`.
+pub(crate) fn unclosed_placeholder(cx: &mut Diagnostics, location: &TemplateLocation<'_>) {
+    location
+        .report(cx, "`{{` is never closed".to_owned(), "")
         .help("close it with `}}`, or write `{{{{` to print two braces");
 }
 
 /// `{{}}`.
-pub(crate) fn empty_placeholder(cx: &mut Diagnostics, spot: &Spot<'_>) {
-    spot.report(cx, "a placeholder has no name".to_owned(), "")
+pub(crate) fn empty_placeholder(cx: &mut Diagnostics, location: &TemplateLocation<'_>) {
+    location
+        .report(cx, "a placeholder has no name".to_owned(), "")
         .help("write `{{name}}`, or `{{{{` and `}}}}` to print braces");
 }
 
 /// A brace or a line break in the name of a placeholder.
-pub(crate) fn invalid_placeholder(cx: &mut Diagnostics, spot: &Spot<'_>) {
-    spot.report(cx, "the name of a placeholder has a brace or a line break in it".to_owned(), "")
+pub(crate) fn invalid_placeholder(cx: &mut Diagnostics, location: &TemplateLocation<'_>) {
+    location
+        .report(cx, "a placeholder name contains a brace or a line break".to_owned(), "")
         .help("write `{{name}}`, or `{{{{` and `}}}}` to print braces");
 }

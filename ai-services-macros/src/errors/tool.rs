@@ -5,7 +5,7 @@ use proc_macro2::Ident;
 use quote::ToTokens;
 use syn::LitStr;
 
-/// A tool name that an earlier tool of the block has.
+/// A tool name that an earlier tool of the block already has.
 pub(crate) fn duplicate_tool_name(
     cx: &mut Diagnostics,
     at: &dyn ToTokens,
@@ -27,7 +27,7 @@ pub(crate) fn invalid_tool_name(cx: &mut Diagnostics, at: &dyn ToTokens, name: &
 /// A tool without a doc comment and without `description`.
 pub(crate) fn missing_tool_description(cx: &mut Diagnostics, tool: &Ident) {
     cx.error(tool, format!("tool `{tool}` has no description"))
-        .note("the description tells the model when to call the tool")
+        .note("the model uses the description to decide when to call the tool")
         .help("add a doc comment, or `#[tool(description = \"...\")]`");
 }
 
@@ -37,11 +37,11 @@ pub(crate) fn tools_without_tool(cx: &mut Diagnostics, at: &dyn ToTokens) {
         .help("mark the methods that the model may call with `#[tool]`");
 }
 
-/// A tool whose receiver is not `&self`.
+/// A tool with a receiver that is not `&self`.
 pub(crate) fn unsupported_receiver(cx: &mut Diagnostics, at: &dyn ToTokens, tool: &Ident) {
     cx.error(at, format!("tool `{tool}` must take `&self`"))
-        .note("tools are shared, and may be called several times at once")
-        .help("keep what changes in a lock or an atomic");
+        .note("tools are shared, and may be called several times concurrently")
+        .help("put mutable state into a lock or an atomic");
 }
 
 /// A tool with type, lifetime or constant parameters.
@@ -65,7 +65,7 @@ pub(crate) fn described_injected_parameter(
     parameter: &Ident,
     role: &str,
 ) {
-    cx.error(at, format!("`#[p]` means nothing on injected parameter `{parameter}`"))
+    cx.error(at, format!("`#[p]` is not allowed on injected parameter `{parameter}`"))
         .note(format!(
             "`#[{role}]` takes the value from the call; the model does not see the parameter"
         ))

@@ -1,8 +1,8 @@
-//! `async fn` in the form that keeps a trait usable as `dyn Trait`.
+//! Rewrites `async fn` so that a trait stays usable as `dyn Trait`.
 //!
-//! The form is that of the `async-trait` crate, so users may implement the trait with it, for a test
-//! double for example. It is not used here because it writes `Box`, which the user's crate may define
-//! as something else, or hide by `#![no_implicit_prelude]`.
+//! The signatures equal those of the `async-trait` crate, so users can implement the trait with it, for
+//! example for a test double. The crate itself is not used because it generates `Box`, which the user's crate
+//! may define as something else, or hide with `#![no_implicit_prelude]`.
 
 use crate::runtime_path::RuntimePath;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -46,7 +46,7 @@ pub(crate) fn signature(signature: &Signature, runtime: &RuntimePath) -> Signatu
             GenericParam::Const(_) => {}
         }
     }
-    // Lifetimes come before types.
+    // Lifetimes precede types.
     for (index, lifetime) in lifetimes.named.iter().enumerate() {
         generics.params.insert(index, parse_quote!(#lifetime));
         bounds.push(bound(lifetime));
@@ -92,7 +92,7 @@ pub(crate) fn body(signature: &Signature, block: &Block, runtime: &RuntimePath) 
     });
     quote! {
         #rt::Box::pin(async move {
-            // Tells the type of the output to an early `return`.
+            // Fixes the type of the output for an early `return`.
             if let ::core::option::Option::Some(__output) = ::core::option::Option::None::<#output> {
                 return __output;
             }
@@ -104,7 +104,7 @@ pub(crate) fn body(signature: &Signature, block: &Block, runtime: &RuntimePath) 
     }
 }
 
-/// What the `async fn` returns.
+/// Returns the return type of the `async fn`.
 pub(crate) fn output(signature: &Signature) -> TokenStream {
     match &signature.output {
         ReturnType::Default => quote!(()),
@@ -112,7 +112,7 @@ pub(crate) fn output(signature: &Signature) -> TokenStream {
     }
 }
 
-/// The name of a parameter, made up for a pattern.
+/// Returns the name of a parameter, or a generated name for a pattern.
 fn name(pattern: &Pat, index: usize) -> Ident {
     match pattern {
         Pat::Ident(pattern) if pattern.subpat.is_none() => pattern.ident.clone(),
@@ -124,7 +124,7 @@ fn bound(parameter: &dyn quote::ToTokens) -> TokenStream {
     quote!(#parameter: 'async_trait)
 }
 
-/// Gives a name to every elided lifetime.
+/// Names every elided lifetime.
 #[derive(Default)]
 struct NameLifetimes {
     named: Vec<Lifetime>,
@@ -170,7 +170,7 @@ impl VisitMut for NameLifetimes {
     }
 
     fn visit_type_mut(&mut self, ty: &mut Type) {
-        // The lifetimes of a function pointer are its own.
+        // A function pointer has separate lifetimes.
         if !matches!(ty, Type::FnPtr(_)) {
             visit_mut::visit_type_mut(self, ty);
         }

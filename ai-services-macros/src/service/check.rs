@@ -1,4 +1,4 @@
-//! The rules that need more than one attribute, one function each. Nothing stops early.
+//! The rules for several attributes, one function each. All rules are checked, even after a mistake.
 
 use super::model::{Method, Parameter, Role, Service};
 use super::placeholders;
@@ -17,15 +17,15 @@ pub(crate) fn service(cx: &mut Diagnostics, service: &Service<'_>) {
         if method.incomplete {
             continue;
         }
-        there_is_a_user_message(cx, method);
-        if templates_are_sound(service, method) {
+        user_message_exists(cx, method);
+        if templates_are_valid(service, method) {
             variables_are_used(cx, service, method);
             parameters_have_a_role(cx, service, method);
         }
     }
 }
 
-// A service can be a trait object: no generics, and methods only.
+// A service can be a trait object: it has no generics, and only methods.
 fn trait_is_supported(cx: &mut Diagnostics, service: &Service<'_>) {
     let item = service.item;
     if !item.generics.params.is_empty() {
@@ -38,13 +38,13 @@ fn trait_is_supported(cx: &mut Diagnostics, service: &Service<'_>) {
         errors::unsupported_modifier(cx, token, &item.ident);
     }
     for item in &service.item.items {
-        let what = match item {
+        let form = match item {
             TraitItem::Fn(_) => continue,
             TraitItem::Const(_) => "an associated constant",
             TraitItem::Type(_) => "an associated type",
             _ => "items other than methods",
         };
-        errors::unsupported_trait_item(cx, item, what, &service.item.ident);
+        errors::unsupported_trait_item(cx, item, form, &service.item.ident);
     }
 }
 
@@ -86,7 +86,7 @@ fn modifiers_are_supported(cx: &mut Diagnostics, signature: &Signature) {
     }
 }
 
-// Each role is that of one parameter. User messages have a rule of their own.
+// At most one parameter has each role. User messages have a separate rule.
 fn roles_are_unique(cx: &mut Diagnostics, method: &Method<'_>) {
     let mut seen: Vec<(Role, &Parameter<'_>)> = Vec::new();
     for parameter in &method.parameters {
@@ -104,7 +104,7 @@ fn roles_are_unique(cx: &mut Diagnostics, method: &Method<'_>) {
     }
 }
 
-// A name in a template means one thing.
+// Template variables have distinct names.
 fn variables_are_distinct(cx: &mut Diagnostics, method: &Method<'_>) {
     for (index, parameter) in method.parameters.iter().enumerate() {
         let Some(name) = parameter.variable_name() else { continue };
@@ -117,9 +117,9 @@ fn variables_are_distinct(cx: &mut Diagnostics, method: &Method<'_>) {
     }
 }
 
-// The user message comes from the template on the method, from parameters, or from both. That only one
-// of them is text, rustc checks.
-fn there_is_a_user_message(cx: &mut Diagnostics, method: &Method<'_>) {
+// The user message comes from the template on the method, from parameters, or from both. rustc checks that
+// only one of them is text.
+fn user_message_exists(cx: &mut Diagnostics, method: &Method<'_>) {
     let unmarked = method.unmarked().count();
     // With several unmarked parameters the mistake is that they have no role.
     let has_one = method.has_user_template() || !method.user_parts().is_empty();
@@ -128,14 +128,14 @@ fn there_is_a_user_message(cx: &mut Diagnostics, method: &Method<'_>) {
     }
 }
 
-/// Whether what the templates lack cannot be the consequence of a mistake in them: a misspelt
-/// placeholder is probably the use that seems to be missing.
-fn templates_are_sound(service: &Service<'_>, method: &Method<'_>) -> bool {
+/// Returns whether all templates are valid and all their placeholders are known. Otherwise an unused
+/// parameter is not reported: a misspelled placeholder is probably its use.
+fn templates_are_valid(service: &Service<'_>, method: &Method<'_>) -> bool {
     service.templates(method).all(|template| template.segments.is_some())
         && service.names(method).all(|name| method.binding(name).is_some())
 }
 
-// Whoever writes `#[v]` expects to see the value in a prompt.
+// A parameter with `#[v]` is expected to be used in a prompt.
 fn variables_are_used(cx: &mut Diagnostics, service: &Service<'_>, method: &Method<'_>) {
     for parameter in &method.parameters {
         if let Some(variable) = &parameter.variable
@@ -146,7 +146,7 @@ fn variables_are_used(cx: &mut Diagnostics, service: &Service<'_>, method: &Meth
     }
 }
 
-// A parameter without an attribute is the user message, `{{it}}`, or a variable by its name.
+// A parameter without an attribute is the user message, `{{it}}`, or a variable with its name.
 fn parameters_have_a_role(cx: &mut Diagnostics, service: &Service<'_>, method: &Method<'_>) {
     let only = method.it().is_some();
     for (index, parameter) in method.unmarked() {

@@ -1,4 +1,4 @@
-//! The struct that implements the trait. One function per generated item; nothing can fail here.
+//! Generates the struct that implements the trait. One function per generated item; expansion cannot fail.
 
 use super::model::{Binding, Method, Moderation, Parameter, Role, Service};
 use super::{boxed, guardrails, user_parts};
@@ -35,7 +35,7 @@ pub(crate) fn service(service: &Service<'_>) -> TokenStream {
             service.methods.iter().flat_map(|method| method.system.iter().chain(&method.user)),
         );
     let tracking = templates.filter_map(Template::tracking);
-    let one_text = user_parts::there_is_one_text(service);
+    let one_text = user_parts::single_text_checks(service);
     block(
         service,
         &definition,
@@ -43,7 +43,7 @@ pub(crate) fn service(service: &Service<'_>) -> TokenStream {
     )
 }
 
-/// The struct, and beside it everything that has no name of its own.
+/// Returns the struct, and a block with all items without a name.
 pub(crate) fn block(
     service: &Service<'_>,
     definition: &TokenStream,
@@ -62,12 +62,12 @@ pub(crate) fn block(
 }
 
 // Output:
-//     /// AI service that implements [`Support`].
+//     /// AI service that implements [`Support`]. Created by [`SupportService::builder`].
 //     pub struct SupportService { service: AiService }
 pub(crate) fn definition(service: &Service<'_>) -> TokenStream {
     let Service { item, name, runtime, .. } = service;
     let doc =
-        format!("AI service that implements [`{}`]. Made by [`{name}::builder`].", item.ident);
+        format!("AI service that implements [`{}`]. Created by [`{name}::builder`].", item.ident);
     let (vis, rt) = (&item.vis, runtime.private());
     quote! {
         #[doc = #doc]
@@ -78,11 +78,11 @@ pub(crate) fn definition(service: &Service<'_>) -> TokenStream {
     }
 }
 
-/// `builder`, and access to the `AiService`.
+/// Returns `builder`, and the `Deref` to the `AiService`.
 pub(crate) fn common_impls(service: &Service<'_>) -> TokenStream {
     let Service { item, name, runtime, .. } = service;
     let vis = &item.vis;
-    let doc = format!("Starts building a `{name}`.");
+    let doc = format!("Returns a builder of a `{name}`.");
     quote! {
         #[automatically_derived]
         impl #name {
@@ -102,15 +102,15 @@ pub(crate) fn common_impls(service: &Service<'_>) -> TokenStream {
     }
 }
 
-/// What the builder has to know.
+/// Returns the description of the service for the builder.
 fn description(service: &Service<'_>) -> TokenStream {
     let has_memory = |method: &Method<'_>| method.with_role(Role::MemoryId).is_some();
     let memory = requirement(service.methods.iter().any(has_memory));
-    let is_judged = |method: &Method<'_>| {
+    let is_moderated = |method: &Method<'_>| {
         let Moderation { message, answer } = service.moderation(method);
         message || answer
     };
-    let moderation = requirement(service.methods.iter().any(is_judged));
+    let moderation = requirement(service.methods.iter().any(is_moderated));
     let methods = service.methods.iter().enumerate().map(|(index, method)| {
         let (name, conditions) = (static_name(index), attribute::conditions(&method.item.attrs));
         quote!(#(#conditions)* &#name)
@@ -160,7 +160,7 @@ fn implementation(service: &Service<'_>) -> TokenStream {
     }
 }
 
-/// The signature as the trait has it.
+/// Returns the signature that the trait has after the expansion.
 pub(crate) fn stripped(method: &Method<'_>, service: &Service<'_>) -> syn::Signature {
     let mut signature = method.item.sig.clone();
     attribute::strip(&mut Vec::new(), &mut signature);
@@ -213,7 +213,7 @@ fn pieces(template: &Template, method: &Method<'_>, variables: &[usize]) -> Toke
     quote!(__rt::Template { pieces: &[#(#pieces),*] })
 }
 
-/// The parameters that the templates of a method mention.
+/// Returns the parameters that the templates of a method use.
 fn variables(service: &Service<'_>, method: &Method<'_>) -> Vec<usize> {
     (0..method.parameters.len()).filter(|index| service.uses(method, *index)).collect()
 }
@@ -240,7 +240,7 @@ fn call(service: &Service<'_>, method: &Method<'_>, index: usize) -> TokenStream
     let user_name = with(Role::UserName, "variable");
     let user_message = user_parts::parts(method);
     let moved = |role, function: &str| {
-        ty::option(method.with_role(role).map(|parameter| given(function, parameter)))
+        ty::option(method.with_role(role).map(|parameter| passed(function, parameter)))
     };
     let (parameters, context) =
         (moved(Role::Parameters, "parameters"), moved(Role::Context, "context"));
@@ -262,7 +262,7 @@ fn call(service: &Service<'_>, method: &Method<'_>, index: usize) -> TokenStream
 // Output:
 //     <R as MethodReturn>::function
 //
-// Every part has the place of the type, or rustc would report a mistake in it several times.
+// All tokens have the span of the type, or rustc would report a mistake in it several times.
 fn from_return(method: &Method<'_>, output: &TokenStream, function: &str) -> TokenStream {
     let (first, last) = ty::ends(output);
     let kind = format_ident!("{}", if method.streams() { "StreamReturn" } else { "MethodReturn" });
@@ -278,7 +278,7 @@ fn parenthesized(place: Span, tokens: TokenStream) -> Group {
     group
 }
 
-/// `function(&parameter)`, with errors about the type reported at the type.
+/// Returns `function(&parameter)`; errors about the type are reported at the type.
 fn borrowed(function: &str, parameter: &Parameter<'_>) -> TokenStream {
     let (first, last) = ty::ends(parameter.ty);
     let (function, ident) = (format_ident!("{function}"), ty::moved(parameter.ident, last));
@@ -286,8 +286,8 @@ fn borrowed(function: &str, parameter: &Parameter<'_>) -> TokenStream {
     quote!(__rt::#function(#reference #ident))
 }
 
-/// `function(parameter)`, with errors about the type reported at the type.
-fn given(function: &str, parameter: &Parameter<'_>) -> TokenStream {
+/// Returns `function(parameter)`; errors about the type are reported at the type.
+fn passed(function: &str, parameter: &Parameter<'_>) -> TokenStream {
     let (first, _) = ty::ends(parameter.ty);
     let (function, ident) = (format_ident!("{function}"), ty::moved(parameter.ident, first));
     quote!(__rt::#function(#ident))

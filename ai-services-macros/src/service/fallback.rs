@@ -1,5 +1,5 @@
-//! What is emitted beside errors: the service with bodies that cannot run, so that the rest of the
-//! user's code resolves, and the checks of the types, so that their mistakes come out as well.
+//! The output besides errors: the service with unreachable bodies, so that the rest of the
+//! user's code resolves, and type checks, so that rustc reports mistakes in types too.
 
 use super::model::{Method, Parameter, Role, Service};
 use super::{expand, guardrails};
@@ -20,7 +20,8 @@ pub(crate) fn service(service: &Service<'_>, errors: &TokenStream) -> TokenStrea
     quote!(#errors #rest)
 }
 
-/// Nothing can be said about the associated items of the user, so a trait with them stays alone.
+/// Returns the implementation of the trait; `None` if the trait has associated items, which cannot be
+/// implemented.
 fn implementation(service: &Service<'_>) -> Option<TokenStream> {
     if service.item.items.iter().any(|item| !matches!(item, TraitItem::Fn(_))) {
         return None;
@@ -77,18 +78,16 @@ fn method_checks<'s>(
     let checks = output.into_iter().chain(parameters);
     checks.filter(move |(_, ty)| !generic && is_closed(ty)).map(|(function, ty)| {
         let conditions = attribute::conditions(&method.item.attrs);
-        let place = match function == USER_PART {
-            true => quote!(<__rt::UserArgument<#ty>>),
-            false => quote!(__rt),
-        };
+        let place =
+            if function == USER_PART { quote!(<__rt::UserArgument<#ty>>) } else { quote!(__rt) };
         quote!(#(#conditions)* #place::#function::<#ty>();)
     })
 }
 
-/// The assertion that asks whether a type is text or content, and therefore belongs to the type.
+/// The assertion that a type is text or content, which is an associated function of the type.
 const USER_PART: &str = "assert_user_part";
 
-/// What the parameter has to be able to do.
+/// Returns the assertions about the type of a parameter.
 fn assertions(
     service: &Service<'_>,
     method: &Method<'_>,
@@ -107,7 +106,7 @@ fn assertions(
     role.into_iter().chain(variable).map(|name| format_ident!("{name}"))
 }
 
-/// Whether the type means the same outside of the trait.
+/// Returns whether the type has the same meaning outside of the trait.
 fn is_closed(ty: &Type) -> bool {
     !ty::mentions(ty, "Self") && !ty::mentions(ty, "impl")
 }

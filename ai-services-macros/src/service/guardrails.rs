@@ -1,5 +1,4 @@
-//! `#[input_guardrails]`, `#[output_guardrails]` and `#[moderate]`: who looks at what goes into the model
-//! and at what comes out.
+//! The attributes `#[input_guardrails]`, `#[output_guardrails]` and `#[moderate]`.
 
 use super::model::{Guardrails, Method, Moderation, Service};
 use crate::arguments::Arguments;
@@ -10,12 +9,12 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
 use syn::{Expr, ExprLit, Lit};
 
-/// The guardrails that an attribute names.
+/// Returns the guardrails of an attribute.
 pub(crate) fn input(cx: &mut Diagnostics, helper: Helper<'_>) -> Vec<Expr> {
     list(cx, helper, &[]).values
 }
 
-/// The guardrails that an attribute names, and how often the model is asked again because of them.
+/// Returns the guardrails of an attribute, and the maximum number of retries.
 pub(crate) fn output(cx: &mut Diagnostics, helper: Helper<'_>) -> (Vec<Expr>, Option<usize>) {
     let arguments = list(cx, helper, &[keyword::MAX_RETRIES]);
     let retries = arguments.expression(cx, keyword::MAX_RETRIES);
@@ -45,7 +44,7 @@ fn number(expression: &Expr) -> Option<usize> {
     }
 }
 
-/// What is to be judged: `#[moderate]` is short for `#[moderate(message)]`.
+/// Returns the moderated texts: `#[moderate]` is short for `#[moderate(message)]`.
 pub(crate) fn moderation(cx: &mut Diagnostics, (name, attribute): Helper<'_>) -> Moderation {
     let keys = [keyword::MESSAGE, keyword::ANSWER];
     let arguments = Arguments::of(cx, attribute, name, &keys);
@@ -61,12 +60,12 @@ pub(crate) fn declared(guardrails: &Guardrails) -> TokenStream {
     if guardrails.is_empty() {
         return quote!(__rt::DeclaredGuardrails::NONE);
     }
-    let makers = |expressions: &[Expr], function: &str| {
-        let made = made(expressions, function);
-        ty::option((!expressions.is_empty()).then(|| quote!(|| __rt::guardrails([#(#made),*]))))
+    let factory = |expressions: &[Expr], function: &str| {
+        let calls = constructor_calls(expressions, function);
+        ty::option((!expressions.is_empty()).then(|| quote!(|| __rt::guardrails([#(#calls),*]))))
     };
-    let input = makers(&guardrails.input, "input_guardrail");
-    let output = makers(&guardrails.output, "output_guardrail");
+    let input = factory(&guardrails.input, "input_guardrail");
+    let output = factory(&guardrails.output, "output_guardrail");
     let retries = ty::option(guardrails.max_retries.map(|number| {
         let number = proc_macro2::Literal::usize_unsuffixed(number);
         quote!(#number)
@@ -76,26 +75,26 @@ pub(crate) fn declared(guardrails: &Guardrails) -> TokenStream {
     }
 }
 
-/// The constant of a service whose trait has guardrails.
+/// Returns the constant with the guardrails of the trait, if it has guardrails.
 pub(crate) fn of_the_trait(service: &Service<'_>) -> Option<TokenStream> {
     let declared = declared(&service.guardrails);
     (!service.guardrails.is_empty())
         .then(|| quote!(const GUARDRAILS: __rt::DeclaredGuardrails = #declared;))
 }
 
-/// The guardrails of a method themselves, so that rustc looks at their types beside other mistakes.
+/// Returns the guardrails of a method as statements, so that rustc checks their types besides other mistakes.
 pub(crate) fn checks(method: &Method<'_>) -> impl Iterator<Item = TokenStream> + use<> {
-    let input = made(&method.guardrails.input, "input_guardrail");
-    let output = made(&method.guardrails.output, "output_guardrail");
-    input.into_iter().chain(output).map(|made| quote!(let _ = #made;))
+    let input = constructor_calls(&method.guardrails.input, "input_guardrail");
+    let output = constructor_calls(&method.guardrails.output, "output_guardrail");
+    input.into_iter().chain(output).map(|call| quote!(let _ = #call;))
 }
 
-/// `input_guardrail(expression)`, with errors about the type reported at the expression.
-fn made(expressions: &[Expr], function: &str) -> Vec<TokenStream> {
-    let made = expressions.iter().map(|expression| {
+/// Returns `input_guardrail(expression)`; errors about the type are reported at the expression.
+fn constructor_calls(expressions: &[Expr], function: &str) -> Vec<TokenStream> {
+    let calls = expressions.iter().map(|expression| {
         let (first, _) = ty::ends(expression);
         let function = format_ident!("{function}");
         quote_spanned!(first=> __rt::#function(#expression))
     });
-    made.collect()
+    calls.collect()
 }

@@ -1,4 +1,4 @@
-//! `#[ai_service]`: the implementation of a trait by an AI service.
+//! `#[ai_service]`: implements a trait with an AI service.
 
 mod boxed;
 mod check;

@@ -1,4 +1,4 @@
-//! What the attributes of a trait say.
+//! The model of a trait with its attributes.
 
 use crate::runtime_path::RuntimePath;
 use crate::template::{self, Template};
@@ -9,7 +9,7 @@ use syn::{Attribute, Expr, ItemTrait, TraitItemFn, Type};
 /// A trait with `#[ai_service]`.
 pub(crate) struct Service<'a> {
     pub(crate) item: &'a ItemTrait,
-    /// The name of the struct to generate.
+    /// Name of the generated struct.
     pub(crate) name: Ident,
     pub(crate) runtime: RuntimePath,
     pub(crate) system: Option<Template>,
@@ -25,16 +25,16 @@ pub(crate) struct Method<'a> {
     pub(crate) item: &'a TraitItemFn,
     pub(crate) system: Option<Template>,
     pub(crate) user: Option<Template>,
-    /// Whether the user message of the trait is that of the method.
+    /// `true` if the method uses the user message of the trait.
     pub(crate) inherits_user: bool,
     pub(crate) moderation: Moderation,
     pub(crate) guardrails: Guardrails,
     pub(crate) parameters: Vec<Parameter<'a>>,
-    /// A parameter or a role was left out because of a mistake that was reported.
+    /// `true` if a parameter or a role was left out because of a reported mistake.
     pub(crate) incomplete: bool,
 }
 
-/// `#[moderate]`: what is judged.
+/// `#[moderate]`: the moderated texts.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Moderation {
     pub(crate) message: bool,
@@ -62,7 +62,7 @@ pub(crate) struct Parameter<'a> {
     pub(crate) variable: Option<Variable<'a>>,
 }
 
-/// What a parameter is for, besides being a template variable.
+/// The role of a parameter, besides being a template variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     MemoryId,
@@ -79,7 +79,7 @@ pub(crate) struct Variable<'a> {
     pub(crate) name: String,
 }
 
-/// What a placeholder stands for.
+/// The meaning of a placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binding {
     /// The parameter with this index.
@@ -89,23 +89,23 @@ pub(crate) enum Binding {
 }
 
 impl Service<'_> {
-    /// What of a method is judged: what the trait says, and what it says itself.
+    /// Returns the moderated texts of a method, by the attributes of the trait and of the method.
     pub(crate) fn moderation(&self, method: &Method<'_>) -> Moderation {
         let (all, own) = (self.moderation, method.moderation);
         Moderation { message: all.message || own.message, answer: all.answer || own.answer }
     }
 
-    /// The system message of a method: its own, or that of the trait.
+    /// Returns the system message of a method, or else of the trait.
     pub(crate) fn system<'s>(&'s self, method: &'s Method<'_>) -> Option<&'s Template> {
         method.system.as_ref().or(self.system.as_ref())
     }
 
-    /// The template of a method's user message: its own, or that of the trait.
+    /// Returns the template of the user message of a method, or else of the trait.
     pub(crate) fn user<'s>(&'s self, method: &'s Method<'_>) -> Option<&'s Template> {
         method.user.as_ref().or(self.user.as_ref().filter(|_| method.inherits_user))
     }
 
-    /// The templates that a method renders.
+    /// Returns the templates that a method renders.
     pub(crate) fn templates<'s>(
         &'s self,
         method: &'s Method<'_>,
@@ -113,12 +113,12 @@ impl Service<'_> {
         self.system(method).into_iter().chain(self.user(method))
     }
 
-    /// The names in the templates of the method.
+    /// Returns the names in the templates of the method.
     pub(crate) fn names<'s>(&'s self, method: &'s Method<'_>) -> impl Iterator<Item = &'s str> {
         self.templates(method).flat_map(Template::placeholders).map(|(name, _)| name)
     }
 
-    /// Whether a template of the method mentions the parameter.
+    /// Returns whether a template of the method uses the parameter.
     pub(crate) fn uses(&self, method: &Method<'_>, parameter: usize) -> bool {
         let binding = Some(Binding::Parameter(parameter));
         self.names(method).any(|name| method.binding(name) == binding)
@@ -130,24 +130,24 @@ impl<'a> Method<'a> {
         &self.item.sig.ident
     }
 
-    /// Whether the method streams its answer: it is no `async fn`.
+    /// Returns `true` if the method streams its answer: it is not an `async fn`.
     pub(crate) fn streams(&self) -> bool {
         self.item.sig.asyncness.is_none()
     }
 
-    /// The parameters without an attribute of ours, with their indices.
+    /// Returns the parameters without an attribute of this crate, with their indices.
     pub(crate) fn unmarked(&self) -> impl Iterator<Item = (usize, &Parameter<'a>)> {
         self.parameters.iter().enumerate().filter(|(_, parameter)| parameter.is_unmarked())
     }
 
-    /// The only parameter without an attribute, which `{{it}}` stands for.
+    /// Returns the only parameter without an attribute, which `{{it}}` stands for.
     pub(crate) fn it(&self) -> Option<usize> {
         let mut unmarked = self.unmarked();
         let (only, _) = unmarked.next()?;
         unmarked.next().is_none().then_some(only)
     }
 
-    /// What `{{name}}` stands for in a template of this method.
+    /// Returns the meaning of `{{name}}` in a template of this method.
     pub(crate) fn binding(&self, name: &str) -> Option<Binding> {
         let named = |parameter: &Parameter<'_>| parameter.variable_name().as_deref() == Some(name);
         let parameter = self
@@ -158,22 +158,22 @@ impl<'a> Method<'a> {
         parameter.map(Binding::Parameter).or_else(|| template::builtin(name).map(Binding::Builtin))
     }
 
-    /// The parameter with this role.
+    /// Returns the parameter with this role.
     pub(crate) fn with_role(&self, role: Role) -> Option<&Parameter<'a>> {
         self.parameters.iter().find(|parameter| parameter.is(role))
     }
 
-    /// Whether neither a template of its own nor a marked parameter is the user message.
+    /// Returns `true` if the method has neither a template nor a marked parameter for the user message.
     pub(crate) fn lacks_user_message(&self) -> bool {
         self.user.is_none() && self.with_role(Role::UserMessage).is_none()
     }
 
-    /// Whether the user message is a template.
+    /// Returns whether the user message is a template.
     pub(crate) fn has_user_template(&self) -> bool {
         self.user.is_some() || self.inherits_user
     }
 
-    /// The parameters that are sent as parts of the user message, behind its template if there is one.
+    /// Returns the parameters that are parts of the user message, after its template if there is one.
     pub(crate) fn user_parts(&self) -> Vec<&Parameter<'a>> {
         let marked: Vec<_> =
             self.parameters.iter().filter(|parameter| parameter.is(Role::UserMessage)).collect();
@@ -183,7 +183,7 @@ impl<'a> Method<'a> {
         self.it().and_then(|index| self.parameters.get(index)).into_iter().collect()
     }
 
-    /// Whether the parameter is a part of the user message.
+    /// Returns whether the parameter is a part of the user message.
     pub(crate) fn sends(&self, parameter: &Parameter<'_>) -> bool {
         self.user_parts().iter().any(|part| part.ident == parameter.ident)
     }
@@ -198,7 +198,7 @@ impl Parameter<'_> {
         self.role.is_none() && self.variable.is_none()
     }
 
-    /// The name under which templates know the parameter, if they do.
+    /// Returns the name of the parameter as a template variable, if it is one.
     pub(crate) fn variable_name(&self) -> Option<String> {
         match &self.variable {
             Some(variable) => Some(variable.name.clone()),
@@ -206,7 +206,7 @@ impl Parameter<'_> {
         }
     }
 
-    /// The name without `r#`.
+    /// Returns the name without `r#`.
     pub(crate) fn name(&self) -> String {
         self.ident.unraw().to_string()
     }

@@ -1,4 +1,4 @@
-//! Reads a trait, one attribute at a time. Rules that need two of them are in `check`.
+//! Reads a trait, one attribute at a time. Rules for several attributes are in `check`.
 
 use super::model::{Guardrails, Method, Moderation, Service};
 use super::{guardrails, roles};
@@ -12,7 +12,7 @@ use proc_macro2::TokenStream;
 use quote::format_ident;
 use syn::{Attribute, Ident, ItemTrait, TraitItem, TraitItemFn};
 
-/// What a trait and each of its methods may carry.
+/// Attributes that are allowed on a trait and its methods.
 const ON_SERVICE: [&str; 5] = [
     keyword::SYSTEM_MESSAGE,
     keyword::USER_MESSAGE,
@@ -21,9 +21,9 @@ const ON_SERVICE: [&str; 5] = [
     keyword::OUTPUT_GUARDRAILS,
 ];
 
-/// What these attributes say.
+/// The parsed attributes of a trait or a method.
 #[derive(Default)]
-struct Said {
+struct ServiceAttributes {
     system: Option<Template>,
     user: Option<Template>,
     moderation: Moderation,
@@ -41,7 +41,8 @@ pub(crate) fn service<'a>(
 
     let name = name(cx, &arguments, item);
     let runtime = RuntimePath::new(arguments.runtime(cx));
-    let Said { system, user, moderation, guardrails } = said(cx, &item.attrs, "a trait");
+    let ServiceAttributes { system, user, moderation, guardrails } =
+        service_attributes(cx, &item.attrs, "a trait");
     let methods = Vec::new();
     let mut service =
         Service { item, name, runtime, system, user, moderation, guardrails, methods };
@@ -57,7 +58,7 @@ pub(crate) fn service<'a>(
     service
 }
 
-/// `name = "…"`, or the name of the trait with `Service` after it.
+/// Returns `name = "…"`, or the name of the trait followed by `Service`.
 fn name(cx: &mut Diagnostics, arguments: &Arguments, item: &ItemTrait) -> Ident {
     if let Some(literal) = arguments.string(cx, keyword::NAME) {
         if let Ok(name) = literal.parse::<Ident>() {
@@ -70,10 +71,11 @@ fn name(cx: &mut Diagnostics, arguments: &Arguments, item: &ItemTrait) -> Ident 
 
 fn method<'a>(cx: &mut Diagnostics, item: &'a TraitItemFn) -> Option<Method<'a>> {
     if item.default.is_some() {
-        attribute::none(cx, &item.attrs, &item.sig, "a method with a body");
+        attribute::reject_all(cx, &item.attrs, &item.sig, "a method with a body");
         return None;
     }
-    let Said { system, user, moderation, guardrails } = said(cx, &item.attrs, "a method");
+    let ServiceAttributes { system, user, moderation, guardrails } =
+        service_attributes(cx, &item.attrs, "a method");
     let mut method = Method {
         item,
         system,
@@ -88,25 +90,29 @@ fn method<'a>(cx: &mut Diagnostics, item: &'a TraitItemFn) -> Option<Method<'a>>
     Some(method)
 }
 
-fn said(cx: &mut Diagnostics, attributes: &[Attribute], place: &str) -> Said {
-    let mut said = Said::default();
+fn service_attributes(
+    cx: &mut Diagnostics,
+    attributes: &[Attribute],
+    place: &str,
+) -> ServiceAttributes {
+    let mut found = ServiceAttributes::default();
     for helper in attribute::helpers(cx, attributes, &ON_SERVICE, place) {
         match helper {
             (keyword::SYSTEM_MESSAGE, at) => {
-                said.system = Some(template::parse(cx, at, keyword::SYSTEM_MESSAGE));
+                found.system = Some(template::parse(cx, at, keyword::SYSTEM_MESSAGE));
             }
             (keyword::USER_MESSAGE, at) => {
-                said.user = Some(template::parse(cx, at, keyword::USER_MESSAGE));
+                found.user = Some(template::parse(cx, at, keyword::USER_MESSAGE));
             }
             (keyword::INPUT_GUARDRAILS, _) => {
-                said.guardrails.input = guardrails::input(cx, helper);
+                found.guardrails.input = guardrails::input(cx, helper);
             }
             (keyword::OUTPUT_GUARDRAILS, _) => {
                 let (output, max_retries) = guardrails::output(cx, helper);
-                (said.guardrails.output, said.guardrails.max_retries) = (output, max_retries);
+                (found.guardrails.output, found.guardrails.max_retries) = (output, max_retries);
             }
-            _ => said.moderation = guardrails::moderation(cx, helper),
+            _ => found.moderation = guardrails::moderation(cx, helper),
         }
     }
-    said
+    found
 }

@@ -1,13 +1,13 @@
-//! The rules about `{{name}}`.
+//! The rules for `{{name}}`.
 
 use super::model::{Method, Parameter, Service};
 use crate::diagnostics::Diagnostics;
-use crate::errors::{self, Known};
+use crate::errors::{self, KnownNames};
 use crate::suggest;
-use crate::template::{self, Spot, Template};
+use crate::template::{self, Template, TemplateLocation};
 use std::collections::HashSet;
 
-// A placeholder of a method's own template names a variable of that method.
+// A placeholder in the template of a method names a variable of that method.
 pub(crate) fn own_are_known(cx: &mut Diagnostics, method: &Method<'_>) {
     if method.incomplete {
         return;
@@ -16,14 +16,14 @@ pub(crate) fn own_are_known(cx: &mut Diagnostics, method: &Method<'_>) {
     for template in method.system.iter().chain(&method.user) {
         for (name, span) in template.placeholders() {
             if method.binding(name).is_none() {
-                unknown(cx, &Spot::new(template, span), name, (&place, &[method]));
+                unknown(cx, &TemplateLocation::new(template, span), name, (&place, &[method]));
             }
         }
     }
 }
 
-// A placeholder of the trait's template names a variable of every method that inherits it. One that
-// no method knows is a mistake in the template, one that some know is a mistake of the others.
+// A placeholder in the template of the trait names a variable of every method that inherits the template. If
+// no method has the variable, the template is wrong; if some methods have it, the other methods are wrong.
 pub(crate) fn inherited_are_known(cx: &mut Diagnostics, service: &Service<'_>) {
     let complete = || service.methods.iter().filter(|method| !method.incomplete);
     if let Some(template) = &service.system {
@@ -53,11 +53,11 @@ fn inherited_is_known(
             [] => {}
             [only] if heirs.len() == 1 => {
                 let place = format!("method `{}`", only.ident());
-                unknown(cx, &Spot::new(template, span), name, (&place, heirs));
+                unknown(cx, &TemplateLocation::new(template, span), name, (&place, heirs));
             }
             all if all.len() == heirs.len() => {
                 let place = format!("any method of `{}`", service.item.ident);
-                unknown(cx, &Spot::new(template, span), name, (&place, heirs));
+                unknown(cx, &TemplateLocation::new(template, span), name, (&place, heirs));
             }
             some => {
                 for method in some {
@@ -69,15 +69,15 @@ fn inherited_is_known(
     }
 }
 
-/// Reports a placeholder that none of the methods at `place` can fill.
+/// Reports a placeholder that is not a variable of any method at `place`.
 fn unknown(
     cx: &mut Diagnostics,
-    spot: &Spot<'_>,
+    location: &TemplateLocation<'_>,
     name: &str,
     (place, methods): (&str, &[&Method<'_>]),
 ) {
     if name == template::IT {
-        errors::it_without_single_parameter(cx, spot, place);
+        errors::it_without_single_parameter(cx, location, place);
         return;
     }
     let parameters = || methods.iter().flat_map(|method| &method.parameters);
@@ -85,10 +85,10 @@ fn unknown(
     variables.sort();
     variables.dedup();
     let variables: Vec<&str> = variables.iter().map(String::as_str).collect();
-    let known = Known {
+    let known = KnownNames {
         similar: suggest::nearest(name, variables.iter().copied()),
         variables,
         not_a_variable: parameters().any(|parameter| parameter.name() == name),
     };
-    errors::unknown_placeholder(cx, spot, name, place, &known);
+    errors::unknown_placeholder(cx, location, name, place, &known);
 }

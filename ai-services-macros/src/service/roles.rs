@@ -1,4 +1,4 @@
-//! Reads the parameters of a method: their form, and what their attributes make of them.
+//! Reads the parameters of a method: their form, and the roles of their attributes.
 
 use super::model::{Method, Parameter, Role, Variable};
 use crate::arguments::{Arguments, string};
@@ -8,7 +8,7 @@ use crate::{errors, keyword, template, ty};
 use syn::ext::IdentExt as _;
 use syn::{FnArg, Ident, LitStr, Pat, PatType};
 
-/// What a parameter may carry.
+/// Attributes that are allowed on a parameter.
 const ON_PARAMETER: [&str; 6] = [
     keyword::MEMORY_ID,
     keyword::USER_MESSAGE,
@@ -33,7 +33,7 @@ pub(crate) fn parameters(cx: &mut Diagnostics, method: &mut Method<'_>) {
     }
 }
 
-/// The parameter, if its form is supported, and whether all of its attributes could be used.
+/// Returns the parameter, if its form is supported, and whether all its attributes could be used.
 fn parameter<'a>(
     cx: &mut Diagnostics,
     typed: &'a PatType,
@@ -62,7 +62,7 @@ fn parameter<'a>(
     (Some(parameter), complete)
 }
 
-/// The name of a parameter that is a plain name with a supported kind of type.
+/// Returns the name of a parameter that is a plain identifier with a supported type.
 pub(crate) fn supported<'a>(
     cx: &mut Diagnostics,
     typed: &'a PatType,
@@ -85,7 +85,7 @@ pub(crate) fn supported<'a>(
     name
 }
 
-/// `#[v]` is the name of the parameter, `#[v("name")]` another one.
+/// Reads `#[v]`, a variable with the name of the parameter, or `#[v("name")]`, with another name.
 fn variable<'a>(
     cx: &mut Diagnostics,
     (name, attribute): Helper<'a>,
@@ -120,7 +120,7 @@ fn role(name: &str) -> Option<Role> {
 }
 
 impl Role {
-    /// The attribute that gives this role.
+    /// Returns the attribute for this role.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::MemoryId => keyword::MEMORY_ID,

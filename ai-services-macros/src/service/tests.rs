@@ -53,7 +53,7 @@ fn user_trait_is_boxed_and_stripped() {
 #[test]
 fn definition_is_documented() {
     let text = support();
-    let doc = "///AI service that implements [`Support`]. Made by [`SupportService::builder`].";
+    let doc = "///AI service that implements [`Support`]. Created by [`SupportService::builder`].";
     assert!(text.contains(doc), "{text}");
     expect![[r#"
         pub struct SupportService {
@@ -109,7 +109,7 @@ fn method_body_is_one_call() {
 }
 
 #[test]
-fn body_of_a_streaming_method_is_one_call_too() {
+fn body_of_a_streaming_method_is_one_call() {
     let text = expand(
         quote!(),
         &quote! {
@@ -148,7 +148,7 @@ fn body_of_a_streaming_method_is_one_call_too() {
 }
 
 #[test]
-fn service_says_what_the_builder_needs() {
+fn service_describes_builder_requirements() {
     expect![[r#"
         impl __rt::Service for SupportService {
             type Memory = __rt::Required;
@@ -167,7 +167,7 @@ fn service_says_what_the_builder_needs() {
 fn common_impls_use_absolute_paths() {
     expect![[r#"
         impl SupportService {
-            ///Starts building a `SupportService`.
+            ///Returns a builder of a `SupportService`.
             pub fn builder() -> ::ai_services::AiServiceBuilder<Self> {
                 ::ai_services::AiServiceBuilder::new()
             }
@@ -222,7 +222,7 @@ fn template_uses_each_kind_of_piece() {
 }
 
 #[test]
-fn guardrails_are_made_by_functions() {
+fn guardrails_are_created_by_functions() {
     let text = expand(
         quote!(),
         &quote! {
@@ -323,7 +323,7 @@ fn default_method_is_boxed() {
 }
 
 #[test]
-fn parameters_and_context_are_given() {
+fn parameters_and_context_are_passed() {
     let text = expand(
         quote!(),
         &quote! {
@@ -360,7 +360,7 @@ fn parameters_and_context_are_given() {
 }
 
 #[test]
-fn texts_among_several_parts_are_counted() {
+fn several_texts_are_rejected() {
     let text = expand(
         quote!(),
         &quote! {
@@ -385,7 +385,7 @@ fn texts_among_several_parts_are_counted() {
 }
 
 #[test]
-fn condition_follows_the_method() {
+fn cfg_attributes_are_copied() {
     let text = expand(
         quote!(),
         &quote! {
@@ -399,7 +399,7 @@ fn condition_follows_the_method() {
 }
 
 #[test]
-fn broken_trait_keeps_its_service() {
+fn invalid_trait_keeps_its_service() {
     let text = expand(
         quote!(),
         &quote! {

@@ -1,4 +1,4 @@
-//! The parts of a user message that are parameters. What is text and what is content, only rustc knows.
+//! Parameters as parts of a user message. rustc decides by their types whether they are text or content.
 
 use super::model::{Method, Parameter, Service};
 use crate::{attribute, errors, ty};
@@ -12,7 +12,7 @@ pub(crate) fn parts(method: &Method<'_>) -> TokenStream {
     quote!(&[#(#parts),*])
 }
 
-/// One part, with errors about the type reported at the type.
+/// Returns one part; errors about the type are reported at the type.
 fn part(parameter: &Parameter<'_>) -> TokenStream {
     let (first, last) = ty::ends(parameter.ty);
     let (argument, ident) = (argument(parameter), ty::moved(parameter.ident, last));
@@ -24,40 +24,42 @@ fn part(parameter: &Parameter<'_>) -> TokenStream {
 //
 // Output:
 //     const _: () = ::core::assert!(!(<__rt::UserArgument<&str>>::PRINTS && …), "method `chat` …");
-pub(crate) fn there_is_one_text(service: &Service<'_>) -> TokenStream {
-    service.methods.iter().flat_map(|method| method_has_one_text(service, method)).collect()
+pub(crate) fn single_text_checks(service: &Service<'_>) -> TokenStream {
+    service.methods.iter().flat_map(|method| method_checks(service, method)).collect()
 }
 
-fn method_has_one_text(service: &Service<'_>, method: &Method<'_>) -> Vec<TokenStream> {
+fn method_checks(service: &Service<'_>, method: &Method<'_>) -> Vec<TokenStream> {
     let parts = method.user_parts();
     let conditions = attribute::conditions(&method.item.attrs);
     let conditions = quote!(#(#conditions)*);
-    let refuse = |parameter: &Parameter<'_>, texts: &TokenStream, first: Option<&Parameter<'_>>| {
+    let rejection = |parameter: &Parameter<'_>,
+                     texts: &TokenStream,
+                     first: Option<&Parameter<'_>>| {
         let message =
             errors::two_user_messages(method.ident(), parameter.ident, first.map(|it| it.ident));
         let place = ty::ends(parameter.ty).0;
         let assert = quote_spanned!(place=> ::core::assert!(!(#texts), #message););
         quote!(#conditions const _: () = #assert)
     };
-    // Outside of the trait `Self` means something else.
+    // `Self` has another meaning outside of the trait.
     let parts: Vec<_> =
         parts.into_iter().filter(|parameter| !ty::mentions(parameter.ty, "Self")).collect();
     if service.user(method).is_some() {
         let texts = parts.iter().map(|parameter| (parameter, is_text(parameter)));
-        return texts.map(|(parameter, text)| refuse(parameter, &text, None)).collect();
+        return texts.map(|(parameter, text)| rejection(parameter, &text, None)).collect();
     }
-    let mut refusals = Vec::new();
+    let mut rejections = Vec::new();
     for (index, parameter) in parts.iter().enumerate() {
         let mut others = quote!();
         for first in parts.iter().take(index) {
             let (own, first_text) = (is_text(parameter), is_text(first));
             let texts = quote!(#first_text && #own #others);
-            refusals.push(refuse(parameter, &texts, Some(first)));
-            // The next one is the first text only if this one is none.
+            rejections.push(rejection(parameter, &texts, Some(first)));
+            // The next part is the first text only if this part is not text.
             others = quote!(#others && !#first_text);
         }
     }
-    refusals
+    rejections
 }
 
 fn is_text(parameter: &Parameter<'_>) -> TokenStream {

@@ -1,5 +1,5 @@
-//! The user's trait, without our attributes and usable as `dyn Trait`. Emitted even when it is wrong,
-//! so that editors and later compiler passes keep working.
+//! The user's trait, without the attributes of this crate and usable as `dyn Trait`. Emitted even if it is
+//! invalid, so that editors and later compiler passes keep working.
 
 use super::boxed;
 use super::model::Service;

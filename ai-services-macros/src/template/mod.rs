@@ -1,48 +1,47 @@
-//! Templates: their text, where it comes from, and the placeholders in it.
+//! Templates: their text, its origin, and its placeholders.
 
+mod location;
 mod source;
-mod spot;
 
+pub(crate) use location::TemplateLocation;
 pub(crate) use source::parse;
-pub(crate) use spot::Spot;
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use std::ops::Range;
 use syn::LitStr;
 
-/// The variables that need no parameter, and the `Piece` that stands for each.
+/// The variables that need no parameter, with their variants of `Piece`.
 pub(crate) const BUILTINS: [(&str, &str); 3] = [
     ("current_date", "CurrentDate"),
     ("current_time", "CurrentTime"),
     ("current_date_time", "CurrentDateTime"),
 ];
 
-/// The name that stands for the only parameter without an attribute.
+/// The placeholder of the only parameter without an attribute.
 pub(crate) const IT: &str = "it";
 
-/// One `#[system_message]` or `#[user_message]`.
+/// The template of a `#[system_message]` or `#[user_message]`.
 pub(crate) struct Template {
-    /// The literals that the text consists of, each with the byte at which it starts.
-    /// For a file the one with its path.
+    /// The literals of the text, each with its byte offset. For a file, the literal with its path.
     pub(crate) literals: Vec<(usize, LitStr)>,
     pub(crate) origin: Origin,
     pub(crate) text: String,
-    /// `None` when the text is missing or is not a template, which has been reported.
+    /// `None` if the text is missing or invalid, which was reported.
     pub(crate) segments: Option<Vec<Segment>>,
 }
 
-/// Where the text stands.
+/// The origin of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     Inline,
-    /// In a file that rustc can include.
+    /// A file that rustc can include.
     File,
-    /// In a file that was reported as missing.
+    /// A file that was reported as missing.
     MissingFile,
 }
 
-/// A piece of the text, independent of what it was cut from.
+/// An owned segment of the text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Segment {
     Text(String),
@@ -50,7 +49,7 @@ pub(crate) enum Segment {
 }
 
 impl Template {
-    /// Names and places of the placeholders; none when the template could not be read.
+    /// Returns names and spans of the placeholders; empty if the template could not be read.
     pub(crate) fn placeholders(&self) -> impl Iterator<Item = (&str, Range<usize>)> {
         self.segments.iter().flatten().filter_map(|segment| match segment {
             Segment::Placeholder { name, span } => Some((name.as_str(), span.clone())),
@@ -58,7 +57,7 @@ impl Template {
         })
     }
 
-    /// Makes rustc rebuild when the file changes.
+    /// Returns code that makes rustc rebuild when the file changes.
     pub(crate) fn tracking(&self) -> Option<TokenStream> {
         let (_, path) = self.literals.first().filter(|_| self.origin == Origin::File)?;
         Some(quote!(
@@ -67,15 +66,15 @@ impl Template {
     }
 }
 
-/// The built-in variable of this name, as a `Piece`.
+/// Returns the variant of `Piece` for the built-in variable of this name.
 pub(crate) fn builtin(name: &str) -> Option<&'static str> {
     BUILTINS.into_iter().find(|(builtin, _)| *builtin == name).map(|(_, piece)| piece)
 }
 
-/// Whether a placeholder of this name would parse.
+/// Returns whether a placeholder with this name is valid.
 pub(crate) fn is_variable_name(name: &str) -> bool {
-    let bad = |letter| matches!(letter, '{' | '}' | '\n' | '\r');
-    !name.is_empty() && name.trim() == name && !name.contains(bad)
+    let is_forbidden = |letter| matches!(letter, '{' | '}' | '\n' | '\r');
+    !name.is_empty() && name.trim() == name && !name.contains(is_forbidden)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Reads the text of a template: literals in the attribute, or a file beside the `.rs` file.
+//! Reads the text of a template: literals in the attribute, or a file relative to the `.rs` file.
 
-use super::{Origin, Segment, Spot, Template};
+use super::{Origin, Segment, Template, TemplateLocation};
 use crate::arguments::{Arguments, string};
 use crate::diagnostics::Diagnostics;
 use crate::{errors, keyword};
@@ -65,13 +65,13 @@ fn from_file(
     }
     let mut template = Template::readable(Origin::File);
     template.literals.push((0, literal.clone()));
-    let Some(path) = beside(&literal) else {
-        // An editor that does not tell where the source is. rustc does, and checks the text.
+    let Some(path) = path_of_file(&literal) else {
+        // An editor that does not provide the path of the source file. rustc does, and checks the text.
         template.segments = None;
         return Some(template);
     };
     match std::fs::read_to_string(&path) {
-        // The last line break is the editor's, not the author's.
+        // Editors append the last line break.
         Ok(text) => template.text = text.strip_suffix('\n').unwrap_or(&text).to_owned(),
         Err(error) => {
             let reason = match error.kind() {
@@ -91,8 +91,8 @@ fn from_file(
     Some(template)
 }
 
-/// The path relative to the file that contains the literal.
-fn beside(literal: &LitStr) -> Option<PathBuf> {
+/// Returns the path of the template file, relative to the source file that contains the literal.
+fn path_of_file(literal: &LitStr) -> Option<PathBuf> {
     if !proc_macro::is_available() {
         return None;
     }
@@ -104,11 +104,11 @@ fn segments(cx: &mut Diagnostics, template: &Template) -> Option<Vec<Segment>> {
     match ai_services_template::parse(&template.text) {
         Ok(segments) => Some(segments.into_iter().map(Segment::from).collect()),
         Err(error) => {
-            let spot = Spot::new(template, error.span);
+            let location = TemplateLocation::new(template, error.span);
             match error.kind {
-                ParseErrorKind::Unclosed => errors::unclosed_placeholder(cx, &spot),
-                ParseErrorKind::EmptyName => errors::empty_placeholder(cx, &spot),
-                _ => errors::invalid_placeholder(cx, &spot),
+                ParseErrorKind::Unclosed => errors::unclosed_placeholder(cx, &location),
+                ParseErrorKind::EmptyName => errors::empty_placeholder(cx, &location),
+                _ => errors::invalid_placeholder(cx, &location),
             }
             None
         }

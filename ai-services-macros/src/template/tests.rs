@@ -18,14 +18,14 @@ fn lines_are_joined_by_the_delimiter() {
 }
 
 #[test]
-fn placeholders_are_found_with_their_place() {
+fn placeholders_have_spans() {
     let (template, _) = read(&parse_quote!(#[user_message("Hi {{ name }}, {{it}}!")]));
     let found: Vec<_> = template.placeholders().collect();
     assert_eq!(found, [("name", 3..13), ("it", 15..21)]);
 }
 
 #[test]
-fn mistake_points_at_its_own_line() {
+fn mistake_is_reported_with_its_line() {
     let (_, messages) = read(&parse_quote!(#[user_message("first", "a\nb {{}}")]));
     assert_eq!(
         messages,
@@ -37,7 +37,7 @@ fn mistake_points_at_its_own_line() {
 }
 
 #[test]
-fn broken_template_has_no_segments() {
+fn invalid_template_has_no_segments() {
     let (template, messages) = read(&parse_quote!(#[user_message(concat!("a"), "b")]));
     assert_eq!(template.segments, None);
     assert_eq!(messages.len(), 1);

@@ -1,11 +1,11 @@
-//! The rules that need more than one attribute, one function each. Nothing stops early.
+//! The rules for several attributes, one function each. All rules are checked, even after a mistake.
 
 use super::model::{Function, Tool, ToolSet};
 use crate::diagnostics::Diagnostics;
 use crate::errors;
 use syn::ReceiverKind;
 
-/// The longest tool name that the model providers accept.
+/// Maximum length of a tool name that the model providers accept.
 const MAX_NAME: usize = 64;
 
 pub(crate) fn set(cx: &mut Diagnostics, set: &ToolSet<'_>) {
@@ -31,11 +31,11 @@ fn tool(cx: &mut Diagnostics, tool: &Tool<'_>) {
     }
 }
 
-// Two blocks can still clash; that is an error when the service is built.
+// Tools of two blocks can still have the same name; that is an error when the service is built.
 fn names_are_unique(cx: &mut Diagnostics, set: &ToolSet<'_>) {
     for (index, tool) in set.tools.iter().enumerate() {
         let first = set.tools.iter().take(index).find(|other| other.name == tool.name);
-        // Methods of one name under different conditions are never there at the same time.
+        // Methods with the same name have different `#[cfg]` conditions and never coexist.
         if let Some(first) = first
             && first.ident() != tool.ident()
         {
@@ -45,9 +45,9 @@ fn names_are_unique(cx: &mut Diagnostics, set: &ToolSet<'_>) {
 }
 
 fn name_is_valid(cx: &mut Diagnostics, tool: &Tool<'_>) {
-    let good = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
     let length = tool.name.chars().count();
-    if length == 0 || length > MAX_NAME || !tool.name.chars().all(good) {
+    if length == 0 || length > MAX_NAME || !tool.name.chars().all(is_allowed) {
         errors::invalid_tool_name(cx, &tool.name_at, &tool.name);
     }
 }

@@ -1,4 +1,4 @@
-//! `#[p("description", default = value)]`.
+//! Reads `#[p("description", default = value)]`.
 
 use super::model::Parameter;
 use crate::arguments::{Arguments, string};

@@ -1,4 +1,4 @@
-//! The description of each tool and the closure that calls it. Nothing can fail here.
+//! Generates the description of each tool and the closure that calls it. Expansion cannot fail.
 
 use super::model::{Function, Parameter, Tool, ToolSet};
 use crate::{attribute, ty};
@@ -38,14 +38,14 @@ pub(crate) fn set(set: &ToolSet<'_>) -> TokenStream {
     )
 }
 
-/// The implementation of `ToolSet` around the body of its method.
+/// Returns the implementation of `ToolSet` with the body of its method.
 pub(crate) fn set_impl(set: &ToolSet<'_>, body: &TokenStream) -> TokenStream {
     let (allow, import) = (ty::allow(), set.runtime.import());
     let self_ty = &set.item.self_ty;
     let (generics, _, clause) = set.item.generics.split_for_impl();
     let predicates = clause.map(|clause| clause.predicates.iter());
     let predicates = predicates.into_iter().flatten();
-    // `ToolSet` asks for it too, but then every closure would complain as well.
+    // `ToolSet` requires these bounds too, but then every closure would cause an error as well.
     let (_, last) = ty::ends(self_ty);
     let bounds = quote_spanned!(last=> : ::core::marker::Send + ::core::marker::Sync + 'static);
     quote! {
@@ -78,13 +78,13 @@ pub(crate) fn function(function: &Function<'_>) -> TokenStream {
     function_items(function, &tool)
 }
 
-/// The type beside the function, around the body of its method.
+/// Returns the type with the name of the function, with the body of its method.
 pub(crate) fn function_items(function: &Function<'_>, body: &TokenStream) -> TokenStream {
     let (name, vis, runtime) = (&function.item.sig.ident, &function.item.vis, &function.runtime);
     let (allow, import) = (ty::allow(), runtime.import());
     let conditions = attribute::conditions(&function.item.attrs);
-    let type_doc = format!("The function `{name}` as a tool: [`{name}::tool`].");
-    let tool_doc = format!("Describes the function `{name}` to a model, and lets it be called.");
+    let type_doc = format!("The function `{name}` as a tool; see [`{name}::tool`].");
+    let tool_doc = format!("Returns the function `{name}` as a tool.");
     let conditions_too = conditions.clone();
     quote! {
         #(#conditions)*
@@ -112,7 +112,7 @@ fn value(tool: &Tool<'_>, target: &TokenStream, this: bool) -> TokenStream {
     let description = description(tool);
     let takes_arguments = tool.parameters.iter().any(|parameter| !parameter.injected);
     let arguments = takes_arguments.then(|| quote!(let mut __arguments = __input.arguments()?;));
-    // Not to be kept while the tool runs.
+    // Dropped before the tool runs.
     let drop = takes_arguments.then(|| quote!(::core::mem::drop(__arguments);));
     let names: Vec<Ident> =
         (0..tool.parameters.len()).map(|index| format_ident!("__argument_{index}")).collect();
@@ -172,10 +172,11 @@ fn parameter(parameter: &Parameter<'_>) -> TokenStream {
     let (name, ty) = (&parameter.name, owned(parameter.ty));
     let description = ty::option(parameter.description.as_ref().map(|text| quote!(#text)));
     let default = ty::option(parameter.default.as_ref().map(|value| {
-        // A literal is written as it stands; anything else may need its type to be inferred.
-        match is_literal(value) {
-            true => quote!(__rt::default_value(&#value)),
-            false => quote!(__rt::default_value::<#ty>(&#value)),
+        // A literal needs no type; for other expressions the type may have to be inferred.
+        if is_literal(value) {
+            quote!(__rt::default_value(&#value))
+        } else {
+            quote!(__rt::default_value::<#ty>(&#value))
         }
     }));
     quote!(__rt::parameter::<#ty>(#name, #description, #default))
@@ -198,7 +199,7 @@ fn take(parameter: &Parameter<'_>) -> TokenStream {
     }
 }
 
-/// The type to read for a parameter: a reference is lent from an owned value.
+/// Returns the type to deserialize for a parameter: the owned type for a reference.
 pub(crate) fn owned(ty: &Type) -> TokenStream {
     match ty::referent(ty) {
         Some(referent) => {
@@ -218,8 +219,8 @@ fn pass(parameter: &Parameter<'_>, name: &Ident) -> TokenStream {
     }
 }
 
-// The method that takes a `Result` apart is found before the one that takes any value, and those that
-// take contents are found before both.
+// Method resolution prefers the method for a `Result` over the method for any value, and the methods for
+// contents over both.
 fn convert(output: &ReturnType) -> TokenStream {
     let place = match output {
         ReturnType::Default => proc_macro2::Span::call_site(),

@@ -1,5 +1,5 @@
-//! What is emitted beside errors: tools that cannot run, so that the rest of the user's code
-//! resolves, and the checks of the types, so that their mistakes come out as well.
+//! The output besides errors: tools with unreachable bodies, so that the rest of the user's code
+//! resolves, and type checks, so that rustc reports mistakes in types too.
 
 use super::expand;
 use super::model::{Function, Tool, ToolSet};

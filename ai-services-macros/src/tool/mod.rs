@@ -77,7 +77,7 @@ fn stripped_function(item: &ItemFn) -> TokenStream {
     item.into_token_stream()
 }
 
-/// Removes our attributes, and the doc comments of parameters, which only a macro may see.
+/// Removes the attributes of this crate, and the doc comments of parameters, which rustc does not accept.
 fn strip(attributes: &mut Vec<Attribute>, signature: &mut Signature) {
     attribute::strip(attributes, signature);
     for input in &mut signature.inputs {

@@ -1,4 +1,4 @@
-//! What the attributes of tools say.
+//! The model of tools with their attributes.
 
 use crate::runtime_path::RuntimePath;
 use proc_macro2::{Ident, TokenStream};
@@ -24,7 +24,7 @@ pub(crate) struct Tool<'a> {
     pub(crate) signature: &'a Signature,
     pub(crate) attributes: &'a [Attribute],
     pub(crate) name: String,
-    /// What to change to change the name.
+    /// Tokens of the name, for error messages.
     pub(crate) name_at: TokenStream,
     pub(crate) description: Option<String>,
     pub(crate) timeout: Option<Duration>,
@@ -38,7 +38,7 @@ pub(crate) struct Parameter<'a> {
     pub(crate) ty: &'a Type,
     pub(crate) description: Option<String>,
     pub(crate) default: Option<Expr>,
-    /// The value comes from the call, not from the model.
+    /// `true` if the value comes from the call, not from the model.
     pub(crate) injected: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Reads tools, one attribute at a time. Rules that need two of them are in `check`.
+//! Reads tools, one attribute at a time. Rules for several attributes are in `check`.
 
 use super::description;
 use super::model::{Function, Parameter, Tool, ToolSet};
@@ -13,7 +13,7 @@ use quote::ToTokens;
 use syn::ext::IdentExt as _;
 use syn::{Attribute, FnArg, ImplItem, ItemFn, ItemImpl, PatType, Signature};
 
-/// What `#[tool]` takes inside a `#[tools]` block.
+/// Arguments of `#[tool]` inside a `#[tools]` block.
 const KEYS: [&str; 5] = [
     keyword::NAME,
     keyword::DESCRIPTION,
@@ -21,7 +21,8 @@ const KEYS: [&str; 5] = [
     keyword::SEQUENTIAL,
     keyword::RETURN_IMMEDIATELY,
 ];
-/// What a parameter may carry.
+
+/// Attributes that are allowed on a parameter.
 const ON_PARAMETER: [&str; 3] = [keyword::P, keyword::MEMORY_ID, keyword::CONTEXT];
 
 pub(crate) fn set<'a>(
@@ -50,7 +51,7 @@ fn method<'a>(
     let helpers =
         attribute::helpers(cx, attributes, &[keyword::TOOL], "a method in an `impl` block");
     let Some((name, at)) = helpers.first() else {
-        attribute::none(cx, &[], signature, "a method without `#[tool]`");
+        attribute::reject_all(cx, &[], signature, "a method without `#[tool]`");
         return None;
     };
     let arguments = Arguments::of(cx, at, name, &KEYS);

@@ -111,7 +111,7 @@ fn tool_is_called_with_its_arguments() {
 }
 
 #[test]
-fn set_is_bounded() {
+fn tool_set_has_bounds() {
     let text = pretty(super::tools(
         quote!(),
         &quote! {
@@ -166,7 +166,7 @@ fn set_is_bounded() {
 }
 
 #[test]
-fn function_has_a_type_beside_it() {
+fn function_becomes_a_tool() {
     let text = pretty(super::function(
         quote!(name = "plus"),
         &quote! {
@@ -215,7 +215,7 @@ fn function_has_a_type_beside_it() {
 }
 
 #[test]
-fn broken_tool_keeps_its_type_checks() {
+fn invalid_tool_keeps_its_type_checks() {
     let text = pretty(super::function(
         quote!(),
         &quote!(
@@ -224,7 +224,7 @@ fn broken_tool_keeps_its_type_checks() {
     ));
     expect![[r#"
         impl add {
-            ///Describes the function `add` to a model, and lets it be called.
+            ///Returns the function `add` as a tool.
             #[must_use]
             fn tool() -> ::ai_services::Tool {
                 use ::ai_services::__private as __rt;

@@ -1,16 +1,16 @@
-//! Lines of Markdown, as far as its structure goes: headings, fences and tables.
+//! Line-based recognition of Markdown structure: headings, fences and tables.
 
-/// The mark that opened a block of code, and how often it was repeated.
+/// The character of an opening code fence, and its number of repetitions.
 pub(super) type Fence = (char, usize);
 
-/// Whether the line belongs to a fenced block of code, its first and last line included. `open` is the
-/// fence that is open before and after it.
+/// Returns whether the line belongs to a fenced code block, including the fences. `open` is the open fence
+/// before the line, and is updated.
 pub(super) fn fence(line: &str, open: &mut Option<Fence>) -> bool {
     let mark = mark(line);
     match (*open, mark) {
         (None, None) => false,
         (None, Some((found, rest))) => {
-            // Code within a line may begin like a fence.
+            // Inline code may start like a fence.
             let opens = found.0 != '`' || !rest.contains('`');
             *open = opens.then_some(found);
             opens
@@ -25,7 +25,7 @@ pub(super) fn fence(line: &str, open: &mut Option<Fence>) -> bool {
     }
 }
 
-/// Three or more backticks or tildes at the beginning of a line, and what is behind them.
+/// Returns the three or more backticks or tildes at the start of a line, and the rest of the line.
 fn mark(line: &str) -> Option<(Fence, &str)> {
     let line = unindented(line)?;
     let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
@@ -35,7 +35,7 @@ fn mark(line: &str) -> Option<(Fence, &str)> {
     (count >= 3).then_some(((mark, count), rest))
 }
 
-/// The level and the text of a heading with `#`.
+/// Returns the level and the text of a heading with `#`.
 pub(super) fn heading(line: &str) -> Option<(usize, &str)> {
     let line = unindented(line)?;
     let rest = line.trim_start_matches('#');
@@ -45,18 +45,18 @@ pub(super) fn heading(line: &str) -> Option<(usize, &str)> {
         return None;
     }
     let text = rest.trim();
-    // Marks at the end are decoration, unless they are part of a word.
+    // Trailing marks are decoration, unless they are part of a word.
     let bare = text.trim_end_matches('#');
     let text = if bare.is_empty() || bare.ends_with([' ', '\t']) { bare.trim_end() } else { text };
     Some((level, text))
 }
 
-/// Whether the line is a row of a table.
+/// Returns whether the line is a row of a table.
 pub(super) fn is_row(line: &str) -> bool {
     line.trim_start().starts_with('|')
 }
 
-/// The line without up to three spaces before it. With more it is code.
+/// Strips up to three leading spaces. Returns `None` for more: the line is code then.
 fn unindented(line: &str) -> Option<&str> {
     let text = line.trim_start_matches(' ');
     (line.len() - text.len() <= 3).then(|| text.trim_end_matches(['\r', '\n']))
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headings_are_told_from_what_looks_alike() {
+    fn headings_are_recognised() {
         let cases = [
             ("# One", Some((1, "One"))),
             ("   ###### Six ##\r\n", Some((6, "Six"))),
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn fence_ends_with_a_mark_like_its_first() {
+    fn fence_is_closed_by_a_matching_mark() {
         let text = "a\n````rust\n```\n# b\n~~~~\n`````\nc\n~~~\n```\n~~~\n``` x ``` y\nd";
         let mut open = None;
         let inside: String =

@@ -2,15 +2,15 @@
 //!
 //! ```text
 //! template    = { text | escape | placeholder }
-//! escape      = "{{{{"                 prints {{
-//!             | "}}}}"                 prints }}
+//! escape      = "{{{{"                 renders {{
+//!             | "}}}}"                 renders }}
 //! placeholder = "{{" blanks name blanks "}}"
 //! name        = one or more characters without { and } and without line breaks
-//! text        = anything else; a single brace and a lone }} stand for themselves
+//! text        = anything else; a single brace and an unmatched }} are literal
 //! ```
 //!
-//! Blanks around a name, line breaks included, are not part of it. Parsing borrows from the source
-//! and never fails on text without `{{`.
+//! White space around a name, including line breaks, is not part of the name. Segments borrow from the
+//! source. Text without `{{` is always valid.
 //!
 //! ```
 //! use ai_services_template::{Segment, parse};
@@ -27,27 +27,27 @@ use std::ops::Range;
 /// One piece of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Segment<'a> {
-    /// Text that is printed as it stands.
+    /// Literal text.
     Text(&'a str),
     /// A variable to fill in.
     Placeholder {
-        /// The name without the blanks around it.
+        /// The name without surrounding white space.
         name: &'a str,
-        /// Where `{{ name }}` stands in the source, braces included, in bytes.
+        /// Byte range of `{{ name }}` in the source, including the braces.
         span: Range<usize>,
     },
 }
 
-/// Why a text is not a template.
+/// The error of a text that is not a valid template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
-    /// What is wrong.
+    /// The mistake.
     pub kind: ParseErrorKind,
-    /// The bytes of the source that are wrong.
+    /// Byte range of the mistake in the source.
     pub span: Range<usize>,
 }
 
-/// The ways in which a text can fail to be a template.
+/// The kinds of mistakes in a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseErrorKind {
@@ -61,12 +61,12 @@ pub enum ParseErrorKind {
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.kind {
+        let message = match self.kind {
             ParseErrorKind::Unclosed => "`{{` is never closed",
             ParseErrorKind::EmptyName => "a placeholder has no name",
-            ParseErrorKind::InvalidName => "a placeholder name has a brace or a line break in it",
+            ParseErrorKind::InvalidName => "a placeholder name contains a brace or a line break",
         };
-        write!(f, "{what} (at byte {})", self.span.start)
+        write!(f, "{message} (at byte {})", self.span.start)
     }
 }
 
@@ -76,7 +76,7 @@ impl std::error::Error for ParseError {}
 ///
 /// # Errors
 ///
-/// The first place where the text breaks the grammar.
+/// Returns the first mistake in the text.
 pub fn parse(source: &str) -> Result<Vec<Segment<'_>>, ParseError> {
     let mut segments = Vec::new();
     let mut rest = source;
@@ -92,7 +92,7 @@ pub fn parse(source: &str) -> Result<Vec<Segment<'_>>, ParseError> {
             segments.push(segment);
             rest = after;
         } else {
-            let end = at + run_of_text(from);
+            let end = at + literal_braces(from);
             push_text(&mut segments, source, at - text.len()..end);
             rest = &source[end..];
         }
@@ -101,8 +101,8 @@ pub fn parse(source: &str) -> Result<Vec<Segment<'_>>, ParseError> {
     Ok(segments)
 }
 
-/// How many of the leading braces stand for themselves: one, or a lone `}}`.
-fn run_of_text(from: &str) -> usize {
+/// Returns the number of leading braces that are literal: one, or two for an unmatched `}}`.
+fn literal_braces(from: &str) -> usize {
     if from.starts_with("}}") { 2 } else { 1 }
 }
 
@@ -121,9 +121,10 @@ fn placeholder<'a>(
     }
     if name.contains(['{', '}', '\n', '\r']) {
         // A second `{{` before the `}}` means that the first one was never closed.
-        let kind = match name.contains("{{") {
-            true => ParseErrorKind::Unclosed,
-            false => ParseErrorKind::InvalidName,
+        let kind = if name.contains("{{") {
+            ParseErrorKind::Unclosed
+        } else {
+            ParseErrorKind::InvalidName
         };
         let span = if kind == ParseErrorKind::Unclosed { at..at + 2 } else { span };
         return Err(ParseError { kind, span });
@@ -131,7 +132,7 @@ fn placeholder<'a>(
     Ok((Segment::Placeholder { name, span }, after))
 }
 
-/// Adjacent text stays one segment where it is adjacent in the source too.
+/// Adds text; merges it with the previous segment if both are adjacent in the source.
 fn push_text<'a>(segments: &mut Vec<Segment<'a>>, source: &'a str, range: Range<usize>) {
     if range.is_empty() {
         return;

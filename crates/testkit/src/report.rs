@@ -1,60 +1,60 @@
-//! What the checks of a suite found.
+//! Results of the checks of a suite.
 
 use ai_services_core::{Error, ErrorKind, Result};
 use std::fmt;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
-/// How long a check may take, unless told.
+/// Default time limit of a check.
 pub(super) const TIME_LIMIT: Duration = Duration::from_secs(120);
 
-/// What all checks of a suite found, in the order of the checks.
+/// The results of all checks of a suite, in the order of the checks.
 ///
-/// Printed, it is one line a check.
+/// [`Display`](fmt::Display) prints one line per check and a summary.
 #[derive(Clone, Debug)]
-#[must_use = "a report says whether the store passed"]
+#[must_use = "check whether the store passed"]
 pub struct Report {
     checks: Vec<Check>,
 }
 
-/// One check and how it went.
+/// One check and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Check {
-    /// What is checked, for example `stale_commit_is_refused`.
+    /// Name of the check, for example `stale_commit_is_rejected`.
     pub name: &'static str,
-    /// How it went.
+    /// Outcome of the check.
     pub outcome: Outcome,
-    /// How long it took.
+    /// Duration of the check.
     pub took: Duration,
 }
 
-/// How a check went.
+/// The outcome of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// The store does what it has to.
+    /// The store meets the requirement.
     Passed,
-    /// The store does something else, described here.
+    /// The store does not meet the requirement, with a description of the failure.
     Failed(String),
-    /// The check does not apply, or needs something that the suite was not given, named here.
+    /// The check does not apply, or needs an option of the suite that is not set, with the reason.
     Skipped(&'static str),
 }
 
 impl Check {
-    /// Makes a check, which fails if it takes too long.
-    pub(super) async fn make(
+    /// Runs a check, which fails if it exceeds the time limit.
+    pub(super) async fn run(
         name: &'static str,
         time_limit: Duration,
-        check: impl Future<Output = Verdict>,
+        check: impl Future<Output = CheckResult>,
     ) -> Self {
-        let began = Instant::now();
+        let start = Instant::now();
         let outcome = match timeout(time_limit, check).await {
             Ok(Ok(())) => Outcome::Passed,
             Ok(Err(stop)) => stop.into(),
-            Err(_) => Outcome::Failed(format!("it did not end within {time_limit:?}")),
+            Err(_) => Outcome::Failed(format!("did not finish within {time_limit:?}")),
         };
-        Self { name, outcome, took: began.elapsed() }
+        Self { name, outcome, took: start.elapsed() }
     }
 }
 
@@ -63,23 +63,23 @@ impl Report {
         Self { checks }
     }
 
-    /// All checks.
+    /// Returns all checks.
     #[must_use]
     pub fn checks(&self) -> &[Check] {
         &self.checks
     }
 
-    /// The checks that failed.
+    /// Returns the checks that failed.
     pub fn failures(&self) -> impl Iterator<Item = &Check> {
         self.checks.iter().filter(|check| matches!(check.outcome, Outcome::Failed(_)))
     }
 
-    /// The checks that were skipped.
+    /// Returns the checks that were skipped.
     pub fn skipped(&self) -> impl Iterator<Item = &Check> {
         self.checks.iter().filter(|check| matches!(check.outcome, Outcome::Skipped(_)))
     }
 
-    /// Whether no check failed. Some may have been [skipped](Self::skipped).
+    /// Returns `true` if no check failed. Some checks may have been [skipped](Self::skipped).
     #[must_use]
     pub fn is_passed(&self) -> bool {
         self.failures().next().is_none()
@@ -91,8 +91,8 @@ impl fmt::Display for Report {
         for Check { name, outcome, took } in &self.checks {
             match outcome {
                 Outcome::Passed => writeln!(f, "passed   {name} ({} ms)", took.as_millis())?,
-                Outcome::Failed(why) => writeln!(f, "FAILED   {name}: {why}")?,
-                Outcome::Skipped(why) => writeln!(f, "skipped  {name}: {why}")?,
+                Outcome::Failed(reason) => writeln!(f, "FAILED   {name}: {reason}")?,
+                Outcome::Skipped(reason) => writeln!(f, "skipped  {name}: {reason}")?,
             }
         }
         let (failed, skipped) = (self.failures().count(), self.skipped().count());
@@ -101,10 +101,10 @@ impl fmt::Display for Report {
     }
 }
 
-/// How a check ends; `Ok` if the store does what it has to.
-pub(super) type Verdict<T = ()> = std::result::Result<T, Stop>;
+/// The result of a check; `Ok` if the store meets the requirement.
+pub(super) type CheckResult<T = ()> = std::result::Result<T, Stop>;
 
-/// Why a check ends early.
+/// The reason why a check ends early.
 #[derive(Debug)]
 pub(super) enum Stop {
     Failed(String),
@@ -112,11 +112,11 @@ pub(super) enum Stop {
 }
 
 impl Stop {
-    /// The same reason, with what it is about.
-    pub(super) fn about(self, what: impl fmt::Display) -> Self {
+    /// Adds the subject of a failure in front of its reason.
+    pub(super) fn about(self, subject: impl fmt::Display) -> Self {
         match self {
-            Self::Failed(why) => Self::Failed(format!("{what}: {why}")),
-            Self::Skipped(why) => Self::Skipped(why),
+            Self::Failed(reason) => Self::Failed(format!("{subject}: {reason}")),
+            Self::Skipped(reason) => Self::Skipped(reason),
         }
     }
 }
@@ -124,8 +124,8 @@ impl Stop {
 impl From<Stop> for Outcome {
     fn from(stop: Stop) -> Self {
         match stop {
-            Stop::Failed(why) => Self::Failed(why),
-            Stop::Skipped(why) => Self::Skipped(why),
+            Stop::Failed(reason) => Self::Failed(reason),
+            Stop::Skipped(reason) => Self::Skipped(reason),
         }
     }
 }
@@ -136,23 +136,27 @@ impl From<Error> for Stop {
     }
 }
 
-pub(super) fn failed(why: impl Into<String>) -> Stop {
-    Stop::Failed(why.into())
+pub(super) fn failed(reason: impl Into<String>) -> Stop {
+    Stop::Failed(reason.into())
 }
 
-/// Fails the check unless `holds`.
-pub(super) fn ensure(holds: bool, why: impl FnOnce() -> String) -> Verdict {
-    if holds { Ok(()) } else { Err(Stop::Failed(why())) }
+/// Fails the check unless `condition` is `true`.
+pub(super) fn ensure(condition: bool, reason: impl FnOnce() -> String) -> CheckResult {
+    if condition { Ok(()) } else { Err(Stop::Failed(reason())) }
 }
 
-/// Checks that an operation was refused with an error of this kind.
-pub(super) fn refused<T>(what: &str, outcome: Result<T>, kind: ErrorKind) -> Verdict<Error> {
+/// Fails the check unless an operation was rejected with an error of this kind. Returns the error.
+pub(super) fn rejected<T>(
+    operation: &str,
+    outcome: Result<T>,
+    kind: ErrorKind,
+) -> CheckResult<Error> {
     match outcome {
         Err(error) if error.kind() == kind => Ok(error),
         Err(error) => Err(failed(format!(
-            "{what} must be refused as {kind:?}, but the error is {:?}: {error}",
+            "{operation} must be rejected with {kind:?}, but the error is {:?}: {error}",
             error.kind()
         ))),
-        Ok(_) => Err(failed(format!("{what} must be refused as {kind:?}, but succeeded"))),
+        Ok(_) => Err(failed(format!("{operation} must be rejected with {kind:?}, but succeeded"))),
     }
 }

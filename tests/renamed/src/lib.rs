@@ -1,11 +1,11 @@
-//! Generated code does not depend on what is in scope, and breaks no lint.
+//! Generated code does not depend on names in scope, and passes all lints.
 //!
-//! `tests/tests/hygiene.rs` is the same in edition 2024, with the crate under its own name.
+//! `tests/tests/hygiene.rs` does the same in edition 2024, with the crate under its own name.
 
 #![no_implicit_prelude]
 #![deny(missing_docs, warnings)]
 
-/// Names that careless code would take for those of the standard library.
+/// Names that shadow the standard library.
 #[allow(dead_code)]
 mod shadows {
     pub(crate) struct Result;
@@ -25,7 +25,7 @@ mod shadows {
 #[allow(unused_imports)]
 use shadows::{Box, Err, Error, Into, None, Ok, Option, Result, Send, Some, String, Vec};
 
-/// The only way to the runtime.
+/// The only path to the runtime crate.
 mod facade {
     pub(crate) use ::mine as ai;
 }
@@ -38,7 +38,7 @@ use ::std::string::String as Text;
 #[ai_service(crate = facade::ai)]
 #[system_message("You work for {{company}}. Today is {{current_date}}.")]
 pub trait Support: ::core::marker::Send + ::core::marker::Sync {
-    /// Asks.
+    /// Sends a message.
     async fn chat(
         &self,
         #[memory_id] customer: &str,
@@ -46,14 +46,14 @@ pub trait Support: ::core::marker::Send + ::core::marker::Sync {
         #[user_message] message: &str,
     ) -> ::mine::Result<Text>;
 
-    /// Streams.
+    /// Streams the answer.
     fn stream(&self, #[v] company: &str, #[user_message] message: &str) -> ::mine::AnswerStream;
 
-    /// Counts.
+    /// Returns a number.
     async fn count(&self, #[v] company: &str, #[user_message] message: &str)
         -> ::mine::Result<u32>;
 
-    /// Left alone.
+    /// A method with a body, which the macro does not implement.
     async fn twice(&self, text: Text) -> ::mine::Result<Text> {
         self.chat("ann", "us", &text).await?;
         self.chat("ann", "us", &text).await

@@ -123,7 +123,7 @@ async fn output_guardrail_receives_the_turn_of_the_answer() {
 async fn script_of_wrong_length_is_an_error() {
     let guardrail = ScriptedInputGuardrail::new("g", [InputVerdict::Success]);
     let error = guardrail.check_finished().unwrap_err().to_string();
-    assert_eq!(error, "1 verdicts of the guardrail `g` were not used; it was asked 0 times");
+    assert_eq!(error, "1 verdicts of the guardrail `g` were not used; it was called 0 times");
     check_input(&guardrail, "a").await.check_success().unwrap();
     guardrail.check_finished().unwrap();
     let checked = check_input(&guardrail, "b").await;

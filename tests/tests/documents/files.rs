@@ -1,4 +1,4 @@
-//! One file.
+//! Loading of single files.
 
 use super::value;
 use ai_services::document::{LoadErrorKind, key, load_bytes, load_file, load_text};
@@ -24,7 +24,7 @@ async fn file_is_loaded_by_its_type() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_named() {
+async fn unreadable_file_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing.txt");
     for path in [missing.as_path(), folder.path()] {
@@ -39,12 +39,12 @@ async fn what_cannot_be_read_is_named() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn pipe_is_not_waited_for() {
+async fn pipe_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe.txt");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let error = load_file(&pipe).await.unwrap_err();
-    assert!(error.to_string().ends_with("is no file"), "{error}");
+    assert!(error.to_string().ends_with("is not a regular file"), "{error}");
 }
 
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn missing_feature_is_named() {
 
 #[cfg(feature = "html")]
 #[tokio::test]
-async fn html_is_what_a_reader_sees() {
+async fn html_is_loaded_as_visible_text() {
     let html = b"<html><title>Tea</title><script>x()</script><p>Green.<p>Black.</html>";
     let documents = load_bytes("tea", html.to_vec()).await.unwrap();
     assert_eq!(documents[0].text(), "Green.\n\nBlack.");

@@ -1,4 +1,4 @@
-//! Many files.
+//! Loading of folders.
 
 use super::value;
 use ai_services::document::{DirectoryLoader, LoadErrorKind, key};
@@ -14,7 +14,7 @@ fn write(folder: &Path, files: &[(&str, &[u8])]) {
     }
 }
 
-/// The sources of all documents, and the errors as text, in order.
+/// Returns the sources of all documents, and the errors as text, in order.
 async fn loaded(loader: &DirectoryLoader) -> Vec<String> {
     let documents = loader.documents().map(|document| match document {
         Ok(document) => value(document.metadata(), key::SOURCE).unwrap(),
@@ -44,7 +44,7 @@ async fn folders_are_read_in_the_order_of_names() {
 }
 
 #[tokio::test]
-async fn file_that_fails_does_not_stop_the_others() {
+async fn failed_file_does_not_stop_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let files: [(&str, &[u8]); 4] =
         [("a.txt", b"fine"), ("b.txt", b"\xFF"), ("c.txt", b"much too long"), ("d.txt", b"")];
@@ -55,7 +55,7 @@ async fn file_that_fails_does_not_stop_the_others() {
 }
 
 #[tokio::test]
-async fn patterns_choose_files() {
+async fn patterns_select_files() {
     let folder = tempfile::tempdir().unwrap();
     let names = ["a.md", "x/b.md", "x/old/c.md", "x/d.rs", "node_modules/e.md"];
     write(folder.path(), &names.map(|name| (name, b"x".as_slice())));
@@ -68,7 +68,7 @@ async fn patterns_choose_files() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn nothing_outside_of_the_folder_is_read() {
+async fn files_outside_of_the_folder_are_not_read() {
     use std::os::unix::fs::symlink;
     let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     write(outside.path(), &[("secret.txt", b"x")]);
@@ -81,21 +81,21 @@ async fn nothing_outside_of_the_folder_is_read() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn name_that_is_no_text_is_an_error() {
+async fn file_name_that_is_not_unicode_is_an_error() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let folder = tempfile::tempdir().unwrap();
     let path = |name| folder.path().join(OsStr::from_bytes(name));
     fs::write(path(b"\xFF.txt"), "x").unwrap();
     fs::create_dir(path(b"\xFE")).unwrap();
-    // Nobody wants it, whatever it is called.
+    // Not selected, so its name does not matter.
     fs::write(path(b"\xFF.png"), "x").unwrap();
     let expected = ["Read \u{fffd}", "Read \u{fffd}.txt"];
     assert_eq!(loaded(&DirectoryLoader::new(folder.path())).await, expected);
 }
 
 #[tokio::test]
-async fn folder_that_is_not_there_hides_everything() {
+async fn missing_folder_hides_everything() {
     let folder = tempfile::tempdir().unwrap();
     let loader = DirectoryLoader::new(folder.path().join("gone"));
     let errors: Vec<_> = loader.documents().map(Result::unwrap_err).collect().await;
@@ -106,7 +106,7 @@ async fn folder_that_is_not_there_hides_everything() {
 }
 
 #[tokio::test]
-async fn deep_folders_end_somewhere() {
+async fn depth_of_folders_is_limited() {
     let folder = tempfile::tempdir().unwrap();
     let deep = "d/".repeat(70);
     write(folder.path(), &[("z.txt", b"x"), (&format!("{deep}x.txt"), b"x")]);

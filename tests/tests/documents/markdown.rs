@@ -1,4 +1,4 @@
-//! Segments of Markdown.
+//! Splitting of Markdown.
 
 use super::{document, texts, value};
 use ai_services::document::{DocumentSplitter, MarkdownSplitter, TextSegment, key};
@@ -13,7 +13,7 @@ fn headings(segments: &[TextSegment]) -> Vec<Option<String>> {
 }
 
 #[test]
-fn segments_stand_under_their_headings() {
+fn segments_have_their_headings() {
     let text = "Intro.\n# A\n## B\nOne.\n### C\nTwo.\n## D\nThree.\n# E #\nFour.\n";
     let segments = split(text, 100, 10);
     assert_eq!(
@@ -35,9 +35,9 @@ fn long_section_is_cut_and_keeps_its_heading() {
     assert_eq!(headings(&segments)[3].as_deref(), Some("Short"));
 }
 
-/// Every segment below it would have it all.
+/// Every segment below the heading has a copy of it.
 #[test]
-fn endless_heading_is_kept_in_part() {
+fn long_heading_is_truncated() {
     let text = format!("# {}\n{}", "ä".repeat(100_000), "## Short\ntext\n".repeat(100));
     let segments = split(&text, 1_000, 0);
     let last = headings(&segments).pop().unwrap().unwrap();
@@ -46,7 +46,7 @@ fn endless_heading_is_kept_in_part() {
 }
 
 #[test]
-fn code_stays_whole_where_it_fits() {
+fn code_stays_whole_if_it_fits() {
     let code = "```rust\n# not a heading\n\nfn main() {}\n```";
     let text = format!("Look at this here:\n\n{code}\n\nThat was it, really.");
     let segments = split(&text, 45, 20);
@@ -77,7 +77,7 @@ fn table_is_cut_between_rows() {
 }
 
 #[test]
-fn open_fence_reaches_to_the_end() {
+fn unclosed_fence_extends_to_the_end() {
     let segments = split("# A\n```\n# not B\n", 100, 0);
     assert_eq!(texts(&segments), ["# A\n```\n# not B"]);
 }

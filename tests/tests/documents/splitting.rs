@@ -1,4 +1,4 @@
-//! Segments of plain text.
+//! Splitting of plain text.
 
 use super::{document, texts};
 use ai_services::ErrorKind;
@@ -21,13 +21,13 @@ fn short_text_is_one_segment_with_all_metadata() {
 }
 
 #[test]
-fn text_without_text_has_no_segments() {
+fn blank_text_has_no_segments() {
     assert!(split("", 10, 5).is_empty());
     assert!(split(" \n\t\u{a0}\u{2003}\r\n", 1, 0).is_empty());
 }
 
 #[test]
-fn larger_units_are_cut_last() {
+fn larger_units_are_preferred() {
     let cases = [
         ("aa bb. cc\ndd\n\nee ff gg hh", "aa bb. cc\ndd|ee ff gg hh"),
         ("aa bb. cc\ndd ee ff gg hh", "aa bb. cc|dd ee ff gg hh"),
@@ -41,7 +41,7 @@ fn larger_units_are_cut_last() {
 }
 
 #[test]
-fn short_paragraph_does_not_stand_alone_before_a_long_one() {
+fn short_paragraph_is_merged_with_a_long_one() {
     let text = format!("Title\n\n{}", "word ".repeat(10));
     assert_eq!(texts(&split(&text, 30, 0))[0], "Title\n\nword word word word");
 }
@@ -54,20 +54,20 @@ fn segments_repeat_whole_sentences_or_words() {
         ["One is here. Two is there.", "Two is there. Three is", "Three is nowhere at all."]
     );
     assert_eq!(texts(&split("aa bb cc dd ee ff", 8, 4)), ["aa bb cc", "cc dd ee", "ee ff"]);
-    // There is no beginning of a word in what could be repeated.
+    // No word starts within the possible overlap.
     assert_eq!(texts(&split("aaaaaaaaaabbbbb", 10, 5)), ["aaaaaaaaaa", "bbbbb"]);
 }
 
 #[test]
-fn characters_that_belong_together_stay_together() {
+fn combined_characters_stay_together() {
     assert_eq!(texts(&split("abcde\u{301}f", 5, 0)), ["abcd", "e\u{301}f"]);
     assert_eq!(texts(&split("ab👩\u{200d}👧cd", 4, 0)), ["ab", "👩\u{200d}👧c", "d"]);
-    // Too small for them.
+    // The maximum is too small for them.
     assert_eq!(texts(&split("e\u{301}\u{302}", 2, 0)), ["e\u{301}", "\u{302}"]);
 }
 
 #[test]
-fn size_is_what_the_measure_says() {
+fn size_is_counted_by_the_measure() {
     let words = TextMeasure::new(|text| text.split_whitespace().count());
     let splitter = RecursiveSplitter::builder().max_size(3).overlap(1).measure(words);
     let segments = splitter.build().unwrap().split(&document("a bb ccc dddd eeeee"));
@@ -83,9 +83,12 @@ fn character_larger_than_the_maximum_is_a_segment() {
 }
 
 #[test]
-fn impossible_sizes_are_refused() {
+fn invalid_sizes_are_rejected() {
     let error = RecursiveSplitter::builder().max_size(0).build().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration);
     let error = RecursiveSplitter::builder().max_size(9).overlap(5).build().unwrap_err();
-    assert_eq!(error.to_string(), "segments of 9 cannot repeat 5; set `overlap` to at most 4");
+    assert_eq!(
+        error.to_string(),
+        "an `overlap` of 5 is more than half of the `max_size` 9; set it to at most 4"
+    );
 }

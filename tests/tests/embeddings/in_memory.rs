@@ -1,4 +1,4 @@
-//! The store in the memory of the process.
+//! The in-memory store.
 
 use super::{block_on, entries, entry, step, vector};
 use ai_services::ErrorKind;
@@ -14,14 +14,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[tokio::test]
-async fn in_memory_store_passes() {
+async fn in_memory_store_passes_the_suite() {
     let suite = EmbeddingStoreSuite::new(|| async { Ok(InMemoryEmbeddingStore::new()) });
     let report = suite.run().await;
     assert_eq!(report.failures().chain(report.skipped()).count(), 0, "{report}");
 }
 
 #[tokio::test]
-async fn store_behind_a_pointer_passes() {
+async fn store_behind_an_arc_passes_the_suite() {
     let make = || async { Ok(Arc::new(InMemoryEmbeddingStore::new()) as Arc<dyn EmbeddingStore>) };
     let report = EmbeddingStoreSuite::new(make).run().await;
     assert_eq!(report.failures().chain(report.skipped()).count(), 0, "{report}");
@@ -57,7 +57,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn search_finds_what_a_sorted_list_begins_with(scene in scene()) {
+    fn search_agrees_with_a_sorted_list(scene in scene()) {
         let store = InMemoryEmbeddingStore::new();
         let mut list = std::collections::BTreeMap::new();
         for chunk in scene.entries.chunks(200) {
@@ -86,7 +86,7 @@ proptest! {
         let accepted = list.values().filter(|entry| {
             filter.as_ref().is_none_or(|filter| filter.accepts(entry.segment.metadata()))
         });
-        // Near enough to the limit either is right.
+        // Scores too close to the limit may fall on either side.
         let mut expected: Vec<_> =
             accepted.map(|entry| (score(&query, &entry.vector), entry)).collect();
         prop_assume!(expected.iter().all(|(score, _)| (score - scene.min).abs() > 1e-6));
@@ -147,9 +147,9 @@ fn searches_see_whole_batches_on_many_threads() {
     assert_eq!(store.len(), BATCH);
 }
 
-/// Of a search as long as this every megabyte is one step.
+/// Every megabyte of a search is one poll.
 #[tokio::test]
-async fn long_search_gives_way_to_others() {
+async fn long_search_yields_to_other_tasks() {
     let store = InMemoryEmbeddingStore::new();
     store.add(entries(0..3_000)).await.unwrap();
     let query = vector(1);
@@ -163,7 +163,7 @@ async fn long_search_gives_way_to_others() {
 }
 
 #[tokio::test]
-async fn change_does_not_reach_a_search_under_way() {
+async fn running_search_does_not_see_changes() {
     let store = InMemoryEmbeddingStore::new();
     store.add(entries(0..2_000)).await.unwrap();
     let query = vector(1_999);
@@ -178,7 +178,7 @@ async fn change_does_not_reach_a_search_under_way() {
 }
 
 #[tokio::test]
-async fn full_store_refuses_more_and_takes_replacements() {
+async fn full_store_accepts_only_replacements() {
     let store = InMemoryEmbeddingStore::builder().max_entries(3).build().unwrap();
     store.add(entries(0..3)).await.unwrap();
     let error = store.add(entries(2..4)).await.unwrap_err();
@@ -195,7 +195,7 @@ async fn full_store_refuses_more_and_takes_replacements() {
 }
 
 #[tokio::test]
-async fn other_length_of_vectors_is_taken_once_the_old_entries_go() {
+async fn dimensions_can_change_if_all_entries_are_replaced() {
     let store = InMemoryEmbeddingStore::new();
     store.add(entries(0..3)).await.unwrap();
     let new = || vec![EmbeddingEntry::new("new", vec![1.0, 2.0], TextSegment::new(""))];
@@ -209,7 +209,7 @@ async fn other_length_of_vectors_is_taken_once_the_old_entries_go() {
 }
 
 #[tokio::test]
-async fn words_are_weighed_by_bm25() {
+async fn words_are_weighted_by_bm25() {
     let store = InMemoryEmbeddingStore::new();
     let texts = [("long", "red red blue green grey"), ("short", "red"), ("rare", "blue violet")];
     let entries =

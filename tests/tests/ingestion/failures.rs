@@ -1,13 +1,13 @@
-//! What cannot be loaded, embedded or stored.
+//! Sources that cannot be loaded, embedded or stored.
 
-use super::desk::{Desk, Loaded, documents};
+use super::fixture::{Fixture, Loaded, documents};
 use ai_services::ErrorKind;
 use ai_services::document::{Document, LoadError, LoadErrorKind, Metadata, TextSegment};
 use ai_services::ingestion::{EmbeddingStoreIngestor, IngestionErrorPolicy, IngestionStopped};
 use futures_util::{StreamExt, stream};
 
-fn skipping(desk: &Desk) -> EmbeddingStoreIngestor {
-    desk.builder().on_error(IngestionErrorPolicy::Skip).build().unwrap()
+fn skipping(fixture: &Fixture) -> EmbeddingStoreIngestor {
+    fixture.builder().on_error(IngestionErrorPolicy::Skip).build().unwrap()
 }
 
 fn broken(name: &str) -> Loaded {
@@ -15,9 +15,9 @@ fn broken(name: &str) -> Loaded {
 }
 
 #[tokio::test]
-async fn first_failure_ends_the_run_and_keeps_what_was_done() {
-    let desk = Desk::new();
-    let ingestor = desk.builder().batch_size(1).max_concurrency(1).build().unwrap();
+async fn first_failure_stops_the_run() {
+    let fixture = Fixture::new();
+    let ingestor = fixture.builder().batch_size(1).max_concurrency(1).build().unwrap();
     let all = documents([("a", "1"), ("b", "poison"), ("c", "3"), ("d", "4"), ("e", "5")]);
     let error = ingestor.ingest(all).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidRequest);
@@ -26,19 +26,19 @@ async fn first_failure_ends_the_run_and_keeps_what_was_done() {
     let stopped = error.detail::<IngestionStopped>().unwrap();
     assert_eq!(stopped.report.totals.sources_done, 1);
     assert_eq!(&*stopped.report.failures[0].source, "b");
-    assert_eq!(desk.store.texts().into_keys().collect::<Vec<_>>(), ["a"]);
+    assert_eq!(fixture.store.texts().into_keys().collect::<Vec<_>>(), ["a"]);
 }
 
 #[tokio::test]
 async fn failures_are_skipped_and_reported() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let nameless = Ok(Document::new("x", Metadata::new()));
     let all = documents([("a", "1")])
         .chain(stream::iter([broken("b"), nameless]))
         .chain(documents([("c", "poison"), ("d", "4"), ("a", "again")]));
-    let report = skipping(&desk).ingest(all).await.unwrap();
-    assert_eq!(desk.store.texts().into_keys().collect::<Vec<_>>(), ["a", "d"]);
-    assert_eq!(desk.store.texts()["a"], ["1"]);
+    let report = skipping(&fixture).ingest(all).await.unwrap();
+    assert_eq!(fixture.store.texts().into_keys().collect::<Vec<_>>(), ["a", "d"]);
+    assert_eq!(fixture.store.texts()["a"], ["1"]);
     let mut failures: Vec<_> = report
         .failures
         .iter()
@@ -49,7 +49,7 @@ async fn failures_are_skipped_and_reported() {
         failures,
         [
             ": a document has no `source`; set it in its metadata",
-            "a: the source `a` comes a second time; let its documents come one after another",
+            "a: the source `a` appears twice; its documents must be consecutive in the stream",
             "b: `b` is damaged",
             "c: refused"
         ]
@@ -59,31 +59,31 @@ async fn failures_are_skipped_and_reported() {
 }
 
 #[tokio::test]
-async fn refused_text_does_not_fail_others_in_its_request() {
-    let desk = Desk::new();
+async fn rejected_text_fails_only_its_source() {
+    let fixture = Fixture::new();
     let all = documents([("a", "1"), ("b", "2\npoison"), ("c", "3")]);
-    skipping(&desk).ingest(all).await.unwrap();
+    skipping(&fixture).ingest(all).await.unwrap();
     let expected: [&[&str]; 4] = [&["1"], &["1", "2", "poison", "3"], &["2", "poison"], &["3"]];
-    assert_eq!(desk.model.take(), expected);
-    assert_eq!(desk.store.texts().into_keys().collect::<Vec<_>>(), ["a", "c"]);
+    assert_eq!(fixture.model.take(), expected);
+    assert_eq!(fixture.store.texts().into_keys().collect::<Vec<_>>(), ["a", "c"]);
 }
 
 #[tokio::test]
-async fn model_that_is_down_is_not_asked_for_each_source() {
+async fn unavailable_model_is_called_once() {
     for failure in [ErrorKind::Unavailable, ErrorKind::Authentication, ErrorKind::Configuration] {
-        let desk = Desk::new();
-        *desk.model.failure.lock().unwrap() = failure;
+        let fixture = Fixture::new();
+        *fixture.model.failure.lock().unwrap() = failure;
         let all = documents([("a", "1"), ("b", "poison"), ("c", "3")]);
-        let report = skipping(&desk).ingest(all).await.unwrap();
-        assert_eq!(desk.model.take().len(), 1, "{failure:?}");
+        let report = skipping(&fixture).ingest(all).await.unwrap();
+        assert_eq!(fixture.model.take().len(), 1, "{failure:?}");
         assert_eq!(report.totals.sources_failed, 3);
     }
 }
 
 #[tokio::test]
 async fn every_document_is_counted_once() {
-    let desk = Desk::new();
-    desk.ingestor().ingest(documents([("same", "1")])).await.unwrap();
+    let fixture = Fixture::new();
+    fixture.ingestor().ingest(documents([("same", "1")])).await.unwrap();
     let mut all: Vec<Loaded> =
         documents([("same", "1"), ("new", "2"), ("new", "3")]).collect().await;
     all.extend(documents([("half", "4"), ("half", "5")]).collect::<Vec<_>>().await);
@@ -92,44 +92,44 @@ async fn every_document_is_counted_once() {
         documents([("same", "7"), ("same", "8"), ("bad", "poison")]).collect::<Vec<_>>().await,
     );
     let count = all.len() as u64;
-    let totals = skipping(&desk).ingest(stream::iter(all)).await.unwrap().totals;
+    let totals = skipping(&fixture).ingest(stream::iter(all)).await.unwrap().totals;
     assert_eq!(totals.documents_total, Some(count));
     assert_eq!((totals.documents_done, totals.documents_unchanged), (2, 1));
     assert_eq!(totals.documents_failed, count - 3);
 }
 
 #[tokio::test]
-async fn source_that_failed_is_not_asked_for_again() {
-    let desk = Desk::new();
-    let ingestor = desk.builder().on_error(IngestionErrorPolicy::Skip).batch_size(1);
+async fn failed_source_is_not_embedded_further() {
+    let fixture = Fixture::new();
+    let ingestor = fixture.builder().on_error(IngestionErrorPolicy::Skip).batch_size(1);
     let ingestor = ingestor.max_concurrency(1).build().unwrap();
     let report = ingestor.ingest(documents([("a", "poison\n2\n3\n4")])).await.unwrap();
-    assert_eq!(desk.model.take(), [["poison"]]);
+    assert_eq!(fixture.model.take(), [["poison"]]);
     assert_eq!(report.failures.len(), 1);
 }
 
 #[tokio::test]
-async fn store_that_fails_keeps_the_old_source() {
-    let desk = Desk::new();
-    desk.ingestor().ingest(documents([("a", "old"), ("b", "old")])).await.unwrap();
-    *desk.store.refused.lock().unwrap() = Some("new");
+async fn failed_write_keeps_the_old_source() {
+    let fixture = Fixture::new();
+    fixture.ingestor().ingest(documents([("a", "old"), ("b", "old")])).await.unwrap();
+    *fixture.store.refused.lock().unwrap() = Some("new");
     let all = documents([("a", "new"), ("b", "fine")]);
-    let report = skipping(&desk).ingest(all).await.unwrap();
-    assert_eq!(desk.store.texts()["a"], ["old"]);
-    assert_eq!(desk.store.texts()["b"], ["fine"]);
+    let report = skipping(&fixture).ingest(all).await.unwrap();
+    assert_eq!(fixture.store.texts()["a"], ["old"]);
+    assert_eq!(fixture.store.texts()["b"], ["fine"]);
     assert_eq!(report.failures[0].error.to_string(), "the disk is full");
 }
 
 #[tokio::test]
 async fn panic_of_a_transformer_is_a_failure() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let panics = |segment: TextSegment| {
-        assert!(segment.text() != "odd", "on purpose");
+        assert!(segment.text() != "odd", "deliberate panic");
         Some(segment)
     };
-    let builder = desk.builder().segment_transformer(panics);
+    let builder = fixture.builder().segment_transformer(panics);
     let ingestor = builder.on_error(IngestionErrorPolicy::Skip).build().unwrap();
     let report = ingestor.ingest(documents([("a", "odd"), ("b", "2")])).await.unwrap();
     assert_eq!(report.failures[0].error.kind(), ErrorKind::Configuration);
-    assert_eq!(desk.store.texts().into_keys().collect::<Vec<_>>(), ["b"]);
+    assert_eq!(fixture.store.texts().into_keys().collect::<Vec<_>>(), ["b"]);
 }

@@ -1,4 +1,4 @@
-//! All mistakes of a trait come out in one run, and the trait can still be implemented and called.
+//! All mistakes of a trait are reported in one run, and the trait can still be implemented and called.
 
 use ai_services::{Result, ai_service};
 

@@ -1,4 +1,4 @@
-//! Every attribute, in every form.
+//! All attributes in all forms.
 
 use ai_services::guardrail::{
     InputGuardrail, InputGuardrailRequest, InputVerdict, OutputGuardrail, OutputGuardrailRequest,
@@ -53,7 +53,7 @@ pub trait Support: Send + Sync {
     #[system_message("You count.")]
     fn count(&self, text: &str) -> AnswerStream<u32>;
 
-    /// Left alone.
+    /// A method with a body, which the macro does not implement.
     async fn twice(&self, mut text: String, (a, b): (u8, u8)) -> Result<String> {
         if a > b {
             return self.by_name(text, String::new()).await;
@@ -136,7 +136,7 @@ impl<T: Into<f64> + Copy> Bookings<T> {
         Ok(reason)
     }
 
-    #[tool(description = "Synchronous, with nothing to say.")]
+    #[tool(description = "Synchronous, without a result.")]
     fn nothing(&self) {}
 
     /// Without a receiver.

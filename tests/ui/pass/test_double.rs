@@ -1,4 +1,4 @@
-//! The trait can be implemented by hand, with or without `async_trait`.
+//! The trait can be implemented manually with `async_trait`.
 
 use ai_services::{Result, ai_service, async_trait};
 

@@ -1,9 +1,9 @@
-//! Compiles `pass`, which must succeed, and `fail`, whose messages are part of the product.
+//! Compiles the cases in `pass`, which must succeed, and in `fail`, with the expected error messages.
 //!
-//! A package of its own, so that not everything that other tests need is built for the cases. One
-//! mistake a file, named after the function in `ai-services-macros/src/errors` that reports it; `types`
-//! and `builder` hold the mistakes that rustc reports in our words. After a change of a message run
-//! `scripts/bless` and read the diff.
+//! A separate package, so that the dependencies of other tests are not built for the cases. Each file has one
+//! mistake and is named after the function in `ai-services-macros/src/errors` that reports it; `types`
+//! and `builder` contain the mistakes that rustc reports with messages of `ai-services`. After a change of a
+//! message, run `scripts/bless` and read the diff.
 
 #![cfg(test)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failing helper fails its test")]
@@ -31,17 +31,17 @@ fn every_error_has_a_test_and_a_line_in_the_index() {
         };
         of.iter().filter(|name| !has(name)).cloned().collect()
     };
-    assert!(functions.len() > 30, "the functions were not found");
+    assert!(functions.len() > 30, "no error functions found");
     assert_eq!(missing(&tests, &functions), [""; 0], "errors without a test");
-    assert_eq!(missing(&index, &functions), [""; 0], "errors that the index lacks");
+    assert_eq!(missing(&index, &functions), [""; 0], "errors without a line in the index");
     assert_eq!(missing(&functions, &tests), [""; 0], "tests without an error");
     let others = self::tests(&["types", "builder"]);
     let known = functions.union(&others).cloned().collect();
     assert_eq!(missing(&known, &index), [""; 0], "lines of the index without an error");
-    assert_eq!(missing(&index, &others), [""; 0], "tests that the index lacks");
+    assert_eq!(missing(&index, &others), [""; 0], "tests without a line in the index");
 }
 
-/// The functions that report an error.
+/// Returns the names of the functions that report an error.
 fn functions() -> BTreeSet<String> {
     let errors = workspace().join("ai-services-macros/src/errors");
     let mut names = BTreeSet::new();
@@ -53,14 +53,14 @@ fn functions() -> BTreeSet<String> {
     names
 }
 
-/// The names of the tests in folders of `fail`.
+/// Returns the names of the tests in folders of `fail`.
 fn tests(folders: &[&str]) -> BTreeSet<String> {
     let fail = Path::new(env!("CARGO_MANIFEST_DIR")).join("fail");
     let files = folders.iter().flat_map(|folder| files(&fail.join(folder), "rs"));
     files.map(|file| file.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
 }
 
-/// The names in the error index, from lines of the form `` - `name`: … ``.
+/// Returns the names in the error index, from lines of the form `` - `name`: … ``.
 fn index() -> BTreeSet<String> {
     let path = workspace().join("ai-services/src/docs/errors.md");
     let source = fs::read_to_string(path).unwrap();

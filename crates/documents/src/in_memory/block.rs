@@ -1,30 +1,31 @@
-//! Entries that lie beside each other in memory.
+//! Contiguous blocks of entries.
 
-use super::words::Words;
+use super::word_index::WordIndex;
 use ai_services_core::document::TextSegment;
 use std::sync::{Arc, OnceLock};
 
-/// How many numbers a block holds: a megabyte. A search gives way to other tasks after each, about every
-/// tenth of a millisecond; a change copies it if a search reads it.
+/// Vector components per block: one megabyte. A search yields to other tasks after each block, about every
+/// 0.1 milliseconds; a write copies a block that a search is reading.
 const NUMBERS: usize = if cfg!(test) { 64 } else { 256 * 1024 };
 
-/// How many entries a block holds at most. Its words are counted anew when one of them changed.
+/// Maximum number of entries in a block. The word index of a block is rebuilt when one of its entries
+/// changes.
 const MAX_ROWS: usize = 1024;
 
-/// An entry without its vector. Cloning it is cheap.
+/// An entry without its vector. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) id: Arc<str>,
     pub(super) segment: TextSegment,
 }
 
-/// Some entries, with their vectors one behind the other.
+/// A group of entries with their vectors stored contiguously.
 #[derive(Debug)]
 pub(super) struct Block {
     dimensions: usize,
     vectors: Vec<f32>,
     rows: Vec<Row>,
-    words: OnceLock<Words>,
+    words: OnceLock<WordIndex>,
 }
 
 impl Block {
@@ -32,7 +33,7 @@ impl Block {
         Self { dimensions, vectors: Vec::new(), rows: Vec::new(), words: OnceLock::new() }
     }
 
-    /// How many entries a block has at these dimensions before another one is begun.
+    /// Returns the number of entries that fill a block at this number of dimensions.
     pub(super) fn capacity(dimensions: usize) -> usize {
         (NUMBERS / dimensions.max(1)).clamp(1, MAX_ROWS)
     }
@@ -41,20 +42,20 @@ impl Block {
         &self.rows
     }
 
-    /// All vectors, one behind the other.
+    /// Returns all vectors as one contiguous slice.
     pub(super) fn numbers(&self) -> &[f32] {
         &self.vectors
     }
 
-    /// The entries with their vectors.
+    /// Returns the entries with their vectors.
     pub(super) fn entries(&self) -> impl Iterator<Item = (&[f32], &Row)> {
-        // A block without dimensions has no entries either.
+        // A block with zero dimensions has no entries.
         self.vectors.chunks_exact(self.dimensions.max(1)).zip(&self.rows)
     }
 
-    /// The words of its texts, counted at the first call.
-    pub(super) fn words(&self) -> &Words {
-        self.words.get_or_init(|| Words::of(self.rows.iter().map(|row| row.segment.text())))
+    /// Returns the word index of the texts; builds it on the first call.
+    pub(super) fn words(&self) -> &WordIndex {
+        self.words.get_or_init(|| WordIndex::of(self.rows.iter().map(|row| row.segment.text())))
     }
 
     pub(super) fn push(&mut self, vector: &[f32], row: Row) {
@@ -63,7 +64,7 @@ impl Block {
         self.rows.push(row);
     }
 
-    /// Puts another entry into the place of one, which it gives back.
+    /// Replaces the entry at a position and returns the old one.
     pub(super) fn set(&mut self, at: usize, vector: &[f32], row: Row) -> Option<Row> {
         self.words.take();
         let start = at * self.dimensions;
@@ -74,7 +75,7 @@ impl Block {
         self.rows.get_mut(at).map(|old| std::mem::replace(old, row))
     }
 
-    /// Takes the last entry out.
+    /// Removes and returns the last entry.
     pub(super) fn pop(&mut self) -> Option<(Vec<f32>, Row)> {
         self.words.take();
         let row = self.rows.pop()?;
@@ -83,7 +84,7 @@ impl Block {
     }
 }
 
-/// Who clones a block is about to change it.
+/// Clones a block in order to change it, so the word index is not cloned.
 impl Clone for Block {
     fn clone(&self) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! A store with a limit of its own.
+//! The builder of the in-memory store.
 
 use super::{InMemoryEmbeddingStore, Table, file};
 use ai_services_core::{Error, Result};
@@ -22,31 +22,34 @@ pub struct InMemoryEmbeddingStoreBuilder {
 }
 
 impl InMemoryEmbeddingStoreBuilder {
-    /// How many entries a store holds by default: ten million.
+    /// Default maximum number of entries: ten million.
     pub const DEFAULT_MAX_ENTRIES: usize = 10_000_000;
 
-    /// Sets how many entries the store holds. Adding more is an error of kind
-    /// [`LimitExceeded`](ai_services_core::ErrorKind::LimitExceeded) and adds none.
+    /// Sets the maximum number of entries. Default: ten million
+    /// ([`DEFAULT_MAX_ENTRIES`](Self::DEFAULT_MAX_ENTRIES)).
+    ///
+    /// A call that would exceed the limit fails with
+    /// [`LimitExceeded`](ai_services_core::ErrorKind::LimitExceeded) and changes nothing.
     pub fn max_entries(mut self, max: usize) -> Self {
         self.max_entries = max;
         self
     }
 
-    /// The empty store.
+    /// Builds an empty store.
     ///
     /// # Errors
     ///
-    /// [`Configuration`](ai_services_core::ErrorKind::Configuration) if it may hold no entries.
+    /// Returns [`Configuration`](ai_services_core::ErrorKind::Configuration) if `max_entries` is 0.
     pub fn build(self) -> Result<InMemoryEmbeddingStore> {
         self.check()?;
         Ok(InMemoryEmbeddingStore::with(Table::default(), self.max_entries))
     }
 
-    /// The store with the entries of a file.
+    /// Builds a store and loads the entries of a file into it.
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build) and [`InMemoryEmbeddingStore::load`].
+    /// Same as [`build`](Self::build) and [`InMemoryEmbeddingStore::load`].
     pub async fn load(self, path: impl AsRef<Path>) -> Result<InMemoryEmbeddingStore> {
         self.check()?;
         let table = file::load(path.as_ref().to_owned(), self.max_entries).await?;
@@ -54,10 +57,10 @@ impl InMemoryEmbeddingStoreBuilder {
     }
 
     fn check(&self) -> Result<()> {
-        match self.max_entries {
-            0 => Err(Error::configuration("`max_entries` is 0; set it to 1 or more")),
-            _ => Ok(()),
+        if self.max_entries == 0 {
+            return Err(Error::configuration("`max_entries` is 0; set it to 1 or more"));
         }
+        Ok(())
     }
 }
 

@@ -1,4 +1,4 @@
-//! The store in the memory of the process.
+//! The in-memory embedding store.
 
 mod block;
 mod builder;
@@ -6,7 +6,7 @@ mod file;
 mod search;
 mod sources;
 mod table;
-mod words;
+mod word_index;
 
 pub use builder::InMemoryEmbeddingStoreBuilder;
 pub use file::{UnreadableEmbeddings, UnreadableEmbeddingsProblem};
@@ -24,30 +24,32 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use table::{Addition, Snapshot, Table};
 
-/// A store that keeps vectors in the memory of the process and compares a search with all of them.
+/// An embedding store in the memory of the process, with exact brute-force search.
 ///
-/// Clones share one store. A search is exact, in time proportional to the entries: it reads the vectors
-/// once, as fast as the memory delivers them. It works on a snapshot and gives way to other tasks every
-/// megabyte, so searches run beside each other and beside changes; one alone runs on one thread.
-/// Scores are off by less than one in 100,000 (`f32` arithmetic, at up to 4,096 numbers a vector).
-/// Vectors are kept with the length 1; those that were added are not given back.
+/// Clones share one store. A search is exact and takes time proportional to the number of entries: it reads
+/// all vectors once, at memory bandwidth. A search works on a snapshot and yields to other tasks after every
+/// megabyte, so searches run concurrently with each other and with writes. One search uses one thread. The
+/// error of a score is below 1/100,000 (`f32` arithmetic, vectors of at most 4,096 dimensions).
+/// Vectors are normalized to length 1; the original vectors are not kept.
 ///
-/// A change waits for no search. Where one is under way, the blocks of about a megabyte that change are
-/// copied. Entries are checked and prepared first; then a search that begins waits until all of them are in
-/// place, some milliseconds for 10,000. The length of vectors is that of the first entry, until the store is empty again.
+/// A write never waits for a search. If a search is running, the changed blocks of about one megabyte are
+/// copied. Entries are checked and prepared before the lock is taken; a search that starts afterwards waits
+/// until all of them are inserted, some milliseconds for 10,000 entries. The first entry determines the
+/// number of dimensions, until the store is empty again.
 ///
-/// A filter is asked of an entry only if its score is good enough to be found, as soon as there are
-/// as many matches as are wanted. A filter that accepts less than that has to be asked of every entry. To count,
-/// replace or remove what comes from one [source](ai_services_core::document::key::SOURCE) takes time for its entries only.
+/// As soon as a search has `max_results` matches, the filter is evaluated only for entries with a sufficient
+/// score. A filter that accepts fewer entries than `max_results` is evaluated for every entry. Counting,
+/// replacing or removing the entries of one [source](ai_services_core::document::key::SOURCE) takes time
+/// proportional to the entries of that source.
 ///
 /// # Words
 ///
 /// [`search_text`](EmbeddingStore::search_text) ranks by Okapi BM25 with `k1` = 1.2 and `b` = 0.75 (Robertson
-/// and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009; defaults and the
-/// logarithm that is never negative as in Lucene), over the texts of all entries. A word is a run of letters
-/// and digits in lower case; each Chinese character and each of the Japanese syllabaries is a word of its own.
-/// The first 256 different words of a search count. The index is made at the first search, and made anew for
-/// the blocks that changed since; without such searches it costs nothing.
+/// and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009; defaults and the non-negative
+/// logarithm as in Lucene), over the texts of all entries. A word is a run of letters and digits in lower
+/// case; each Chinese character and each character of the Japanese syllabaries is a word. The first 256
+/// distinct words of a query are used. The index is built by the first text search and rebuilt for blocks
+/// that changed since then; without text searches it costs nothing.
 ///
 /// # Examples
 ///
@@ -83,65 +85,65 @@ use table::{Addition, Snapshot, Table};
 ///
 /// # Differences from LangChain4j
 ///
-/// Entries with one id replace each other. Wrong vectors are errors, equal scores have an order, words can
-/// be searched for, and a file is checked when it is loaded.
+/// An entry replaces the entry with the same id. Invalid vectors are errors, the order of equal scores is
+/// defined, text search is supported, and a file is verified when it is loaded.
 #[derive(Clone)]
-pub struct InMemoryEmbeddingStore(Arc<Shared>);
+pub struct InMemoryEmbeddingStore(Arc<StoreState>);
 
-struct Shared {
+struct StoreState {
     table: RwLock<Table>,
     max_entries: usize,
 }
 
 impl InMemoryEmbeddingStore {
-    /// An empty store for at most ten million entries.
+    /// Creates an empty store for at most ten million entries.
     #[must_use]
     pub fn new() -> Self {
         Self::with(Table::default(), InMemoryEmbeddingStoreBuilder::DEFAULT_MAX_ENTRIES)
     }
 
-    /// Starts a store with another limit.
+    /// Returns a builder, for a store with another limit.
     pub fn builder() -> InMemoryEmbeddingStoreBuilder {
         InMemoryEmbeddingStoreBuilder::default()
     }
 
     fn with(table: Table, max_entries: usize) -> Self {
-        Self(Arc::new(Shared { table: RwLock::new(table), max_entries }))
+        Self(Arc::new(StoreState { table: RwLock::new(table), max_entries }))
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.snapshot().len()
     }
 
-    /// Whether there are no entries.
+    /// Returns `true` if the store has no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many numbers a vector has; `None` if there are no entries.
+    /// Returns the number of dimensions of the vectors; `None` if the store has no entries.
     #[must_use]
     pub fn dimensions(&self) -> Option<usize> {
         self.snapshot().dimensions()
     }
 
-    /// Writes all entries to a file, as they are at the moment of the call.
+    /// Writes a snapshot of all entries to a file.
     ///
-    /// A file of this name is replaced in one step, when the new one is safe on the disk: after a crash
-    /// there is the old one or the new one. A first file can be read and written by its owner only, a later
-    /// one by whoever could the one before. Files are little-endian and hold a checksum for every block.
-    /// Beside the entries it needs memory for one block.
+    /// An existing file is replaced atomically, after the new file was synced to disk: after a crash, the
+    /// path holds either the old or the new file. A new file is readable and writable by its owner only; a
+    /// replaced file keeps its permissions. Files are little-endian and have a checksum for every block.
+    /// In addition to the entries, saving needs memory for one block.
     ///
     /// # Errors
     ///
-    /// [`Memory`](ai_services_core::ErrorKind::Store) with the [`std::io::Error`] as its source if the file cannot
-    /// be written. The old one is as it was then.
+    /// Returns [`Store`](ai_services_core::ErrorKind::Store) with the [`std::io::Error`] as its source if the
+    /// file cannot be written. An existing file is unchanged then.
     ///
     /// # Cancellation
     ///
-    /// Dropping the future stops within a block; the old file stays.
+    /// Dropping the future stops the write within one block; an existing file is unchanged.
     ///
     /// # Examples
     ///
@@ -166,13 +168,14 @@ impl InMemoryEmbeddingStore {
         file::save(self.snapshot(), path.as_ref().to_owned()).await
     }
 
-    /// Reads the entries of a file that [`save`](Self::save) has written.
+    /// Loads the entries of a file that was written by [`save`](Self::save).
     ///
     /// # Errors
     ///
-    /// [`Memory`](ai_services_core::ErrorKind::Store), with an [`UnreadableEmbeddings`] as its detail if the file is
-    /// damaged, of a newer format, or none of embeddings, and with a [`std::io::Error`] if it cannot
-    /// be read; [`LimitExceeded`](ai_services_core::ErrorKind::LimitExceeded) if it has too many entries.
+    /// Returns [`Store`](ai_services_core::ErrorKind::Store), with an [`UnreadableEmbeddings`] as its detail
+    /// if the file is damaged, has a newer format, or is not an embeddings file, and with a
+    /// [`std::io::Error`] as its source if the file cannot be read. Returns
+    /// [`LimitExceeded`](ai_services_core::ErrorKind::LimitExceeded) if the file has too many entries.
     pub async fn load(path: impl AsRef<Path>) -> Result<Self> {
         Self::builder().load(path).await
     }
@@ -182,11 +185,11 @@ impl InMemoryEmbeddingStore {
     }
 
     fn table(&self) -> RwLockReadGuard<'_, Table> {
-        // No code that can panic runs while the lock is held, so a poisoned one is as good as any.
+        // No code that can panic runs while the lock is held, so a poisoned lock can be used.
         self.0.table.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the table. What is given back is freed after the lock is released.
+    /// Changes the table. The returned value is dropped by the caller, after the lock is released.
     fn change<T>(&self, change: impl FnOnce(&mut Table) -> T) -> T {
         change(&mut self.0.table.write().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,8 +1,8 @@
-//! What goes through all entries.
+//! Operations that scan all entries.
 
 use super::block::{Block, Row};
 use super::table::Snapshot;
-use super::words::{MAX_SEARCHED, hashes};
+use super::word_index::{MAX_SEARCHED, hashes};
 use ai_services_core::document::MetadataValue;
 use ai_services_core::embedding::compare;
 use ai_services_core::embedding::{
@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use tokio::task::yield_now;
 
-/// The entries nearest to a normalized vector of the same length.
+/// Returns the entries nearest to a normalized vector of the same dimensions.
 pub(super) async fn nearest(
     snapshot: &Snapshot,
     vector: &[f32],
@@ -24,14 +24,16 @@ pub(super) async fn nearest(
         return Vec::new();
     }
     for (number, block) in snapshot.blocks().iter().enumerate() {
-        give_way(number).await;
+        yield_between_blocks(number).await;
         scan(block, vector, search, &mut best);
     }
     matches(best)
 }
 
-/// The filter comes first only while every accepted entry is taken in: asking it costs about as much
-/// as a score, and later nearly all entries are refused by their score.
+/// Offers the matching entries of a block to `best`.
+///
+/// The filter is evaluated before the score only until `best` is full: evaluating it costs about as much as a
+/// score, and later nearly all entries are rejected by their score.
 fn scan<'a>(block: &'a Block, vector: &[f32], search: &VectorSearch<'_>, best: &mut Best<&'a Row>) {
     for (own, row) in block.entries() {
         if !best.is_full() && !is_accepted(search.filter, row) {
@@ -62,26 +64,26 @@ fn is_accepted(filter: Option<&Filter>, row: &Row) -> bool {
     filter.is_none_or(|filter| filter.accepts(row.segment.metadata()))
 }
 
-/// Lets other tasks run, but not before the first block.
-async fn give_way(number: usize) {
+/// Yields to other tasks, except before the first block.
+async fn yield_between_blocks(number: usize) {
     if number > 0 {
         yield_now().await;
     }
 }
 
-/// Shows every entry that the filter accepts.
+/// Calls `visit` with every entry that the filter accepts.
 pub(super) async fn each<'a>(
     snapshot: &'a Snapshot,
     filter: Option<&Filter>,
-    mut see: impl FnMut(&'a Row),
+    mut visit: impl FnMut(&'a Row),
 ) {
     for (number, block) in snapshot.blocks().iter().enumerate() {
-        give_way(number).await;
-        block.rows().iter().filter(|row| is_accepted(filter, row)).for_each(&mut see);
+        yield_between_blocks(number).await;
+        block.rows().iter().filter(|row| is_accepted(filter, row)).for_each(&mut visit);
     }
 }
 
-/// The different values of a key, texts first, each kind in its order.
+/// Returns the distinct values of a key, sorted by type (texts first), then by value.
 pub(super) async fn values(
     snapshot: &Snapshot,
     key: &str,
@@ -112,7 +114,7 @@ fn kind(value: &MetadataValue) -> u8 {
     }
 }
 
-/// What makes two values the same.
+/// A hashable form of a metadata value; equal values have equal identities.
 #[derive(PartialEq, Eq, Hash)]
 enum Identity<'a> {
     Text(&'a str),
@@ -126,20 +128,20 @@ impl<'a> Identity<'a> {
         match value {
             MetadataValue::Text(text) => Self::Text(text),
             MetadataValue::Integer(number) => Self::Integer(*number),
-            // The two zeros are one.
+            // 0.0 and -0.0 are equal.
             MetadataValue::Float(number) => Self::Float((number + 0.0).to_bits()),
             MetadataValue::Boolean(value) => Self::Boolean(*value),
         }
     }
 }
 
-/// How soon more of the same word say nothing more; see Robertson and Zaragoza 2009, 3.4.
+/// Term-frequency saturation of BM25; see Robertson and Zaragoza 2009, 3.4.
 const K1: f64 = 1.2;
 
-/// How much the length of a text counts.
+/// Text-length normalization of BM25.
 const B: f64 = 0.75;
 
-/// The entries that fit the words of a text by BM25.
+/// Returns the entries that match the words of a query best, ranked by BM25.
 pub(super) async fn with_words(snapshot: &Snapshot, search: &TextSearch<'_>) -> Vec<SearchMatch> {
     let words = hashes(search.text, MAX_SEARCHED);
     if words.is_empty() || search.max_results == 0 {
@@ -159,12 +161,12 @@ pub(super) async fn with_words(snapshot: &Snapshot, search: &TextSearch<'_>) -> 
     matches(best)
 }
 
-/// What each word counts, the more the rarer it is, and how many words a text has on average.
+/// Returns the weight of each word (rare words weigh more) and the average number of words in a text.
 async fn weights(snapshot: &Snapshot, words: &[u64]) -> (Vec<f64>, f64) {
     let mut texts_with = vec![0_usize; words.len()];
     let mut total = 0;
     for (number, block) in snapshot.blocks().iter().enumerate() {
-        give_way(number).await;
+        yield_between_blocks(number).await;
         let index = block.words();
         total += index.total();
         for (count, word) in texts_with.iter_mut().zip(words) {
@@ -172,12 +174,12 @@ async fn weights(snapshot: &Snapshot, words: &[u64]) -> (Vec<f64>, f64) {
         }
     }
     let all = snapshot.len() as f64;
-    // As in Lucene: with 1 added it is positive for words that most texts have.
+    // As in Lucene: adding 1 keeps the weight positive for words that most texts have.
     let weight = |with: usize| (1.0 + (all - with as f64 + 0.5) / (with as f64 + 0.5)).ln();
     (texts_with.into_iter().map(weight).collect(), total as f64 / all)
 }
 
-/// The score of every entry of a block; 0 of those without any of the words.
+/// Returns the score of every entry of a block; 0 for entries with none of the words.
 fn scores(block: &Block, words: &[(u64, f64)], average: f64) -> Vec<f64> {
     let index = block.words();
     let mut scores = vec![0.0; block.rows().len()];

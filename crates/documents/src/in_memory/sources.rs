@@ -1,4 +1,4 @@
-//! Which entries come from which source.
+//! Index from a source to the ids of its entries.
 
 use super::block::Row;
 use ai_services_core::document::{MetadataValue, key};
@@ -6,8 +6,8 @@ use ai_services_core::embedding::{Comparison, Filter};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// The ids of the entries of each source, so that the entries of a document are found, counted and replaced
-/// without a look at those of all others.
+/// The ids of the entries of each source, so that the entries of one document are found, counted and replaced
+/// without a scan of all entries.
 #[derive(Debug, Default)]
 pub(super) struct Sources(HashMap<Arc<str>, BTreeSet<Arc<str>>>);
 
@@ -27,7 +27,7 @@ impl Sources {
         }
     }
 
-    /// The ids of a source, in their order.
+    /// Returns the ids of a source in ascending order.
     pub(super) fn ids(&self, source: &str) -> impl Iterator<Item = &Arc<str>> {
         self.0.get(source).into_iter().flatten()
     }
@@ -40,7 +40,7 @@ fn source(row: &Row) -> Option<&Arc<str>> {
     }
 }
 
-/// The source from which everything comes that a filter accepts, if it accepts one only.
+/// Returns the source of all entries that a filter accepts, if the filter requires a single source.
 pub(super) fn only_source(filter: &Filter) -> Option<&str> {
     match filter {
         Filter::Compare { key, comparison: Comparison::Equal, value } if **key == *key::SOURCE => {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_has_to_be_true_names_the_source() {
+    fn only_a_required_comparison_names_the_source() {
         let of = |source: &str| Filter::key(key::SOURCE).is(source);
         let other = || Filter::key("year").is(2026);
         assert_eq!(only_source(&of("a")), Some("a"));

@@ -1,4 +1,4 @@
-//! All entries: blocks of them, and where each is.
+//! The table of all entries: blocks, and the position of each id.
 
 use super::block::{Block, Row};
 use super::sources::{Sources, only_source};
@@ -10,27 +10,27 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tokio::task::yield_now;
 
-/// After how many numbers the preparation of entries gives way to other tasks.
-const NUMBERS_AT_ONCE: usize = 256 * 1024;
+/// Number of vector components after which the preparation of entries yields to other tasks.
+const COMPONENTS_BETWEEN_YIELDS: usize = 256 * 1024;
 
-/// What a search sees. Cloning it copies a pointer.
+/// An immutable view of the entries for one search. Cloning copies a pointer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Snapshot {
     dimensions: usize,
-    /// All but the last are full.
+    /// The blocks; all but the last are full.
     blocks: Arc<Vec<Arc<Block>>>,
 }
 
-/// The entries as they are changed.
+/// The entries and their indexes, for writes.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     now: Snapshot,
-    /// The place of each id, counted over all blocks.
+    /// The position of each id, counted over all blocks.
     places: HashMap<Arc<str>, usize>,
     sources: Sources,
 }
 
-/// Entries that are checked and ready to be added: no id twice, vectors of one length, which is normalized.
+/// Checked entries that are ready to be inserted: unique ids, normalized vectors of equal dimensions.
 #[derive(Debug, Default)]
 pub(super) struct Addition {
     dimensions: usize,
@@ -47,7 +47,7 @@ impl Snapshot {
         self.blocks.len().saturating_sub(1) * Block::capacity(self.dimensions) + last
     }
 
-    /// How many numbers a vector has, if there are any.
+    /// Returns the number of dimensions of the vectors, if there are any.
     pub(super) fn dimensions(&self) -> Option<usize> {
         (!self.blocks.is_empty()).then_some(self.dimensions)
     }
@@ -66,7 +66,8 @@ impl Table {
         self.places.len()
     }
 
-    /// Removes what the filter accepts and adds others, or changes nothing. Gives back what it was.
+    /// Removes the entries that the filter accepts and inserts others, or fails without a change. Returns the
+    /// removed entries.
     pub(super) fn replace(
         &mut self,
         removed: Option<&Filter>,
@@ -78,8 +79,9 @@ impl Table {
         if kept > 0 && !added.entries.is_empty() {
             check_dimensions(added.dimensions, self.now.dimensions)?;
         }
-        let goes: HashSet<&str> = gone.iter().map(|id| &**id).collect();
-        let is_new = |row: &Row| !self.places.contains_key(&row.id) || goes.contains(&*row.id);
+        let removed_ids: HashSet<&str> = gone.iter().map(|id| &**id).collect();
+        let is_new =
+            |row: &Row| !self.places.contains_key(&row.id) || removed_ids.contains(&*row.id);
         let new = added.entries.iter().filter(|(_, row)| is_new(row)).count();
         if kept + new > max_entries {
             return Err(too_many(max_entries));
@@ -89,12 +91,12 @@ impl Table {
         Ok(freed)
     }
 
-    /// Removes entries and gives them back.
+    /// Removes entries by id and returns them.
     pub(super) fn remove(&mut self, ids: &[&str]) -> Vec<Row> {
         ids.iter().filter_map(|id| self.take(id)).collect()
     }
 
-    /// Removes what the filter accepts and gives it back.
+    /// Removes the entries that the filter accepts and returns them.
     pub(super) fn remove_accepted(&mut self, filter: &Filter) -> Vec<Row> {
         let gone = self.accepted(filter);
         gone.iter().filter_map(|id| self.take(id)).collect()
@@ -109,7 +111,7 @@ impl Table {
         self.now.rows().filter(accepted).map(id).collect()
     }
 
-    /// What a filter accepts of one source.
+    /// Returns the entries of one source that a filter accepts.
     pub(super) fn of_source(&self, source: &str, filter: &Filter) -> impl Iterator<Item = &Row> {
         let rows = self.sources.ids(source).filter_map(|id| self.row(id));
         rows.filter(|row| filter.accepts(row.segment.metadata()))
@@ -121,8 +123,8 @@ impl Table {
         self.now.blocks.get(place / capacity)?.rows().get(place % capacity)
     }
 
-    /// Adds an entry and gives back the one with its id. The vector is normalized, and as long as those
-    /// that are there.
+    /// Inserts an entry and returns the previous entry with the same id. The vector must be normalized and
+    /// have the dimensions of the stored vectors.
     pub(super) fn put(&mut self, vector: &[f32], row: Row) -> Option<Row> {
         let blocks = Arc::make_mut(&mut self.now.blocks);
         if blocks.is_empty() {
@@ -145,7 +147,7 @@ impl Table {
         None
     }
 
-    /// Takes an entry out. The last one moves into its place, so that there are no gaps.
+    /// Removes and returns an entry. The last entry moves into its position, so that there are no gaps.
     fn take(&mut self, id: &str) -> Option<Row> {
         let row = self.row(id)?.clone();
         self.sources.remove(&row);
@@ -184,7 +186,7 @@ impl Addition {
             let EmbeddingEntry { id, mut vector, segment, .. } = entry;
             if vector.len() != dimensions {
                 return Err(wrong(format!(
-                    "entry `{id}`: the vector has {} numbers, but that of the first entry has \
+                    "entry `{id}`: the vector has {} numbers, but the vector of the first entry has \
                      {dimensions}",
                     vector.len()
                 )));
@@ -198,7 +200,7 @@ impl Addition {
                 None => entries.push(entry),
             }
             numbers += dimensions;
-            if numbers > NUMBERS_AT_ONCE {
+            if numbers > COMPONENTS_BETWEEN_YIELDS {
                 numbers = 0;
                 yield_now().await;
             }
@@ -215,17 +217,17 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    /// So many that a block holds three entries in tests.
+    /// Dimensions at which a block holds three entries in tests.
     const DIMENSIONS: usize = 20;
 
-    /// What is done to a table and to a map beside it.
+    /// An operation on a table and on a reference map.
     #[derive(Clone, Debug)]
     enum Step {
         Put(u8, u8),
         Remove(Vec<u8>),
         RemoveAccepted(u8),
         RemoveSource(u8),
-        Hold,
+        TakeSnapshot,
     }
 
     fn step() -> impl Strategy<Value = Step> {
@@ -234,7 +236,7 @@ mod tests {
             2 => vec(0..12_u8, 0..4).prop_map(Step::Remove),
             1 => (0..4_u8).prop_map(Step::RemoveAccepted),
             1 => (0..3_u8).prop_map(Step::RemoveSource),
-            1 => Just(Step::Hold),
+            1 => Just(Step::TakeSnapshot),
         ]
     }
 
@@ -257,9 +259,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn table_holds_what_a_map_would(steps in vec(step(), 0..30)) {
+        fn table_behaves_like_a_map(steps in vec(step(), 0..30)) {
             let (mut table, mut map) = (Table::default(), BTreeMap::new());
-            let mut held = Vec::new();
+            let mut snapshots = Vec::new();
             let mut vector = vec![0.0; DIMENSIONS];
             for step in steps {
                 match step {
@@ -284,7 +286,7 @@ mod tests {
                         table.remove_accepted(&filter);
                         map.retain(|_, (own, _)| *own >= 3.0 || *own % 2.0 != f32::from(number));
                     }
-                    Step::Hold => held.push((table.snapshot(), map.clone())),
+                    Step::TakeSnapshot => snapshots.push((table.snapshot(), map.clone())),
                 }
                 let now = table.snapshot();
                 prop_assert_eq!((table.len(), now.len()), (map.len(), map.len()));
@@ -296,7 +298,7 @@ mod tests {
                     prop_assert_eq!(of_source, known.count());
                 }
             }
-            for (snapshot, map) in held {
+            for (snapshot, map) in snapshots {
                 prop_assert_eq!(contents(&snapshot), map);
             }
         }

@@ -1,4 +1,4 @@
-//! What an ingestor is made of.
+//! The builder of an ingestor and its options.
 
 use super::EmbeddingStoreIngestor;
 use super::progress::{Callback, IngestionProgress};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 type Transformer<T> = dyn Fn(T) -> Option<T> + Send + Sync;
 
-/// All that does not change while an ingestor runs.
+/// The immutable configuration of an ingestor.
 pub(super) struct Plan {
     pub(super) store: Arc<dyn EmbeddingStore>,
     pub(super) model: Arc<dyn EmbeddingModel>,
@@ -31,29 +31,31 @@ pub(super) struct Options {
     pub(super) progress: Option<Arc<Callback>>,
 }
 
-/// What becomes of sources that are in the store and no longer come.
+/// Treatment of sources that are in the store but not in the stream of documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MissingSources {
-    /// They stay.
+    /// Missing sources are kept. The default.
     #[default]
     Keep,
-    /// They are removed, once all documents have come. One that could not be loaded is not missing, nor
-    /// is anything in a folder that could not be read.
+    /// Missing sources are removed after the end of the stream.
     ///
-    /// A stream without documents removes everything, so set a
+    /// A source that could not be loaded does not count as missing; neither do the sources in a folder that
+    /// could not be read.
+    ///
+    /// An empty stream removes everything, so set a
     /// [`collection`](EmbeddingStoreIngestorBuilder::collection) if the store has other documents too.
     Remove,
 }
 
-/// What happens when a source cannot be loaded, embedded or stored.
+/// Policy for a source that cannot be loaded, embedded or stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IngestionErrorPolicy {
-    /// The ingestion ends with its error. What is stored stays.
+    /// The ingestion fails with the error of the source. Stored sources are kept. The default.
     #[default]
     Stop,
-    /// The others go on, and the report names it.
+    /// The ingestion continues with the other sources; the report lists the failed source.
     Skip,
 }
 
@@ -87,25 +89,28 @@ impl EmbeddingStoreIngestorBuilder {
         self
     }
 
-    /// Sets the model that embeds. Required. Its name is part of what a source is known by, and so are the
-    /// dimensions that it is set to: with another model everything is embedded again. If that makes
-    /// vectors of another length, the store has to be [emptied](EmbeddingStore::remove_all) first.
+    /// Sets the embedding model. Required.
+    ///
+    /// The name of the model and its configured dimensions are part of the digest of a source: with another
+    /// model everything is embedded again. If the new vectors have another length,
+    /// [empty](EmbeddingStore::remove_all) the store first.
     #[doc(alias = "embeddingModel")]
     pub fn model(mut self, model: impl EmbeddingModel + 'static) -> Self {
         self.model = Some(Arc::new(model));
         self
     }
 
-    /// Sets how documents are cut; a [`RecursiveSplitter`] with its defaults if it is not set.
+    /// Sets the splitter. Default: a [`RecursiveSplitter`] with its defaults.
     #[doc(alias = "documentSplitter")]
     pub fn splitter(mut self, splitter: impl DocumentSplitter + 'static) -> Self {
         self.splitter = Some(Arc::new(splitter));
         self
     }
 
-    /// Changes each document before it is cut, or leaves it out. Its `source` stays what it was.
+    /// Sets a function that changes each document before it is split, or drops it by returning `None`. The
+    /// `source` of the document cannot be changed.
     ///
-    /// It runs in a thread that may block.
+    /// The function runs on a blocking thread.
     pub fn document_transformer(
         mut self,
         transformer: impl Fn(Document) -> Option<Document> + Send + Sync + 'static,
@@ -114,10 +119,10 @@ impl EmbeddingStoreIngestorBuilder {
         self
     }
 
-    /// Changes each segment before it is embedded, or leaves it out.
+    /// Sets a function that changes each segment before it is embedded, or drops it by returning `None`.
     ///
-    /// For example to put the title before the text. It runs in a thread that may block, at every run and
-    /// for every segment, because only then it is known whether anything has changed.
+    /// For example to put the title before the text. The function runs on a blocking thread, on every run and
+    /// for every segment, because its result decides whether a source has changed.
     #[doc(alias = "textSegmentTransformer")]
     pub fn segment_transformer(
         mut self,
@@ -127,41 +132,44 @@ impl EmbeddingStoreIngestorBuilder {
         self
     }
 
-    /// Names the documents, if the store has others too: their segments have it in their metadata as
-    /// `collection`, and nothing else in the store is replaced or removed. Without it, a source is the same
-    /// whoever stored it.
+    /// Sets the name of the collection of documents, for a store that has other documents too.
+    ///
+    /// The segments have the name in their metadata as `collection`, and only entries of this collection are
+    /// replaced or removed. Default: no collection; a source then stands for all entries with its name,
+    /// whichever ingestor stored them.
     pub fn collection(mut self, name: impl Into<Arc<str>>) -> Self {
         self.options.collection = Some(name.into());
         self
     }
 
-    /// Sets how many texts a request to the model has at most; 64 by default. Small sources share a
+    /// Sets the maximum number of texts in a request to the model. Default: 64. Small sources share a
     /// request.
     pub fn batch_size(mut self, texts: usize) -> Self {
         self.options.batch_size = texts;
         self
     }
 
-    /// Sets how many requests to the model are under way at once, and about how many sources are in
-    /// memory; 4 by default.
+    /// Sets the maximum number of concurrent requests to the model, and roughly the number of sources in
+    /// memory. Default: 4.
     pub fn max_concurrency(mut self, requests: usize) -> Self {
         self.options.max_concurrency = requests;
         self
     }
 
-    /// Sets what becomes of sources that no longer come; by default they stay.
+    /// Sets the treatment of sources that are missing from the stream. Default: [`MissingSources::Keep`].
     pub fn missing_sources(mut self, missing: MissingSources) -> Self {
         self.options.missing = missing;
         self
     }
 
-    /// Sets what happens when a source fails; by default the ingestion ends.
+    /// Sets the policy for a source that fails. Default: [`IngestionErrorPolicy::Stop`].
     pub fn on_error(mut self, policy: IngestionErrorPolicy) -> Self {
         self.options.on_error = policy;
         self
     }
 
-    /// Is told how far it is: after every request to the model and every source. It must not block.
+    /// Sets a callback that receives the progress after every request to the model and after every source. It
+    /// must not block.
     pub fn progress(
         mut self,
         callback: impl Fn(&IngestionProgress) + Send + Sync + 'static,
@@ -170,21 +178,21 @@ impl EmbeddingStoreIngestorBuilder {
         self
     }
 
-    /// The ingestor.
+    /// Builds the ingestor.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a store or a model, and if
-    /// `batch_size` or `max_concurrency` is 0.
+    /// Returns [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if the store or the
+    /// model is missing, or if `batch_size` or `max_concurrency` is 0.
     pub fn build(self) -> Result<EmbeddingStoreIngestor> {
         let Self { store, model, splitter, options } = self;
-        let missing = |what| Error::configuration(format!("an ingestor needs {what}"));
+        let missing = |part| Error::configuration(format!("an ingestor needs {part}"));
         let store = store.ok_or_else(|| missing("a store; call `store`"))?;
         let model = model.ok_or_else(|| missing("an embedding model; call `model`"))?;
         let splitter = splitter.unwrap_or_else(|| Arc::new(RecursiveSplitter::default()));
         if options.batch_size == 0 || options.max_concurrency == 0 {
             return Err(Error::configuration(
-                "`batch_size` and `max_concurrency` of an ingestor are at least 1",
+                "`batch_size` and `max_concurrency` of an ingestor must be at least 1",
             ));
         }
         Ok(EmbeddingStoreIngestor::new(Plan { store, model, splitter, options }))

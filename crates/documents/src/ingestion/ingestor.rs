@@ -1,4 +1,4 @@
-//! What users call.
+//! The ingestor.
 
 use super::builder::{EmbeddingStoreIngestorBuilder, Plan};
 use super::progress::IngestionReport;
@@ -10,34 +10,34 @@ use futures_util::Stream;
 use std::fmt;
 use std::sync::Arc;
 
-/// Cuts documents, embeds their segments and stores them, and does again only what has changed.
+/// Splits documents, embeds their segments and stores them; repeats the work only for changed documents.
 ///
-/// Documents with the same `source` in their metadata are one unit, for example the pages of a file; they
-/// have to come one after another. A source is known by a digest (SHA-256, cut to 128 bits) of its segments
-/// with their metadata, of the name of the model, and of its dimensions if it is set to some. So:
+/// Documents with the same `source` in their metadata are one unit, for example the pages of a file. They
+/// must be consecutive in the stream. The ingestor recognises a source by a digest (SHA-256, truncated to
+/// 128 bits) of its segments with their metadata, the name of the model, the configured dimensions of the
+/// model, and the collection. Therefore:
 ///
-/// * a source that has not changed is cut, but neither embedded nor stored;
-/// * one that is new, or has changed, or is cut otherwise, takes the place of what the store had of it, in
-///   one step;
-/// * one that no longer comes stays, or is removed: [`MissingSources`](super::MissingSources).
+/// * an unchanged source is split, but neither embedded nor stored;
+/// * a source that is new, has changed, or is split differently replaces its entries in the store in one step;
+/// * a source that is missing from the stream is kept or removed: [`MissingSources`](super::MissingSources).
 ///
-/// Segments have in their metadata what the splitter gave them, and `digest` and `segments`, the number
-/// of segments of the source. Their ids are made of the source, the digest and their number, so the same
-/// documents give the same store.
+/// Segments keep the metadata that the splitter set, and get `digest` and `segments`, the number
+/// of segments of the source. Their ids are derived from the collection, the source, the digest and their
+/// number, so the same documents always give the same entries.
 ///
-/// Documents are read as they are needed: in memory are about as many sources as
-/// [`max_concurrency`](EmbeddingStoreIngestorBuilder::max_concurrency) allows, each with all its vectors.
+/// Documents are read on demand: about [`max_concurrency`](EmbeddingStoreIngestorBuilder::max_concurrency)
+/// sources are in memory at a time, each with all its vectors.
 ///
 /// The [module](super) has an example.
 ///
 /// # Differences from LangChain4j
 ///
-/// It knows what is in the store. There every run adds everything anew.
+/// Unchanged documents are not embedded again. In LangChain4j, every run adds all documents again.
 #[derive(Clone)]
 pub struct EmbeddingStoreIngestor(Arc<Plan>);
 
 impl EmbeddingStoreIngestor {
-    /// Starts an ingestor.
+    /// Returns a builder.
     pub fn builder() -> EmbeddingStoreIngestorBuilder {
         EmbeddingStoreIngestorBuilder::new()
     }
@@ -51,13 +51,14 @@ impl EmbeddingStoreIngestor {
     ///
     /// # Errors
     ///
-    /// The first failure, unless it [skips](super::IngestionErrorPolicy::Skip) those. The error's detail is
-    /// [`IngestionStopped`](super::IngestionStopped), with what was done before.
+    /// Returns the first failure, unless the policy is [`Skip`](super::IngestionErrorPolicy::Skip). The
+    /// detail of the error is [`IngestionStopped`](super::IngestionStopped), with a report of the work done
+    /// before.
     ///
     /// # Cancellation
     ///
-    /// If the future is dropped, each source is in the store as it was or as it is now. Another run goes on
-    /// from there, and embeds nothing again that is stored.
+    /// If the future is dropped, the store has either the old or the new entries of each source. Another run
+    /// continues from there and does not embed stored sources again.
     pub async fn ingest(
         &self,
         documents: impl Stream<Item = Result<Document, LoadError>> + Send,

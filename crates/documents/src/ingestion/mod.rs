@@ -1,8 +1,7 @@
-//! From documents to an embedding store, and only what has changed.
+//! Incremental ingestion of documents into an embedding store.
 //!
-//! An [`EmbeddingStoreIngestor`] cuts documents into segments, embeds them, and stores vectors and
-//! segments together. It is made to be run again: whenever documents have changed, and whenever it was
-//! interrupted.
+//! An [`EmbeddingStoreIngestor`] splits documents into segments, embeds them, and stores vectors and
+//! segments together. Run it again when documents have changed, or when a run was interrupted.
 //!
 //! # Examples
 //!

@@ -1,70 +1,71 @@
-//! How far it is, and how it ended.
+//! Progress, reports and failures of an ingestion.
 
 use ai_services_core::Error;
 use ai_services_core::model::TokenUsage;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How many failures a report keeps. All are counted.
+/// Maximum number of failures in a report. All failures are counted.
 const MAX_FAILURES: usize = 1000;
 
-/// How far an ingestion is.
+/// The progress of an ingestion.
 ///
-/// A source is what has one `source` in its metadata: a file, with all its pages.
+/// A source is the group of documents with the same `source` in their metadata, for example all pages of a
+/// file.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct IngestionProgress {
-    /// How many documents there are, if the stream of documents knows.
+    /// Total number of documents, if the size hint of the stream is exact.
     pub documents_total: Option<u64>,
-    /// Documents of sources that were new or had changed, and are stored.
+    /// Number of documents of new or changed sources that were stored.
     pub documents_done: u64,
-    /// Documents of sources that had not changed.
+    /// Number of documents of unchanged sources.
     pub documents_unchanged: u64,
-    /// Documents that could not be loaded, embedded or stored.
+    /// Number of documents that could not be loaded, embedded or stored.
     pub documents_failed: u64,
-    /// Sources that were new or had changed, and are stored.
+    /// Number of new or changed sources that were stored.
     pub sources_done: u64,
-    /// Sources that had not changed.
+    /// Number of unchanged sources.
     pub sources_unchanged: u64,
-    /// Sources that could not be loaded, embedded or stored.
+    /// Number of sources that could not be loaded, embedded or stored.
     pub sources_failed: u64,
-    /// Sources that were no longer there, and were removed from the store.
+    /// Number of missing sources that were removed from the store.
     pub sources_removed: u64,
-    /// Segments that were embedded.
+    /// Number of embedded segments.
     pub embedded: u64,
-    /// Segments that are stored.
+    /// Number of stored segments.
     pub stored: u64,
-    /// The length of all texts that were read, in bytes of UTF-8.
+    /// Total length of the texts that were read, in bytes of UTF-8.
     pub bytes: u64,
-    /// The tokens that embedding cost.
+    /// Token usage of the embedding model.
     pub usage: TokenUsage,
 }
 
-/// How an ingestion ended.
+/// The result of an ingestion.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct IngestionReport {
-    /// What was done.
+    /// Totals of the ingestion.
     pub totals: IngestionProgress,
-    /// What failed, in the order in which it did; the first 1,000.
+    /// The first 1,000 failures, in order of occurrence.
     pub failures: Vec<IngestionFailure>,
 }
 
-/// A source that is not in the store as it is now, and why. What was there of it before still is.
+/// A source that could not be ingested. Its previous entries are still in the store.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct IngestionFailure {
-    /// The source; empty if a document has none.
+    /// The source; empty for a document without one and for a failure that concerns several sources.
     pub source: Box<str>,
-    /// Why. [`detail`](Error::detail) finds a [`LoadError`](crate::LoadError).
+    /// The error. A [`LoadError`](crate::LoadError) is available as its [`detail`](Error::detail).
     pub error: Arc<Error>,
 }
 
-/// An ingestion that stopped at its first failure, as it was told to; a detail of its error.
+/// The detail of the error of an ingestion that stopped at its first failure.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct IngestionStopped {
-    /// What was done before.
+    /// Report of the work that was done before the failure.
     pub report: IngestionReport,
 }
 
@@ -82,7 +83,7 @@ impl std::error::Error for IngestionStopped {
 
 pub(super) type Callback = dyn Fn(&IngestionProgress) + Send + Sync;
 
-/// Counts, and tells whoever wants to know.
+/// Counts the progress and calls the callback.
 pub(super) struct Tally {
     report: Mutex<IngestionReport>,
     callback: Option<Arc<Callback>>,

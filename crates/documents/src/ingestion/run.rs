@@ -1,4 +1,4 @@
-//! One run: sources are checked and groups of them embedded and stored, some at once.
+//! One run of an ingestor: sources are checked, then embedded and stored in groups, concurrently.
 
 use super::IngestionFailure;
 use super::builder::{IngestionErrorPolicy, MissingSources, Plan};
@@ -18,21 +18,23 @@ use std::pin::pin;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// How many missing sources are removed at once.
-const REMOVED_AT_ONCE: usize = 100;
+/// Number of missing sources that are removed with one call.
+const REMOVAL_BATCH: usize = 100;
 
 pub(super) struct Run {
-    shared: Arc<Shared>,
-    /// All that is under way. Every task is polled whenever one may go on, so that none waits for what
-    /// another one holds.
+    shared: Arc<RunContext>,
+    /// The running tasks. All of them are polled together, so that none waits for a permit of a task that is
+    /// not polled.
     tasks: FuturesUnordered<BoxFuture<'static, Event>>,
-    /// How many sources were read, and which of them are looked at next. Whatever is checked first, they go
-    /// on in the order in which they came, so that the same documents make the same requests.
+    /// Number of sources that were read.
     read: u64,
+    /// Number of the next source to process. Sources are processed in the order of the stream, regardless of
+    /// the order in which their checks finish, so that the same documents make the same requests.
     next: u64,
     checked: BTreeMap<u64, (Outcome, u64)>,
-    /// Sources that have changed, until there are enough for a request; and those that are enough.
+    /// Changed sources that do not yet fill a request.
     waiting: Vec<Prepared>,
+    /// Groups of changed sources that fill a request.
     ready: VecDeque<Vec<Prepared>>,
     storing: usize,
     is_read: bool,
@@ -40,20 +42,20 @@ pub(super) struct Run {
 
 type Outcome = Result<Checked, IngestionFailure>;
 
-/// What the tasks of a run share.
-pub(super) struct Shared {
+/// The state shared by the tasks of a run.
+pub(super) struct RunContext {
     pub(super) plan: Arc<Plan>,
     pub(super) tally: Tally,
     pub(super) permits: Semaphore,
 }
 
 enum Event {
-    /// The number of a source, what it is, and how many documents it has.
+    /// The number of a source, the outcome of its check, and its number of documents.
     Checked(u64, Outcome, u64),
     Stored(Vec<(Prepared, Result<(), Arc<Error>>)>),
 }
 
-/// What happened next.
+/// The next event of a run.
 enum Step {
     Read(Option<Result<Source, Unusable>>),
     Done(Event),
@@ -68,7 +70,7 @@ impl Run {
         let tally = Tally::new(total, plan.options.progress.clone());
         let permits = Semaphore::new(plan.options.max_concurrency.min(Semaphore::MAX_PERMITS));
         Self {
-            shared: Arc::new(Shared { plan, tally, permits }),
+            shared: Arc::new(RunContext { plan, tally, permits }),
             tasks: FuturesUnordered::new(),
             read: 0,
             next: 0,
@@ -104,12 +106,12 @@ impl Run {
             failed = totals.sources_failed,
             removed = totals.sources_removed,
             segments = totals.stored,
-            "documents were ingested"
+            "ingestion finished"
         );
         Ok(report)
     }
 
-    /// Waits for whatever is next; none if there is nothing to wait for.
+    /// Waits for the next source or the next finished task; returns `None` at the end of the run.
     async fn step(&mut self, sources: &mut Sources<'_>) -> Option<Step> {
         let limit = self.shared.plan.options.max_concurrency as u64;
         let is_full = self.read - self.next >= limit || !self.ready.is_empty();
@@ -124,7 +126,7 @@ impl Run {
         }
     }
 
-    /// Begins to embed and store what is ready.
+    /// Starts tasks that embed and store the groups that are ready.
     fn store_ready(&mut self) {
         if self.is_read && self.read == self.next && !self.waiting.is_empty() {
             self.ready.push_back(mem::take(&mut self.waiting));
@@ -137,12 +139,12 @@ impl Run {
         }
     }
 
-    /// Adds a source that has changed to those that wait.
-    fn wait(&mut self, source: Prepared) {
+    /// Adds a changed source to the waiting group.
+    fn enqueue(&mut self, source: Prepared) {
         self.waiting.push(source);
         let segments: usize = self.waiting.iter().map(|source| source.segments.len()).sum();
         let batch = self.shared.plan.options.batch_size;
-        // Sources without segments wait too.
+        // Sources without segments count too.
         if segments >= batch || self.waiting.len() >= batch {
             self.ready.push_back(mem::take(&mut self.waiting));
         }
@@ -173,7 +175,7 @@ impl Run {
                 self.checked.insert(number, (outcome, documents));
                 while let Some((outcome, documents)) = self.checked.remove(&self.next) {
                     self.next += 1;
-                    self.go_on(outcome, documents)?;
+                    self.process(outcome, documents)?;
                 }
             }
             Event::Stored(sources) => {
@@ -186,10 +188,10 @@ impl Run {
         Ok(())
     }
 
-    fn go_on(&mut self, outcome: Outcome, documents: u64) -> Result<()> {
+    fn process(&mut self, outcome: Outcome, documents: u64) -> Result<()> {
         match outcome {
             Err(failure) => return self.fail(failure, documents),
-            Ok(Checked::Changed(source)) => self.wait(source),
+            Ok(Checked::Changed(source)) => self.enqueue(source),
             Ok(Checked::Unchanged) => self.shared.tally.count(|totals| {
                 totals.sources_unchanged += 1;
                 totals.documents_unchanged += documents;
@@ -211,10 +213,10 @@ impl Run {
         Ok(())
     }
 
-    /// Notes a failure, and ends the run if it has to.
+    /// Records a failure; returns an error if the policy is to stop.
     fn fail(&self, failure: IngestionFailure, documents: u64) -> Result<()> {
-        let Shared { plan, tally, .. } = &*self.shared;
-        tracing::warn!(source = &*failure.source, "a source could not be ingested");
+        let RunContext { plan, tally, .. } = &*self.shared;
+        tracing::warn!(source = &*failure.source, "failed to ingest a source");
         let IngestionFailure { source, error } = failure.clone();
         tally.fail(failure, documents);
         match plan.options.on_error {
@@ -232,10 +234,10 @@ impl Run {
         }
     }
 
-    // Neither the tasks nor the stream of documents may be looked at from two threads.
+    // Takes `&mut self` because neither the tasks nor the stream of documents are `Sync`.
     async fn remove_missing(&mut self, sources: &mut Sources<'_>) -> Result<()> {
         let shared = Arc::clone(&self.shared);
-        let Shared { plan, tally, .. } = &*shared;
+        let RunContext { plan, tally, .. } = &*shared;
         let own = plan.own();
         let failed = |error| IngestionFailure { source: "".into(), error: Arc::new(error) };
         let stored = match plan.store.values(key::SOURCE, own.as_ref()).await {
@@ -247,7 +249,7 @@ impl Run {
         };
         let mut missing: Vec<_> = stored.into_iter().filter(is_missing).collect();
         missing.sort_by(|a, b| a.as_text().cmp(&b.as_text()));
-        for chunk in missing.chunks(REMOVED_AT_ONCE) {
+        for chunk in missing.chunks(REMOVAL_BATCH) {
             let these = Filter::key(key::SOURCE).is_in(chunk.iter().cloned());
             let filter = match own.clone() {
                 Some(own) => own.and(these),

@@ -1,4 +1,4 @@
-//! Documents that belong together, and what they are known by.
+//! Groups of documents with one source, and their digests.
 
 use super::IngestionFailure;
 use crate::LoadError;
@@ -12,33 +12,33 @@ use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// Changes whenever sources should be embedded again.
+/// Version of the digest. Change it to have all sources embedded again.
 const VERSION: &str = "ai-services ingestion 1";
 
-/// All documents of a source.
+/// A source with all its documents.
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) name: Box<str>,
     pub(super) documents: Vec<Document>,
 }
 
-/// Documents that are no source, and why.
+/// Documents that cannot be ingested, with the failure.
 pub(super) struct Unusable {
     pub(super) failure: IngestionFailure,
-    /// How many: an error in the stream is one too.
+    /// Number of documents; an error in the stream counts as one.
     pub(super) documents: u64,
 }
 
-/// Puts documents of the same source together, which come one after another.
+/// Groups consecutive documents of the same source.
 pub(super) struct Sources<'a> {
     documents: Pin<Box<dyn Stream<Item = Result<Document, LoadError>> + Send + 'a>>,
-    /// What is being put together.
+    /// The source that is being read.
     open: Option<Source>,
-    /// Digests of the names of all sources that are there, whether they could be loaded or not.
+    /// Digests of the names of all sources of the stream, including those that could not be loaded.
     seen: HashSet<[u8; 32]>,
-    /// Whether the open source has been there before.
+    /// `true` if the open source appeared earlier in the stream.
     is_repeated: bool,
-    /// Folders that could not be read, by the beginning of the names of what is in them.
+    /// Folders that could not be read, as prefixes of the names of the sources in them.
     unread: Vec<Box<str>>,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Sources<'a> {
         documents: impl Stream<Item = Result<Document, LoadError>> + Send + 'a,
     ) -> Self {
         Self {
-            // It is asked again after its end, when its last source has been handed out.
+            // Fused because it is polled again after its end, to return the last source.
             documents: Box::pin(documents.fuse()),
             open: None,
             seen: HashSet::new(),
@@ -56,7 +56,7 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// The next source, or what failed instead. Whoever stops waiting for it loses nothing.
+    /// Returns the next source or failure. Cancel-safe.
     pub(super) async fn next(&mut self) -> Option<Result<Source, Unusable>> {
         loop {
             let Some(next) = self.documents.next().await else {
@@ -83,7 +83,7 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// Whether a source may still be there, though it was not loaded.
+    /// Returns whether a source may still exist: it was in the stream, or its folder could not be read.
     pub(super) fn may_have(&self, source: &str) -> bool {
         self.seen.contains(&fingerprint(source))
             || self.unread.iter().any(|folder| source.starts_with(&**folder))
@@ -95,7 +95,7 @@ impl<'a> Sources<'a> {
             return Some(Ok(source));
         }
         let message = format!(
-            "the source `{}` comes a second time; let its documents come one after another",
+            "the source `{}` appears twice; its documents must be consecutive in the stream",
             source.name
         );
         let error = Arc::new(Error::new(ErrorKind::InvalidRequest, message));
@@ -104,9 +104,9 @@ impl<'a> Sources<'a> {
     }
 
     fn unreadable(&mut self, error: LoadError) -> Unusable {
-        // Half a source must not take the place of a whole one.
-        let half = self.open.take_if(|open| error.hides(&open.name));
-        let documents = 1 + half.map_or(0, |half| half.documents.len() as u64);
+        // An incomplete source must not replace the complete one in the store.
+        let incomplete = self.open.take_if(|open| error.hides(&open.name));
+        let documents = 1 + incomplete.map_or(0, |source| source.documents.len() as u64);
         let source: Box<str> = error.name().into();
         if source.is_empty() || source.ends_with('/') {
             self.unread.push(source.clone());
@@ -124,7 +124,8 @@ fn nameless() -> Unusable {
     Unusable { failure: IngestionFailure { source: "".into(), error }, documents: 1 }
 }
 
-/// What all segments of a source, and what made them, are known by: 128 bits in hexadecimal.
+/// Returns the digest of the segments of a source, of the model and of the collection: 128 bits in
+/// hexadecimal.
 pub(super) fn digest(
     model: &dyn EmbeddingModel,
     collection: Option<&str>,
@@ -142,7 +143,7 @@ pub(super) fn digest(
     hex(&bytes)
 }
 
-/// The id of a segment in the store.
+/// Returns the id of a segment in the store.
 pub(super) fn id(collection: Option<&str>, source: &str, digest: &str, number: usize) -> String {
     let mut bytes = Vec::new();
     field(&mut bytes, collection.unwrap_or_default());
@@ -152,13 +153,13 @@ pub(super) fn id(collection: Option<&str>, source: &str, digest: &str, number: u
     hex(&bytes)
 }
 
-/// A text that cannot be mistaken for two.
+/// Writes a text with its length, so that adjacent fields cannot be confused.
 fn field(bytes: &mut Vec<u8>, text: &str) {
     bytes.extend((text.len() as u64).to_be_bytes());
     bytes.extend(text.as_bytes());
 }
 
-/// Equal metadata are written alike.
+/// Writes metadata sorted by key, so that equal metadata have equal digests.
 fn write_metadata(bytes: &mut Vec<u8>, metadata: &Metadata) {
     let mut entries: Vec<_> = metadata.iter().collect();
     entries.sort_by_key(|(key, _)| *key);
@@ -217,15 +218,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn documents_of_a_source_come_together() {
+    async fn consecutive_documents_of_a_source_are_grouped() {
         let all = read(vec![page("a", "1"), page("a", "2"), page("b", "3"), page("a", "4")]).await;
         let again =
-            "the source `a` comes a second time; let its documents come one after another (1)";
+            "the source `a` appears twice; its documents must be consecutive in the stream (1)";
         assert_eq!(all, ["a 2", "b 1", again]);
     }
 
     #[tokio::test]
-    async fn half_a_source_is_none() {
+    async fn incomplete_source_is_not_returned() {
         let error = || Err(LoadError::new("a", LoadErrorKind::Damaged, "is damaged"));
         assert_eq!(read(vec![page("a", "1"), error()]).await, ["`a` is damaged (2)"]);
         let nameless = Ok(Document::new("x", Metadata::new()));
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_could_not_be_read_may_be_there() {
+    async fn unreadable_sources_may_exist() {
         let folder = Err(LoadError::new("x/", LoadErrorKind::Read, "is locked"));
         let file = Err(LoadError::new("y", LoadErrorKind::Read, "is locked"));
         let mut sources = Sources::new(stream::iter([page("a", ""), folder, file]));
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn digest_knows_every_difference() {
+    fn digest_reflects_every_difference() {
         let named = |model, collection, segments: &[TextSegment]| {
             digest(&Model(model, None), collection, segments)
         };

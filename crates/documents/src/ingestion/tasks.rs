@@ -1,8 +1,8 @@
-//! What is done for a source: cut it, see whether it has changed, embed it, store it.
+//! The tasks for a source: split it, check whether it has changed, embed it, store it.
 
 use super::IngestionFailure;
 use super::builder::Plan;
-use super::run::Shared;
+use super::run::RunContext;
 use super::source::{Source, digest, id};
 use ai_services_core::document::{TextSegment, key};
 use ai_services_core::embedding::{EmbeddingEntry, EmbeddingPurpose, Filter};
@@ -14,7 +14,7 @@ use std::slice;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::task::spawn_blocking;
 
-/// A source as it should be in the store.
+/// A source that is split and ready to be embedded.
 pub(super) struct Prepared {
     pub(super) name: Box<str>,
     pub(super) documents: u64,
@@ -30,13 +30,13 @@ pub(super) enum Checked {
 type Vectors = Vec<Vec<f32>>;
 
 impl Plan {
-    /// What in the store is the ingestor's own; none if everything is.
+    /// Returns a filter for the entries of the ingestor's collection; `None` without a collection.
     pub(super) fn own(&self) -> Option<Filter> {
         let collection = self.options.collection.clone()?;
         Some(Filter::key(key::COLLECTION).is(collection))
     }
 
-    /// What the store has of a source.
+    /// Returns a filter for the stored entries of a source.
     fn stored(&self, source: &str) -> Filter {
         let stored = Filter::key(key::SOURCE).is(source);
         match self.own() {
@@ -46,9 +46,9 @@ impl Plan {
     }
 }
 
-/// Whether a source is in the store as it is now.
+/// Splits a source and checks whether the store already has its current version.
 pub(super) async fn check(
-    shared: Arc<Shared>,
+    shared: Arc<RunContext>,
     source: Source,
 ) -> Result<Checked, IngestionFailure> {
     let name = source.name.clone();
@@ -57,18 +57,18 @@ pub(super) async fn check(
     let prepared = match spawn_blocking(move || prepare(&plan, source)).await {
         Ok(prepared) => prepared,
         Err(error) => {
-            let message = "the splitter or a transformer of documents or segments panicked";
+            let message = "the splitter or a document or segment transformer panicked";
             return Err(failed(Error::configuration(message).with_source(error)));
         }
     };
     let mut filter = shared.plan.stored(&prepared.name);
-    let wanted = prepared.segments.len() as u64;
-    // What has no segments is in the store if nothing of it is.
-    if wanted > 0 {
+    let expected = prepared.segments.len() as u64;
+    // A source without segments is up to date if the store has no entries of it.
+    if expected > 0 {
         filter = filter.and(Filter::key(key::DIGEST).is(prepared.digest.as_str()));
     }
     match shared.plan.store.count(Some(&filter)).await {
-        Ok(stored) if stored == wanted => Ok(Checked::Unchanged),
+        Ok(stored) if stored == expected => Ok(Checked::Unchanged),
         Ok(_) => Ok(Checked::Changed(prepared)),
         Err(error) => Err(failed(error)),
     }
@@ -90,7 +90,7 @@ fn prepare(plan: &Plan, source: Source) -> Prepared {
                 Some(transformer) => transformer(segment),
                 None => Some(segment),
             };
-            // Models refuse to embed nothing.
+            // Models reject empty texts.
             segments.extend(segment.filter(|segment| !segment.text().trim().is_empty()));
         }
     }
@@ -108,16 +108,16 @@ fn prepare(plan: &Plan, source: Source) -> Prepared {
     Prepared { segments: segments.collect(), name, documents: count, digest }
 }
 
-/// Embeds sources together and stores each in one step.
+/// Embeds a group of sources together and stores each source in one step.
 pub(super) async fn embed_and_store(
-    shared: Arc<Shared>,
+    shared: Arc<RunContext>,
     sources: Vec<Prepared>,
 ) -> Vec<(Prepared, Result<(), Arc<Error>>)> {
     let mut embedded = embed(&shared, &sources).await;
     if sources.len() > 1 {
         for (source, vectors) in sources.iter().zip(&mut embedded) {
-            // The text that the model refuses may be of another source in the same request.
-            if vectors.as_ref().is_err_and(|error| may_be_of_one_text(error)) {
+            // The rejected text may belong to another source in the same request.
+            if vectors.as_ref().is_err_and(|error| may_concern_one_text(error)) {
                 let alone = embed(&shared, slice::from_ref(source)).await;
                 *vectors = alone.into_iter().next().unwrap_or_else(|| Ok(Vec::new()));
             }
@@ -134,10 +134,11 @@ pub(super) async fn embed_and_store(
     stored
 }
 
-/// Whether another text might not have failed: not without a key, nor when the provider is down.
-fn may_be_of_one_text(error: &Error) -> bool {
-    let is_of_all = matches!(error.kind(), ErrorKind::Authentication | ErrorKind::Configuration);
-    !error.is_retryable() && !is_of_all
+/// Returns whether a single text may have caused the error; an authentication error or an unavailable
+/// provider concerns all texts.
+fn may_concern_one_text(error: &Error) -> bool {
+    let concerns_all = matches!(error.kind(), ErrorKind::Authentication | ErrorKind::Configuration);
+    !error.is_retryable() && !concerns_all
 }
 
 async fn store(plan: &Plan, source: &Prepared, vectors: Vectors) -> Result<()> {
@@ -150,15 +151,15 @@ async fn store(plan: &Plan, source: &Prepared, vectors: Vectors) -> Result<()> {
     plan.store.replace(Some(&plan.stored(&source.name)), entries).await
 }
 
-/// The vectors of each source, by requests that may be shared.
-async fn embed(shared: &Shared, sources: &[Prepared]) -> Vec<Result<Vectors, Arc<Error>>> {
+/// Returns the vectors of each source; sources may share requests.
+async fn embed(shared: &RunContext, sources: &[Prepared]) -> Vec<Result<Vectors, Arc<Error>>> {
     let options = &shared.plan.options;
     let texts: Vec<(usize, &str)> = sources
         .iter()
         .enumerate()
         .flat_map(|(owner, source)| source.segments.iter().map(move |text| (owner, text.text())))
         .collect();
-    let failed = Failed::default();
+    let failed = FailedSources::default();
     let requests: Vec<_> =
         texts.chunks(options.batch_size).map(|texts| request(shared, texts, &failed)).collect();
     let answers: Vec<_> = stream::iter(requests).buffered(options.max_concurrency).collect().await;
@@ -184,34 +185,34 @@ async fn embed(shared: &Shared, sources: &[Prepared]) -> Vec<Result<Vectors, Arc
     embedded
 }
 
-/// The sources of which a request has failed, and the last failure.
+/// The sources with a failed request, and the last failure.
 #[derive(Default)]
-struct Failed(Mutex<(HashSet<usize>, Option<Arc<Error>>)>);
+struct FailedSources(Mutex<(HashSet<usize>, Option<Arc<Error>>)>);
 
-impl Failed {
-    fn note(&self, texts: &[(usize, &str)], error: &Arc<Error>) {
+impl FailedSources {
+    fn record(&self, texts: &[(usize, &str)], error: &Arc<Error>) {
         let mut failed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         failed.0.extend(texts.iter().map(|(owner, _)| *owner));
         failed.1 = Some(Arc::clone(error));
     }
 
-    /// Why it makes no sense to embed these texts, if it does not.
-    fn all(&self, texts: &[(usize, &str)]) -> Option<Arc<Error>> {
+    /// Returns the last failure if all sources of these texts have failed already.
+    fn failure_of_all(&self, texts: &[(usize, &str)]) -> Option<Arc<Error>> {
         let failed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let error = failed.1.clone()?;
         texts.iter().all(|(owner, _)| failed.0.contains(owner)).then_some(error)
     }
 }
 
-/// One request, unless all of its sources have failed already.
+/// Sends one request, unless all of its sources have failed already.
 async fn request(
-    shared: &Shared,
+    shared: &RunContext,
     texts: &[(usize, &str)],
-    failed: &Failed,
+    failed: &FailedSources,
 ) -> Result<Vectors, Arc<Error>> {
-    // Nobody closes it.
+    // The semaphore is never closed.
     let _permit = shared.permits.acquire().await.ok();
-    if let Some(error) = failed.all(texts) {
+    if let Some(error) = failed.failure_of_all(texts) {
         return Err(error);
     }
     let plain: Vec<&str> = texts.iter().map(|(_, text)| *text).collect();
@@ -225,8 +226,9 @@ async fn request(
             return Ok(embeddings.vectors);
         }
         Ok(embeddings) => {
-            let (sent, came) = (texts.len(), embeddings.vectors.len());
-            let message = format!("the embedding model returned {came} vectors for {sent} texts");
+            let (sent, returned) = (texts.len(), embeddings.vectors.len());
+            let message =
+                format!("the embedding model returned {returned} vectors for {sent} texts");
             Error::new(ErrorKind::InvalidResponse, message).with_usage(embeddings.usage)
         }
         Err(error) => error,
@@ -235,6 +237,6 @@ async fn request(
         shared.tally.count(|totals| totals.usage += usage);
     }
     let error = Arc::new(error);
-    failed.note(texts, &error);
+    failed.record(texts, &error);
     Err(error)
 }

@@ -1,4 +1,4 @@
-//! Documents from a folder.
+//! Loading of folders.
 
 use super::glob::Glob;
 use super::walk::{Selection, Walk};
@@ -10,15 +10,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Loads the files of a folder and of all folders in it.
+/// Loads the files of a folder and its subfolders.
 ///
-/// Files are loaded one after the other, as [`load_file`](super::load_file) does, in the order of their
-/// names, while somebody asks for the next document; no more than one file is in memory. A file that cannot
-/// be loaded is an error in the stream, and the others go on. The `source` of a document is its path
-/// relative to the folder, with `/` between its parts.
+/// Files are loaded one after the other, in the order of their names, as by
+/// [`load_file`](super::load_file). The stream is lazy; at most one file is in memory. A file that cannot
+/// be loaded is an error in the stream, and the stream continues with the next file. The `source` of a
+/// document is its path relative to the folder, with `/` as the separator.
 ///
-/// By default all files with an ending of text, Markdown, HTML or PDF. Hidden files and folders are left
-/// out, and links are not followed, so nothing outside of the folder is read.
+/// Default: all files with a file extension of text, Markdown, HTML or PDF. Hidden files and folders are
+/// skipped, and links are not followed, so files outside of the folder are never read.
 ///
 /// # Examples
 ///
@@ -35,7 +35,7 @@ use std::time::Duration;
 /// let loader = DirectoryLoader::new(&folder).extensions(["md"]).exclude("old");
 /// let mut documents = loader.documents();
 /// while let Some(document) = documents.next().await {
-///     let document = document?; // or go on with the next one
+///     let document = document?; // or continue with the next one
 ///     let source = document.metadata().get(key::SOURCE).and_then(|source| source.as_text());
 ///     assert_eq!(source, Some("a.md"));
 /// }
@@ -49,12 +49,12 @@ use std::time::Duration;
 pub struct DirectoryLoader(Selection);
 
 impl DirectoryLoader {
-    /// A loader of this folder.
+    /// Creates a loader of this folder.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self(Selection { root: root.into(), ..Selection::default() })
     }
 
-    /// Loads files with these endings instead of the usual ones, in small or capital letters: `md`.
+    /// Sets the file extensions, such as `md`, instead of the default ones. Letter case is ignored.
     pub fn extensions<E: Into<String>>(mut self, extensions: impl IntoIterator<Item = E>) -> Self {
         let extension =
             |extension: E| extension.into().trim_start_matches('.').to_ascii_lowercase();
@@ -62,35 +62,37 @@ impl DirectoryLoader {
         self
     }
 
-    /// Loads files whose path fits this pattern, or another one that is included, whatever their ending.
+    /// Adds a pattern of paths to load. With patterns, file extensions are ignored: a file is loaded if its
+    /// path matches any of them.
     ///
-    /// A pattern is of the whole path relative to the folder, with `/` between its parts: `*` is any text
-    /// within a part, `?` one character, `**` any number of parts. `handbook/**/*.md`.
+    /// A pattern matches the whole path relative to the folder, with `/` as the separator, for example
+    /// `handbook/**/*.md`: `*` matches any text within a path component, `?` one character, `**` any number
+    /// of components.
     pub fn include(mut self, pattern: impl AsRef<str>) -> Self {
         self.0.include.push(Glob::new(pattern.as_ref()));
         self
     }
 
-    /// Leaves out files and folders whose path fits this pattern. `**/node_modules`.
+    /// Adds a pattern of files and folders to skip, for example `**/node_modules`.
     pub fn exclude(mut self, pattern: impl AsRef<str>) -> Self {
         self.0.exclude.push(Glob::new(pattern.as_ref()));
         self
     }
 
-    /// Sets how many bytes a file has at most; 32 MiB by default. A larger one is an error.
+    /// Sets the maximum size of a file in bytes. Default: 32 MiB. A larger file is an error.
     pub fn max_file_size(mut self, bytes: u64) -> Self {
         self.0.bounds.bytes = bytes;
         self
     }
 
-    /// Sets how long a file may take; a minute by default. It then goes on in its thread, and its result
-    /// is dropped.
+    /// Sets the time limit of one file. Default: 60 seconds. After the limit, the thread may continue to run,
+    /// but its result is dropped.
     pub fn timeout(mut self, time: Duration) -> Self {
         self.0.bounds.time = time;
         self
     }
 
-    /// The documents. Nothing is read before the first one is asked for.
+    /// Returns the documents. Reading starts when the stream is first polled.
     pub fn documents(&self) -> BoxStream<'static, Result<Document, LoadError>> {
         let bounds = self.0.bounds;
         let walk = Walk::new(Arc::new(self.0.clone()));
@@ -113,8 +115,8 @@ impl DirectoryLoader {
         .boxed()
     }
 
-    /// The names of the files that would be loaded, as they would be in `source`, for example to know how
-    /// many there are.
+    /// Returns the names of the files that [`documents`](Self::documents) would load, in the form of
+    /// `source`, for example to count them.
     pub fn sources(&self) -> BoxStream<'static, Result<String, LoadError>> {
         let walk = Walk::new(Arc::new(self.0.clone()));
         stream::unfold(walk, |mut walk| async move {

@@ -1,11 +1,11 @@
-//! Why a document cannot be loaded.
+//! The error of a document that cannot be loaded.
 
 use ai_services_core::{BoxError, Error, ErrorKind};
 use std::fmt;
 
-/// A document that cannot be loaded, and why.
+/// The error of a document that cannot be loaded.
 ///
-/// The text names the document. As an [`Error`] it has the kind [`ErrorKind::Media`].
+/// The message names the document. Converts into an [`Error`] of kind [`ErrorKind::Media`].
 ///
 /// # Examples
 ///
@@ -18,7 +18,7 @@ use std::fmt;
 /// assert_eq!(error.kind(), LoadErrorKind::Encoding);
 /// assert_eq!(
 ///     error.to_string(),
-///     "`notes.txt` is not UTF-8: byte 3 begins no character; convert it to UTF-8",
+///     "`notes.txt` is not UTF-8: invalid sequence at byte 3; convert it to UTF-8",
 /// );
 /// # }
 /// ```
@@ -31,32 +31,32 @@ struct Inner {
     cause: Option<BoxError>,
 }
 
-/// What keeps a document from being loaded.
+/// Reason why a document cannot be loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LoadErrorKind {
     /// A file or a folder could not be read.
     Read,
-    /// The file is larger than allowed.
+    /// The document exceeds a limit, for example the maximum file size.
     TooLarge,
-    /// The file is not text in an encoding that is known.
+    /// The file is not text in a supported encoding.
     Encoding,
-    /// Files of this type cannot be read, or only with a feature that is not enabled.
+    /// Files of this type are not supported, or need a feature that is not enabled.
     Unsupported,
     /// The document is encrypted.
     Encrypted,
     /// The document is damaged.
     Damaged,
-    /// The document took too long.
+    /// Loading exceeded the time limit.
     Timeout,
 }
 
 impl LoadError {
-    /// A document of this name cannot be loaded; for loaders of your own.
+    /// Creates an error, for custom loaders.
     ///
-    /// The name is what the metadata `source` would have been. The reason goes on after the name: "is
-    /// locked by another program; close it". A name that ends with `/` is a folder, whose documents are
-    /// all out of reach; so is every document if the name is empty.
+    /// `name` is the value that the metadata `source` would have had. The message is the name followed by the
+    /// reason: "is locked by another program; close it". A name that ends with `/` stands for all documents
+    /// in this folder, an empty name for all documents.
     #[must_use]
     pub fn new(
         name: impl Into<Box<str>>,
@@ -66,27 +66,28 @@ impl LoadError {
         Self(Box::new(Inner { name: name.into(), kind, reason: reason.into(), cause: None }))
     }
 
-    /// Keeps what caused the error.
+    /// Sets the cause of the error.
     #[must_use]
     pub fn with_cause(mut self, cause: impl Into<BoxError>) -> Self {
         self.0.cause = Some(cause.into());
         self
     }
 
-    /// What keeps it from being loaded.
+    /// Returns the reason why the document cannot be loaded.
     #[must_use]
     pub fn kind(&self) -> LoadErrorKind {
         self.0.kind
     }
 
-    /// Which document: what its metadata `source` would have been; a folder ends with `/`.
+    /// Returns the name of the document: the value that its metadata `source` would have had. The name of a
+    /// folder ends with `/`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// Whether this document is the one, or is in the folder, that cannot be read. So it may be there,
-    /// though it was not loaded.
+    /// Returns whether this source is the document, or is in the folder, that cannot be read. A hidden source
+    /// may exist although it was not loaded.
     #[must_use]
     pub fn hides(&self, source: &str) -> bool {
         let name = self.name();
@@ -138,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folder_hides_what_is_in_it() {
+    fn folder_hides_its_documents() {
         let error = |name: &str| LoadError::new(name, LoadErrorKind::Read, "is locked");
         assert!(error("a/b.md").hides("a/b.md") && !error("a/b.md").hides("a/b.md.txt"));
         assert!(error("a/").hides("a/b.md") && !error("a/").hides("ab.md"));

@@ -1,6 +1,6 @@
-//! What kind of file it is.
+//! Detection of the file format.
 
-/// The kinds of files that are known.
+/// The supported file formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Text,
@@ -9,32 +9,32 @@ pub(super) enum Format {
     Pdf,
 }
 
-/// Endings of names that are loaded from folders unless others are asked for.
+/// File extensions that are loaded from folders by default.
 pub(super) const EXTENSIONS: [&str; 13] = [
     "txt", "text", "md", "markdown", "mdx", "rst", "adoc", "org", "tex", "html", "htm", "xhtml",
     "pdf",
 ];
 
-/// How far the mark of a PDF may be from the beginning, in bytes, as readers of PDF allow.
+/// Number of leading bytes that may contain the PDF signature, as PDF readers allow.
 const PDF_HEAD: usize = 1024;
 
 impl Format {
-    /// By the ending of the name and by how the file begins.
+    /// Detects the format by the file extension, then by the first bytes.
     pub(super) fn of(name: &str, bytes: &[u8]) -> Self {
         let head = bytes.get(..PDF_HEAD).unwrap_or(bytes);
-        let begins_as_pdf = head.windows(5).any(|window| window == b"%PDF-");
+        let is_pdf = head.windows(5).any(|window| window == b"%PDF-");
         match extension(name).as_deref() {
             Some("pdf") => Self::Pdf,
             Some("md" | "markdown" | "mdx") => Self::Markdown,
             Some("html" | "htm" | "xhtml") => Self::Html,
             Some(known) if EXTENSIONS.contains(&known) => Self::Text,
-            _ if begins_as_pdf => Self::Pdf,
-            _ if begins_as_html(head) => Self::Html,
+            _ if is_pdf => Self::Pdf,
+            _ if starts_as_html(head) => Self::Html,
             _ => Self::Text,
         }
     }
 
-    /// The feature of this crate that reads it.
+    /// Returns the feature of this crate that reads the format.
     pub(super) fn feature(self) -> &'static str {
         match self {
             Self::Html => "html",
@@ -44,14 +44,14 @@ impl Format {
     }
 }
 
-/// What is behind the last full stop of a name, in small letters.
+/// Returns the file extension of a name in lower case.
 pub(super) fn extension(name: &str) -> Option<String> {
     let file = name.rsplit('/').next()?;
     let (stem, extension) = file.rsplit_once('.')?;
     (!stem.is_empty()).then(|| extension.to_ascii_lowercase())
 }
 
-fn begins_as_html(head: &[u8]) -> bool {
+fn starts_as_html(head: &[u8]) -> bool {
     let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
     [b"<!doctype html".as_slice(), b"<html"]
         .iter()
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn name_and_beginning_tell_the_format() {
+    fn extension_and_first_bytes_select_the_format() {
         let cases: [(&str, &[u8], Format); 11] = [
             ("a/b.MD", b"# x", Format::Markdown),
             ("a.md", b"<html>", Format::Markdown),

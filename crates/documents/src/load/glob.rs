@@ -1,12 +1,12 @@
-//! Patterns of paths.
+//! Glob patterns of paths.
 
-/// A pattern of a path with `/` between its parts: `*` is any text within a part, `?` one character of
-/// it, `**` as a part any number of parts.
+/// A pattern of a path with `/` as the separator: `*` matches any text within a component, `?` one character,
+/// the component `**` any number of components.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Glob(Vec<Part>);
+pub(super) struct Glob(Vec<Component>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum Component {
     /// `**`.
     Any,
     Name(Vec<char>),
@@ -14,19 +14,20 @@ enum Part {
 
 impl Glob {
     pub(super) fn new(pattern: &str) -> Self {
-        let parts = pattern.trim_start_matches("./").split('/').filter(|part| !part.is_empty());
-        Self(parts.map(Part::new).collect())
+        let components =
+            pattern.trim_start_matches("./").split('/').filter(|component| !component.is_empty());
+        Self(components.map(Component::new).collect())
     }
 
     pub(super) fn matches(&self, path: &str) -> bool {
-        let parts: Vec<&str> = path.split('/').collect();
-        wildcard(&self.0, &parts, |part| *part == Part::Any, Part::matches)
+        let components: Vec<&str> = path.split('/').collect();
+        wildcard(&self.0, &components, |item| *item == Component::Any, Component::matches)
     }
 }
 
-impl Part {
-    fn new(part: &str) -> Self {
-        if part == "**" { Self::Any } else { Self::Name(part.chars().collect()) }
+impl Component {
+    fn new(component: &str) -> Self {
+        if component == "**" { Self::Any } else { Self::Name(component.chars().collect()) }
     }
 
     fn matches(&self, name: &&str) -> bool {
@@ -37,8 +38,8 @@ impl Part {
     }
 }
 
-/// Whether a pattern fits, in which one item stands for any number of others. Takes time proportional
-/// to the product of both lengths at most, because only the last such item is tried again.
+/// Returns whether a pattern with wildcards for any number of items matches. Takes at most time proportional
+/// to the product of both lengths, because only the last wildcard is tried again.
 fn wildcard<P, T>(
     pattern: &[P],
     text: &[T],
@@ -46,19 +47,19 @@ fn wildcard<P, T>(
     is_same: impl Fn(&P, &T) -> bool,
 ) -> bool {
     let (mut at, mut next) = (0, 0);
-    // Behind the last wildcard, and what of the text it has taken.
-    let mut again: Option<(usize, usize)> = None;
+    // The position after the last wildcard, and the end of the text that it matched.
+    let mut retry: Option<(usize, usize)> = None;
     while let Some(item) = text.get(next) {
         match pattern.get(at) {
             Some(part) if is_any(part) => {
                 at += 1;
-                again = Some((at, next));
+                retry = Some((at, next));
             }
             Some(part) if is_same(part, item) => (at, next) = (at + 1, next + 1),
             _ => {
-                let Some((behind, taken)) = again else { return false };
-                again = Some((behind, taken + 1));
-                (at, next) = (behind, taken + 1);
+                let Some((after, matched)) = retry else { return false };
+                retry = Some((after, matched + 1));
+                (at, next) = (after, matched + 1);
             }
         }
     }
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pattern_is_of_the_whole_path() {
+    fn pattern_matches_the_whole_path() {
         let cases = [
             ("*.md", "a.md", true),
             ("*.md", "x/a.md", false),
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_pattern_takes_no_exponential_time() {
+    fn hostile_pattern_is_not_exponential() {
         let pattern = "a*".repeat(40) + "b";
         assert!(!Glob::new(&pattern).matches(&"a".repeat(4000)));
         let pattern = "**/a/".repeat(30) + "b";

@@ -1,4 +1,4 @@
-//! HTML: what a reader sees of it.
+//! Text extraction from HTML.
 
 use super::LoadError;
 use ai_services_core::document::{Metadata, key};
@@ -9,17 +9,16 @@ use html5ever::tokenizer::{
 };
 use std::cell::RefCell;
 
-/// How long a title is at most, in bytes.
+/// Maximum length of a title in bytes.
 const MAX_TITLE: usize = 1024;
 
-/// After how many bytes it is looked whether somebody still waits.
-const LOOK: usize = 16 * 1024;
+/// Number of bytes between two checks of the deadline.
+const CHECK_INTERVAL: usize = 16 * 1024;
 
-/// The text that a reader sees, and the metadata with the title.
+/// Returns the visible text, and the metadata with the title.
 ///
-/// There is no tree: what is nested a million times costs no more than anything else. But the tokenizer
-/// compares each attribute of an element with all before it, so a few megabytes of attributes take hours;
-/// `check` ends that.
+/// No tree is built, so deep nesting costs nothing. The tokenizer compares each attribute of an element with
+/// all attributes before it, so a few megabytes of attributes would take hours; `check` stops that.
 pub(super) fn read(
     html: &str,
     mut metadata: Metadata,
@@ -30,7 +29,7 @@ pub(super) fn read(
     for part in parts(html) {
         check()?;
         input.push_back(StrTendril::from(part));
-        // Nothing here stops at a script.
+        // The sink never stops at a script.
         let _ = tokenizer.feed(&input);
     }
     tokenizer.end();
@@ -44,10 +43,10 @@ pub(super) fn read(
     Ok((page.text.finish(), metadata))
 }
 
-/// The text in pieces of about [`LOOK`] bytes.
+/// Splits the text into parts of about [`CHECK_INTERVAL`] bytes.
 fn parts(mut text: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
-        let end = (LOOK..text.len()).find(|end| text.is_char_boundary(*end));
+        let end = (CHECK_INTERVAL..text.len()).find(|end| text.is_char_boundary(*end));
         let (part, rest) = text.split_at(end.unwrap_or(text.len()));
         text = rest;
         Some(part).filter(|part| !part.is_empty())
@@ -57,16 +56,16 @@ fn parts(mut text: &str) -> impl Iterator<Item = &str> {
 #[derive(Default)]
 struct Sink(RefCell<Page>);
 
-/// What was read so far.
+/// The state of the extraction.
 #[derive(Default)]
 struct Page {
     text: Text,
     title: Text,
     first_heading: Text,
     place: Place,
-    /// The element that is not shown and how often it is open within itself.
+    /// The hidden element and its nesting depth within itself.
     hidden: Option<(Box<str>, usize)>,
-    /// How many blocks of text with its own white space are open.
+    /// Number of open `pre` elements.
     preformatted: usize,
     has_title: bool,
     has_heading: bool,
@@ -79,7 +78,7 @@ enum Place {
     Title,
     /// The first heading of the first level.
     Heading,
-    /// A script or another text that is not shown.
+    /// A script or other text that is not shown.
     Raw,
 }
 
@@ -91,7 +90,7 @@ impl TokenSink for Sink {
         match token {
             Token::TagToken(tag) if tag.kind == TagKind::StartTag => return page.open(&tag),
             Token::TagToken(tag) => page.close(&tag.name),
-            Token::CharacterTokens(text) => page.say(&text),
+            Token::CharacterTokens(text) => page.push_text(&text),
             _ => {}
         }
         TokenSinkResult::Continue
@@ -129,9 +128,9 @@ impl Page {
             "pre" => self.preformatted += 1,
             _ => {}
         }
-        self.part(name);
+        self.break_before(name);
         if name == "li" {
-            self.text.mark = true;
+            self.text.bullet = true;
         }
         TokenSinkResult::Continue
     }
@@ -153,25 +152,25 @@ impl Page {
             "pre" => self.preformatted = self.preformatted.saturating_sub(1),
             _ => {}
         }
-        self.part(name);
+        self.break_before(name);
     }
 
-    /// Begins a line or a paragraph, if the element does.
-    fn part(&mut self, name: &str) {
+    /// Starts a new line or paragraph if the element does.
+    fn break_before(&mut self, name: &str) {
         match name {
             "p" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "ul" | "ol" | "dl" | "table"
             | "pre" | "blockquote" | "section" | "article" | "header" | "footer" | "main"
             | "nav" | "aside" | "figure" | "form" | "fieldset" | "hr" | "details" | "body" => {
-                self.text.break_up(2);
+                self.text.add_break(2);
             }
             "br" | "div" | "li" | "dt" | "dd" | "tr" | "caption" | "figcaption" | "option"
-            | "summary" | "address" => self.text.break_up(1),
+            | "summary" | "address" => self.text.add_break(1),
             "td" | "th" => self.text.space = true,
             _ => {}
         }
     }
 
-    fn say(&mut self, text: &str) {
+    fn push_text(&mut self, text: &str) {
         if self.hidden.is_some() || self.place == Place::Raw {
             return;
         }
@@ -184,18 +183,20 @@ impl Page {
     }
 }
 
-/// A text whose white space is put together.
+/// A text with collapsed white space.
 #[derive(Default)]
 struct Text {
     written: String,
-    /// What comes before the next character: how many ends of lines, else a space, then a mark.
+    /// Number of line breaks before the next character.
     breaks: usize,
+    /// `true` if a space precedes the next character; a line break takes precedence.
     space: bool,
-    mark: bool,
+    /// `true` if a list bullet precedes the next character.
+    bullet: bool,
 }
 
 impl Text {
-    fn break_up(&mut self, breaks: usize) {
+    fn add_break(&mut self, breaks: usize) {
         self.breaks = self.breaks.max(breaks);
     }
 
@@ -222,10 +223,10 @@ impl Text {
             breaks if !is_first => self.written.extend(std::iter::repeat_n('\n', breaks)),
             _ => {}
         }
-        if self.mark {
+        if self.bullet {
             self.written.push_str("- ");
         }
-        (self.breaks, self.space, self.mark) = (0, false, false);
+        (self.breaks, self.space, self.bullet) = (0, false, false);
     }
 
     fn finish(self) -> String {
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn reader_sees_text_and_no_scripts() {
+    fn text_is_extracted_without_scripts() {
         let html = "<!doctype html><html><head><title>A &amp; B</title><style>p {}</style>\
             <script>if (a < b) { '</p>' }</script></head><body><!-- note -->\
             <h1>Head\n line</h1><p>One <b>bo</b>ld&nbsp;&lt;x&gt;.<br>Two</p>\
@@ -268,13 +269,13 @@ mod tests {
     }
 
     #[test]
-    fn heading_is_the_title_of_a_page_without_one() {
+    fn first_heading_is_the_default_title() {
         assert_eq!(title("<h1>One <i>two</i></h1><h1>Other</h1>").as_deref(), Some("One two"));
         assert_eq!(title("<p>text"), None);
     }
 
     #[test]
-    fn broken_html_is_read_as_far_as_it_goes() {
+    fn malformed_html_is_read_as_far_as_possible() {
         assert_eq!(text("a<p>b</div></b>c<"), "a\n\nb\nc<");
         assert_eq!(text("<script>never closed"), "");
         assert_eq!(text("a</i></title>b &unknown; &#x110000;"), "ab &unknown; \u{fffd}");
@@ -282,32 +283,32 @@ mod tests {
     }
 
     #[test]
-    fn deep_nesting_is_no_different() {
+    fn deep_nesting_is_accepted() {
         let html = format!("{}x{}", "<div><b>".repeat(20_000), "</b></div>".repeat(20_000));
         assert_eq!(text(&html), "x");
     }
 
     #[test]
-    fn pieces_that_are_read_make_no_difference() {
+    fn part_boundaries_do_not_change_the_text() {
         let unit = "<p class='a'>Größe &amp; \r\n<b>日本</b></p><script>a < b</script>";
         for shift in 0..unit.len() {
-            let before = "x".repeat(LOOK - shift);
+            let before = "x".repeat(CHECK_INTERVAL - shift);
             assert_eq!(text(&format!("{before}{unit}")), format!("{before}\n\nGröße & 日本"));
         }
     }
 
     #[test]
-    fn nobody_waits_for_a_million_attributes() {
+    fn many_attributes_stop_at_the_deadline() {
         use super::super::LoadErrorKind;
         let attributes: String = (0..200_000).map(|number| format!("a{number} ")).collect();
-        let looks = std::cell::Cell::new(0);
-        let give_up = || {
-            looks.set(looks.get() + 1);
+        let checks = std::cell::Cell::new(0);
+        let check = || {
+            checks.set(checks.get() + 1);
             let error = || LoadError::new("x", LoadErrorKind::Timeout, "took longer");
-            if looks.get() > 3 { Err(error()) } else { Ok(()) }
+            if checks.get() > 3 { Err(error()) } else { Ok(()) }
         };
-        let read = read(&format!("<p {attributes}>"), Metadata::new(), give_up);
+        let read = read(&format!("<p {attributes}>"), Metadata::new(), check);
         assert_eq!(read.unwrap_err().kind(), LoadErrorKind::Timeout);
-        assert_eq!(looks.get(), 4);
+        assert_eq!(checks.get(), 4);
     }
 }

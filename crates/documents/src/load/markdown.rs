@@ -1,17 +1,19 @@
-//! Markdown: what stands before the text, and its title.
+//! Markdown: the front matter and the title.
 
 use crate::outline::{fence, heading};
 use ai_services_core::document::{Metadata, key};
 
-/// How many keys are taken from a front matter, and how long a value is, in bytes.
+/// Maximum number of keys in a front matter.
 const MAX_KEYS: usize = 64;
+
+/// Maximum length of a front matter value, in bytes.
 const MAX_VALUE: usize = 1024;
 
-/// Takes a simple front matter into the metadata, and finds the title. The rest is the text.
+/// Moves a simple front matter into the metadata, and sets the title. Returns the remaining text.
 pub(super) fn read(text: String, mut metadata: Metadata) -> (String, Metadata) {
     let (rest, found) = front_matter(&text);
     for (name, value) in found {
-        // What the loader says of a document, the document does not say otherwise.
+        // A document cannot override the metadata that the loader sets.
         if !key::RESERVED.contains(&name) {
             metadata.set(name, value);
         }
@@ -25,7 +27,8 @@ pub(super) fn read(text: String, mut metadata: Metadata) -> (String, Metadata) {
     (text, metadata)
 }
 
-/// What is behind a front matter of lines `key: value`, and those. If it is anything else, it is text.
+/// Returns the text after a front matter of lines `key: value`, and its entries. Any other front matter is
+/// part of the text.
 fn front_matter(text: &str) -> (&str, Vec<(&str, &str)>) {
     simple_front_matter(text).unwrap_or((text, Vec::new()))
 }
@@ -52,7 +55,7 @@ fn simple_front_matter(text: &str) -> Option<(&str, Vec<(&str, &str)>)> {
     None
 }
 
-/// A line `key: value` whose value is a plain or a quoted text.
+/// Parses a line `key: value` with a plain or quoted value.
 fn entry(line: &str) -> Option<(&str, &str)> {
     let (name, value) = line.split_once(':')?;
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -75,7 +78,7 @@ fn entry(line: &str) -> Option<(&str, &str)> {
     (value.len() <= MAX_VALUE).then_some((name, value))
 }
 
-/// The text of the first heading of the first level.
+/// Returns the text of the first level-one heading.
 fn title(text: &str) -> Option<&str> {
     let mut open = None;
     for line in text.lines() {
@@ -99,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn simple_front_matter_is_metadata() {
+    fn simple_front_matter_becomes_metadata() {
         let (text, metadata) =
             parts("---\nauthor: \"Ann: B\"\n# note\nyear: 2026\n---\n# Hi\nText");
         assert_eq!(text, "# Hi\nText");
@@ -107,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn any_other_front_matter_is_text() {
+    fn other_front_matter_is_text() {
         for text in [
             "---\ntags:\n  - a\n---\nText",
             "---\ntags: [a, b]\n---\nText",
@@ -121,14 +124,14 @@ mod tests {
     }
 
     #[test]
-    fn document_does_not_say_where_it_comes_from() {
+    fn reserved_keys_cannot_be_overridden() {
         let (_, metadata) =
             parts("---\nsource: b.md\ndigest: 1\nsegments: 0\ntitle: T\n---\n# Other");
         assert_eq!(metadata, r#"{"source":"a.md","title":"T"}"#);
     }
 
     #[test]
-    fn title_is_not_looked_for_in_code() {
+    fn title_is_not_taken_from_code() {
         assert_eq!(title("```sh\n# a comment\n```\n## Two\n# One #\n"), Some("One"));
         assert_eq!(title("#hash\nno title"), None);
     }

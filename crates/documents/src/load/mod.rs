@@ -1,4 +1,4 @@
-//! Documents from files.
+//! Loading of documents from files.
 
 mod decode;
 mod directory;
@@ -24,14 +24,14 @@ use std::time::{Duration, Instant};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-/// How large a file is and how long it takes at most.
+/// The limits of loading one file.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     bytes: u64,
     time: Duration,
 }
 
-/// When nobody waits for a document any more.
+/// The deadline of loading one document.
 #[derive(Clone, Copy, Debug)]
 struct Deadline {
     at: Option<Instant>,
@@ -44,18 +44,18 @@ impl Default for Bounds {
     }
 }
 
-/// Loads a file as plain text, whatever its name.
+/// Loads a file as plain text, regardless of its name.
 ///
-/// The text is UTF-8, with a byte order mark or without, or UTF-16 with one. The metadata are `source`, the
-/// path as it is given, and `file_name`. At most 32 MiB.
+/// The text is UTF-8, with or without a byte-order mark, or UTF-16 with a byte-order mark. The metadata are
+/// `source`, the path as passed, and `file_name`. At most 32 MiB; takes at most 60 seconds.
 ///
 /// # Errors
 ///
-/// If the file cannot be read, is too large, or is no such text.
+/// Fails if the file cannot be read, is too large, is not text in one of these encodings, or takes too long.
 ///
 /// # Cancellation
 ///
-/// Reading goes on in a thread until the file is read, and its result is dropped.
+/// The blocking thread continues until the file is read; its result is dropped.
 ///
 /// # Examples
 ///
@@ -85,27 +85,26 @@ pub async fn load_text(path: impl AsRef<Path>) -> Result<Document, LoadError> {
 
 /// Loads a file by its type: plain text, Markdown, HTML (feature `html`) or PDF (feature `pdf`).
 ///
-/// The type is told by the ending of the name and by how the file begins; what is nothing else is plain
-/// text. What each type brings:
+/// The type is detected by the file extension, then by the first bytes; the default is plain text:
 ///
-/// | type | text | metadata beside `source` and `file_name` |
+/// | type | text | metadata besides `source` and `file_name` |
 /// |---|---|---|
-/// | plain text | as it is | |
-/// | Markdown | as it is, without a front matter of lines `key: value` | those keys; `title`: of the front matter, else the first heading with one `#` |
-/// | HTML | what a reader sees, a paragraph a block | `title` |
-/// | PDF | one document a page, pages without text left out | `page`, from 1; `title` |
+/// | plain text | unchanged | |
+/// | Markdown | unchanged, without a front matter of lines `key: value` | the keys of the front matter; `title`: from the front matter, else the first heading with one `#` |
+/// | HTML | the visible text, with a paragraph per block | `title` |
+/// | PDF | one document per page; pages without text are left out | `page`, from 1; `title` |
 ///
-/// A front matter that is anything else is text, and sets no key that the loaders set, other than `title`.
-/// A file has at most 32 MiB and takes at most a minute.
+/// A more complex front matter stays in the text. Of the keys that the loaders set, a front matter can set
+/// only `title`. At most 32 MiB; takes at most 60 seconds.
 ///
 /// # Errors
 ///
-/// If the file cannot be read, is too large, damaged or encrypted, takes too long, or needs a feature that
-/// is not enabled.
+/// Fails if the file cannot be read, is too large, damaged, encrypted, or not in a supported text encoding,
+/// takes too long, or needs a feature that is not enabled.
 ///
 /// # Cancellation
 ///
-/// As [`load_text`].
+/// Same as [`load_text`].
 ///
 /// # Examples
 ///
@@ -126,23 +125,26 @@ pub async fn load_text(path: impl AsRef<Path>) -> Result<Document, LoadError> {
 ///
 /// # Differences from LangChain4j
 ///
-/// One function for all types. A PDF file is one document a page, so that an answer can name the page.
+/// One function loads all types. A PDF file becomes one document per page, so that an answer can name the
+/// page.
 #[doc(alias = "FileSystemDocumentLoader")]
 pub async fn load_file(path: impl AsRef<Path>) -> Result<Vec<Document>, LoadError> {
     let path = path.as_ref();
     load(path, source(path), Bounds::default()).await
 }
 
-/// Loads what is not in a file, by its name and by how it begins, as [`load_file`] does. The name becomes
-/// the `source`.
+/// Loads a document from memory. The type is detected as by [`load_file`]; the name becomes the `source`.
+///
+/// The size is not limited; takes at most 60 seconds.
 ///
 /// # Errors
 ///
-/// As [`load_file`].
+/// Fails if the document is damaged, encrypted, too large when decompressed, or not in a supported text
+/// encoding, takes too long, or needs a feature that is not enabled.
 ///
 /// # Cancellation
 ///
-/// As [`load_text`].
+/// The blocking thread may continue to run; its result is dropped.
 ///
 /// # Examples
 ///
@@ -174,7 +176,7 @@ async fn load(path: &Path, name: String, bounds: Bounds) -> Result<Vec<Document>
     .await
 }
 
-/// Does what blocks, and may panic, where it does no harm.
+/// Runs a parser on a blocking thread with a time limit; a panic becomes a [`LoadError`].
 async fn in_thread<T: Send + 'static>(
     name: &str,
     bounds: Bounds,
@@ -184,7 +186,7 @@ async fn in_thread<T: Send + 'static>(
     match timeout(bounds.time, spawn_blocking(move || work(deadline))).await {
         Ok(Ok(loaded)) => loaded,
         Ok(Err(error)) => {
-            let reason = "makes its parser panic; it is probably damaged";
+            let reason = "made the parser panic; it is probably damaged";
             Err(LoadError::new(name, LoadErrorKind::Damaged, reason).with_cause(error))
         }
         Err(_) => Err(deadline.passed(name)),
@@ -192,7 +194,7 @@ async fn in_thread<T: Send + 'static>(
 }
 
 impl Deadline {
-    /// An error once it has passed. What asks so now and then ends soon after.
+    /// Fails once the deadline has passed. A parser that calls this regularly stops soon after.
     fn check(self, name: &str) -> Result<(), LoadError> {
         match self.at {
             Some(at) if Instant::now() >= at => Err(self.passed(name)),
@@ -206,19 +208,19 @@ impl Deadline {
     }
 }
 
-/// All bytes of a file.
+/// Reads all bytes of a file.
 fn read(path: &Path, name: &str, max: u64) -> Result<Vec<u8>, LoadError> {
     let fail = |error| LoadError::read(name, error);
-    // Opening a pipe would wait for whoever writes into it.
+    // Opening a pipe would block until there is a writer.
     if !fs::metadata(path).map_err(fail)?.is_file() {
-        return Err(LoadError::new(name, LoadErrorKind::Read, "is no file"));
+        return Err(LoadError::new(name, LoadErrorKind::Read, "is not a regular file"));
     }
     let mut bytes = Vec::new();
-    // It may grow while it is read.
+    // The file may grow while it is read.
     let file = File::open(path).map_err(fail)?;
     file.take(max.saturating_add(1)).read_to_end(&mut bytes).map_err(fail)?;
     if bytes.len() as u64 > max {
-        let reason = format!("has more than {max} bytes; raise the maximum or split it");
+        let reason = format!("has more than {max} bytes; raise the limit or split it");
         return Err(LoadError::new(name, LoadErrorKind::TooLarge, reason));
     }
     Ok(bytes)
@@ -256,7 +258,7 @@ fn metadata(name: &str) -> Metadata {
     Metadata::new().with(key::SOURCE, name).with(key::FILE_NAME, file_name)
 }
 
-/// A path with `/` between its parts.
+/// Returns a path with `/` as the separator.
 fn source(path: &Path) -> String {
     let text = path.to_string_lossy();
     if std::path::MAIN_SEPARATOR == '/' {

@@ -1,4 +1,4 @@
-//! The files of a folder and of the folders in it.
+//! Traversal of a folder and its subfolders.
 
 use super::format::{EXTENSIONS, extension};
 use super::glob::Glob;
@@ -9,11 +9,13 @@ use std::sync::Arc;
 use std::vec::IntoIter;
 use tokio::task::spawn_blocking;
 
-/// How deep folders are nested, and how much is in one, at most.
+/// Maximum nesting depth of folders.
 const MAX_DEPTH: usize = 64;
+
+/// Maximum number of files and folders in one folder.
 const MAX_ENTRIES: usize = 1_000_000;
 
-/// Where files are looked for, and which are wanted.
+/// The root folder and the filters for its files.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selection {
     pub(super) root: PathBuf,
@@ -24,7 +26,7 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    fn wants(&self, name: &str) -> bool {
+    fn includes(&self, name: &str) -> bool {
         if !self.include.is_empty() {
             return self.include.iter().any(|glob| glob.matches(name));
         }
@@ -40,26 +42,27 @@ impl Selection {
     }
 }
 
-/// A file that was found.
+/// A file or folder in the root folder.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) path: PathBuf,
-    /// Relative to the root, with `/`.
+    /// Path relative to the root, with `/` as the separator.
     pub(super) name: String,
 }
 
-/// Goes through folders in the order of names, and keeps no more than the lists of those it is in.
+/// A depth-first traversal in the order of names. Holds only the listings of the current folder and its
+/// parents.
 pub(super) struct Walk {
     selection: Arc<Selection>,
     open: Vec<IntoIter<Entry>>,
-    has_begun: bool,
+    has_started: bool,
 }
 
 struct Entry {
     found: Found,
     kind: Kind,
-    /// Whether its name is no text, and the one here only like it.
-    is_nameless: bool,
+    /// `true` if the file name is not valid Unicode; `name` is then a lossy conversion.
+    has_lossy_name: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -70,20 +73,20 @@ enum Kind {
 
 impl Walk {
     pub(super) fn new(selection: Arc<Selection>) -> Self {
-        Self { selection, open: Vec::new(), has_begun: false }
+        Self { selection, open: Vec::new(), has_started: false }
     }
 
-    /// The next file that is wanted.
+    /// Returns the next selected file.
     pub(super) async fn next(&mut self) -> Option<Result<Found, LoadError>> {
-        if !self.has_begun {
-            self.has_begun = true;
+        if !self.has_started {
+            self.has_started = true;
             let root = self.selection.root.clone();
             if let Err(error) = self.enter(root, "").await {
                 return Some(Err(error));
             }
         }
         loop {
-            let Some(Entry { found, kind, is_nameless }) = self.open.last_mut()?.next() else {
+            let Some(Entry { found, kind, has_lossy_name }) = self.open.last_mut()?.next() else {
                 self.open.pop();
                 continue;
             };
@@ -91,9 +94,9 @@ impl Walk {
                 continue;
             }
             match kind {
-                Kind::File if !self.selection.wants(&found.name) => {}
-                _ if is_nameless => {
-                    let reason = "has a name that is no Unicode; rename it";
+                Kind::File if !self.selection.includes(&found.name) => {}
+                _ if has_lossy_name => {
+                    let reason = "has a file name that is not valid Unicode; rename it";
                     return Some(Err(LoadError::new(found.name, LoadErrorKind::Read, reason)));
                 }
                 Kind::File => return Some(Ok(found)),
@@ -109,7 +112,8 @@ impl Walk {
 
     async fn enter(&mut self, path: PathBuf, prefix: &str) -> Result<(), LoadError> {
         if self.open.len() >= MAX_DEPTH {
-            let reason = format!("is more than {MAX_DEPTH} folders deep; load it on its own");
+            let reason =
+                format!("is nested more than {MAX_DEPTH} folders deep; load it separately");
             return Err(LoadError::new(prefix, LoadErrorKind::TooLarge, reason));
         }
         let name = prefix.to_owned();
@@ -122,7 +126,7 @@ impl Walk {
     }
 }
 
-/// What is in a folder, hidden files and links left out.
+/// Lists the files and folders in a folder, without hidden files and links.
 fn list(path: &Path, prefix: &str) -> Result<Vec<Entry>, LoadError> {
     let fail = |error| LoadError::read(prefix, error);
     let mut entries = Vec::new();
@@ -141,8 +145,8 @@ fn list(path: &Path, prefix: &str) -> Result<Vec<Entry>, LoadError> {
             return Err(LoadError::new(prefix, LoadErrorKind::TooLarge, reason));
         }
         let name = format!("{prefix}{}", file_name.to_string_lossy());
-        let is_nameless = file_name.to_str().is_none();
-        entries.push(Entry { found: Found { path: entry.path(), name }, kind, is_nameless });
+        let has_lossy_name = file_name.to_str().is_none();
+        entries.push(Entry { found: Found { path: entry.path(), name }, kind, has_lossy_name });
     }
     entries.sort_by(|a, b| a.found.name.cmp(&b.found.name));
     Ok(entries)

@@ -1,18 +1,18 @@
-//! Where a text may be cut.
+//! Positions at which a text may be cut.
 
-/// What ends at a place, from the largest to the smallest.
+/// The unit of text that ends at a position, from the largest to the smallest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Break {
     Paragraph,
     Line,
     Sentence,
-    /// A line of what should stay whole.
+    /// A line of a block that should stay whole.
     Row,
     Word,
 }
 
-/// Calls `found` with each place between `from` and `to`, both included, where the text may be cut, in
-/// order: where white space begins, and behind a full stop that needs none.
+/// Calls `found` with each position from `from` to `to` (inclusive) at which the text may be cut, in
+/// order: at the start of white space, and after a full-width full stop.
 pub(super) fn breaks(text: &str, from: usize, to: usize, mut found: impl FnMut(usize, Break)) {
     let mut last = None;
     let mut rest = text.get(from..).unwrap_or_default().char_indices().peekable();
@@ -52,7 +52,7 @@ fn kind(newlines: usize, before: &str, next: Option<char>) -> Break {
     }
 }
 
-/// How many lines a character ends: a page is as good as a paragraph.
+/// Returns the number of line breaks that a character stands for; a page break ends a paragraph.
 fn lines(c: char) -> usize {
     match c {
         '\n' | '\u{2028}' => 1,
@@ -61,7 +61,7 @@ fn lines(c: char) -> usize {
     }
 }
 
-/// White space at which a text may be cut.
+/// Returns whether a character is white space at which a text may be cut.
 fn is_space(c: char) -> bool {
     c.is_whitespace() && !matches!(c, '\u{a0}' | '\u{202f}' | '\u{2007}')
 }
@@ -74,8 +74,8 @@ fn is_closing(c: char) -> bool {
     matches!(c, '"' | '\'' | ')' | ']' | '}' | '»' | '”' | '’' | '」' | '』' | '）')
 }
 
-/// Whether a sentence ends before white space. An initial or an abbreviation before a small letter
-/// ends none.
+/// Returns whether a sentence ends before white space. A single letter, or an abbreviation before a
+/// lower-case letter, does not end a sentence.
 fn ends_sentence(before: &str, next: Option<char>) -> bool {
     let bare = before.trim_end_matches(is_closing);
     let mut back = bare.chars().rev();
@@ -91,7 +91,7 @@ fn ends_sentence(before: &str, next: Option<char>) -> bool {
     }
 }
 
-/// Whether two characters are shown as one, so that no text should be cut between them.
+/// Returns whether two characters are displayed as one, so that the text should not be cut between them.
 pub(super) fn joins(before: char, after: char) -> bool {
     const JOINER: char = '\u{200d}';
     let is_flag = |c| matches!(c, '\u{1f1e6}'..='\u{1f1ff}');
@@ -101,8 +101,8 @@ pub(super) fn joins(before: char, after: char) -> bool {
         || (is_flag(before) && is_flag(after))
 }
 
-/// Whether a character changes the one before it. The usual blocks of Unicode, not all of it: what is
-/// missed is cut where it looks odd, not where it is wrong.
+/// Returns whether a character modifies the character before it. Covers the common blocks of Unicode, not all
+/// of them: for the others, a cut looks odd but is not wrong.
 fn is_mark(c: char) -> bool {
     let code = u32::from(c);
     match code {
@@ -114,10 +114,10 @@ fn is_mark(c: char) -> bool {
         }
         // Thai.
         0xE31 | 0xE34..=0xE3A | 0xE47..=0xE4E | 0x302A..=0x302F | 0x3099..=0x309A => true,
-        // Variants, half marks, tones of skin, tags.
+        // Variation selectors, half marks, skin tones, tags.
         0xFE00..=0xFE0F | 0xFE20..=0xFE2F | 0x1F3FB..=0x1F3FF | 0xE0020..=0xE007F => true,
         0xE0100..=0xE01EF => true,
-        // The scripts of India are laid out alike, 128 code points each.
+        // The Indic scripts have the same layout, 128 code points each.
         0x900..=0xD7F => {
             matches!(code & 0x7F, 0..=3 | 0x3A..=0x3C | 0x3E..=0x4F | 0x51..=0x57 | 0x62..=0x63)
         }
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn breaks_are_told_apart() {
+    fn breaks_have_levels() {
         use Break::{Line, Paragraph, Sentence, Word};
         assert_eq!(
             found("  One two. Three\r\nfour! \n \nFive?) Six"),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn abbreviations_end_no_sentence() {
+    fn abbreviations_do_not_end_a_sentence() {
         let words = |text| found(text).iter().filter(|(_, level)| *level == Break::Word).count();
         assert_eq!(words("J. Smith"), 1);
         assert_eq!(words("z. B. Äpfel"), 2);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_that_are_shown_as_one_are_joined() {
+    fn combined_characters_are_joined() {
         for pair in ["\r\n", "e\u{301}", "क\u{94d}", "👍🏽", "🇩🇪", "ก\u{e31}"] {
             let mut chars = pair.chars();
             assert!(joins(chars.next().unwrap(), chars.next().unwrap()), "{pair:?}");

@@ -1,28 +1,28 @@
-//! Cutting a text into pieces of a size.
+//! Cutting of a text into pieces of limited size.
 
 use super::TextMeasure;
 use super::breaks::{Break, breaks, joins};
 use super::measure::{Measure, before};
 use std::ops::Range;
 
-/// How large segments are.
+/// The size limits of segments.
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
     pub(super) max: usize,
-    /// How much of a segment the next one may repeat; at most half of `max`, so that each brings as
-    /// much of its own and time stays linear.
+    /// Maximum size of the repeated end of the previous segment; at most half of `max`, so that at least half
+    /// of a segment is new and the running time stays linear.
     pub(super) overlap: usize,
     pub(super) measure: TextMeasure,
 }
 
-/// How far back a cut between characters that belong together is moved, in characters.
+/// Maximum number of characters by which a cut between joined characters is moved back.
 const MAX_JOINED: usize = 32;
 
-/// How many beginnings are tried for a repetition whose size is not known before.
+/// Maximum number of start positions that are tried for an overlap of unknown size.
 const MAX_TRIES: usize = 8;
 
-/// The pieces of a range of a text, in order and without white space around them. Every character that
-/// is not white space is in one. Ranges in `kept`, in order, stay whole if they fit.
+/// Returns the pieces of a range of a text, in order and without surrounding white space. Every character
+/// that is not white space is in a piece. The ranges in `kept`, in order, stay whole if they fit.
 pub(super) fn cut(
     text: &str,
     range: Range<usize>,
@@ -34,24 +34,25 @@ pub(super) fn cut(
 }
 
 struct Cutter<'a> {
-    /// Up to the end of the range.
+    /// The text up to the end of the range.
     text: &'a str,
     kept: &'a [Range<usize>],
     limits: &'a Limits,
-    /// How many bytes fitted the last time.
+    /// Number of bytes of the previous piece.
     hint: usize,
+    /// Number of bytes of the previous overlap.
     hint_back: usize,
 }
 
 impl Cutter<'_> {
     fn cut(mut self, start: usize) -> Vec<Range<usize>> {
         let mut pieces = Vec::new();
-        // All before `done` is in a piece; the next piece begins there or, with an overlap, earlier.
+        // The text before `done` is in a piece; the next piece starts there or, with an overlap, earlier.
         let mut done = self.next_visible(start);
         let mut start = done;
         while done < self.text.len() {
             let Some(stop) = self.stop(start, done) else {
-                // What is repeated leaves no room for anything new.
+                // The overlap leaves no room for new text.
                 start = done;
                 continue;
             };
@@ -63,7 +64,8 @@ impl Cutter<'_> {
         pieces
     }
 
-    /// Where the piece from `start` ends, behind `done`; none if it has to begin later.
+    /// Returns the end of the piece from `start`, which is after `done`; `None` if the piece has to start
+    /// later.
     fn stop(&mut self, start: usize, done: usize) -> Option<usize> {
         let rest = self.part(start, self.text.len());
         let fitting = self.limits.measure.fitting_prefix(rest, self.limits.max, self.hint);
@@ -71,20 +73,20 @@ impl Cutter<'_> {
         let mut limit = start + fitting;
         loop {
             if limit <= done {
-                // A character that is larger than the maximum is a piece of its own.
+                // A character that is larger than the maximum is a separate piece.
                 return (start == done).then(|| done + self.first_length(done));
             }
             let stop = self.best(start, done, limit);
             if self.fits(start, stop) {
                 return Some(stop);
             }
-            // A measure by which a part may be larger than the whole.
+            // With some measures, a part is larger than the whole.
             limit = before(self.text, stop.saturating_sub(1));
         }
     }
 
-    /// The best place to cut between `done` and `limit`: behind the largest unit that leaves at least
-    /// half a piece, else behind a word, else between characters.
+    /// Returns the best position to cut between `done` and `limit`: after the largest unit that leaves at
+    /// least half a piece, else after a word, else between characters.
     fn best(&self, start: usize, done: usize, limit: usize) -> usize {
         if limit >= self.text.len() {
             return self.text.len();
@@ -115,7 +117,7 @@ impl Cutter<'_> {
         best.map(|(_, at)| at).or(last).unwrap_or_else(|| self.between_characters(done, limit))
     }
 
-    /// A place at `limit` or a little before that does not part what is shown as one character.
+    /// Returns a position at `limit` or slightly before that does not separate joined characters.
     fn between_characters(&self, done: usize, limit: usize) -> usize {
         let mut after = self.part(limit, self.text.len()).chars().next();
         let mut at = limit;
@@ -129,13 +131,13 @@ impl Cutter<'_> {
         limit
     }
 
-    /// Where the piece behind this one begins: at `done`, or earlier by what is repeated.
+    /// Returns the start of the next piece: `done`, or earlier by the overlap.
     fn next_start(&mut self, piece: &Range<usize>, done: usize) -> usize {
         if self.limits.overlap == 0 || done >= self.text.len() {
             return done;
         }
         let Some(start) = self.repeated(piece) else { return done };
-        // A repetition must not tear apart what would fit without it.
+        // An overlap must not split a range that would fit without it.
         let kept = self.kept.get(self.kept.partition_point(|kept| kept.start < done));
         match kept.filter(|kept| kept.start == done) {
             Some(kept) if !self.fits(start, kept.end) => done,
@@ -143,7 +145,7 @@ impl Cutter<'_> {
         }
     }
 
-    /// Where in a piece begins what the next one repeats: with a sentence if it can be, else with a
+    /// Returns the position in a piece at which the overlap starts: at a sentence if possible, else at a
     /// word.
     fn repeated(&mut self, piece: &Range<usize>) -> Option<usize> {
         let Limits { overlap, measure, .. } = self.limits;
@@ -169,7 +171,7 @@ impl Cutter<'_> {
         sentences.into_iter().chain(words).find(fits)
     }
 
-    /// What is to stay whole, if this place is within it.
+    /// Returns the range that should stay whole around this position, if there is one.
     fn kept_around(&self, at: usize) -> Option<&Range<usize>> {
         let index = self.kept.partition_point(|kept| kept.end <= at);
         self.kept.get(index).filter(|kept| kept.start < at)
@@ -184,7 +186,7 @@ impl Cutter<'_> {
         self.text.len() - rest.trim_start().len()
     }
 
-    /// The length of the character here, and of all that is shown with it, in bytes.
+    /// Returns the length of the character at this position in bytes.
     fn first_length(&self, at: usize) -> usize {
         self.part(at, self.text.len()).chars().next().map_or(1, char::len_utf8)
     }

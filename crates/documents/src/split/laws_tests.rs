@@ -1,4 +1,4 @@
-//! What is true of every text.
+//! Properties that hold for every text.
 
 use super::cut::{Limits, cut};
 use super::{DocumentSplitter, MarkdownSplitter, TextMeasure};
@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Texts of everything that splitters look at.
+/// Texts with all constructs that splitters recognise.
 fn text() -> impl Strategy<Value = String> {
     const ODD: &[&str] = &[
         "\n",
@@ -41,7 +41,7 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..120).prop_map(|pieces| pieces.concat())
 }
 
-/// A measure that is no sum: as with tokens, a part may be larger than the whole.
+/// A measure that is not additive: as with tokens, a part may be larger than the whole.
 fn odd_measure() -> TextMeasure {
     TextMeasure::new(|text| {
         let length = text.chars().count();
@@ -64,7 +64,7 @@ fn check(text: &str, pieces: &[Range<usize>], limits: &Limits) -> Result<(), Tes
             "{:?}",
             shown
         );
-        prop_assert!(piece.end > before.end, "{:?} brings nothing new", shown);
+        prop_assert!(piece.end > before.end, "{:?} has no new text", shown);
         prop_assert!(piece.start >= before.start);
         match text.get(before.end..piece.start) {
             Some(between) => prop_assert_eq!(visible(between), ""),
@@ -76,7 +76,7 @@ fn check(text: &str, pieces: &[Range<usize>], limits: &Limits) -> Result<(), Tes
     Ok(())
 }
 
-/// Any limits that a builder allows.
+/// All limits that a builder accepts.
 fn limits() -> impl Strategy<Value = Limits> {
     (1_usize..60, 0_usize..=100, any::<bool>()).prop_map(|(max, share, is_odd)| Limits {
         max,
@@ -89,14 +89,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
-    fn nothing_is_lost_or_too_large(text in text(), limits in limits()) {
+    fn pieces_are_complete_and_within_limits(text in text(), limits in limits()) {
         let pieces = cut(&text, 0..text.len(), &[], &limits);
         check(&text, &pieces, &limits)?;
         prop_assert_eq!(cut(&text, 0..text.len(), &[], &limits), pieces);
     }
 
     #[test]
-    fn nothing_of_markdown_is_lost_or_too_large(text in text(), limits in limits()) {
+    fn markdown_pieces_are_complete_and_within_limits(text in text(), limits in limits()) {
         let splitter = MarkdownSplitter(limits.clone());
         let sections = splitter.pieces(&text);
         let pieces: Vec<_> = sections.into_iter().flat_map(|(pieces, _)| pieces).collect();
@@ -110,12 +110,12 @@ proptest! {
     }
 
     #[test]
-    fn any_text_at_all_can_be_cut(text in any::<String>(), limits in limits()) {
+    fn arbitrary_text_can_be_cut(text in any::<String>(), limits in limits()) {
         check(&text, &cut(&text, 0..text.len(), &[], &limits), &limits)?;
     }
 }
 
-/// How much is measured does not depend on the length of the text.
+/// The number of bytes measured per byte of text does not depend on the length of the text.
 #[test]
 fn work_is_proportional_to_the_text() {
     for unit in ["A word. ", "x", " \n x", "```\n", "日本語。", "a\u{301}", "word\n\n"] {

@@ -1,21 +1,21 @@
-//! Segments of Markdown.
+//! The splitter of Markdown.
 
 use super::cut::{Limits, cut};
 use super::measure::before;
-use super::{DocumentSplitter, Numbered, SplitterBuilder};
+use super::{DocumentSplitter, SegmentBuilder, SplitterBuilder};
 use crate::outline::{fence, heading, is_row};
 use ai_services_core::document::{Document, TextSegment};
 use std::ops::Range;
 
-/// Cuts Markdown at its headings, and what stands between two headings as the
-/// [`RecursiveSplitter`](super::RecursiveSplitter) does.
+/// Splits Markdown at its headings, and the sections between them like a
+/// [`RecursiveSplitter`](super::RecursiveSplitter).
 ///
-/// Each segment has the headings that it stands under in its metadata `heading`, outermost first:
-/// `Guide > Installation`, of each the first 256 bytes. A heading with nothing below it goes with the one that follows. A fenced block of
-/// code and a table stay whole where they fit, else they are cut between lines. Headings are lines with
-/// `#`; underlined ones are text.
+/// The metadata `heading` of a segment has the headings above it, outermost first: `Guide > Installation`.
+/// Each heading is truncated to 256 bytes. A heading without text below it belongs to the section of the next
+/// heading. A fenced code block or a table stays whole if it fits, else it is cut between lines. Headings are
+/// lines with `#`; underlined headings are text.
 ///
-/// The defaults are those of the [`RecursiveSplitter`](super::RecursiveSplitter).
+/// The defaults are those of [`RecursiveSplitter`](super::RecursiveSplitter).
 ///
 /// # Examples
 ///
@@ -31,7 +31,7 @@ use std::ops::Range;
 pub struct MarkdownSplitter(pub(super) Limits);
 
 impl MarkdownSplitter {
-    /// Starts a splitter.
+    /// Returns a builder.
     pub fn builder() -> SplitterBuilder<Self> {
         SplitterBuilder::new(Self)
     }
@@ -39,16 +39,16 @@ impl MarkdownSplitter {
 
 impl DocumentSplitter for MarkdownSplitter {
     fn split(&self, document: &Document) -> Vec<TextSegment> {
-        let mut numbered = Numbered::new(document);
+        let mut builder = SegmentBuilder::new(document);
         for (pieces, heading) in self.pieces(document.text()) {
-            numbered.extend(pieces, heading.as_deref());
+            builder.extend(pieces, heading.as_deref());
         }
-        numbered.segments
+        builder.segments
     }
 }
 
 impl MarkdownSplitter {
-    /// The pieces of each section.
+    /// Returns the pieces of each section.
     pub(super) fn pieces(&self, text: &str) -> Vec<Pieces> {
         let Outline { sections, kept, .. } = Outline::read(text);
         let cut_section = |Section { range, heading }: Section| {
@@ -59,30 +59,31 @@ impl MarkdownSplitter {
     }
 }
 
-/// How much of a heading is kept, in bytes: every segment below it has it.
+/// Maximum length of a heading in metadata, in bytes. Every segment below a heading has a copy.
 const MAX_HEADING: usize = 256;
 
-/// Where the pieces of a section are, and the headings that it stands under.
+/// The ranges of the pieces of a section, and the headings above it.
 type Pieces = (Vec<Range<usize>>, Option<Box<str>>);
 
-/// What stands under a heading.
+/// A section of the text and the headings above it.
 struct Section {
     range: Range<usize>,
     heading: Option<Box<str>>,
 }
 
-/// The sections of a text, and what should stay whole.
+/// The sections of a text, and the ranges that should stay whole.
 #[derive(Default)]
 struct Outline<'a> {
     text: &'a str,
     sections: Vec<Section>,
     kept: Vec<Range<usize>>,
-    /// The headings that the next line stands under, with their levels.
+    /// The headings above the next line, with their levels.
     path: Vec<(usize, &'a str)>,
-    /// Where the section began, and whether it has more than headings.
+    /// Start of the current section.
     start: usize,
+    /// `true` if the current section has text besides headings.
     has_text: bool,
-    /// Where a fence or a table began.
+    /// Start of the current code block or table.
     block: Option<usize>,
 }
 
@@ -137,7 +138,7 @@ impl<'a> Outline<'a> {
 
     fn end_block(&mut self, at: usize) {
         let Some(start) = self.block.take() else { return };
-        // Segments have no white space around them.
+        // Segments have no surrounding white space.
         let block = self.text.get(start..at).unwrap_or_default();
         let start = at - block.trim_start().len();
         self.kept.push(start..start + block.trim().len());

@@ -1,15 +1,15 @@
-//! How large a text is.
+//! Measures of text size.
 
 use std::fmt;
 use std::sync::Arc;
 
 type Count = dyn Fn(&str) -> usize + Send + Sync;
 
-/// What the size of a segment is counted in.
+/// The unit in which the size of a segment is measured.
 ///
 /// # Examples
 ///
-/// Any counter of tokens is a measure:
+/// A token counter as a measure:
 ///
 /// ```
 /// use ai_services::document::TextMeasure;
@@ -29,20 +29,20 @@ pub(super) enum Measure {
 }
 
 impl TextMeasure {
-    /// Characters: Unicode scalar values.
+    /// Measures in characters (Unicode scalar values).
     #[must_use]
     pub fn characters() -> Self {
         Self(Measure::Characters)
     }
 
-    /// Whatever the function counts: tokens, bytes, words. It should be fast, and a longer text should
-    /// not be smaller.
+    /// Measures with a function that counts, for example, tokens, bytes or words. It should be fast, and a
+    /// longer text should not have a smaller size.
     #[must_use]
     pub fn new(count: impl Fn(&str) -> usize + Send + Sync + 'static) -> Self {
         Self(Measure::Counted(Arc::new(count)))
     }
 
-    /// How large a text is.
+    /// Returns the size of a text.
     #[must_use]
     pub fn size(&self, text: &str) -> usize {
         match &self.0 {
@@ -51,8 +51,8 @@ impl TextMeasure {
         }
     }
 
-    /// How many bytes of the text fit into this size, counted from its beginning. `hint` is how many
-    /// did the last time.
+    /// Returns the length in bytes of the longest prefix that fits into this size. `hint` is the previous
+    /// result.
     pub(super) fn fitting_prefix(&self, text: &str, max: usize, hint: usize) -> usize {
         match &self.0 {
             Measure::Characters => {
@@ -67,7 +67,7 @@ impl TextMeasure {
         }
     }
 
-    /// How many bytes of the text fit into this size, counted from its end.
+    /// Returns the length in bytes of the longest suffix that fits into this size.
     pub(super) fn fitting_suffix(&self, text: &str, max: usize, hint: usize) -> usize {
         let length = text.len();
         match &self.0 {
@@ -91,9 +91,9 @@ impl TextMeasure {
     }
 }
 
-/// The longest length that fits, if a longer one never does where a shorter one does not. It asks about
-/// lengths near to the answer only, so that its cost does not depend on the length of the whole text.
-/// `rounded` is a length without and with the character that it ends in.
+/// Returns the longest length that fits, provided that `fits` is monotonic. Tests only lengths near the
+/// result, so that the cost does not depend on the length of the whole text. `rounded` returns a length
+/// rounded down and up to a character boundary.
 fn longest(
     length: usize,
     hint: usize,
@@ -102,7 +102,7 @@ fn longest(
 ) -> usize {
     let mut fitting = 0;
     let mut next = hint.clamp(1, length.max(1));
-    // Doubles until something does not fit.
+    // Double until a length does not fit.
     let mut too_long = loop {
         let (at, _) = rounded(next.min(length));
         if at > fitting && !fits(at) {
@@ -128,7 +128,7 @@ fn longest(
     }
 }
 
-/// The nearest place between two characters, here or before.
+/// Returns the nearest character boundary at or before this position.
 pub(super) fn before(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at = at.saturating_sub(1);
@@ -136,7 +136,7 @@ pub(super) fn before(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// The nearest place between two characters, here or after.
+/// Returns the nearest character boundary at or after this position.
 fn after(text: &str, mut at: usize) -> usize {
     while at < text.len() && !text.is_char_boundary(at) {
         at += 1;
@@ -159,9 +159,9 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Bytes and characters are counted by both ways of search alike.
+        /// Both implementations of the search agree.
         #[test]
-        fn what_fits_is_as_long_as_it_can_be(
+        fn fitting_text_is_as_long_as_possible(
             text in "[aé😀 ]{0,30}",
             max in 0_usize..30,
             hint in 0_usize..60,

@@ -1,4 +1,4 @@
-//! Documents cut into segments.
+//! Splitting of documents into segments.
 
 mod breaks;
 mod cut;
@@ -16,18 +16,19 @@ use ai_services_core::document::{Document, Metadata, TextSegment, key};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Cuts documents into segments, small enough to be embedded and to be shown to a model.
+/// Splits documents into segments that are small enough to be embedded and to be sent to a model.
 ///
-/// Each segment has the metadata of its document and its number in `index`, from 0.
+/// Each segment has the metadata of its document and its number in `index`, from 0. The crate has
+/// [`RecursiveSplitter`] and [`MarkdownSplitter`].
 ///
 /// # Examples
 ///
-/// One of your own; [`RecursiveSplitter`] and [`MarkdownSplitter`] are in the crate.
+/// A custom splitter:
 ///
 /// ```
 /// use ai_services::document::{Document, DocumentSplitter, Metadata, TextSegment, key};
 ///
-/// /// One segment a line.
+/// /// One segment per line.
 /// struct Lines;
 ///
 /// impl DocumentSplitter for Lines {
@@ -45,7 +46,7 @@ use std::sync::Arc;
 /// assert_eq!(segments[1].text(), "two");
 /// ```
 pub trait DocumentSplitter: Send + Sync {
-    /// The segments of a document, in the order of its text.
+    /// Returns the segments of a document, in the order of its text.
     fn split(&self, document: &Document) -> Vec<TextSegment>;
 }
 
@@ -55,18 +56,18 @@ impl<S: DocumentSplitter + ?Sized> DocumentSplitter for Arc<S> {
     }
 }
 
-/// Numbers the segments of a document.
-struct Numbered<'a> {
+/// Builds and numbers the segments of a document.
+struct SegmentBuilder<'a> {
     document: &'a Document,
     segments: Vec<TextSegment>,
 }
 
-impl<'a> Numbered<'a> {
+impl<'a> SegmentBuilder<'a> {
     fn new(document: &'a Document) -> Self {
         Self { document, segments: Vec::new() }
     }
 
-    /// Adds what is in these ranges, under a heading if there is one.
+    /// Adds the segments of these ranges, with a heading if there is one.
     fn extend(&mut self, ranges: impl IntoIterator<Item = Range<usize>>, heading: Option<&str>) {
         let mut metadata: Metadata = self.document.metadata().clone();
         if let Some(heading) = heading {

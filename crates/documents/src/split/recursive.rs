@@ -1,24 +1,24 @@
-//! Segments of plain text.
+//! The splitter of plain text, and the builder of splitters.
 
 use super::cut::{Limits, cut};
-use super::{DocumentSplitter, Numbered, TextMeasure};
+use super::{DocumentSplitter, SegmentBuilder, TextMeasure};
 use ai_services_core::document::{Document, TextSegment};
 use ai_services_core::{Error, Result};
 use std::fmt;
 
-/// Cuts a text at the largest units that fit: paragraphs, else lines, sentences, words, and characters
-/// only where a word alone is too large.
+/// Splits a text at the largest units that fit: paragraphs, else lines, sentences, words, and characters
+/// only if a single word is too large.
 ///
-/// A segment is cut behind the last paragraph that fits, if that leaves at least half of the maximum; else
-/// behind the last line, sentence or word. The next one may repeat the end of the one before, from the
-/// beginning of a sentence if one is near enough, else of a word. White space around segments is dropped;
-/// every other character of the text is in a segment, in order. Characters that are shown as one, such
-/// as a letter and its accent, stay together where they can. A single character that is larger than the
-/// maximum is a segment of its own.
+/// A segment ends after the last paragraph that fits, if the segment then has at least half of the maximum
+/// size; else after the last line, sentence or word. The next segment may repeat the end of the previous one,
+/// from the start of a sentence if one is near enough, else of a word. White space around segments is
+/// dropped; every other character of the text is in a segment, in order. Characters that are displayed as
+/// one, such as a letter and its accent, stay together if possible. A single character that is larger than
+/// the maximum is a separate segment.
 ///
-/// By default segments have at most 1,000 characters and repeat at most 100: about 250 tokens of English,
-/// which is what small embedding models read of a text (`all-MiniLM-L6-v2` cuts off after 256). It takes
-/// time proportional to the length of the text.
+/// Defaults: at most 1,000 characters per segment and an overlap of at most 100 characters. 1,000 characters
+/// are about 250 tokens of English, which is the limit of small embedding models (`all-MiniLM-L6-v2`
+/// truncates after 256). Splitting takes time proportional to the length of the text.
 ///
 /// # Examples
 ///
@@ -36,14 +36,14 @@ use std::fmt;
 ///
 /// # Differences from LangChain4j
 ///
-/// The size of a segment and of what it repeats is never above its maximum, and no unit is dropped. A
-/// short paragraph does not stand alone before a long one.
+/// The sizes of a segment and of its overlap never exceed their maximum, and no unit is dropped. A
+/// short paragraph is not a separate segment before a long paragraph.
 #[derive(Clone, Debug, Default)]
 #[doc(alias = "DocumentSplitters.recursive")]
 pub struct RecursiveSplitter(Limits);
 
 impl RecursiveSplitter {
-    /// Starts a splitter.
+    /// Returns a builder.
     pub fn builder() -> SplitterBuilder<Self> {
         SplitterBuilder::new(Self)
     }
@@ -52,9 +52,9 @@ impl RecursiveSplitter {
 impl DocumentSplitter for RecursiveSplitter {
     fn split(&self, document: &Document) -> Vec<TextSegment> {
         let text = document.text();
-        let mut numbered = Numbered::new(document);
-        numbered.extend(cut(text, 0..text.len(), &[], &self.0), None);
-        numbered.segments
+        let mut builder = SegmentBuilder::new(document);
+        builder.extend(cut(text, 0..text.len(), &[], &self.0), None);
+        builder.segments
     }
 }
 
@@ -64,7 +64,7 @@ impl Default for Limits {
     }
 }
 
-/// Sets how large segments are.
+/// Builds a splitter with limits for its segments.
 #[must_use]
 pub struct SplitterBuilder<S> {
     limits: Limits,
@@ -76,39 +76,39 @@ impl<S> SplitterBuilder<S> {
         Self { limits: Limits::default(), make }
     }
 
-    /// Sets how large a segment is at most; 1,000 by default.
+    /// Sets the maximum size of a segment. Default: 1,000.
     pub fn max_size(mut self, max: usize) -> Self {
         self.limits.max = max;
         self
     }
 
-    /// Sets how much of a segment the next one repeats at most; 100 by default, and at most half of the
-    /// maximum.
+    /// Sets the maximum size of the repeated end of the previous segment. Default: 100. At most half of the
+    /// maximum size of a segment.
     pub fn overlap(mut self, overlap: usize) -> Self {
         self.limits.overlap = overlap;
         self
     }
 
-    /// Sets what sizes are counted in; characters by default.
+    /// Sets the measure of sizes. Default: characters.
     pub fn measure(mut self, measure: TextMeasure) -> Self {
         self.limits.measure = measure;
         self
     }
 
-    /// The splitter.
+    /// Builds the splitter.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if the maximum is 0 or the overlap
-    /// is more than half of it.
+    /// Returns [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if the maximum size
+    /// is 0 or the overlap is more than half of it.
     pub fn build(self) -> Result<S> {
         let Limits { max, overlap, .. } = self.limits;
         if max == 0 {
-            return Err(Error::configuration("segments have no size; set `max_size` above 0"));
+            return Err(Error::configuration("`max_size` is 0; set it to 1 or more"));
         }
         if overlap > max / 2 {
             return Err(Error::configuration(format!(
-                "segments of {max} cannot repeat {overlap}; set `overlap` to at most {}",
+                "an `overlap` of {overlap} is more than half of the `max_size` {max}; set it to at most {}",
                 max / 2
             )));
         }

@@ -1,6 +1,6 @@
-//! Many at a time.
+//! Checks of concurrent calls.
 
-use super::case::{Case, Verdict, ensure, entry_with};
+use super::case::{Case, CheckResult, ensure, entry_with};
 use ai_services_core::document::{MetadataValue, TextSegment};
 use ai_services_core::embedding::{EmbeddingEntry, Filter};
 use futures_util::future::{join, join_all};
@@ -9,13 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use tokio::task::yield_now;
 
-super::checks![
-    batches_are_seen_whole,
-    racing_writers_lose_nothing,
-    dropped_change_is_whole_or_nothing,
-];
+super::checks![batches_are_atomic, concurrent_writes_are_all_stored, dropped_change_is_atomic,];
 
-/// How many entries belong together.
+/// Number of entries of a batch.
 const BATCH: usize = 20;
 
 fn batch(generation: i64) -> Vec<EmbeddingEntry> {
@@ -28,20 +24,20 @@ fn any_generation() -> Filter {
 }
 
 /// Checks that the entries are those of one generation.
-async fn whole(case: &Case) -> Verdict<i64> {
+async fn one_generation(case: &Case) -> CheckResult<i64> {
     let found = case.search(Some(&any_generation())).await?;
     let generation = |segment: &TextSegment| {
         segment.metadata().get("generation").and_then(MetadataValue::as_integer)
     };
     let first = found.first().and_then(|found| generation(&found.segment)).unwrap_or(-1);
-    let is_whole =
+    let is_one =
         found.len() == BATCH && found.iter().all(|found| generation(&found.segment) == Some(first));
     let count = found.len();
-    ensure(is_whole, || format!("{count} entries are seen, expected {BATCH} of one batch"))?;
+    ensure(is_one, || format!("found {count} entries, expected {BATCH} of one batch"))?;
     Ok(first)
 }
 
-async fn batches_are_seen_whole(case: &Case) -> Verdict {
+async fn batches_are_atomic(case: &Case) -> CheckResult {
     const GENERATIONS: i64 = 30;
     case.add(batch(0)).await?;
     let is_done = AtomicBool::new(false);
@@ -55,29 +51,31 @@ async fn batches_are_seen_whole(case: &Case) -> Verdict {
             yield_now().await;
         }
         is_done.store(true, Ordering::Relaxed);
-        Verdict::Ok(written?)
+        CheckResult::Ok(written?)
     };
     let read = async || {
         let mut last = 0;
         while !is_done.load(Ordering::Relaxed) {
-            let generation = whole(case).await?;
-            ensure(generation >= last, || format!("batch {generation} is seen after {last}"))?;
+            let generation = one_generation(case).await?;
+            ensure(generation >= last, || {
+                format!("batch {generation} is found after batch {last}")
+            })?;
             last = generation;
             let count = case.store().count(None).await?;
-            ensure(count == BATCH as u64, || format!("{count} entries are counted"))?;
+            ensure(count == BATCH as u64, || format!("`count` returns {count}, expected {BATCH}"))?;
             let values = case.store().values("generation", None).await?;
             ensure(values.len() == 1, || format!("the generations are {values:?}"))?;
             yield_now().await;
         }
-        Verdict::Ok(())
+        CheckResult::Ok(())
     };
     let (written, seen) = join(write, join_all([read(), read(), read()])).await;
     written?;
-    seen.into_iter().collect::<Verdict>()?;
+    seen.into_iter().collect::<CheckResult>()?;
     case.expect(&batch(GENERATIONS)).await
 }
 
-async fn racing_writers_lose_nothing(case: &Case) -> Verdict {
+async fn concurrent_writes_are_all_stored(case: &Case) -> CheckResult {
     const WRITERS: usize = 8;
     const ROUNDS: usize = 5;
     let entries = |writer: usize, round: usize| {
@@ -90,9 +88,9 @@ async fn racing_writers_lose_nothing(case: &Case) -> Verdict {
             case.store().remove(&[&*format!("{writer} {round} 2")]).await?;
             yield_now().await;
         }
-        Verdict::Ok(())
+        CheckResult::Ok(())
     });
-    join_all(writers).await.into_iter().collect::<Verdict>()?;
+    join_all(writers).await.into_iter().collect::<CheckResult>()?;
     let mut expected = vec![entry_with("shared", "n", 2)];
     for writer in 0..WRITERS {
         expected.extend((0..ROUNDS).flat_map(|round| entries(writer, round).into_iter().take(2)));
@@ -100,7 +98,7 @@ async fn racing_writers_lose_nothing(case: &Case) -> Verdict {
     case.expect(&expected).await
 }
 
-async fn dropped_change_is_whole_or_nothing(case: &Case) -> Verdict {
+async fn dropped_change_is_atomic(case: &Case) -> CheckResult {
     const TRIES: i64 = 12;
     case.add(batch(0)).await?;
     for generation in 1..=TRIES {
@@ -117,7 +115,7 @@ async fn dropped_change_is_whole_or_nothing(case: &Case) -> Verdict {
                 yield_now().await;
             }
         }
-        whole(case).await?;
+        one_generation(case).await?;
         let values = case.store().values("generation", None).await?;
         ensure(values.len() == 1, || format!("the generations are {values:?}"))?;
     }

@@ -1,24 +1,26 @@
-//! How entries come and go.
+//! Checks of adding, replacing, removing and counting entries.
 
-use super::case::{Case, Verdict, direction, ensure, entry, entry_with, entry_with_text, refused};
+use super::case::{
+    Case, CheckResult, direction, ensure, entry, entry_with, entry_with_text, rejected,
+};
 use ai_services_core::ErrorKind;
 use ai_services_core::document::{Metadata, MetadataValue, TextSegment};
 use ai_services_core::embedding::{EmbeddingEntry, Filter, VectorSearch};
 
 super::checks![
-    entries_are_found_as_they_were_added,
-    entry_with_a_known_id_replaces_the_other,
-    last_of_one_id_in_a_batch_is_kept,
-    batch_with_a_wrong_entry_changes_nothing,
-    replacement_removes_what_the_filter_accepts,
-    removed_entries_are_gone,
-    remove_all_spares_what_the_filter_refuses,
+    entries_round_trip,
+    entry_with_a_known_id_is_replaced,
+    last_entry_with_an_id_wins,
+    batch_with_an_invalid_entry_changes_nothing,
+    replacement_removes_accepted_entries,
+    removed_entries_are_not_found,
+    remove_all_removes_only_accepted_entries,
     entries_are_counted,
-    values_of_every_kind_are_different,
-    many_entries_are_taken_at_once,
+    values_of_every_type_are_distinct,
+    large_batches_are_accepted,
 ];
 
-async fn entries_are_found_as_they_were_added(case: &Case) -> Verdict {
+async fn entries_round_trip(case: &Case) -> CheckResult {
     let metadata = Metadata::new()
         .with("text", "1")
         .with("empty", "")
@@ -41,7 +43,7 @@ async fn entries_are_found_as_they_were_added(case: &Case) -> Verdict {
     case.expect(&entries).await
 }
 
-async fn entry_with_a_known_id_replaces_the_other(case: &Case) -> Verdict {
+async fn entry_with_a_known_id_is_replaced(case: &Case) -> CheckResult {
     let (other, old) = (entry("other"), entry_with("id", "old", 1));
     case.add([old, other.clone()]).await?;
     let segment = TextSegment::new("new").with_metadata(Metadata::new().with("new", 2));
@@ -49,20 +51,20 @@ async fn entry_with_a_known_id_replaces_the_other(case: &Case) -> Verdict {
     case.add([new.clone()]).await?;
     case.expect(&[new, other]).await?;
     let old = case.ids(Some(&Filter::key("old").exists())).await?;
-    ensure(old.is_empty(), || format!("the old metadata of {old:?} is there"))?;
+    ensure(old.is_empty(), || format!("the old metadata of {old:?} is still stored"))?;
     let vector = direction(3.0);
     let found = case.store().search(&VectorSearch::new(&vector).max_results(1)).await?;
     let is_moved = found.first().is_some_and(|found| *found.id == *"id" && found.score > 0.999);
     ensure(is_moved, || format!("the new vector finds {found:?}"))
 }
 
-async fn last_of_one_id_in_a_batch_is_kept(case: &Case) -> Verdict {
+async fn last_entry_with_an_id_wins(case: &Case) -> CheckResult {
     let [first, second, last] = ["first", "second", "last"].map(|text| entry_with_text("a", text));
     case.add([first, entry("b"), second, last.clone()]).await?;
     case.expect(&[last, entry("b")]).await
 }
 
-async fn batch_with_a_wrong_entry_changes_nothing(case: &Case) -> Verdict {
+async fn batch_with_an_invalid_entry_changes_nothing(case: &Case) -> CheckResult {
     let kept = [entry_with("a", "group", "x"), entry_with("b", "group", "y")];
     case.add(kept.clone()).await?;
     let wrong = [
@@ -74,23 +76,23 @@ async fn batch_with_a_wrong_entry_changes_nothing(case: &Case) -> Verdict {
         ("infinity in metadata", entry_with("c", "key", f64::INFINITY)),
     ];
     let everything = Filter::key("group").exists();
-    for (what, wrong) in wrong {
-        // Behind good ones, one of which has a known id.
+    for (mistake, wrong) in wrong {
+        // After valid entries, one of them with a known id.
         let batch = || vec![entry("new"), entry_with_text("a", "changed"), wrong.clone()];
-        refused(what, case.store().add(batch()).await, ErrorKind::InvalidRequest)?;
+        rejected(mistake, case.store().add(batch()).await, ErrorKind::InvalidRequest)?;
         case.expect(&kept).await?;
         let replaced = case.store().replace(Some(&everything), batch()).await;
-        refused(what, replaced, ErrorKind::InvalidRequest)?;
+        rejected(mistake, replaced, ErrorKind::InvalidRequest)?;
         case.expect(&kept).await?;
     }
     Ok(())
 }
 
-async fn replacement_removes_what_the_filter_accepts(case: &Case) -> Verdict {
+async fn replacement_removes_accepted_entries(case: &Case) -> CheckResult {
     let of = |id: &str, file: &str| entry_with(id, "file", file);
     case.add([of("a1", "a"), of("a2", "a"), of("b1", "b")]).await?;
     let file = |name: &str| Filter::key("file").is(name);
-    // One that goes comes back, one that stays is changed, and what is added is not removed.
+    // One removed entry is added again, one kept entry is changed, and added entries are not removed.
     let added = [of("a2", "a"), of("a3", "a"), entry_with("b1", "file", "b changed")];
     case.store().replace(Some(&file("a")), added.clone().into()).await?;
     case.expect(&added).await?;
@@ -102,7 +104,7 @@ async fn replacement_removes_what_the_filter_accepts(case: &Case) -> Verdict {
     case.expect(&[b1, of("c", "c"), of("d", "d")]).await
 }
 
-async fn removed_entries_are_gone(case: &Case) -> Verdict {
+async fn removed_entries_are_not_found(case: &Case) -> CheckResult {
     let entries = ["a", "b", "c", "d", "e"].map(|id| entry_with(id, "key", id));
     let [a, _, c, _, e] = entries.clone();
     case.add(entries).await?;
@@ -111,7 +113,9 @@ async fn removed_entries_are_gone(case: &Case) -> Verdict {
     let kept = [a, c, e];
     case.expect(&kept).await?;
     let values = case.store().values("key", None).await?.len();
-    ensure(values == kept.len(), || format!("there are {values} values"))?;
+    ensure(values == kept.len(), || {
+        format!("the key has {values} values, expected {}", kept.len())
+    })?;
     case.store().remove(&["b", "A", "a ", "%"]).await?;
     case.expect(&kept).await?;
     case.store().remove(&["a", "c", "e"]).await?;
@@ -120,7 +124,7 @@ async fn removed_entries_are_gone(case: &Case) -> Verdict {
     case.expect(&[entry("a")]).await
 }
 
-async fn remove_all_spares_what_the_filter_refuses(case: &Case) -> Verdict {
+async fn remove_all_removes_only_accepted_entries(case: &Case) -> CheckResult {
     let entries: Vec<_> =
         (0..10).map(|number| entry_with(number.to_string(), "n", number)).collect();
     case.add(entries.clone()).await?;
@@ -135,7 +139,7 @@ async fn remove_all_spares_what_the_filter_refuses(case: &Case) -> Verdict {
     case.expect(&kept).await
 }
 
-async fn entries_are_counted(case: &Case) -> Verdict {
+async fn entries_are_counted(case: &Case) -> CheckResult {
     let entry = |number: i32| match number % 3 {
         0 => entry(number.to_string()),
         rest => entry_with(number.to_string(), "rest", rest),
@@ -151,12 +155,14 @@ async fn entries_are_counted(case: &Case) -> Verdict {
     ];
     for (filter, expected) in counts {
         let count = case.store().count(filter.as_ref()).await?;
-        ensure(count == expected, || format!("{filter:?} counts {count}, expected {expected}"))?;
+        ensure(count == expected, || {
+            format!("`count` returns {count} for {filter:?}, expected {expected}")
+        })?;
     }
     Ok(())
 }
 
-async fn values_of_every_kind_are_different(case: &Case) -> Verdict {
+async fn values_of_every_type_are_distinct(case: &Case) -> CheckResult {
     let values: [MetadataValue; 10] = [
         1.into(),
         1.0.into(),
@@ -192,8 +198,8 @@ async fn values_of_every_kind_are_different(case: &Case) -> Verdict {
     Ok(())
 }
 
-/// More than a database takes as parameters of one statement.
-async fn many_entries_are_taken_at_once(case: &Case) -> Verdict {
+/// More entries than the parameters of one database statement.
+async fn large_batches_are_accepted(case: &Case) -> CheckResult {
     const COUNT: usize = 12_000;
     const REMOVED: usize = 11_000;
     let entries: Vec<_> =
@@ -201,10 +207,10 @@ async fn many_entries_are_taken_at_once(case: &Case) -> Verdict {
     case.add(entries.get(..10).unwrap_or_default()).await?;
     let even = Filter::key("n").is_in((0..9_000_i64).map(|number| number * 2));
     let count = case.store().count(Some(&even)).await?;
-    ensure(count == 5, || format!("{count} are among 9,000 values, expected 5"))?;
+    ensure(count == 5, || format!("{count} entries have one of 9,000 values, expected 5"))?;
     case.add(entries.clone()).await?;
     let count = case.store().count(None).await?;
-    ensure(count == COUNT as u64, || format!("{count} of {COUNT} are there"))?;
+    ensure(count == COUNT as u64, || format!("`count` returns {count}, expected {COUNT}"))?;
     let ids: Vec<_> = (0..REMOVED).map(|number| number.to_string()).collect();
     case.store().remove(&ids.iter().map(String::as_str).collect::<Vec<_>>()).await?;
     case.expect(entries.get(REMOVED..).unwrap_or_default()).await

@@ -1,4 +1,4 @@
-//! A small complete store that can be given one fault at a time.
+//! A small complete store with one configurable fault.
 
 use ai_services_core::document::{Metadata, MetadataValue, TextSegment};
 use ai_services_core::embedding::{
@@ -10,63 +10,63 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use tokio::task::yield_now;
 
-/// What is wrong with the store.
+/// A fault of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     None,
-    HasNoWords,
+    HasNoTextSearch,
     // Vectors.
     CountsOneMore,
     WorstFirst,
     ScoreIsCosine,
-    FindsOneMore,
+    ReturnsOneMore,
     TiesByAge,
     TiesIgnoreCase,
     IgnoresMinScore,
     SquaresInSinglePrecision,
-    TakesAnyVector,
+    AcceptsAnyVector,
     // Entries.
-    FloatsAreSingle,
+    StoresSinglePrecision,
     WholeFloatsAreIntegers,
     MergesMetadata,
     KeepsTheOldVector,
     KeepsTheFirstOfABatch,
     AddsOneByOne,
-    RemovesBeforeItChecks,
-    AddsBeforeItRemoves,
-    NoFilterRemovesAll,
-    RemovesTheFirstOnly,
+    RemovesBeforeChecking,
+    AddsBeforeRemoving,
+    MissingFilterRemovesAll,
+    RemovesOnlyTheFirst,
     RemovesEverything,
     CountIgnoresFilter,
     ValuesAreTexts,
-    TakesTenThousand,
+    TruncatesAtTenThousand,
     // Filters.
     ComparesAsTexts,
     IgnoresCaseOfValues,
     ComparesAsFloats,
-    NotNeedsTheKey,
+    NotRequiresTheKey,
     AnyOfNoneIsTrue,
-    AllIsAny,
-    TakesAnyFilter,
-    FiltersWhatIsFound,
-    // Words.
+    TreatsAllAsAny,
+    AcceptsAnyFilter,
+    FiltersAfterTheSearch,
+    // Text search.
     FindsPartsOfWords,
-    WordsHaveCase,
-    WordsCountOnce,
+    WordsAreCaseSensitive,
+    IgnoresTheNumberOfWords,
     MinusIsAnOperator,
     StarIsAnOperator,
-    WordsIgnoreFilter,
-    OldWordsStay,
-    // Odd names.
+    TextSearchIgnoresFilter,
+    KeepsOldWords,
+    // Unusual values.
     TrimsIds,
     RemovesByPattern,
     KeysArePaths,
     ValuesArePatterns,
     TrimsTexts,
     NormalizesLines,
-    EndsAtNul,
-    CutsLongKeys,
-    CutsLongValues,
+    TruncatesAtNul,
+    TruncatesLongKeys,
+    TruncatesLongValues,
     // Concurrency.
     ReplacesInTwoSteps,
     ReadsThenWrites,
@@ -75,7 +75,7 @@ pub(super) enum Fault {
 pub(super) struct FaultyStore {
     fault: Fault,
     entries: Mutex<Entries>,
-    /// The first text of each id, for ever.
+    /// The first text of each id; never updated.
     texts: Mutex<BTreeMap<Box<str>, String>>,
 }
 
@@ -102,7 +102,7 @@ impl FaultyStore {
     }
 
     fn check(&self, entry: &EmbeddingEntry, entries: &Entries) -> Result<()> {
-        if self.is(Fault::TakesAnyVector) {
+        if self.is(Fault::AcceptsAnyVector) {
             return Ok(());
         }
         entry.check()?;
@@ -112,7 +112,7 @@ impl FaultyStore {
     fn check_length(&self, vector: &[f32], entries: &Entries) -> Result<()> {
         match entries.values().next() {
             Some(first) if first.vector.len() != vector.len() => {
-                Err(Error::new(ErrorKind::InvalidRequest, "the vector has another length"))
+                Err(Error::new(ErrorKind::InvalidRequest, "the vector has other dimensions"))
             }
             _ => Ok(()),
         }
@@ -120,7 +120,7 @@ impl FaultyStore {
 
     fn check_filter(&self, filter: Option<&Filter>) -> Result<()> {
         match filter {
-            Some(filter) if !self.is(Fault::TakesAnyFilter) => filter.check(),
+            Some(filter) if !self.is(Fault::AcceptsAnyFilter) => filter.check(),
             _ => Ok(()),
         }
     }
@@ -128,7 +128,7 @@ impl FaultyStore {
     fn id(&self, id: &str) -> Box<str> {
         match self.fault {
             Fault::TrimsIds => id.trim_end().into(),
-            Fault::EndsAtNul => id.split('\0').next().unwrap().into(),
+            Fault::TruncatesAtNul => id.split('\0').next().unwrap().into(),
             _ => id.into(),
         }
     }
@@ -136,21 +136,21 @@ impl FaultyStore {
     fn key(&self, key: &str) -> Box<str> {
         match self.fault {
             Fault::KeysArePaths => key.split('.').next_back().unwrap().into(),
-            Fault::EndsAtNul => key.split('\0').next().unwrap().into(),
-            Fault::CutsLongKeys => key.chars().take(1_000).collect::<String>().into(),
+            Fault::TruncatesAtNul => key.split('\0').next().unwrap().into(),
+            Fault::TruncatesLongKeys => key.chars().take(1_000).collect::<String>().into(),
             _ => key.into(),
         }
     }
 
     fn written(&self, segment: &TextSegment) -> TextSegment {
         let value = |value: &MetadataValue| match (self.fault, value) {
-            (Fault::FloatsAreSingle, MetadataValue::Float(number)) => (*number as f32).into(),
+            (Fault::StoresSinglePrecision, MetadataValue::Float(number)) => (*number as f32).into(),
             (Fault::WholeFloatsAreIntegers, MetadataValue::Float(number))
                 if number.fract() == 0.0 && number.abs() < 1e15 =>
             {
                 (*number as i64).into()
             }
-            (Fault::CutsLongValues, MetadataValue::Text(text)) => {
+            (Fault::TruncatesLongValues, MetadataValue::Text(text)) => {
                 text.chars().take(8_192).collect::<String>().into()
             }
             (_, value) => value.clone(),
@@ -160,7 +160,7 @@ impl FaultyStore {
         let text = match self.fault {
             Fault::TrimsTexts => segment.text().trim().to_owned(),
             Fault::NormalizesLines => segment.text().replace("\r\n", "\n"),
-            Fault::EndsAtNul => segment.text().split('\0').next().unwrap().to_owned(),
+            Fault::TruncatesAtNul => segment.text().split('\0').next().unwrap().to_owned(),
             _ => segment.text().to_owned(),
         };
         TextSegment::new(text).with_metadata(metadata)
@@ -196,7 +196,7 @@ impl FaultyStore {
                 values.iter().any(|value| self.compares(Comparison::Equal, own, value))
             }),
             Filter::Exists(key) => metadata.get(&self.key(key)).is_some(),
-            Filter::All(all) if self.is(Fault::AllIsAny) && all.len() > 1 => {
+            Filter::All(all) if self.is(Fault::TreatsAllAsAny) && all.len() > 1 => {
                 all.iter().any(|filter| self.accepts(filter, metadata))
             }
             Filter::All(all) => all.iter().all(|filter| self.accepts(filter, metadata)),
@@ -204,7 +204,7 @@ impl FaultyStore {
             Filter::Any(any) => any.iter().any(|filter| self.accepts(filter, metadata)),
             Filter::Not(filter) => match &**filter {
                 Filter::Compare { key, .. } | Filter::In { key, .. }
-                    if self.is(Fault::NotNeedsTheKey) && metadata.get(key).is_none() =>
+                    if self.is(Fault::NotRequiresTheKey) && metadata.get(key).is_none() =>
                 {
                     false
                 }
@@ -229,7 +229,7 @@ impl FaultyStore {
                 (Some(own), Some("%")) => (own.into(), own.into()),
                 _ => (own.clone(), with.clone()),
             },
-            Fault::EndsAtNul => match with.as_text() {
+            Fault::TruncatesAtNul => match with.as_text() {
                 Some(with) => (own.clone(), with.split('\0').next().unwrap().into()),
                 None => (own.clone(), with.clone()),
             },
@@ -260,7 +260,7 @@ impl FaultyStore {
         if self.is(Fault::ScoreIsCosine) { cosine } else { f64::midpoint(1.0, cosine) }
     }
 
-    /// Best first, as many as wanted.
+    /// Sorts the entries, best first, and truncates them.
     fn sorted(&self, mut found: Vec<(f64, Box<str>, Entry)>, max: usize) -> Vec<SearchMatch> {
         found.sort_by(|(a_score, a_id, a), (b_score, b_id, b)| {
             let ties = match self.fault {
@@ -273,19 +273,19 @@ impl FaultyStore {
         if self.is(Fault::WorstFirst) {
             found.reverse();
         }
-        let max = if self.is(Fault::FindsOneMore) { max.saturating_add(1) } else { max };
+        let max = if self.is(Fault::ReturnsOneMore) { max.saturating_add(1) } else { max };
         found.truncate(max);
         found.into_iter().map(|(score, id, e)| SearchMatch::new(id, score, e.segment)).collect()
     }
 
-    /// The entries after a replacement.
+    /// Returns the entries after a replacement.
     fn replaced(
         &self,
         mut entries: Entries,
         removed: Option<&Filter>,
         added: &[EmbeddingEntry],
     ) -> Entries {
-        if removed.is_none() && added.len() == 1 && self.is(Fault::NoFilterRemovesAll) {
+        if removed.is_none() && added.len() == 1 && self.is(Fault::MissingFilterRemovesAll) {
             entries.clear();
         }
         let remove = |entries: &mut Entries| {
@@ -293,35 +293,38 @@ impl FaultyStore {
                 entries.retain(|_, entry| !self.accepts(filter, entry.segment.metadata()));
             }
         };
-        if !self.is(Fault::AddsBeforeItRemoves) {
+        if !self.is(Fault::AddsBeforeRemoving) {
             remove(&mut entries);
         }
-        let at_most = if self.is(Fault::TakesTenThousand) { 10_000 } else { usize::MAX };
+        let at_most = if self.is(Fault::TruncatesAtTenThousand) { 10_000 } else { usize::MAX };
         let mut seen = BTreeSet::new();
         for entry in added.iter().take(at_most) {
             if seen.insert(&entry.id) || !self.is(Fault::KeepsTheFirstOfABatch) {
                 self.put(&mut entries, entry);
             }
         }
-        if self.is(Fault::AddsBeforeItRemoves) {
+        if self.is(Fault::AddsBeforeRemoving) {
             remove(&mut entries);
         }
         entries
     }
 
     fn words(&self, text: &str) -> BTreeSet<String> {
-        let text =
-            if self.is(Fault::WordsHaveCase) { text.to_owned() } else { text.to_lowercase() };
+        let text = if self.is(Fault::WordsAreCaseSensitive) {
+            text.to_owned()
+        } else {
+            text.to_lowercase()
+        };
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         words.map(str::to_owned).collect()
     }
 
-    /// How many words of a search a text has.
+    /// Returns the number of words of a query that a text has.
     fn common(&self, searched: &str, text: &str) -> usize {
-        let (wanted, own) = (self.words(searched), self.words(text));
+        let (queried, own) = (self.words(searched), self.words(text));
         if self.is(Fault::MinusIsAnOperator) {
             let forbidden = |word: &&String| searched.contains(&format!("-{word}"));
-            if wanted.iter().filter(forbidden).any(|word| own.contains(word)) {
+            if queried.iter().filter(forbidden).any(|word| own.contains(word)) {
                 return 0;
             }
         }
@@ -333,8 +336,8 @@ impl FaultyStore {
                 own.contains(*word) || own.iter().any(begins)
             }
         };
-        let count = wanted.iter().filter(has).count();
-        if self.is(Fault::WordsCountOnce) { count.min(1) } else { count }
+        let count = queried.iter().filter(has).count();
+        if self.is(Fault::IgnoresTheNumberOfWords) { count.min(1) } else { count }
     }
 }
 
@@ -343,7 +346,7 @@ impl EmbeddingStore for FaultyStore {
     async fn replace(&self, removed: Option<&Filter>, added: Vec<EmbeddingEntry>) -> Result<()> {
         self.check_filter(removed)?;
         let before = self.entries();
-        if self.is(Fault::RemovesBeforeItChecks) {
+        if self.is(Fault::RemovesBeforeChecking) {
             *self.entries.lock().unwrap() = self.replaced(before.clone(), removed, &[]);
         }
         for (at, entry) in added.iter().enumerate() {
@@ -371,9 +374,9 @@ impl EmbeddingStore for FaultyStore {
     }
 
     async fn search(&self, search: &VectorSearch<'_>) -> Result<Vec<SearchMatch>> {
-        if self.is(Fault::TakesAnyVector) {
+        if self.is(Fault::AcceptsAnyVector) {
             self.check_filter(search.filter)?;
-        } else if self.is(Fault::TakesAnyFilter) {
+        } else if self.is(Fault::AcceptsAnyFilter) {
             let mut unfiltered = search.clone();
             unfiltered.filter = None;
             unfiltered.check()?;
@@ -381,7 +384,7 @@ impl EmbeddingStore for FaultyStore {
             search.check()?;
         }
         self.check_length(search.vector, &self.entries())?;
-        let is_late = self.is(Fault::FiltersWhatIsFound);
+        let is_late = self.is(Fault::FiltersAfterTheSearch);
         let filter = search.filter.filter(|_| !is_late);
         let scored = self
             .accepted(filter)
@@ -397,14 +400,14 @@ impl EmbeddingStore for FaultyStore {
     }
 
     async fn search_text(&self, search: &TextSearch<'_>) -> Result<Vec<SearchMatch>> {
-        if self.is(Fault::HasNoWords) {
-            return Err(Error::new(ErrorKind::Unsupported, "no words"));
+        if self.is(Fault::HasNoTextSearch) {
+            return Err(Error::new(ErrorKind::Unsupported, "no text search"));
         }
         self.check_filter(search.filter)?;
-        let filter = search.filter.filter(|_| !self.is(Fault::WordsIgnoreFilter));
+        let filter = search.filter.filter(|_| !self.is(Fault::TextSearchIgnoresFilter));
         let found = self.accepted(filter).into_iter().filter_map(|(id, entry)| {
             let old = self.texts.lock().unwrap().get(&id).cloned();
-            let text = match old.filter(|_| self.is(Fault::OldWordsStay)) {
+            let text = match old.filter(|_| self.is(Fault::KeepsOldWords)) {
                 Some(old) => old,
                 None => entry.segment.text().to_owned(),
             };
@@ -415,7 +418,7 @@ impl EmbeddingStore for FaultyStore {
     }
 
     async fn remove(&self, ids: &[&str]) -> Result<()> {
-        let ids = if self.is(Fault::RemovesTheFirstOnly) { &ids[..ids.len().min(1)] } else { ids };
+        let ids = if self.is(Fault::RemovesOnlyTheFirst) { &ids[..ids.len().min(1)] } else { ids };
         let mut entries = self.entries.lock().unwrap();
         for id in ids {
             if self.is(Fault::RemovesByPattern) && *id == "%" {

@@ -1,17 +1,17 @@
-//! What a filter accepts.
+//! Checks of filters.
 
-use super::case::{Case, Stop, Verdict, direction, ensure, entry, entry_with, ids, refused};
+use super::case::{Case, CheckResult, Stop, direction, ensure, entry, entry_with, ids, rejected};
 use ai_services_core::ErrorKind;
 use ai_services_core::document::{Metadata, MetadataValue, TextSegment};
 use ai_services_core::embedding::{Comparison, EmbeddingEntry, Filter, TextSearch, VectorSearch};
 
 super::checks![
-    comparisons_of_every_kind_agree,
+    comparisons_of_every_type_are_correct,
     numbers_are_compared_exactly,
-    missing_keys_are_never_compared,
+    missing_keys_match_no_comparison,
     filters_are_combined,
-    wrong_filters_are_refused,
-    filtered_search_finds_as_many_as_wanted,
+    invalid_filters_are_rejected,
+    filtered_search_returns_enough_matches,
 ];
 
 const COMPARISONS: [Comparison; 5] = [
@@ -22,8 +22,8 @@ const COMPARISONS: [Comparison; 5] = [
     Comparison::GreaterOrEqual,
 ];
 
-/// Checks that the store means the same by a filter as the filter itself.
-async fn agrees(case: &Case, entries: &[EmbeddingEntry], filter: &Filter) -> Verdict {
+/// Checks that the store agrees with [`Filter::accepts`].
+async fn agrees(case: &Case, entries: &[EmbeddingEntry], filter: &Filter) -> CheckResult {
     let about = |stop: Stop| stop.about(format_args!("{filter:?}"));
     let accepted = entries.iter().filter(|entry| filter.accepts(entry.segment.metadata()));
     let mut expected: Vec<_> = accepted.map(|entry| entry.id.to_string()).collect();
@@ -31,11 +31,13 @@ async fn agrees(case: &Case, entries: &[EmbeddingEntry], filter: &Filter) -> Ver
     let found = case.ids(Some(filter)).await.map_err(about)?;
     ensure(found == expected, || format!("{filter:?} accepts {found:?}, expected {expected:?}"))?;
     let count = case.store().count(Some(filter)).await.map_err(|error| about(error.into()))?;
-    ensure(count == expected.len() as u64, || format!("{filter:?} counts {count}"))
+    ensure(count == expected.len() as u64, || {
+        format!("`count` returns {count} for {filter:?}, expected {}", expected.len())
+    })
 }
 
-/// Compares each value with each other one, in every way.
-async fn all_agree(case: &Case, values: &[MetadataValue]) -> Verdict {
+/// Checks all comparisons of each value with each other value.
+async fn all_agree(case: &Case, values: &[MetadataValue]) -> CheckResult {
     let with = |(number, value): (usize, &MetadataValue)| {
         entry_with(number.to_string(), "key", value.clone())
     };
@@ -53,7 +55,7 @@ async fn all_agree(case: &Case, values: &[MetadataValue]) -> Verdict {
     agrees(case, &entries, &Filter::key("key").is_in(values.to_vec())).await
 }
 
-async fn comparisons_of_every_kind_agree(case: &Case) -> Verdict {
+async fn comparisons_of_every_type_are_correct(case: &Case) -> CheckResult {
     let values: [MetadataValue; 18] = [
         "".into(),
         " ".into(),
@@ -77,7 +79,7 @@ async fn comparisons_of_every_kind_agree(case: &Case) -> Verdict {
     all_agree(case, &values).await
 }
 
-async fn numbers_are_compared_exactly(case: &Case) -> Verdict {
+async fn numbers_are_compared_exactly(case: &Case) -> CheckResult {
     const LIMIT: i64 = 1 << 53;
     let integers = [0, 1, -1, LIMIT, LIMIT + 1, -LIMIT - 1, i64::MAX, i64::MAX - 1, i64::MIN];
     let floats = [
@@ -100,7 +102,7 @@ async fn numbers_are_compared_exactly(case: &Case) -> Verdict {
     all_agree(case, &values).await
 }
 
-async fn missing_keys_are_never_compared(case: &Case) -> Verdict {
+async fn missing_keys_match_no_comparison(case: &Case) -> CheckResult {
     let entries = [entry_with("a", "key", 1), entry_with("b", "other", 1), entry("c")];
     case.add(entries.clone()).await?;
     let key = || Filter::key("key");
@@ -125,7 +127,7 @@ async fn missing_keys_are_never_compared(case: &Case) -> Verdict {
     Ok(())
 }
 
-async fn filters_are_combined(case: &Case) -> Verdict {
+async fn filters_are_combined(case: &Case) -> CheckResult {
     let entries: Vec<_> = (0..24)
         .map(|number| {
             let metadata = Metadata::new()
@@ -171,7 +173,7 @@ async fn filters_are_combined(case: &Case) -> Verdict {
     Ok(())
 }
 
-async fn wrong_filters_are_refused(case: &Case) -> Verdict {
+async fn invalid_filters_are_rejected(case: &Case) -> CheckResult {
     let kept = [entry_with("a", "key", 1), entry_with("b", "key", 2.0)];
     case.add(kept.clone()).await?;
     let deep = (0..Filter::MAX_DEPTH)
@@ -185,30 +187,30 @@ async fn wrong_filters_are_refused(case: &Case) -> Verdict {
         ("a filter with infinity", Filter::key("key").is_in([1.0, f64::INFINITY])),
     ];
     let (store, vector) = (case.store(), direction(0.0));
-    for (what, wrong) in &wrong {
+    for (mistake, wrong) in &wrong {
         let (wrong, kind) = (Some(wrong), ErrorKind::InvalidRequest);
-        let by = |operation: &str| format!("`{operation}` with {what}");
+        let by = |operation: &str| format!("`{operation}` with {mistake}");
         let mut search = VectorSearch::new(&vector);
         search.filter = wrong;
-        refused(&by("search"), store.search(&search).await, kind)?;
-        refused(&by("count"), store.count(wrong).await, kind)?;
-        refused(&by("values"), store.values("key", wrong).await, kind)?;
-        refused(&by("remove_all"), store.remove_all(wrong).await, kind)?;
-        refused(&by("replace"), store.replace(wrong, vec![entry("c")]).await, kind)?;
+        rejected(&by("search"), store.search(&search).await, kind)?;
+        rejected(&by("count"), store.count(wrong).await, kind)?;
+        rejected(&by("values"), store.values("key", wrong).await, kind)?;
+        rejected(&by("remove_all"), store.remove_all(wrong).await, kind)?;
+        rejected(&by("replace"), store.replace(wrong, vec![entry("c")]).await, kind)?;
         let mut search = TextSearch::new("text");
         search.filter = wrong;
         let found = store.search_text(&search).await;
         if !matches!(&found, Err(error) if error.kind() == ErrorKind::Unsupported) {
-            refused(&by("search_text"), found, kind)?;
+            rejected(&by("search_text"), found, kind)?;
         }
         case.expect(&kept).await?;
     }
     Ok(())
 }
 
-async fn filtered_search_finds_as_many_as_wanted(case: &Case) -> Verdict {
+async fn filtered_search_returns_enough_matches(case: &Case) -> CheckResult {
     const COUNT: usize = 300;
-    // The worse, the likelier it is accepted; the first good ones are not.
+    // The filters accept only entries with low scores and reject the best ones.
     let entries: Vec<_> = (0..COUNT)
         .map(|number| {
             let angle = 3.0 * number as f32 / COUNT as f32;
@@ -228,7 +230,9 @@ async fn filtered_search_finds_as_many_as_wanted(case: &Case) -> Verdict {
     for (filter, max, expected) in filters {
         let search = VectorSearch::new(&vector).filter(&filter).max_results(max);
         let found = ids(&case.store().search(&search).await?);
-        ensure(found == expected, || format!("{filter:?} finds {found:?}, expected {expected:?}"))?;
+        ensure(found == expected, || {
+            format!("a search with {filter:?} finds {found:?}, expected {expected:?}")
+        })?;
     }
     Ok(())
 }

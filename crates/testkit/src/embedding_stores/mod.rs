@@ -1,14 +1,14 @@
-//! The checks that every embedding store has to pass, for a store of your own too.
+//! Conformance checks for implementations of [`EmbeddingStore`].
 //!
-//! [`EmbeddingStoreSuite`] checks what [`EmbeddingStore`] promises: what is found and in which order, what is
-//! refused, that changes are made as a whole, that filters mean the same as
-//! [`Filter::accepts`](ai_services_core::embedding::Filter::accepts), and that ids, keys, values and texts are data. The
-//! search by words is checked if the store has one, and skipped if it is
-//! [`Unsupported`](ai_services_core::ErrorKind::Unsupported).
+//! [`EmbeddingStoreSuite`] checks the contract of [`EmbeddingStore`]: the results of searches and their
+//! order, rejected arguments, atomic changes, agreement of filters with
+//! [`Filter::accepts`](ai_services_core::embedding::Filter::accepts), and that ids, keys, values and texts
+//! are treated as data. The checks of text search are skipped if the store returns
+//! [`Unsupported`](ai_services_core::ErrorKind::Unsupported) for it.
 //!
-//! Every check begins with an empty store of its own, which it leaves as it happens to be. All vectors have
-//! [`DIMENSIONS`](EmbeddingStoreSuite::DIMENSIONS) numbers. The search has to be exact: an approximate
-//! index has to be switched off, or set to look at everything. A run makes about 2,000 reads and writes.
+//! Every check starts with a new empty store and does not clean it up. All vectors have
+//! [`DIMENSIONS`](EmbeddingStoreSuite::DIMENSIONS) dimensions. The search has to be exact: disable an
+//! approximate index, or configure it to scan all entries. A run makes about 2,000 reads and writes.
 //!
 //! The suite runs on any Tokio runtime with time enabled and not paused. It does not catch panics.
 //!
@@ -31,13 +31,13 @@ mod case;
 mod concurrency;
 mod entries;
 mod filters;
-mod odd;
 mod texts;
+mod unusual_values;
 mod vectors;
 
 pub use super::report::{Check, Outcome, Report};
 
-use super::report::{TIME_LIMIT, Verdict, failed};
+use super::report::{CheckResult, TIME_LIMIT, failed};
 use ai_services_core::BoxError;
 use ai_services_core::embedding::EmbeddingStore;
 use case::Case;
@@ -46,42 +46,42 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A store that is being made.
-type Made = BoxFuture<'static, Result<Arc<dyn EmbeddingStore>, BoxError>>;
+/// The future of a new store.
+type StoreFuture = BoxFuture<'static, Result<Arc<dyn EmbeddingStore>, BoxError>>;
 
 /// The checks for one kind of embedding store.
 ///
-/// See the [module](self) for what is checked, and for an example.
-#[must_use = "nothing is checked until `run`"]
+/// The [module](self) describes the checks and has an example.
+#[must_use = "the checks do not run until `run` is called"]
 pub struct EmbeddingStoreSuite {
-    make: Box<dyn Fn() -> Made + Send + Sync>,
+    make: Box<dyn Fn() -> StoreFuture + Send + Sync>,
     time_limit: Duration,
 }
 
 impl EmbeddingStoreSuite {
-    /// How many numbers the vectors of the checks have.
+    /// Number of dimensions of all vectors in the checks.
     pub const DIMENSIONS: usize = 8;
 
-    /// The checks for the stores that `make` makes, an empty one at each call.
+    /// Creates a suite. `make` returns a new empty store at each call.
     ///
-    /// Any error fails the check; `?` works with those of all drivers.
+    /// An error of `make` fails the check; `?` converts the errors of all drivers.
     pub fn new<S, F>(make: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         S: EmbeddingStore + 'static,
         F: Future<Output = Result<S, BoxError>> + Send + 'static,
     {
-        let make = move || -> Made {
-            let made = make();
+        let make = move || -> StoreFuture {
+            let store = make();
             Box::pin(async {
-                let store: Arc<dyn EmbeddingStore> = Arc::new(made.await?);
+                let store: Arc<dyn EmbeddingStore> = Arc::new(store.await?);
                 Ok(store)
             })
         };
         Self { make: Box::new(make), time_limit: TIME_LIMIT }
     }
 
-    /// How long one check may take before it counts as failed: 120 s by default. A slow server, or one
-    /// on a busy machine, may need more.
+    /// Sets the time limit of one check, after which it counts as failed. Default: 120 seconds. A slow
+    /// server, or a busy machine, may need more.
     ///
     /// ```
     /// # use ai_services::testing::embedding_stores::EmbeddingStoreSuite;
@@ -95,32 +95,32 @@ impl EmbeddingStoreSuite {
         self
     }
 
-    /// Makes the checks, one after the other.
+    /// Runs all checks, one after the other.
     pub async fn run(&self) -> Report {
         let mut checks = Vec::new();
         for NamedCheck { name, check } in GROUPS.iter().copied().flatten() {
-            checks.push(Check::make(name, self.time_limit, self.check(*check)).await);
+            checks.push(Check::run(name, self.time_limit, self.check(*check)).await);
         }
         Report::new(checks)
     }
 
-    async fn check(&self, check: Checked) -> Verdict {
-        let made = (self.make)().await;
-        let store = made.map_err(|error| failed(format!("no store could be made: {error}")))?;
+    async fn check(&self, check: CheckFn) -> CheckResult {
+        let store = (self.make)().await;
+        let store = store.map_err(|error| failed(format!("cannot create a store: {error}")))?;
         check(&Case::new(store)).await
     }
 }
 
-/// A check as a function.
-type Checked = for<'a> fn(&'a Case) -> BoxFuture<'a, Verdict>;
+/// The function of a check.
+type CheckFn = for<'a> fn(&'a Case) -> BoxFuture<'a, CheckResult>;
 
-/// A function with its name.
+/// A check with its name.
 struct NamedCheck {
     name: &'static str,
-    check: Checked,
+    check: CheckFn,
 }
 
-/// Lists the checks of a module under the names of their functions.
+/// Defines the list of checks of a module, named after their functions.
 macro_rules! checks {
     ($($check:ident),* $(,)?) => {
         pub(super) const CHECKS: &[$crate::embedding_stores::NamedCheck] = &[$(
@@ -138,7 +138,7 @@ const GROUPS: &[&[NamedCheck]] = &[
     entries::CHECKS,
     filters::CHECKS,
     texts::CHECKS,
-    odd::CHECKS,
+    unusual_values::CHECKS,
     concurrency::CHECKS,
 ];
 

@@ -1,65 +1,65 @@
-//! A check that cannot fail is none: each has to find a fault.
+//! Tests of the checks: every check has to detect a faulty store.
 
 use super::faulty_tests::{Fault, FaultyStore};
-use super::odd::ODD;
+use super::unusual_values::UNUSUAL;
 use super::{EmbeddingStoreSuite, GROUPS, Outcome};
 use crate::report::Stop;
 use ai_services_documents::InMemoryEmbeddingStore;
 use std::collections::BTreeSet;
 
-/// What is wrong with a store, and the check that has to find it.
+/// Each fault of a store, and the check that has to detect it.
 #[rustfmt::skip]
 const FAULTS: &[(Fault, &str)] = &[
-    (Fault::CountsOneMore, "empty_store_finds_nothing"),
-    (Fault::WorstFirst, "nearest_entries_come_first"),
-    (Fault::ScoreIsCosine, "nearest_entries_come_first"),
-    (Fault::FindsOneMore, "as_many_as_wanted_are_found"),
+    (Fault::CountsOneMore, "empty_store_returns_no_matches"),
+    (Fault::WorstFirst, "nearest_entries_rank_first"),
+    (Fault::ScoreIsCosine, "nearest_entries_rank_first"),
+    (Fault::ReturnsOneMore, "number_of_matches_is_limited"),
     (Fault::TiesByAge, "equal_scores_are_ordered_by_id"),
     (Fault::TiesIgnoreCase, "equal_scores_are_ordered_by_id"),
-    (Fault::IgnoresMinScore, "minimum_score_is_kept"),
-    (Fault::SquaresInSinglePrecision, "length_of_vectors_makes_no_difference"),
-    (Fault::TakesAnyVector, "wrong_vectors_are_refused"),
-    (Fault::FloatsAreSingle, "entries_are_found_as_they_were_added"),
-    (Fault::WholeFloatsAreIntegers, "entries_are_found_as_they_were_added"),
-    (Fault::MergesMetadata, "entry_with_a_known_id_replaces_the_other"),
-    (Fault::KeepsTheOldVector, "entry_with_a_known_id_replaces_the_other"),
-    (Fault::KeepsTheFirstOfABatch, "last_of_one_id_in_a_batch_is_kept"),
-    (Fault::AddsOneByOne, "batch_with_a_wrong_entry_changes_nothing"),
-    (Fault::RemovesBeforeItChecks, "batch_with_a_wrong_entry_changes_nothing"),
-    (Fault::AddsBeforeItRemoves, "replacement_removes_what_the_filter_accepts"),
-    (Fault::NoFilterRemovesAll, "replacement_removes_what_the_filter_accepts"),
-    (Fault::RemovesTheFirstOnly, "removed_entries_are_gone"),
-    (Fault::RemovesEverything, "remove_all_spares_what_the_filter_refuses"),
+    (Fault::IgnoresMinScore, "minimum_score_is_applied"),
+    (Fault::SquaresInSinglePrecision, "vector_length_does_not_matter"),
+    (Fault::AcceptsAnyVector, "invalid_vectors_are_rejected"),
+    (Fault::StoresSinglePrecision, "entries_round_trip"),
+    (Fault::WholeFloatsAreIntegers, "entries_round_trip"),
+    (Fault::MergesMetadata, "entry_with_a_known_id_is_replaced"),
+    (Fault::KeepsTheOldVector, "entry_with_a_known_id_is_replaced"),
+    (Fault::KeepsTheFirstOfABatch, "last_entry_with_an_id_wins"),
+    (Fault::AddsOneByOne, "batch_with_an_invalid_entry_changes_nothing"),
+    (Fault::RemovesBeforeChecking, "batch_with_an_invalid_entry_changes_nothing"),
+    (Fault::AddsBeforeRemoving, "replacement_removes_accepted_entries"),
+    (Fault::MissingFilterRemovesAll, "replacement_removes_accepted_entries"),
+    (Fault::RemovesOnlyTheFirst, "removed_entries_are_not_found"),
+    (Fault::RemovesEverything, "remove_all_removes_only_accepted_entries"),
     (Fault::CountIgnoresFilter, "entries_are_counted"),
-    (Fault::ValuesAreTexts, "values_of_every_kind_are_different"),
-    (Fault::TakesTenThousand, "many_entries_are_taken_at_once"),
-    (Fault::ComparesAsTexts, "comparisons_of_every_kind_agree"),
-    (Fault::IgnoresCaseOfValues, "comparisons_of_every_kind_agree"),
+    (Fault::ValuesAreTexts, "values_of_every_type_are_distinct"),
+    (Fault::TruncatesAtTenThousand, "large_batches_are_accepted"),
+    (Fault::ComparesAsTexts, "comparisons_of_every_type_are_correct"),
+    (Fault::IgnoresCaseOfValues, "comparisons_of_every_type_are_correct"),
     (Fault::ComparesAsFloats, "numbers_are_compared_exactly"),
-    (Fault::NotNeedsTheKey, "missing_keys_are_never_compared"),
+    (Fault::NotRequiresTheKey, "missing_keys_match_no_comparison"),
     (Fault::AnyOfNoneIsTrue, "filters_are_combined"),
-    (Fault::AllIsAny, "filters_are_combined"),
-    (Fault::TakesAnyFilter, "wrong_filters_are_refused"),
-    (Fault::FiltersWhatIsFound, "filtered_search_finds_as_many_as_wanted"),
-    (Fault::FindsPartsOfWords, "entries_with_words_are_found"),
-    (Fault::WordsHaveCase, "entries_with_words_are_found"),
-    (Fault::WordsCountOnce, "entries_with_more_words_come_first"),
-    (Fault::MinusIsAnOperator, "words_are_no_operators"),
-    (Fault::StarIsAnOperator, "words_are_no_operators"),
-    (Fault::WordsIgnoreFilter, "search_by_words_is_limited_and_filtered"),
-    (Fault::OldWordsStay, "changed_entries_are_found_by_their_new_words"),
-    (Fault::TrimsIds, "odd_ids_are_different_entries"),
-    (Fault::RemovesByPattern, "odd_ids_are_different_entries"),
-    (Fault::KeysArePaths, "odd_keys_and_values_are_data"),
-    (Fault::ValuesArePatterns, "odd_keys_and_values_are_data"),
-    (Fault::TrimsTexts, "texts_are_kept_exactly"),
-    (Fault::NormalizesLines, "texts_are_kept_exactly"),
-    (Fault::EndsAtNul, "nul_is_kept_or_refused"),
-    (Fault::CutsLongKeys, "large_entries_are_kept"),
-    (Fault::CutsLongValues, "large_entries_are_kept"),
-    (Fault::ReplacesInTwoSteps, "batches_are_seen_whole"),
-    (Fault::ReplacesInTwoSteps, "dropped_change_is_whole_or_nothing"),
-    (Fault::ReadsThenWrites, "racing_writers_lose_nothing"),
+    (Fault::TreatsAllAsAny, "filters_are_combined"),
+    (Fault::AcceptsAnyFilter, "invalid_filters_are_rejected"),
+    (Fault::FiltersAfterTheSearch, "filtered_search_returns_enough_matches"),
+    (Fault::FindsPartsOfWords, "text_search_finds_words"),
+    (Fault::WordsAreCaseSensitive, "text_search_finds_words"),
+    (Fault::IgnoresTheNumberOfWords, "more_matching_words_rank_higher"),
+    (Fault::MinusIsAnOperator, "query_syntax_is_not_interpreted"),
+    (Fault::StarIsAnOperator, "query_syntax_is_not_interpreted"),
+    (Fault::TextSearchIgnoresFilter, "text_search_is_limited_and_filtered"),
+    (Fault::KeepsOldWords, "text_search_follows_changes"),
+    (Fault::TrimsIds, "unusual_ids_are_distinct"),
+    (Fault::RemovesByPattern, "unusual_ids_are_distinct"),
+    (Fault::KeysArePaths, "unusual_keys_and_values_are_data"),
+    (Fault::ValuesArePatterns, "unusual_keys_and_values_are_data"),
+    (Fault::TrimsTexts, "texts_round_trip"),
+    (Fault::NormalizesLines, "texts_round_trip"),
+    (Fault::TruncatesAtNul, "nul_is_stored_or_rejected"),
+    (Fault::TruncatesLongKeys, "large_entries_round_trip"),
+    (Fault::TruncatesLongValues, "large_entries_round_trip"),
+    (Fault::ReplacesInTwoSteps, "batches_are_atomic"),
+    (Fault::ReplacesInTwoSteps, "dropped_change_is_atomic"),
+    (Fault::ReadsThenWrites, "concurrent_writes_are_all_stored"),
 ];
 
 fn suite(fault: Fault) -> EmbeddingStoreSuite {
@@ -67,58 +67,58 @@ fn suite(fault: Fault) -> EmbeddingStoreSuite {
 }
 
 #[tokio::test(start_paused = true)]
-async fn store_without_a_fault_passes_every_check() {
+async fn correct_store_passes_every_check() {
     let report = suite(Fault::None).run().await;
     assert_eq!(report.failures().chain(report.skipped()).count(), 0, "{report}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn store_in_memory_passes_every_check() {
+async fn in_memory_store_passes_every_check() {
     let suite = EmbeddingStoreSuite::new(|| async { Ok(InMemoryEmbeddingStore::new()) });
     let report = suite.run().await;
     assert_eq!(report.failures().chain(report.skipped()).count(), 0, "{report}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_fault_is_found() {
+async fn every_fault_is_detected() {
     let mut missed = Vec::new();
     for (fault, name) in FAULTS {
         let named = GROUPS.iter().copied().flatten().find(|check| check.name == *name).unwrap();
         let found = suite(*fault).check(named.check).await;
         if !matches!(found, Err(Stop::Failed(_))) {
-            missed.push(format!("{fault:?} is not found by {name}: {found:?}"));
+            missed.push(format!("{fault:?} is not detected by {name}: {found:?}"));
         }
     }
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
 #[test]
-fn every_check_finds_a_fault() {
-    let find: BTreeSet<_> = FAULTS.iter().map(|(_, name)| *name).collect();
+fn every_check_detects_a_fault() {
+    let tested: BTreeSet<_> = FAULTS.iter().map(|(_, name)| *name).collect();
     let checks: BTreeSet<_> = GROUPS.iter().copied().flatten().map(|check| check.name).collect();
-    assert_eq!(find, checks);
+    assert_eq!(tested, checks);
 }
 
 #[test]
-fn odd_names_are_all_different() {
-    let different: BTreeSet<_> = ODD.iter().collect();
-    assert_eq!(different.len(), ODD.len());
+fn unusual_values_are_distinct() {
+    let distinct: BTreeSet<_> = UNUSUAL.iter().collect();
+    assert_eq!(distinct.len(), UNUSUAL.len());
 }
 
 #[tokio::test(start_paused = true)]
-async fn search_by_words_is_skipped_if_there_is_none() {
-    let report = suite(Fault::HasNoWords).run().await;
+async fn unsupported_text_search_is_skipped() {
+    let report = suite(Fault::HasNoTextSearch).run().await;
     assert!(report.is_passed(), "{report}");
     let skipped: Vec<_> = report.skipped().map(|check| check.name).collect();
     assert_eq!(skipped.len(), 5, "{skipped:?}");
 }
 
 #[tokio::test]
-async fn store_that_cannot_be_made_fails_every_check() {
+async fn failure_to_create_a_store_fails_every_check() {
     let suite =
         EmbeddingStoreSuite::new(|| async { Err::<InMemoryEmbeddingStore, _>("no server".into()) });
     let report = suite.run().await;
     assert_eq!(report.failures().count(), report.checks().len());
-    let expected = Outcome::Failed("no store could be made: no server".into());
+    let expected = Outcome::Failed("cannot create a store: no server".into());
     assert!(report.checks().iter().all(|check| check.outcome == expected), "{report}");
 }

@@ -1,26 +1,26 @@
-//! What is found for words, if the store can search for them.
+//! Checks of text search, for stores that support it.
 
 use super::case::{
-    ALL, Case, Stop, Verdict, ensure, entry_with, entry_with_text, ids, with_segment,
+    ALL, Case, CheckResult, Stop, ensure, entry_with, entry_with_text, ids, with_segment,
 };
-use super::odd::ODD;
+use super::unusual_values::UNUSUAL;
 use ai_services_core::ErrorKind;
 use ai_services_core::document::{Metadata, TextSegment};
 use ai_services_core::embedding::{Filter, TextSearch};
 
 super::checks![
-    entries_with_words_are_found,
-    entries_with_more_words_come_first,
-    words_are_no_operators,
-    search_by_words_is_limited_and_filtered,
-    changed_entries_are_found_by_their_new_words,
+    text_search_finds_words,
+    more_matching_words_rank_higher,
+    query_syntax_is_not_interpreted,
+    text_search_is_limited_and_filtered,
+    text_search_follows_changes,
 ];
 
-/// Skips the check if the store has no search by words.
-async fn supported(case: &Case) -> Verdict {
+/// Skips the check if the store does not support text search.
+async fn supported(case: &Case) -> CheckResult {
     match case.store().search_text(&TextSearch::new("word")).await {
         Err(error) if error.kind() == ErrorKind::Unsupported => {
-            Err(Stop::Skipped("the store has no search by words"))
+            Err(Stop::Skipped("the store does not support text search"))
         }
         found => {
             let found = found?.len();
@@ -29,14 +29,14 @@ async fn supported(case: &Case) -> Verdict {
     }
 }
 
-/// Checks which entries are found for a text, whatever their order.
-async fn finds(case: &Case, text: &str, expected: &[&str]) -> Verdict {
+/// Checks the entries that are found for a text, in any order.
+async fn finds(case: &Case, text: &str, expected: &[&str]) -> CheckResult {
     let mut found = case.ids_with(text).await?;
     found.sort_unstable();
     ensure(found == expected, || format!("{text:?} finds {found:?}, expected {expected:?}"))
 }
 
-async fn entries_with_words_are_found(case: &Case) -> Verdict {
+async fn text_search_finds_words(case: &Case) -> CheckResult {
     supported(case).await?;
     let texts = [
         ("a", "Quick brown foxes jump over hedges."),
@@ -68,7 +68,7 @@ async fn entries_with_words_are_found(case: &Case) -> Verdict {
     Ok(())
 }
 
-async fn entries_with_more_words_come_first(case: &Case) -> Verdict {
+async fn more_matching_words_rank_higher(case: &Case) -> CheckResult {
     supported(case).await?;
     let texts = [
         ("1 none", "omega delta sigma"),
@@ -83,14 +83,14 @@ async fn entries_with_more_words_come_first(case: &Case) -> Verdict {
     let scores: Vec<_> =
         case.store().search_text(&search).await?.iter().map(|found| found.score).collect();
     let is_falling = scores.is_sorted_by(|a, b| a >= b);
-    ensure(is_falling, || format!("the scores are {scores:?}, expected falling ones"))
+    ensure(is_falling, || format!("the scores are {scores:?}, expected descending scores"))
 }
 
-async fn words_are_no_operators(case: &Case) -> Verdict {
+async fn query_syntax_is_not_interpreted(case: &Case) -> CheckResult {
     supported(case).await?;
     let texts = [("1", "apple banana"), ("2", "apple cherry"), ("3", "banana date"), ("4", "fig")];
     case.add(texts.map(|(id, text)| entry_with_text(id, text))).await?;
-    // Each has the two words, and something that is an operator somewhere.
+    // Each text has the two words, and an operator of some query language.
     let both = [
         "apple AND banana",
         "apple NOT banana",
@@ -124,11 +124,11 @@ async fn words_are_no_operators(case: &Case) -> Verdict {
     for text in both {
         finds(case, text, &["1", "2", "3"]).await?;
     }
-    // Parts of words are no words.
+    // Parts of words do not match.
     for text in ["app*", "app%", "a*", "*", "%", "app?", "_pple", "ap:*", "[a-z]*", "^ap", ".*"] {
         finds(case, text, &[]).await?;
     }
-    for text in ODD {
+    for text in UNUSUAL {
         case.ids_with(text).await?;
     }
     finds(case, &"zebra ".repeat(2_000), &[]).await?;
@@ -137,31 +137,31 @@ async fn words_are_no_operators(case: &Case) -> Verdict {
     finds(case, "fig", &["4"]).await
 }
 
-async fn search_by_words_is_limited_and_filtered(case: &Case) -> Verdict {
+async fn text_search_is_limited_and_filtered(case: &Case) -> CheckResult {
     supported(case).await?;
     let entries = (0..30).map(|number| {
         let metadata = Metadata::new().with("n", number);
         let segment = TextSegment::new("the same words").with_metadata(metadata);
         with_segment(entry_with_text(format!("{number:02}"), ""), segment)
     });
-    // Added backwards: equal ones are ordered by their ids.
+    // Added in reverse order: equal scores are ordered by id.
     case.add(entries.rev().collect::<Vec<_>>()).await?;
     let expected: Vec<_> = (0..30).map(|number| format!("{number:02}")).collect();
     for max in [0, 1, 5, 30, ALL] {
         let search = TextSearch::new("words").max_results(max);
         let found = ids(&case.store().search_text(&search).await?);
         let expected = expected.get(..max).unwrap_or(&expected);
-        ensure(found == expected, || format!("{found:?} are found, at most {max}"))?;
+        ensure(found == expected, || format!("{found:?} are found with a maximum of {max}"))?;
     }
     let found = case.store().search_text(&TextSearch::new("words")).await?.len();
-    ensure(found == 3, || format!("{found} are found by default, expected 3"))?;
+    ensure(found == 3, || format!("{found} entries are found by default, expected 3"))?;
     let late = Filter::key("n").at_least(20).and(Filter::key("n").is_not(22));
     let search = TextSearch::new("words").max_results(4).filter(&late);
     let found = ids(&case.store().search_text(&search).await?);
     ensure(found == ["20", "21", "23", "24"], || format!("the filter accepts {found:?}"))
 }
 
-async fn changed_entries_are_found_by_their_new_words(case: &Case) -> Verdict {
+async fn text_search_follows_changes(case: &Case) -> CheckResult {
     supported(case).await?;
     let [a, b, c] = ["a", "b", "c"].map(|id| {
         with_segment(entry_with(id, "key", id), TextSegment::new(format!("first {id}{id}")))

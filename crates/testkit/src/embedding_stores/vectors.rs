@@ -1,32 +1,32 @@
-//! What is found for a vector.
+//! Checks of vector search.
 
 use super::EmbeddingStoreSuite;
-use super::case::{ALL, Case, Verdict, direction, ensure, entry, ids, refused};
+use super::case::{ALL, Case, CheckResult, direction, ensure, entry, ids, rejected};
 use ai_services_core::ErrorKind;
 use ai_services_core::document::TextSegment;
 use ai_services_core::embedding::{EmbeddingEntry, SearchMatch, VectorSearch};
 use std::f32::consts::PI;
 
 super::checks![
-    empty_store_finds_nothing,
-    nearest_entries_come_first,
-    as_many_as_wanted_are_found,
+    empty_store_returns_no_matches,
+    nearest_entries_rank_first,
+    number_of_matches_is_limited,
     equal_scores_are_ordered_by_id,
-    minimum_score_is_kept,
-    length_of_vectors_makes_no_difference,
-    wrong_vectors_are_refused,
+    minimum_score_is_applied,
+    vector_length_does_not_matter,
+    invalid_vectors_are_rejected,
 ];
 
-/// How far a score may be off.
+/// Maximum error of a score.
 const TOLERANCE: f64 = 1e-4;
 
-/// How many entries lie on a half circle. Their scores are at least three tolerances apart.
+/// Number of entries on a half circle. Their scores differ by at least three tolerances.
 const COUNT: usize = 50;
 
-async fn empty_store_finds_nothing(case: &Case) -> Verdict {
+async fn empty_store_returns_no_matches(case: &Case) -> CheckResult {
     let store = case.store();
     case.expect(&[]).await?;
-    ensure(store.values("key", None).await?.is_empty(), || "there are values".into())?;
+    ensure(store.values("key", None).await?.is_empty(), || "an empty store has values".into())?;
     store.remove(&[]).await?;
     store.remove(&["unknown"]).await?;
     store.remove_all(None).await?;
@@ -35,7 +35,7 @@ async fn empty_store_finds_nothing(case: &Case) -> Verdict {
     case.expect(&[]).await
 }
 
-/// The angle of an entry; near ones are not added behind each other.
+/// Returns the angle of an entry; neighbours are not added one after the other.
 fn angle(number: usize) -> f32 {
     PI * ((number * 37) % COUNT) as f32 / COUNT as f32
 }
@@ -48,7 +48,7 @@ fn half_circle() -> Vec<EmbeddingEntry> {
     (0..COUNT).map(entry).collect()
 }
 
-/// The score of two vectors, slowly.
+/// Returns the score of two vectors in double precision.
 fn score(a: &[f32], b: &[f32]) -> f64 {
     let product = |a: &[f32], b: &[f32]| -> f64 {
         a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
@@ -56,7 +56,7 @@ fn score(a: &[f32], b: &[f32]) -> f64 {
     f64::midpoint(1.0, product(a, b) / (product(a, a).sqrt() * product(b, b).sqrt()))
 }
 
-async fn nearest_entries_come_first(case: &Case) -> Verdict {
+async fn nearest_entries_rank_first(case: &Case) -> CheckResult {
     let entries = half_circle();
     case.add(entries.clone()).await?;
     for from in [0.0, 0.019, 1.3, -1.0] {
@@ -73,9 +73,11 @@ async fn nearest_entries_come_first(case: &Case) -> Verdict {
     Ok(())
 }
 
-fn same(found: &[SearchMatch], expected: &[(f64, &EmbeddingEntry)]) -> Verdict {
-    let (count, wanted) = (found.len(), expected.len());
-    ensure(count == wanted, || format!("{count} entries are found, expected {wanted}"))?;
+fn same(found: &[SearchMatch], expected: &[(f64, &EmbeddingEntry)]) -> CheckResult {
+    let (count, expected_count) = (found.len(), expected.len());
+    ensure(count == expected_count, || {
+        format!("{count} entries are found, expected {expected_count}")
+    })?;
     for (found, (score, entry)) in found.iter().zip(expected) {
         let is_near = (found.score - score).abs() < TOLERANCE;
         ensure(is_near && found.id == entry.id && found.segment == entry.segment, || {
@@ -85,20 +87,22 @@ fn same(found: &[SearchMatch], expected: &[(f64, &EmbeddingEntry)]) -> Verdict {
     Ok(())
 }
 
-async fn as_many_as_wanted_are_found(case: &Case) -> Verdict {
-    const THERE: usize = 7;
-    case.add((0..THERE).map(|number| entry(number.to_string())).collect::<Vec<_>>()).await?;
+async fn number_of_matches_is_limited(case: &Case) -> CheckResult {
+    const STORED: usize = 7;
+    case.add((0..STORED).map(|number| entry(number.to_string())).collect::<Vec<_>>()).await?;
     let vector = direction(0.0);
-    for max in [0, 1, THERE - 1, THERE, THERE + 1, usize::MAX] {
+    for max in [0, 1, STORED - 1, STORED, STORED + 1, usize::MAX] {
         let found = case.store().search(&VectorSearch::new(&vector).max_results(max)).await?.len();
-        let expected = max.min(THERE);
-        ensure(found == expected, || format!("{found} of at most {max} are found"))?;
+        let expected = max.min(STORED);
+        ensure(found == expected, || {
+            format!("{found} entries are found with a maximum of {max}, expected {expected}")
+        })?;
     }
     let found = case.store().search(&VectorSearch::new(&vector)).await?.len();
-    ensure(found == 3, || format!("{found} are found by default, expected 3"))
+    ensure(found == 3, || format!("{found} entries are found by default, expected 3"))
 }
 
-async fn equal_scores_are_ordered_by_id(case: &Case) -> Verdict {
+async fn equal_scores_are_ordered_by_id(case: &Case) -> CheckResult {
     let names = ["b", "a", "Z", "é", "10", "9", "a b", "ab", "😀", "_", "\u{ffff}", "B"];
     let (first, second) = names.split_at(5);
     for names in [second, first] {
@@ -115,7 +119,7 @@ async fn equal_scores_are_ordered_by_id(case: &Case) -> Verdict {
     Ok(())
 }
 
-async fn minimum_score_is_kept(case: &Case) -> Verdict {
+async fn minimum_score_is_applied(case: &Case) -> CheckResult {
     let entries = half_circle();
     case.add(entries.clone()).await?;
     let vector = direction(0.0);
@@ -125,13 +129,16 @@ async fn minimum_score_is_kept(case: &Case) -> Verdict {
         let good = entries.iter().filter(|entry| score(&vector, &entry.vector) >= min).count();
         let expected = good.min(max);
         ensure(found.len() == expected && found.iter().all(|found| found.score >= min), || {
-            format!("{} of {expected} are found with score {min}", found.len())
+            format!(
+                "{} entries are found with a minimum score of {min}, expected {expected}",
+                found.len()
+            )
         })?;
     }
     Ok(())
 }
 
-async fn length_of_vectors_makes_no_difference(case: &Case) -> Verdict {
+async fn vector_length_does_not_matter(case: &Case) -> CheckResult {
     let lengths = [1e-30, 1e-3, 1.0, 1e3, 1e30_f32];
     let scaled = |angle: f32, length: f32| -> Vec<f32> {
         direction(angle).iter().map(|number| number * length).collect()
@@ -154,12 +161,14 @@ async fn length_of_vectors_makes_no_difference(case: &Case) -> Verdict {
                 format!("{found:?} is found, expected {number} with score {expected}")
             })?;
         }
-        ensure(found.len() == lengths.len(), || format!("{} are found", found.len()))?;
+        ensure(found.len() == lengths.len(), || {
+            format!("{} entries are found, expected {}", found.len(), lengths.len())
+        })?;
     }
     Ok(())
 }
 
-async fn wrong_vectors_are_refused(case: &Case) -> Verdict {
+async fn invalid_vectors_are_rejected(case: &Case) -> CheckResult {
     const D: usize = EmbeddingStoreSuite::DIMENSIONS;
     let kept = [entry("kept")];
     case.add(kept.clone()).await?;
@@ -178,16 +187,16 @@ async fn wrong_vectors_are_refused(case: &Case) -> Verdict {
         ("infinity", with(f32::INFINITY)),
         ("negative infinity", with(f32::NEG_INFINITY)),
     ];
-    for (what, vector) in wrong {
+    for (mistake, vector) in wrong {
         let found = case.store().search(&VectorSearch::new(&vector)).await;
-        refused(&format!("a search for {what}"), found, ErrorKind::InvalidRequest)?;
+        rejected(&format!("a search for {mistake}"), found, ErrorKind::InvalidRequest)?;
         let added = EmbeddingEntry::new("wrong", vector, TextSegment::new(""));
         let added = case.store().add(vec![entry("good"), added]).await;
-        refused(&format!("an entry with {what}"), added, ErrorKind::InvalidRequest)?;
+        rejected(&format!("an entry with {mistake}"), added, ErrorKind::InvalidRequest)?;
         case.expect(&kept).await?;
     }
     let vector = direction(0.0);
     let found = case.store().search(&VectorSearch::new(&vector).min_score(f64::NAN)).await;
-    refused("a minimum score that is NaN", found, ErrorKind::InvalidRequest)?;
+    rejected("a minimum score that is NaN", found, ErrorKind::InvalidRequest)?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Asking a guardrail.
+//! Calling a guardrail in a test.
 
 use super::{CheckedInput, CheckedOutput};
 use ai_services_core::document::TextSegment;
@@ -14,16 +14,16 @@ use futures_util::future::BoxFuture;
 use std::fmt;
 use std::future::IntoFuture;
 
-/// Asks an input guardrail about a text, once it is awaited.
+/// Checks a text with an input guardrail. The guardrail is called when the returned value is awaited.
 ///
-/// For examples see the [module](super).
+/// The [module](super) has examples.
 pub fn check_input(guardrail: &dyn InputGuardrail, message: impl Into<Box<str>>) -> CheckInput<'_> {
-    CheckInput { guardrail, message: UserMessage::new(message), around: Around::default() }
+    CheckInput { guardrail, message: UserMessage::new(message), context: RequestContext::default() }
 }
 
-/// Asks an output guardrail about a text, once it is awaited.
+/// Checks a text with an output guardrail. The guardrail is called when the returned value is awaited.
 ///
-/// For examples see the [module](super).
+/// The [module](super) has examples.
 pub fn check_output(
     guardrail: &dyn OutputGuardrail,
     answer: impl Into<Box<str>>,
@@ -33,13 +33,13 @@ pub fn check_output(
         response: ChatResponse::new(AiMessage::new(answer)),
         question: UserMessage::new(""),
         rejected: 0,
-        around: Around::default(),
+        context: RequestContext::default(),
     }
 }
 
-/// What a guardrail is told beside the text.
+/// The context of the request to a guardrail.
 #[derive(Default)]
-struct Around {
+struct RequestContext {
     contents: Vec<TextSegment>,
     history: Vec<ChatMessage>,
     system: Option<SystemMessage>,
@@ -48,7 +48,7 @@ struct Around {
     meter: UsageMeter,
 }
 
-impl Around {
+impl RequestContext {
     fn turn(&mut self, message: UserMessage) -> TurnContext {
         let history = std::mem::take(&mut self.history);
         let invocation = std::mem::take(&mut self.invocation);
@@ -68,63 +68,63 @@ fn set<B, T>(builder: B, value: Option<T>, with: impl FnOnce(B, T) -> B) -> B {
     }
 }
 
-/// The setters that both kinds of checks have.
-macro_rules! around {
+/// Defines the setters that both kinds of checks have.
+macro_rules! context_setters {
     () => {
-        /// Sets what was retrieved.
+        /// Sets the retrieved contents.
         pub fn contents(mut self, contents: impl IntoIterator<Item = TextSegment>) -> Self {
-            self.around.contents = contents.into_iter().collect();
+            self.context.contents = contents.into_iter().collect();
             self
         }
 
-        /// Sets what was said before, oldest first.
+        /// Sets the earlier messages of the conversation, oldest first.
         pub fn history(mut self, messages: impl IntoIterator<Item = ChatMessage>) -> Self {
-            self.around.history = messages.into_iter().collect();
+            self.context.history = messages.into_iter().collect();
             self
         }
 
         /// Sets the system message.
         pub fn system_message(mut self, text: impl Into<Box<str>>) -> Self {
-            self.around.system = Some(SystemMessage::new(text));
+            self.context.system = Some(SystemMessage::new(text));
             self
         }
 
-        /// Sets whose conversation it is.
+        /// Sets the memory id of the conversation.
         pub fn memory_id(mut self, id: impl Into<MemoryId>) -> Self {
-            self.around.memory_id = Some(id.into());
+            self.context.memory_id = Some(id.into());
             self
         }
 
         /// Sets the application's data.
         pub fn invocation(mut self, context: InvocationContext) -> Self {
-            self.around.invocation = context;
+            self.context.invocation = context;
             self
         }
 
-        /// Sets where the guardrail counts the tokens of models that it asks.
+        /// Sets the meter in which the guardrail counts the tokens of its model calls.
         pub fn meter(mut self, meter: UsageMeter) -> Self {
-            self.around.meter = meter;
+            self.context.meter = meter;
             self
         }
     };
 }
 
-/// A question to an input guardrail; see [`check_input`].
-#[must_use = "the guardrail is not asked until this is awaited"]
+/// A call of an input guardrail; see [`check_input`].
+#[must_use = "the guardrail is not called until this value is awaited"]
 pub struct CheckInput<'a> {
     guardrail: &'a dyn InputGuardrail,
     message: UserMessage,
-    around: Around,
+    context: RequestContext,
 }
 
 impl CheckInput<'_> {
-    /// Asks about this message instead, which may have several parts.
+    /// Sets the message, for a message with several parts. Replaces the text.
     pub fn message(mut self, message: UserMessage) -> Self {
         self.message = message;
         self
     }
 
-    around!();
+    context_setters!();
 }
 
 impl<'a> IntoFuture for CheckInput<'a> {
@@ -132,11 +132,11 @@ impl<'a> IntoFuture for CheckInput<'a> {
     type IntoFuture = BoxFuture<'a, CheckedInput>;
 
     fn into_future(self) -> Self::IntoFuture {
-        let Self { guardrail, message, mut around } = self;
+        let Self { guardrail, message, mut context } = self;
         async move {
-            let turn = around.turn(message.clone());
+            let turn = context.turn(message.clone());
             let request =
-                InputGuardrailRequest::new(&message, &turn).with_contents(&around.contents);
+                InputGuardrailRequest::new(&message, &turn).with_contents(&context.contents);
             let verdict = guardrail.check(request).await;
             CheckedInput::new(guardrail.name(), verdict)
         }
@@ -150,36 +150,36 @@ impl fmt::Debug for CheckInput<'_> {
     }
 }
 
-/// A question to an output guardrail; see [`check_output`].
-#[must_use = "the guardrail is not asked until this is awaited"]
+/// A call of an output guardrail; see [`check_output`].
+#[must_use = "the guardrail is not called until this value is awaited"]
 pub struct CheckOutput<'a> {
     guardrail: &'a dyn OutputGuardrail,
     response: ChatResponse,
     question: UserMessage,
     rejected: u32,
-    around: Around,
+    context: RequestContext,
 }
 
 impl CheckOutput<'_> {
-    /// Asks about this answer instead.
+    /// Sets the whole response of the model. Replaces the text.
     pub fn response(mut self, response: ChatResponse) -> Self {
         self.response = response;
         self
     }
 
-    /// Sets what the user said; nothing, unless told.
+    /// Sets the message of the user. Default: empty.
     pub fn question(mut self, question: impl Into<Box<str>>) -> Self {
         self.question = UserMessage::new(question);
         self
     }
 
-    /// Sets how many answers of the turn were rejected before.
+    /// Sets the number of answers of the turn that were already rejected. Default: 0.
     pub fn rejected(mut self, rejected: u32) -> Self {
         self.rejected = rejected;
         self
     }
 
-    around!();
+    context_setters!();
 }
 
 impl<'a> IntoFuture for CheckOutput<'a> {
@@ -187,11 +187,11 @@ impl<'a> IntoFuture for CheckOutput<'a> {
     type IntoFuture = BoxFuture<'a, CheckedOutput>;
 
     fn into_future(self) -> Self::IntoFuture {
-        let Self { guardrail, response, question, rejected, mut around } = self;
+        let Self { guardrail, response, question, rejected, mut context } = self;
         async move {
-            let turn = around.turn(question);
+            let turn = context.turn(question);
             let request = OutputGuardrailRequest::new(&response, &turn)
-                .with_contents(&around.contents)
+                .with_contents(&context.contents)
                 .with_rejected(rejected);
             let verdict = guardrail.check(request).await;
             CheckedOutput::new(guardrail.name(), verdict)

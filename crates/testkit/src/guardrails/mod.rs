@@ -1,9 +1,9 @@
-//! Tests of guardrails: one call asks a guardrail, one more says what it should have thought.
+//! Test tools for guardrails.
 //!
-//! [`check_input`] and [`check_output`] ask a guardrail about a text, with a conversation around it if
-//! need be. What it thinks is a [`CheckedInput`] or a [`CheckedOutput`], whose methods are errors that
-//! say what was thought instead. [`ScriptedInputGuardrail`] and [`ScriptedOutputGuardrail`] stand for
-//! guardrails in tests of services: they think what they are told to, and record what they were asked.
+//! [`check_input`] and [`check_output`] call a guardrail with a text, and optionally with a conversation. The
+//! result is a [`CheckedInput`] or a [`CheckedOutput`]; its methods check the verdict and fail with an error
+//! that describes the actual verdict. [`ScriptedInputGuardrail`] and [`ScriptedOutputGuardrail`] replace
+//! guardrails in tests of services: they return scripted verdicts and record their requests.
 //!
 //! # Examples
 //!
@@ -28,7 +28,7 @@
 //! let error = checked.check_success().unwrap_err();
 //! assert_eq!(
 //!     error.to_string(),
-//!     "expected the guardrail `max_length` to accept; it asked again: the answer has 25 characters; at most 10 are allowed"
+//!     "expected the guardrail `max_length` to accept; it reprompted: the answer has 25 characters; at most 10 are allowed"
 //! );
 //! # Ok(())
 //! # }
@@ -48,29 +48,29 @@ pub use scripted::{
 
 use ai_services_core::{Error, ErrorKind, Result};
 
-/// What was thought, and by whom.
+/// A verdict and its guardrail, for error messages.
 #[derive(Debug)]
-struct Thought {
+struct VerdictDescription {
     guardrail: Box<str>,
-    /// What it did, for messages: "accepted", "failed: …".
-    did: String,
+    /// The action of the guardrail: "accepted", "failed: …".
+    action: String,
 }
 
-impl Thought {
-    fn other_than(&self, expected: &str) -> Error {
-        let Self { guardrail, did } = self;
+impl VerdictDescription {
+    fn mismatch(&self, expected: &str) -> Error {
+        let Self { guardrail, action } = self;
         Error::configuration(format!(
-            "expected the guardrail `{guardrail}` to {expected}; it {did}"
+            "expected the guardrail `{guardrail}` to {expected}; it {action}"
         ))
     }
 
-    /// Fails unless it is so.
-    fn check(&self, is_so: bool, expected: &str) -> Result<()> {
-        if is_so { Ok(()) } else { Err(self.other_than(expected)) }
+    /// Fails unless the verdict matches.
+    fn check(&self, matches: bool, expected: &str) -> Result<()> {
+        if matches { Ok(()) } else { Err(self.mismatch(expected)) }
     }
 
     fn check_error<V>(&self, verdict: &Result<V>, kind: ErrorKind) -> Result<()> {
-        let is_so = verdict.as_ref().is_err_and(|error| error.kind() == kind);
-        self.check(is_so, &format!("be unable to decide ({kind:?})"))
+        let matches = verdict.as_ref().is_err_and(|error| error.kind() == kind);
+        self.check(matches, &format!("be unable to decide ({kind:?})"))
     }
 }

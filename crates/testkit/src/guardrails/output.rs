@@ -1,112 +1,116 @@
-//! What an output guardrail thought.
+//! The result of calling an output guardrail in a test.
 
-use super::Thought;
+use super::VerdictDescription;
 use ai_services_core::guardrail::OutputVerdict;
 use ai_services_core::{ErrorKind, Result};
 
-/// What an output guardrail thought of an answer; see [`check_output`](super::check_output).
+/// The verdict of an output guardrail on an answer; see [`check_output`](super::check_output).
 ///
-/// Every `check_…` is an error that says what was thought instead.
+/// Every `check_…` method fails with an error that describes the actual verdict.
 #[derive(Debug)]
 #[must_use = "nothing is checked until one of its methods is called"]
 pub struct CheckedOutput {
     verdict: Result<OutputVerdict>,
-    thought: Thought,
+    description: VerdictDescription,
 }
 
 impl CheckedOutput {
     pub(super) fn new(guardrail: &str, verdict: Result<OutputVerdict>) -> Self {
-        let did = match &verdict {
+        let action = match &verdict {
             Ok(OutputVerdict::Success) => "accepted".to_owned(),
             Ok(OutputVerdict::Rewrite(text)) => format!("rewrote it to `{text}`"),
-            Ok(OutputVerdict::Retry(reason)) => format!("asked the same again: {reason}"),
-            Ok(OutputVerdict::Reprompt { reason, .. }) => format!("asked again: {reason}"),
+            Ok(OutputVerdict::Retry(reason)) => format!("retried: {reason}"),
+            Ok(OutputVerdict::Reprompt { reason, .. }) => format!("reprompted: {reason}"),
             Ok(OutputVerdict::Failure(reason)) => format!("failed: {reason}"),
-            Ok(OutputVerdict::Fatal(reason)) => format!("failed at once: {reason}"),
+            Ok(OutputVerdict::Fatal(reason)) => format!("failed fatally: {reason}"),
             Err(error) => format!("was unable to decide ({:?}): {error}", error.kind()),
         };
-        Self { verdict, thought: Thought { guardrail: guardrail.into(), did } }
+        let description = VerdictDescription { guardrail: guardrail.into(), action };
+        Self { verdict, description }
     }
 
-    /// What it thought, or why it could not.
+    /// Returns the verdict, or the error of the guardrail.
     pub fn verdict(&self) -> &Result<OutputVerdict> {
         &self.verdict
     }
 
-    /// Checks that it had nothing to object to and to change.
+    /// Checks that the guardrail accepted the answer unchanged.
     ///
     /// # Errors
     ///
-    /// If not.
+    /// Returns an error that describes the actual verdict otherwise.
     pub fn check_success(&self) -> Result<()> {
-        self.thought.check(matches!(self.verdict, Ok(OutputVerdict::Success)), "accept")
+        self.description.check(matches!(self.verdict, Ok(OutputVerdict::Success)), "accept")
     }
 
-    /// Checks that it rewrote the answer to this.
+    /// Checks that the guardrail rewrote the answer to this text.
     ///
     /// # Errors
     ///
-    /// If not.
+    /// Returns an error that describes the actual verdict otherwise.
     pub fn check_rewritten_to(&self, text: &str) -> Result<()> {
-        let is_so = matches!(&self.verdict, Ok(OutputVerdict::Rewrite(own)) if **own == *text);
-        self.thought.check(is_so, &format!("rewrite it to `{text}`"))
+        let matches = matches!(&self.verdict, Ok(OutputVerdict::Rewrite(own)) if **own == *text);
+        self.description.check(matches, &format!("rewrite it to `{text}`"))
     }
 
-    /// Checks that it rejected the answer, whatever is done about it, for a reason that contains this.
+    /// Checks that the guardrail rejected the answer in any way (retry, reprompt, failure or fatal), for a
+    /// reason that contains this text.
     ///
     /// # Errors
     ///
-    /// If not.
+    /// Returns an error that describes the actual verdict otherwise.
     pub fn check_rejected_because(&self, reason: &str) -> Result<()> {
-        let is_so = match &self.verdict {
+        let matches = match &self.verdict {
             Ok(OutputVerdict::Success | OutputVerdict::Rewrite(_)) | Err(_) => false,
             Ok(
-                OutputVerdict::Retry(why)
-                | OutputVerdict::Reprompt { reason: why, .. }
-                | OutputVerdict::Failure(why)
-                | OutputVerdict::Fatal(why),
-            ) => why.contains(reason),
+                OutputVerdict::Retry(own)
+                | OutputVerdict::Reprompt { reason: own, .. }
+                | OutputVerdict::Failure(own)
+                | OutputVerdict::Fatal(own),
+            ) => own.contains(reason),
         };
-        self.thought.check(is_so, &format!("reject it because of `{reason}`"))
+        self.description.check(matches, &format!("reject it because of `{reason}`"))
     }
 
-    /// Checks that the model would be asked the same again, for a reason that contains this.
+    /// Checks that the guardrail requested a retry, for a reason that contains this text.
     ///
     /// # Errors
     ///
-    /// If not.
+    /// Returns an error that describes the actual verdict otherwise.
     pub fn check_retried_because(&self, reason: &str) -> Result<()> {
-        let is_so = matches!(&self.verdict, Ok(OutputVerdict::Retry(why)) if why.contains(reason));
-        self.thought.check(is_so, &format!("ask the same again because of `{reason}`"))
+        let matches =
+            matches!(&self.verdict, Ok(OutputVerdict::Retry(own)) if own.contains(reason));
+        self.description.check(matches, &format!("retry because of `{reason}`"))
     }
 
-    /// Checks that the model would be asked again, and told something that contains this.
+    /// Checks that the guardrail requested a reprompt, with a prompt that contains this text.
     ///
     /// # Errors
     ///
-    /// If not.
+    /// Returns an error that describes the actual verdict otherwise.
     pub fn check_reprompted_with(&self, prompt: &str) -> Result<()> {
-        let is_so = matches!(&self.verdict, Ok(OutputVerdict::Reprompt { prompt: own, .. })
+        let matches = matches!(&self.verdict, Ok(OutputVerdict::Reprompt { prompt: own, .. })
             if own.contains(prompt));
-        self.thought.check(is_so, &format!("ask again with `{prompt}`"))
+        self.description.check(matches, &format!("reprompt with `{prompt}`"))
     }
 
-    /// Checks that it rejected the answer at once, for a reason that contains this.
+    /// Checks that the guardrail rejected the answer fatally, for a reason that contains this text.
     ///
     /// # Errors
     ///
-    /// If not.
+    /// Returns an error that describes the actual verdict otherwise.
     pub fn check_fatal_because(&self, reason: &str) -> Result<()> {
-        let is_so = matches!(&self.verdict, Ok(OutputVerdict::Fatal(why)) if why.contains(reason));
-        self.thought.check(is_so, &format!("reject it at once because of `{reason}`"))
+        let matches =
+            matches!(&self.verdict, Ok(OutputVerdict::Fatal(own)) if own.contains(reason));
+        self.description.check(matches, &format!("reject it fatally because of `{reason}`"))
     }
 
-    /// Checks that it could not decide, by an error of this kind.
+    /// Checks that the guardrail failed to decide, with an error of this kind.
     ///
     /// # Errors
     ///
-    /// If not.
+    /// Returns an error that describes the actual verdict otherwise.
     pub fn check_error(&self, kind: ErrorKind) -> Result<()> {
-        self.thought.check_error(&self.verdict, kind)
+        self.description.check_error(&self.verdict, kind)
     }
 }

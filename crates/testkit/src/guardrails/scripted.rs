@@ -1,4 +1,4 @@
-//! Guardrails that think what a script says.
+//! Guardrails with scripted verdicts.
 
 use ai_services_core::TurnContext;
 use ai_services_core::document::TextSegment;
@@ -14,34 +14,34 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What an input guardrail was asked.
+/// A recorded request of an input guardrail.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RecordedInput {
-    /// What the user said, as the guardrails before this one left it.
+    /// The message of the user, with the changes of earlier guardrails.
     pub user_message: UserMessage,
-    /// What was retrieved.
+    /// Retrieved contents.
     pub contents: Vec<TextSegment>,
-    /// The turn.
+    /// Context of the turn.
     pub turn: TurnContext,
 }
 
-/// What an output guardrail was asked.
+/// A recorded request of an output guardrail.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RecordedOutput {
-    /// The answer, as the guardrails before this one left it.
+    /// The answer, with the changes of earlier guardrails.
     pub response: ChatResponse,
-    /// What was retrieved.
+    /// Retrieved contents.
     pub contents: Vec<TextSegment>,
-    /// The turn.
+    /// Context of the turn.
     pub turn: TurnContext,
-    /// How many answers of the turn were rejected before.
+    /// Number of answers of the turn that were already rejected.
     pub rejected: u32,
 }
 
-/// What was asked, and what is answered.
-struct State<R, V> {
+/// The script and the recorded requests of a guardrail.
+struct ScriptState<R, V> {
     name: Box<str>,
     script: Script<R, V>,
     requests: Mutex<Vec<R>>,
@@ -54,7 +54,7 @@ enum Script<R, V> {
 
 type Function<R, V> = dyn Fn(usize, &R) -> Result<V> + Send + Sync;
 
-impl<R: Clone, V> State<R, V> {
+impl<R: Clone, V> ScriptState<R, V> {
     fn of(name: impl Into<Box<str>>, verdicts: impl IntoIterator<Item = V>) -> Arc<Self> {
         let script = Script::Verdicts(Mutex::new(verdicts.into_iter().collect()));
         Arc::new(Self { name: name.into(), script, requests: Mutex::default() })
@@ -93,18 +93,18 @@ impl<R: Clone, V> State<R, V> {
     }
 
     fn check_finished(&self) -> Result<()> {
-        let (left, asked) = (self.unused(), lock(&self.requests).len());
-        match left {
+        let (unused, calls) = (self.unused(), lock(&self.requests).len());
+        match unused {
             0 => Ok(()),
-            left => Err(Error::configuration(format!(
-                "{left} verdicts of the guardrail `{}` were not used; it was asked {asked} times",
+            unused => Err(Error::configuration(format!(
+                "{unused} verdicts of the guardrail `{}` were not used; it was called {calls} times",
                 self.name
             ))),
         }
     }
 
-    fn print(&self, f: &mut fmt::Formatter<'_>, what: &str) -> fmt::Result {
-        f.debug_struct(what)
+    fn print(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+        f.debug_struct(name)
             .field("name", &self.name)
             .field("requests", &lock(&self.requests).len())
             .field("unused_verdicts", &self.unused())
@@ -116,9 +116,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An input guardrail that gives prepared verdicts in order and records every request.
+/// An input guardrail that returns scripted verdicts in order and records every request.
 ///
-/// Clones share script and records.
+/// Clones share the script and the records.
 ///
 /// # Examples
 ///
@@ -139,37 +139,37 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct ScriptedInputGuardrail(Arc<State<RecordedInput, InputVerdict>>);
+pub struct ScriptedInputGuardrail(Arc<ScriptState<RecordedInput, InputVerdict>>);
 
 impl ScriptedInputGuardrail {
-    /// A guardrail that gives these verdicts in order, and then errors.
+    /// Creates a guardrail that returns these verdicts in order. Further requests fail.
     pub fn new(
         name: impl Into<Box<str>>,
         verdicts: impl IntoIterator<Item = InputVerdict>,
     ) -> Self {
-        Self(State::of(name, verdicts))
+        Self(ScriptState::of(name, verdicts))
     }
 
-    /// A guardrail whose verdicts a function gives, from the number of the request (0, 1, …) and the
-    /// request.
+    /// Creates a guardrail with a function that returns the verdict for the number of the request (0, 1, …)
+    /// and the request.
     pub fn from_fn(
         name: impl Into<Box<str>>,
         verdict: impl Fn(usize, &RecordedInput) -> Result<InputVerdict> + Send + Sync + 'static,
     ) -> Self {
-        Self(State::from_fn(name, verdict))
+        Self(ScriptState::from_fn(name, verdict))
     }
 
-    /// All requests so far, in order.
+    /// Returns all requests so far, in order.
     #[must_use]
     pub fn requests(&self) -> Vec<RecordedInput> {
         lock(&self.0.requests).clone()
     }
 
-    /// Whether all verdicts were used.
+    /// Checks that all verdicts were used.
     ///
     /// # Errors
     ///
-    /// If some are left; the text says how many.
+    /// Fails if verdicts are left; the message has their number.
     pub fn check_finished(&self) -> Result<()> {
         self.0.check_finished()
     }
@@ -196,9 +196,9 @@ impl fmt::Debug for ScriptedInputGuardrail {
     }
 }
 
-/// An output guardrail that gives prepared verdicts in order and records every request.
+/// An output guardrail that returns scripted verdicts in order and records every request.
 ///
-/// Clones share script and records.
+/// Clones share the script and the records.
 ///
 /// # Examples
 ///
@@ -218,37 +218,37 @@ impl fmt::Debug for ScriptedInputGuardrail {
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct ScriptedOutputGuardrail(Arc<State<RecordedOutput, OutputVerdict>>);
+pub struct ScriptedOutputGuardrail(Arc<ScriptState<RecordedOutput, OutputVerdict>>);
 
 impl ScriptedOutputGuardrail {
-    /// A guardrail that gives these verdicts in order, and then errors.
+    /// Creates a guardrail that returns these verdicts in order. Further requests fail.
     pub fn new(
         name: impl Into<Box<str>>,
         verdicts: impl IntoIterator<Item = OutputVerdict>,
     ) -> Self {
-        Self(State::of(name, verdicts))
+        Self(ScriptState::of(name, verdicts))
     }
 
-    /// A guardrail whose verdicts a function gives, from the number of the request (0, 1, …) and the
-    /// request.
+    /// Creates a guardrail with a function that returns the verdict for the number of the request (0, 1, …)
+    /// and the request.
     pub fn from_fn(
         name: impl Into<Box<str>>,
         verdict: impl Fn(usize, &RecordedOutput) -> Result<OutputVerdict> + Send + Sync + 'static,
     ) -> Self {
-        Self(State::from_fn(name, verdict))
+        Self(ScriptState::from_fn(name, verdict))
     }
 
-    /// All requests so far, in order.
+    /// Returns all requests so far, in order.
     #[must_use]
     pub fn requests(&self) -> Vec<RecordedOutput> {
         lock(&self.0.requests).clone()
     }
 
-    /// Whether all verdicts were used.
+    /// Checks that all verdicts were used.
     ///
     /// # Errors
     ///
-    /// If some are left; the text says how many.
+    /// Fails if verdicts are left; the message has their number.
     pub fn check_finished(&self) -> Result<()> {
         self.0.check_finished()
     }

@@ -1,7 +1,7 @@
-//! Damage: a row that cannot be read is reported, and nothing more is lost.
+//! Checks of damaged rows: they are reported, and no other data is lost.
 
 use super::Hook;
-use super::case::{Case, Stop, Verdict, ensure, failed, numbered, refused};
+use super::case::{Case, CheckResult, Stop, ensure, failed, numbered, rejected};
 use ai_services_core::memory::{
     Change, HistoryPosition, MemoryId, RawRecord, UnreadableProblem, UnreadableRecord,
 };
@@ -10,30 +10,32 @@ use ai_services_core::{Error, ErrorKind, Result};
 
 super::checks![
     damaged_row_is_reported,
-    damaged_conversation_is_not_written,
+    damaged_conversation_is_not_overwritten,
     damaged_conversation_can_be_exported,
     damaged_conversation_can_be_deleted,
-    damage_stays_in_its_conversation,
-    row_of_a_newer_version_asks_for_an_update,
+    damage_does_not_affect_other_conversations,
+    newer_row_format_is_reported,
 ];
 
 const MESSAGES: usize = 3;
 
-/// A conversation with a damaged row.
-async fn damaged(case: &Case<'_>) -> Verdict<MemoryId> {
+/// Creates a conversation with a damaged row; skips the check without a `damage` function.
+async fn damaged(case: &Case<'_>) -> CheckResult<MemoryId> {
     let hook = case.suite().damage.as_ref();
-    spoil(case, hook.ok_or(Stop::Skipped("the suite was not told how to `damage` a row"))?).await
+    damage_with(case, hook.ok_or(Stop::Skipped("the option `damage` is not set"))?).await
 }
 
-async fn spoil(case: &Case<'_>, hook: &Hook) -> Verdict<MemoryId> {
+async fn damage_with(case: &Case<'_>, hook: &Hook) -> CheckResult<MemoryId> {
     let id = case.id("damaged");
     case.update(&id, &numbered("message", MESSAGES)).await?;
-    hook(id.clone()).await.map_err(|error| failed(format!("the test itself failed: {error}")))?;
+    hook(id.clone())
+        .await
+        .map_err(|error| failed(format!("the function of the suite failed: {error}")))?;
     Ok(id)
 }
 
-/// Everything that is stored, if the store can tell.
-async fn rows(case: &Case<'_>, id: &MemoryId) -> Verdict<Option<Vec<RawRecord>>> {
+/// Returns all stored rows, if the store can export them.
+async fn rows(case: &Case<'_>, id: &MemoryId) -> CheckResult<Option<Vec<RawRecord>>> {
     let Ok(store) = case.conversations() else { return Ok(None) };
     let mut rows = store
         .export_raw(id)
@@ -44,18 +46,22 @@ async fn rows(case: &Case<'_>, id: &MemoryId) -> Verdict<Option<Vec<RawRecord>>>
     Ok(Some(rows))
 }
 
-/// Checks that an operation reports a row of this id that cannot be read.
-fn reported<T>(what: &str, id: &MemoryId, outcome: Result<T>) -> Verdict<Error> {
-    let error = refused(what, outcome, ErrorKind::Store)?;
+/// Checks that an operation reports an unreadable row of this id.
+fn reported<T>(operation: &str, id: &MemoryId, outcome: Result<T>) -> CheckResult<Error> {
+    let error = rejected(operation, outcome, ErrorKind::Store)?;
     let Some(record) = error.detail::<UnreadableRecord>() else {
-        return Err(failed(format!("the error of {what} has no `UnreadableRecord`: {error}")));
+        return Err(failed(format!(
+            "the error of {operation} has no `UnreadableRecord` detail: {error}"
+        )));
     };
-    ensure(record.id == *id, || format!("{what} names the conversation `{}`", record.id))?;
-    ensure(!record.row.is_empty(), || format!("{what} does not name the row"))?;
+    ensure(record.id == *id, || {
+        format!("the error of {operation} names the conversation `{}`", record.id)
+    })?;
+    ensure(!record.row.is_empty(), || format!("the error of {operation} does not name the row"))?;
     Ok(error)
 }
 
-async fn damaged_row_is_reported(case: &Case<'_>) -> Verdict {
+async fn damaged_row_is_reported(case: &Case<'_>) -> CheckResult {
     let id = damaged(case).await?;
     for store in [case.store(), case.second()] {
         reported("`load`", &id, store.load(&id).await)?;
@@ -69,7 +75,7 @@ async fn damaged_row_is_reported(case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-async fn damaged_conversation_is_not_written(case: &Case<'_>) -> Verdict {
+async fn damaged_conversation_is_not_overwritten(case: &Case<'_>) -> CheckResult {
     let id = damaged(case).await?;
     let before = rows(case, &id).await?;
     let messages = numbered("new", 2);
@@ -80,21 +86,21 @@ async fn damaged_conversation_is_not_written(case: &Case<'_>) -> Verdict {
         reported("a replacement", &id, case.store().commit(&id, change).await)?;
     }
     let after = rows(case, &id).await?;
-    ensure(after == before, || "a write that was refused changed the rows".into())?;
+    ensure(after == before, || "a rejected write changed the rows".into())?;
     reported("`load` afterwards", &id, case.store().load(&id).await).map(drop)
 }
 
-async fn damaged_conversation_can_be_exported(case: &Case<'_>) -> Verdict {
+async fn damaged_conversation_can_be_exported(case: &Case<'_>) -> CheckResult {
     case.conversations()?;
     let id = damaged(case).await?;
     let count = rows(case, &id).await?.map_or(0, |rows| rows.len());
-    ensure(count >= MESSAGES, || format!("of {MESSAGES} messages {count} rows are exported"))?;
-    // To list conversations nobody has to read them.
+    ensure(count >= MESSAGES, || format!("{count} rows are exported for {MESSAGES} messages"))?;
+    // Conversations can be listed without reading their rows.
     let known = case.conversations()?.conversation(&id).await?;
-    ensure(known.is_some(), || "a damaged conversation is not known any more".into())
+    ensure(known.is_some(), || "a damaged conversation is not found".into())
 }
 
-async fn damaged_conversation_can_be_deleted(case: &Case<'_>) -> Verdict {
+async fn damaged_conversation_can_be_deleted(case: &Case<'_>) -> CheckResult {
     let id = damaged(case).await?;
     case.store().delete_messages(&id).await?;
     case.expect(&id, &[]).await?;
@@ -104,7 +110,7 @@ async fn damaged_conversation_can_be_deleted(case: &Case<'_>) -> Verdict {
     case.expect(&id, &numbered("again", 2)).await
 }
 
-async fn damage_stays_in_its_conversation(case: &Case<'_>) -> Verdict {
+async fn damage_does_not_affect_other_conversations(case: &Case<'_>) -> CheckResult {
     damaged(case).await?;
     let other = case.id("other");
     case.update(&other, &numbered("other", 2)).await?;
@@ -113,17 +119,17 @@ async fn damage_stays_in_its_conversation(case: &Case<'_>) -> Verdict {
     case.expect(&other, &[numbered("other", 2), numbered("more", 2)].concat()).await
 }
 
-async fn row_of_a_newer_version_asks_for_an_update(case: &Case<'_>) -> Verdict {
+async fn newer_row_format_is_reported(case: &Case<'_>) -> CheckResult {
     let hook = case.suite().newer_format.as_ref();
-    let hook = hook.ok_or(Stop::Skipped("the suite was not told how to write a `newer_format`"))?;
-    let id = spoil(case, hook).await?;
+    let hook = hook.ok_or(Stop::Skipped("the option `newer_format` is not set"))?;
+    let id = damage_with(case, hook).await?;
     let before = rows(case, &id).await?;
     let error = reported("`load`", &id, case.store().load(&id).await)?;
     let problem = error.detail::<UnreadableRecord>().map(|record| &record.problem);
     ensure(matches!(problem, Some(UnreadableProblem::Newer { .. })), || {
-        format!("the problem must be a newer version, but is {problem:?}")
+        format!("the problem must be `Newer`, but is {problem:?}")
     })?;
     let outcome = case.store().update_messages(&id, &numbered("new", 1)).await;
     reported("`update_messages`", &id, outcome)?;
-    ensure(rows(case, &id).await? == before, || "a write that was refused changed the rows".into())
+    ensure(rows(case, &id).await? == before, || "a rejected write changed the rows".into())
 }

@@ -1,4 +1,4 @@
-//! A small complete store that can be given one fault at a time.
+//! A small complete store with one configurable fault.
 
 use ai_services_core::memory::{
     Change, ChatMemoryStore, Conversation, ConversationLeases, ConversationStore, EvictedMessages,
@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-/// What is wrong with the store.
+/// A fault of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     None,
@@ -22,7 +22,7 @@ pub(super) enum Fault {
     AnswersForUnknownIds,
     LosesThinking,
     LosesProviderContent,
-    CutsTextsAtNul,
+    TruncatesTextsAtNul,
     LosesTheLastMessage,
     ReversesAppends,
     UpdateAppends,
@@ -33,20 +33,20 @@ pub(super) enum Fault {
     DeletesNothing,
     IgnoresCase,
     TrimsIds,
-    CutsIds,
-    EndsIdsAtNul,
-    TakesTheEmptyId,
-    HoldsNineHundred,
-    RefusesMegabytes,
+    TruncatesIds,
+    TruncatesIdsAtNul,
+    AcceptsTheEmptyId,
+    TruncatesAtNineHundred,
+    RejectsMegabytes,
     // Versions.
     HasNoVersions,
-    FirstVersionIsAny,
+    AcceptsAnyFirstVersion,
     EmptyCommitKeepsVersion,
     IgnoresVersions,
     AppliesConflicts,
     AcceptsFutureVersions,
-    NoVersionMeansNew,
-    VersionsBeginAgain,
+    MissingVersionMeansNew,
+    VersionsRestart,
     ChecksThenWrites,
     ReadsThenRewrites,
     // Conversations.
@@ -54,53 +54,53 @@ pub(super) enum Fault {
     PagesOverlap,
     DeletedCursorIsTheEnd,
     ListsByLastUse,
-    ListsEmptyOnes,
-    CountsSeconds,
-    ReadingIsUse,
-    TakesEmptyPages,
+    ListsEmptyConversations,
+    RoundsTimesToSeconds,
+    ReadUpdatesLastUse,
+    AcceptsEmptyPages,
     ExportsNothing,
-    DeletesTheUsed,
-    DeletesWhatIsAsOld,
-    DeletesNoUnused,
+    DeletesUsedConversations,
+    DeletesEqualTimes,
+    KeepsUnusedConversations,
     // Histories.
     ForgetsEvicted,
-    FlagsNothing,
-    PositionsMove,
-    PagesBeginAtTheOldest,
+    SetsNoFlags,
+    PositionsChange,
+    PagesStartAtTheOldest,
     PagesAreLonger,
     PagesRepeatTheCursor,
     ReplacesEverything,
     DeletionKeepsHistory,
     // Leases.
-    LeasesToEverybody,
-    AnybodyReleases,
+    GrantsEveryLease,
+    ReleasesForeignLeases,
     LeaseBlocksOthers,
     LeaseChangesVersion,
     CommitKeepsLease,
     IgnoresLostLeases,
     ConflictReleases,
-    LeasesNeverEnd,
-    ProlongsNothing,
-    ExpiredLeaseCommits,
+    LeasesNeverExpire,
+    DoesNotExtendLeases,
+    AcceptsExpiredLeases,
     // Damage.
     SkipsDamagedRows,
     HistorySkipsDamagedRows,
     ReportsWithoutDetail,
-    WritesOverDamage,
+    OverwritesDamage,
     CannotExportDamage,
     CannotDeleteDamage,
     DamageSpreads,
     NewerIsCorrupt,
 }
 
-/// Clones share the data.
+/// A store with one fault. Clones share the data.
 #[derive(Clone)]
-pub(super) struct FaultyStore(Arc<Shared>);
+pub(super) struct FaultyStore(Arc<SharedState>);
 
-struct Shared {
+struct SharedState {
     fault: Fault,
     evicted_messages: EvictedMessages,
-    began: (SystemTime, Instant),
+    start: (SystemTime, Instant),
     state: Mutex<State>,
 }
 
@@ -151,9 +151,9 @@ impl Chat {
 
 impl FaultyStore {
     pub(super) fn new(fault: Fault, evicted_messages: EvictedMessages) -> Self {
-        let began = (SystemTime::now(), Instant::now());
+        let start = (SystemTime::now(), Instant::now());
         let state = Mutex::default();
-        Self(Arc::new(Shared { fault, evicted_messages, began, state }))
+        Self(Arc::new(SharedState { fault, evicted_messages, start, state }))
     }
 
     pub(super) fn damage(&self, id: &MemoryId, damage: Damage) {
@@ -175,22 +175,22 @@ impl FaultyStore {
         match self.0.fault {
             Fault::IgnoresCase => id.to_lowercase(),
             Fault::TrimsIds => id.trim_end().to_owned(),
-            Fault::CutsIds => id.chars().take(1_000).collect(),
-            Fault::EndsIdsAtNul => id.split('\0').next().unwrap().to_owned(),
+            Fault::TruncatesIds => id.chars().take(1_000).collect(),
+            Fault::TruncatesIdsAtNul => id.split('\0').next().unwrap().to_owned(),
             _ => id.to_owned(),
         }
     }
 
     fn now(&self) -> Duration {
-        let now = self.0.began.1.elapsed();
+        let now = self.0.start.1.elapsed();
         match self.0.fault {
-            Fault::CountsSeconds => Duration::from_secs(now.as_secs()),
+            Fault::RoundsTimesToSeconds => Duration::from_secs(now.as_secs()),
             _ => Duration::from_millis(now.as_millis() as u64),
         }
     }
 
     fn time(&self, since: Duration) -> SystemTime {
-        self.0.began.0 + since
+        self.0.start.0 + since
     }
 
     fn chat(&self, state: &State, id: &MemoryId) -> Chat {
@@ -222,7 +222,7 @@ impl FaultyStore {
 
     fn read(&self, id: &MemoryId) -> Result<Chat> {
         let mut state = self.state();
-        if self.is(Fault::ReadingIsUse) {
+        if self.is(Fault::ReadUpdatesLastUse) {
             let now = self.now();
             state.chats.entry(self.key(id)).and_modify(|chat| chat.last_used = now);
         }
@@ -231,7 +231,7 @@ impl FaultyStore {
         }
         let mut chat = self.chat(&state, id);
         chat.rows.retain(|row| row.damage.is_none());
-        if self.is(Fault::HoldsNineHundred) {
+        if self.is(Fault::TruncatesAtNineHundred) {
             chat.rows.truncate(900);
         }
         Ok(chat)
@@ -245,7 +245,7 @@ impl FaultyStore {
             (Fault::LosesProviderContent, ChatMessage::Ai(ai)) => {
                 ai.clone().with_tool_calls(ai.tool_calls().to_vec()).into()
             }
-            (Fault::CutsTextsAtNul, message) => match message.text() {
+            (Fault::TruncatesTextsAtNul, message) => match message.text() {
                 Some(text) => ChatMessage::user(text.split('\0').next().unwrap()),
                 None => message.clone(),
             },
@@ -254,13 +254,14 @@ impl FaultyStore {
     }
 
     fn check_change(&self, chat: &Chat, id: &MemoryId, change: &Change) -> Result<()> {
-        let conflict = |what: &str| Err(Error::new(ErrorKind::Conflict, format!("{id}: {what}")));
+        let conflict =
+            |reason: &str| Err(Error::new(ErrorKind::Conflict, format!("{id}: {reason}")));
         let is_expected = match change.expected_version() {
             _ if self.is(Fault::IgnoresVersions) => true,
-            Some(0) if self.is(Fault::FirstVersionIsAny) => true,
+            Some(0) if self.is(Fault::AcceptsAnyFirstVersion) => true,
             Some(version) if self.is(Fault::AcceptsFutureVersions) => version >= chat.version,
             Some(version) => version == chat.version,
-            None if self.is(Fault::NoVersionMeansNew) => {
+            None if self.is(Fault::MissingVersionMeansNew) => {
                 change.is_replacement() || chat.version == 0
             }
             None => true,
@@ -270,7 +271,7 @@ impl FaultyStore {
         }
         let lease = chat
             .lease
-            .filter(|(_, until)| *until > Instant::now() || self.is(Fault::ExpiredLeaseCommits));
+            .filter(|(_, until)| *until > Instant::now() || self.is(Fault::AcceptsExpiredLeases));
         match (change.lease(), lease) {
             (Some(_), _) if self.is(Fault::IgnoresLostLeases) => Ok(()),
             (Some(token), Some((holder, _))) if token == holder => Ok(()),
@@ -323,7 +324,7 @@ impl FaultyStore {
     }
 
     fn apply(&self, state: &mut State, id: &MemoryId, change: &Change) -> Result<()> {
-        if change.is_replacement() && !self.is(Fault::WritesOverDamage) {
+        if change.is_replacement() && !self.is(Fault::OverwritesDamage) {
             self.check(state, id)?;
         }
         let key = self.key(id);
@@ -343,7 +344,7 @@ impl FaultyStore {
         match self.0.fault {
             Fault::ReversesAppends => appended.reverse(),
             Fault::LosesTheLastMessage => drop(appended.pop()),
-            Fault::RefusesMegabytes => {
+            Fault::RejectsMegabytes => {
                 let text = |message: &ChatMessage| message.text().map_or(0, str::len);
                 if appended.iter().any(|message| text(message) > 1 << 20) {
                     return Err(Error::new(ErrorKind::Store, "too large"));
@@ -359,15 +360,15 @@ impl FaultyStore {
         chat.last_used = self.now();
         if !(is_empty_commit && self.is(Fault::EmptyCommitKeepsVersion)) {
             state.versions += 1;
-            let begins_again = self.is(Fault::VersionsBeginAgain);
-            chat.version = if begins_again { chat.version + 1 } else { state.versions };
+            let restarts = self.is(Fault::VersionsRestart);
+            chat.version = if restarts { chat.version + 1 } else { state.versions };
         }
         state.chats.insert(key, chat);
         checked
     }
 
     fn describe(&self, id: &str, chat: &Chat) -> Option<Conversation> {
-        let is_hidden = chat.rows.is_empty() && !self.is(Fault::ListsEmptyOnes);
+        let is_hidden = chat.rows.is_empty() && !self.is(Fault::ListsEmptyConversations);
         let count = match self.0.fault {
             Fault::CountsEvicted => chat.positions,
             _ => chat.current().count() as u64,
@@ -413,7 +414,7 @@ impl ChatMemoryStore for FaultyStore {
     }
 
     async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
-        if id.as_str().is_empty() && !self.is(Fault::TakesTheEmptyId) {
+        if id.as_str().is_empty() && !self.is(Fault::AcceptsTheEmptyId) {
             return Err(Error::configuration("empty"));
         }
         match self.0.fault {
@@ -453,7 +454,7 @@ impl ConversationStore for FaultyStore {
         after: Option<&MemoryId>,
         limit: usize,
     ) -> Result<Vec<Conversation>> {
-        if limit == 0 && !self.is(Fault::TakesEmptyPages) {
+        if limit == 0 && !self.is(Fault::AcceptsEmptyPages) {
             return Err(Error::configuration("empty"));
         }
         let state = self.state();
@@ -488,9 +489,9 @@ impl ConversationStore for FaultyStore {
         state.chats.retain(|_, chat| {
             let last_used = self.time(chat.last_used);
             match self.0.fault {
-                Fault::DeletesTheUsed => last_used < time,
-                Fault::DeletesWhatIsAsOld => last_used > time,
-                Fault::DeletesNoUnused => true,
+                Fault::DeletesUsedConversations => last_used < time,
+                Fault::DeletesEqualTimes => last_used > time,
+                Fault::KeepsUnusedConversations => true,
                 _ => last_used >= time,
             }
         });
@@ -503,7 +504,7 @@ impl ConversationStore for FaultyStore {
         position: HistoryPosition,
         limit: usize,
     ) -> Result<Vec<HistoryEntry>> {
-        if limit == 0 && !self.is(Fault::TakesEmptyPages) {
+        if limit == 0 && !self.is(Fault::AcceptsEmptyPages) {
             return Err(Error::configuration("empty"));
         }
         let state = self.state();
@@ -511,8 +512,8 @@ impl ConversationStore for FaultyStore {
             self.check(&state, id)?;
         }
         let chat = self.chat(&state, id);
-        let moved = if self.is(Fault::PositionsMove) { chat.version } else { 0 };
-        let flags = !self.is(Fault::FlagsNothing);
+        let moved = if self.is(Fault::PositionsChange) { chat.version } else { 0 };
+        let flags = !self.is(Fault::SetsNoFlags);
         let mut entries: Vec<_> = chat
             .rows
             .iter()
@@ -531,7 +532,7 @@ impl ConversationStore for FaultyStore {
         }
         let limit = if self.is(Fault::PagesAreLonger) { limit.saturating_add(1) } else { limit };
         let from_end = matches!(position, HistoryPosition::Before(_) | HistoryPosition::Newest);
-        if from_end && !self.is(Fault::PagesBeginAtTheOldest) {
+        if from_end && !self.is(Fault::PagesStartAtTheOldest) {
             entries.drain(..entries.len().saturating_sub(limit));
         }
         entries.truncate(limit);
@@ -566,10 +567,10 @@ impl ConversationLeases for FaultyStore {
             chat.version += 1;
         }
         match chat.lease {
-            Some((holder, _)) if holder == token && self.is(Fault::ProlongsNothing) => {}
+            Some((holder, _)) if holder == token && self.is(Fault::DoesNotExtendLeases) => {}
             Some((holder, ends)) if holder != token => {
-                let is_over = ends <= Instant::now() && !self.is(Fault::LeasesNeverEnd);
-                if !is_over && !self.is(Fault::LeasesToEverybody) {
+                let is_over = ends <= Instant::now() && !self.is(Fault::LeasesNeverExpire);
+                if !is_over && !self.is(Fault::GrantsEveryLease) {
                     return Ok(false);
                 }
                 chat.lease = Some((token, until));
@@ -581,9 +582,9 @@ impl ConversationLeases for FaultyStore {
 
     async fn release(&self, id: &MemoryId, token: LeaseToken) -> Result<()> {
         let mut state = self.state();
-        let anybody = self.is(Fault::AnybodyReleases);
+        let is_any_holder = self.is(Fault::ReleasesForeignLeases);
         if let Some(chat) = state.chats.get_mut(&self.key(id)) {
-            chat.lease = chat.lease.filter(|(holder, _)| *holder != token && !anybody);
+            chat.lease = chat.lease.filter(|(holder, _)| *holder != token && !is_any_holder);
         }
         Ok(())
     }

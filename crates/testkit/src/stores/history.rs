@@ -1,26 +1,26 @@
-//! Histories: what was said, though a model is not reminded of all of it.
+//! Checks of histories, which include evicted messages.
 
-use super::case::{Case, Verdict, ensure, numbered, same};
+use super::case::{Case, CheckResult, ensure, numbered, same};
 use ai_services_core::memory::{Change, EvictedMessages, HistoryEntry, HistoryPosition, MemoryId};
 use ai_services_core::message::ChatMessage;
 use std::collections::HashMap;
 
 super::checks![
     history_of_an_unknown_id_is_empty,
-    history_holds_what_is_kept,
-    positions_never_change,
+    history_matches_the_eviction_policy,
+    history_positions_are_stable,
     history_is_paged_from_both_ends,
-    replacement_keeps_what_stays,
+    replacement_keeps_unchanged_messages,
     deletion_clears_the_history,
 ];
 
-/// More than any check has messages.
+/// More messages than any check has.
 const ALL: usize = 1_000;
 
-async fn all(case: &Case<'_>, id: &MemoryId) -> Verdict<Vec<HistoryEntry>> {
+async fn all(case: &Case<'_>, id: &MemoryId) -> CheckResult<Vec<HistoryEntry>> {
     let entries = case.conversations()?.history(id, HistoryPosition::Oldest, ALL).await?;
-    let grows = entries.is_sorted_by(|one, next| one.position < next.position);
-    ensure(grows, || "the positions of a history do not grow".into())?;
+    let is_ascending = entries.is_sorted_by(|one, next| one.position < next.position);
+    ensure(is_ascending, || "the positions of a history are not ascending".into())?;
     Ok(entries)
 }
 
@@ -28,23 +28,25 @@ fn letters(text: &str) -> Vec<ChatMessage> {
     text.chars().map(|c| ChatMessage::user(c.to_string())).collect()
 }
 
-/// Checks that the history of a store that keeps what is evicted reads like `kept`, capital letters
-/// for what was evicted, and that it holds only the others where the store forgets.
-async fn expect(case: &Case<'_>, id: &MemoryId, kept: &str) -> Verdict {
+/// Checks the history and the messages of a conversation. `kept` is the history of a store that keeps evicted
+/// messages, which are upper-case letters; a store that forgets them has only the lower-case letters.
+async fn expect(case: &Case<'_>, id: &MemoryId, kept: &str) -> CheckResult {
     let found = all(case, id).await?;
     let forgets = case.suite().evicted_messages == EvictedMessages::Forget;
-    let said = kept.chars().filter(|c| !forgets || c.is_lowercase());
-    let (said, evicted): (String, Vec<bool>) =
-        said.map(|c| (c.to_ascii_lowercase(), c.is_uppercase())).unzip();
+    let expected = kept.chars().filter(|c| !forgets || c.is_lowercase());
+    let (expected, evicted): (String, Vec<bool>) =
+        expected.map(|c| (c.to_ascii_lowercase(), c.is_uppercase())).unzip();
     let messages: Vec<_> = found.iter().map(|entry| entry.message.clone()).collect();
-    same("`history`", &messages, &letters(&said))?;
+    same("`history`", &messages, &letters(&expected))?;
     let flags: Vec<_> = found.iter().map(|entry| entry.is_evicted).collect();
-    ensure(flags == evicted, || format!("evicted are {flags:?}, expected {evicted:?}"))?;
+    ensure(flags == evicted, || {
+        format!("the `is_evicted` flags are {flags:?}, expected {evicted:?}")
+    })?;
     let current = kept.chars().filter(|c| c.is_lowercase()).collect::<String>();
     case.expect(id, &letters(&current)).await
 }
 
-async fn history_of_an_unknown_id_is_empty(case: &Case<'_>) -> Verdict {
+async fn history_of_an_unknown_id_is_empty(case: &Case<'_>) -> CheckResult {
     use HistoryPosition::{After, Before, Newest, Oldest};
     let store = case.conversations()?;
     let (id, other) = (case.id("unknown"), case.id("known"));
@@ -56,7 +58,7 @@ async fn history_of_an_unknown_id_is_empty(case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-async fn history_holds_what_is_kept(case: &Case<'_>) -> Verdict {
+async fn history_matches_the_eviction_policy(case: &Case<'_>) -> CheckResult {
     case.conversations()?;
     let (id, other) = (case.id("a"), case.id("b"));
     case.update(&other, &letters("xyz")).await?;
@@ -79,7 +81,7 @@ async fn history_holds_what_is_kept(case: &Case<'_>) -> Verdict {
     expect(case, &other, "xyz").await
 }
 
-async fn positions_never_change(case: &Case<'_>) -> Verdict {
+async fn history_positions_are_stable(case: &Case<'_>) -> CheckResult {
     case.conversations()?;
     let id = case.id("");
     let mut known: HashMap<u64, ChatMessage> = HashMap::new();
@@ -88,7 +90,7 @@ async fn positions_never_change(case: &Case<'_>) -> Verdict {
         let change = match step % 4 {
             0 | 1 => Change::advance(None, 0..step / 4, numbered(&format!("step {step}"), 3)),
             2 => Change::advance(None, 1..2, Vec::new()),
-            // Keeps the newest.
+            // Keeps the newest messages.
             _ => {
                 let kept = case.store().get_messages(&id).await?.into_iter().skip(1);
                 let new = numbered(&format!("step {step}"), 1);
@@ -100,7 +102,7 @@ async fn positions_never_change(case: &Case<'_>) -> Verdict {
         for HistoryEntry { position, message, .. } in all(case, &id).await? {
             newest = newest.max(position);
             match known.insert(position, message.clone()) {
-                Some(before) => same("a position", &[message], &[before])?,
+                Some(before) => same("a second read of a position", &[message], &[before])?,
                 None => ensure(position > previous, || {
                     format!("a new message has the position {position} after {previous}")
                 })?,
@@ -110,7 +112,7 @@ async fn positions_never_change(case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-async fn history_is_paged_from_both_ends(case: &Case<'_>) -> Verdict {
+async fn history_is_paged_from_both_ends(case: &Case<'_>) -> CheckResult {
     use HistoryPosition::{After, Before, Newest, Oldest};
     let store = case.conversations()?;
     let id = case.id("");
@@ -142,7 +144,9 @@ async fn history_is_paged_from_both_ends(case: &Case<'_>) -> Verdict {
         }
         for (found, direction) in [(forwards, "forwards"), (backwards, "backwards")] {
             ensure(found == everything, || {
-                format!("read {direction} by {limit}, the history is {found:?}, not {everything:?}")
+                format!(
+                    "read {direction} with a limit of {limit}, the history is {found:?}, expected {everything:?}"
+                )
             })?;
         }
     }
@@ -154,19 +158,23 @@ async fn history_is_paged_from_both_ends(case: &Case<'_>) -> Verdict {
     ];
     for (position, expected) in ends {
         let found = store.history(&id, position, ALL).await?;
-        ensure(found == expected, || format!("{position:?} gives {} messages", found.len()))?;
+        ensure(found == expected, || {
+            format!("{position:?} returns {} messages, expected {}", found.len(), expected.len())
+        })?;
     }
     Ok(())
 }
 
 /// Checks the length of a page.
-fn full(position: HistoryPosition, limit: usize, length: usize, left: usize) -> Verdict {
+fn full(position: HistoryPosition, limit: usize, length: usize, left: usize) -> CheckResult {
     ensure(length == limit.min(left), || {
-        format!("a page of {limit} at {position:?} has {length} messages; {left} are left")
+        format!(
+            "a page at {position:?} with a limit of {limit} has {length} messages; {left} are left"
+        )
     })
 }
 
-async fn replacement_keeps_what_stays(case: &Case<'_>) -> Verdict {
+async fn replacement_keeps_unchanged_messages(case: &Case<'_>) -> CheckResult {
     case.conversations()?;
     let id = case.id("");
     let lists = [
@@ -185,14 +193,14 @@ async fn replacement_keeps_what_stays(case: &Case<'_>) -> Verdict {
             let text = entry.message.text().unwrap_or_default().to_owned();
             let position = *positions.entry(text).or_insert(entry.position);
             ensure(position == entry.position, || {
-                format!("a message that stays moves from {position} to {}", entry.position)
+                format!("an unchanged message moves from position {position} to {}", entry.position)
             })?;
         }
     }
     Ok(())
 }
 
-async fn deletion_clears_the_history(case: &Case<'_>) -> Verdict {
+async fn deletion_clears_the_history(case: &Case<'_>) -> CheckResult {
     case.conversations()?;
     let (id, other) = (case.id("a"), case.id("b"));
     for id in [&id, &other] {

@@ -1,6 +1,6 @@
-//! Leases: one process at a time has a turn.
+//! Checks of leases, which serialize the turns of a conversation.
 
-use super::case::{Case, Stop, Verdict, ensure, numbered, refused};
+use super::case::{Case, CheckResult, Stop, ensure, numbered, rejected};
 use ai_services_core::ErrorKind;
 use ai_services_core::memory::{Change, ConversationLeases, LeaseToken, MemoryId};
 use futures_util::future::{join, join_all};
@@ -8,33 +8,36 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 super::checks![
-    lease_is_held_by_one,
-    lease_is_released_by_its_holder_only,
-    lease_holds_up_its_own_conversation_only,
-    commit_gives_the_lease_back,
-    commit_under_a_lost_lease_is_refused,
+    lease_is_exclusive,
+    only_the_holder_releases_a_lease,
+    lease_blocks_only_other_leases,
+    commit_releases_the_lease,
+    commit_with_a_lost_lease_is_rejected,
     stale_commit_keeps_the_lease,
-    lease_ends_by_itself,
+    lease_expires,
 ];
 
-/// Leases that last longer are not waited for.
-const LONGEST: Duration = Duration::from_secs(3);
+/// Maximum lease duration for which the checks wait.
+const MAX_DURATION: Duration = Duration::from_secs(3);
 
-/// Checks whether `token` gets the lease.
+/// Checks whether `token` acquires the lease as expected.
 async fn acquire(
     leases: &dyn ConversationLeases,
     id: &MemoryId,
     token: LeaseToken,
     expected: bool,
-) -> Verdict {
-    let held = leases.acquire(id, token).await?;
-    ensure(held == expected, || match held {
-        true => "a lease is given to a second holder".into(),
-        false => "a lease is refused though it is free or one's own".into(),
+) -> CheckResult {
+    let is_acquired = leases.acquire(id, token).await?;
+    ensure(is_acquired == expected, || {
+        if is_acquired {
+            "a lease is granted to a second holder".into()
+        } else {
+            "a lease is not granted although it is free or has the same holder".into()
+        }
     })
 }
 
-async fn lease_is_held_by_one(case: &Case<'_>) -> Verdict {
+async fn lease_is_exclusive(case: &Case<'_>) -> CheckResult {
     const RACERS: usize = 8;
     let (first, second) = case.leases()?;
     for (name, messages) in [("known", 2), ("unknown", 0)] {
@@ -46,11 +49,14 @@ async fn lease_is_held_by_one(case: &Case<'_>) -> Verdict {
         let attempts = tokens.iter().zip([first, second].into_iter().cycle());
         let attempts = attempts.map(|(token, leases)| leases.acquire(id, *token));
         let mut holders = Vec::new();
-        for (token, held) in tokens.iter().zip(join_all(attempts).await) {
-            holders.extend(held?.then_some(*token));
+        for (token, is_acquired) in tokens.iter().zip(join_all(attempts).await) {
+            holders.extend(is_acquired?.then_some(*token));
         }
         let [holder] = *holders else {
-            return Err(Stop::Failed(format!("{} of {RACERS} got one lease", holders.len())));
+            return Err(Stop::Failed(format!(
+                "{} of {RACERS} concurrent calls acquired the lease, expected 1",
+                holders.len()
+            )));
         };
         for leases in [first, second] {
             acquire(leases, id, holder, true).await?;
@@ -61,7 +67,7 @@ async fn lease_is_held_by_one(case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-async fn lease_is_released_by_its_holder_only(case: &Case<'_>) -> Verdict {
+async fn only_the_holder_releases_a_lease(case: &Case<'_>) -> CheckResult {
     let (first, second) = case.leases()?;
     let (id, unknown) = (case.id("a"), case.id("unknown"));
     let (holder, other) = (LeaseToken::new(), LeaseToken::new());
@@ -77,19 +83,21 @@ async fn lease_is_released_by_its_holder_only(case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-async fn lease_holds_up_its_own_conversation_only(case: &Case<'_>) -> Verdict {
+async fn lease_blocks_only_other_leases(case: &Case<'_>) -> CheckResult {
     let (first, second) = case.leases()?;
     let (id, other) = (case.id("a"), case.id("b"));
     let version = case.store().load(&id).await?.version();
     acquire(first, &id, LeaseToken::new(), true).await?;
-    let held = case.store().load(&id).await?.version();
-    ensure(held == version, || "a lease changes the version".into())?;
+    let leased = case.store().load(&id).await?.version();
+    ensure(leased == version, || "a lease changes the version".into())?;
     if let Ok(store) = case.conversations() {
         let known = store.conversation(&id).await?;
-        ensure(known.is_none_or(|known| known.messages == 0), || "a lease is counted".into())?;
+        ensure(known.is_none_or(|known| known.messages == 0), || {
+            "a lease counts as a message".into()
+        })?;
     }
     acquire(second, &other, LeaseToken::new(), true).await?;
-    // Reads and changes that name no lease are not held up.
+    // Reads, and changes without a lease, are not blocked.
     case.expect(&id, &[]).await?;
     case.commit(&id, Change::advance(version, 0..0, numbered("first", 1))).await?;
     case.update(&id, &numbered("second", 1)).await?;
@@ -98,7 +106,7 @@ async fn lease_holds_up_its_own_conversation_only(case: &Case<'_>) -> Verdict {
     case.expect(&id, &[]).await
 }
 
-async fn commit_gives_the_lease_back(case: &Case<'_>) -> Verdict {
+async fn commit_releases_the_lease(case: &Case<'_>) -> CheckResult {
     let (first, second) = case.leases()?;
     let id = case.id("");
     let mut expected = Vec::new();
@@ -121,7 +129,7 @@ async fn commit_gives_the_lease_back(case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-async fn commit_under_a_lost_lease_is_refused(case: &Case<'_>) -> Verdict {
+async fn commit_with_a_lost_lease_is_rejected(case: &Case<'_>) -> CheckResult {
     let (first, second) = case.leases()?;
     for (name, before) in [("known", numbered("message", 2)), ("unknown", Vec::new())] {
         let id = case.id(name);
@@ -131,7 +139,7 @@ async fn commit_under_a_lost_lease_is_refused(case: &Case<'_>) -> Verdict {
         let (lost, holder) = (LeaseToken::new(), LeaseToken::new());
         acquire(first, &id, lost, true).await?;
         first.release(&id, lost).await?;
-        for what in ["without a holder", "with another holder"] {
+        for holders in ["without a holder", "with another holder"] {
             for version in [case.store().load(&id).await?.version(), None] {
                 let changes = [
                     Change::advance(version, 0..1, numbered("late", 2)),
@@ -139,8 +147,8 @@ async fn commit_under_a_lost_lease_is_refused(case: &Case<'_>) -> Verdict {
                 ];
                 for change in changes {
                     let outcome = case.store().commit(&id, change.under(lost)).await;
-                    refused(
-                        &format!("a commit under a lost lease {what}"),
+                    rejected(
+                        &format!("a commit with a lost lease {holders}"),
                         outcome,
                         ErrorKind::Conflict,
                     )?;
@@ -149,7 +157,7 @@ async fn commit_under_a_lost_lease_is_refused(case: &Case<'_>) -> Verdict {
             }
             acquire(second, &id, holder, true).await?;
         }
-        // The holder lost nothing by that.
+        // The holder keeps its lease.
         acquire(first, &id, lost, false).await?;
         let change = Change::advance(None, 0..0, numbered("in time", 1));
         case.commit(&id, change.under(holder)).await?;
@@ -158,17 +166,17 @@ async fn commit_under_a_lost_lease_is_refused(case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-async fn stale_commit_keeps_the_lease(case: &Case<'_>) -> Verdict {
+async fn stale_commit_keeps_the_lease(case: &Case<'_>) -> CheckResult {
     let (first, second) = case.leases()?;
     let id = case.id("");
     let stale = case.version(&id).await?;
     let token = LeaseToken::new();
     acquire(first, &id, token, true).await?;
-    // Somebody who knows of no leases.
+    // A writer that does not use leases.
     case.append(&id, numbered("first", 1)).await?;
     acquire(second, &id, LeaseToken::new(), false).await?;
     let change = Change::advance(Some(stale), 0..0, numbered("late", 1)).under(token);
-    refused("a stale commit", case.store().commit(&id, change).await, ErrorKind::Conflict)?;
+    rejected("a stale commit", case.store().commit(&id, change).await, ErrorKind::Conflict)?;
     case.expect(&id, &numbered("first", 1)).await?;
     acquire(second, &id, LeaseToken::new(), false).await?;
     let version = Some(case.version(&id).await?);
@@ -177,20 +185,20 @@ async fn stale_commit_keeps_the_lease(case: &Case<'_>) -> Verdict {
     case.expect(&id, &[numbered("first", 1), numbered("second", 1)].concat()).await
 }
 
-async fn lease_ends_by_itself(case: &Case<'_>) -> Verdict {
+async fn lease_expires(case: &Case<'_>) -> CheckResult {
     let (first, _) = case.leases()?;
-    if first.options().duration > LONGEST {
+    if first.options().duration > MAX_DURATION {
         return Err(Stop::Skipped("leases last longer than 3 seconds"));
     }
-    let (prolonged, ended) = join(prolonged_lease(case), ended_lease(case)).await;
-    prolonged.and(ended)
+    let (extended, expired) = join(extended_lease(case), expired_lease(case)).await;
+    extended.and(expired)
 }
 
-/// A lease lasts anew from each time it is prolonged.
-async fn prolonged_lease(case: &Case<'_>) -> Verdict {
+/// Checks that each extension restarts the duration of a lease.
+async fn extended_lease(case: &Case<'_>) -> CheckResult {
     let (first, second) = case.leases()?;
     let pause = first.options().duration.mul_f64(0.6);
-    let id = case.id("prolonged");
+    let id = case.id("extended");
     let token = LeaseToken::new();
     acquire(first, &id, token, true).await?;
     for _ in 0..2 {
@@ -202,20 +210,20 @@ async fn prolonged_lease(case: &Case<'_>) -> Verdict {
     case.commit(&id, change.under(token)).await
 }
 
-/// Whoever had it cannot commit any more, even if nobody else wanted the lease.
-async fn ended_lease(case: &Case<'_>) -> Verdict {
+/// Checks that the holder of an expired lease cannot commit, even if the lease has no new holder.
+async fn expired_lease(case: &Case<'_>) -> CheckResult {
     let (first, second) = case.leases()?;
-    let id = case.id("ended");
+    let id = case.id("expired");
     let (lost, next) = (LeaseToken::new(), LeaseToken::new());
     acquire(first, &id, lost, true).await?;
     sleep(first.options().duration + Duration::from_millis(300)).await;
     let late = || Change::advance(None, 0..0, numbered("late", 1)).under(lost);
     let outcome = case.store().commit(&id, late()).await;
-    refused("a commit under a lease that has ended", outcome, ErrorKind::Conflict)?;
+    rejected("a commit with an expired lease", outcome, ErrorKind::Conflict)?;
     acquire(second, &id, next, true).await?;
     acquire(first, &id, lost, false).await?;
     let outcome = case.store().commit(&id, late()).await;
-    refused("a commit under a lease that another has", outcome, ErrorKind::Conflict)?;
+    rejected("a commit with a lease of another holder", outcome, ErrorKind::Conflict)?;
     case.expect(&id, &[]).await?;
     let change = Change::advance(None, 0..0, numbered("in time", 1));
     case.commit(&id, change.under(next)).await?;

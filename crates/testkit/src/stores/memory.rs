@@ -1,38 +1,38 @@
-//! What every store does: keep messages, apart for each id.
+//! Checks of every store: messages are stored separately for each id.
 
-use super::case::{Case, Verdict, failed, numbered, refused, same};
-use super::samples::{TEXTS, messages_of_every_kind, odd_names};
+use super::case::{Case, CheckResult, failed, numbered, rejected, same};
+use super::samples::{TEXTS, messages_of_every_kind, unusual_names};
 use ai_services_core::ErrorKind;
 use ai_services_core::memory::{Change, MemoryId};
 use ai_services_core::message::{ChatMessage, Messages};
 
 super::checks![
     unknown_id_has_no_messages,
-    messages_of_every_kind_are_read_back,
-    texts_of_every_alphabet_are_read_back,
-    order_stays_over_many_commits,
+    messages_of_every_kind_round_trip,
+    texts_of_every_script_round_trip,
+    order_is_kept_across_commits,
     update_replaces_all_messages,
     eviction_removes_exactly_the_range,
-    eviction_counts_from_the_oldest_after_gaps,
-    deletion_forgets_one_id,
-    odd_ids_are_different_conversations,
-    empty_id_is_refused,
-    many_messages_are_read_back,
-    large_message_is_read_back,
+    eviction_range_ignores_gaps,
+    deletion_removes_one_conversation,
+    unusual_ids_are_distinct,
+    empty_id_is_rejected,
+    many_messages_round_trip,
+    large_message_round_trips,
 ];
 
-/// The size of a large message, in bytes.
+/// Size of a large message in bytes.
 const LARGE: usize = 10 * 1024 * 1024;
 
-/// How much of it is alike.
+/// Size of its repeated blocks in bytes.
 const BLOCK: usize = 1024;
 
-async fn unknown_id_has_no_messages(case: &Case<'_>) -> Verdict {
+async fn unknown_id_has_no_messages(case: &Case<'_>) -> CheckResult {
     case.update(&case.id("known"), &numbered("known", 2)).await?;
     case.expect(&case.id("unknown"), &[]).await
 }
 
-async fn messages_of_every_kind_are_read_back(case: &Case<'_>) -> Verdict {
+async fn messages_of_every_kind_round_trip(case: &Case<'_>) -> CheckResult {
     let messages = messages_of_every_kind();
     let (updated, committed) = (case.id("updated"), case.id("committed"));
     case.update(&updated, &messages).await?;
@@ -41,14 +41,14 @@ async fn messages_of_every_kind_are_read_back(case: &Case<'_>) -> Verdict {
     case.expect(&committed, &messages).await
 }
 
-async fn texts_of_every_alphabet_are_read_back(case: &Case<'_>) -> Verdict {
+async fn texts_of_every_script_round_trip(case: &Case<'_>) -> CheckResult {
     let id = case.id("");
     let messages: Vec<_> = TEXTS.iter().map(|text| ChatMessage::user(*text)).collect();
     case.update(&id, &messages).await?;
     case.expect(&id, &messages).await
 }
 
-async fn order_stays_over_many_commits(case: &Case<'_>) -> Verdict {
+async fn order_is_kept_across_commits(case: &Case<'_>) -> CheckResult {
     const TURNS: usize = 30;
     let (id, other) = (case.id("a"), case.id("b"));
     for turn in 0..TURNS {
@@ -64,7 +64,7 @@ async fn order_stays_over_many_commits(case: &Case<'_>) -> Verdict {
     case.expect(&other, &all).await
 }
 
-async fn update_replaces_all_messages(case: &Case<'_>) -> Verdict {
+async fn update_replaces_all_messages(case: &Case<'_>) -> CheckResult {
     let id = case.id("");
     let lists = ["abcd", "cdef", "cdef", "acef", "xy", "yx", "yyx", "yx", "", "", "ab", "abc", "b"];
     for list in lists {
@@ -75,9 +75,9 @@ async fn update_replaces_all_messages(case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-async fn eviction_removes_exactly_the_range(case: &Case<'_>) -> Verdict {
+async fn eviction_removes_exactly_the_range(case: &Case<'_>) -> CheckResult {
     const COUNT: usize = 6;
-    // The front, behind a pinned message, the middle, the end, past the end, everything, nothing.
+    // The start, after a pinned message, the middle, the end, past the end, everything, an empty range.
     let ranges =
         [0..2, 1..3, 2..4, 5..6, 3..9, 0..6, 0..usize::MAX, 6..7, 9..usize::MAX, 0..0, 3..3];
     let id = case.id("");
@@ -87,22 +87,23 @@ async fn eviction_removes_exactly_the_range(case: &Case<'_>) -> Verdict {
             for is_loaded in [false, true] {
                 case.update(&id, &old).await?;
                 let new = numbered("new", added);
-                let change = match is_loaded {
-                    true => case.handle(0).load(&id).await?.change(range.clone(), new),
-                    false => Change::advance(None, range.clone(), new),
+                let change = if is_loaded {
+                    case.handle(0).load(&id).await?.change(range.clone(), new)
+                } else {
+                    Change::advance(None, range.clone(), new)
                 };
                 case.commit(&id, change.clone()).await?;
                 let mut expected = Messages::from(old.clone());
                 change.apply(&mut expected);
-                let met = case.expect(&id, &expected.to_vec()).await;
-                met.map_err(|stop| stop.about(format_args!("{range:?} of {COUNT}")))?;
+                let result = case.expect(&id, &expected.to_vec()).await;
+                result.map_err(|stop| stop.about(format_args!("{range:?} of {COUNT}")))?;
             }
         }
     }
     Ok(())
 }
 
-async fn eviction_counts_from_the_oldest_after_gaps(case: &Case<'_>) -> Verdict {
+async fn eviction_range_ignores_gaps(case: &Case<'_>) -> CheckResult {
     let id = case.id("");
     let mut expected = Messages::new();
     let steps =
@@ -117,7 +118,7 @@ async fn eviction_counts_from_the_oldest_after_gaps(case: &Case<'_>) -> Verdict 
     Ok(())
 }
 
-async fn deletion_forgets_one_id(case: &Case<'_>) -> Verdict {
+async fn deletion_removes_one_conversation(case: &Case<'_>) -> CheckResult {
     let (id, other, unknown) = (case.id("a"), case.id("b"), case.id("unknown"));
     for id in [&id, &other] {
         case.update(id, &numbered("message", 3)).await?;
@@ -131,10 +132,10 @@ async fn deletion_forgets_one_id(case: &Case<'_>) -> Verdict {
     case.expect(&id, &numbered("again", 1)).await
 }
 
-async fn odd_ids_are_different_conversations(case: &Case<'_>) -> Verdict {
-    let conversations = odd_names().flat_map(|name| {
-        // Odd at one end only: what is lost there is not made up for at the other.
-        let ids = [case.id(&name), case.id_beginning_with(&name)];
+async fn unusual_ids_are_distinct(case: &Case<'_>) -> CheckResult {
+    let conversations = unusual_names().flat_map(|name| {
+        // Unusual at one end only, so that a loss at this end is not hidden by the other.
+        let ids = [case.id(&name), case.id_starting_with(&name)];
         ids.map(|id| (vec![ChatMessage::user(format!("of {:?}", id.as_str()))], id))
     });
     let conversations: Vec<_> = conversations.collect();
@@ -153,22 +154,22 @@ async fn odd_ids_are_different_conversations(case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-async fn empty_id_is_refused(case: &Case<'_>) -> Verdict {
+async fn empty_id_is_rejected(case: &Case<'_>) -> CheckResult {
     case.conversations()?;
     let (id, messages) = (MemoryId::from(""), numbered("message", 1));
     let updated = case.store().update_messages(&id, &messages).await;
-    refused("an update of the empty id", updated, ErrorKind::Configuration)?;
+    rejected("an update of the empty id", updated, ErrorKind::Configuration)?;
     let change = Change::advance(None, 0..0, messages);
     let committed = case.store().commit(&id, change).await;
-    refused("a commit to the empty id", committed, ErrorKind::Configuration)?;
-    // Reading may be refused as well.
+    rejected("a commit to the empty id", committed, ErrorKind::Configuration)?;
+    // Reads may be rejected as well.
     match case.store().get_messages(&id).await {
-        Ok(messages) if !messages.is_empty() => Err(failed("something was written all the same")),
+        Ok(messages) if !messages.is_empty() => Err(failed("a rejected write was stored")),
         _ => Ok(()),
     }
 }
 
-async fn many_messages_are_read_back(case: &Case<'_>) -> Verdict {
+async fn many_messages_round_trip(case: &Case<'_>) -> CheckResult {
     let id = case.id("");
     let mut messages = numbered("message", 1_000);
     case.update(&id, &messages).await?;
@@ -179,7 +180,7 @@ async fn many_messages_are_read_back(case: &Case<'_>) -> Verdict {
     case.expect(&id, &messages).await
 }
 
-async fn large_message_is_read_back(case: &Case<'_>) -> Verdict {
+async fn large_message_round_trips(case: &Case<'_>) -> CheckResult {
     let id = case.id("");
     let lines = (0..LARGE / BLOCK).map(|block| format!("{block:09} \"ä\"\n"));
     let text: String = lines.map(|line| line.repeat(BLOCK / line.len() + 1)).collect();
@@ -187,7 +188,7 @@ async fn large_message_is_read_back(case: &Case<'_>) -> Verdict {
     let [first, rest @ ..] = messages.clone();
     case.append(&id, vec![first]).await?;
     case.append(&id, rest.to_vec()).await?;
-    // Read once only, as it takes long.
+    // Read only once, because it takes long.
     let loaded = case.second().load(&id).await?.messages().to_vec();
     same("`load`", &loaded, &messages)
 }

@@ -1,23 +1,23 @@
-//! The checks that every store of chat memories has to pass, for a store of your own too.
+//! Conformance checks for implementations of [`ChatMemoryStore`] and [`ConversationStore`].
 //!
-//! [`StoreSuite::of_memory`] checks the contract of a [`ChatMemoryStore`]: the three methods that
-//! have to be written, and [`load`](ChatMemoryStore::load) and [`commit`](ChatMemoryStore::commit),
-//! which may be. [`StoreSuite::of_conversations`] checks that of a [`ConversationStore`] as well. What
-//! else a store can do is found out or told:
+//! [`StoreSuite::of_memory`] checks the contract of a [`ChatMemoryStore`]: the three required methods, and
+//! the provided methods [`load`](ChatMemoryStore::load) and [`commit`](ChatMemoryStore::commit).
+//! [`StoreSuite::of_conversations`] also checks the contract of a [`ConversationStore`]. Other abilities of a
+//! store are detected or configured:
 //!
 //! | checked | if |
 //! |---|---|
 //! | messages, ids, eviction, replacement, deletion | always |
-//! | versions, conflicts, racing writers | `load` gives a version; a `ConversationStore` must |
+//! | versions, conflicts, concurrent writers | `load` returns a version; required for a `ConversationStore` |
 //! | lists, counts, times, histories | the store is a `ConversationStore` |
-//! | deletion of what is unused | it is [`disposable`](StoreSuite::disposable) too |
-//! | leases | [`leases`](ChatMemoryStore::leases) is some |
-//! | damaged rows | the suite is told how to [`damage`](StoreSuite::damage) one |
-//! | rows of a newer format | the suite is told how to [write one](StoreSuite::newer_format) |
+//! | deletion of unused conversations | the store is a `ConversationStore` and [`disposable`](StoreSuite::disposable) |
+//! | leases | [`leases`](ChatMemoryStore::leases) returns `Some` |
+//! | damaged rows | [`damage`](StoreSuite::damage) is set |
+//! | rows of a newer format | [`newer_format`](StoreSuite::newer_format) is set |
 //!
-//! Every check uses ids of its own and deletes them afterwards, so the store need not be empty, and
-//! several suites may run on it at once. A run makes about 2,000 reads and writes, a few seconds with a
-//! local database, and takes a little longer for a message of 10 MB and for leases that have to end.
+//! Every check uses unique ids and deletes them afterwards, so the store need not be empty, and several
+//! suites may run on it concurrently. A run makes about 2,000 reads and writes, which take a few seconds with
+//! a local database, plus the time for a message of 10 MB and for leases that have to expire.
 //!
 //! The suite runs on any Tokio runtime with time enabled and not paused. It does not catch panics.
 //!
@@ -58,8 +58,8 @@
 //! # }
 //! ```
 //!
-//! A store with more abilities tells the suite about them; `assert_eq!(report.skipped().count(), 0)`
-//! then makes sure that nothing was left out:
+//! A store with more abilities sets the options of the suite; `assert_eq!(report.skipped().count(), 0)`
+//! then verifies that no check was skipped:
 //!
 //! ```
 //! use ai_services::memory::{EvictedMessages, InMemoryChatMemoryStore};
@@ -94,19 +94,19 @@ pub use super::report::{Check, Outcome, Report};
 use super::report::TIME_LIMIT;
 use ai_services_core::BoxError;
 use ai_services_core::memory::{ChatMemoryStore, ConversationStore, EvictedMessages, MemoryId};
-use case::{Case, Verdict};
+use case::{Case, CheckResult};
 use futures_util::future::BoxFuture;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a test does to a row behind the store's back.
+/// A function that changes a row without using the store.
 type Hook = Box<dyn Fn(MemoryId) -> BoxFuture<'static, Result<(), BoxError>> + Send + Sync>;
 
 /// The checks for one store.
 ///
-/// See the [module](self) for what is checked, and for an example.
-#[must_use = "nothing is checked until `run`"]
+/// The [module](self) describes the checks and has an example.
+#[must_use = "the checks do not run until `run` is called"]
 pub struct StoreSuite {
     store: Arc<dyn ChatMemoryStore>,
     second: Option<Arc<dyn ChatMemoryStore>>,
@@ -119,7 +119,7 @@ pub struct StoreSuite {
 }
 
 impl StoreSuite {
-    /// The checks for a store of the three methods, and for its versions and leases if it has them.
+    /// Creates a suite for a [`ChatMemoryStore`], including its versions and leases if it has them.
     pub fn of_memory(store: impl ChatMemoryStore + 'static) -> Self {
         Self {
             store: Arc::new(store),
@@ -133,39 +133,40 @@ impl StoreSuite {
         }
     }
 
-    /// All checks. The store must have versions.
+    /// Creates a suite with all checks, for a [`ConversationStore`]. The store must have versions.
     pub fn of_conversations(store: impl ConversationStore + 'static) -> Self {
         let store = Arc::new(store);
         Self { conversations: Some(Arc::clone(&store) as _), ..Self::of_memory(store) }
     }
 
-    /// A second handle of the same data, for example on a connection of its own: what one writes the
-    /// other must read, and they race with each other.
+    /// Sets a second handle of the same data, for example with a separate connection. Each handle must read
+    /// the writes of the other, and concurrent checks use both.
     pub fn second(mut self, store: impl ChatMemoryStore + 'static) -> Self {
         self.second = Some(Arc::new(store));
         self
     }
 
-    /// What the store is configured to do with messages that a window evicts: to forget them, unless
-    /// told.
+    /// Sets the treatment of evicted messages that the store is configured with. Default:
+    /// [`EvictedMessages::Forget`].
     pub fn evicted_messages(mut self, evicted_messages: EvictedMessages) -> Self {
         self.evicted_messages = evicted_messages;
         self
     }
 
-    /// Says that nothing in the store is needed and nobody else uses it while the suite runs, other
-    /// suites included: [`delete_unused_since`](ConversationStore::delete_unused_since) is checked too,
-    /// which deletes whatever is older than the check.
+    /// Declares that the data in the store may be deleted and that the store has no other users, including
+    /// other suites, while the suite runs. The suite then also checks
+    /// [`delete_unused_since`](ConversationStore::delete_unused_since), which deletes all conversations that
+    /// are older than the check.
     pub fn disposable(mut self) -> Self {
         self.disposable = true;
         self
     }
 
-    /// How to damage the row of the newest message of a conversation behind the store's back, so that
-    /// it cannot be read.
+    /// Sets a function that damages the row of the newest message of a conversation without using the store,
+    /// so that the row cannot be read.
     ///
-    /// The conversation has several messages, none of them evicted. Any error fails the check; `?` works
-    /// with those of all drivers.
+    /// The conversation has several messages, none of them evicted. An error of the function fails the check;
+    /// `?` converts the errors of all drivers.
     ///
     /// ```
     /// # use ai_services::memory::ConversationStore;
@@ -185,8 +186,8 @@ impl StoreSuite {
         self
     }
 
-    /// How to make the row of the newest message of a conversation one of a newer version of the
-    /// row format, behind the store's back.
+    /// Sets a function that changes the row of the newest message of a conversation to a newer version of the
+    /// row format, without using the store.
     pub fn newer_format<F>(mut self, write: impl Fn(MemoryId) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<(), BoxError>> + Send + 'static,
@@ -195,8 +196,8 @@ impl StoreSuite {
         self
     }
 
-    /// How long one check may take before it counts as failed: 120 s by default. A slow server, or one
-    /// on a busy machine, may need more.
+    /// Sets the time limit of one check, after which it counts as failed. Default: 120 seconds. A slow
+    /// server, or a busy machine, may need more.
     ///
     /// ```
     /// # use ai_services::memory::ConversationStore;
@@ -211,25 +212,25 @@ impl StoreSuite {
         self
     }
 
-    /// Makes the checks, one after the other.
+    /// Runs all checks, one after the other.
     pub async fn run(&self) -> Report {
         let mut checks = Vec::new();
         for NamedCheck { name, check } in GROUPS.iter().copied().flatten() {
             let case = Case::new(self);
-            checks.push(Check::make(name, self.time_limit, check(&case)).await);
+            checks.push(Check::run(name, self.time_limit, check(&case)).await);
             case.clean_up().await;
         }
         Report::new(checks)
     }
 }
 
-/// A function with its name.
+/// A check with its name.
 struct NamedCheck {
     name: &'static str,
-    check: for<'a> fn(&'a Case<'a>) -> BoxFuture<'a, Verdict>,
+    check: for<'a> fn(&'a Case<'a>) -> BoxFuture<'a, CheckResult>,
 }
 
-/// Lists the checks of a module under the names of their functions.
+/// Defines the list of checks of a module, named after their functions.
 macro_rules! checks {
     ($($check:ident),* $(,)?) => {
         pub(super) const CHECKS: &[$crate::stores::NamedCheck] = &[$(

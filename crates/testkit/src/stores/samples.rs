@@ -1,4 +1,4 @@
-//! Messages and ids that are hard to keep.
+//! Messages and ids that are hard to store.
 
 use ai_services_core::message::{
     AiMessage, Attributes, AudioContent, ChatMessage, Content, CustomMessage, ImageContent,
@@ -6,10 +6,10 @@ use ai_services_core::message::{
 };
 use serde_json::{Value, json};
 
-/// An answer in a provider's words, which are to be kept as they are: with their blanks and escapes.
+/// Provider content, which has to be stored unchanged: with its white space and escapes.
 const PROVIDER_CONTENT: &str = r#"[ {"type":"thinking","signature":"c2ln\u00e9"}, 1.0 ]"#;
 
-/// Messages of all kinds, with everything that each can have.
+/// Returns messages of all kinds, with all their fields.
 pub(super) fn messages_of_every_kind() -> Vec<ChatMessage> {
     let calls = [
         ToolCall::new("call-1", "weather", r#"{"city":"Oslo","days":[1,2]}"#),
@@ -17,7 +17,7 @@ pub(super) fn messages_of_every_kind() -> Vec<ChatMessage> {
         ToolCall::new("", "", ""),
     ];
     let provider_content = ProviderContent::from_json("provider", PROVIDER_CONTENT).ok();
-    let in_own_words = provider_content
+    let provider_message = provider_content
         .map(|content| AiMessage::builder().text("4").provider_content(content).build());
     let mut messages = vec![
         ChatMessage::system("Be brief."),
@@ -49,7 +49,7 @@ pub(super) fn messages_of_every_kind() -> Vec<ChatMessage> {
         UserMessage::from_contents([]).into(),
         UserMessage::new("").with_name("").into(),
     ];
-    messages.extend(in_own_words.map(ChatMessage::from));
+    messages.extend(provider_message.map(ChatMessage::from));
     messages
 }
 
@@ -81,7 +81,7 @@ fn attributes() -> Attributes {
     values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Texts that break what is careless with text.
+/// Texts that are hard to store.
 pub(super) const TEXTS: &[&str] = &[
     "",
     " ",
@@ -102,10 +102,10 @@ pub(super) const TEXTS: &[&str] = &[
     "\u{fffd}\u{fffe}\u{ffff}",
 ];
 
-/// Names that a careless store takes for each other, or for something else.
+/// Names that an incorrect store confuses with each other or interprets.
 #[rustfmt::skip]
-const ODD_NAMES: &[&str] = &[
-    // Case, blanks and normalisation.
+const UNUSUAL_NAMES: &[&str] = &[
+    // Case, white space and normalisation.
     "Klaus", "klaus", "KLAUS", "klaus ", " klaus", "klaus\t", "klaus\n", "klaus\0", "klaus\0x",
     "é", "e\u{301}", "ß", "ss", "İ", "i", "ｋ", "k", "k\u{200b}", "\u{feff}k",
     "1", "01", "1.0", "null",
@@ -113,12 +113,12 @@ const ODD_NAMES: &[&str] = &[
     "'", "''", "\"", "`", "\\", "\\'", "%", "_", "*", "?", "[a-z]", "{a}", "a", "a:", "a:b", ":a",
     "a/b", "a/../b", "a|b", "a,b", "a b", "a;b", "--", "#", "$1", "{{id}}", "\r\nDEL x\r\n",
     "'; DROP TABLE x; --",
-    // What is rare in text.
+    // Rare characters.
     "\u{1}", "\u{2028}", "\u{202e}", "日本語", "😀", "😁", "\u{10ffff}",
 ];
 
-/// Those, and two that differ only after 4,000 bytes.
-pub(super) fn odd_names() -> impl Iterator<Item = String> {
+/// Returns the unusual names, and two names that differ only after 4,000 bytes.
+pub(super) fn unusual_names() -> impl Iterator<Item = String> {
     let long = ["a", "b"].map(|end| "x".repeat(4_000) + end);
-    ODD_NAMES.iter().map(|name| (*name).to_owned()).chain(long)
+    UNUSUAL_NAMES.iter().map(|name| (*name).to_owned()).chain(long)
 }

@@ -1,4 +1,4 @@
-//! A check that cannot fail is none: each has to find a fault.
+//! Tests of the checks: every check has to detect a faulty store.
 
 use super::faulty_tests::{Damage, Fault, FaultyStore};
 use super::{GROUPS, Outcome, Report, StoreSuite};
@@ -9,79 +9,79 @@ use async_trait::async_trait;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// What is wrong with a store, and the check that has to find it.
+/// Each fault of a store, and the check that has to detect it.
 #[rustfmt::skip]
 const FAULTS: &[(Fault, &str)] = &[
     (Fault::AnswersForUnknownIds, "unknown_id_has_no_messages"),
     (Fault::AnswersForUnknownIds, "history_of_an_unknown_id_is_empty"),
-    (Fault::LosesThinking, "messages_of_every_kind_are_read_back"),
-    (Fault::LosesProviderContent, "messages_of_every_kind_are_read_back"),
-    (Fault::CutsTextsAtNul, "texts_of_every_alphabet_are_read_back"),
-    (Fault::LosesTheLastMessage, "order_stays_over_many_commits"),
-    (Fault::ReversesAppends, "order_stays_over_many_commits"),
+    (Fault::LosesThinking, "messages_of_every_kind_round_trip"),
+    (Fault::LosesProviderContent, "messages_of_every_kind_round_trip"),
+    (Fault::TruncatesTextsAtNul, "texts_of_every_script_round_trip"),
+    (Fault::LosesTheLastMessage, "order_is_kept_across_commits"),
+    (Fault::ReversesAppends, "order_is_kept_across_commits"),
     (Fault::UpdateAppends, "update_replaces_all_messages"),
     (Fault::EvictsTheNewest, "eviction_removes_exactly_the_range"),
     (Fault::EvictsOneTooFew, "eviction_removes_exactly_the_range"),
-    (Fault::CountsGaps, "eviction_counts_from_the_oldest_after_gaps"),
-    (Fault::DeletesEverything, "deletion_forgets_one_id"),
-    (Fault::DeletesNothing, "deletion_forgets_one_id"),
-    (Fault::IgnoresCase, "odd_ids_are_different_conversations"),
-    (Fault::TrimsIds, "odd_ids_are_different_conversations"),
-    (Fault::CutsIds, "odd_ids_are_different_conversations"),
-    (Fault::EndsIdsAtNul, "odd_ids_are_different_conversations"),
-    (Fault::TakesTheEmptyId, "empty_id_is_refused"),
-    (Fault::HoldsNineHundred, "many_messages_are_read_back"),
-    (Fault::RefusesMegabytes, "large_message_is_read_back"),
+    (Fault::CountsGaps, "eviction_range_ignores_gaps"),
+    (Fault::DeletesEverything, "deletion_removes_one_conversation"),
+    (Fault::DeletesNothing, "deletion_removes_one_conversation"),
+    (Fault::IgnoresCase, "unusual_ids_are_distinct"),
+    (Fault::TrimsIds, "unusual_ids_are_distinct"),
+    (Fault::TruncatesIds, "unusual_ids_are_distinct"),
+    (Fault::TruncatesIdsAtNul, "unusual_ids_are_distinct"),
+    (Fault::AcceptsTheEmptyId, "empty_id_is_rejected"),
+    (Fault::TruncatesAtNineHundred, "many_messages_round_trip"),
+    (Fault::RejectsMegabytes, "large_message_round_trips"),
     (Fault::HasNoVersions, "every_commit_changes_the_version"),
-    (Fault::FirstVersionIsAny, "first_commit_expects_the_version_of_an_unknown_id"),
+    (Fault::AcceptsAnyFirstVersion, "first_commit_uses_the_version_of_an_unknown_id"),
     (Fault::EmptyCommitKeepsVersion, "every_commit_changes_the_version"),
-    (Fault::IgnoresVersions, "stale_commit_is_refused"),
-    (Fault::AppliesConflicts, "stale_commit_is_refused"),
-    (Fault::AcceptsFutureVersions, "version_that_never_was_is_refused"),
-    (Fault::NoVersionMeansNew, "commit_without_version_always_applies"),
-    (Fault::VersionsBeginAgain, "conversation_begun_again_has_another_version"),
-    (Fault::ChecksThenWrites, "one_of_many_racers_wins"),
-    (Fault::ReadsThenRewrites, "turns_of_racing_writers_are_all_kept"),
-    (Fault::ReadsThenRewrites, "appends_of_racing_writers_are_all_kept"),
-    (Fault::CountsEvicted, "conversation_is_counted"),
+    (Fault::IgnoresVersions, "stale_commit_is_rejected"),
+    (Fault::AppliesConflicts, "stale_commit_is_rejected"),
+    (Fault::AcceptsFutureVersions, "unknown_version_is_rejected"),
+    (Fault::MissingVersionMeansNew, "commit_without_version_always_applies"),
+    (Fault::VersionsRestart, "recreated_conversation_has_new_versions"),
+    (Fault::ChecksThenWrites, "exactly_one_concurrent_commit_wins"),
+    (Fault::ReadsThenRewrites, "concurrent_turns_are_all_stored"),
+    (Fault::ReadsThenRewrites, "concurrent_appends_are_all_stored"),
+    (Fault::CountsEvicted, "messages_are_counted"),
     (Fault::PagesOverlap, "conversations_are_listed_once"),
     (Fault::DeletedCursorIsTheEnd, "conversations_are_listed_once"),
     (Fault::ListsByLastUse, "conversations_are_listed_once"),
-    (Fault::ListsEmptyOnes, "conversation_without_messages_is_not_listed"),
-    (Fault::CountsSeconds, "last_use_follows_changes"),
-    (Fault::ReadingIsUse, "last_use_follows_changes"),
-    (Fault::TakesEmptyPages, "empty_page_is_refused"),
-    (Fault::ExportsNothing, "export_gives_every_row"),
-    (Fault::DeletionKeepsHistory, "export_gives_every_row"),
-    (Fault::DeletesTheUsed, "used_conversations_are_not_deleted"),
-    (Fault::DeletesWhatIsAsOld, "unused_conversations_are_deleted"),
-    (Fault::DeletesNoUnused, "unused_conversations_are_deleted"),
-    (Fault::ForgetsEvicted, "history_holds_what_is_kept"),
-    (Fault::FlagsNothing, "history_holds_what_is_kept"),
-    (Fault::PositionsMove, "positions_never_change"),
-    (Fault::PagesBeginAtTheOldest, "history_is_paged_from_both_ends"),
+    (Fault::ListsEmptyConversations, "empty_conversation_is_not_listed"),
+    (Fault::RoundsTimesToSeconds, "last_use_is_updated_by_changes"),
+    (Fault::ReadUpdatesLastUse, "last_use_is_updated_by_changes"),
+    (Fault::AcceptsEmptyPages, "page_size_zero_is_rejected"),
+    (Fault::ExportsNothing, "export_contains_every_row"),
+    (Fault::DeletionKeepsHistory, "export_contains_every_row"),
+    (Fault::DeletesUsedConversations, "recently_used_conversations_are_kept"),
+    (Fault::DeletesEqualTimes, "unused_conversations_are_deleted"),
+    (Fault::KeepsUnusedConversations, "unused_conversations_are_deleted"),
+    (Fault::ForgetsEvicted, "history_matches_the_eviction_policy"),
+    (Fault::SetsNoFlags, "history_matches_the_eviction_policy"),
+    (Fault::PositionsChange, "history_positions_are_stable"),
+    (Fault::PagesStartAtTheOldest, "history_is_paged_from_both_ends"),
     (Fault::PagesAreLonger, "history_is_paged_from_both_ends"),
     (Fault::PagesRepeatTheCursor, "history_is_paged_from_both_ends"),
-    (Fault::ReplacesEverything, "replacement_keeps_what_stays"),
+    (Fault::ReplacesEverything, "replacement_keeps_unchanged_messages"),
     (Fault::DeletionKeepsHistory, "deletion_clears_the_history"),
-    (Fault::LeasesToEverybody, "lease_is_held_by_one"),
-    (Fault::AnybodyReleases, "lease_is_released_by_its_holder_only"),
-    (Fault::LeaseBlocksOthers, "lease_holds_up_its_own_conversation_only"),
-    (Fault::LeaseChangesVersion, "lease_holds_up_its_own_conversation_only"),
-    (Fault::CommitKeepsLease, "commit_gives_the_lease_back"),
-    (Fault::IgnoresLostLeases, "commit_under_a_lost_lease_is_refused"),
+    (Fault::GrantsEveryLease, "lease_is_exclusive"),
+    (Fault::ReleasesForeignLeases, "only_the_holder_releases_a_lease"),
+    (Fault::LeaseBlocksOthers, "lease_blocks_only_other_leases"),
+    (Fault::LeaseChangesVersion, "lease_blocks_only_other_leases"),
+    (Fault::CommitKeepsLease, "commit_releases_the_lease"),
+    (Fault::IgnoresLostLeases, "commit_with_a_lost_lease_is_rejected"),
     (Fault::ConflictReleases, "stale_commit_keeps_the_lease"),
-    (Fault::LeasesNeverEnd, "lease_ends_by_itself"),
-    (Fault::ProlongsNothing, "lease_ends_by_itself"),
-    (Fault::ExpiredLeaseCommits, "lease_ends_by_itself"),
+    (Fault::LeasesNeverExpire, "lease_expires"),
+    (Fault::DoesNotExtendLeases, "lease_expires"),
+    (Fault::AcceptsExpiredLeases, "lease_expires"),
     (Fault::SkipsDamagedRows, "damaged_row_is_reported"),
     (Fault::HistorySkipsDamagedRows, "damaged_row_is_reported"),
     (Fault::ReportsWithoutDetail, "damaged_row_is_reported"),
-    (Fault::WritesOverDamage, "damaged_conversation_is_not_written"),
+    (Fault::OverwritesDamage, "damaged_conversation_is_not_overwritten"),
     (Fault::CannotExportDamage, "damaged_conversation_can_be_exported"),
     (Fault::CannotDeleteDamage, "damaged_conversation_can_be_deleted"),
-    (Fault::DamageSpreads, "damage_stays_in_its_conversation"),
-    (Fault::NewerIsCorrupt, "row_of_a_newer_version_asks_for_an_update"),
+    (Fault::DamageSpreads, "damage_does_not_affect_other_conversations"),
+    (Fault::NewerIsCorrupt, "newer_row_format_is_reported"),
 ];
 
 async fn check(fault: Fault, evicted_messages: EvictedMessages) -> Report {
@@ -104,7 +104,7 @@ async fn check(fault: Fault, evicted_messages: EvictedMessages) -> Report {
 }
 
 #[tokio::test(start_paused = true)]
-async fn store_without_a_fault_passes_every_check() {
+async fn correct_store_passes_every_check() {
     for evicted_messages in [EvictedMessages::Forget, EvictedMessages::Keep] {
         let report = check(Fault::None, evicted_messages).await;
         assert_eq!(report.failures().chain(report.skipped()).count(), 0, "{report}");
@@ -112,25 +112,25 @@ async fn store_without_a_fault_passes_every_check() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_fault_is_found() {
+async fn every_fault_is_detected() {
     let mut missed = Vec::new();
     for (fault, name) in FAULTS {
         let report = check(*fault, EvictedMessages::Keep).await;
         if !report.failures().any(|failure| failure.name == *name) {
-            missed.push(format!("{fault:?} is not found by {name}:\n{report}"));
+            missed.push(format!("{fault:?} is not detected by {name}:\n{report}"));
         }
     }
     assert!(missed.is_empty(), "{}", missed.join("\n\n"));
 }
 
 #[test]
-fn every_check_finds_a_fault() {
-    let find: BTreeSet<_> = FAULTS.iter().map(|(_, name)| *name).collect();
+fn every_check_detects_a_fault() {
+    let tested: BTreeSet<_> = FAULTS.iter().map(|(_, name)| *name).collect();
     let checks: BTreeSet<_> = GROUPS.iter().copied().flatten().map(|check| check.name).collect();
-    assert_eq!(find, checks);
+    assert_eq!(tested, checks);
 }
 
-/// A store that gives up on the first write.
+/// A store whose writes fail.
 struct FullStore;
 
 #[async_trait]
@@ -167,27 +167,27 @@ impl ChatMemoryStore for SilentStore {
 }
 
 #[tokio::test(start_paused = true)]
-async fn check_that_takes_too_long_has_failed() {
+async fn check_that_exceeds_the_time_limit_fails() {
     let usual = StoreSuite::of_memory(SilentStore);
     let short = StoreSuite::of_memory(SilentStore).time_limit(Duration::from_secs(7));
     for (suite, limit) in [(usual, 120), (short, 7)] {
         let report = suite.run().await;
-        let expected = Outcome::Failed(format!("it did not end within {limit}s"));
+        let expected = Outcome::Failed(format!("did not finish within {limit}s"));
         assert_eq!(report.checks()[0].outcome, expected);
     }
 }
 
 #[tokio::test]
-async fn report_is_one_line_a_check() {
+async fn report_has_one_line_per_check() {
     let report = StoreSuite::of_memory(FullStore).run().await;
     let text = report.to_string();
     assert_eq!(text.lines().count(), report.checks().len() + 1);
-    let first = "FAILED   unknown_id_has_no_messages: `update_messages`: Memory: the disk is full";
+    let first = "FAILED   unknown_id_has_no_messages: `update_messages`: Store: the disk is full";
     assert_eq!(text.lines().next(), Some(first));
-    assert!(text.contains("skipped  stale_commit_is_refused: "), "{text}");
+    assert!(text.contains("skipped  stale_commit_is_rejected: "), "{text}");
     let skipped = |name| {
         let check = report.checks().iter().find(|check| check.name == name).unwrap();
         matches!(check.outcome, Outcome::Skipped(_))
     };
-    assert!(skipped("lease_is_held_by_one") && skipped("empty_id_is_refused"));
+    assert!(skipped("lease_is_exclusive") && skipped("empty_id_is_rejected"));
 }

@@ -1,6 +1,6 @@
-//! Versions: a writer that knows only an old conversation is turned away.
+//! Checks of versions (optimistic locking): a commit with an old version is rejected.
 
-use super::case::{Case, Verdict, ensure, failed, numbered, refused};
+use super::case::{Case, CheckResult, ensure, failed, numbered, rejected};
 use ai_services_core::ErrorKind;
 use ai_services_core::memory::{Change, MemoryId};
 use ai_services_core::message::{ChatMessage, Messages};
@@ -8,30 +8,30 @@ use futures_util::future::join_all;
 use std::collections::HashSet;
 
 super::checks![
-    first_commit_expects_the_version_of_an_unknown_id,
+    first_commit_uses_the_version_of_an_unknown_id,
     every_commit_changes_the_version,
-    stale_commit_is_refused,
-    version_that_never_was_is_refused,
+    stale_commit_is_rejected,
+    unknown_version_is_rejected,
     commit_without_version_always_applies,
-    conversation_begun_again_has_another_version,
-    one_of_many_racers_wins,
-    turns_of_racing_writers_are_all_kept,
-    appends_of_racing_writers_are_all_kept,
+    recreated_conversation_has_new_versions,
+    exactly_one_concurrent_commit_wins,
+    concurrent_turns_are_all_stored,
+    concurrent_appends_are_all_stored,
 ];
 
 const RACERS: usize = 8;
 
-/// A change of a conversation at a version.
-type At = fn(Option<u64>) -> Change;
+/// Returns a change that expects a version.
+type ChangeAtVersion = fn(Option<u64>) -> Change;
 
-async fn first_commit_expects_the_version_of_an_unknown_id(case: &Case<'_>) -> Verdict {
+async fn first_commit_uses_the_version_of_an_unknown_id(case: &Case<'_>) -> CheckResult {
     let id = case.id("");
     let unknown = case.version(&id).await?;
     case.commit(&id, Change::advance(Some(unknown), 0..0, numbered("first", 2))).await?;
     case.expect(&id, &numbered("first", 2)).await?;
     let second = Change::advance(Some(unknown), 0..0, numbered("second", 2));
     let outcome = case.second().commit(&id, second).await;
-    refused("a second first commit", outcome, ErrorKind::Conflict)?;
+    rejected("a second first commit", outcome, ErrorKind::Conflict)?;
     case.expect(&id, &numbered("first", 2)).await
 }
 
@@ -39,10 +39,10 @@ fn two() -> Vec<ChatMessage> {
     numbered("message", 2)
 }
 
-async fn every_commit_changes_the_version(case: &Case<'_>) -> Verdict {
+async fn every_commit_changes_the_version(case: &Case<'_>) -> CheckResult {
     let id = case.id("");
     let mut seen = HashSet::from([case.version(&id).await?]);
-    let changes: [(&str, At); 6] = [
+    let changes: [(&str, ChangeAtVersion); 6] = [
         ("an append", |version| Change::advance(version, 0..0, two())),
         ("a commit of nothing", |version| Change::advance(version, 0..0, Vec::new())),
         ("an eviction", |version| Change::advance(version, 0..1, Vec::new())),
@@ -50,19 +50,19 @@ async fn every_commit_changes_the_version(case: &Case<'_>) -> Verdict {
         ("an equal replacement", |version| Change::replace(version, two().into())),
         ("an empty replacement", |version| Change::replace(version, Messages::new())),
     ];
-    for (what, change) in changes {
+    for (name, change) in changes {
         let version = case.version(&id).await?;
         case.commit(&id, change(Some(version))).await?;
         let version = case.version(&id).await?;
-        ensure(seen.insert(version), || format!("after {what} the version is {version} again"))?;
-        ensure(case.version(&id).await? == version, || "reading changes the version".into())?;
+        ensure(seen.insert(version), || format!("{name} does not change the version {version}"))?;
+        ensure(case.version(&id).await? == version, || "a read changes the version".into())?;
     }
     case.update(&id, &two()).await?;
     let version = case.version(&id).await?;
-    ensure(seen.insert(version), || format!("after an update the version is {version} again"))
+    ensure(seen.insert(version), || format!("an update does not change the version {version}"))
 }
 
-async fn stale_commit_is_refused(case: &Case<'_>) -> Verdict {
+async fn stale_commit_is_rejected(case: &Case<'_>) -> CheckResult {
     let id = case.id("");
     case.version(&id).await?;
     case.update(&id, &numbered("first", 2)).await?;
@@ -79,17 +79,17 @@ async fn stale_commit_is_refused(case: &Case<'_>) -> Verdict {
         ("a stale replacement", Change::replace(Some(stale), numbered("late", 1).into())),
         ("a stale equal replacement", Change::replace(Some(stale), expected.clone().into())),
     ];
-    for (what, change) in changes {
-        refused(what, case.second().commit(&id, change).await, ErrorKind::Conflict)?;
+    for (name, change) in changes {
+        rejected(name, case.second().commit(&id, change).await, ErrorKind::Conflict)?;
         case.expect(&id, &expected).await?;
         let version = case.version(&id).await?;
-        ensure(version == current, || format!("{what} was refused, but changed the version"))?;
+        ensure(version == current, || format!("{name} was rejected, but changed the version"))?;
     }
     case.commit(&id, Change::replace(Some(current), numbered("last", 1).into())).await?;
     case.expect(&id, &numbered("last", 1)).await
 }
 
-async fn version_that_never_was_is_refused(case: &Case<'_>) -> Verdict {
+async fn unknown_version_is_rejected(case: &Case<'_>) -> CheckResult {
     let (known, unknown) = (case.id("known"), case.id("unknown"));
     case.version(&known).await?;
     case.update(&known, &numbered("first", 2)).await?;
@@ -97,8 +97,8 @@ async fn version_that_never_was_is_refused(case: &Case<'_>) -> Verdict {
         let wrong = case.version(id).await?.saturating_add(1_000);
         let change = Change::advance(Some(wrong), 0..1, numbered("wrong", 1));
         let outcome = case.store().commit(id, change).await;
-        refused("a commit that expects a wrong version", outcome, ErrorKind::Conflict)?;
-        // Not every store can count so far.
+        rejected("a commit that expects a wrong version", outcome, ErrorKind::Conflict)?;
+        // Not every store can represent this version.
         let change = Change::advance(Some(u64::MAX), 0..1, numbered("wrong", 1));
         let outcome = case.store().commit(id, change).await;
         ensure(outcome.is_err(), || "a commit that expects the largest version succeeded".into())?;
@@ -107,7 +107,7 @@ async fn version_that_never_was_is_refused(case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-async fn commit_without_version_always_applies(case: &Case<'_>) -> Verdict {
+async fn commit_without_version_always_applies(case: &Case<'_>) -> CheckResult {
     let id = case.id("");
     case.version(&id).await?;
     case.append(&id, numbered("first", 2)).await?;
@@ -120,7 +120,7 @@ async fn commit_without_version_always_applies(case: &Case<'_>) -> Verdict {
     case.expect(&id, &numbered("third", 1)).await
 }
 
-async fn conversation_begun_again_has_another_version(case: &Case<'_>) -> Verdict {
+async fn recreated_conversation_has_new_versions(case: &Case<'_>) -> CheckResult {
     let id = case.id("");
     case.version(&id).await?;
     let mut old = Vec::new();
@@ -128,7 +128,7 @@ async fn conversation_begun_again_has_another_version(case: &Case<'_>) -> Verdic
         case.append(&id, numbered("old", 2)).await?;
         old.push(case.version(&id).await?);
         case.store().delete_messages(&id).await?;
-        // Deleted, then begun again in the same way.
+        // Deleted, then created again in the same way.
         for expected in [Vec::new(), numbered("old", 2)] {
             if !expected.is_empty() {
                 case.append(&id, expected.clone()).await?;
@@ -136,7 +136,7 @@ async fn conversation_begun_again_has_another_version(case: &Case<'_>) -> Verdic
             for version in &old {
                 let change = Change::advance(Some(*version), 0..0, numbered("late", 1));
                 let outcome = case.second().commit(&id, change).await;
-                refused("a commit to what was deleted", outcome, ErrorKind::Conflict)?;
+                rejected("a commit to a deleted conversation", outcome, ErrorKind::Conflict)?;
             }
             case.expect(&id, &expected).await?;
         }
@@ -146,7 +146,7 @@ async fn conversation_begun_again_has_another_version(case: &Case<'_>) -> Verdic
     Ok(())
 }
 
-async fn one_of_many_racers_wins(case: &Case<'_>) -> Verdict {
+async fn exactly_one_concurrent_commit_wins(case: &Case<'_>) -> CheckResult {
     let (known, unknown, replaced) = (case.id("known"), case.id("unknown"), case.id("replaced"));
     let base = numbered("base", 2);
     case.version(&known).await?;
@@ -157,13 +157,13 @@ async fn one_of_many_racers_wins(case: &Case<'_>) -> Verdict {
     race(case, &replaced, &[], |version, new| Change::replace(version, new.into())).await
 }
 
-/// Lets all racers commit at one version.
+/// Commits from all writers with the same version.
 async fn race(
     case: &Case<'_>,
     id: &MemoryId,
     before: &[ChatMessage],
     change: impl Fn(Option<u64>, Vec<ChatMessage>) -> Change,
-) -> Verdict {
+) -> CheckResult {
     let version = Some(case.version(id).await?);
     let messages = |racer: usize| numbered(&format!("racer {racer}"), 2);
     let commits =
@@ -172,7 +172,11 @@ async fn race(
     for (racer, outcome) in join_all(commits).await.into_iter().enumerate() {
         match outcome {
             Ok(()) => winners.push(racer),
-            Err(error) => drop(refused::<()>("a lost race", Err(error), ErrorKind::Conflict)?),
+            Err(error) => drop(rejected::<()>(
+                "a commit that lost the race",
+                Err(error),
+                ErrorKind::Conflict,
+            )?),
         }
     }
     let [winner] = *winners else {
@@ -183,9 +187,9 @@ async fn race(
     case.expect(id, &expected).await
 }
 
-async fn turns_of_racing_writers_are_all_kept(case: &Case<'_>) -> Verdict {
+async fn concurrent_turns_are_all_stored(case: &Case<'_>) -> CheckResult {
     const TURNS: usize = 20;
-    /// Each round of attempts has a winner, so nobody loses more often.
+    /// Each round of attempts has a winner, so no writer fails more often.
     const ATTEMPTS: usize = 4 * RACERS * TURNS;
     let id = &case.id("");
     case.version(id).await?;
@@ -213,7 +217,7 @@ async fn turns_of_racing_writers_are_all_kept(case: &Case<'_>) -> Verdict {
     complete(&case.store().get_messages(id).await?, TURNS)
 }
 
-async fn appends_of_racing_writers_are_all_kept(case: &Case<'_>) -> Verdict {
+async fn concurrent_appends_are_all_stored(case: &Case<'_>) -> CheckResult {
     const TURNS: usize = 5;
     let id = &case.id("");
     case.version(id).await?;
@@ -222,7 +226,7 @@ async fn appends_of_racing_writers_are_all_kept(case: &Case<'_>) -> Verdict {
             let messages = numbered(&format!("{racer} {turn}"), 2);
             case.handle(racer).commit(id, Change::advance(None, 0..0, messages)).await?;
         }
-        Verdict::Ok(())
+        CheckResult::Ok(())
     });
     for outcome in join_all(racers).await {
         outcome?;
@@ -230,11 +234,11 @@ async fn appends_of_racing_writers_are_all_kept(case: &Case<'_>) -> Verdict {
     complete(&case.store().get_messages(id).await?, TURNS)
 }
 
-/// Checks that every turn of every racer is there once and in one piece, each racer's in order.
-fn complete(messages: &[ChatMessage], turns: usize) -> Verdict {
+/// Checks that every turn of every writer is stored once and contiguously, in the writer's order.
+fn complete(messages: &[ChatMessage], turns: usize) -> CheckResult {
     let expected = RACERS * turns * 2;
     let found = messages.len();
-    ensure(found == expected, || format!("{found} messages are there, expected {expected}"))?;
+    ensure(found == expected, || format!("{found} messages are stored, expected {expected}"))?;
     let mut next = [0; RACERS];
     for pair in messages.chunks(2) {
         let racer = next

@@ -8,7 +8,7 @@ trait Assistant {
 }
 
 fn main() {
-    // One memory for everybody is not one memory for each id.
+    // One shared memory is not one memory for each id.
     let memory = MessageWindowChatMemory::builder().max_messages(10).build().unwrap();
     let model = ScriptedChatModel::replies(["Hi."]);
     let _ = AssistantService::builder().chat_model(model).chat_memory(memory).build();

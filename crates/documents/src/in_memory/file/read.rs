@@ -1,4 +1,4 @@
-//! Entries from bytes.
+//! Deserialization of entries.
 
 use super::{BOOLEAN, FLOAT, INTEGER, MAGIC, TEXT, VERSION, checksum, not_read};
 use super::{UnreadableEmbeddings, UnreadableEmbeddingsProblem};
@@ -11,18 +11,18 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Memory is not taken for more bytes than this before they are there.
+/// Maximum number of bytes that are allocated before they were read.
 const TRUSTED: usize = 4 * 1024 * 1024;
 
-/// Why a file cannot be loaded.
+/// The reason for which a file cannot be loaded.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum LoadFailure {
     Io(io::Error),
     Problem(UnreadableEmbeddingsProblem),
     TooMany(usize),
 }
 
-impl Fault {
+impl LoadFailure {
     fn corrupt(reason: impl Into<String>) -> Self {
         Self::Problem(UnreadableEmbeddingsProblem::Corrupt(reason.into()))
     }
@@ -38,7 +38,7 @@ impl Fault {
     }
 }
 
-impl From<io::Error> for Fault {
+impl From<io::Error> for LoadFailure {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
@@ -49,10 +49,10 @@ pub(super) fn table(
     mut from: impl Read,
     max_entries: usize,
     is_dropped: &AtomicBool,
-) -> Result<Table, Fault> {
+) -> Result<Table, LoadFailure> {
     let (dimensions, entries) = header(&mut from)?;
     if entries > max_entries as u64 {
-        return Err(Fault::TooMany(max_entries));
+        return Err(LoadFailure::TooMany(max_entries));
     }
     let mut table = Table::default();
     let mut part = 0;
@@ -64,61 +64,61 @@ pub(super) fn table(
         let payload = payload(&mut from, part)?;
         let before = table.len();
         decode(&mut Bytes(&payload), dimensions, &mut table)
-            .ok_or_else(|| Fault::corrupt(format!("block {part} is not what was written")))?;
+            .ok_or_else(|| LoadFailure::corrupt(format!("block {part} is malformed")))?;
         if table.len() == before || table.len() as u64 > entries {
             let found = table.len();
-            return Err(Fault::corrupt(format!("{entries} entries are expected, not {found}")));
+            return Err(LoadFailure::corrupt(format!("expected {entries} entries, found {found}")));
         }
     }
     if bytes(&mut from, 1)?.is_empty() {
         return Ok(table);
     }
-    Err(Fault::corrupt("it goes on behind its last entry"))
+    Err(LoadFailure::corrupt("there are bytes after the last entry"))
 }
 
-/// How many numbers a vector has, and how many entries there are.
-fn header(from: &mut impl Read) -> Result<(usize, u64), Fault> {
+/// Reads the header: the number of dimensions and the number of entries.
+fn header(from: &mut impl Read) -> Result<(usize, u64), LoadFailure> {
     let header = bytes(from, 32)?;
     if !header.starts_with(&MAGIC) {
-        return Err(Fault::Problem(UnreadableEmbeddingsProblem::Foreign));
+        return Err(LoadFailure::Problem(UnreadableEmbeddingsProblem::Foreign));
     }
     let mut fields = Bytes(header.get(MAGIC.len()..).unwrap_or_default());
-    let ended = || Fault::corrupt("it ends within its header");
-    let found = u32::from_le_bytes(fields.array().ok_or_else(ended)?);
+    let truncated = || LoadFailure::corrupt("the header is truncated");
+    let found = u32::from_le_bytes(fields.array().ok_or_else(truncated)?);
     if found > VERSION {
         let supported = VERSION;
-        return Err(Fault::Problem(UnreadableEmbeddingsProblem::Newer { found, supported }));
+        return Err(LoadFailure::Problem(UnreadableEmbeddingsProblem::Newer { found, supported }));
     }
-    let dimensions = u32::from_le_bytes(fields.array().ok_or_else(ended)?) as usize;
-    let entries = u64::from_le_bytes(fields.array().ok_or_else(ended)?);
-    let sum = u64::from_le_bytes(fields.array().ok_or_else(ended)?);
+    let dimensions = u32::from_le_bytes(fields.array().ok_or_else(truncated)?) as usize;
+    let entries = u64::from_le_bytes(fields.array().ok_or_else(truncated)?);
+    let sum = u64::from_le_bytes(fields.array().ok_or_else(truncated)?);
     let summed = header.get(..24).unwrap_or_default();
     let is_possible = (dimensions == 0) == (entries == 0)
         && dimensions <= EmbeddingEntry::MAX_DIMENSIONS
         && found == VERSION;
     if sum != checksum(0, summed) || !is_possible {
-        return Err(Fault::corrupt("the checksum of its header is wrong"));
+        return Err(LoadFailure::corrupt("the checksum of the header does not match"));
     }
     Ok((dimensions, entries))
 }
 
-/// The payload of a block.
-fn payload(from: &mut impl Read, part: u64) -> Result<Vec<u8>, Fault> {
-    let ended = || Fault::corrupt(format!("it ends within block {part}"));
+/// Reads and verifies the payload of a block.
+fn payload(from: &mut impl Read, part: u64) -> Result<Vec<u8>, LoadFailure> {
+    let truncated = || LoadFailure::corrupt(format!("block {part} is truncated"));
     let number = |bytes: Vec<u8>| Bytes(&bytes).array().map(u64::from_le_bytes);
-    let length = number(bytes(from, 8)?).ok_or_else(ended)?;
+    let length = number(bytes(from, 8)?).ok_or_else(truncated)?;
     let payload = bytes(from, length)?;
     if payload.len() as u64 != length {
-        return Err(ended());
+        return Err(truncated());
     }
-    let sum = number(bytes(from, 8)?).ok_or_else(ended)?;
+    let sum = number(bytes(from, 8)?).ok_or_else(truncated)?;
     if sum == checksum(part, &payload) {
         return Ok(payload);
     }
-    Err(Fault::corrupt(format!("the checksum of block {part} is wrong")))
+    Err(LoadFailure::corrupt(format!("the checksum of block {part} does not match")))
 }
 
-/// So many bytes, or fewer at the end of the file.
+/// Reads this many bytes, or fewer at the end of the file.
 fn bytes(from: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
     let trusted = usize::try_from(length).unwrap_or(TRUSTED).min(TRUSTED);
     let mut bytes = Vec::with_capacity(trusted);
@@ -126,7 +126,7 @@ fn bytes(from: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Adds the entries of a block to a table. `None` if that is not what the bytes are.
+/// Adds the entries of a block to a table. Returns `None` if the bytes are malformed.
 fn decode(from: &mut Bytes<'_>, dimensions: usize, table: &mut Table) -> Option<()> {
     let count = from.length()?;
     let mut rows = Vec::new();
@@ -149,7 +149,7 @@ fn decode(from: &mut Bytes<'_>, dimensions: usize, table: &mut Table) -> Option<
     from.0.is_empty().then_some(())
 }
 
-/// Bytes that are read from the front.
+/// A cursor over bytes.
 struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {

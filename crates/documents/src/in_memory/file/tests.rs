@@ -1,6 +1,6 @@
-//! Files come back as they were written, or not at all.
+//! A file is read back exactly as it was written, or not at all.
 
-use super::read::{self, Fault};
+use super::read::{self, LoadFailure};
 use super::{Table, UnreadableEmbeddingsProblem, checksum, write};
 use crate::in_memory::table::{Addition, Snapshot};
 use ai_services_core::document::{Metadata, MetadataValue, TextSegment};
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use std::io;
 use std::sync::atomic::AtomicBool;
 
-static GOES_ON: AtomicBool = AtomicBool::new(false);
+static NOT_DROPPED: AtomicBool = AtomicBool::new(false);
 
 fn value() -> impl Strategy<Value = MetadataValue> {
     let float = any::<f64>().prop_filter("finite", |number| number.is_finite());
@@ -45,7 +45,7 @@ fn table(entries: Vec<EmbeddingEntry>) -> Table {
 
 fn written(table: &Table) -> Vec<u8> {
     let mut bytes = Vec::new();
-    write::snapshot_to(&mut bytes, &table.snapshot(), &GOES_ON).unwrap();
+    write::snapshot_to(&mut bytes, &table.snapshot(), &NOT_DROPPED).unwrap();
     bytes
 }
 
@@ -60,24 +60,24 @@ fn contents(snapshot: &Snapshot) -> Vec<(Vec<u32>, String, TextSegment, Vec<Stri
 }
 
 fn problem(bytes: &[u8]) -> UnreadableEmbeddingsProblem {
-    match read::table(bytes, usize::MAX, &GOES_ON) {
-        Err(Fault::Problem(problem)) => problem,
+    match read::table(bytes, usize::MAX, &NOT_DROPPED) {
+        Err(LoadFailure::Problem(problem)) => problem,
         other => panic!("{other:?}"),
     }
 }
 
 proptest! {
     #[test]
-    fn file_is_read_back_as_it_was(entries in entries()) {
+    fn file_round_trips(entries in entries()) {
         let table = table(entries);
-        let again = read::table(&*written(&table), usize::MAX, &GOES_ON).unwrap();
+        let again = read::table(&*written(&table), usize::MAX, &NOT_DROPPED).unwrap();
         prop_assert_eq!(contents(&again.snapshot()), contents(&table.snapshot()));
         prop_assert_eq!(again.len(), table.len());
         prop_assert_eq!(again.snapshot().dimensions(), table.snapshot().dimensions());
     }
 
     #[test]
-    fn damage_anywhere_is_noticed(
+    fn damage_anywhere_is_detected(
         entries in entries(),
         at in any::<prop::sample::Index>(),
         bits in 1..=u8::MAX,
@@ -85,11 +85,11 @@ proptest! {
         let good = written(&table(entries));
         let mut flipped = good.clone();
         flipped[at.index(good.len())] ^= bits;
-        prop_assert!(read::table(&*flipped, usize::MAX, &GOES_ON).is_err());
+        prop_assert!(read::table(&*flipped, usize::MAX, &NOT_DROPPED).is_err());
         let cut = &good[..at.index(good.len())];
-        prop_assert!(read::table(cut, usize::MAX, &GOES_ON).is_err());
+        prop_assert!(read::table(cut, usize::MAX, &NOT_DROPPED).is_err());
         let longer = [&*good, &[bits]].concat();
-        prop_assert!(read::table(&*longer, usize::MAX, &GOES_ON).is_err());
+        prop_assert!(read::table(&*longer, usize::MAX, &NOT_DROPPED).is_err());
     }
 }
 
@@ -99,15 +99,15 @@ fn sample() -> Vec<u8> {
 }
 
 #[test]
-fn every_byte_counts() {
+fn damage_of_every_byte_is_detected() {
     let good = sample();
     for at in 0..good.len() {
         for bits in [1, 0x80, 0xff] {
             let mut flipped = good.clone();
             flipped[at] ^= bits;
-            assert!(read::table(&*flipped, usize::MAX, &GOES_ON).is_err(), "{bits:x} at {at}");
+            assert!(read::table(&*flipped, usize::MAX, &NOT_DROPPED).is_err(), "{bits:x} at {at}");
         }
-        assert!(read::table(&good[..at], usize::MAX, &GOES_ON).is_err(), "cut at {at}");
+        assert!(read::table(&good[..at], usize::MAX, &NOT_DROPPED).is_err(), "cut at {at}");
     }
 }
 
@@ -117,24 +117,24 @@ fn problems_are_named() {
     let good = sample();
     assert_eq!(problem(b""), Foreign);
     assert_eq!(problem(b"PK\x03\x04"), Foreign);
-    assert_eq!(problem(&good[..20]), Corrupt("it ends within its header".into()));
-    assert_eq!(problem(&good[..40]), Corrupt("it ends within block 1".into()));
-    assert_eq!(problem(&good[..good.len() - 9]), Corrupt("it ends within block 3".into()));
+    assert_eq!(problem(&good[..20]), Corrupt("the header is truncated".into()));
+    assert_eq!(problem(&good[..40]), Corrupt("block 1 is truncated".into()));
+    assert_eq!(problem(&good[..good.len() - 9]), Corrupt("block 3 is truncated".into()));
     let with = |at: usize, byte: u8| {
         let mut bytes = good.clone();
         bytes[at] = byte;
         bytes
     };
     assert_eq!(problem(&with(8, 7)), Newer { found: 7, supported: 1 });
-    assert_eq!(problem(&with(16, 9)), Corrupt("the checksum of its header is wrong".into()));
-    assert_eq!(problem(&with(57, 9)), Corrupt("the checksum of block 1 is wrong".into()));
+    assert_eq!(problem(&with(16, 9)), Corrupt("the checksum of the header does not match".into()));
+    assert_eq!(problem(&with(57, 9)), Corrupt("the checksum of block 1 does not match".into()));
     let longer = [&*good, b"!"].concat();
-    assert_eq!(problem(&longer), Corrupt("it goes on behind its last entry".into()));
+    assert_eq!(problem(&longer), Corrupt("there are bytes after the last entry".into()));
 }
 
-/// What no checksum notices: whoever makes such a file knows how to make one.
+/// The checksums of these files match: the files were forged by a writer of valid files.
 #[test]
-fn forged_blocks_are_refused() {
+fn forged_blocks_are_rejected() {
     let good = sample();
     let length = u64::from_le_bytes(good[32..40].try_into().unwrap()) as usize;
     let forge = |change: &dyn Fn(&mut [u8])| {
@@ -144,7 +144,7 @@ fn forged_blocks_are_refused() {
         bytes[40 + length..48 + length].copy_from_slice(&sum.to_le_bytes());
         problem(&bytes)
     };
-    let wrong = UnreadableEmbeddingsProblem::Corrupt("block 1 is not what was written".into());
+    let wrong = UnreadableEmbeddingsProblem::Corrupt("block 1 is malformed".into());
     // The number of entries, the length of an id, a byte of a text, the last number of a vector.
     assert_eq!(forge(&|payload| payload[..8].fill(0xff)), wrong);
     assert_eq!(forge(&|payload| payload[8..16].fill(0xff)), wrong);
@@ -153,18 +153,18 @@ fn forged_blocks_are_refused() {
 }
 
 #[test]
-fn file_with_too_many_entries_is_refused() {
-    let refused = read::table(&*sample(), 4, &GOES_ON);
-    assert!(matches!(refused, Err(Fault::TooMany(4))), "{refused:?}");
+fn file_with_too_many_entries_is_rejected() {
+    let refused = read::table(&*sample(), 4, &NOT_DROPPED);
+    assert!(matches!(refused, Err(LoadFailure::TooMany(4))), "{refused:?}");
 }
 
 #[test]
-fn nobody_works_for_nobody() {
+fn dropped_caller_stops_reading_and_writing() {
     let dropped = AtomicBool::new(true);
     let is_interrupted = |error: &io::Error| error.kind() == io::ErrorKind::Interrupted;
     let read = read::table(&*sample(), usize::MAX, &dropped);
-    assert!(matches!(&read, Err(Fault::Io(error)) if is_interrupted(error)), "{read:?}");
-    let table = read::table(&*sample(), usize::MAX, &GOES_ON).unwrap();
+    assert!(matches!(&read, Err(LoadFailure::Io(error)) if is_interrupted(error)), "{read:?}");
+    let table = read::table(&*sample(), usize::MAX, &NOT_DROPPED).unwrap();
     let written = write::snapshot_to(&mut Vec::new(), &table.snapshot(), &dropped);
     assert!(written.is_err_and(|error| is_interrupted(&error)));
 }

@@ -1,10 +1,10 @@
-//! What is wrong with a file.
+//! The error for a file that cannot be loaded.
 
 use ai_services_core::{Error, ErrorKind};
 use std::fmt;
 use std::path::PathBuf;
 
-/// A file of embeddings that cannot be loaded: the [detail](Error::detail) of an error of kind
+/// An embeddings file that cannot be loaded: the [detail](Error::detail) of an error of kind
 /// [`ErrorKind::Store`].
 ///
 /// # Examples
@@ -27,25 +27,25 @@ use std::path::PathBuf;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct UnreadableEmbeddings {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// Reason why the file cannot be loaded.
     pub problem: UnreadableEmbeddingsProblem,
 }
 
-/// Why a file of embeddings cannot be loaded.
+/// Reason why an embeddings file cannot be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UnreadableEmbeddingsProblem {
-    /// It is some other file.
+    /// The file is not an embeddings file.
     Foreign,
-    /// It is not what was written, for this reason.
+    /// The file is damaged, for this reason.
     Corrupt(String),
-    /// It was written by a newer version of this crate.
+    /// The file was written by a newer version of this crate.
     Newer {
-        /// The version of its format.
+        /// Format version of the file.
         found: u32,
-        /// The newest version that this build reads.
+        /// Newest format version that this build reads.
         supported: u32,
     },
 }
@@ -54,9 +54,9 @@ impl fmt::Display for UnreadableEmbeddings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the file `{}` ", self.path.display())?;
         match &self.problem {
-            UnreadableEmbeddingsProblem::Foreign => f.write_str("is not one of embeddings"),
+            UnreadableEmbeddingsProblem::Foreign => f.write_str("is not an embeddings file"),
             UnreadableEmbeddingsProblem::Corrupt(reason) => {
-                write!(f, "is damaged: {reason}; make it anew from the documents")
+                write!(f, "is damaged: {reason}; rebuild it from the documents")
             }
             UnreadableEmbeddingsProblem::Newer { found, supported } => write!(
                 f,

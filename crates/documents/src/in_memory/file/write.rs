@@ -1,4 +1,4 @@
-//! Entries as bytes.
+//! Serialization of entries.
 
 use super::{BOOLEAN, FLOAT, INTEGER, MAGIC, TEXT, VERSION, checksum};
 use crate::in_memory::block::{Block, Row};
@@ -11,9 +11,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Puts a file with the entries in the place of another, once it is safe on the disk.
+/// Replaces a file atomically, after the new file was synced to disk.
 pub(super) fn replace(path: &Path, snapshot: &Snapshot, is_dropped: &AtomicBool) -> io::Result<()> {
-    let unfinished = Unfinished(beside(path)?);
+    let unfinished = TemporaryFile(temporary_path(path)?);
     let mut file = create(&unfinished.0)?;
     if let Ok(old) = fs::metadata(path) {
         file.set_permissions(old.permissions())?;
@@ -25,7 +25,7 @@ pub(super) fn replace(path: &Path, snapshot: &Snapshot, is_dropped: &AtomicBool)
     sync_directory(path)
 }
 
-/// Creates a file that only its owner can read.
+/// Creates a file that only its owner can read and write.
 fn create(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).create_new(true);
@@ -34,10 +34,10 @@ fn create(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// A name in the same directory that nobody else uses.
-fn beside(path: &Path) -> io::Result<PathBuf> {
+/// Returns a unique file name in the same directory.
+fn temporary_path(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| {
-        io::Error::new(io::ErrorKind::InvalidInput, "the path does not end in the name of a file")
+        io::Error::new(io::ErrorKind::InvalidInput, "the path does not end in a file name")
     })?;
     let mut unfinished = OsString::from(".");
     unfinished.push(name);
@@ -45,24 +45,24 @@ fn beside(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(unfinished))
 }
 
-/// A file that is removed unless it was renamed.
-struct Unfinished(PathBuf);
+/// A file that is removed on drop unless it was renamed.
+struct TemporaryFile(PathBuf);
 
-impl Drop for Unfinished {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
-        // Not there any more if all went well; if it cannot be removed, it harms nobody.
+        // Already renamed after success; a file that cannot be removed is harmless.
         let _ = fs::remove_file(&self.0);
     }
 }
 
-/// A new name is safe when its directory is.
+/// Syncs the directory, which makes the rename durable.
 #[cfg(unix)]
 fn sync_directory(path: &Path) -> io::Result<()> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
 }
 
-/// Elsewhere a directory cannot be opened.
+/// Does nothing: a directory cannot be opened on other platforms.
 #[cfg(not(unix))]
 fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())

@@ -1,29 +1,29 @@
-//! Which characters the bytes of a font stand for.
+//! Decoding of text with the fonts of a file.
 
 use super::structure::MAX_UNPACKED;
 use lopdf::{Dictionary, Document as Pdf, Encoding, Object, ObjectId};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// How many characters the tables of all fonts of a file may name. A line of one can name four thousand
-/// million, and each would take room in memory. No font has more than 65,536.
+/// Maximum number of characters in the `ToUnicode` tables of all fonts of a file. One line of a table can map
+/// four billion characters, and each would take memory. No font has more than 65,536.
 const MAX_CODES: u64 = 1_000_000;
 
-/// The fonts of a file that were read so far. Most pages share them.
+/// A cache of the fonts of a file. Most pages share their fonts.
 pub(super) struct Library<'a> {
     pdf: &'a Pdf,
-    /// By where their dictionaries are; none where one cannot be read.
+    /// Fonts by the address of their dictionary; `None` if a font cannot be read.
     known: BTreeMap<*const Dictionary, Option<Rc<Font<'a>>>>,
-    /// How many characters further fonts may name.
+    /// Number of characters that further fonts may map.
     codes_left: u64,
 }
 
-/// The fonts of a page by the names that it gives them.
+/// The fonts of a page by their resource names.
 pub(super) struct Fonts<'a>(BTreeMap<Vec<u8>, Rc<Font<'a>>>);
 
 struct Font<'a> {
     encoding: Encoding<'a>,
-    /// The code of the first character whose width is known, and the widths, in thousandths of the size.
+    /// The code of the first character with a known width, and the widths in thousandths of the font size.
     widths: Option<(usize, Vec<f32>)>,
 }
 
@@ -32,7 +32,7 @@ impl<'a> Library<'a> {
         Self { pdf, known: BTreeMap::new(), codes_left: MAX_CODES }
     }
 
-    /// Fonts that cannot be read are left out, and so is the text in them.
+    /// Returns the fonts of a page. Unreadable fonts are left out, and so is the text in them.
     pub(super) fn fonts(&mut self, page: ObjectId) -> Fonts<'a> {
         let fonts = self.pdf.get_page_fonts(page).unwrap_or_default();
         Fonts(fonts.into_iter().filter_map(|(name, font)| Some((name, self.font(font)?))).collect())
@@ -56,12 +56,12 @@ impl<'a> Library<'a> {
 }
 
 impl Fonts<'_> {
-    /// The characters that the bytes stand for in a font.
+    /// Decodes bytes with a font.
     pub(super) fn decode(&self, font: &[u8], bytes: &[u8]) -> Option<String> {
         Pdf::decode_text(&self.0.get(font)?.encoding, bytes).ok()
     }
 
-    /// How wide the bytes are in a font of size 1, if the file says so.
+    /// Returns the width of the bytes at font size 1, if the file has the widths.
     pub(super) fn width(&self, font: &[u8], bytes: &[u8]) -> Option<f32> {
         let (first, widths) = self.0.get(font)?.widths.as_ref()?;
         let width =
@@ -70,31 +70,31 @@ impl Fonts<'_> {
     }
 }
 
-/// The widths of a font with one byte a character.
+/// Returns the widths of a single-byte font.
 fn widths(pdf: &Pdf, font: &Dictionary) -> Option<(usize, Vec<f32>)> {
     let first = usize::try_from(font.get(b"FirstChar").ok()?.as_i64().ok()?).ok()?;
     let (_, widths) = pdf.dereference(font.get(b"Widths").ok()?).ok()?;
     Some((first, widths.as_array().ok()?.iter().take(256).filter_map(number).collect()))
 }
 
-/// A number of either kind.
+/// Returns the value of an integer or real number.
 pub(super) fn number(object: &Object) -> Option<f32> {
     match object {
-        #[allow(clippy::cast_precision_loss, reason = "what is on a page is small")]
+        #[allow(clippy::cast_precision_loss, reason = "numbers on a page are small")]
         Object::Integer(number) => Some(*number as f32),
         Object::Real(number) => Some(*number),
         _ => None,
     }
 }
 
-/// How many characters the table of a font names; none if it cannot be unpacked.
+/// Returns the number of characters that the table of a font maps; `None` if it cannot be decompressed.
 fn codes_of(pdf: &Pdf, font: &Dictionary) -> Option<u64> {
     let table = font.get(b"ToUnicode").and_then(|table| pdf.dereference(table));
     let Ok((_, Object::Stream(table))) = table else { return Some(0) };
     Some(codes(&table.get_plain_content_with_limit(MAX_UNPACKED).ok()?))
 }
 
-/// How many characters a table names: the ranges in it are `<first> <last> <character>`.
+/// Returns the number of characters that a table maps. Its ranges are `<first> <last> <character>`.
 fn codes(table: &[u8]) -> u64 {
     let text = String::from_utf8_lossy(table);
     // Single characters are pairs.
@@ -104,8 +104,8 @@ fn codes(table: &[u8]) -> u64 {
         single.map(|section| section.matches('<').count().div_ceil(2) as u64).sum::<u64>();
     for section in text.split("beginbfrange").skip(1) {
         let section = section.split("endbfrange").next().unwrap_or_default();
-        // What is behind an opening bracket up to the closing one; the lists of single characters that
-        // stand for a range shift the pairs, so every pair is looked at.
+        // The hexadecimal codes between angle brackets. Lists of single characters for a range shift the
+        // triples, so sections with lists are counted differently below.
         let codes: Vec<u64> = section
             .split('<')
             .skip(1)
@@ -115,7 +115,7 @@ fn codes(table: &[u8]) -> u64 {
             .collect();
         let mut ranges = codes.chunks_exact(3);
         if section.contains('[') {
-            // Such a list is as long as its range.
+            // A list is as long as its range.
             sum = sum.saturating_add(codes.len() as u64);
         } else {
             for range in &mut ranges {
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn characters_of_a_table_are_counted() {
+    fn mapped_characters_are_counted() {
         let table = b"2 beginbfrange\n<0000> <00FF> <0041>\n<0100><01ff><0141> endbfrange";
         assert_eq!(codes(table), 512);
         assert_eq!(codes(b"1 beginbfrange <01> <03> [<41> <42> <43>] endbfrange"), 5);

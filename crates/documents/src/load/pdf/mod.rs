@@ -1,4 +1,4 @@
-//! PDF: one document a page.
+//! Text extraction from PDF: one document per page.
 
 mod font;
 mod page;
@@ -11,31 +11,34 @@ use lopdf::content::Content;
 use lopdf::{DecompressError, Document as Pdf, Object, ObjectId};
 use page::Page;
 
-/// How many pages a file has, and how long its texts are together, in bytes, at most.
+/// Maximum number of pages in a file.
 const MAX_PAGES: usize = 10_000;
+
+/// Maximum length of the texts of all pages together, in bytes.
 const MAX_TEXT: usize = 64 * 1024 * 1024;
 
-/// How large an unpacked page is, in bytes, and how many operators and operands it has, at most. A small
-/// file may be packed so that it is endless, and each operator takes some hundred bytes of memory.
+/// Maximum size of a decompressed page in bytes. A small file can decompress to any size.
 const MAX_UNPACKED: usize = 32 * 1024 * 1024;
+
+/// Maximum number of operators and operands on a page. Each operator takes some hundred bytes of memory.
 const MAX_OBJECTS: u64 = 2_000_000;
 
-/// How long a title is at most, in bytes.
+/// Maximum length of a title in bytes.
 const MAX_TITLE: usize = 1024;
 
-/// The text of each page that has one.
+/// Returns one document per page with text.
 pub(super) fn read(
     name: &str,
     bytes: &[u8],
     metadata: &Metadata,
     deadline: Deadline,
 ) -> Result<Vec<Document>, LoadError> {
-    let pdf = structure::open(bytes).map_err(|error| fault(name, error))?;
+    let pdf = structure::open(bytes).map_err(|error| load_error(name, error))?;
     if pdf.is_encrypted() {
         return Err(encrypted(name));
     }
     let pages = pdf.get_pages();
-    let too_large = |what: String| LoadError::new(name, LoadErrorKind::TooLarge, what);
+    let too_large = |reason: String| LoadError::new(name, LoadErrorKind::TooLarge, reason);
     if pages.len() > MAX_PAGES {
         return Err(too_large(format!("has more than {MAX_PAGES} pages; split it")));
     }
@@ -48,7 +51,7 @@ pub(super) fn read(
     let mut library = Library::new(&pdf);
     for (number, id) in pages {
         deadline.check(name)?;
-        let text = text(&pdf, id, &mut library).map_err(|error| fault(name, error))?;
+        let text = text(&pdf, id, &mut library).map_err(|error| load_error(name, error))?;
         length += text.len();
         if length > MAX_TEXT {
             return Err(too_large(format!("has more than {MAX_TEXT} bytes of text; split it")));
@@ -58,7 +61,7 @@ pub(super) fn read(
         }
     }
     if documents.is_empty() {
-        let reason = "has no text that can be read; if it was scanned, recognise its text first";
+        let reason = "has no text that can be read; if it was scanned, run text recognition first";
         return Err(LoadError::new(name, LoadErrorKind::Unsupported, reason));
     }
     Ok(documents)
@@ -77,7 +80,7 @@ fn text<'a>(pdf: &'a Pdf, id: ObjectId, library: &mut Library<'a>) -> lopdf::Res
     Ok(page.finish())
 }
 
-/// What the file says of itself.
+/// Returns the title in the metadata of the file.
 fn title(pdf: &Pdf) -> Option<String> {
     let info = pdf.trailer.get(b"Info").ok()?;
     let (_, info) = pdf.dereference(info).ok()?;
@@ -88,13 +91,13 @@ fn title(pdf: &Pdf) -> Option<String> {
     (!title.is_empty() && title.len() <= MAX_TITLE).then(|| title.to_owned())
 }
 
-fn fault(name: &str, error: lopdf::Error) -> LoadError {
+fn load_error(name: &str, error: lopdf::Error) -> LoadError {
     match error {
         lopdf::Error::InvalidPassword
         | lopdf::Error::Decryption(_)
         | lopdf::Error::UnsupportedSecurityHandler(_) => encrypted(name).with_cause(error),
         lopdf::Error::Decompress(DecompressError::MemoryLimitExceeded { .. }) => {
-            let reason = "is packed so that it takes too much memory; print it into another file";
+            let reason = "takes too much memory when decompressed; print it into another file";
             LoadError::new(name, LoadErrorKind::TooLarge, reason).with_cause(error)
         }
         error => {

@@ -1,46 +1,52 @@
-//! The text of a page, put together from where its pieces are.
+//! Text of a page, assembled by the positions of its pieces.
 
 use super::font::{Fonts, number};
 use lopdf::Object;
 use lopdf::content::Operation;
 
-/// A gap between two letters that is a space, in thousandths of the size of the font.
+/// Minimum gap between two letters that counts as a space, in thousandths of the font size.
 const SPACE: f32 = 180.0;
-/// How far pieces of the same line may be above or below each other, and how far the next line is at most,
-/// as a share of the size. What is further away begins a paragraph.
+
+/// Maximum vertical distance between pieces of one line, relative to the font size.
 const SAME_LINE: f32 = 0.4;
+
+/// Maximum distance between two lines of a paragraph, relative to the font size.
 const NEXT_LINE: f32 = 1.9;
-/// How wide a gap between words is at least, and a character at most, as a share of the size.
+
+/// Minimum gap between words, relative to the font size.
 const GAP: f32 = 0.15;
+
+/// Maximum width of a character, relative to the font size.
 const WIDEST: f32 = 1.0;
 
-/// Goes through the operators of a page (ISO 32000-1, 9.4) and writes down the text.
+/// An interpreter for the text operators of a page (ISO 32000-1, 9.4).
 ///
-/// Text comes in the order in which it is in the file, which for most files is that of reading, columns
-/// included. Text within drawings that are used several times (form objects) is left out.
+/// The text keeps the order of the file, which for most files is the reading order, columns
+/// included. Text within form objects (drawings that are used several times) is left out.
 pub(super) struct Page<'a> {
     fonts: &'a Fonts<'a>,
     text: String,
     font: Vec<u8>,
     size: f32,
-    /// How much larger the text is shown.
+    /// Scale of the text matrix.
     scale: f32,
     leading: f32,
-    /// Where the line begins that operators move.
+    /// Start of the current line, which operators move.
     x: f32,
     y: f32,
-    /// Whether it was moved since the last piece.
+    /// `true` if the position has moved since the last piece.
     is_moved: bool,
     last: Option<Piece>,
 }
 
-/// A piece that was written.
+/// A piece of text that was written.
 #[derive(Clone, Copy)]
 struct Piece {
     x: f32,
     y: f32,
-    /// Its width, if that is known, and how many bytes it has.
+    /// Width, if known.
     width: Option<f32>,
+    /// Length in bytes.
     length: usize,
 }
 
@@ -120,7 +126,7 @@ impl<'a> Page<'a> {
         self.show_spaced(piece.map(std::slice::from_ref).unwrap_or_default());
     }
 
-    /// Pieces with the gaps between them.
+    /// Writes pieces with the gaps between them.
     fn show_spaced(&mut self, pieces: &[Object]) {
         self.begin();
         for piece in pieces {
@@ -131,7 +137,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Writes what is between the last piece and the one that begins here.
+    /// Writes the separator between the last piece and the piece that starts here.
     fn begin(&mut self) {
         if !std::mem::take(&mut self.is_moved) {
             return;
@@ -158,12 +164,12 @@ impl<'a> Page<'a> {
             last.length += bytes.len();
         }
         if let Some(text) = self.fonts.decode(&self.font, bytes) {
-            // Names of control characters are no text.
+            // Control characters are not text.
             self.text.extend(text.chars().filter(|c| !c.is_control() || c.is_whitespace()));
         }
     }
 
-    /// A gap within a piece, in thousandths of the size and to the left.
+    /// Applies a gap within a piece, in thousandths of the font size; positive values move to the left.
     fn skip(&mut self, gap: f32) {
         let wide = gap / 1000.0 * self.shown_size();
         if let Some(last) = &mut self.last {
@@ -186,11 +192,11 @@ impl<'a> Page<'a> {
 }
 
 impl Piece {
-    /// Whether what begins at `x` on the same line is another word.
+    /// Returns whether a piece that starts at `x` on the same line is another word.
     fn is_apart_from(self, x: f32, size: f32) -> bool {
         match self.width {
             Some(width) => (x - self.x - width).abs() > GAP * size,
-            // Letters that are placed one by one are no words of their own; anything longer is.
+            // Letters that are placed one by one belong to one word; longer pieces are words.
             None => self.length > 2 || (x - self.x).abs() > WIDEST * size,
         }
     }

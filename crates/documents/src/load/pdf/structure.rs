@@ -1,22 +1,22 @@
-//! Opening a file, without taking more memory for its packed objects than they are worth.
+//! Opening of a file with bounded memory for its compressed objects.
 //!
-//! A stream of objects (ISO 32000-1, 7.5.7) is packed, and says of each object where it begins. If all begin
-//! at the same place, a hundred thousand times the same array is unpacked out of a small file. So what
-//! would become of a stream is counted before it is read. The reader does not ask about encrypted files, of
-//! which only those are read that need no password; there each stream has its limit, but not all of them.
+//! An object stream (ISO 32000-1, 7.5.7) is compressed, and has an offset for each object. If all offsets
+//! are equal, a small file can contain the same array a hundred thousand times. The objects of a stream are
+//! therefore counted before the stream is read. `lopdf` does not call the filter for encrypted files (only
+//! those without a password are read); there each stream is limited, but not their total.
 
 use lopdf::{DecompressError, Document as Pdf, Error, LoadOptions, Object, ObjectId, Stream};
 use std::cell::Cell;
 
-/// How large an unpacked stream of objects, or the table of a font, is at most, in bytes.
+/// Maximum size of a decompressed object stream, or of the table of a font, in bytes.
 pub(super) const MAX_UNPACKED: usize = 8 * 1024 * 1024;
 
-/// How many objects all streams of a file have at most. One takes about a hundred bytes.
+/// Maximum number of objects in all streams of a file. One object takes about a hundred bytes.
 const MAX_OBJECTS: u64 = 4_000_000;
 
 thread_local! {
-    /// How many more objects the file may have that this thread opens; none once it had too many. The
-    /// filter of the reader is a plain function.
+    /// Number of further objects that the file opened by this thread may have; `None` once it had too many. A
+    /// thread-local because the filter of `lopdf` is a plain function.
     static LEFT: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
@@ -26,32 +26,32 @@ pub(super) fn open(bytes: &[u8]) -> lopdf::Result<Pdf> {
     let mut options = LoadOptions::with_max_decompressed_size(MAX_UNPACKED);
     options.filter = Some(admit);
     let pdf = Pdf::load_mem_with_options(bytes, options);
-    // What is left out may also be what the reader misses.
+    // `lopdf` may also fail because of the objects that were left out.
     if LEFT.take().is_some() { pdf } else { Err(too_large()) }
 }
 
-/// What the reader says of a stream that is too large.
+/// Returns the error of `lopdf` for a stream that is too large.
 pub(super) fn too_large() -> Error {
     Error::Decompress(DecompressError::MemoryLimitExceeded { limit: MAX_UNPACKED })
 }
 
-/// Shown each object, before the objects are read that it may have in it.
+/// The filter of `lopdf`: called with each object before the objects in it are read.
 fn admit(id: ObjectId, object: &mut Object) -> Option<(ObjectId, Object)> {
     let left = LEFT.get()?;
     let Object::Stream(stream) = object else { return Some((id, object.clone())) };
     let weight = if stream.dict.has_type(b"ObjStm") { weight(stream) } else { 0 };
     let left = left.checked_sub(weight);
     LEFT.set(left);
-    // A stream is not within another one; then only whether it is wanted is looked at.
+    // Streams are not nested; only whether the result is `Some` matters here.
     left.map(|_| (id, Object::Null))
 }
 
-/// How many objects are made of a stream of objects, at most.
+/// Returns an upper bound of the number of objects in an object stream.
 fn weight(stream: &Stream) -> u64 {
     let content = match stream.get_plain_content_with_limit(MAX_UNPACKED) {
         Ok(content) => content,
         Err(Error::Decompress(DecompressError::MemoryLimitExceeded { .. })) => return u64::MAX,
-        // Nothing is made of what cannot be unpacked.
+        // A stream that cannot be decompressed has no objects.
         Err(_) => return 0,
     };
     let first = stream.dict.get(b"First").and_then(Object::as_i64);
@@ -59,7 +59,7 @@ fn weight(stream: &Stream) -> u64 {
     let Some((index, objects)) = first.and_then(|first| content.split_at_checked(first)) else {
         return 0;
     };
-    // A number and a place for each.
+    // A number and an offset for each object.
     let index = str::from_utf8(index).unwrap_or_default().split_whitespace();
     let places: Vec<usize> =
         index.skip(1).step_by(2).filter_map(|place| place.parse().ok()).collect();
@@ -67,7 +67,7 @@ fn weight(stream: &Stream) -> u64 {
     objects_in(objects).saturating_mul(times)
 }
 
-/// Whether each object ends before the next one begins.
+/// Returns whether each object ends before the next one starts.
 fn are_apart(objects: &[u8], places: &[usize]) -> bool {
     places.windows(2).all(|pair| {
         let [from, to] = pair else { return false };
@@ -79,7 +79,7 @@ fn are_apart(objects: &[u8], places: &[usize]) -> bool {
     })
 }
 
-/// Whether there is something, and all that is opened is closed.
+/// Returns whether the object is not empty and all its brackets are closed.
 fn is_closed(object: &[u8]) -> bool {
     let (mut depth, mut text_depth) = (0_usize, 0_usize);
     let mut bytes = object.iter();
@@ -94,7 +94,7 @@ fn is_closed(object: &[u8]) -> bool {
             _ if text_depth > 0 => continue,
             b'[' | b'<' => depth.checked_add(1).map(|deeper| depth = deeper),
             b']' | b'>' => depth.checked_sub(1).map(|deeper| depth = deeper),
-            // A comment may hide what closes.
+            // A comment may hide a closing bracket.
             b'%' => None,
             _ => continue,
         };
@@ -105,13 +105,13 @@ fn is_closed(object: &[u8]) -> bool {
     (depth, text_depth) == (0, 0) && !object.trim_ascii().is_empty()
 }
 
-/// How many objects, operators included, the bytes are at most: texts are taken for words, and long
-/// words for several.
+/// Returns an upper bound of the number of objects, including operators, in the bytes: texts count as words,
+/// and long words count several times.
 pub(super) fn objects_in(bytes: &[u8]) -> u64 {
     let (mut count, mut length) = (0, 0_u64);
     for byte in bytes {
         if is_regular(*byte) {
-            // `0-1.5.5` is three numbers, `nullnull` twice the same word.
+            // `0-1.5.5` is three numbers, `nullnull` is two words.
             let begins = length.is_multiple_of(4) || matches!(byte, b'+' | b'-' | b'.');
             count += u64::from(begins);
             length += 1;
@@ -123,7 +123,7 @@ pub(super) fn objects_in(bytes: &[u8]) -> u64 {
     count
 }
 
-/// Whether a byte is part of a word or a number.
+/// Returns whether a byte is part of a word or a number.
 fn is_regular(byte: u8) -> bool {
     !matches!(byte, b'\0' | b'\t' | b'\n' | b'\x0c' | b'\r' | b' ')
         && !matches!(byte, b'(' | b')' | b'<' | b'>' | b'[' | b']' | b'{' | b'}' | b'/' | b'%')
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn objects_are_counted_or_more() {
+    fn object_count_is_an_upper_bound() {
         for (bytes, objects) in [
             ("0 0 0", 3),
             ("[0 1]", 3),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_apart_if_each_is_closed() {
+    fn closed_objects_are_apart() {
         let are_apart = |objects: &str, places: &[usize]| are_apart(objects.as_bytes(), places);
         assert!(are_apart("[1 2] << /a (\\)>) >> 7 ", &[0, 6, 21]));
         assert!(are_apart("7 8", &[0, 2]) && are_apart("/a/b", &[0, 2]) && are_apart("7", &[0]));

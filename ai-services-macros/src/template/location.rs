@@ -1,7 +1,7 @@
-//! A place inside a template, as a user can find it.
+//! A location in a template, for error messages.
 //!
-//! The compiler can only underline a whole literal. Where that is too coarse, in a file or in a
-//! literal of several lines, the message shows the line with carets.
+//! The compiler can only underline a whole literal. For a file, or a literal with several lines, the message
+//! also shows the line with carets.
 
 use super::{Origin, Template};
 use crate::diagnostics::{Diagnostics, Report};
@@ -10,21 +10,21 @@ use quote::ToTokens;
 use std::ops::Range;
 use syn::LitStr;
 
-/// How many characters of a long line are shown on each side of the carets.
+/// Number of characters of a long line that are shown on each side of the carets.
 const CONTEXT: usize = 50;
 
-/// Some bytes of a template.
-pub(crate) struct Spot<'a> {
+/// A byte range of a template.
+pub(crate) struct TemplateLocation<'a> {
     template: &'a Template,
     span: Range<usize>,
 }
 
-impl<'a> Spot<'a> {
+impl<'a> TemplateLocation<'a> {
     pub(crate) fn new(template: &'a Template, span: Range<usize>) -> Self {
         Self { template, span }
     }
 
-    /// Reports a mistake here. `name` is the placeholder that the note mentions, if there is one.
+    /// Reports a mistake at this location. `name` is the placeholder for the note, or empty.
     pub(crate) fn report<'r>(
         &self,
         cx: &'r mut Diagnostics,
@@ -37,13 +37,11 @@ impl<'a> Spot<'a> {
         };
         let report = cx.error(&literal, message);
         let from_file = self.template.origin != Origin::Inline;
-        let text = match from_file {
-            true => self.template.text.as_str(),
-            false => self.own_text(start),
-        };
+        let text =
+            if from_file { self.template.text.as_str() } else { self.text_of_literal(start) };
         if from_file || text.contains('\n') {
-            let place = Place::find(text, self.span.start - start..self.span.end - start);
-            let what = match name {
+            let place = LineExcerpt::find(text, self.span.start - start..self.span.end - start);
+            let subject = match name {
                 "" => "the mistake".to_owned(),
                 name => format!("`{{{{{name}}}}}`"),
             };
@@ -53,20 +51,20 @@ impl<'a> Spot<'a> {
             };
             report
                 .excerpt(&place.excerpt)
-                .note(format!("{what} is on line {} of {whole}", place.line));
+                .note(format!("{subject} is on line {} of {whole}", place.line));
         }
         report
     }
 
-    /// The literal in which the place begins.
+    /// Returns the literal in which the location starts.
     fn literal(&self) -> Option<(usize, &LitStr)> {
         let before = |(start, _): &&(usize, LitStr)| *start <= self.span.start;
         let (start, literal) = self.template.literals.iter().take_while(before).last()?;
         Some((*start, literal))
     }
 
-    /// The text from the beginning of the literal at `start` up to the next literal.
-    fn own_text(&self, start: usize) -> &str {
+    /// Returns the text of the literal at `start`, up to the next literal.
+    fn text_of_literal(&self, start: usize) -> &str {
         let next = self.template.literals.iter().map(|(next, _)| *next).find(|next| *next > start);
         let end = next.unwrap_or(self.template.text.len());
         self.template.text.get(start..end).unwrap_or_default().trim_end_matches('\n')
@@ -74,12 +72,12 @@ impl<'a> Spot<'a> {
 }
 
 /// A line of text with carets under a part of it.
-struct Place {
+struct LineExcerpt {
     line: usize,
     excerpt: String,
 }
 
-impl Place {
+impl LineExcerpt {
     fn find(text: &str, span: Range<usize>) -> Self {
         let before = text.get(..span.start).unwrap_or_default();
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -100,11 +98,11 @@ fn excerpt(line: &str, column: usize, width: usize) -> String {
     let right = if line.chars().count() > end { "…" } else { "" };
     let shown = line.chars().skip(start).take(end - start);
     let shown: String = shown.map(|letter| if letter == '\t' { ' ' } else { letter }).collect();
-    let blanks = " ".repeat(column - start + left.chars().count());
-    format!("{left}{shown}{right}\n{blanks}{}", "^".repeat(width))
+    let padding = " ".repeat(column - start + left.chars().count());
+    format!("{left}{shown}{right}\n{padding}{}", "^".repeat(width))
 }
 
-/// Something to point at when a template has no literal.
+/// Returns a token for the span of a template without literals.
 fn empty() -> TokenStream {
     proc_macro2::Ident::new("_template", Span::call_site()).to_token_stream()
 }
@@ -114,22 +112,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn excerpt_puts_carets_under_the_place() {
-        let place = Place::find("a\n  Reply in {{tongue}}.\nb", 13..23);
+    fn excerpt_puts_carets_under_the_location() {
+        let place = LineExcerpt::find("a\n  Reply in {{tongue}}.\nb", 13..23);
         assert_eq!(place.line, 2);
         assert_eq!(place.excerpt, "Reply in {{tongue}}.\n         ^^^^^^^^^^");
     }
 
     #[test]
     fn excerpt_counts_characters() {
-        let place = Place::find("ü {{x}}", 3..8);
+        let place = LineExcerpt::find("ü {{x}}", 3..8);
         assert_eq!(place.excerpt, "ü {{x}}\n  ^^^^^");
     }
 
     #[test]
-    fn excerpt_of_a_long_line_is_cut() {
+    fn excerpt_of_a_long_line_is_truncated() {
         let text = format!("{}{{{{x}}}}{}", "a".repeat(80), "b".repeat(80));
-        let place = Place::find(&text, 80..85);
+        let place = LineExcerpt::find(&text, 80..85);
         let expected =
             format!("…{}{{{{x}}}}{}…\n{}^^^^^", "a".repeat(50), "b".repeat(50), " ".repeat(51));
         assert_eq!(place.excerpt, expected);

@@ -1,4 +1,4 @@
-//! Pages of PDF.
+//! Loading of PDF files.
 
 use super::value;
 use ai_services::document::{Document, LoadError, LoadErrorKind, key, load_bytes};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 const HELVETICA: &str =
     "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>";
 
-/// A file with these pages, a font `F1`, and more behind them; its trailer has `trailer`.
+/// Returns a file with these pages, a font `F1`, more objects, and `trailer` in its trailer.
 fn pdf(pages: &[&str], font: &str, trailer: &str, more: &[&str]) -> Vec<u8> {
     let first = 4 + more.len();
     let kids: Vec<_> = (0..pages.len()).map(|page| format!("{} 0 R", first + 2 * page)).collect();
@@ -70,7 +70,7 @@ async fn each_page_is_a_document() {
 }
 
 #[tokio::test]
-async fn lines_and_words_are_told_by_their_places() {
+async fn positions_separate_lines_and_words() {
     let lines = "BT /F1 10 Tf 50 700 Td (One) Tj 40 0 Td (two) Tj 0 -12 Td (three) Tj 0 -30 Td (four) Tj ET";
     assert_eq!(text(lines).await, "One two\nthree\n\nfour");
     let matrices = "BT /F1 1 Tf 10 0 0 10 50 700 Tm (One) Tj 10 0 0 10 50 688 Tm (two) Tj ET";
@@ -90,7 +90,7 @@ async fn pieces_of_a_word_stay_together() {
 }
 
 #[tokio::test]
-async fn widths_tell_words_apart_where_the_file_has_them() {
+async fn widths_separate_words_if_present() {
     let font = "<< /Type /Font /Subtype /Type1 /BaseFont /X /Encoding /WinAnsiEncoding \
                 /FirstChar 97 /LastChar 99 /Widths [500 500 500] >>";
     let page = "BT /F1 10 Tf 50 700 Td (abc) Tj 15 0 Td (ab) Tj 13 0 Td (c) Tj ET";
@@ -104,7 +104,7 @@ async fn special_characters_are_decoded() {
 }
 
 #[tokio::test]
-async fn what_has_no_text_is_an_error() {
+async fn file_without_text_is_an_error() {
     for pages in [vec![], vec![""], vec!["0 0 10 10 re f"]] {
         let error = load(pdf(&pages, HELVETICA, "", &[])).await.unwrap_err();
         assert_eq!(error.kind(), LoadErrorKind::Unsupported, "{error}");
@@ -131,7 +131,7 @@ async fn damaged_file_is_an_error() {
 }
 
 #[tokio::test]
-async fn endless_table_of_a_font_is_not_unpacked() {
+async fn huge_font_table_is_not_expanded() {
     let table = "1 begincodespacerange <00000000> <FFFFFFFF> endcodespacerange\n\
                  1 beginbfrange <00000000> <FFFFFFFF> <0041> endbfrange";
     let stream = format!("<< /Length {} >>\nstream\n{table}\nendstream", table.len());
@@ -141,9 +141,9 @@ async fn endless_table_of_a_font_is_not_unpacked() {
     assert_eq!(error.kind(), LoadErrorKind::Unsupported, "{error}");
 }
 
-/// A hundred times the same array, or one that is too large to be unpacked even once.
+/// The same array a hundred times, or one array that is too large on its own.
 #[tokio::test]
-async fn packed_objects_take_no_endless_memory() {
+async fn memory_of_compressed_objects_is_limited() {
     let packed = |index: &str, objects: &str| {
         let (first, length) = (index.len(), index.len() + objects.len());
         format!(
@@ -158,7 +158,7 @@ async fn packed_objects_take_no_endless_memory() {
         let error = load(pdf(&[page], HELVETICA, "", &[&hostile])).await.unwrap_err();
         assert_eq!(error.kind(), LoadErrorKind::TooLarge, "{error}");
     }
-    // Objects of their own are welcome, however many.
+    // Separate objects are accepted, regardless of their number.
     let index: String =
         (100..300).map(|number| format!("{number} {} ", 4 * (number - 100))).collect();
     let title = packed(&index, &format!("(T) {}", "[0] ".repeat(199)));
@@ -173,9 +173,9 @@ async fn page_with_too_many_operators_is_too_large() {
     assert_eq!(error.kind(), LoadErrorKind::TooLarge, "{error}");
 }
 
-/// What is nested without end must not end the process.
+/// Deep nesting must not overflow the stack.
 #[tokio::test]
-async fn deep_nesting_is_no_crash() {
+async fn deep_nesting_does_not_crash() {
     for (open, close) in [("[", "]"), ("<< /a ", ">>"), ("(", ")")] {
         let deep = format!("{}{}", open.repeat(100_000), close.repeat(100_000));
         drop(load(pdf(&[&format!("{deep} Tj")], HELVETICA, "", &[])).await);
@@ -188,7 +188,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn damage_is_never_a_panic_of_the_program(at in 0_usize..900, byte in any::<u8>(), cut in 0_usize..900) {
+    fn damaged_file_does_not_panic(at in 0_usize..900, byte in any::<u8>(), cut in 0_usize..900) {
         let pages = ["BT /F1 12 Tf 50 700 Td (One.) Tj ET"];
         let mut file = pdf(&pages, HELVETICA, "/Info 4 0 R", &["<< /Title (x) >>"]);
         if let Some(place) = file.get_mut(at) {
@@ -196,7 +196,7 @@ proptest! {
         }
         file.truncate(file.len().saturating_sub(cut / 10));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        // Whatever comes back, it comes back.
+        // The result does not matter, only that loading returns.
         drop(runtime.block_on(load(file)));
     }
 }

@@ -1,4 +1,4 @@
-//! A store and a model that note what is done with them.
+//! A store and a model that record their calls.
 
 use ai_services::document::{
     Document, DocumentSplitter, LoadError, Metadata, MetadataValue, TextSegment, key,
@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 
 pub(crate) type Loaded = std::result::Result<Document, LoadError>;
 
-/// One segment a line.
+/// A splitter with one segment per line.
 pub(crate) struct Lines;
 
 impl DocumentSplitter for Lines {
@@ -28,13 +28,13 @@ impl DocumentSplitter for Lines {
     }
 }
 
-/// Embeds a text as its length; texts with the word "poison" are refused.
+/// A model that embeds a text as its length and rejects texts with the word "poison".
 pub(crate) struct Model {
     pub(crate) requests: Mutex<Vec<Vec<String>>>,
     pub(crate) name: &'static str,
-    /// How many requests are under way, and how many were at most.
+    /// Number of running requests, and its maximum.
     pub(crate) busy: Mutex<(usize, usize)>,
-    /// A permit for each request that may go on.
+    /// One permit for each request that may finish.
     pub(crate) gate: Semaphore,
     pub(crate) failure: Mutex<ErrorKind>,
 }
@@ -50,7 +50,7 @@ impl Model {
         })
     }
 
-    /// The texts of each request since the last time, the requests in order of their texts.
+    /// Returns the texts of each request since the last call, with the requests sorted by their texts.
     pub(crate) fn take(&self) -> Vec<Vec<String>> {
         let mut requests = std::mem::take(&mut *self.requests.lock().unwrap());
         requests.sort();
@@ -85,18 +85,18 @@ impl EmbeddingModel for Model {
     }
 }
 
-/// A store whose writes can fail.
+/// A store with writes that can fail.
 #[derive(Default)]
 pub(crate) struct Store {
     pub(crate) entries: Mutex<BTreeMap<Box<str>, EmbeddingEntry>>,
-    /// How many writes there were.
+    /// Number of writes.
     pub(crate) writes: Mutex<usize>,
-    /// Writes with such a text fail.
+    /// Writes fail if an entry contains this text.
     pub(crate) refused: Mutex<Option<&'static str>>,
 }
 
 impl Store {
-    /// The texts of each source, in order.
+    /// Returns the texts of each source, sorted.
     pub(crate) fn texts(&self) -> BTreeMap<String, Vec<String>> {
         let mut texts: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for entry in self.entries.lock().unwrap().values() {
@@ -111,7 +111,7 @@ impl Store {
         *self.writes.lock().unwrap()
     }
 
-    /// All entries as text, for comparison.
+    /// Returns all entries as text, for comparison.
     pub(crate) fn dump(&self) -> String {
         format!("{:#?}", self.entries.lock().unwrap())
     }
@@ -137,11 +137,11 @@ impl EmbeddingStore for Store {
     }
 
     async fn search(&self, _: &VectorSearch<'_>) -> Result<Vec<SearchMatch>> {
-        panic!("nothing here searches")
+        panic!("the ingestor does not search")
     }
 
     async fn remove(&self, _: &[&str]) -> Result<()> {
-        panic!("nothing here removes by id")
+        panic!("the ingestor does not remove by id")
     }
 
     async fn remove_all(&self, filter: Option<&Filter>) -> Result<()> {
@@ -165,13 +165,13 @@ impl EmbeddingStore for Store {
     }
 }
 
-/// A store and a model, and documents for them.
-pub(crate) struct Desk {
+/// A store and a model for an ingestor.
+pub(crate) struct Fixture {
     pub(crate) store: Arc<Store>,
     pub(crate) model: Arc<Model>,
 }
 
-impl Desk {
+impl Fixture {
     pub(crate) fn new() -> Self {
         Self { store: Arc::default(), model: Model::new("lengths-1") }
     }
@@ -186,7 +186,7 @@ impl Desk {
     }
 }
 
-/// A document for each pair of source and text.
+/// Returns a document for each pair of source and text.
 pub(crate) fn documents<const N: usize>(of: [(&str, &str); N]) -> Iter<std::vec::IntoIter<Loaded>> {
     let document = |(source, text): (&str, &str)| {
         Ok(Document::new(text, Metadata::new().with(key::SOURCE, source)))

@@ -1,7 +1,8 @@
-//! Ids, keys, values and texts that a careless store takes for something else.
+//! Checks with ids, keys, values and texts that an incorrect store confuses or interprets.
 
 use super::case::{
-    ALL, Case, Verdict, direction, ensure, entry, entry_with, entry_with_text, failed, with_segment,
+    ALL, Case, CheckResult, direction, ensure, entry, entry_with, entry_with_text, failed,
+    with_segment,
 };
 use ai_services_core::ErrorKind;
 use ai_services_core::document::{Metadata, MetadataValue, TextSegment};
@@ -9,20 +10,20 @@ use ai_services_core::embedding::{EmbeddingEntry, Filter, TextSearch, VectorSear
 use std::collections::BTreeSet;
 
 super::checks![
-    odd_ids_are_different_entries,
-    odd_keys_and_values_are_data,
-    texts_are_kept_exactly,
-    nul_is_kept_or_refused,
-    large_entries_are_kept,
+    unusual_ids_are_distinct,
+    unusual_keys_and_values_are_data,
+    texts_round_trip,
+    nul_is_stored_or_rejected,
+    large_entries_round_trip,
 ];
 
-/// All different, none of them empty.
+/// Distinct, non-empty texts.
 #[rustfmt::skip]
-pub(super) const ODD: &[&str] = &[
-    // Case, blanks and normalisation.
+pub(super) const UNUSUAL: &[&str] = &[
+    // Case, white space and normalisation.
     "Klaus", "klaus", "klaus ", " klaus", "klaus\t", "klaus\n", "é", "e\u{301}", "ß", "ss", "İ", "i", "ｋ", "k",
     "k\u{200b}", "\u{feff}k", " ",
-    // What looks like another kind.
+    // Values of other types.
     "1", "01", "1.0", "1e0", "true", "null", "NaN", "{}", "[]", "\"1\"", "{\"a\":1}",
     // Quotes, patterns, paths, separators, placeholders and comments of query languages.
     "'", "''", "\"", "\"\"", "`", "\\", "\\'", "\\\\", "\\u0041", "%", "_", "*", "?", "%s", "k%", "k_",
@@ -30,15 +31,15 @@ pub(super) const ODD: &[&str] = &[
     "$1", "?1", ":name", "@name", "{a}", "{{id}}", "${id}", "a:b", "a/b", "a/../b", "a|b", "a,b", "a;b", "a=b",
     "--", "/*", "*/", "#", "; --", "' OR '1'='1", "'; DROP TABLE entries; --", "\"; DROP TABLE entries; --",
     "') OR 1=1 --", "1; SELECT pg_sleep(60)", "\r\nDEL x\r\n", "&amp;", "<script>", "%00", "\\0",
-    // Names that mean something to a store.
+    // Names with a meaning in stores.
     "id", "key", "value", "rowid", "metadata", "vector", "text", "select", "_id", "__proto__",
-    // What is rare in text.
+    // Rare characters.
     "\u{1}", "\u{1f}", "\u{7f}", "\u{85}", "\u{2028}", "\u{202e}", "\u{fffd}", "\u{ffff}", "日本語", "😀", "😁",
     "👩\u{200d}👧", "\u{10ffff}",
 ];
 
-async fn odd_ids_are_different_entries(case: &Case) -> Verdict {
-    let mut entries: Vec<_> = ODD.iter().map(|id| entry_with_text(*id, id)).collect();
+async fn unusual_ids_are_distinct(case: &Case) -> CheckResult {
+    let mut entries: Vec<_> = UNUSUAL.iter().map(|id| entry_with_text(*id, id)).collect();
     case.add(entries.clone()).await?;
     case.expect(&entries).await?;
     for entry in &mut entries {
@@ -51,7 +52,7 @@ async fn odd_ids_are_different_entries(case: &Case) -> Verdict {
         case.store().remove(&[&removed.id]).await?;
         let (count, expected) = (case.store().count(None).await?, entries.len() as u64);
         ensure(count == expected, || {
-            format!("removing {:?} leaves {count}, expected {expected}", removed.id)
+            format!("{count} entries are left after removing {:?}, expected {expected}", removed.id)
         })?;
         if entries.len().is_multiple_of(16) {
             case.expect(&entries).await?;
@@ -60,66 +61,66 @@ async fn odd_ids_are_different_entries(case: &Case) -> Verdict {
     Ok(())
 }
 
-async fn odd_keys_and_values_are_data(case: &Case) -> Verdict {
-    let with = |(number, odd): (usize, &&str)| {
-        let metadata = Metadata::new().with("v", *odd).with(*odd, number as i64);
+async fn unusual_keys_and_values_are_data(case: &Case) -> CheckResult {
+    let with = |(number, text): (usize, &&str)| {
+        let metadata = Metadata::new().with("v", *text).with(*text, number as i64);
         let segment = TextSegment::new("").with_metadata(metadata);
         EmbeddingEntry::new(number.to_string(), direction(0.1), segment)
     };
-    let entries: Vec<_> = ODD.iter().enumerate().map(with).collect();
+    let entries: Vec<_> = UNUSUAL.iter().enumerate().map(with).collect();
     case.add(entries.clone()).await?;
     case.expect(&entries).await?;
-    for (number, odd) in ODD.iter().enumerate() {
+    for (number, text) in UNUSUAL.iter().enumerate() {
         let own = [number.to_string()];
         let filters = [
-            Filter::key("v").is(*odd),
-            Filter::key("v").is_in([*odd, "none of them"]),
-            Filter::key(*odd).exists(),
-            Filter::key(*odd).is(number as i64).and(Filter::key("v").is(*odd)),
+            Filter::key("v").is(*text),
+            Filter::key("v").is_in([*text, "none of them"]),
+            Filter::key(*text).exists(),
+            Filter::key(*text).is(number as i64).and(Filter::key("v").is(*text)),
         ];
         for filter in filters {
             let found = case.ids(Some(&filter)).await?;
             ensure(found == own, || format!("{filter:?} accepts {found:?}, expected {own:?}"))?;
         }
-        let values = case.store().values(odd, None).await?;
+        let values = case.store().values(text, None).await?;
         ensure(values == [MetadataValue::from(number as i64)], || {
-            format!("the values of {odd:?} are {values:?}")
+            format!("the values of {text:?} are {values:?}")
         })?;
     }
     let values = case.store().values("v", None).await?;
     let values: BTreeSet<_> = values.iter().filter_map(|value| value.as_text()).collect();
-    ensure(values == ODD.iter().copied().collect(), || format!("the values are {values:?}"))?;
-    let first = Filter::key("v").is_in(ODD.iter().copied().take(ODD.len() / 2));
+    ensure(values == UNUSUAL.iter().copied().collect(), || format!("the values are {values:?}"))?;
+    let first = Filter::key("v").is_in(UNUSUAL.iter().copied().take(UNUSUAL.len() / 2));
     case.store().remove_all(Some(&first)).await?;
-    case.expect(entries.get(ODD.len() / 2..).unwrap_or_default()).await
+    case.expect(entries.get(UNUSUAL.len() / 2..).unwrap_or_default()).await
 }
 
-async fn texts_are_kept_exactly(case: &Case) -> Verdict {
-    let all = ODD.concat();
+async fn texts_round_trip(case: &Case) -> CheckResult {
+    let all = UNUSUAL.concat();
     let longer = ["", "\n", "  two  blanks  ", "a\r\nb\n\nc\r", "\ttab", "ends in a blank ", &all];
-    let texts = ODD.iter().copied().chain(longer);
+    let texts = UNUSUAL.iter().copied().chain(longer);
     let entries: Vec<_> =
         texts.enumerate().map(|(n, text)| entry_with_text(n.to_string(), text)).collect();
     case.add(entries.clone()).await?;
     case.expect(&entries).await
 }
 
-async fn nul_is_kept_or_refused(case: &Case) -> Verdict {
+async fn nul_is_stored_or_rejected(case: &Case) -> CheckResult {
     let mut kept = vec![entry("kept")];
     case.add(kept.clone()).await?;
-    let odd = [
+    let entries = [
         ("an id", entry("a\0b")),
         ("a key", entry_with("key", "a\0b", 1)),
         ("a value", entry_with("value", "key", "a\0b")),
         ("a text", entry_with_text("text", "\0a\0b\0")),
     ];
-    for (what, odd) in odd {
-        match case.store().add(vec![odd.clone()]).await {
-            Ok(()) => kept.push(odd),
+    for (place, entry) in entries {
+        match case.store().add(vec![entry.clone()]).await {
+            Ok(()) => kept.push(entry),
             Err(error) if error.kind() == ErrorKind::InvalidRequest => {}
             Err(error) => {
                 let kind = error.kind();
-                return Err(failed(format!("{what} with NUL is refused as {kind:?}: {error}")));
+                return Err(failed(format!("{place} with NUL is rejected with {kind:?}: {error}")));
             }
         }
         case.expect(&kept).await?;
@@ -136,7 +137,7 @@ async fn nul_is_kept_or_refused(case: &Case) -> Verdict {
         let search = VectorSearch::new(&vector).max_results(ALL).filter(&filter);
         match case.store().search(&search).await {
             Ok(found) => ensure(found.iter().map(|found| &*found.id).eq(expected), || {
-                format!("{filter:?} finds {} entries", found.len())
+                format!("a search with {filter:?} finds {} entries", found.len())
             })?,
             Err(error) if error.kind() == ErrorKind::InvalidRequest => {}
             Err(error) => return Err(error.into()),
@@ -153,7 +154,7 @@ async fn nul_is_kept_or_refused(case: &Case) -> Verdict {
     case.expect(&kept).await
 }
 
-async fn large_entries_are_kept(case: &Case) -> Verdict {
+async fn large_entries_round_trip(case: &Case) -> CheckResult {
     const LONG: usize = EmbeddingEntry::MAX_ID_BYTES - 1;
     let [long_a, long_b] = ["a", "b"].map(|end| "x".repeat(LONG) + end);
     let value = |end: &str| "Value \"of\" 10 KiB; ".repeat(600) + end;

@@ -1,40 +1,40 @@
-//! The words of texts, and which text has which.
+//! Inverted index from words to texts.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// How many different words of a search count.
+/// Maximum number of distinct words of a query that are used.
 pub(super) const MAX_SEARCHED: usize = 256;
 
-/// Which of some texts have which words, and how often.
+/// An inverted index of some texts: the texts that have a word, and how often they have it.
 ///
-/// Words are kept as hashes of 64 bits: that two of them are taken for each other is less likely than a
-/// fault of the memory, and each takes 16 bytes.
+/// Words are stored as 64-bit hashes: a collision is less likely than a memory error, and each word takes 16
+/// bytes.
 #[derive(Debug)]
-pub(super) struct Words {
+pub(super) struct WordIndex {
     /// Sorted by hash.
     terms: Vec<Term>,
     postings: Vec<Posting>,
-    /// How many words each text has.
+    /// Number of words of each text.
     lengths: Vec<u32>,
 }
 
 #[derive(Debug)]
 struct Term {
     hash: u64,
-    /// Where its postings end; they begin where those before end.
+    /// End of its postings; they start at the end of the previous term.
     end: usize,
 }
 
-/// A text that has a word.
+/// One text that has a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Posting {
     /// The number of the text.
     pub(super) row: u32,
-    /// How often.
+    /// Number of occurrences.
     pub(super) times: u32,
 }
 
-impl Words {
+impl WordIndex {
     pub(super) fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
         let mut found: Vec<(u64, u32)> = Vec::new();
         let mut lengths = Vec::new();
@@ -59,7 +59,7 @@ impl Words {
         Self { terms, postings, lengths }
     }
 
-    /// The texts that have a word, in their order.
+    /// Returns the texts that have a word, in order.
     pub(super) fn postings(&self, hash: u64) -> &[Posting] {
         let Ok(at) = self.terms.binary_search_by_key(&hash, |term| term.hash) else { return &[] };
         let before = at.checked_sub(1).and_then(|before| self.terms.get(before));
@@ -67,18 +67,18 @@ impl Words {
         self.postings.get(start..end.unwrap_or(start)).unwrap_or_default()
     }
 
-    /// How many words a text has.
+    /// Returns the number of words of a text.
     pub(super) fn length(&self, row: u32) -> u32 {
         self.lengths.get(row as usize).copied().unwrap_or_default()
     }
 
-    /// How many words all texts have.
+    /// Returns the number of words of all texts.
     pub(super) fn total(&self) -> u64 {
         self.lengths.iter().map(|length| u64::from(*length)).sum()
     }
 }
 
-/// The hashes of the first different words of a text.
+/// Returns the hashes of the first distinct words of a text.
 pub(super) fn hashes(text: &str, max: usize) -> Vec<u64> {
     let mut hashes = Vec::new();
     each_word(text, |word| {
@@ -92,46 +92,46 @@ pub(super) fn hashes(text: &str, max: usize) -> Vec<u64> {
     hashes
 }
 
-/// Without a random key: all blocks have to agree.
+/// Hashes a word without a random key, because all blocks have to agree.
 fn hash(word: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     word.hash(&mut hasher);
     hasher.finish()
 }
 
-/// Shows every word of a text in lower case.
-fn each_word(text: &str, mut see: impl FnMut(&str)) {
+/// Calls `visit` with every word of a text in lower case.
+fn each_word(text: &str, mut visit: impl FnMut(&str)) {
     let mut word = String::new();
     for c in text.chars() {
         if c.is_ascii_alphanumeric() {
             word.push(c.to_ascii_lowercase());
             continue;
         }
-        let is_alone = is_written_without_blanks(c);
+        let is_alone = is_written_without_spaces(c);
         if (c.is_alphanumeric() && !is_alone) || (is_accent(c) && !word.is_empty()) {
             word.extend(c.to_lowercase());
             continue;
         }
         if !word.is_empty() {
-            see(&word);
+            visit(&word);
             word.clear();
         }
         if is_alone {
-            see(c.encode_utf8(&mut [0; 4]));
+            visit(c.encode_utf8(&mut [0; 4]));
         }
     }
     if !word.is_empty() {
-        see(&word);
+        visit(&word);
     }
 }
 
-/// A mark on the letter before it.
+/// Returns `true` for a combining mark on the preceding letter.
 fn is_accent(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}')
 }
 
-/// Chinese characters and the Japanese syllabaries.
-fn is_written_without_blanks(c: char) -> bool {
+/// Returns `true` for Chinese characters and the Japanese syllabaries.
+fn is_written_without_spaces(c: char) -> bool {
     matches!(
         c,
         '\u{3041}'..='\u{3096}'
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn searches_have_a_limit() {
+    fn query_words_are_limited() {
         let text: Vec<_> = (0..1_000).map(|number| (number % 300).to_string()).collect();
         let found = hashes(&text.join(" "), MAX_SEARCHED);
         assert_eq!(found.len(), MAX_SEARCHED);
@@ -177,7 +177,7 @@ mod tests {
     proptest! {
         #[test]
         fn index_counts_every_word(texts in prop::collection::vec("[ab ]{0,8}|[c-e日]{0,3}", 0..20)) {
-            let index = Words::of(texts.iter().map(String::as_str));
+            let index = WordIndex::of(texts.iter().map(String::as_str));
             let mut total = 0;
             for (row, text) in (0_u32..).zip(&texts) {
                 let words = words(text);

@@ -1,4 +1,4 @@
-//! The store in memory, saved to a file.
+//! The in-memory store, saved to a file.
 
 use super::{block_on, entries, step, vector};
 use ai_services::ErrorKind;
@@ -23,7 +23,7 @@ async fn filled(count: usize) -> InMemoryEmbeddingStore {
 }
 
 #[tokio::test]
-async fn loaded_store_finds_the_same() {
+async fn loaded_store_returns_the_same_results() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("entries.bin");
     let store = filled(2_000).await;
@@ -44,7 +44,7 @@ async fn loaded_store_finds_the_same() {
 }
 
 #[tokio::test]
-async fn empty_store_is_saved_too() {
+async fn empty_store_can_be_saved() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("entries");
     filled(10).await.save(&path).await.unwrap();
@@ -55,7 +55,7 @@ async fn empty_store_is_saved_too() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn file_is_its_owners_unless_it_was_shared() {
+async fn permissions_of_an_existing_file_are_kept() {
     use std::os::unix::fs::PermissionsExt;
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("entries");
@@ -68,7 +68,7 @@ async fn file_is_its_owners_unless_it_was_shared() {
 }
 
 #[tokio::test]
-async fn damaged_file_is_named() {
+async fn damaged_file_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("entries");
     filled(1_000).await.save(&path).await.unwrap();
@@ -79,7 +79,7 @@ async fn damaged_file_is_named() {
     let error = InMemoryEmbeddingStore::load(&path).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Store);
     let file = error.detail::<UnreadableEmbeddings>().unwrap();
-    let reason = "the checksum of block 1 is wrong".into();
+    let reason = "the checksum of block 1 does not match".into();
     assert_eq!(file.problem, UnreadableEmbeddingsProblem::Corrupt(reason));
     assert_eq!(file.path, path);
     let text = error.to_string();
@@ -87,7 +87,7 @@ async fn damaged_file_is_named() {
 }
 
 #[tokio::test]
-async fn newer_file_asks_for_an_update() {
+async fn newer_file_needs_an_update() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("entries");
     filled(1).await.save(&path).await.unwrap();
@@ -103,7 +103,7 @@ async fn newer_file_asks_for_an_update() {
 }
 
 #[tokio::test]
-async fn file_that_cannot_be_used_is_an_error() {
+async fn unusable_file_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let missing = directory.path().join("missing");
     let error = InMemoryEmbeddingStore::load(&missing).await.unwrap_err();
@@ -122,9 +122,9 @@ async fn file_that_cannot_be_used_is_an_error() {
     assert_eq!(small.load(&path).await.unwrap_err().kind(), ErrorKind::LimitExceeded);
 }
 
-/// What a directory in the place of the file keeps from happening is undone.
+/// A directory at the path makes the rename fail; the temporary file is removed.
 #[tokio::test]
-async fn failed_save_leaves_the_old_file_and_nothing_else() {
+async fn failed_save_leaves_no_temporary_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("entries");
     fs::create_dir(&path).unwrap();
@@ -135,7 +135,7 @@ async fn failed_save_leaves_the_old_file_and_nothing_else() {
 }
 
 #[test]
-fn dropped_save_leaves_a_whole_file_and_nothing_else() {
+fn dropped_save_leaves_a_complete_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("entries");
     let (old, new) = (block_on(filled(10)), block_on(filled(3_000)));
@@ -145,7 +145,7 @@ fn dropped_save_leaves_a_whole_file_and_nothing_else() {
         let mut save = pin!(new.save(&path));
         let _ = step(save.as_mut()).await;
     });
-    // Waits for the thread that writes.
+    // Waits for the writing thread.
     drop(runtime);
     assert_eq!(names(directory.path()), ["entries"]);
     let kept = block_on(InMemoryEmbeddingStore::load(&path)).unwrap().len();
