@@ -118,8 +118,17 @@ extern crate self as ai_services;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
+pub mod combinators;
 pub mod docs;
+pub mod document;
+pub mod embedding;
+pub mod guardrail;
+pub mod rag;
 pub mod service;
+pub mod store;
+#[cfg(feature = "testing")]
+#[cfg_attr(docsrs, doc(cfg(feature = "testing")))]
+pub mod testing;
 
 mod error {
     pub(crate) use ai_services_core::{BoxError, Error, ErrorKind, Result};
@@ -135,48 +144,6 @@ pub use ai_services_core::{
     BoxError, Error, ErrorKind, InvocationContext, Result, TurnContext, TurnContextBuilder, event,
     memory, message, model, output, prompt, schema, tool,
 };
-
-/// Models that combine models.
-pub mod combinators {
-    #[doc(inline)]
-    pub use ai_services_core::combinators::*;
-    #[cfg(feature = "testing")]
-    #[doc(inline)]
-    pub use ai_services_testkit::{
-        CorruptCassette, ExistingCassette, NotRecorded, RecordingModel, RecordingModelBuilder,
-        ReplayModel, ReplayModelBuilder, ReplayOrder, ReplayUse, WriteErrorPolicy,
-    };
-}
-
-pub mod document {
-    #[doc(inline)]
-    pub use ai_services_core::document::*;
-    #[doc(inline)]
-    pub use ai_services_documents::{
-        DirectoryLoader, DocumentSplitter, LoadError, LoadErrorKind, MarkdownSplitter,
-        RecursiveSplitter, SplitterBuilder, TextMeasure, load_bytes, load_file, load_text,
-    };
-}
-
-pub mod embedding {
-    #[doc(inline)]
-    pub use ai_services_core::embedding::*;
-    #[doc(inline)]
-    pub use ai_services_documents::{
-        InMemoryEmbeddingStore, InMemoryEmbeddingStoreBuilder, UnreadableEmbeddings,
-        UnreadableEmbeddingsProblem,
-    };
-}
-
-pub mod guardrail {
-    #[doc(inline)]
-    pub use ai_services_core::guardrail::*;
-    #[doc(inline)]
-    pub use ai_services_guardrails::{
-        InjectionSign, LanguageModelJudge, LanguageModelJudgeBuilder, Placeholders,
-        PromptInjectionPatterns, Redaction, SensitiveKind, StreamingRedaction,
-    };
-}
 
 #[doc(inline)]
 pub use ai_services_documents::ingestion;
@@ -194,45 +161,10 @@ pub mod fuzzing {
     pub use ai_services_providers::fuzzing::*;
 }
 
-pub mod rag {
-    #[doc(inline)]
-    pub use ai_services_core::rag::*;
-
-    pub mod web_search {
-        #[doc(inline)]
-        pub use ai_services_core::rag::web_search::*;
-        #[cfg(feature = "web-search")]
-        #[doc(inline)]
-        pub use ai_services_providers::web_search::*;
-    }
-}
-
 #[cfg(feature = "http")]
+#[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 #[doc(inline)]
 pub use ai_services_providers as providers;
-
-pub mod store {
-    #[cfg(feature = "cassandra")]
-    #[doc(inline)]
-    pub use ai_services_cassandra as cassandra;
-    #[cfg(feature = "postgres")]
-    #[doc(inline)]
-    pub use ai_services_postgres as postgres;
-    #[cfg(feature = "redis")]
-    #[doc(inline)]
-    pub use ai_services_redis as redis;
-    #[cfg(feature = "sqlite")]
-    #[doc(inline)]
-    pub use ai_services_sqlite as sqlite;
-}
-
-#[cfg(feature = "testing")]
-pub mod testing {
-    #[doc(inline)]
-    pub use ai_services_core::testing::*;
-    #[doc(inline)]
-    pub use ai_services_testkit::{embedding_stores, guardrails, stores};
-}
 
 pub use service::{
     AiService, AiServiceBuilder, AnswerStream, ConcurrentCalls, OutputStrategy, Remembered,

@@ -1,51 +1,7 @@
-//! Models that wrap other models: fallback, routing, retries, rate limits, caches, recordings.
+//! Models that wrap other models: fallback, routing, retries, rate limits, caches.
 //!
-//! Each is a [`ChatModel`](crate::model::ChatModel) around others, so they nest, and an AI service accepts
-//! any of them. They do not depend on a provider.
-//!
-//! | goal | type |
-//! |---|---|
-//! | call another model when one fails | [`FallbackModel`] |
-//! | choose the model by the request | [`RouterModel`] |
-//! | retry failed requests | [`RetryModel`] |
-//! | respect the rate limits of an account | [`RateLimitedModel`] |
-//! | answer equal requests from a cache | [`CachedModel`] |
-//! | test against recorded answers | [`RecordingModel`], [`ReplayModel`] |
-//!
-//! # Order
-//!
-//! Outer models intercept requests before inner ones. The usual order, outermost first: cache, fallback,
-//! retry, rate limit, client. A cached answer then needs no rate limit, every attempt counts for the rate
-//! limit of its provider, and the next provider is called once the attempts at one are exhausted.
-//!
-//! # Examples
-//!
-//! ```
-//! use ai_services::ai_service;
-//! use ai_services::combinators::{
-//!     CachedModel, FallbackModel, InMemoryResponseCache, RateLimitedModel, RateLimiter, RetryModel,
-//!     RetryPolicy,
-//! };
-//! # use ai_services::testing::ScriptedChatModel;
-//!
-//! #[ai_service]
-//! trait Assistant {
-//!     async fn chat(&self, message: &str) -> ai_services::Result<String>;
-//! }
-//!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> ai_services::Result<()> {
-//! # let (first, second) = (ScriptedChatModel::replies(["Hi."]), ScriptedChatModel::replies(["Hello."]));
-//! let limiter = RateLimiter::builder().requests_per_minute(500).build()?;
-//! let first = RetryModel::new(RateLimitedModel::new(first, limiter), RetryPolicy::new());
-//! let model = FallbackModel::builder().model(first).model(second).build()?;
-//! let model = CachedModel::new(model, InMemoryResponseCache::new());
-//! let assistant = AssistantService::builder().chat_model(model).build()?;
-//! assert_eq!(assistant.chat("Hello!").await?, "Hi.");
-//! assert_eq!(assistant.chat("Hello!").await?, "Hi."); // from the cache
-//! # Ok(())
-//! # }
-//! ```
+//! Each is a [`ChatModel`](crate::model::ChatModel) around others, so they nest. They do not depend on a
+//! provider.
 
 mod cache;
 #[doc(hidden)]

@@ -1,12 +1,4 @@
 //! Documents and text segments: text with metadata.
-//!
-//! | to | use |
-//! |---|---|
-//! | read files | [`DirectoryLoader`], [`load_file`], [`load_text`], [`load_bytes`] |
-//! | cut documents into segments | [`RecursiveSplitter`], [`MarkdownSplitter`] |
-//! | embed and store them | [`ingestion`](crate::ingestion) |
-//!
-//! [`docs::documents`](crate::docs::documents) describes all steps.
 
 pub mod key;
 mod metadata;

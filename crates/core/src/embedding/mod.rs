@@ -1,8 +1,6 @@
 //! Embeddings: vectors of texts, their storage and search.
 //!
 //! An [`EmbeddingStore`] stores vectors that an [`EmbeddingModel`] computed for texts.
-//! [`InMemoryEmbeddingStore`] needs no database and can be saved to a file; stores in databases are in
-//! `ai_services::store`.
 
 mod best;
 mod check;

@@ -1,17 +1,8 @@
 //! Retrieval-augmented generation (RAG): texts that are retrieved for a question and added to the prompt.
 //!
 //! A [`RetrievalAugmentor`] retrieves texts that fit the question and adds them to the user message.
-//! [`DefaultRetrievalAugmentor`] is composed of these parts, each of them a trait:
-//!
-//! | step | trait | implementations |
-//! |---|---|---|
-//! | transform the question into queries | [`QueryTransformer`] | [`DefaultQueryTransformer`], [`CompressingQueryTransformer`], [`ExpandingQueryTransformer`], [`Redaction`](crate::guardrail::Redaction), [`QueryTransformerChain`], closures |
-//! | choose the retrievers of each query | [`QueryRouter`] | [`DefaultQueryRouter`], [`LanguageModelQueryRouter`], closures |
-//! | retrieve | [`ContentRetriever`] | [`EmbeddingStoreContentRetriever`], [`WebSearchContentRetriever`], closures |
-//! | merge the results | [`ContentAggregator`] | [`ReciprocalRankFusion`], [`ReRankingContentAggregator`] |
-//! | add the contents to the message | [`ContentInjector`] | [`DefaultContentInjector`] |
-//!
-//! [`docs::retrieval`](crate::docs::retrieval) is an introduction with examples.
+//! [`DefaultRetrievalAugmentor`] is composed of one part for each step: a [`QueryTransformer`], a
+//! [`QueryRouter`], [`ContentRetriever`]s, a [`ContentAggregator`] and a [`ContentInjector`].
 
 mod aggregate;
 mod augmentor;

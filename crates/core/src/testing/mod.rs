@@ -1,4 +1,4 @@
-//! Test doubles that need no network, and conformance suites for stores.
+//! Test doubles that need no network.
 
 mod answer;
 mod scripted;

@@ -1,0 +1,13 @@
+//! Test doubles that need no network, and test suites for stores and guardrails.
+//!
+//! | to test | use |
+//! |---|---|
+//! | an AI service | [`ScriptedChatModel`] |
+//! | a chat memory store | [`stores`] |
+//! | an embedding store | [`embedding_stores`] |
+//! | a guardrail | [`guardrails`] |
+
+#[doc(inline)]
+pub use ai_services_core::testing::*;
+#[doc(inline)]
+pub use ai_services_testkit::{embedding_stores, guardrails, stores};
