@@ -2,7 +2,8 @@
 //!
 //! A chat memory store keeps one row per message and one head per conversation. A turn writes only its own
 //! messages, in one atomic step, and only if no other writer has changed the conversation since it was loaded
-//! (optimistic locking). A commit whose connection breaks is retried without being applied twice.
+//! (optimistic locking). A commit whose connection breaks is retried; a
+//! token in the head shows whether the first attempt was applied.
 //!
 //! | store | feature | for |
 //! |---|---|---|

@@ -1,10 +1,10 @@
-//! Building a [`CassandraChatMemoryStore`].
+//! The builder of [`CassandraChatMemoryStore`].
 
-use super::leases;
+use super::lease;
 use super::session::{Client, profile};
 use super::settings::{CassandraConsistency, CassandraReplication, check_data_center};
-use super::statements::Names;
-use super::{CassandraChatMemoryStore, Shared, fault};
+use super::statements::TableNames;
+use super::{CassandraChatMemoryStore, Inner, error_mapping};
 use ai_services_core::memory::{EvictedMessages, LeaseOptions};
 use ai_services_core::{Error, ErrorKind, Result};
 use scylla::client::PoolSize;
@@ -80,23 +80,27 @@ impl CassandraChatMemoryStoreBuilder {
         }
     }
 
-    /// Sets some nodes of the cluster, as `host` or `host:port`; the port is 9042 unless given. The
-    /// others are found through them. Several, so that one may be down.
+    /// Sets some nodes of the cluster, as `host` or `host:port`. Default port: 9042.
+    ///
+    /// The driver discovers the other nodes through them. Set several, in case one is down.
     pub fn contact_points<P: Into<String>>(mut self, points: impl IntoIterator<Item = P>) -> Self {
         self.contact_points = points.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Uses a session of your own, for example one with [TLS](super#tls), or one that the program has
-    /// anyway. Its nodes, users and connections are its own affair; consistency, time limits, data
-    /// centre and retries of the store's requests are those of this builder.
+    /// Uses a session of the application, for example one with [TLS](super#tls).
+    ///
+    /// Nodes, user and connections are those of the session. Consistency, time limits, data centre and
+    /// retries of the store's requests are those of this builder.
     pub fn session(mut self, session: Arc<Session>) -> Self {
         self.session = Some(session);
         self
     }
 
-    /// Sets the user, for clusters that ask for one. It has to read and write the tables; to create them
-    /// as well, only for [`ensure_schema`](CassandraChatMemoryStore::ensure_schema).
+    /// Sets the user, for clusters with authentication.
+    ///
+    /// The user must be able to read and write the tables, and to create them if
+    /// [`ensure_schema`](CassandraChatMemoryStore::ensure_schema) is called.
     pub fn user(mut self, user: impl Into<String>) -> Self {
         self.user = Some(user.into());
         self
@@ -108,83 +112,84 @@ impl CassandraChatMemoryStoreBuilder {
         self
     }
 
-    /// Sets the keyspace: `ai_services` by default.
+    /// Sets the keyspace. Default: `ai_services`.
     pub fn keyspace(mut self, keyspace: impl Into<String>) -> Self {
         self.keyspace = keyspace.into();
         self
     }
 
-    /// Sets what the names of the tables begin with: `chat` by default, for `chat_messages` and
-    /// `chat_meta`. Stores with different prefixes share nothing.
+    /// Sets the prefix of the table names. Default: `chat`, for `chat_messages` and `chat_meta`.
+    ///
+    /// Stores with different prefixes do not share data.
     pub fn table_prefix(mut self, prefix: impl Into<String>) -> Self {
         self.table_prefix = prefix.into();
         self
     }
 
-    /// Sets the data centre whose nodes are asked, as `nodetool status` names it. Required if there are
-    /// several and the consistency is [`Local`](CassandraConsistency::Local).
+    /// Sets the data centre whose nodes receive the requests, with its name in `nodetool status`. Required if
+    /// there are several data centres and the consistency is [`Local`](CassandraConsistency::Local).
     pub fn local_datacenter(mut self, name: impl Into<String>) -> Self {
         self.local_datacenter = Some(name.into());
         self
     }
 
-    /// Sets among which replicas a majority has to agree: those of the
-    /// [local](CassandraConsistency::Local) data centre by default.
+    /// Sets the replicas of which a majority has to agree. Default: [`CassandraConsistency::Local`].
     ///
-    /// Loading, and the decision on a commit, use the serial level, `LOCAL_SERIAL`; writing, listing and
-    /// histories use the other, `LOCAL_QUORUM`.
+    /// With the default, loading and the decision on a commit use `LOCAL_SERIAL`; writes, lists and histories
+    /// use `LOCAL_QUORUM`.
     pub fn consistency(mut self, consistency: CassandraConsistency) -> Self {
         self.consistency = consistency;
         self
     }
 
-    /// Sets how many copies are kept if
-    /// [`ensure_schema`](CassandraChatMemoryStore::ensure_schema) creates the keyspace: by default
-    /// [one](CassandraReplication::simple), which is for development only. The replication of a
-    /// keyspace that exists is not changed.
+    /// Sets the replication of the keyspace, if [`ensure_schema`](CassandraChatMemoryStore::ensure_schema)
+    /// creates it. Default: [one copy](CassandraReplication::simple), which is for development only.
+    ///
+    /// The replication of an existing keyspace is not changed.
     pub fn replication(mut self, replication: CassandraReplication) -> Self {
         self.replication = replication;
         self
     }
 
-    /// Sets how many connections are made to each node: 1 by default, 1 to 64.
+    /// Sets the number of connections to each node. Default: 1. From 1 to 64.
     ///
-    /// A connection carries thousands of requests at a time, so it needs no pool. But their bytes come
-    /// one after the other: a second one lets short answers pass one of many megabytes.
+    /// A connection multiplexes thousands of requests, so a pool is unnecessary. But answers are transferred
+    /// one after the other: a second connection lets short answers pass one of many megabytes.
     pub fn connections_per_node(mut self, connections: usize) -> Self {
         self.connections_per_node = connections;
         self
     }
 
-    /// Sets how long one connection may take to be made: 5 s by default. [`connect`](Self::connect) as a
-    /// whole, which also asks for the nodes of the cluster, takes at most twice as long.
+    /// Sets the time limit for opening one connection. Default: 5 seconds.
+    ///
+    /// [`connect`](Self::connect) also discovers the nodes of the cluster, and takes at most twice as long.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// Sets how long the answer to a request may take: 10 s by default.
+    /// Sets the time limit for the answer to a request. Default: 10 seconds.
     ///
-    /// A request without an answer is made again up to two times. If Cassandra itself gives up, which
-    /// it does after 2 to 5 s, and after 1.8 s for writers of one conversation who are in each other's
-    /// way (`cas_contention_timeout`), the request is made again for as long as this, and at least
-    /// two times. After each attempt at a commit it is read what has become of it, so that an
-    /// operation may take several times as long.
+    /// A request without an answer is retried at most twice. Cassandra itself times out after 2 to 5 seconds,
+    /// and after 1.8 seconds for conflicting writers of one conversation (`cas_contention_timeout`). Such a
+    /// request is retried until this time limit has passed, and at least twice. After each uncertain attempt
+    /// at a commit, the store reads whether it was applied, so an operation may take several times as long.
     pub fn request_timeout(mut self, timeout: Duration) -> Self {
         self.request_timeout = timeout;
         self
     }
 
-    /// What becomes of the messages that a window evicts: forgotten by default.
+    /// Sets whether evicted messages are kept as history. Default: [`EvictedMessages::Forget`].
     pub fn evicted_messages(mut self, evicted_messages: EvictedMessages) -> Self {
         self.evicted_messages = evicted_messages;
         self
     }
 
-    /// Lets processes take turns by leases; without this, only versions keep them apart.
+    /// Switches on leases, so that processes take turns on a conversation. Default: off; consistency relies
+    /// on optimistic locking alone.
     ///
-    /// A lease lasts for its duration and up to a second longer, by the clocks of Cassandra's nodes. It
-    /// costs two more transactions a turn.
+    /// A lease lasts for its duration and up to a second longer, by the clocks of Cassandra's nodes. It costs
+    /// two additional transactions per turn.
     pub fn leases(mut self, leases: LeaseOptions) -> Self {
         self.leases = Some(leases);
         self
@@ -194,14 +199,14 @@ impl CassandraChatMemoryStoreBuilder {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`] for settings that cannot be, for a data centre that does not exist,
-    /// and for several data centres of which none is
-    /// [named](Self::local_datacenter); [`ErrorKind::Authentication`] if user or password are refused;
-    /// [`ErrorKind::Connection`] or [`ErrorKind::Timeout`] if no node can be reached.
+    /// Returns [`ErrorKind::Configuration`] for invalid settings, for a data centre that does not exist, and
+    /// if there are several data centres but [`local_datacenter`](Self::local_datacenter) is not set. Returns
+    /// [`ErrorKind::Authentication`] if user or password are rejected, and [`ErrorKind::Connection`] or
+    /// [`ErrorKind::Timeout`] if no node can be reached.
     pub async fn connect(self) -> Result<CassandraChatMemoryStore> {
-        let names = Names::new(self.keyspace.clone(), &self.table_prefix)?;
+        let names = TableNames::new(self.keyspace.clone(), &self.table_prefix)?;
         let replication = self.replication.as_map()?;
-        let leases = self.leases.map(leases::checked).transpose()?;
+        let leases = self.leases.map(lease::checked).transpose()?;
         self.check()?;
         let local = self.local_datacenter.as_deref();
         let profile = profile(self.consistency, local, self.request_timeout);
@@ -211,7 +216,7 @@ impl CassandraChatMemoryStoreBuilder {
         };
         self.check_data_centers(&session)?;
         let (consistency, limit) = (self.consistency, self.request_timeout);
-        Ok(CassandraChatMemoryStore(Arc::new(Shared {
+        Ok(CassandraChatMemoryStore(Arc::new(Inner {
             client: Client::new(session, names, profile, consistency, limit),
             replication,
             evicted_messages: self.evicted_messages,
@@ -223,43 +228,43 @@ impl CassandraChatMemoryStoreBuilder {
         if let Some(name) = &self.local_datacenter {
             check_data_center(name)?;
         }
-        for (what, limit) in
+        for (name, limit) in
             [("connect_timeout", self.connect_timeout), ("request_timeout", self.request_timeout)]
         {
             if limit.is_zero() {
-                return Err(Error::configuration(format!("`{what}` must be greater than zero")));
+                return Err(Error::configuration(format!("`{name}` must be greater than zero")));
             }
         }
         if !(1..=MAX_CONNECTIONS).contains(&self.connections_per_node) {
             return Err(Error::configuration(format!(
-                "`connections_per_node` must be 1 to {MAX_CONNECTIONS}, but is {}",
+                "`connections_per_node` must be from 1 to {MAX_CONNECTIONS}, but is {}",
                 self.connections_per_node
             )));
         }
         if self.user.is_some() != self.password.is_some() {
-            return Err(Error::configuration("set both `user` and `password`, or none of them"));
+            return Err(Error::configuration("set both `user` and `password`, or neither"));
         }
         match (&self.session, self.contact_points.is_empty()) {
             (None, true) => {
                 Err(Error::configuration("no cluster: call `contact_points` or `session`"))
             }
             (Some(_), false) => Err(Error::configuration(
-                "a session of your own has its own contact points; call `session` without them",
+                "a session has its own contact points; call either `session` or `contact_points`",
             )),
             (Some(_), true) if self.user.is_some() => Err(Error::configuration(
-                "a session of your own has its own user; call `session` without one",
+                "a session has its own user; call either `session` or `user`",
             )),
             _ => Ok(()),
         }
     }
 
-    async fn open(&self, names: &Names, profile: ExecutionProfileHandle) -> Result<Session> {
+    async fn open(&self, names: &TableNames, profile: ExecutionProfileHandle) -> Result<Session> {
         let connections = NonZeroUsize::new(self.connections_per_node).unwrap_or(NonZeroUsize::MIN);
         let mut builder = SessionBuilder::new()
             .known_nodes(&self.contact_points)
             .connection_timeout(self.connect_timeout)
             .pool_size(PoolSize::PerHost(connections))
-            // Where the replicas are has to be known for one keyspace only.
+            // The driver needs the location of replicas of this keyspace only.
             .keyspaces_to_fetch([&names.keyspace])
             .default_execution_profile_handle(profile);
         if let (Some(user), Some(password)) = (&self.user, &self.password) {
@@ -267,7 +272,7 @@ impl CassandraChatMemoryStoreBuilder {
         }
         let limit = self.connect_timeout.saturating_mul(2);
         match timeout(limit, Box::pin(builder.build())).await {
-            Ok(session) => session.map_err(fault::not_connected),
+            Ok(session) => session.map_err(error_mapping::not_connected),
             Err(_) => {
                 let message = format!(
                     "Cassandra did not answer within {limit:?}; check the contact points, or raise \
@@ -278,7 +283,8 @@ impl CassandraChatMemoryStoreBuilder {
         }
     }
 
-    /// A majority of one data centre has to be one of the same for all requests.
+    /// Validates the local data centre. A majority of one data centre requires the same data centre for all
+    /// requests.
     fn check_data_centers(&self, session: &Session) -> Result<()> {
         let cluster = session.get_cluster_state();
         let nodes = cluster.get_nodes_info().iter();
@@ -286,12 +292,12 @@ impl CassandraChatMemoryStoreBuilder {
         let list = || known.iter().copied().collect::<Vec<_>>().join("`, `");
         match self.local_datacenter.as_deref() {
             Some(name) if !known.is_empty() && !known.contains(name) => Err(Error::configuration(
-                format!("there is no data centre `{name}`; there are `{}`", list()),
+                format!("unknown data centre `{name}`; the cluster has `{}`", list()),
             )),
             None if known.len() > 1 && self.consistency == CassandraConsistency::Local => {
                 Err(Error::configuration(format!(
-                    "there are several data centres, `{}`; call `local_datacenter` with one of them, or \
-                     `consistency` with `CassandraConsistency::Global`",
+                    "the cluster has several data centres, `{}`; call `local_datacenter` with one of them, \
+                     or `consistency` with `CassandraConsistency::Global`",
                     list()
                 )))
             }
@@ -320,27 +326,27 @@ impl fmt::Debug for CassandraChatMemoryStoreBuilder {
 mod tests {
     use super::*;
 
-    async fn refused(builder: CassandraChatMemoryStoreBuilder) -> String {
-        // Nothing listens there: whatever is not refused ends with another kind.
+    async fn rejected(builder: CassandraChatMemoryStoreBuilder) -> String {
+        // No server listens at the address: an accepted setting results in another kind of error.
         let error = builder.connect().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
         error.to_string()
     }
 
     #[tokio::test]
-    async fn odd_settings_are_refused() {
+    async fn invalid_settings_are_rejected() {
         let new = || CassandraChatMemoryStoreBuilder::new().contact_points(["127.0.0.1:1"]);
-        refused(CassandraChatMemoryStoreBuilder::new()).await;
-        refused(new().keyspace("a; DROP KEYSPACE b")).await;
-        refused(new().table_prefix("")).await;
-        refused(new().table_prefix("x".repeat(48))).await;
-        refused(new().local_datacenter("'")).await;
-        refused(new().replication(CassandraReplication::simple(0))).await;
-        refused(new().connections_per_node(0)).await;
-        refused(new().connect_timeout(Duration::ZERO)).await;
-        refused(new().request_timeout(Duration::ZERO)).await;
-        refused(new().leases(LeaseOptions::new().duration(Duration::ZERO))).await;
-        let error = refused(new().user("somebody")).await;
+        rejected(CassandraChatMemoryStoreBuilder::new()).await;
+        rejected(new().keyspace("a; DROP KEYSPACE b")).await;
+        rejected(new().table_prefix("")).await;
+        rejected(new().table_prefix("x".repeat(48))).await;
+        rejected(new().local_datacenter("'")).await;
+        rejected(new().replication(CassandraReplication::simple(0))).await;
+        rejected(new().connections_per_node(0)).await;
+        rejected(new().connect_timeout(Duration::ZERO)).await;
+        rejected(new().request_timeout(Duration::ZERO)).await;
+        rejected(new().leases(LeaseOptions::new().duration(Duration::ZERO))).await;
+        let error = rejected(new().user("anna")).await;
         assert!(error.contains("password"), "{error}");
     }
 

@@ -1,9 +1,9 @@
-//! Listing, deleting and cleaning up.
+//! Listing, deletion and cleanup of conversations.
 
 use super::CassandraChatMemoryStore;
-use super::fault::Fault;
+use super::error_mapping::AttemptFailure;
 use super::rows::head;
-use super::session::{ConditionalBatch, Verdict};
+use super::session::{ConditionOutcome, ConditionalBatch};
 use ai_services_core::memory::{
     Conversation, ConversationStore, HistoryEntry, HistoryPosition, MemoryId, RawRecord,
     check_limit,
@@ -15,15 +15,15 @@ use scylla::response::PagingState;
 use scylla::response::query_result::QueryRowsResult;
 use std::time::SystemTime;
 
-/// No version is this one, not even that of an unknown conversation.
+/// A version that no conversation has, not even an unknown one.
 const NO_VERSION: i64 = i64::MIN;
 
-/// A conversation as a list has it.
+/// A row of a list: id, version, number of messages, and last use.
 type Listed = (String, Option<i64>, Option<i64>, Option<i64>);
 
 #[async_trait]
 impl ConversationStore for CassandraChatMemoryStore {
-    /// In the order of Cassandra's tokens, which is the same each time but looks like none.
+    /// Returns conversations in the order of Cassandra's partition tokens, which is stable but looks random.
     async fn conversations(
         &self,
         after: Option<&MemoryId>,
@@ -35,9 +35,9 @@ impl ConversationStore for CassandraChatMemoryStore {
         }
         let (mut found, mut next) = (Vec::new(), Some(PagingState::start()));
         while let Some(state) = next {
-            let (rows, more) = self.listed(after, limit, state).await?;
+            let (rows, more) = self.list_page(after, limit, state).await?;
             for row in rows {
-                if let Some(known) = self.described(row).await? {
+                if let Some(known) = self.conversation_from_row(row).await? {
                     found.push(known);
                     if found.len() == limit {
                         return Ok(found);
@@ -54,16 +54,16 @@ impl ConversationStore for CassandraChatMemoryStore {
         let statements = self.client().statements().await?;
         let Some(row) = self.head(id, &statements.read.head).await? else { return Ok(None) };
         let messages = row.head.map(|head| head.messages);
-        self.known(id.clone(), messages, row.last_used).await
+        self.existing_conversation(id.clone(), messages, row.last_used).await
     }
 
-    /// Looks at the heads of all conversations, in pages, wherever they lie: one pass over the table,
-    /// which is for times of little use. A conversation whose lease is held stays.
+    /// Reads the heads of all conversations on all nodes, in pages. Run it at times of low load.
+    /// Conversations with a held lease are not deleted.
     async fn delete_unused_since(&self, time: SystemTime) -> Result<u64> {
         let before = time::millis(time);
         let (mut deleted, mut next) = (0, Some(PagingState::start()));
         while let Some(state) = next {
-            let (rows, more) = self.listed(None, usize::MAX, state).await?;
+            let (rows, more) = self.list_page(None, usize::MAX, state).await?;
             for (id, version, _, last_used) in rows {
                 let is_old = last_used.is_some_and(|last_used| last_used < before);
                 if let (Some(version), true) = (version, is_old) {
@@ -86,39 +86,41 @@ impl ConversationStore for CassandraChatMemoryStore {
         self.history_page(id, position, limit).await
     }
 
-    /// The first row is the head, as JSON.
+    /// Exports the raw rows. The first one is the head, as JSON.
     async fn export_raw(&self, id: &MemoryId) -> Result<Vec<RawRecord>> {
         limits::check_id(id)?;
-        self.exported(id).await
+        self.export_rows(id).await
     }
 }
 
 impl CassandraChatMemoryStore {
-    /// A page of heads, those of leases and of deleted conversations among them.
-    async fn listed(
+    /// Returns a page of heads, including those that only hold a lease and those of deleted conversations.
+    async fn list_page(
         &self,
         after: Option<&MemoryId>,
         limit: usize,
         state: PagingState,
     ) -> Result<(Vec<Listed>, Option<PagingState>)> {
-        let what = "list conversations";
+        let action = "list conversations";
         let statements = self.client().statements().await?;
-        let sized = |statement: &scylla::statement::prepared::PreparedStatement| {
+        let with_page_size = |statement: &scylla::statement::prepared::PreparedStatement| {
             let mut statement = statement.clone();
-            let wanted = i32::try_from(limit).unwrap_or(i32::MAX).saturating_add(1);
-            statement.set_page_size(wanted.min(statement.get_page_size()));
+            let rows = i32::try_from(limit).unwrap_or(i32::MAX).saturating_add(1);
+            statement.set_page_size(rows.min(statement.get_page_size()));
             statement
         };
         let Some(after) = after else {
-            let (rows, next) =
-                self.client().page(what, &sized(&statements.read.list), &(), state).await?;
-            return Ok((collected(what, &rows)?, next));
+            let (rows, next) = self
+                .client()
+                .page(action, &with_page_size(&statements.read.list), &(), state)
+                .await?;
+            return Ok((collect_rows(action, &rows)?, next));
         };
-        let statement = sized(&statements.read.list_from);
+        let statement = with_page_size(&statements.read.list_from);
         let values = (after.as_str(),);
-        let (rows, next) = self.client().page(what, &statement, &values, state).await?;
-        let rows = collected(what, &rows)?;
-        // Different ids can have the same token. Cassandra orders these by their bytes.
+        let (rows, next) = self.client().page(action, &statement, &values, state).await?;
+        let rows = collect_rows(action, &rows)?;
+        // Different ids can have the same token. Cassandra orders them by their bytes.
         let token = |id: &str| statements.read.head.calculate_token(&(id,)).ok().flatten();
         let start = token(after.as_str());
         let is_before = |row: &Listed| {
@@ -130,16 +132,16 @@ impl CassandraChatMemoryStore {
         Ok((rows.into_iter().filter(|row| !is_before(row)).collect(), next))
     }
 
-    /// What a list says of a conversation, if it is one.
-    async fn described(&self, row: Listed) -> Result<Option<Conversation>> {
+    /// Converts a row of a list to a conversation; `None` if it is not one.
+    async fn conversation_from_row(&self, row: Listed) -> Result<Option<Conversation>> {
         let (id, version, messages, last_used) = row;
         let id = MemoryId::from(id);
         let messages = head(&id, version, messages)?.map(|head| head.messages);
-        self.known(id, messages, last_used.unwrap_or(0)).await
+        self.existing_conversation(id, messages, last_used.unwrap_or(0)).await
     }
 
-    /// A conversation without messages is one only if some were kept.
-    async fn known(
+    /// Returns the conversation; `None` if it has neither messages nor history.
+    async fn existing_conversation(
         &self,
         id: MemoryId,
         messages: Option<u64>,
@@ -152,43 +154,42 @@ impl CassandraChatMemoryStore {
         Ok(Some(Conversation::new(id, messages, time::from_millis(last_used))))
     }
 
-    /// Deletes everything of a conversation, whatever its version.
+    /// Deletes all data of a conversation, whatever its version.
     ///
-    /// As a transaction, though it has no true condition: a plain deletion has the time of some clock,
-    /// a commit that of its ballot, and if the clock is ahead, a commit that comes later would be
-    /// deleted too.
+    /// Uses a transaction although its condition always holds: a plain deletion has the timestamp of a clock,
+    /// but a commit that of its ballot. If the clock is ahead, the deletion would also delete a later commit.
     pub(super) async fn delete(&self, id: &MemoryId) -> Result<()> {
         let statements = self.client().statements().await?;
         let mut batch = self.client().new_batch();
         batch.add(&statements.write.delete_head, (id.as_str(), NO_VERSION));
         batch.add(&statements.write.delete, (id.as_str(),));
-        match self.removed(&batch).await? {
-            true => Ok(()),
-            false => {
-                let message = format!("the conversation `{id}` has a version that cannot be");
-                Err(Error::new(ErrorKind::Store, message))
-            }
+        if self.run_deletion(&batch).await? {
+            return Ok(());
         }
+        let message = format!("the conversation `{id}` has an invalid version");
+        Err(Error::new(ErrorKind::Store, message))
     }
 
-    /// Deletes a conversation if it still has this version and nobody holds its lease.
+    /// Deletes a conversation if it still has this version and its lease is free. Returns whether it was
+    /// deleted.
     async fn delete_unchanged(&self, id: &str, version: i64) -> Result<bool> {
         let statements = self.client().statements().await?;
         let mut batch = self.client().new_batch();
         batch.add(&statements.write.delete_unchanged_head, (id, version));
         batch.add(&statements.write.delete, (id,));
-        self.removed(&batch).await
+        self.run_deletion(&batch).await
     }
 
-    /// Says whether the condition held. Deleting twice is deleting once.
-    async fn removed(&self, batch: &ConditionalBatch<'_>) -> Result<bool> {
-        let verdict =
-            self.client().retried(|| self.client().batch("delete a conversation", batch)).await?;
-        Ok(matches!(verdict, Verdict::Applied))
+    /// Runs a deletion and returns whether its condition held. Deletions are idempotent.
+    async fn run_deletion(&self, batch: &ConditionalBatch<'_>) -> Result<bool> {
+        let outcome =
+            self.client().retry(|| self.client().batch("delete a conversation", batch)).await?;
+        Ok(matches!(outcome, ConditionOutcome::Applied))
     }
 }
 
-fn collected(what: &str, rows: &QueryRowsResult) -> Result<Vec<Listed>> {
-    let rows = rows.rows::<Listed>().map_err(|error| Fault::answer(what, error).error)?;
-    rows.map(|row| row.map_err(|error| Fault::answer(what, error).error)).collect()
+fn collect_rows(action: &str, rows: &QueryRowsResult) -> Result<Vec<Listed>> {
+    let rows =
+        rows.rows::<Listed>().map_err(|error| AttemptFailure::answer(action, error).error)?;
+    rows.map(|row| row.map_err(|error| AttemptFailure::answer(action, error).error)).collect()
 }

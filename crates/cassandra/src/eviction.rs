@@ -1,25 +1,25 @@
-//! Which rows leave the memory, and how.
+//! Selection of the rows that a commit evicts.
 
 use super::rows::{StoredMessage, bigint};
-use ai_services_core::store_kit::plan::Evict;
+use ai_services_core::store_kit::plan::EvictedRows;
 
-/// Rows that leave the memory.
+/// The rows that a commit evicts.
 #[derive(Debug, Default)]
 pub(super) struct Eviction<'a> {
     pub(super) messages: Vec<&'a StoredMessage>,
-    /// The ranges of numbers in which nothing stays: from behind the first to the second.
+    /// Ranges of numbers in which all rows are evicted; the start is exclusive, the end inclusive.
     pub(super) ranges: Vec<(i64, i64)>,
 }
 
 impl<'a> Eviction<'a> {
-    pub(super) fn new(evict: &Evict, stored: &'a [StoredMessage]) -> Self {
+    pub(super) fn new(evict: &EvictedRows, stored: &'a [StoredMessage]) -> Self {
         let mut eviction = Self::default();
-        // The last row that stays; everything between it and the next one that stays can go.
+        // The last row that stays; all rows between it and the next one that stays are in one range.
         let (mut kept, mut is_open) = (0, false);
         for (at, message) in stored.iter().enumerate() {
             let is_evicted = match evict {
-                Evict::Positions(range) => range.contains(&at),
-                Evict::Numbers(numbers) => numbers.binary_search(&message.number).is_ok(),
+                EvictedRows::Positions(range) => range.contains(&at),
+                EvictedRows::Numbers(numbers) => numbers.binary_search(&message.number).is_ok(),
             };
             let number = bigint(message.number);
             if !is_evicted {
@@ -39,20 +39,20 @@ impl<'a> Eviction<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rows::Raw;
+    use super::super::rows::RawText;
     use super::*;
 
-    fn ranges(evict: &Evict) -> Vec<(i64, i64)> {
-        let message = |number| StoredMessage { number, record: Raw::default(), token: Some(1) };
+    fn ranges(evict: &EvictedRows) -> Vec<(i64, i64)> {
+        let message = |number| StoredMessage { number, record: RawText::default(), token: Some(1) };
         let stored: Vec<_> = [3, 5, 6, 9].map(message).into();
         Eviction::new(evict, &stored).ranges
     }
 
     #[test]
-    fn neighbours_are_one_range() {
-        assert_eq!(ranges(&Evict::Positions(0..2)), [(0, 5)]);
-        assert_eq!(ranges(&Evict::Positions(1..9)), [(3, 9)]);
-        assert_eq!(ranges(&Evict::Positions(2..2)), []);
-        assert_eq!(ranges(&Evict::Numbers(vec![3, 6, 9])), [(0, 3), (5, 9)]);
+    fn adjacent_rows_become_one_range() {
+        assert_eq!(ranges(&EvictedRows::Positions(0..2)), [(0, 5)]);
+        assert_eq!(ranges(&EvictedRows::Positions(1..9)), [(3, 9)]);
+        assert_eq!(ranges(&EvictedRows::Positions(2..2)), []);
+        assert_eq!(ranges(&EvictedRows::Numbers(vec![3, 6, 9])), [(0, 3), (5, 9)]);
     }
 }

@@ -1,54 +1,53 @@
 //! Chat memories in Apache Cassandra, for many machines and data centres.
 //!
-//! Choose it if the cluster is there already, or if conversations have to survive the loss of a
-//! machine or a data centre without anybody doing anything. It needs Cassandra 4.0 or newer.
+//! Suitable if a cluster already exists, or if conversations must survive the loss of a machine or a data
+//! centre without manual intervention. Requires Cassandra 4.0 or newer.
 //!
-//! # What it costs
+//! # Performance
 //!
-//! A commit is a read and a lightweight transaction, whatever the length of the window: 3 to 4 ms
-//! were measured with client and node on one machine and a commit log that is synced for each write;
-//! loading 10 to 100 messages 2 ms, 1000 messages 10 ms. In a cluster a transaction takes four rounds
-//! between the replicas, two with `paxos_variant: v2`. One conversation takes up to a few hundred
-//! commits a second from one writer, and some ten from many at once, who are in each other's way;
-//! different conversations do not wait for each other.
+//! A commit is a read and a lightweight transaction, whatever the length of the window. It took 3 to 4 ms in
+//! a measurement with client and node on one machine and a commit log that is synced for each write. Loading
+//! 10 to 100 messages took 2 ms, 1000 messages 10 ms. In a cluster a transaction takes four rounds between
+//! the replicas, two with `paxos_variant: v2`. One conversation accepts up to a few hundred commits per
+//! second from one writer, and about ten from many concurrent writers, which conflict with each other.
+//! Different conversations do not wait for each other.
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! - **A turn is in the store as a whole or not at all, and once.** All rows of a conversation are one
-//!   partition, and a commit is one conditional batch on it. If its answer does not arrive, a serial
-//!   read tells what has become of it, and it is made again if nothing has. If the cluster stays out
-//!   of reach, the error is one of the connection or a timeout, and the turn may have been stored.
-//! - **What was acknowledged is on a majority of the replicas**, of the data centre or of all, see
-//!   [`CassandraConsistency`]. How much that is depends on the cluster: with one copy it is one disk.
-//!   The crash of a process loses nothing. Cassandra answers before its commit log is on the disk,
-//!   which it is every 10 s (`commitlog_sync: periodic`, the default): the crash of a machine loses
-//!   nothing as long as the majority has others, but if all replicas lose power at once, the last
-//!   seconds may be gone, unless `commitlog_sync` is `batch` or `group`.
-//! - **Clocks do not matter for the order of commits.** Their times are ballots of Paxos, each later
-//!   than the one before, even if the clocks of the nodes differ. Leases do end by the nodes' clocks;
-//!   one that ends too early or too late holds somebody up or costs somebody a turn, but lets no one
-//!   write who must not.
+//! - **A turn is stored completely or not at all, and once.** All rows of a conversation are in one
+//!   partition, and a commit is one conditional batch on it. If its answer does not arrive, a serial read
+//!   determines whether the commit was applied, and it is repeated if not. If the cluster stays unreachable,
+//!   the error is a connection error or a timeout, and the turn may have been stored.
+//! - **An acknowledged commit is on a majority of the replicas**, of one data centre or of all, see
+//!   [`CassandraConsistency`]. The durability depends on the cluster: with one copy it is one disk. The crash
+//!   of a process does not lose commits. Cassandra answers before its commit log is on the disk, which is
+//!   synced every 10 seconds (`commitlog_sync: periodic`, the default). The crash of a machine does not lose
+//!   commits while a majority of the replicas has them; if all replicas lose power at the same time, the last
+//!   seconds may be lost, unless `commitlog_sync` is `batch` or `group`.
+//! - **The order of commits does not depend on clocks.** Their timestamps are Paxos ballots, each later than
+//!   the one before, even if the clocks of the nodes differ. Leases expire by the nodes' clocks. A lease that
+//!   expires too early or too late delays a caller or wastes a turn, but never permits a conflicting write.
 //!
 //! # Limits
 //!
-//! - A request has at most 16 MiB (`native_transport_max_frame_size`, and half of
-//!   `commitlog_segment_size`). A turn that is larger is refused with
-//!   [`ErrorKind::LimitExceeded`](ai_services_core::ErrorKind::LimitExceeded). What is evicted and kept does not
-//!   count.
-//! - What a window evicts leaves a mark of its deletion for `gc_grace_seconds`, 10 days by default.
-//!   The marks of one conversation are merged into one, because they are ranges that cover each other.
-//!   Do not lower `gc_grace_seconds` below the time between repairs: what comes back is reported as
-//!   damage. Until they are flushed and compacted, evicted messages are still looked at: 6000 turns
-//!   without that made loading 2 ms slower.
-//! - [`delete_unused_since`](ai_services_core::memory::ConversationStore::delete_unused_since) reads all heads.
-//! - It is not tested with `ScyllaDB`, which up to version 2025.3 has no lightweight transactions in
-//!   keyspaces with tablets, and where odd conditions may mean something else.
+//! - A request has at most 16 MiB (`native_transport_max_frame_size`, and half of `commitlog_segment_size`).
+//!   A larger turn is rejected with [`ErrorKind::LimitExceeded`](ai_services_core::ErrorKind::LimitExceeded).
+//!   Evicted messages that are kept do not count.
+//! - Evicted messages leave a tombstone for `gc_grace_seconds`. Cassandra's default: 10 days. The tombstones
+//!   of one conversation are merged into one, because they are ranges that cover each other. Do not set
+//!   `gc_grace_seconds` below the time between repairs: deleted rows that reappear are reported as damage.
+//!   Evicted messages are still scanned until they are flushed and compacted: after 6000 turns without
+//!   compaction, loading was 2 ms slower.
+//! - [`delete_unused_since`](ai_services_core::memory::ConversationStore::delete_unused_since) reads all
+//!   heads.
+//! - Not tested with `ScyllaDB`, which up to version 2025.3 does not support lightweight transactions in
+//!   keyspaces with tablets, and may evaluate some conditions differently.
 //!
 //! # TLS
 //!
-//! The driver's TLS is not part of this crate: it would bring a second cryptographic library, aws-lc.
-//! Enable it on your own dependency, `scylla = { version = "1", features = ["rustls-023"] }`, and hand
-//! over a session:
+//! This crate does not enable the driver's TLS, which would add a second cryptographic library, aws-lc.
+//! Enable it in your own dependency, `scylla = { version = "1", features = ["rustls-023"] }`, and pass a
+//! session:
 //!
 //! ```text
 //! let tls = rustls::ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
@@ -61,8 +60,8 @@
 //! let store = CassandraChatMemoryStore::builder().session(Arc::new(session)).connect().await?;
 //! ```
 //!
-//! The driver compares certificates with the IP address of a node, even if the contact point is a name:
-//! certificates need it as an alternative name.
+//! The driver compares certificates with the IP address of a node, even if the contact point is a host name.
+//! The certificates must contain the address as an alternative name.
 //!
 //! # Examples
 //!
@@ -90,9 +89,9 @@
 mod builder;
 mod commit;
 mod conversations;
+mod error_mapping;
 mod eviction;
-mod fault;
-mod leases;
+mod lease;
 mod read;
 mod rows;
 mod schema;
@@ -102,7 +101,7 @@ mod statements;
 mod write;
 
 pub use builder::CassandraChatMemoryStoreBuilder;
-/// The driver, for a [session](CassandraChatMemoryStoreBuilder::session) of your own.
+/// The driver, for [`session`](CassandraChatMemoryStoreBuilder::session).
 pub use scylla;
 pub use settings::{CassandraConsistency, CassandraReplication};
 
@@ -119,40 +118,41 @@ use std::sync::Arc;
 
 /// A store that keeps conversations in Apache Cassandra.
 ///
-/// Clones share one session. See the [module](self) for what it promises, what it costs and what its
-/// limits are, and the [builder](CassandraChatMemoryStoreBuilder) for its settings.
+/// Clones share one session. The [module](self) documents guarantees, performance and limits, the
+/// [builder](CassandraChatMemoryStoreBuilder) documents the settings.
 ///
 /// # Differences from LangChain4j
 ///
-/// `CassandraChatMemoryStore` there writes the whole list anew after each message, without a
-/// condition: of two writers the last wins. Here a turn is added as a whole, once, and the second
-/// writer is told. The tables are not compatible.
+/// LangChain4j's `CassandraChatMemoryStore` rewrites the complete list after each message, without a
+/// condition: the last of two writers wins. Here a turn is appended atomically, and the second writer gets
+/// [`ErrorKind::Conflict`](ai_services_core::ErrorKind::Conflict). The tables are not compatible.
 #[derive(Clone)]
-pub struct CassandraChatMemoryStore(Arc<Shared>);
+pub struct CassandraChatMemoryStore(Arc<Inner>);
 
-struct Shared {
+struct Inner {
     client: Client,
-    /// Used if the keyspace is created.
+    /// Replication of the keyspace, used only when it is created.
     replication: String,
     evicted_messages: EvictedMessages,
     leases: Option<LeaseOptions>,
 }
 
 impl CassandraChatMemoryStore {
-    /// Starts the settings of a store.
+    /// Returns a builder with the default settings.
     pub fn builder() -> CassandraChatMemoryStoreBuilder {
         CassandraChatMemoryStoreBuilder::new()
     }
 
-    /// Creates the keyspace and the tables that do not exist yet, and waits until all nodes know them.
+    /// Creates the keyspace and the tables unless they exist, and waits until all nodes agree on the schema.
     ///
-    /// Several processes may do it at once; it takes a second, and 50 ms if all exists.
+    /// Several processes may call it at the same time. It takes about a second, or 50 ms if everything
+    /// exists.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Authentication`](ai_services_core::ErrorKind::Authentication) if the user may not create them;
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if they were made by a newer
-    /// version of this crate; else if the cluster fails.
+    /// Returns [`ErrorKind::Authentication`](ai_services_core::ErrorKind::Authentication) if the user may not
+    /// create them, and [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if they were
+    /// created by a newer version of this crate. Also fails if the cluster fails.
     pub async fn ensure_schema(&self) -> Result<()> {
         schema::ensure(self.client(), &self.0.replication).await
     }

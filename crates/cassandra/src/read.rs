@@ -1,14 +1,14 @@
-//! Reading conversations.
+//! Queries on conversations.
 
 use super::CassandraChatMemoryStore;
-use super::fault::Fault;
-use super::rows::{MemoryRow, Raw, Stored, bigint, head, number};
-use super::session::Present;
+use super::error_mapping::AttemptFailure;
+use super::rows::{MemoryRow, RawText, Stored, bigint, head, number};
+use super::session::ConditionValues;
 use super::statements::{EVICTED, MESSAGE};
 use ai_services_core::memory::{
     HistoryEntry, HistoryPosition, MemoryId, RawRecord, Snapshot, UnreadableRecord,
 };
-use ai_services_core::store_kit::plan::{self, Head};
+use ai_services_core::store_kit::plan::{self, ConversationHead};
 use ai_services_core::store_kit::record;
 use ai_services_core::{Error, ErrorKind, Result};
 use scylla::DeserializeRow;
@@ -18,14 +18,14 @@ use scylla::statement::prepared::PreparedStatement;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// How often a conversation is read that changes from page to page.
+/// Maximum number of attempts to read a conversation that changes between two pages.
 const RESTARTS: u32 = 8;
 
-/// A conversation without its messages.
+/// The head of a conversation, with its lease and last use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeadRow {
-    pub(super) present: Present,
-    pub(super) head: Option<Head>,
+    pub(super) present: ConditionValues,
+    pub(super) head: Option<ConversationHead>,
     pub(super) last_used: i64,
     pub(super) commit_token: Option<i64>,
 }
@@ -34,7 +34,7 @@ pub(super) struct HeadRow {
 struct ExportedRow {
     kind: Option<i8>,
     number: Option<i64>,
-    record: Raw,
+    record: RawText,
     row_token: Option<i64>,
     version: Option<i64>,
     messages: Option<i64>,
@@ -44,16 +44,16 @@ struct ExportedRow {
 }
 
 impl CassandraChatMemoryStore {
-    /// The conversation as the last commit left it, one that broke off included.
+    /// Returns the conversation after the last commit, including one whose answer was lost.
     pub(super) async fn snapshot(&self, id: &MemoryId) -> Result<Snapshot> {
         let statements = self.client().statements().await?;
-        let stored = self.stored::<MemoryRow>(id, &statements.read.latest_rows, None).await?;
+        let stored = self.read_rows::<MemoryRow>(id, &statements.read.latest_rows, None).await?;
         let rows = stored.messages.into_iter().map(|message| (message.number, message.record));
         plan::snapshot(id, stored.head, &rows.collect::<Vec<_>>())
     }
 
-    /// The head and the first `limit` messages; all of the same version.
-    pub(super) async fn stored<R>(
+    /// Returns the head and the first `limit` messages, all of the same version.
+    pub(super) async fn read_rows<R>(
         &self,
         id: &MemoryId,
         statement: &PreparedStatement,
@@ -62,19 +62,18 @@ impl CassandraChatMemoryStore {
     where
         R: for<'r> DeserializeRow<'r, 'r> + Into<MemoryRow>,
     {
-        // The anchor comes first.
+        // One more row, because the anchor comes first.
         let limit = limit.and_then(|limit| i32::try_from(limit).ok()?.checked_add(1));
         for _ in 0..RESTARTS {
             if let Some(stored) = self.pages::<R>(id, statement, limit.unwrap_or(i32::MAX)).await? {
                 return Ok(stored);
             }
         }
-        let message =
-            format!("the conversation `{id}` was changed again and again while it was read");
+        let message = format!("the conversation `{id}` changed repeatedly while it was read");
         Err(Error::new(ErrorKind::Store, message).with_retryable(true))
     }
 
-    /// As [`stored`](Self::stored); `None` if the conversation changed between two pages.
+    /// Like [`read_rows`](Self::read_rows), but returns `None` if the conversation changed between two pages.
     async fn pages<R>(
         &self,
         id: &MemoryId,
@@ -84,13 +83,14 @@ impl CassandraChatMemoryStore {
     where
         R: for<'r> DeserializeRow<'r, 'r> + Into<MemoryRow>,
     {
-        let what = "load a conversation";
+        let action = "load a conversation";
         let (mut stored, mut next) = (Stored::default(), Some(PagingState::start()));
         while let Some(state) = next {
-            let page = self.client().page(what, statement, &(id.as_str(), limit), state).await?;
-            let rows = page.0.rows::<R>().map_err(|error| Fault::answer(what, error).error)?;
+            let page = self.client().page(action, statement, &(id.as_str(), limit), state).await?;
+            let rows =
+                page.0.rows::<R>().map_err(|error| AttemptFailure::answer(action, error).error)?;
             for row in rows {
-                let row = row.map_err(|error| Fault::answer(what, error).error)?;
+                let row = row.map_err(|error| AttemptFailure::answer(action, error).error)?;
                 if !stored.push(id, row.into())? {
                     return Ok(None);
                 }
@@ -100,23 +100,23 @@ impl CassandraChatMemoryStore {
         Ok(Some(stored))
     }
 
-    /// The head as a statement for it finds it; `None` if there is no such conversation.
+    /// Reads the head with one of the statements for it; `None` if the conversation does not exist.
     pub(super) async fn head(
         &self,
         id: &MemoryId,
         statement: &PreparedStatement,
     ) -> Result<Option<HeadRow>> {
         type Columns = (Option<i64>, Option<i64>, Option<i64>, Option<i64>, Option<i64>);
-        let what = "read the head of a conversation";
+        let action = "read the head of a conversation";
         let start = PagingState::start();
-        let (rows, _) = self.client().page(what, statement, &(id.as_str(),), start).await?;
+        let (rows, _) = self.client().page(action, statement, &(id.as_str(),), start).await?;
         let row = rows.maybe_first_row::<Columns>();
-        let Some(row) = row.map_err(|error| Fault::answer(what, error).error)? else {
+        let Some(row) = row.map_err(|error| AttemptFailure::answer(action, error).error)? else {
             return Ok(None);
         };
         let (version, lease, messages, last_used, commit_token) = row;
         let head = head(id, version, messages)?;
-        let present = Present { version, lease };
+        let present = ConditionValues { version, lease };
         Ok(Some(HeadRow { present, head, last_used: last_used.unwrap_or(0), commit_token }))
     }
 
@@ -126,11 +126,11 @@ impl CassandraChatMemoryStore {
         position: HistoryPosition,
         limit: usize,
     ) -> Result<Vec<HistoryEntry>> {
-        // What is in memory first: a message that is evicted between the two is then found twice,
-        // and in the other order not at all.
+        // The rows in memory first: a message that is evicted between the two reads is then found twice.
+        // In the other order it would be missing.
         let mut found = BTreeMap::new();
         for kind in [MESSAGE, EVICTED] {
-            for (number, record) in self.numbered(id, kind, position, limit).await? {
+            for (number, record) in self.read_numbered(id, kind, position, limit).await? {
                 found.entry(number).or_insert((record, kind == EVICTED));
             }
         }
@@ -147,14 +147,14 @@ impl CassandraChatMemoryStore {
         .collect()
     }
 
-    /// At most `limit` rows of one kind next to a position.
-    async fn numbered(
+    /// Returns at most `limit` rows of one kind next to a position.
+    async fn read_numbered(
         &self,
         id: &MemoryId,
         kind: i8,
         position: HistoryPosition,
         limit: usize,
-    ) -> Result<Vec<(u64, Raw)>> {
+    ) -> Result<Vec<(u64, RawText)>> {
         let statements = self.client().statements().await?;
         let (statement, bound) = match position {
             HistoryPosition::Oldest => (&statements.read.history_after, i64::MIN),
@@ -163,14 +163,15 @@ impl CassandraChatMemoryStore {
             HistoryPosition::Before(before) => (&statements.read.history_before, bigint(before)),
         };
         let limit = i32::try_from(limit).unwrap_or(i32::MAX);
-        let what = "read the history of a conversation";
+        let action = "read the history of a conversation";
         let (mut found, mut next) = (Vec::new(), Some(PagingState::start()));
         while let Some(state) = next {
             let values = (id.as_str(), kind, bound, limit);
-            let page = self.client().page(what, statement, &values, state).await?;
-            let rows = page.0.rows::<(i64, Raw)>();
-            for row in rows.map_err(|error| Fault::answer(what, error).error)? {
-                let (at, record) = row.map_err(|error| Fault::answer(what, error).error)?;
+            let page = self.client().page(action, statement, &values, state).await?;
+            let rows = page.0.rows::<(i64, RawText)>();
+            for row in rows.map_err(|error| AttemptFailure::answer(action, error).error)? {
+                let (at, record) =
+                    row.map_err(|error| AttemptFailure::answer(action, error).error)?;
                 found.push((number(id, at)?, record));
             }
             next = page.1;
@@ -178,10 +179,10 @@ impl CassandraChatMemoryStore {
         Ok(found)
     }
 
-    /// Whether anything was kept of what was evicted.
+    /// Returns whether the conversation has evicted messages.
     pub(super) async fn has_history(&self, id: &MemoryId) -> Result<bool> {
-        let first = self.numbered(id, EVICTED, HistoryPosition::Oldest, 1).await;
-        // A row with an odd number is a row too.
+        let first = self.read_numbered(id, EVICTED, HistoryPosition::Oldest, 1).await;
+        // A row with an invalid number counts, too.
         match first {
             Ok(rows) => Ok(!rows.is_empty()),
             Err(error) if error.detail::<UnreadableRecord>().is_some() => Ok(true),
@@ -189,16 +190,16 @@ impl CassandraChatMemoryStore {
         }
     }
 
-    pub(super) async fn exported(&self, id: &MemoryId) -> Result<Vec<RawRecord>> {
+    pub(super) async fn export_rows(&self, id: &MemoryId) -> Result<Vec<RawRecord>> {
         let statements = self.client().statements().await?;
-        let what = "export a conversation";
+        let action = "export a conversation";
         let (mut found, mut next) = (Vec::new(), Some(PagingState::start()));
         while let Some(state) = next {
             let values = (id.as_str(),);
-            let page = self.client().page(what, &statements.read.export, &values, state).await?;
+            let page = self.client().page(action, &statements.read.export, &values, state).await?;
             let rows = page.0.rows::<ExportedRow>();
-            for row in rows.map_err(|error| Fault::answer(what, error).error)? {
-                let row = row.map_err(|error| Fault::answer(what, error).error)?;
+            for row in rows.map_err(|error| AttemptFailure::answer(action, error).error)? {
+                let row = row.map_err(|error| AttemptFailure::answer(action, error).error)?;
                 if found.is_empty() {
                     found.push(RawRecord::new("the head", row.head()));
                 }
@@ -213,7 +214,7 @@ impl CassandraChatMemoryStore {
 }
 
 impl ExportedRow {
-    /// What the row is; `None` for one that holds nothing of its own.
+    /// Returns a name of the row for the export; `None` for a row without content, such as the anchor.
     fn name(&self) -> Option<String> {
         let (kind, number) = (self.kind?, self.number?);
         match kind {
@@ -224,6 +225,7 @@ impl ExportedRow {
         }
     }
 
+    /// Returns the static columns as JSON.
     fn head(&self) -> String {
         let Self { version, messages, last_used, commit_token, lease, .. } = self;
         let columns = [

@@ -1,9 +1,9 @@
-//! Rows as they are read, and what is believed of them.
+//! Rows of the table, and their validation.
 
 use super::statements::{ANCHOR, MESSAGE};
 use ai_services_core::Result;
 use ai_services_core::memory::{MemoryId, UnreadableRecord};
-use ai_services_core::store_kit::plan::Head;
+use ai_services_core::store_kit::plan::ConversationHead;
 use scylla::DeserializeRow;
 use scylla::cluster::metadata::ColumnType;
 use scylla::deserialize::value::DeserializeValue;
@@ -12,17 +12,17 @@ use scylla::serialize::SerializationError;
 use scylla::serialize::value::SerializeValue;
 use scylla::serialize::writers::{CellWriter, WrittenCellProof};
 
-/// Text as it is, even if it is none; empty if there is nothing.
+/// A text value as raw bytes, which may be invalid UTF-8. Null is read as empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Raw(pub(super) Vec<u8>);
+pub(super) struct RawText(pub(super) Vec<u8>);
 
-impl AsRef<[u8]> for Raw {
+impl AsRef<[u8]> for RawText {
     fn as_ref(&self) -> &[u8] {
         &self.0
     }
 }
 
-impl<'frame, 'metadata> DeserializeValue<'frame, 'metadata> for Raw {
+impl<'frame, 'metadata> DeserializeValue<'frame, 'metadata> for RawText {
     fn type_check(kind: &ColumnType<'_>) -> Result<(), TypeCheckError> {
         <&str as DeserializeValue<'_, '_>>::type_check(kind)
     }
@@ -35,18 +35,18 @@ impl<'frame, 'metadata> DeserializeValue<'frame, 'metadata> for Raw {
     }
 }
 
-impl SerializeValue for Raw {
+impl SerializeValue for RawText {
     fn serialize<'b>(
         &self,
         _: &ColumnType<'_>,
         writer: CellWriter<'b>,
     ) -> Result<WrittenCellProof<'b>, SerializationError> {
-        // Not `str`, so that what is no text is moved as it is, or refused by the server.
+        // Not `str`, so that invalid UTF-8 is moved unchanged, or rejected by the server.
         writer.set_value(&self.0).map_err(SerializationError::new)
     }
 }
 
-/// A row of those in memory.
+/// A row in memory.
 #[derive(Debug, DeserializeRow)]
 pub(super) struct MemoryRow {
     kind: i8,
@@ -54,10 +54,10 @@ pub(super) struct MemoryRow {
     version: Option<i64>,
     messages: Option<i64>,
     row_token: Option<i64>,
-    record: Raw,
+    record: RawText,
 }
 
-/// As [`MemoryRow`], read without its record.
+/// A row in memory that is read without its record.
 #[derive(Debug, DeserializeRow)]
 pub(super) struct NumberRow {
     kind: i8,
@@ -70,28 +70,28 @@ pub(super) struct NumberRow {
 impl From<NumberRow> for MemoryRow {
     fn from(row: NumberRow) -> Self {
         let NumberRow { kind, number, version, messages, row_token } = row;
-        Self { kind, number, version, messages, row_token, record: Raw::default() }
+        Self { kind, number, version, messages, row_token, record: RawText::default() }
     }
 }
 
-/// A message as it is stored.
+/// A stored message.
 #[derive(Debug)]
 pub(super) struct StoredMessage {
     pub(super) number: u64,
-    pub(super) record: Raw,
-    /// Which commit wrote it.
+    pub(super) record: RawText,
+    /// Token of the commit that wrote the message.
     pub(super) token: Option<i64>,
 }
 
-/// What is in memory, or the beginning of it.
+/// The head and the messages in memory, or the first of them.
 #[derive(Debug, Default)]
 pub(super) struct Stored {
-    pub(super) head: Option<Head>,
+    pub(super) head: Option<ConversationHead>,
     pub(super) messages: Vec<StoredMessage>,
 }
 
 impl Stored {
-    /// Takes in the next row. Says whether it is of the same version as those before.
+    /// Adds the next row. Returns whether it has the same version as the previous rows.
     pub(super) fn push(&mut self, id: &MemoryId, row: MemoryRow) -> Result<bool> {
         let found = head(id, row.version, row.messages)?;
         let Some(found) = found else {
@@ -108,7 +108,7 @@ impl Stored {
                 self.messages.push(StoredMessage { number, record, token });
             }
             kind => {
-                let reason = format!("there is no kind {kind}");
+                let reason = format!("unknown kind {kind}");
                 return Err(UnreadableRecord::corrupt(id, "a row", reason).into());
             }
         }
@@ -116,7 +116,7 @@ impl Stored {
     }
 }
 
-/// The number of a row.
+/// Converts the number of a row, which must not be negative.
 pub(super) fn number(id: &MemoryId, number: i64) -> Result<u64> {
     u64::try_from(number).map_err(|_| {
         let row = format_args!("message {number}");
@@ -124,32 +124,32 @@ pub(super) fn number(id: &MemoryId, number: i64) -> Result<u64> {
     })
 }
 
-/// The head of a conversation; `None` if it has none.
+/// Validates the head of a conversation; `None` if it does not have a version.
 pub(super) fn head(
     id: &MemoryId,
     version: Option<i64>,
     messages: Option<i64>,
-) -> Result<Option<Head>> {
-    let corrupt = |what: &str, value: i64| {
-        let reason = format!("its {what} is {value}");
+) -> Result<Option<ConversationHead>> {
+    let corrupt = |field: &str, value: i64| {
+        let reason = format!("its {field} is {value}");
         UnreadableRecord::corrupt(id, "the head", reason)
     };
     let Some(version) = version else { return Ok(None) };
-    let known = u64::try_from(version).ok().filter(|version| (1..1 << 53).contains(version));
-    let known = known.ok_or_else(|| corrupt("version", version))?;
+    let valid = u64::try_from(version).ok().filter(|version| (1..1 << 53).contains(version));
+    let valid = valid.ok_or_else(|| corrupt("version", version))?;
     let count = messages.ok_or_else(|| {
-        UnreadableRecord::corrupt(id, "the head", "it does not count its messages")
+        UnreadableRecord::corrupt(id, "the head", "its number of messages is missing")
     })?;
     let count = u64::try_from(count).map_err(|_| corrupt("number of messages", count))?;
-    Ok(Some(Head { version: known, messages: count }))
+    Ok(Some(ConversationHead { version: valid, messages: count }))
 }
 
-/// A number below 2^63 as Cassandra keeps it. Versions and positions are smaller by far.
+/// Converts a number to a `bigint`, saturating. Versions and positions never reach the limit.
 pub(super) fn bigint(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// A token of 64 bits as Cassandra keeps it.
+/// Converts a 64-bit token to a `bigint` with the same bits.
 pub(super) fn token(token: u64) -> i64 {
     i64::from_ne_bytes(token.to_ne_bytes())
 }

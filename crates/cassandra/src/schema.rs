@@ -1,35 +1,35 @@
-//! Creating the tables, and checking their version.
+//! Creation of the tables, and the check of their version.
 
-use super::fault::{Fault, pause};
-use super::session::{Client, Verdict};
+use super::error_mapping::{AttemptFailure, pause};
+use super::session::{Client, ConditionOutcome};
 use ai_services_core::{Error, ErrorKind, Result};
 use scylla::response::PagingState;
 
-/// The version of the tables.
+/// Version of the tables that this build creates and supports.
 const VERSION: i32 = 1;
 
-/// How often the schema is tried to be created. Several processes may be at it.
+/// Maximum number of attempts to create the schema, which several processes may create at the same time.
 const ATTEMPTS: u32 = 6;
 
-/// Creates what is missing.
+/// Creates the missing parts of the schema, and checks its version.
 pub(super) async fn ensure(client: &Client, replication: &str) -> Result<()> {
     let mut number = 0;
     loop {
-        let fault = match create(client, replication).await {
+        let failure = match create(client, replication).await {
             Ok(()) => return check(client).await,
-            Err(fault) => fault,
+            Err(failure) => failure,
         };
         number += 1;
-        if !fault.is_transient() || number == ATTEMPTS {
-            return Err(fault.error);
+        if !failure.is_transient() || number == ATTEMPTS {
+            return Err(failure.error);
         }
         pause(number).await;
     }
 }
 
-async fn create(client: &Client, replication: &str) -> Result<(), Fault> {
+async fn create(client: &Client, replication: &str) -> Result<(), AttemptFailure> {
     let names = client.names();
-    // Whoever may not create a keyspace may still use one that exists.
+    // A user without the permission to create a keyspace may still use an existing one.
     if !exists(client, "keyspaces", &names.keyspace, None).await? {
         let keyspace = &names.keyspace;
         let text =
@@ -48,14 +48,16 @@ async fn create(client: &Client, replication: &str) -> Result<(), Fault> {
     client.await_schema().await?;
     let meta = names.meta_table();
     let insert = format!("INSERT INTO {meta} (name, value) VALUES ('version', ?) IF NOT EXISTS");
-    let insert = client.prepare(insert).await.map_err(settling)?;
+    let insert = client.prepare(insert).await.map_err(as_transient)?;
     match client.conditional("write the version of the tables", &insert, (VERSION,)).await? {
-        Verdict::Applied | Verdict::Refused(_) => Ok(()),
+        ConditionOutcome::Applied | ConditionOutcome::Refused(_) => Ok(()),
     }
 }
 
-/// A conversation is read as a whole, and rows come and go in it: leveled compaction keeps what has to
-/// be looked at for that in few files, and drops early what evicted messages leave behind.
+/// Returns the definition of the table of conversations.
+///
+/// A conversation is read completely, and its rows are inserted and deleted often. Leveled compaction stores
+/// its rows in few files, and drops the tombstones of evicted messages early.
 fn messages(table: &str) -> String {
     format!(
         "{table} (id text, kind tinyint, number bigint, record text, row_token bigint, \
@@ -66,53 +68,55 @@ fn messages(table: &str) -> String {
     )
 }
 
+/// Returns whether a keyspace or a table exists. `kind` is `keyspaces` or `tables`.
 async fn exists(
     client: &Client,
-    what: &str,
+    kind: &str,
     keyspace: &str,
     table: Option<&str>,
-) -> Result<bool, Fault> {
+) -> Result<bool, AttemptFailure> {
     let condition = if table.is_some() { " AND table_name = ?" } else { "" };
     let text = format!(
-        "SELECT keyspace_name FROM system_schema.{what} WHERE keyspace_name = ?{condition}"
+        "SELECT keyspace_name FROM system_schema.{kind} WHERE keyspace_name = ?{condition}"
     );
-    let statement = client.prepare(text).await.map_err(settling)?;
-    let what = "look for the tables";
+    let statement = client.prepare(text).await.map_err(as_transient)?;
+    let action = "look for the tables";
     let start = PagingState::start();
     let page = match table {
-        Some(table) => client.page(what, &statement, &(keyspace, table), start).await,
-        None => client.page(what, &statement, &(keyspace,), start).await,
+        Some(table) => client.page(action, &statement, &(keyspace, table), start).await,
+        None => client.page(action, &statement, &(keyspace,), start).await,
     };
-    page.map(|(rows, _)| rows.rows_num() > 0).map_err(settling)
+    page.map(|(rows, _)| rows.rows_num() > 0).map_err(as_transient)
 }
 
-/// A node that does not know yet what another has just created may do so soon.
-fn settling(error: Error) -> Fault {
+/// Marks an error as transient, unless it is an authentication error: a node may not yet see the tables that
+/// another node has just created.
+fn as_transient(error: Error) -> AttemptFailure {
     match error.kind() {
-        ErrorKind::Authentication => Fault::is_final(error),
-        _ => Fault::transient(error),
+        ErrorKind::Authentication => AttemptFailure::is_final(error),
+        _ => AttemptFailure::transient(error),
     }
 }
 
-/// Refuses tables that are missing or newer than this build.
+/// Fails if the tables are missing or newer than this build.
 pub(super) async fn check(client: &Client) -> Result<()> {
     let meta = client.names().meta_table();
     let statement =
         client.prepare(format!("SELECT value FROM {meta} WHERE name = 'version'")).await?;
-    let what = "read the version of the tables";
-    let (rows, _) = client.page(what, &statement, &(), PagingState::start()).await?;
+    let action = "read the version of the tables";
+    let (rows, _) = client.page(action, &statement, &(), PagingState::start()).await?;
     let found = rows.maybe_first_row::<(Option<i32>,)>();
-    match found.map_err(|error| Fault::answer(what, error).error)? {
+    match found.map_err(|error| AttemptFailure::answer(action, error).error)? {
         Some((Some(VERSION),)) => Ok(()),
         Some((Some(found),)) if found > VERSION => Err(Error::configuration(format!(
-            "the tables in `{}` have version {found}; this build knows {VERSION}, update ai-services",
+            "the tables in `{}` have version {found}; this build supports {VERSION}, update ai-services",
             client.names().keyspace
         ))),
         Some(_) => Err(Error::configuration(format!(
-            "the version in `{meta}` is none that there ever was; is it the table of another program?"
+            "the version in `{meta}` is invalid; the table may belong to another program"
         ))),
         None => Err(Error::configuration(format!(
-            "`{meta}` does not say which version the tables have; call `ensure_schema` once"
+            "`{meta}` does not contain the version of the tables; call `ensure_schema` once"
         ))),
     }
 }

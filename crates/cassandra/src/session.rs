@@ -1,9 +1,9 @@
-//! Requests to the cluster.
+//! The client: requests to the cluster, with retries.
 
-use super::fault::{Attempts, Fault};
+use super::error_mapping::{AttemptFailure, Attempts};
 use super::schema;
 use super::settings::CassandraConsistency;
-use super::statements::{Names, Statements};
+use super::statements::{Statements, TableNames};
 use ai_services_core::Result;
 use scylla::client::execution_profile::{ExecutionProfile, ExecutionProfileHandle};
 use scylla::client::session::Session;
@@ -21,44 +21,44 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
-/// How long creating a table may take: every node has to agree.
+/// Time limit for creating a table. Every node has to agree.
 const SCHEMA_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A session with everything that requests need.
+/// A session with the settings of requests and the prepared statements.
 pub(super) struct Client {
     session: Arc<Session>,
-    names: Names,
+    names: TableNames,
     profile: ExecutionProfileHandle,
     consistency: CassandraConsistency,
     request_timeout: Duration,
     statements: OnceCell<Statements>,
 }
 
-/// The values of one row of a batch.
+/// The values of one statement of a batch.
 type Values<'a> = Box<dyn SerializeRow + Send + Sync + 'a>;
 
-/// Statements on one partition that are all applied or none, if its condition holds.
+/// Statements on one partition that are applied atomically if their condition holds.
 pub(super) struct ConditionalBatch<'a> {
     batch: Batch,
     values: Vec<Values<'a>>,
 }
 
-/// What became of a conditional request.
+/// The outcome of a conditional request.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub(super) enum ConditionOutcome {
     Applied,
-    /// The condition does not hold.
-    Refused(Present),
+    /// The condition did not hold.
+    Refused(ConditionValues),
 }
 
-/// What a condition has found. Nothing if there was nothing at all.
+/// The values that a refused condition has found; all `None` if the conversation does not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Present {
+pub(super) struct ConditionValues {
     pub(super) version: Option<i64>,
     pub(super) lease: Option<i64>,
 }
 
-/// How the requests of a store are made. Those of others on the same session are left alone.
+/// Creates the execution profile of the store's requests. Does not affect other requests on the same session.
 pub(super) fn profile(
     consistency: CassandraConsistency,
     local_datacenter: Option<&str>,
@@ -67,7 +67,7 @@ pub(super) fn profile(
     let (quorum, serial) = consistency.levels();
     let mut policy = DefaultPolicy::builder().token_aware(true);
     if let Some(name) = local_datacenter {
-        // A majority of one data centre has to be asked for in that data centre.
+        // A request for a majority of one data centre must be sent to that data centre.
         let may_leave = consistency == CassandraConsistency::Global;
         policy = policy.prefer_datacenter(name.to_owned()).permit_dc_failover(may_leave);
     }
@@ -76,7 +76,7 @@ pub(super) fn profile(
         .serial_consistency(Some(serial))
         .request_timeout(Some(request_timeout))
         .load_balancing_policy(policy.build())
-        // A repeated transaction can be refused because of its own success: only the store can tell.
+        // A repeated transaction can be refused because it was already applied, which only the store detects.
         .retry_policy(Arc::new(FallthroughRetryPolicy::new()))
         .build()
         .into_handle()
@@ -85,7 +85,7 @@ pub(super) fn profile(
 impl Client {
     pub(super) fn new(
         session: Arc<Session>,
-        names: Names,
+        names: TableNames,
         profile: ExecutionProfileHandle,
         consistency: CassandraConsistency,
         request_timeout: Duration,
@@ -94,7 +94,7 @@ impl Client {
         Self { session, names, profile, consistency, request_timeout, statements }
     }
 
-    pub(super) fn names(&self) -> &Names {
+    pub(super) fn names(&self) -> &TableNames {
         &self.names
     }
 
@@ -102,7 +102,8 @@ impl Client {
         self.consistency == CassandraConsistency::Local
     }
 
-    /// The statements, prepared at the first call: the tables may be created after the store.
+    /// Returns the statements, which are prepared on the first call, because the tables may be created after
+    /// the store.
     pub(super) async fn statements(&self) -> Result<&Statements> {
         let prepare = async || {
             schema::check(self).await?;
@@ -111,21 +112,21 @@ impl Client {
         self.statements.get_or_try_init(prepare).await
     }
 
-    /// The attempts at a request.
+    /// Starts the attempts at a request.
     pub(super) fn attempts(&self) -> Attempts {
         Attempts::within(self.request_timeout)
     }
 
-    /// Makes a request that does no harm if it is made twice until it succeeds or there is no hope.
-    pub(super) async fn retried<T, F>(&self, mut request: impl FnMut() -> F + Send) -> Result<T>
+    /// Sends an idempotent request, and retries it until it succeeds or fails for good.
+    pub(super) async fn retry<T, F>(&self, mut request: impl FnMut() -> F + Send) -> Result<T>
     where
-        F: Future<Output = Result<T, Fault>> + Send,
+        F: Future<Output = Result<T, AttemptFailure>> + Send,
     {
         let mut attempts = self.attempts();
         loop {
             match request().await {
                 Ok(value) => return Ok(value),
-                Err(fault) => attempts.failed(fault).await?,
+                Err(failure) => attempts.record_failure(failure).await?,
             }
         }
     }
@@ -133,77 +134,87 @@ impl Client {
     pub(super) async fn prepare(&self, text: String) -> Result<PreparedStatement> {
         let mut statement = Statement::new(text);
         statement.set_execution_profile_handle(Some(self.profile.clone()));
-        self.retried(|| self.prepare_once(statement.clone())).await
+        self.retry(|| self.prepare_once(statement.clone())).await
     }
 
-    async fn prepare_once(&self, statement: Statement) -> Result<PreparedStatement, Fault> {
-        // The driver itself waits for as long as a node is silent.
+    async fn prepare_once(
+        &self,
+        statement: Statement,
+    ) -> Result<PreparedStatement, AttemptFailure> {
+        // The driver does not have a time limit for preparing.
         match timeout(self.request_timeout, self.session.prepare(statement)).await {
-            Ok(prepared) => prepared.map_err(Fault::prepare),
-            Err(_) => Err(Fault::prepare_timeout(self.request_timeout)),
+            Ok(prepared) => prepared.map_err(AttemptFailure::prepare),
+            Err(_) => Err(AttemptFailure::prepare_timeout(self.request_timeout)),
         }
     }
 
     /// Changes the schema.
-    pub(super) async fn define(&self, text: String) -> Result<(), Fault> {
+    pub(super) async fn define(&self, text: String) -> Result<(), AttemptFailure> {
         let mut statement = Statement::new(text);
         statement.set_execution_profile_handle(Some(self.profile.clone()));
         statement.set_request_timeout(Some(SCHEMA_TIMEOUT));
         let done = self.session.query_unpaged(statement, ()).await;
-        done.map(drop).map_err(|error| Fault::execution("change the schema", error))
+        done.map(drop).map_err(|error| AttemptFailure::execution("change the schema", error))
     }
 
-    /// Waits until all nodes know of the last change of the schema.
-    pub(super) async fn await_schema(&self) -> Result<(), Fault> {
+    /// Waits until all nodes agree on the schema.
+    pub(super) async fn await_schema(&self) -> Result<(), AttemptFailure> {
         let agreed = self.session.await_schema_agreement().await;
-        agreed.map(drop).map_err(|error| Fault::execution("agree on a schema", error.into()))
+        agreed
+            .map(drop)
+            .map_err(|error| AttemptFailure::execution("agree on a schema", error.into()))
     }
 
-    /// One page of what a statement reads.
+    /// Reads one page of a statement's rows, with retries. Returns the state of the next page, too.
     pub(super) async fn page(
         &self,
-        what: &str,
+        action: &str,
         statement: &PreparedStatement,
         values: &(impl SerializeRow + Sync),
         state: PagingState,
     ) -> Result<(QueryRowsResult, Option<PagingState>)> {
         let page = || async {
             let page = self.session.execute_single_page(statement, values, state.clone()).await;
-            let (rows, next) = page.map_err(|error| Fault::execution(what, error))?;
-            let rows = rows.into_rows_result().map_err(|error| Fault::answer(what, error))?;
+            let (rows, next) = page.map_err(|error| AttemptFailure::execution(action, error))?;
+            let rows =
+                rows.into_rows_result().map_err(|error| AttemptFailure::answer(action, error))?;
             let next = match next {
                 PagingStateResponse::HasMorePages { state } => Some(state),
                 PagingStateResponse::NoMorePages => None,
             };
             Ok((rows, next))
         };
-        self.retried(page).await
+        self.retry(page).await
     }
 
-    /// A conditional request of one statement. It is not repeated.
+    /// Sends a conditional statement, without retries.
     pub(super) async fn conditional(
         &self,
-        what: &str,
+        action: &str,
         statement: &PreparedStatement,
         values: impl SerializeRow,
-    ) -> Result<Verdict, Fault> {
+    ) -> Result<ConditionOutcome, AttemptFailure> {
         let answer = self.session.execute_unpaged(statement, values).await;
-        let answer = answer.map_err(|error| Fault::execution(what, error))?;
-        verdict(answer.into_rows_result().map_err(|error| Fault::answer(what, error))?)
+        let answer = answer.map_err(|error| AttemptFailure::execution(action, error))?;
+        condition_outcome(
+            answer.into_rows_result().map_err(|error| AttemptFailure::answer(action, error))?,
+        )
     }
 
-    /// As [`conditional`](Self::conditional), of many statements.
+    /// Sends a conditional batch, without retries.
     pub(super) async fn batch(
         &self,
-        what: &str,
+        action: &str,
         batch: &ConditionalBatch<'_>,
-    ) -> Result<Verdict, Fault> {
+    ) -> Result<ConditionOutcome, AttemptFailure> {
         let answer = self.session.batch(&batch.batch, &batch.values).await;
-        let answer = answer.map_err(|error| Fault::execution(what, error))?;
-        verdict(answer.into_rows_result().map_err(|error| Fault::answer(what, error))?)
+        let answer = answer.map_err(|error| AttemptFailure::execution(action, error))?;
+        condition_outcome(
+            answer.into_rows_result().map_err(|error| AttemptFailure::answer(action, error))?,
+        )
     }
 
-    /// An empty batch.
+    /// Creates an empty batch.
     pub(super) fn new_batch<'a>(&self) -> ConditionalBatch<'a> {
         // A batch of one partition is atomic without a log.
         let mut batch = Batch::new(BatchType::Unlogged);
@@ -223,22 +234,23 @@ impl<'a> ConditionalBatch<'a> {
     }
 }
 
-/// The answer to a conditional request: `[applied]`, and if not, the columns of the condition among
-/// others, unless there was nothing at all.
-#[allow(clippy::needless_pass_by_value, reason = "the rows are owned by nobody else")]
-fn verdict(rows: QueryRowsResult) -> Result<Verdict, Fault> {
-    let what = "the outcome of a condition";
-    let row: Row = rows.first_row().map_err(|error| Fault::answer(what, error))?;
+/// Parses the answer to a conditional request: the column `[applied]`, and, if it is false and the row
+/// exists, the columns of the condition.
+#[allow(clippy::needless_pass_by_value, reason = "the caller does not need the rows any more")]
+fn condition_outcome(rows: QueryRowsResult) -> Result<ConditionOutcome, AttemptFailure> {
+    let action = "read the outcome of a condition";
+    let row: Row = rows.first_row().map_err(|error| AttemptFailure::answer(action, error))?;
     let value = |name: &str| {
         let (index, _) = rows.column_specs().get_by_name(name)?;
         row.columns.get(index)?.as_ref()
     };
     let number = |name: &str| value(name).and_then(CqlValue::as_bigint);
     match value("[applied]").and_then(CqlValue::as_boolean) {
-        Some(true) => Ok(Verdict::Applied),
-        Some(false) => {
-            Ok(Verdict::Refused(Present { version: number("version"), lease: number("lease") }))
-        }
-        None => Err(Fault::answer(what, "it does not say whether the condition held")),
+        Some(true) => Ok(ConditionOutcome::Applied),
+        Some(false) => Ok(ConditionOutcome::Refused(ConditionValues {
+            version: number("version"),
+            lease: number("lease"),
+        })),
+        None => Err(AttemptFailure::answer(action, "the column `[applied]` is missing")),
     }
 }

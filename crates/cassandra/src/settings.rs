@@ -1,24 +1,27 @@
-//! What a user chooses once for a cluster.
+//! Settings of a cluster: consistency and replication.
 
 use ai_services_core::{Error, Result};
 use scylla::statement::{Consistency, SerialConsistency};
 
-/// Among which replicas a majority has to agree.
+/// The replicas of which a majority has to agree.
 ///
-/// A change of a conversation is a lightweight transaction. It needs a majority twice: to decide
-/// (`SERIAL`), and to be written (`QUORUM`). All processes that write the same conversations must make
-/// the same choice, or they do not see each other's decisions.
+/// A change of a conversation is a lightweight transaction, which needs a majority twice: for the decision
+/// (`SERIAL`) and for the write (`QUORUM`). All processes that write the same conversations must use the same
+/// consistency; otherwise they do not see each other's decisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CassandraConsistency {
-    /// Those of one data centre, the
-    /// [local](super::CassandraChatMemoryStoreBuilder::local_datacenter) one: `LOCAL_SERIAL` and
-    /// `LOCAL_QUORUM`. Fast; the other data centres follow by themselves. Processes in two data centres
-    /// must not write the same conversation: both could succeed.
+    /// Replicas of one data centre, the [local](super::CassandraChatMemoryStoreBuilder::local_datacenter)
+    /// one: `LOCAL_SERIAL` and `LOCAL_QUORUM`.
+    ///
+    /// Fast; changes are replicated to the other data centres asynchronously. Processes in two data centres
+    /// must not write the same conversation, because both could succeed.
     #[default]
     Local,
-    /// Those of all data centres: `SERIAL` and `QUORUM`. Processes anywhere may write any conversation;
-    /// each change waits several times for other data centres.
+    /// Replicas of all data centres: `SERIAL` and `QUORUM`.
+    ///
+    /// Processes in all data centres may write any conversation. Each change takes several round trips
+    /// between data centres.
     Global,
 }
 
@@ -31,8 +34,8 @@ impl CassandraConsistency {
     }
 }
 
-/// How many copies of the data are kept, if
-/// [`ensure_schema`](super::CassandraChatMemoryStore::ensure_schema) creates the keyspace.
+/// Replication of the keyspace, if [`ensure_schema`](super::CassandraChatMemoryStore::ensure_schema) creates
+/// it.
 ///
 /// # Examples
 ///
@@ -52,22 +55,26 @@ enum Strategy {
 }
 
 impl CassandraReplication {
-    /// `SimpleStrategy`: so many copies, wherever they come to lie. With one copy, the default, it is for
-    /// development only: a conversation is gone with its node, and out of reach while the node is down.
+    /// Creates a replication with the given number of copies on any nodes (`SimpleStrategy`).
+    ///
+    /// One copy, the default, is for development only: a conversation is lost with its node, and unavailable
+    /// while the node is down.
     #[must_use]
     pub fn simple(copies: u8) -> Self {
         Self(Strategy::Simple(copies))
     }
 
-    /// `NetworkTopologyStrategy`: so many copies in each of these data centres, named as `nodetool
-    /// status` does. Three are usual: one node may fail.
+    /// Creates a replication with the given number of copies in each data centre (`NetworkTopologyStrategy`).
+    ///
+    /// The names of the data centres are those in `nodetool status`. Three copies are usual, so that one node
+    /// may fail.
     #[must_use]
     pub fn per_data_center<N: Into<String>>(copies: impl IntoIterator<Item = (N, u8)>) -> Self {
         let copies = copies.into_iter().map(|(name, copies)| (name.into(), copies));
         Self(Strategy::NetworkTopology(copies.collect()))
     }
 
-    /// The strategy as a map of CQL, which takes no parameters there.
+    /// Returns the strategy as a CQL map literal, because CQL does not allow parameters there.
     pub(super) fn as_map(&self) -> Result<String> {
         let copies: &[(String, u8)] = match &self.0 {
             Strategy::Simple(0) => return Err(no_copies()),
@@ -101,13 +108,13 @@ fn no_copies() -> Error {
     Error::configuration("`replication` must keep at least one copy")
 }
 
-/// Refuses names that would have to be quoted, and those that are options of the strategy.
+/// Validates the name of a data centre: it must not need quotes, and must not be an option of the strategy.
 pub(super) fn check_data_center(name: &str) -> Result<()> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_-.: ".contains(&b);
     let is_option = ["class", "replication_factor"].contains(&name);
     if name.is_empty() || name.len() > 255 || is_option || !name.bytes().all(is_plain) {
         return Err(Error::configuration(format!(
-            "`{}` cannot be a data centre; use letters, digits, `_`, `-`, `.`, `:` and spaces",
+            "`{}` is not a valid data centre name; use letters, digits, `_`, `-`, `.`, `:` and spaces",
             name.escape_debug()
         )));
     }
@@ -119,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn replication_is_a_map() {
+    fn replication_becomes_a_cql_map() {
         let simple = CassandraReplication::default().as_map().unwrap();
         assert_eq!(simple, "{'class': 'SimpleStrategy', 'replication_factor': 1}");
         let topology = CassandraReplication::per_data_center([("dc-1", 3), ("dc-2", 2)]);
@@ -128,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_replication_is_refused() {
+    fn invalid_replication_is_rejected() {
         let per = |name: &str| CassandraReplication::per_data_center([(name, 1)]);
         let none = CassandraReplication::per_data_center::<&str>([]);
         for name in ["", "class", "replication_factor", "a'", "a\0", "a}", "ä"] {

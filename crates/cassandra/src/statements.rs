@@ -1,11 +1,11 @@
-//! The tables, and what is said to them.
+//! The tables and the prepared statements.
 //!
 //! ```text
-//! chat_messages  id text, kind tinyint, number bigint      the key; one partition a conversation
-//!                record text, row_token bigint             of one row
-//!                version, messages, last_used,             of the conversation: static
+//! chat_messages  id text, kind tinyint, number bigint      primary key; one partition per conversation
+//!                record text, row_token bigint             columns of one row
+//!                version, messages, last_used,             static columns of the conversation
 //!                commit_token, lease bigint static
-//! chat_meta      name text, value int                      the version of this layout
+//! chat_meta      name text, value int                      version of this layout
 //! ```
 
 use super::session::Client;
@@ -14,68 +14,70 @@ use ai_services_core::store_kit::limits;
 use scylla::statement::Consistency;
 use scylla::statement::prepared::PreparedStatement;
 
-/// The row that every conversation has, before all others. A condition on static columns makes
-/// Cassandra look for the first row that is alive, and the remains of evicted messages are not.
+/// Kind of the anchor: a row that every conversation has before all others. A condition on static columns
+/// makes Cassandra search for the first live row, and without the anchor it would scan the tombstones of
+/// evicted messages.
 pub(super) const ANCHOR: i8 = 0;
 
-/// A row that is in memory.
+/// Kind of a row in memory.
 pub(super) const MESSAGE: i8 = 1;
 
-/// A row that was evicted and is kept.
+/// Kind of an evicted row that is kept.
 pub(super) const EVICTED: i8 = 2;
 
-/// How many rows are asked for at once. Pages are counted in rows, however large these are.
+/// Number of rows of a page, whatever their size.
 const PAGE_ROWS: i32 = 250;
 
-/// The names that are part of statements.
+/// The names of the keyspace and the tables.
 #[derive(Clone, Debug)]
-pub(super) struct Names {
+pub(super) struct TableNames {
     pub(super) keyspace: String,
     pub(super) messages: String,
     pub(super) meta: String,
 }
 
-impl Names {
+impl TableNames {
     pub(super) fn new(keyspace: String, prefix: &str) -> Result<Self> {
         limits::check_name("a keyspace", &keyspace)?;
-        limits::check_name("a prefix of tables", prefix)?;
+        limits::check_name("a table prefix", prefix)?;
         let (messages, meta) = (format!("{prefix}_messages"), format!("{prefix}_meta"));
-        // Cassandra's own limit happens to be the one that is checked here.
-        limits::check_name("the name of a table", &messages)?;
+        // `check_name` has the same maximum length as Cassandra.
+        limits::check_name("a table name", &messages)?;
         Ok(Self { keyspace, messages, meta })
     }
 
-    /// The table of conversations, as statements name it.
+    /// Returns the qualified name of the table of conversations.
     pub(super) fn table(&self) -> String {
         format!("{}.{}", self.keyspace, self.messages)
     }
 
-    /// The table of the layout's version, as statements name it.
+    /// Returns the qualified name of the table with the layout version.
     pub(super) fn meta_table(&self) -> String {
         format!("{}.{}", self.keyspace, self.meta)
     }
 }
 
-/// All statements, prepared.
+/// All prepared statements.
 #[derive(Debug)]
 pub(super) struct Statements {
     pub(super) read: Reads,
     pub(super) write: Writes,
 }
 
+/// The prepared statements that read.
 #[derive(Debug)]
 pub(super) struct Reads {
-    /// The static columns of a conversation.
+    /// Static columns of a conversation.
     pub(super) head: PreparedStatement,
-    /// As `head`, after all that was begun before.
+    /// Serial read of `head`, which first completes unfinished commits.
     pub(super) latest_head: PreparedStatement,
-    /// The rows in memory without their records.
+    /// Rows in memory without their records.
     pub(super) numbers: PreparedStatement,
-    /// The rows in memory.
+    /// Rows in memory.
     pub(super) rows: PreparedStatement,
-    /// As `rows`, after all that was begun before.
+    /// Serial read of `rows`, which first completes unfinished commits.
     pub(super) latest_rows: PreparedStatement,
-    /// Which commit wrote a row.
+    /// Token of the commit that wrote a row.
     pub(super) origin: PreparedStatement,
     pub(super) history_after: PreparedStatement,
     pub(super) history_before: PreparedStatement,
@@ -84,17 +86,18 @@ pub(super) struct Reads {
     pub(super) list_from: PreparedStatement,
 }
 
+/// The prepared statements that write.
 #[derive(Debug)]
 pub(super) struct Writes {
     pub(super) commit: PreparedStatement,
     pub(super) commit_under_lease: PreparedStatement,
-    /// Makes a batch conditional and changes nothing.
+    /// Makes a batch conditional without changing data.
     pub(super) guard: PreparedStatement,
     pub(super) guard_under_lease: PreparedStatement,
     pub(super) anchor: PreparedStatement,
     pub(super) insert: PreparedStatement,
-    /// A range, because compaction makes one of many. It begins at the row before, so that the range
-    /// of a window that moves on covers those of all turns before.
+    /// Deletion of a range of rows. Compaction merges ranges: each begins at the previous live row, so that
+    /// the range of a moving window covers those of all earlier turns.
     pub(super) evict: PreparedStatement,
     pub(super) delete_head: PreparedStatement,
     pub(super) delete_unchanged_head: PreparedStatement,
@@ -113,14 +116,15 @@ impl Statements {
 impl Reads {
     async fn prepare(client: &Client) -> Result<Self> {
         let table = client.names().table();
-        let read = |what: &str, rest: &str| {
-            let text = format!("SELECT {what} FROM {table} {rest}");
+        let read = |columns: &str, rest: &str| {
+            let text = format!("SELECT {columns} FROM {table} {rest}");
             async move { client.prepare(text).await.map(with_pages) }
         };
         let latest = |mut statement: PreparedStatement| {
-            statement.set_consistency(match client.is_local() {
-                true => Consistency::LocalSerial,
-                false => Consistency::Serial,
+            statement.set_consistency(if client.is_local() {
+                Consistency::LocalSerial
+            } else {
+                Consistency::Serial
             });
             statement
         };
@@ -155,12 +159,12 @@ impl Reads {
 impl Writes {
     async fn prepare(client: &Client) -> Result<Self> {
         let table = client.names().table();
-        let update = |what: &str, rest: &str| {
-            client.prepare(format!("UPDATE {table} {what} WHERE id = ? IF {rest}"))
+        let update = |assignments: &str, condition: &str| {
+            client.prepare(format!("UPDATE {table} {assignments} WHERE id = ? IF {condition}"))
         };
-        let insert = |what: &str| client.prepare(format!("INSERT INTO {table} {what}"));
-        let delete = |what: &str, rest: &str| {
-            client.prepare(format!("DELETE {what} FROM {table} WHERE id = ?{rest}"))
+        let insert = |values: &str| client.prepare(format!("INSERT INTO {table} {values}"));
+        let delete = |columns: &str, rest: &str| {
+            client.prepare(format!("DELETE {columns} FROM {table} WHERE id = ?{rest}"))
         };
         let head = "version, messages, last_used, commit_token, lease";
         let new_head = "SET version = ?, messages = ?, last_used = ?, commit_token = ?";

@@ -1,9 +1,9 @@
-//! Writing a commit once, even if its answer does not arrive.
+//! Writing of a commit exactly once, even if its answer is lost.
 
 use super::CassandraChatMemoryStore;
-use super::fault::Fault;
+use super::error_mapping::AttemptFailure;
 use super::rows::{StoredMessage, bigint, token};
-use super::session::{ConditionalBatch, Present, Verdict};
+use super::session::{ConditionOutcome, ConditionValues, ConditionalBatch};
 use super::statements::{EVICTED, Statements};
 use ai_services_core::memory::{LeaseToken, MemoryId};
 use ai_services_core::store_kit::failpoint::failpoint;
@@ -11,53 +11,53 @@ use ai_services_core::store_kit::time;
 use ai_services_core::{Error, ErrorKind, Result};
 use scylla::response::PagingState;
 
-/// A commit that may have to be settled.
+/// A commit, with the values that detect whether it was applied.
 pub(super) struct Commit<'a> {
     pub(super) id: &'a MemoryId,
-    /// The version that it is conditional on.
+    /// Expected version.
     pub(super) before: Option<i64>,
     pub(super) lease: Option<LeaseToken>,
     pub(super) token: i64,
-    /// The version that it makes.
+    /// New version.
     pub(super) after: i64,
-    /// The number of the first row that it writes.
+    /// Number of the first row that it writes.
     pub(super) first: Option<i64>,
 }
 
-/// What a serial read tells of a commit in doubt.
-enum Settled {
+/// The state of a commit whose answer was lost.
+enum CommitState {
     Applied,
-    /// Nothing has changed since before.
-    Open,
-    /// It was not applied and never will be.
-    Superseded(Present),
+    /// The conversation has not changed.
+    Unchanged,
+    /// The commit was not applied and never will be.
+    Superseded(ConditionValues),
 }
 
 impl CassandraChatMemoryStore {
-    /// Writes a commit, once, whatever becomes of the connection.
+    /// Writes a commit exactly once, with retries.
     pub(super) async fn write(
         &self,
         commit: &Commit<'_>,
         batch: &ConditionalBatch<'_>,
-    ) -> Result<Verdict> {
+    ) -> Result<ConditionOutcome> {
         let mut attempts = self.client().attempts();
         loop {
             failpoint!("cassandra.before_commit");
             let outcome = match self.client().batch("commit a turn", batch).await {
-                Ok(Verdict::Applied) => {
+                Ok(ConditionOutcome::Applied) => {
                     failpoint!("cassandra.after_commit");
-                    return Ok(Verdict::Applied);
+                    return Ok(ConditionOutcome::Applied);
                 }
                 Ok(refused) if attempts.is_first() => return Ok(refused),
-                // It may be the first attempt that has made the condition false.
+                // The condition may be false because the first attempt was applied.
                 Ok(refused) => Ok(Some(refused)),
-                Err(fault) if !fault.is_transient() => return Err(fault.error),
-                Err(fault) => attempts.failed(fault).await.map(|()| None),
+                Err(failure) if !failure.is_transient() => return Err(failure.error),
+                Err(failure) => attempts.record_failure(failure).await.map(|()| None),
             };
-            match self.settle(commit).await? {
-                Settled::Applied => return Ok(Verdict::Applied),
-                Settled::Superseded(present) => return Ok(Verdict::Refused(present)),
-                Settled::Open => {
+            match self.commit_state(commit).await? {
+                CommitState::Applied => return Ok(ConditionOutcome::Applied),
+                CommitState::Superseded(present) => return Ok(ConditionOutcome::Refused(present)),
+                CommitState::Unchanged => {
                     if let Some(refused) = outcome? {
                         return Ok(refused);
                     }
@@ -66,44 +66,45 @@ impl CassandraChatMemoryStore {
         }
     }
 
-    /// What has become of a commit whose answer did not arrive.
+    /// Determines the state of a commit whose answer was lost.
     ///
-    /// A serial read completes what was begun and sees it. If others have gone on since, the rows that
-    /// the commit would have written say who wrote them.
-    async fn settle(&self, commit: &Commit<'_>) -> Result<Settled> {
+    /// A serial read completes unfinished commits and sees them. If other commits have followed, the rows
+    /// with the commit's numbers contain the token of the commit that wrote them.
+    async fn commit_state(&self, commit: &Commit<'_>) -> Result<CommitState> {
         let statements = self.client().statements().await?;
         let head = self.head(commit.id, &statements.read.latest_head).await?;
         let present = head.map(|head| head.present).unwrap_or_default();
         if head.is_some_and(|head| head.commit_token == Some(commit.token)) {
-            return Ok(Settled::Applied);
+            return Ok(CommitState::Applied);
         }
         if present.version == commit.before {
-            return Ok(Settled::Open);
+            return Ok(CommitState::Unchanged);
         }
         let Some(first) = commit.first else { return Err(in_doubt(commit.id)) };
-        let what = "look for a commit";
+        let action = "look for a commit";
         let values = (commit.id.as_str(), first);
         let (rows, _) = self
             .client()
-            .page(what, &statements.read.origin, &values, PagingState::start())
+            .page(action, &statements.read.origin, &values, PagingState::start())
             .await?;
         let rows = rows.rows::<(Option<i64>,)>();
-        let rows = rows.map_err(|error| Fault::answer(what, error).error)?;
+        let rows = rows.map_err(|error| AttemptFailure::answer(action, error).error)?;
         let writers: Vec<_> = rows.flatten().map(|(writer,)| writer).collect();
         if writers.contains(&Some(commit.token)) {
-            return Ok(Settled::Applied);
+            return Ok(CommitState::Applied);
         }
-        // Versions do not come back: whoever wrote this row took the place of the commit.
-        match !writers.is_empty() || commit.is_of_another_beginning(present.version) {
-            true => Ok(Settled::Superseded(present)),
-            false => Err(in_doubt(commit.id)),
+        // Versions are never reused: another commit that wrote this row has superseded this one.
+        if !writers.is_empty() || commit.is_of_another_creation(present.version) {
+            Ok(CommitState::Superseded(present))
+        } else {
+            Err(in_doubt(commit.id))
         }
     }
 }
 
 impl<'a> Commit<'a> {
-    /// The condition, and the head after the commit.
-    pub(super) fn begin(
+    /// Adds the condition and the new head to a batch.
+    pub(super) fn add_head(
         &self,
         batch: &mut ConditionalBatch<'a>,
         statements: &Statements,
@@ -124,8 +125,8 @@ impl<'a> Commit<'a> {
         batch.add(&statements.write.anchor, (id,));
     }
 
-    /// The condition alone.
-    pub(super) fn guard(&self, batch: &mut ConditionalBatch<'a>, statements: &Statements) {
+    /// Adds the condition alone to a batch.
+    pub(super) fn add_condition(&self, batch: &mut ConditionalBatch<'a>, statements: &Statements) {
         let (id, before) = (self.id.as_str(), self.before);
         match self.lease_number() {
             None => batch.add(&statements.write.guard, (before, id, before)),
@@ -135,15 +136,15 @@ impl<'a> Commit<'a> {
         }
     }
 
-    /// Whether a conversation of this version was begun by somebody else: first versions are random, and
-    /// later ones come after them.
-    fn is_of_another_beginning(&self, version: Option<i64>) -> bool {
+    /// Returns whether a conversation with this version was created by another writer. First versions are
+    /// random, and later versions follow them.
+    fn is_of_another_creation(&self, version: Option<i64>) -> bool {
         let following = self.after..self.after.saturating_add(1 << 32);
         self.before.is_none() && version.is_some_and(|version| !following.contains(&version))
     }
 
-    /// Copies of rows as history.
-    pub(super) fn keep<'b: 'a>(
+    /// Adds copies of rows to the history to a batch.
+    pub(super) fn add_history<'b: 'a>(
         &self,
         batch: &mut ConditionalBatch<'a>,
         statements: &Statements,
@@ -163,8 +164,8 @@ impl<'a> Commit<'a> {
 
 fn in_doubt(id: &MemoryId) -> Error {
     let message = format!(
-        "the connection broke while the conversation `{id}` was changed, and others have changed it \
-         since; load it again to see whether the change was made"
+        "the connection broke while the conversation `{id}` was changed, and other writers have changed it \
+         since; load it again to check whether the change was applied"
     );
     Error::new(ErrorKind::Conflict, message)
 }

@@ -1,7 +1,7 @@
-//! Building a [`PostgresChatMemoryStore`].
+//! The builder of [`PostgresChatMemoryStore`].
 
-use super::access::{Access, access_setters};
-use super::sql::{Sql, Tables};
+use super::connection_options::{ConnectionOptions, connection_setters};
+use super::sql::{Sql, TableNames};
 use super::{Inner, PostgresChatMemoryStore};
 use ai_services_core::Result;
 use ai_services_core::memory::{EvictedMessages, LeaseOptions};
@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 /// Builds a [`PostgresChatMemoryStore`].
 ///
-/// One of [`url`](Self::url), [`config`](Self::config) and [`pool`](Self::pool) is required; the last
-/// one that is called counts.
+/// One of [`url`](Self::url), [`config`](Self::config) and [`pool`](Self::pool) is required; the last call
+/// takes precedence.
 ///
 /// # Examples
 ///
@@ -29,7 +29,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 #[must_use]
 pub struct PostgresChatMemoryStoreBuilder {
-    access: Access,
+    connection: ConnectionOptions,
     schema: Option<String>,
     table_prefix: String,
     evicted_messages: EvictedMessages,
@@ -39,7 +39,7 @@ pub struct PostgresChatMemoryStoreBuilder {
 impl Default for PostgresChatMemoryStoreBuilder {
     fn default() -> Self {
         Self {
-            access: Access::default(),
+            connection: ConnectionOptions::default(),
             schema: None,
             table_prefix: "ai_services".to_owned(),
             evicted_messages: EvictedMessages::default(),
@@ -49,43 +49,46 @@ impl Default for PostgresChatMemoryStoreBuilder {
 }
 
 impl PostgresChatMemoryStoreBuilder {
-    access_setters!();
+    connection_setters!();
 
-    /// Sets what the names of the tables begin with: at most 48 of `a` to `z`, `0` to `9` and
-    /// `_`; `ai_services` by default.
+    /// Sets the prefix of the table names. Default: `ai_services`.
+    ///
+    /// At most 48 characters from `a` to `z`, `0` to `9` and `_`, not beginning with a digit.
     pub fn table_prefix(mut self, prefix: impl Into<String>) -> Self {
         self.table_prefix = prefix.into();
         self
     }
 
-    /// Sets what becomes of the messages that a window evicts: deleted by default.
+    /// Sets whether evicted messages are kept as history. Default: [`EvictedMessages::Forget`].
     pub fn evicted_messages(mut self, evicted_messages: EvictedMessages) -> Self {
         self.evicted_messages = evicted_messages;
         self
     }
 
-    /// Has processes take turns by leases. Off by default: versions alone keep conversations in order.
+    /// Switches on leases, so that processes take turns on a conversation. Default: off; consistency relies
+    /// on optimistic locking alone.
+    ///
     /// Time is measured by the clock of the server.
     pub fn leases(mut self, options: LeaseOptions) -> Self {
         self.leases = Some(options);
         self
     }
 
-    /// Builds the store. Nothing is sent.
+    /// Builds the store. Does not connect.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a server, for a URL that is
-    /// not one, for names that tables cannot have, for a pool or time limits of zero, for leases of less
-    /// than a second, and if TLS cannot be set up.
+    /// Returns [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if no server is set,
+    /// for a malformed URL, for an invalid schema or table prefix, for a pool size or time limit of zero, for
+    /// leases of less than a second, and if TLS cannot be set up.
     pub fn build(self) -> Result<PostgresChatMemoryStore> {
-        check_name("the beginning of the tables' names", &self.table_prefix)?;
+        check_name("a table prefix", &self.table_prefix)?;
         if let Some(schema) = &self.schema {
             check_name("a schema", schema)?;
         }
         let leases = self.leases.map(LeaseOptions::checked).transpose()?;
-        let server = self.access.server()?;
-        let tables = Tables { schema: self.schema, prefix: self.table_prefix };
+        let server = self.connection.server()?;
+        let tables = TableNames { schema: self.schema, prefix: self.table_prefix };
         let keeps_evicted = self.evicted_messages == EvictedMessages::Keep;
         let sql = Sql::new(&tables, keeps_evicted);
         let evicted_messages = self.evicted_messages;

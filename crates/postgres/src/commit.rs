@@ -1,29 +1,30 @@
-//! Writing: a commit is one statement if the version is known, else a transaction.
+//! Commits: one statement if the version is known, otherwise a transaction.
 
 use super::PostgresChatMemoryStore;
-use super::connection::{Connection, Parameters, Text};
-use super::fault::{Fault, retried};
+use super::connection::{Connection, Parameters, RawText};
+use super::error_mapping::{AttemptFailure, retry};
 use super::read::{head, numbered};
 use super::tokio_postgres::types::ToSql;
 use ai_services_core::Result;
 use ai_services_core::memory::{Change, LeaseToken, MemoryId, conflict, lease_lost, random};
 use ai_services_core::store_kit::failpoint::failpoint;
-use ai_services_core::store_kit::plan::{Evict, Plan};
+use ai_services_core::store_kit::plan::{CommitPlan, EvictedRows};
 use ai_services_core::store_kit::time;
 
-/// A change on its way. Its attempts have the token in common.
+/// A change that is to be committed, and the token that all its attempts share.
 struct Commit<'a> {
     id: &'a MemoryId,
     change: &'a Change,
     lease: Option<i64>,
-    /// Tells an attempt that was applied, but whose answer was lost, from a commit of somebody else.
+    /// Idempotency key: distinguishes an applied attempt whose answer was lost from the commit of another
+    /// writer.
     token: i64,
 }
 
-/// What became of an attempt.
-enum Outcome {
+/// The outcome of an attempt.
+enum CommitOutcome {
     Applied,
-    /// Nothing was written, because head, rows or lease were not as expected.
+    /// No row was written, because head, rows or lease were not as expected.
     Refused,
 }
 
@@ -32,27 +33,34 @@ impl PostgresChatMemoryStore {
         let lease = change.lease().map(LeaseToken::get).map(u64::cast_signed);
         let commit = &Commit { id, change, lease, token: random().cast_signed() };
         if let Some(version) = change.expected_version()
-            && let Some(plan) = &Plan::advancing(id, version, change)?
+            && let Some(plan) = &CommitPlan::for_advance(id, version, change)?
         {
-            return retried(|_| self.commit_at(commit, version, plan)).await;
+            return retry(|_| self.commit_at(commit, version, plan)).await;
         }
-        retried(|attempt| self.commit_locked(commit, attempt)).await
+        retry(|attempt| self.commit_locked(commit, attempt)).await
     }
 
-    /// In one round trip.
-    async fn commit_at(&self, commit: &Commit<'_>, version: u64, plan: &Plan) -> Result<(), Fault> {
+    /// Commits in one round trip, at a known version.
+    async fn commit_at(
+        &self,
+        commit: &Commit<'_>,
+        version: u64,
+        plan: &CommitPlan,
+    ) -> Result<(), AttemptFailure> {
         let mut connection = self.connect().await?;
         failpoint!("postgres.commit.before");
         let outcome = self.write(&mut connection, commit, version, plan).await?;
         failpoint!("postgres.commit.after");
         match outcome {
-            Outcome::Applied => Ok(()),
-            Outcome::Refused => self.why_refused(&mut connection, commit, Some(version)).await,
+            CommitOutcome::Applied => Ok(()),
+            CommitOutcome::Refused => {
+                self.refusal_reason(&mut connection, commit, Some(version)).await
+            }
         }
     }
 
-    /// With the head locked, for changes that need to know the version or the rows.
-    async fn commit_locked(&self, commit: &Commit<'_>, attempt: u32) -> Result<(), Fault> {
+    /// Commits with the head locked, for changes that depend on the current version or rows.
+    async fn commit_locked(&self, commit: &Commit<'_>, attempt: u32) -> Result<(), AttemptFailure> {
         let Commit { id, change, .. } = commit;
         let mut connection = self.connect().await?;
         connection.begin().await?;
@@ -67,27 +75,27 @@ impl PostgresChatMemoryStore {
             connection.roll_back().await?;
             return Err(conflict(id).into());
         }
-        let plan = match Plan::advancing(id, version, change)? {
+        let plan = match CommitPlan::for_advance(id, version, change)? {
             Some(plan) => plan,
             None => {
                 let found = connection.query(&self.0.sql.rows, &[&id.as_str().as_bytes()]).await?;
                 let rows = found
                     .iter()
                     .map(|row| numbered(id, row))
-                    .collect::<Result<Vec<(_, Text<'_>)>, _>>()?;
-                Plan::replacing(id, head, &rows, change)?
+                    .collect::<Result<Vec<(_, RawText<'_>)>, _>>()?;
+                CommitPlan::for_replacement(id, head, &rows, change)?
             }
         };
         match self.write(&mut connection, commit, version, &plan).await? {
-            Outcome::Applied => {
+            CommitOutcome::Applied => {
                 failpoint!("postgres.transaction.written");
                 connection.commit().await?;
                 failpoint!("postgres.transaction.after");
                 Ok(())
             }
-            Outcome::Refused => {
+            CommitOutcome::Refused => {
                 connection.roll_back().await?;
-                self.why_refused(&mut connection, commit, change.expected_version()).await
+                self.refusal_reason(&mut connection, commit, change.expected_version()).await
             }
         }
     }
@@ -97,8 +105,8 @@ impl PostgresChatMemoryStore {
         connection: &mut Connection,
         commit: &Commit<'_>,
         version: u64,
-        plan: &Plan,
-    ) -> Result<Outcome, Fault> {
+        plan: &CommitPlan,
+    ) -> Result<CommitOutcome, AttemptFailure> {
         let id = commit.id.as_str().as_bytes();
         let numbers: Vec<i64> = plan.rows.iter().map(|(number, _)| signed(*number)).collect();
         let records: Vec<&str> = plan.rows.iter().map(|(_, record)| record.as_str()).collect();
@@ -112,9 +120,9 @@ impl PostgresChatMemoryStore {
             let before = signed(version);
             let common: [&(dyn ToSql + Sync); 8] =
                 [&id, lease, &after, &now, token, &numbers, &records, &before];
-            match (&plan.evict, commit.change.evicted_numbers()) {
-                (Evict::Positions(_), Some(gone)) => {
-                    // An empty range has no row, wherever it lies.
+            match (&plan.evicted, commit.change.evicted_numbers()) {
+                (EvictedRows::Positions(_), Some(gone)) => {
+                    // `1..0` is an empty range.
                     let first = gone.first().map_or(1, |first| signed(*first));
                     let last = gone.last().map_or(0, |last| signed(*last));
                     let count = signed(gone.len() as u64);
@@ -124,8 +132,10 @@ impl PostgresChatMemoryStore {
                 }
                 (evict, _) => {
                     let (range, gone) = match evict {
-                        Evict::Positions(range) => (range.clone(), Vec::new()),
-                        Evict::Numbers(gone) => (0..0, gone.iter().copied().map(signed).collect()),
+                        EvictedRows::Positions(range) => (range.clone(), Vec::new()),
+                        EvictedRows::Numbers(gone) => {
+                            (0..0, gone.iter().copied().map(signed).collect())
+                        }
                     };
                     let (start, end) = (signed(range.start as u64), signed(range.end as u64));
                     let evicted: [&(dyn ToSql + Sync); 3] = [&start, &end, &gone];
@@ -134,31 +144,34 @@ impl PostgresChatMemoryStore {
                 }
             }
         };
-        Ok(if written == 0 { Outcome::Refused } else { Outcome::Applied })
+        Ok(if written == 0 { CommitOutcome::Refused } else { CommitOutcome::Applied })
     }
 
-    /// Whether an earlier attempt was applied although its answer was lost.
+    /// Returns whether an earlier attempt was applied although its answer was lost.
     async fn is_applied(
         &self,
         connection: &mut Connection,
         commit: &Commit<'_>,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, AttemptFailure> {
         let id = commit.id.as_str().as_bytes();
         let parameters: Parameters<'_> = &[&id, &commit.lease, &commit.token];
-        let found = connection.query(&self.0.sql.why_refused, parameters).await?;
+        let found = connection.query(&self.0.sql.refusal_reason, parameters).await?;
         Ok(found.first().map(|row| row.try_get("is_applied")).transpose()?.unwrap_or(false))
     }
 
-    /// Asked anew, because the statement itself may have seen the state before the one it waited for.
-    async fn why_refused(
+    /// Returns the reason why a commit wrote no row, or `Ok` if an earlier attempt was applied.
+    ///
+    /// Queries the state again, because the statement itself may have seen the state before the commit it
+    /// waited for.
+    async fn refusal_reason(
         &self,
         connection: &mut Connection,
         commit: &Commit<'_>,
         expected: Option<u64>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), AttemptFailure> {
         let Commit { id, lease, token, .. } = commit;
         let parameters: Parameters<'_> = &[&id.as_str().as_bytes(), lease, token];
-        let found = connection.query(&self.0.sql.why_refused, parameters).await?;
+        let found = connection.query(&self.0.sql.refusal_reason, parameters).await?;
         let Some(row) = found.first() else { return Err(conflict(id).into()) };
         if row.try_get("is_applied")? {
             return Ok(());
@@ -170,13 +183,14 @@ impl PostgresChatMemoryStore {
         if expected.is_some_and(|expected| signed(expected) != version) {
             return Err(conflict(id).into());
         }
-        // Damage says so when it is read. Else somebody was faster, and is through now.
+        // Reading reports damage. Otherwise another writer was faster and has finished.
         self.read(connection, id).await?;
-        Err(Fault::contended(conflict(id)))
+        Err(AttemptFailure::contended(conflict(id)))
     }
 }
 
-/// Versions and positions never come near the end of the range; a larger one matches nothing.
+/// Converts a number to a `bigint`, saturating. Versions and positions never reach the limit, and a saturated
+/// one matches no row.
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

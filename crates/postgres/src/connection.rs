@@ -1,9 +1,9 @@
-//! One connection of the pool, in use.
+//! Connections of the pool, with time limits and transactions.
 
 use super::PostgresChatMemoryStore;
-use super::access::Server;
+use super::connection_options::Server;
 use super::deadpool_postgres::Object;
-use super::fault::{Cure, Fault};
+use super::error_mapping::{AttemptFailure, Recovery};
 use super::tokio_postgres::types::{FromSql, ToSql, Type};
 use super::tokio_postgres::{self, Row};
 use ai_services_core::Error;
@@ -17,58 +17,60 @@ pub(super) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 /// The parameters of a statement that is not prepared, with their types.
 pub(super) type TypedParameters<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
 
-/// How long the parts of an operation may take.
+/// Time limits of the parts of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// For a connection of the pool to become free.
+    /// Limit for waiting for a free connection of the pool.
     pub(super) wait: Duration,
-    /// For a new connection.
+    /// Limit for opening a connection.
     pub(super) connect: Duration,
-    /// For one statement, at the server.
+    /// Limit for one statement, at the server.
     pub(super) operation: Duration,
 }
 
-/// A connection that goes back to the pool only in a known state.
+/// A connection that returns to the pool only in a known state.
 ///
-/// One on which an answer is overdue, or in the middle of a transaction, is closed instead: nobody
-/// else waits for that answer, and the server rolls back.
+/// A connection with an outstanding answer or an open transaction is closed instead, and the server rolls
+/// back.
 pub(super) struct Connection {
-    /// Always there until the drop.
+    /// `Some` until the connection is dropped.
     object: Option<Object>,
     is_usable: bool,
     limit: Duration,
 }
 
 impl PostgresChatMemoryStore {
-    pub(super) async fn connect(&self) -> Result<Connection, Fault> {
+    pub(super) async fn connect(&self) -> Result<Connection, AttemptFailure> {
         self.0.server.connect().await
     }
 }
 
 impl Server {
-    pub(super) async fn connect(&self) -> Result<Connection, Fault> {
+    pub(super) async fn connect(&self) -> Result<Connection, AttemptFailure> {
         let Self { pool, limits } = self;
-        // A pool of the application may know no limits.
+        // A pool of the application may not have time limits.
         let limit = limits.wait.saturating_add(limits.connect).saturating_add(limits.operation);
         let object = match tokio::time::timeout(limit, pool.get()).await {
             Ok(Ok(object)) => object,
-            Ok(Err(error)) => return Err(Fault::of_pool(error, limits.wait, limits.connect)),
-            Err(_) => return Err(Fault::timeout(limit)),
+            Ok(Err(error)) => {
+                return Err(AttemptFailure::from_pool_error(error, limits.wait, limits.connect));
+            }
+            Err(_) => return Err(AttemptFailure::timeout(limit)),
         };
         Ok(Connection { object: Some(object), is_usable: true, limit: limits.operation })
     }
 }
 
 impl Connection {
-    /// The rows that a statement gives.
+    /// Prepares and runs a statement, and returns its rows.
     pub(super) async fn query(
         &mut self,
         sql: &str,
         parameters: Parameters<'_>,
-    ) -> Result<Vec<Row>, Fault> {
+    ) -> Result<Vec<Row>, AttemptFailure> {
         let was_usable = self.begin_use();
         let client = self.client()?;
-        let answer = limited(self.limit, async {
+        let answer = with_time_limit(self.limit, async {
             let statement = client.prepare_cached(sql).await?;
             client.query(&statement, parameters).await
         });
@@ -76,15 +78,15 @@ impl Connection {
         self.end_use(was_usable, answer)
     }
 
-    /// How many rows a statement has written or given.
+    /// Prepares and runs a statement, and returns the number of rows that it wrote or returned.
     pub(super) async fn execute(
         &mut self,
         sql: &str,
         parameters: Parameters<'_>,
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64, AttemptFailure> {
         let was_usable = self.begin_use();
         let client = self.client()?;
-        let answer = limited(self.limit, async {
+        let answer = with_time_limit(self.limit, async {
             let statement = client.prepare_cached(sql).await?;
             client.execute(&statement, parameters).await
         });
@@ -92,31 +94,31 @@ impl Connection {
         self.end_use(was_usable, answer)
     }
 
-    /// The rows that a statement gives that is not worth being kept: one that is put together of
-    /// parts that somebody else may choose, so that there is no end of different ones.
+    /// Runs a statement without caching it, and returns its rows. For statements that contain a filter, of
+    /// which there are unlimited variants.
     pub(super) async fn query_once(
         &mut self,
         sql: &str,
         parameters: TypedParameters<'_>,
-    ) -> Result<Vec<Row>, Fault> {
+    ) -> Result<Vec<Row>, AttemptFailure> {
         let was_usable = self.begin_use();
-        let answer = limited(self.limit, self.client()?.query_typed(sql, parameters)).await;
+        let answer = with_time_limit(self.limit, self.client()?.query_typed(sql, parameters)).await;
         self.end_use(was_usable, answer)
     }
 
-    /// Statements without parameters.
-    pub(super) async fn batch(&mut self, sql: &str) -> Result<(), Fault> {
+    /// Runs statements without parameters.
+    pub(super) async fn batch(&mut self, sql: &str) -> Result<(), AttemptFailure> {
         let was_usable = self.begin_use();
-        let answer = limited(self.limit, self.client()?.batch_execute(sql)).await;
+        let answer = with_time_limit(self.limit, self.client()?.batch_execute(sql)).await;
         self.end_use(was_usable, answer)
     }
 
-    /// Begins a transaction in which each statement sees what was committed before it, whatever
-    /// the database's own default is.
+    /// Begins a transaction with the isolation level `READ COMMITTED`, whatever the default of the database
+    /// is.
     ///
-    /// If this machine falls silent, the server lets go of the locks when a second attempt, after the
-    /// time limit of the first one, may wait for them.
-    pub(super) async fn begin(&mut self) -> Result<(), Fault> {
+    /// If this client stops responding, the server releases the locks after the time limit, so that a retry
+    /// on another connection can acquire them.
+    pub(super) async fn begin(&mut self) -> Result<(), AttemptFailure> {
         let idle = millis(self.limit);
         let begin = format!(
             "BEGIN ISOLATION LEVEL READ COMMITTED; \
@@ -127,56 +129,65 @@ impl Connection {
         Ok(())
     }
 
-    pub(super) async fn commit(&mut self) -> Result<(), Fault> {
+    pub(super) async fn commit(&mut self) -> Result<(), AttemptFailure> {
         self.batch("COMMIT").await?;
         self.is_usable = true;
         Ok(())
     }
 
-    pub(super) async fn roll_back(&mut self) -> Result<(), Fault> {
+    pub(super) async fn roll_back(&mut self) -> Result<(), AttemptFailure> {
         self.batch("ROLLBACK").await?;
         self.is_usable = true;
         Ok(())
     }
 
-    fn client(&self) -> Result<&Object, Fault> {
-        self.object.as_ref().ok_or_else(|| Error::configuration("the connection is gone").into())
+    fn client(&self) -> Result<&Object, AttemptFailure> {
+        self.object
+            .as_ref()
+            .ok_or_else(|| Error::configuration("the connection was dropped").into())
     }
 
-    /// Until the answer is there, a dropped future must not hand the connection on.
+    /// Marks the connection as unusable until the answer arrives, so that a dropped future does not return it
+    /// to the pool. Returns whether it was usable before.
     fn begin_use(&mut self) -> bool {
         std::mem::replace(&mut self.is_usable, false)
     }
 
-    fn end_use<T>(&mut self, was_usable: bool, answer: Result<T, Fault>) -> Result<T, Fault> {
-        match answer.as_ref().err().map(|fault| fault.cure) {
-            Some(Cure::Reconnect) => {}
-            Some(Cure::Prepare) => {
-                // All connections of the pool have the same old statements.
+    /// Marks the connection as usable again, unless the answer shows that it is broken.
+    fn end_use<T>(
+        &mut self,
+        was_usable: bool,
+        answer: Result<T, AttemptFailure>,
+    ) -> Result<T, AttemptFailure> {
+        match answer.as_ref().err().map(|failure| failure.recovery) {
+            Some(Recovery::Reconnect) => {}
+            Some(Recovery::Reprepare) => {
+                // All connections of the pool have the same outdated statements.
                 if let Some(pool) = self.object.as_ref().and_then(Object::pool) {
                     pool.manager().statement_caches.clear();
                 }
             }
-            Some(Cure::None | Cure::Repeat) | None => self.is_usable = was_usable,
+            Some(Recovery::None | Recovery::Retry) | None => self.is_usable = was_usable,
         }
         answer
     }
 }
 
-/// A time limit in milliseconds, as settings of the server have it. There 0 would be none.
+/// Converts a time limit to milliseconds for a server setting. At least 1, because 0 would mean no limit.
 pub(super) fn millis(limit: Duration) -> i32 {
     i32::try_from(limit.as_millis()).unwrap_or(i32::MAX).max(1)
 }
 
-async fn limited<T>(
+/// Awaits an answer with a time limit.
+async fn with_time_limit<T>(
     limit: Duration,
     work: impl Future<Output = Result<T, tokio_postgres::Error>>,
-) -> Result<T, Fault> {
-    // The server is to be the first to give up: then it is known that nothing was written.
+) -> Result<T, AttemptFailure> {
+    // 25 % more than the server's limit: if the server cancels first, it is known that no row was written.
     let limit = limit.saturating_add(limit / 4);
     match tokio::time::timeout(limit, work).await {
         Ok(answer) => Ok(answer?),
-        Err(_) => Err(Fault::timeout(limit)),
+        Err(_) => Err(AttemptFailure::timeout(limit)),
     }
 }
 
@@ -190,16 +201,16 @@ impl Drop for Connection {
     }
 }
 
-/// A text as the bytes it came in: who reads it checks it.
-pub(super) struct Text<'a>(&'a [u8]);
+/// A text value as raw bytes, so that the record decoder can report invalid UTF-8.
+pub(super) struct RawText<'a>(&'a [u8]);
 
-impl AsRef<[u8]> for Text<'_> {
+impl AsRef<[u8]> for RawText<'_> {
     fn as_ref(&self) -> &[u8] {
         self.0
     }
 }
 
-impl<'a> FromSql<'a> for Text<'a> {
+impl<'a> FromSql<'a> for RawText<'a> {
     fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn StdError + Sync + Send>> {
         Ok(Self(raw))
     }

@@ -1,7 +1,7 @@
-//! What the store does for services and operators, each with its attempts.
+//! Implementation of the store traits. Each operation is retried as a whole.
 
 use super::PostgresChatMemoryStore;
-use super::fault::{Fault, retried};
+use super::error_mapping::{AttemptFailure, retry};
 use ai_services_core::Result;
 use ai_services_core::memory::{
     Change, ChatMemoryStore, Conversation, ConversationLeases, ConversationStore, HistoryEntry,
@@ -25,12 +25,12 @@ impl ChatMemoryStore for PostgresChatMemoryStore {
 
     async fn delete_messages(&self, id: &MemoryId) -> Result<()> {
         check_id(id)?;
-        retried(|_| self.delete_once(id)).await
+        retry(|_| self.delete_once(id)).await
     }
 
     async fn load(&self, id: &MemoryId) -> Result<Snapshot> {
         check_id(id)?;
-        retried(|_| self.load_once(id)).await
+        retry(|_| self.load_once(id)).await
     }
 
     async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
@@ -45,22 +45,22 @@ impl ChatMemoryStore for PostgresChatMemoryStore {
 
 #[async_trait]
 impl ConversationStore for PostgresChatMemoryStore {
-    /// In the order of the SHA-256 of the ids.
+    /// Returns conversations sorted by the SHA-256 of their ids.
     async fn conversations(
         &self,
         after: Option<&MemoryId>,
         limit: usize,
     ) -> Result<Vec<Conversation>> {
         let limit = check_limit(limit)?;
-        retried(|_| self.read_conversations(after, limit)).await
+        retry(|_| self.read_conversations(after, limit)).await
     }
 
     async fn conversation(&self, id: &MemoryId) -> Result<Option<Conversation>> {
         check_id(id)?;
-        retried(|_| self.read_conversation(id)).await
+        retry(|_| self.read_conversation(id)).await
     }
 
-    /// Looks at every head once, without an index. The count may be too low if a connection breaks.
+    /// Reads every head once, without an index. The returned number may be too low if a connection breaks.
     async fn delete_unused_since(&self, time: SystemTime) -> Result<u64> {
         self.delete_unused(millis(time)).await
     }
@@ -73,17 +73,17 @@ impl ConversationStore for PostgresChatMemoryStore {
     ) -> Result<Vec<HistoryEntry>> {
         check_id(id)?;
         let limit = check_limit(limit)?;
-        retried(|_| self.read_history(id, position, limit)).await
+        retry(|_| self.read_history(id, position, limit)).await
     }
 
     async fn export_raw(&self, id: &MemoryId) -> Result<Vec<RawRecord>> {
         check_id(id)?;
-        retried(|_| self.read_raw(id)).await
+        retry(|_| self.read_raw(id)).await
     }
 }
 
 impl PostgresChatMemoryStore {
-    async fn load_once(&self, id: &MemoryId) -> Result<Snapshot, Fault> {
+    async fn load_once(&self, id: &MemoryId) -> Result<Snapshot, AttemptFailure> {
         let mut connection = self.connect().await?;
         self.read(&mut connection, id).await
     }

@@ -1,21 +1,21 @@
-//! Deleting conversations.
+//! Deletion of conversations.
 //!
-//! Heads first, then, in a second statement, what belonged to them: a commit that the deletion of the
-//! head had to wait for has written rows that only a later statement sees.
+//! The heads are deleted first, and their rows in a second statement: if the deletion of a head waits for a
+//! commit, only a later statement sees the rows that this commit has written.
 
 use super::PostgresChatMemoryStore;
-use super::fault::{Fault, retried};
+use super::error_mapping::{AttemptFailure, retry};
 use ai_services_core::Result;
 use ai_services_core::memory::MemoryId;
 use ai_services_core::store_kit::failpoint::failpoint;
 
-/// How many heads are looked at, and at most deleted, at a time.
+/// Number of heads that one statement reads, and the maximum that one transaction deletes.
 const BATCH: i64 = 500;
 
 type Key = Vec<u8>;
 
 impl PostgresChatMemoryStore {
-    pub(super) async fn delete_once(&self, id: &MemoryId) -> Result<(), Fault> {
+    pub(super) async fn delete_once(&self, id: &MemoryId) -> Result<(), AttemptFailure> {
         let mut connection = self.connect().await?;
         connection.begin().await?;
         let found = connection.query(&self.0.sql.delete_head, &[&id.as_str().as_bytes()]).await?;
@@ -25,24 +25,28 @@ impl PostgresChatMemoryStore {
         connection.commit().await
     }
 
-    /// Walks through all heads in the order of their keys: an index on their last use would make
-    /// every commit dearer.
+    /// Reads all heads in the order of their keys, because an index on the last use would slow down every
+    /// commit.
     pub(super) async fn delete_unused(&self, time: i64) -> Result<u64> {
         let (mut after, mut deleted) = (Key::new(), 0);
         loop {
-            let (last, unused) = retried(|_| self.unused(&after, time)).await?;
+            let (last, unused) = retry(|_| self.unused(&after, time)).await?;
             if !unused.is_empty() {
-                deleted += retried(|_| self.delete_batch(&unused, time)).await?;
+                deleted += retry(|_| self.delete_batch(&unused, time)).await?;
             }
             let Some(last) = last else { break };
             after = last;
         }
-        retried(|_| self.delete_ended_leases()).await?;
+        retry(|_| self.delete_ended_leases()).await?;
         Ok(deleted)
     }
 
-    /// The last key of a page, and which of the page are unused.
-    async fn unused(&self, after: &Key, time: i64) -> Result<(Option<Key>, Vec<Key>), Fault> {
+    /// Returns the last key of a page of heads, and the keys of unused conversations in it.
+    async fn unused(
+        &self,
+        after: &Key,
+        time: i64,
+    ) -> Result<(Option<Key>, Vec<Key>), AttemptFailure> {
         let mut connection = self.connect().await?;
         let found = connection.query(&self.0.sql.last_uses, &[after, &time, &BATCH]).await?;
         let last = found.last().map(|row| row.try_get("key")).transpose()?;
@@ -55,7 +59,7 @@ impl PostgresChatMemoryStore {
         Ok((last, unused))
     }
 
-    async fn delete_batch(&self, keys: &Vec<Key>, time: i64) -> Result<u64, Fault> {
+    async fn delete_batch(&self, keys: &Vec<Key>, time: i64) -> Result<u64, AttemptFailure> {
         let mut connection = self.connect().await?;
         connection.begin().await?;
         let found = connection.query(&self.0.sql.delete_unused_heads, &[keys, &time]).await?;
@@ -66,7 +70,7 @@ impl PostgresChatMemoryStore {
         Ok(keys.len() as u64)
     }
 
-    async fn delete_ended_leases(&self) -> Result<(), Fault> {
+    async fn delete_ended_leases(&self) -> Result<(), AttemptFailure> {
         self.connect().await?.execute(&self.0.sql.delete_ended_leases, &[]).await?;
         Ok(())
     }

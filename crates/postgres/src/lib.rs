@@ -1,16 +1,17 @@
 //! Chat memories and embeddings in PostgreSQL.
 //!
-//! [`PostgresChatMemoryStore`] is for services that run on several machines and for conversations that must not be
-//! lost, [`PostgresEmbeddingStore`] for embeddings beside them. The crates of the driver are re-exported, so that a program names the same versions.
+//! [`PostgresChatMemoryStore`] is for services that run on several machines and for conversations that must
+//! not be lost, [`PostgresEmbeddingStore`] for embeddings. The crates of the driver are re-exported, so that
+//! a program uses the same versions.
 
-mod access;
 mod builder;
 mod commit;
 mod connection;
+mod connection_options;
 mod conversations;
 mod delete;
 mod embedding;
-mod fault;
+mod error_mapping;
 mod lease;
 mod pool;
 mod read;
@@ -18,63 +19,63 @@ mod schema;
 mod sql;
 
 pub use builder::PostgresChatMemoryStoreBuilder;
-/// The pool of connections, for [`pool`](PostgresChatMemoryStoreBuilder::pool).
+/// The connection pool, for [`pool`](PostgresChatMemoryStoreBuilder::pool).
 pub use deadpool_postgres;
 pub use embedding::{
     HnswOptions, PostgresEmbeddingStore, PostgresEmbeddingStoreBuilder, VectorIndex,
 };
-/// The implementation of TLS, for [`tls`](PostgresChatMemoryStoreBuilder::tls).
+/// The TLS implementation, for [`tls`](PostgresChatMemoryStoreBuilder::tls).
 pub use rustls;
 /// The driver, for [`config`](PostgresChatMemoryStoreBuilder::config) and for
 /// [details](ai_services_core::Error::detail) of errors.
 pub use tokio_postgres;
 
-use access::Server;
 use ai_services_core::Result;
 use ai_services_core::memory::{EvictedMessages, LeaseOptions};
+use connection_options::Server;
 use deadpool_postgres::Pool;
-use sql::{Sql, Tables};
+use sql::{Sql, TableNames};
 use std::fmt;
 use std::sync::Arc;
 
-/// A store that keeps messages in PostgreSQL, version 11 or newer.
+/// A store that keeps conversations in PostgreSQL, version 11 or newer.
 ///
-/// Clones share one pool of connections. A turn costs two round trips: one statement loads the
-/// conversation, one commits the turn, whatever the length of the conversation. Connections are made when they
-/// are needed; those that broke are replaced, so a server may restart while the program runs.
+/// Clones share one connection pool. A turn costs two round trips, whatever the length of the conversation:
+/// one statement loads the conversation, one commits the turn. Connections are opened on demand, and broken
+/// ones are replaced, so the server may restart while the program runs.
 ///
 /// # Durability
 ///
-/// A commit that has returned `Ok` is as durable as PostgreSQL makes a transaction: the store does not
-/// change `synchronous_commit`. With its default, `on`, such a commit survives a crash of this process,
-/// of the server and of its machine, and a failover to a *synchronous* standby; a failover to an
-/// asynchronous one may lose the last commits. With `off` a crash of the server may lose those of the last
-/// fraction of a second. What is lost is always the newest, and turns are lost as a whole.
+/// A commit that has returned `Ok` is as durable as a transaction of PostgreSQL: the store does not change
+/// `synchronous_commit`. With its default, `on`, the commit survives a crash of this process, of the server
+/// and of its machine, and a failover to a *synchronous* standby; a failover to an asynchronous standby may
+/// lose the last commits. With `off`, a crash of the server may lose the commits of the last fraction of a
+/// second. Only the newest turns can be lost, and each of them completely.
 ///
-/// A commit is made once. If the connection breaks in it, or no answer comes in time, the store asks
-/// over a new connection whether it was made, and makes it if not: three attempts within about
-/// a second and the time limits. If all of them fail, the commit may or may not have been made; load the
-/// conversation to learn which.
+/// A commit is applied once. If the connection breaks during the commit, or the answer does not arrive in
+/// time, the store checks over a new connection whether the commit was applied, and repeats it if not: three
+/// attempts within about a second, plus the time limits. If all attempts fail, the commit may or may not have
+/// been applied; load the conversation to find out.
 ///
 /// # Isolation
 ///
-/// The store works at any `default_transaction_isolation`. Serialization failures and deadlocks are
-/// tried again.
+/// The store works with any `default_transaction_isolation`. Serialization failures and deadlocks are
+/// retried.
 ///
 /// # Poolers
 ///
-/// `PgBouncer` and the like work in session mode. In transaction mode the store needs a pooler that supports
-/// prepared statements (`PgBouncer` 1.21 or newer with `max_prepared_statements` above zero) and that lets
-/// the start-up parameter `options` pass or ignores it (`ignore_startup_parameters = options`); if it is
-/// ignored, set `statement_timeout` on the database. In statement mode it does not work, because
-/// deletions and replacements are transactions.
+/// Poolers such as `PgBouncer` work in session mode. In transaction mode the pooler must support prepared
+/// statements (`PgBouncer` 1.21 or newer with `max_prepared_statements` above zero), and must pass on the
+/// start-up parameter `options` or ignore it (`ignore_startup_parameters = options`). If it ignores the
+/// parameter, set `statement_timeout` on the database. Statement mode does not work, because deletions and
+/// replacements are transactions.
 ///
 /// # Tables
 ///
-/// [`ensure_schema`](Self::ensure_schema) creates `ai_services_conversations`, `…_messages`,
-/// `…_history`, `…_leases` and `…_layout` in the first schema of the search path. Messages are JSON
-/// in a column of type `text`; ids are kept as `bytea`, because they may hold what a text cannot. The
-/// database must have the encoding UTF-8.
+/// [`ensure_schema`](Self::ensure_schema) creates `ai_services_conversations`, `…_messages`, `…_history`,
+/// `…_leases` and `…_layout` in the first schema of the search path. Messages are stored as JSON in a column
+/// of type `text`, ids as `bytea`, because an id may contain NUL, which `text` cannot. The encoding of the
+/// database must be UTF-8.
 ///
 /// # Examples
 ///
@@ -97,8 +98,8 @@ use std::sync::Arc;
 ///
 /// # Differences from LangChain4j
 ///
-/// LangChain4j keeps one JSON text a conversation and rewrites it with every message; the last of
-/// two writers wins. Here a turn writes its own rows, and the second writer gets
+/// LangChain4j stores one JSON text per conversation and rewrites it with every message; the last of two
+/// writers wins. Here a turn writes only its own rows, and the second writer gets
 /// [`ErrorKind::Conflict`](ai_services_core::ErrorKind::Conflict).
 #[derive(Clone)]
 pub struct PostgresChatMemoryStore(Arc<Inner>);
@@ -107,40 +108,40 @@ struct Inner {
     server: Server,
     leases: Option<LeaseOptions>,
     evicted_messages: EvictedMessages,
-    tables: Tables,
+    tables: TableNames,
     sql: Sql,
 }
 
 impl PostgresChatMemoryStore {
-    /// Starts a store.
+    /// Returns a builder with the default settings.
     pub fn builder() -> PostgresChatMemoryStoreBuilder {
         PostgresChatMemoryStoreBuilder::default()
     }
 
-    /// A store with the defaults on a pool of the application. For other settings use
-    /// [`pool`](PostgresChatMemoryStoreBuilder::pool).
+    /// Creates a store with the default settings that uses a connection pool of the application. For other
+    /// settings use [`pool`](PostgresChatMemoryStoreBuilder::pool).
     ///
     /// # Errors
     ///
-    /// None at present.
+    /// Currently does not fail.
     pub fn from_pool(pool: Pool) -> Result<Self> {
         Self::builder().pool(pool).build()
     }
 
-    /// Creates the tables, or brings older ones up to date, in one transaction. If they are up to
-    /// date, nothing is written and no right to create tables is needed.
+    /// Creates the tables, or migrates older ones, in one transaction. If they are up to date, it does not
+    /// write, and does not need the privilege to create tables.
     ///
-    /// Several processes may call it at once. Meanwhile it holds the advisory lock
-    /// 7019246443461506665.
+    /// Several processes may call it at the same time. It holds the advisory lock 7019246443461506665 while
+    /// it runs.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if the tables were made by a newer
-    /// version of this crate, or the database does not have the encoding UTF-8;
+    /// Returns [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if the tables were
+    /// created by a newer version of this crate, or if the encoding of the database is not UTF-8. Returns
     /// [`ErrorKind::Authentication`](ai_services_core::ErrorKind::Authentication) if the user may not create
-    /// tables; else if the server cannot be reached.
+    /// tables. Also fails if the server cannot be reached.
     pub async fn ensure_schema(&self) -> Result<()> {
-        fault::retried(|_| self.ensure_schema_once()).await
+        error_mapping::retry(|_| self.ensure_schema_once()).await
     }
 }
 

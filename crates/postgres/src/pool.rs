@@ -1,4 +1,4 @@
-//! Settings of connections, and the pool that makes them.
+//! Connection settings, and creation of the pool.
 
 use super::connection::{Limits, millis};
 use super::deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
@@ -11,29 +11,29 @@ use std::error::Error as StdError;
 use std::time::Duration;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// How long connecting to one host may take unless somebody says otherwise.
+/// Default time limit for connecting to one host.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How soon a peer that is gone is noticed on a silent connection: after a minute and a half
-/// instead of two hours.
+/// TCP keep-alive: idle time, interval and retries. A dead peer on an idle connection is detected after 90
+/// seconds instead of the usual two hours.
 const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(60), Duration::from_secs(10), 3);
 
-/// What a URL says. The driver's error is not kept: it may repeat a part of the URL, and a password
-/// with an unescaped `@` or `/` is in a part where none is expected.
+/// Parses a URL. Discards the driver's error: it may repeat a part of the URL, which may contain the password
+/// if that has an unescaped `@` or `/`.
 pub(super) fn parse(url: &str) -> Result<Config> {
     url.parse::<Config>().map_err(|error| {
         let reason = error.source().map(ToString::to_string).unwrap_or_default();
         let known = reason.strip_prefix("invalid value for option ");
-        let what = known.map(|option| format!(": the value of {option} is wrong")).unwrap_or_default();
+        let detail = known.map(|option| format!(": invalid value of {option}")).unwrap_or_default();
         Error::configuration(format!(
-            "the URL of the PostgreSQL server cannot be read{what}; it is like \
+            "the URL of the PostgreSQL server is malformed{detail}; the format is \
              `postgres://user:password@host:5432/database?sslmode=require`, with `%40` for `@` in a \
              password; `sslmode` is `disable`, `prefer` or `require`"
         ))
     })
 }
 
-/// Adds what the URL leaves open.
+/// Adds defaults for the settings that the URL does not contain.
 pub(super) fn adjust(config: &mut Config, limits: Limits) {
     let (idle, interval, retries) = KEEPALIVE;
     config.connect_timeout(limits.connect);
@@ -50,7 +50,7 @@ pub(super) fn adjust(config: &mut Config, limits: Limits) {
     if config.get_application_name().is_none() {
         config.application_name("ai-services");
     }
-    // The last one of two settings counts.
+    // If an option is set twice, the last value takes precedence.
     let timeout = millis(limits.operation);
     let options = config.get_options().unwrap_or_default();
     let options = format!("-c statement_timeout={timeout} {options}");
@@ -67,18 +67,18 @@ pub(super) fn build(
         return Err(Error::configuration("`pool_size` must be greater than zero, but is 0"));
     }
     if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
-        return Err(Error::configuration("the URL of the PostgreSQL server names no host"));
+        return Err(Error::configuration("the URL of the PostgreSQL server has no host"));
     }
     let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
     let connect = limits.connect.saturating_mul(u32::try_from(hosts).unwrap_or(u32::MAX));
-    // A connection that was closed is noticed without asking the server. Asking would cost a round
-    // trip for each operation, and a connection can still break right after; that is tried again.
+    // A closed connection is detected without a query. A query would cost a round trip for each operation,
+    // and the connection could still break afterwards, which is retried.
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let mode = config.get_ssl_mode();
     let tls = match (tls, mode) {
         (_, SslMode::Disable) => None,
         (Some(tls), _) => Some(tls),
-        // Without certificates a server that offers TLS is refused, but others can be reached.
+        // Without root certificates, servers that offer TLS are rejected, but others work.
         (None, SslMode::Prefer) => {
             Some(tls::trusting_the_system().or_else(|_| tls::trusting_nobody())?)
         }
@@ -94,6 +94,6 @@ pub(super) fn build(
         .create_timeout(Some(connect))
         .runtime(Runtime::Tokio1);
     pool.build().map_err(|error| {
-        Error::configuration("the pool of connections cannot be built").with_source(error)
+        Error::configuration("cannot build the connection pool").with_source(error)
     })
 }

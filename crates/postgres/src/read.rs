@@ -1,23 +1,23 @@
-//! Reading conversations.
+//! Queries on conversations.
 
 use super::PostgresChatMemoryStore;
-use super::connection::{Connection, Text};
-use super::fault::Fault;
+use super::connection::{Connection, RawText};
+use super::error_mapping::AttemptFailure;
 use super::tokio_postgres::Row;
 use ai_services_core::memory::{
     Conversation, HistoryEntry, HistoryPosition, MemoryId, RawRecord, Snapshot, UnreadableRecord,
 };
-use ai_services_core::store_kit::plan::{self, Head};
+use ai_services_core::store_kit::plan::{self, ConversationHead};
 use ai_services_core::store_kit::{record, time};
 use ai_services_core::{Error, Result};
 
 impl PostgresChatMemoryStore {
-    /// A conversation as it was at one moment.
+    /// Loads a conversation in one consistent read.
     pub(super) async fn read(
         &self,
         connection: &mut Connection,
         id: &MemoryId,
-    ) -> Result<Snapshot, Fault> {
+    ) -> Result<Snapshot, AttemptFailure> {
         let found = connection.query(&self.0.sql.load, &[&id.as_str().as_bytes()]).await?;
         let (mut first, mut rows) = (None, Vec::with_capacity(found.len()));
         for row in &found {
@@ -27,13 +27,13 @@ impl PostgresChatMemoryStore {
             }
         }
         rows.sort_by_key(|(number, _)| *number);
-        Ok(plan::snapshot::<Text<'_>>(id, first, &rows)?)
+        Ok(plan::snapshot::<RawText<'_>>(id, first, &rows)?)
     }
 
     pub(super) async fn read_conversation(
         &self,
         id: &MemoryId,
-    ) -> Result<Option<Conversation>, Fault> {
+    ) -> Result<Option<Conversation>, AttemptFailure> {
         let mut connection = self.connect().await?;
         let found = connection.query(&self.0.sql.conversation, &[&id.as_str().as_bytes()]).await?;
         found.first().map(conversation).transpose()
@@ -43,7 +43,7 @@ impl PostgresChatMemoryStore {
         &self,
         after: Option<&MemoryId>,
         limit: usize,
-    ) -> Result<Vec<Conversation>, Fault> {
+    ) -> Result<Vec<Conversation>, AttemptFailure> {
         let after = after.map(|id| id.as_str().as_bytes());
         let mut connection = self.connect().await?;
         let sql = &self.0.sql.conversations;
@@ -56,7 +56,7 @@ impl PostgresChatMemoryStore {
         id: &MemoryId,
         position: HistoryPosition,
         limit: usize,
-    ) -> Result<Vec<HistoryEntry>, Fault> {
+    ) -> Result<Vec<HistoryEntry>, AttemptFailure> {
         use HistoryPosition::{After, Before, Newest, Oldest};
         let bound = |number| i64::try_from(number).unwrap_or(i64::MAX);
         let (sql, bound) = match position {
@@ -69,25 +69,25 @@ impl PostgresChatMemoryStore {
         let id_bytes = id.as_str().as_bytes();
         let found = connection.query(sql, &[&id_bytes, &bound, &at_most(limit)]).await?;
         let entry = |row| {
-            let (number, text): (_, Text<'_>) = numbered(id, row)?;
+            let (number, text): (_, RawText<'_>) = numbered(id, row)?;
             let message = record::decode(id, number, text.as_ref()).map_err(Error::from)?;
             Ok(HistoryEntry::new(number, message, row.try_get("is_evicted")?))
         };
-        let mut entries = found.iter().map(entry).collect::<Result<Vec<_>, Fault>>()?;
+        let mut entries = found.iter().map(entry).collect::<Result<Vec<_>, AttemptFailure>>()?;
         if matches!(position, Newest | Before(_)) {
             entries.reverse();
         }
         Ok(entries)
     }
 
-    pub(super) async fn read_raw(&self, id: &MemoryId) -> Result<Vec<RawRecord>, Fault> {
+    pub(super) async fn read_raw(&self, id: &MemoryId) -> Result<Vec<RawRecord>, AttemptFailure> {
         let mut connection = self.connect().await?;
         let found = connection.query(&self.0.sql.export, &[&id.as_str().as_bytes()]).await?;
         let mut records = Vec::with_capacity(found.len());
         for row in &found {
             let record = RawRecord::new(
                 row.try_get::<_, String>("row")?,
-                row.try_get::<_, Text<'_>>("record")?.as_ref(),
+                row.try_get::<_, RawText<'_>>("record")?.as_ref(),
             );
             records.push((row.try_get::<_, i64>("number")?, record));
         }
@@ -96,42 +96,48 @@ impl PostgresChatMemoryStore {
     }
 }
 
-/// The head in a row with the columns `version`, `messages` and `is_own`.
-pub(super) fn head(id: &MemoryId, row: &Row) -> Result<Head, Fault> {
-    let corrupt =
-        |reason: &str| Fault::from(Error::from(UnreadableRecord::corrupt(id, "the head", reason)));
+/// Reads the head from a row with the columns `version`, `messages` and `is_own`.
+pub(super) fn head(id: &MemoryId, row: &Row) -> Result<ConversationHead, AttemptFailure> {
+    let corrupt = |reason: &str| {
+        AttemptFailure::from(Error::from(UnreadableRecord::corrupt(id, "the head", reason)))
+    };
     if !row.try_get::<_, bool>("is_own")? {
-        return Err(corrupt("it is the one of another conversation"));
+        return Err(corrupt("it belongs to another conversation"));
     }
     let (version, messages): (i64, i64) = (row.try_get("version")?, row.try_get("messages")?);
     match (u64::try_from(version), u64::try_from(messages)) {
-        (Ok(version @ 1..), Ok(messages)) => Ok(Head { version, messages }),
-        _ => Err(corrupt(&format!("version {version} with {messages} messages is impossible"))),
+        (Ok(version @ 1..), Ok(messages)) => Ok(ConversationHead { version, messages }),
+        _ => Err(corrupt(&format!("version {version} with {messages} messages is invalid"))),
     }
 }
 
-/// Number and text of a message.
-pub(super) fn numbered<'a>(id: &MemoryId, row: &'a Row) -> Result<(u64, Text<'a>), Fault> {
+/// Reads the number and the record of a message from a row.
+pub(super) fn numbered<'a>(
+    id: &MemoryId,
+    row: &'a Row,
+) -> Result<(u64, RawText<'a>), AttemptFailure> {
     let number: i64 = row.try_get("number")?;
     let Ok(number) = u64::try_from(number) else {
         let name = format!("message {number}");
-        return Err(Error::from(UnreadableRecord::corrupt(id, name, "it has no number")).into());
+        return Err(
+            Error::from(UnreadableRecord::corrupt(id, name, "its number is negative")).into()
+        );
     };
     Ok((number, row.try_get("record")?))
 }
 
-/// A conversation in a row with the columns `id`, `is_own`, `messages` and `last_used`.
-fn conversation(row: &Row) -> Result<Conversation, Fault> {
+/// Reads a conversation from a row with the columns `id`, `is_own`, `messages` and `last_used`.
+fn conversation(row: &Row) -> Result<Conversation, AttemptFailure> {
     let (id, is_own): (&[u8], bool) = (row.try_get("id")?, row.try_get("is_own")?);
     let corrupt = |reason: &str| {
         let id = MemoryId::from(String::from_utf8_lossy(id).into_owned());
-        Fault::from(Error::from(UnreadableRecord::corrupt(&id, "the head", reason)))
+        AttemptFailure::from(Error::from(UnreadableRecord::corrupt(&id, "the head", reason)))
     };
     let text = std::str::from_utf8(id).ok().filter(|_| is_own);
-    let Some(text) = text else { return Err(corrupt("it is the one of another conversation")) };
+    let Some(text) = text else { return Err(corrupt("it belongs to another conversation")) };
     let messages: i64 = row.try_get("messages")?;
     let Ok(messages) = u64::try_from(messages) else {
-        return Err(corrupt(&format!("{messages} messages are impossible")));
+        return Err(corrupt(&format!("the number of messages, {messages}, is invalid")));
     };
     Ok(Conversation::new(text.into(), messages, time::from_millis(row.try_get("last_used")?)))
 }

@@ -1,17 +1,19 @@
-//! Creating the tables, and bringing older ones up to date.
+//! Creation and migration of the tables.
 
 use super::PostgresChatMemoryStore;
 use super::connection::Connection;
-use super::fault::Fault;
-use super::sql::Tables;
+use super::error_mapping::AttemptFailure;
+use super::sql::TableNames;
 use ai_services_core::store_kit::failpoint::failpoint;
 use ai_services_core::{Error, Result};
 
-/// What leads from each version of the layout to the next one, from no tables to the newest.
+/// Migrations: entry `n` migrates layout `n` to layout `n + 1`. Layout 0 has no tables.
 const MIGRATIONS: &[&str] = &[FIRST];
 
-/// Heads are updated in place: with room in their pages and no index on what changes, an update
-/// writes no index. Columns of a fixed length come first.
+/// Migration that creates the tables.
+///
+/// The fill factor and the lack of an index on changing columns allow updates of heads without index writes
+/// (HOT updates). Columns with a fixed length come first.
 const FIRST: &str = "\
 CREATE TABLE {conversations} (\
     version bigint NOT NULL, messages bigint NOT NULL, last_used bigint NOT NULL, \
@@ -31,12 +33,12 @@ CREATE TABLE {leases} (\
 CREATE TABLE {layout} (version bigint NOT NULL);\
 INSERT INTO {layout} VALUES (0);";
 
-/// Taken by whoever creates or changes tables. `CREATE TABLE IF NOT EXISTS` alone fails when two do
-/// it at once. The number is `ai_servi` in ASCII.
+/// Statement that takes the advisory lock for creating or changing tables. `CREATE TABLE IF NOT EXISTS` alone
+/// fails if two processes run it at the same time. The number is `ai_servi` in ASCII.
 pub(super) const LOCK: &str = "SELECT pg_advisory_xact_lock(7019246443461506665)";
 
 impl PostgresChatMemoryStore {
-    pub(super) async fn ensure_schema_once(&self) -> Result<(), Fault> {
+    pub(super) async fn ensure_schema_once(&self) -> Result<(), AttemptFailure> {
         let tables = &self.0.tables;
         let mut connection = self.connect().await?;
         connection.begin().await?;
@@ -60,8 +62,8 @@ impl PostgresChatMemoryStore {
     }
 }
 
-/// The version of the tables that are there; 0 if there are none.
-async fn layout(connection: &mut Connection, tables: &Tables) -> Result<usize, Fault> {
+/// Returns the version of the existing tables; 0 if there are none.
+async fn layout(connection: &mut Connection, tables: &TableNames) -> Result<usize, AttemptFailure> {
     let name = tables.name("layout");
     let found = connection.query("SELECT to_regclass($1) IS NOT NULL", &[&name]).await?;
     let is_there: bool = found.first().map(|row| row.try_get(0)).transpose()?.unwrap_or(false);
@@ -73,24 +75,25 @@ async fn layout(connection: &mut Connection, tables: &Tables) -> Result<usize, F
     match usize::try_from(version) {
         Ok(version) if (1..=MIGRATIONS.len()).contains(&version) => Ok(version),
         Ok(version) if version > MIGRATIONS.len() => Err(Error::configuration(format!(
-            "the tables of `{name}` have layout {version}; this build knows layouts up to {}, update \
+            "the tables of `{name}` have layout {version}; this build supports layouts up to {}, update \
              ai-services",
             MIGRATIONS.len()
         ))
         .into()),
         _ => Err(Error::configuration(format!(
-            "the table `{name}` does not say which layout the tables have; is it another program's? \
-             choose another `table_prefix`"
+            "the table `{name}` does not contain the layout of the tables; if it belongs to another \
+             program, choose another `table_prefix`"
         ))
         .into()),
     }
 }
 
-/// Not by `IF NOT EXISTS`, which asks for the right to create one even if there is one.
+/// Creates the schema if it does not exist. `IF NOT EXISTS` would need the privilege to create schemas even
+/// if the schema exists.
 pub(super) async fn create_schema(
     connection: &mut Connection,
     schema: Option<&str>,
-) -> Result<(), Fault> {
+) -> Result<(), AttemptFailure> {
     let Some(schema) = schema else { return Ok(()) };
     let quoted = format!("\"{schema}\"");
     let found = connection.query("SELECT to_regnamespace($1) IS NULL", &[&quoted]).await?;
@@ -100,14 +103,15 @@ pub(super) async fn create_schema(
     Ok(())
 }
 
-pub(super) async fn check_encoding(connection: &mut Connection) -> Result<(), Fault> {
+/// Fails unless the encoding of the database is UTF-8.
+pub(super) async fn check_encoding(connection: &mut Connection) -> Result<(), AttemptFailure> {
     let found = connection.query("SELECT current_setting('server_encoding')", &[]).await?;
     let encoding: String = found.first().map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
     match encoding.as_str() {
         "UTF8" => Ok(()),
         other => Err(Error::configuration(format!(
-            "the database has the encoding {other}, which cannot hold every text; create one with \
-             `ENCODING 'UTF8'`"
+            "the encoding of the database is {other}, which cannot represent every text; create a \
+             database with `ENCODING 'UTF8'`"
         ))
         .into()),
     }

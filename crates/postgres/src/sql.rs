@@ -1,7 +1,7 @@
-//! The statements, with the names of the tables in them; all values are parameters.
+//! The SQL statements. They contain the table names; all values are parameters.
 //!
-//! `key` is the SHA-256 of the id, because an index entry holds at most 2704 bytes and an id up to 8 KiB.
-//! The parameter `$1` is the id where nothing else is said.
+//! `key` is the SHA-256 of the id, because an index entry has at most 2704 bytes and an id up to 8 KiB. The
+//! parameter `$1` is the id unless stated otherwise.
 
 /// The statements of one store.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub(super) struct Sql {
     pub(super) begin_conversation: String,
     pub(super) advance: String,
     pub(super) advance_numbered: String,
-    pub(super) why_refused: String,
+    pub(super) refusal_reason: String,
     pub(super) delete_head: String,
     pub(super) delete_unused_heads: String,
     pub(super) delete_rows: String,
@@ -27,16 +27,16 @@ pub(super) struct Sql {
     pub(super) release: String,
 }
 
-/// The names of the tables.
+/// Schema and prefix of the table names.
 #[derive(Clone, Debug)]
-pub(super) struct Tables {
+pub(super) struct TableNames {
     pub(super) schema: Option<String>,
     pub(super) prefix: String,
 }
 
-impl Tables {
-    /// A table as statements name it. The names were checked; quotes are for schemas that are
-    /// called like a key word.
+impl TableNames {
+    /// Returns the qualified name of a table. The names were validated; the quotes allow a schema whose name
+    /// is a keyword.
     pub(super) fn name(&self, table: &str) -> String {
         let prefix = &self.prefix;
         match &self.schema {
@@ -45,7 +45,7 @@ impl Tables {
         }
     }
 
-    /// A statement, with `{table}` replaced by the table's name.
+    /// Replaces placeholders such as `{messages}` in a statement by the names of the tables.
     pub(super) fn fill(&self, statement: &str) -> String {
         ["conversations", "messages", "history", "leases", "layout"]
             .iter()
@@ -56,11 +56,15 @@ impl Tables {
 }
 
 impl Sql {
-    pub(super) fn new(tables: &Tables, keeps_evicted: bool) -> Self {
+    pub(super) fn new(tables: &TableNames, keeps_evicted: bool) -> Self {
         let fill = |statement: &str| tables.fill(statement);
-        let kept = if keeps_evicted { KEPT } else { "" };
+        let keep_evicted = if keeps_evicted { KEEP_EVICTED } else { "" };
         let commit = |statement: &str| {
-            let parts = [("{held}", HELD), ("{kept}", kept), ("{written}", WRITTEN)];
+            let parts = [
+                ("{check_lease}", CHECK_LEASE),
+                ("{keep_evicted}", keep_evicted),
+                ("{append_rows}", APPEND_ROWS),
+            ];
             let whole = parts
                 .iter()
                 .fold(statement.to_owned(), |sql, (name, part)| sql.replace(name, part));
@@ -73,7 +77,7 @@ impl Sql {
             begin_conversation: commit(BEGIN_CONVERSATION),
             advance: commit(ADVANCE),
             advance_numbered: commit(ADVANCE_NUMBERED),
-            why_refused: fill(WHY_REFUSED),
+            refusal_reason: fill(REFUSAL_REASON),
             delete_head: fill(DELETE_HEAD),
             delete_unused_heads: fill(DELETE_UNUSED_HEADS),
             delete_rows: fill(DELETE_ROWS),
@@ -96,29 +100,30 @@ impl Sql {
     }
 }
 
-/// Head and messages in one statement, so that they are of one moment. The rows are sorted later: here
-/// it would be a sort of the texts.
+/// Reads head and messages in one statement, so that they are consistent. The rows are sorted by the client:
+/// the server would have to move the texts while sorting.
 const LOAD: &str = "\
 SELECT NULL::bigint AS number, version, messages, id = $1 AS is_own, NULL::text AS record \
     FROM {conversations} WHERE key = sha256($1) \
 UNION ALL \
 SELECT number, NULL, NULL, NULL, record FROM {messages} WHERE key = sha256($1)";
 
-/// The head, which nobody else changes until the transaction ends.
+/// Reads the head and locks it until the transaction ends.
 const LOCK: &str = "\
 SELECT version, messages, id = $1 AS is_own FROM {conversations} WHERE key = sha256($1) FOR UPDATE";
 
+/// Reads the rows in memory.
 const ROWS: &str = "SELECT number, record FROM {messages} WHERE key = sha256($1) ORDER BY number";
 
-/// How each commit begins: with the lease that it names, if that is held.
-const HELD: &str = "\
+/// First part of each commit: selects the lease that the commit requires, if it is held.
+const CHECK_LEASE: &str = "\
 WITH lease AS (\
     SELECT FROM {leases} \
     WHERE key = sha256($1) AND token = $2 AND ends > clock_timestamp() FOR UPDATE\
 ), ";
 
-/// How each commit ends: the rows are added and the lease is given back, if the head was written.
-const WRITTEN: &str = "\
+/// Last part of each commit: appends the rows and releases the lease, if the head was written.
+const APPEND_ROWS: &str = "\
 added AS (\
     INSERT INTO {messages} (key, number, token, record) \
     SELECT head.key, new.number, $5, new.record \
@@ -127,28 +132,28 @@ added AS (\
     DELETE FROM {leases} USING head WHERE {leases}.key = head.key AND {leases}.token = $2\
 ) SELECT FROM head";
 
-/// The first commit: one row if it was applied, else none. Parameters: id, lease or null, version
-/// after, last use, token, numbers, records.
+/// The first commit of a conversation. Returns one row if it was applied, otherwise none. Parameters: id,
+/// lease or null, new version, last use, token, numbers, records.
 ///
-/// Two of them at once meet at the primary key. Messages without a head are damage.
+/// Two concurrent first commits conflict on the primary key. Messages without a head are damage.
 const BEGIN_CONVERSATION: &str = "\
-{held}head AS (\
+{check_lease}head AS (\
     INSERT INTO {conversations} (key, id, version, messages, last_used, token) \
     SELECT sha256($1), $1, $3, cardinality($6::bigint[]), $4, $5 \
     WHERE ($2::bigint IS NULL OR EXISTS (SELECT FROM lease)) \
         AND NOT EXISTS (SELECT FROM {messages} WHERE key = sha256($1)) \
         AND NOT EXISTS (SELECT FROM {history} WHERE key = sha256($1)) \
     ON CONFLICT (key) DO NOTHING RETURNING key\
-), {written}";
+), {append_rows}";
 
-/// Any later commit: one row if it was applied, else none. Parameters: those of the first commit,
-/// then the version before, the positions evicted from and up to, and the numbers evicted.
+/// A later commit. Returns one row if it was applied, otherwise none. Parameters: those of the first commit,
+/// then the expected version, the start and the end of the evicted positions, and the evicted numbers.
 ///
-/// Who waits for another commit on the lock of the head finds its version changed. That the rest of
-/// the statement sees the rows as they were before the wait does no harm: the head had the expected
-/// version before and after, so nothing has changed.
+/// A commit that waits for another commit on the lock of the head finds that the version has changed. The
+/// rest of the statement sees the rows from before the wait, which is safe: it only has an effect if the head
+/// had the expected version before and after the wait, so that the rows are unchanged.
 const ADVANCE: &str = "\
-{held}gone AS MATERIALIZED (\
+{check_lease}gone AS MATERIALIZED (\
     (SELECT number FROM {messages} WHERE key = sha256($1) \
         ORDER BY number OFFSET $9 LIMIT greatest(0, $10::bigint - $9::bigint)) \
     UNION ALL \
@@ -165,17 +170,17 @@ const ADVANCE: &str = "\
     DELETE FROM {messages} USING head, gone \
     WHERE {messages}.key = head.key AND {messages}.number = gone.number \
     RETURNING {messages}.key, {messages}.number, {messages}.token, {messages}.record\
-){kept}, {written}";
+){keep_evicted}, {append_rows}";
 
-/// A later commit by who has loaded the rows and knows which numbers the evicted ones have: one row
-/// if it was applied, else none. Parameters: those of the first commit, then the version before, the
-/// first and the last number evicted, and how many rows lie there.
+/// A later commit whose evicted rows are known by number, because the caller has loaded them. Returns one row
+/// if it was applied, otherwise none. Parameters: those of the first commit, then the expected version, the
+/// first and the last evicted number, and the number of rows between them.
 ///
-/// The usual one. A range needs no guess about the length of an array or a limit, so the server keeps
-/// one plan for it, where for [`ADVANCE`] it would plan each execution, which takes longer than the
-/// execution itself; and it does not count through what was evicted since the last vacuum.
+/// This is the usual statement. A range does not require an estimate of the length of an array or a limit, so
+/// the server reuses a generic plan. For [`ADVANCE`] it would plan each execution, which takes longer than
+/// the execution. A range also avoids scanning the rows that were evicted since the last vacuum.
 const ADVANCE_NUMBERED: &str = "\
-{held}head AS (\
+{check_lease}head AS (\
     UPDATE {conversations} SET version = $3, last_used = $4, token = $5, \
         messages = messages - $11 + cardinality($6::bigint[]) \
     WHERE key = sha256($1) AND id = $1 AND version = $8 \
@@ -187,16 +192,18 @@ const ADVANCE_NUMBERED: &str = "\
     DELETE FROM {messages} USING head \
     WHERE {messages}.key = head.key AND {messages}.number BETWEEN $9 AND $10 \
     RETURNING {messages}.key, {messages}.number, {messages}.token, {messages}.record\
-){kept}, {written}";
+){keep_evicted}, {append_rows}";
 
-const KEPT: &str = ", kept AS (\
+/// Part of a commit that copies the evicted rows to the history.
+const KEEP_EVICTED: &str = ", kept AS (\
     INSERT INTO {history} (key, number, token, record) \
     SELECT key, number, token, record FROM evicted\
 )";
 
-/// Parameters: id, lease or null, token of the commit. The token of a commit that was applied is
-/// found in its rows even when others have followed.
-const WHY_REFUSED: &str = "\
+/// Reads the reason why a commit was refused. Parameters: id, lease or null, token of the commit.
+///
+/// The token of an applied commit is found in its rows even if other commits have followed.
+const REFUSAL_REASON: &str = "\
 SELECT (SELECT version FROM {conversations} WHERE key = sha256($1)) AS version, \
     EXISTS (SELECT FROM {conversations} WHERE key = sha256($1) AND token = $3) \
     OR EXISTS (SELECT FROM {messages} WHERE key = sha256($1) AND token = $3) \
@@ -204,17 +211,20 @@ SELECT (SELECT version FROM {conversations} WHERE key = sha256($1)) AS version, 
     $2::bigint IS NULL OR EXISTS (SELECT FROM {leases} \
         WHERE key = sha256($1) AND token = $2 AND ends > clock_timestamp()) AS is_leased";
 
-/// Says the key, whether or not there was a head.
+/// Deletes a head. Returns the key, whether or not the head existed.
 const DELETE_HEAD: &str = "\
 WITH head AS (DELETE FROM {conversations} WHERE key = sha256($1)) SELECT sha256($1) AS key";
 
-/// Parameters: keys, time. A row that was changed meanwhile is looked at again, and stays.
+/// Deletes unused heads. Parameters: keys, time. The server re-evaluates rows that were changed in the
+/// meantime, so these stay.
 const DELETE_UNUSED_HEADS: &str = "\
 DELETE FROM {conversations} WHERE key = ANY ($1::bytea[]) AND last_used < $2 RETURNING key";
 
-/// Parameter: keys. Comes after the heads, in a statement of its own: only so it sees the rows of
-/// commits that the deletion of the heads has waited for. A head that is there all the same belongs
-/// to a conversation that was begun meanwhile.
+/// Deletes the rows of deleted heads. Parameter: keys.
+///
+/// Must be a separate statement after the deletion of the heads, so that it sees the rows of commits for
+/// which that deletion has waited. Skips keys that have a head again: that conversation was created in the
+/// meantime.
 const DELETE_ROWS: &str = "\
 WITH gone AS (\
     SELECT key FROM unnest($1::bytea[]) AS all_of (key) \
@@ -225,19 +235,20 @@ WITH gone AS (\
     DELETE FROM {history} USING gone WHERE {history}.key = gone.key\
 ) SELECT";
 
+/// Deletes expired leases.
 const DELETE_ENDED_LEASES: &str = "DELETE FROM {leases} WHERE ends < clock_timestamp()";
 
-/// Parameters: the key to come after, time, limit.
+/// Reads a page of heads. Parameters: the last key of the previous page, time, limit.
 const LAST_USES: &str = "\
 SELECT key, last_used < $2 AS is_unused FROM {conversations} WHERE key > $1 ORDER BY key LIMIT $3";
 
-/// Without those of which nothing is left to read.
+/// Reads conversations that have messages or history.
 const CONVERSATIONS: &str = "\
 SELECT id, key = sha256(id) AS is_own, messages, last_used FROM {conversations} \
 WHERE {which} AND (messages <> 0 \
     OR EXISTS (SELECT FROM {history} WHERE {history}.key = {conversations}.key)) {order}";
 
-/// Parameters: id, number, limit.
+/// Reads a page of the history, in one direction. Parameters: id, number, limit.
 const HISTORY: &str = "\
 SELECT number, is_evicted, record FROM (\
     (SELECT number, false AS is_evicted, record FROM {messages} \
@@ -247,6 +258,7 @@ SELECT number, is_evicted, record FROM (\
         WHERE key = sha256($1) AND number {is} $2 ORDER BY number {order} LIMIT $3)\
 ) AS page ORDER BY number {order} LIMIT $3";
 
+/// Reads all rows of a conversation as raw text.
 const EXPORT: &str = "\
 SELECT 'the head' AS row, 0::bigint AS number, row_to_json(head)::text AS record \
     FROM {conversations} AS head WHERE key = sha256($1) \
@@ -255,11 +267,12 @@ SELECT 'evicted message ' || number, number, record FROM {history} WHERE key = s
 UNION ALL \
 SELECT 'message ' || number, number, record FROM {messages} WHERE key = sha256($1)";
 
-/// Parameters: id, token, seconds.
+/// Acquires or extends a lease. Parameters: id, token, seconds.
 const ACQUIRE: &str = "\
 INSERT INTO {leases} AS held (key, token, ends) \
 VALUES (sha256($1), $2, clock_timestamp() + $3::float8 * interval '1 second') \
 ON CONFLICT (key) DO UPDATE SET token = excluded.token, ends = excluded.ends \
 WHERE held.token = excluded.token OR held.ends <= clock_timestamp()";
 
+/// Releases a lease. Parameters: id, token.
 const RELEASE: &str = "DELETE FROM {leases} WHERE key = sha256($1) AND token = $2";

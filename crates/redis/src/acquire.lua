@@ -1,4 +1,4 @@
--- Takes or prolongs a lease, unless another token holds it.
+-- Acquires or extends a lease, unless another token holds it.
 --
 -- KEYS: lease
 -- ARGV: token, duration in ms

@@ -1,9 +1,9 @@
-//! Building a [`RedisChatMemoryStore`].
+//! The builder of [`RedisChatMemoryStore`].
 
 use super::connection::{Connections, Target};
 use super::keys::Keys;
 use super::lease::MAX_MILLIS;
-use super::{RedisChatMemoryStore, Shared};
+use super::{Inner, RedisChatMemoryStore};
 use ai_services_core::memory::{EvictedMessages, LeaseOptions};
 use ai_services_core::{Error, Result};
 use redis::aio::ConnectionManager;
@@ -49,7 +49,7 @@ pub struct RedisChatMemoryStoreBuilder {
 
 #[derive(Clone)]
 enum Source {
-    Nothing,
+    Missing,
     Url(String),
     Manager(ConnectionManager),
 }
@@ -57,7 +57,7 @@ enum Source {
 impl RedisChatMemoryStoreBuilder {
     pub(super) fn new() -> Self {
         Self {
-            source: Source::Nothing,
+            source: Source::Missing,
             key_prefix: "ai-services".to_owned(),
             connections: 2,
             connect_timeout: Duration::from_secs(5),
@@ -75,79 +75,84 @@ impl RedisChatMemoryStoreBuilder {
     /// Sets the server: `redis://user:password@host:port/database`, `rediss://…` for TLS, or
     /// `unix:///path?db=0`.
     ///
-    /// With TLS, the server's certificate is checked against the certificates of the system, or those
-    /// in the file that the environment variable `SSL_CERT_FILE` names. If the
-    /// program has not chosen a [`CryptoProvider`](https://docs.rs/rustls/0.23/rustls/crypto/struct.CryptoProvider.html)
-    /// for rustls, connecting makes ring the one of the process; a program that prefers another
-    /// installs it before.
+    /// With TLS, the server's certificate is checked against the root certificates of the system, or those in
+    /// the file that the environment variable `SSL_CERT_FILE` names.
+    ///
+    /// If the program has not installed a
+    /// [`CryptoProvider`](https://docs.rs/rustls/0.23/rustls/crypto/struct.CryptoProvider.html) for rustls,
+    /// connecting installs ring as the provider of the process. To use another provider, install it first.
     pub fn url(mut self, url: impl Into<String>) -> Self {
         self.source = Source::Url(url.into());
         self
     }
 
-    /// Sets what all keys begin with, in braces: `ai-services` by default. Stores with different
-    /// prefixes share nothing. It has 1 to 128 bytes without braces, white space and control
-    /// characters.
+    /// Sets the prefix of all keys, which is enclosed in braces. Default: `ai-services`.
+    ///
+    /// Stores with different prefixes do not share data. At most 128 bytes; braces, white space and control
+    /// characters are not allowed.
     pub fn key_prefix(mut self, prefix: impl Into<String>) -> Self {
         self.key_prefix = prefix.into();
         self
     }
 
-    /// Sets how many connections are used in turn: 2 by default, 1 to 64.
+    /// Sets the number of connections, which are used in turn. Default: 2. From 1 to 64.
     ///
-    /// Requests do not wait for each other's answers on a connection, so it needs no pool. But the
-    /// answers come one after the other: a second connection lets short ones pass while the other is
-    /// busy with a conversation of many megabytes. More help only if the network is the limit, because
-    /// the server does one thing at a time.
+    /// A connection is multiplexed: requests do not wait for the answers to other requests, so a pool is
+    /// unnecessary. But answers arrive one after the other: a second connection lets short answers pass while
+    /// the first transfers a conversation of many megabytes. More connections help only if the network is the
+    /// bottleneck, because the server processes one command at a time.
     pub fn connections(mut self, connections: usize) -> Self {
         self.connections = connections;
         self
     }
 
-    /// Sets how long connecting may take, with TLS and password: 5 s by default.
+    /// Sets the time limit for connecting, including TLS and authentication. Default: 5 seconds.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// Sets how long an answer may take: 10 s by default. A request without an answer is sent again on
-    /// a new connection, up to two times, so that an operation may take three times as long.
+    /// Sets the time limit for an answer. Default: 10 seconds.
+    ///
+    /// A request without an answer is sent again on a new connection, at most twice, so an operation may take
+    /// three times as long.
     pub fn response_timeout(mut self, timeout: Duration) -> Self {
         self.response_timeout = timeout;
         self
     }
 
-    /// Makes conversations expire, with all that was kept of them, so long after their last change: one
-    /// millisecond to 100 years. By default they stay until they are deleted.
+    /// Sets the time after the last change at which a conversation expires, with its history. From one
+    /// millisecond to 100 years. Default: conversations do not expire.
     ///
-    /// Reading is no change. A conversation keeps the time of the store that changed it last; one
-    /// that a store without this setting changes stays.
+    /// Reads do not extend the time. The setting of the store that made the last change applies; a change by
+    /// a store without this setting makes the conversation permanent.
     pub fn time_to_live(mut self, time_to_live: Duration) -> Self {
         self.time_to_live = Some(time_to_live);
         self
     }
 
-    /// What becomes of the messages that a window evicts: forgotten by default.
+    /// Sets whether evicted messages are kept as history. Default: [`EvictedMessages::Forget`].
     pub fn evicted_messages(mut self, evicted_messages: EvictedMessages) -> Self {
         self.evicted_messages = evicted_messages;
         self
     }
 
-    /// Lets processes take turns by leases; without this, only versions keep them apart.
+    /// Switches on leases, so that processes take turns on a conversation. Default: off; consistency relies
+    /// on optimistic locking alone.
     pub fn leases(mut self, leases: LeaseOptions) -> Self {
         self.leases = Some(leases);
         self
     }
 
-    /// Connects to the server and checks that its data is of a version that this build reads.
+    /// Connects to the server, and checks that this build supports the layout of its data.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) for wrong settings,
-    /// [`Authentication`](ai_services_core::ErrorKind::Authentication) if the server refuses the password,
+    /// Returns [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) for invalid settings,
+    /// [`Authentication`](ai_services_core::ErrorKind::Authentication) if the server rejects the password,
     /// [`Connection`](ai_services_core::ErrorKind::Connection) if it cannot be reached within the
-    /// [`connect_timeout`](Self::connect_timeout), and [`Memory`](ai_services_core::ErrorKind::Store) if the
-    /// data is newer.
+    /// [`connect_timeout`](Self::connect_timeout), and [`Store`](ai_services_core::ErrorKind::Store) if the
+    /// data was written by a newer version of this crate.
     pub async fn connect(self) -> Result<RedisChatMemoryStore> {
         let keys = Keys::new(&self.key_prefix)?;
         let leases = self.leases.map(LeaseOptions::checked).transpose()?;
@@ -155,7 +160,7 @@ impl RedisChatMemoryStoreBuilder {
         let connections = self.open()?;
         let evicted_messages = self.evicted_messages;
         let commits = AtomicU32::new(0);
-        let shared = Shared { connections, keys, time_to_live, evicted_messages, leases, commits };
+        let shared = Inner { connections, keys, time_to_live, evicted_messages, leases, commits };
         let store = RedisChatMemoryStore(Arc::new(shared));
         store.check_schema().await?;
         Ok(store)
@@ -163,15 +168,15 @@ impl RedisChatMemoryStoreBuilder {
 
     fn open(&self) -> Result<Connections> {
         let url = match &self.source {
-            Source::Manager(manager) => return Ok(Connections::given(manager.clone())),
-            Source::Nothing => {
-                return Err(Error::configuration("set the `url` of the Redis server"));
+            Source::Manager(manager) => return Ok(Connections::external(manager.clone())),
+            Source::Missing => {
+                return Err(Error::configuration("no Redis server: call `url`"));
             }
             Source::Url(url) => url,
         };
         if !(1..=MAX_CONNECTIONS).contains(&self.connections) {
             return Err(Error::configuration(format!(
-                "`connections` must be 1 to {MAX_CONNECTIONS}, but is {}",
+                "`connections` must be from 1 to {MAX_CONNECTIONS}, but is {}",
                 self.connections
             )));
         }
@@ -180,11 +185,11 @@ impl RedisChatMemoryStoreBuilder {
             return Err(Error::configuration(message));
         }
         let target = || Target::new(url, self.connect_timeout, self.response_timeout);
-        Connections::to(target, self.connections)
+        Connections::lazy(target, self.connections)
     }
 }
 
-/// A time to live as the server counts it.
+/// Validates a time to live and converts it to milliseconds.
 fn millis(time_to_live: Duration) -> Result<u64> {
     let millis = u64::try_from(time_to_live.as_millis()).unwrap_or(u64::MAX);
     if (1..=MAX_MILLIS).contains(&millis) {
@@ -218,7 +223,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn wrong_settings_are_refused_before_connecting() {
+    async fn invalid_settings_are_rejected_before_connecting() {
         let short = LeaseOptions::new().duration(Duration::ZERO);
         for builder in [
             RedisChatMemoryStore::builder(),
@@ -238,7 +243,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn wrong_url_is_not_repeated() {
+    async fn malformed_url_is_not_in_the_error() {
         for url in ["", "canary", "http://canary", "redis://:canary@", "redis://:canary@h/canary"] {
             let builder = RedisChatMemoryStore::builder().url(url);
             assert!(!format!("{builder:?}").contains("canary"));

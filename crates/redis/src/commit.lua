@@ -1,14 +1,14 @@
--- Makes one commit, or says why not.
+-- Applies one commit, or returns the reason why it was refused.
 --
 -- KEYS: head, messages, history, lease, ids, used
 -- ARGV: id, version before, version after, token, now in ms, lease or '', time to live in ms or '',
---       '1' to keep what is evicted, 'rank' or 'score', number of ranges,
+--       '1' to keep evicted rows, 'rank' or 'score', number of ranges,
 --       the ranges (first, last), the rows (number, member)
 local head, messages, history, lease, ids, used = unpack(KEYS)
 local id, before, after, token, now, holder, ttl, keep, by, ranges = unpack(ARGV, 1, 10)
 
--- Every key is read before any is written: one of a foreign type ends the script here, and what a
--- script has written is not taken back.
+-- Reads every key before the first write: a key of the wrong type ends the script here, and writes of
+-- a script are not rolled back.
 local stored = redis.call('HMGET', head, 'version', 'messages', 'tokens')
 local version, promised, tokens = stored[1] or '0', stored[2] or '0', stored[3] or ''
 local count = redis.call('ZCARD', messages)
@@ -18,7 +18,7 @@ redis.call('ZCARD', ids)
 redis.call('ZCARD', used)
 
 if version ~= before then
-  -- The answer to this very commit may have been lost.
+  -- This commit may already have been applied, and its answer lost.
   if string.find(tokens, token, 1, true) then return {'applied'} end
   return {'version', version}
 end
@@ -27,12 +27,12 @@ if version == '0' and count + evicted > 0 then return {'headless'} end
 if promised ~= tostring(count) then return {'count', promised, tostring(count)} end
 if redis.call('ZCOUNT', messages, '(' .. version, '+inf') > 0 then return {'newer', version} end
 
--- What is new goes first: a server without memory refuses that, but only as long as nothing was written.
+-- New rows are written first: a server that is out of memory rejects a write only before the first one.
 local at = 11 + 2 * tonumber(ranges)
 for i = at, #ARGV, 2 do redis.call('ZADD', messages, ARGV[i], ARGV[i + 1]) end
 for i = 11, at - 1, 2 do
   local first, last = ARGV[i], ARGV[i + 1]
-  -- Positions past the end must not reach what is new.
+  -- Positions past the end must not reach the new rows.
   if by == 'rank' then last = tostring(math.min(tonumber(last), count - 1)) end
   if by ~= 'rank' or tonumber(first) <= tonumber(last) then
     if keep == '1' then
@@ -47,7 +47,7 @@ end
 
 count = redis.call('ZCARD', messages)
 evicted = redis.call('ZCARD', history)
--- The last eight tokens, so that a commit finds its own although others have followed.
+-- Keeps the last eight tokens, so that a commit finds its own token even if others have followed.
 tokens = string.sub(token .. ' ' .. tokens, 1, 8 * 17 - 1)
 redis.call('HSET', head, 'version', after, 'messages', count, 'used', now, 'tokens', tokens)
 if count + evicted > 0 then redis.call('ZADD', ids, 0, id) else redis.call('ZREM', ids, id) end

@@ -1,14 +1,14 @@
-//! One change of one conversation.
+//! Loading conversations, and commits.
 
 use super::rows::{RawField, RawRow, corrupt_head, head, member, number, rows};
 use super::scripts::COMMIT;
-use super::{RedisChatMemoryStore, Shared};
+use super::{Inner, RedisChatMemoryStore};
 use ai_services_core::memory::{
     Change, EvictedMessages, LeaseToken, MemoryId, Snapshot, conflict, lease_lost, random,
 };
 use ai_services_core::store_kit::failpoint::failpoint;
 use ai_services_core::store_kit::limits::check_id;
-use ai_services_core::store_kit::plan::{self, Evict, Plan};
+use ai_services_core::store_kit::plan::{self, CommitPlan, EvictedRows};
 use ai_services_core::store_kit::time;
 use ai_services_core::{Error, ErrorKind, Result};
 use redis::ScriptInvocation;
@@ -16,24 +16,25 @@ use std::ops::Range;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// How often a change is planned anew that is made whatever the version is.
+/// Maximum number of attempts for a change without an expected version.
 const ATTEMPTS: u32 = 64;
 
-/// The longest pause before the next plan grows by this much each time, up to twenty times as much.
+/// Increment of the maximum pause before the next attempt, which grows up to 20 times this value.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Whether the head still had the version of the plan.
+/// The outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
+enum CommitOutcome {
     Applied,
+    /// The head did not have the version of the plan.
     Outdated,
 }
 
-/// What a commit brings along, whatever the plan is.
-struct Frame<'a> {
+/// The parts of a commit that are the same for every plan.
+struct Commit<'a> {
     id: &'a MemoryId,
     lease: Option<LeaseToken>,
-    /// By which the commit knows itself again.
+    /// Idempotency key: identifies the commit if it is sent again.
     token: String,
 }
 
@@ -45,18 +46,18 @@ impl RedisChatMemoryStore {
 
     pub(super) async fn change(&self, id: &MemoryId, change: &Change) -> Result<()> {
         check_id(id)?;
-        let frame = Frame { id, lease: change.lease(), token: format!("{:016x}", random()) };
+        let commit = Commit { id, lease: change.lease(), token: format!("{:016x}", random()) };
         if let Some(version) = change.expected_version()
-            && let Some(plan) = Plan::advancing(id, version, change)?
+            && let Some(plan) = CommitPlan::for_advance(id, version, change)?
         {
-            return match self.apply(&frame, version, &plan).await? {
-                Outcome::Applied => Ok(()),
-                Outcome::Outdated => Err(conflict(id)),
+            return match self.apply(&commit, version, &plan).await? {
+                CommitOutcome::Applied => Ok(()),
+                CommitOutcome::Outdated => Err(conflict(id)),
             };
         }
         for attempt in 1..=ATTEMPTS {
             let (version, plan) = self.plan(id, change).await?;
-            if self.apply(&frame, version, &plan).await? == Outcome::Applied {
+            if self.apply(&commit, version, &plan).await? == CommitOutcome::Applied {
                 return Ok(());
             }
             if change.expected_version().is_some() {
@@ -67,67 +68,76 @@ impl RedisChatMemoryStore {
         Err(conflict(id))
     }
 
-    /// The plan for a change that needs to know what is stored.
-    async fn plan(&self, id: &MemoryId, change: &Change) -> Result<(u64, Plan)> {
+    /// Plans a change that depends on the stored head or rows. Returns the current version, too.
+    async fn plan(&self, id: &MemoryId, change: &Change) -> Result<(u64, CommitPlan)> {
         let (version, plan) = if change.is_replacement() {
             let (head, stored) = self.read(id).await?;
-            let plan = Plan::replacing(id, head, &rows(id, stored)?, change)?;
+            let plan = CommitPlan::for_replacement(id, head, &rows(id, stored)?, change)?;
             (head.map_or(0, |head| head.version), Some(plan))
         } else {
             let mut pipeline = redis::pipe();
             pipeline.cmd("HMGET").arg(self.0.keys.of(id).head).arg("version").arg("messages");
-            let ask = self.0.connections.ask("read a conversation", pipeline);
-            let ((version, messages),): ((RawField, RawField),) = ask.await?;
+            let request = self.0.connections.request("read a conversation", pipeline);
+            let ((version, messages),): ((RawField, RawField),) = request.await?;
             let version = head(id, &version, &messages)?.map_or(0, |head| head.version);
-            (version, Plan::advancing(id, version, change)?)
+            (version, CommitPlan::for_advance(id, version, change)?)
         };
         if change.expected_version().is_some_and(|expected| expected != version) {
             return Err(conflict(id));
         }
         match plan {
             Some(plan) => Ok((version, plan)),
-            None => Err(Error::new(ErrorKind::Store, "a change is neither of both kinds")),
+            None => {
+                let message = "a change is neither an advance nor a replacement";
+                Err(Error::new(ErrorKind::Store, message))
+            }
         }
     }
 
-    /// Head and rows as they were at one moment.
-    async fn read(&self, id: &MemoryId) -> Result<(Option<plan::Head>, Vec<RawRow>)> {
+    /// Reads the head and the rows in one transaction.
+    async fn read(&self, id: &MemoryId) -> Result<(Option<plan::ConversationHead>, Vec<RawRow>)> {
         let keys = self.0.keys.of(id);
         let mut pipeline = redis::pipe();
         pipeline.atomic();
         pipeline.cmd("HMGET").arg(keys.head).arg("version").arg("messages");
         pipeline.cmd("ZRANGE").arg(keys.messages).arg(0).arg(-1).arg("WITHSCORES");
-        let ask = self.0.connections.ask("load a conversation", pipeline);
-        let ((version, messages), rows): ((RawField, RawField), _) = ask.await?;
+        let request = self.0.connections.request("load a conversation", pipeline);
+        let ((version, messages), rows): ((RawField, RawField), _) = request.await?;
         Ok((head(id, &version, &messages)?, rows))
     }
 
-    async fn apply(&self, frame: &Frame<'_>, version: u64, plan: &Plan) -> Result<Outcome> {
-        let script = self.0.invocation(frame, version, plan);
+    /// Runs the commit script.
+    async fn apply(
+        &self,
+        commit: &Commit<'_>,
+        version: u64,
+        plan: &CommitPlan,
+    ) -> Result<CommitOutcome> {
+        let script = self.0.invocation(commit, version, plan);
         failpoint!("redis.before_commit");
         let answer: Vec<Vec<u8>> =
-            self.0.connections.ask("commit to a conversation", script).await?;
+            self.0.connections.request("commit to a conversation", script).await?;
         failpoint!("redis.after_commit");
-        outcome(frame.id, version, &answer)
+        parse_outcome(commit.id, version, &answer)
     }
 }
 
-impl Shared {
+impl Inner {
     fn invocation(
         &self,
-        frame: &Frame<'_>,
+        commit: &Commit<'_>,
         version: u64,
-        plan: &Plan,
+        plan: &CommitPlan,
     ) -> ScriptInvocation<'static> {
-        let keys = self.keys.of(frame.id);
+        let keys = self.keys.of(commit.id);
         let mut script = COMMIT.prepare_invoke();
         script.key(keys.head).key(keys.messages).key(keys.history).key(keys.lease);
         script.key(&self.keys.ids).key(&self.keys.used);
-        script.arg(frame.id.as_str()).arg(version).arg(plan.version).arg(&frame.token);
-        script.arg(time::now()).arg(frame.lease.map(token).unwrap_or_default());
+        script.arg(commit.id.as_str()).arg(version).arg(plan.version).arg(&commit.token);
+        script.arg(time::now()).arg(commit.lease.map(token).unwrap_or_default());
         script.arg(self.time_to_live.map(|millis| millis.to_string()).unwrap_or_default());
         script.arg(u8::from(self.evicted_messages == EvictedMessages::Keep));
-        let (by, ranges) = ranges(&plan.evict);
+        let (by, ranges) = ranges(&plan.evicted);
         script.arg(by).arg(ranges.len());
         for (first, last) in ranges {
             script.arg(first).arg(last);
@@ -139,21 +149,21 @@ impl Shared {
     }
 }
 
-/// A lease as it is stored.
+/// Returns the stored form of a lease token.
 pub(super) fn token(lease: LeaseToken) -> String {
     format!("{:016x}", lease.get())
 }
 
-/// What is evicted, as ranges of ranks or of scores, both ends included.
-fn ranges(evict: &Evict) -> (&'static str, Vec<(u64, u64)>) {
+/// Returns the evicted rows as inclusive ranges of ranks or of scores.
+fn ranges(evict: &EvictedRows) -> (&'static str, Vec<(u64, u64)>) {
     match evict {
-        Evict::Positions(Range { start, end }) if start < end => {
-            // What a server counts with is signed.
+        EvictedRows::Positions(Range { start, end }) if start < end => {
+            // The server uses signed integers.
             let last = (*end as u64 - 1).min(i64::MAX as u64);
             ("rank", vec![(*start as u64, last)])
         }
-        Evict::Positions(_) => ("rank", Vec::new()),
-        Evict::Numbers(numbers) => {
+        EvictedRows::Positions(_) => ("rank", Vec::new()),
+        EvictedRows::Numbers(numbers) => {
             let mut ranges: Vec<(u64, u64)> = Vec::new();
             for number in numbers {
                 match ranges.last_mut() {
@@ -166,25 +176,26 @@ fn ranges(evict: &Evict) -> (&'static str, Vec<(u64, u64)>) {
     }
 }
 
-fn outcome(id: &MemoryId, version: u64, answer: &[Vec<u8>]) -> Result<Outcome> {
-    // Lossy: what is quoted may be damaged.
+/// Interprets the answer of the commit script.
+fn parse_outcome(id: &MemoryId, version: u64, answer: &[Vec<u8>]) -> Result<CommitOutcome> {
+    // Lossy, because quoted values may be damaged.
     let answer: Vec<_> = answer.iter().map(|part| String::from_utf8_lossy(part)).collect();
     let answer: Vec<_> = answer.iter().map(|part| &**part).collect();
     match *answer.as_slice() {
-        ["applied"] => Ok(Outcome::Applied),
-        ["version", found] if number(found.as_bytes()).is_some() => Ok(Outcome::Outdated),
+        ["applied"] => Ok(CommitOutcome::Applied),
+        ["version", found] if number(found.as_bytes()).is_some() => Ok(CommitOutcome::Outdated),
         ["version", _] => Err(corrupt_head(id, "its field `version` is not a number").into()),
         ["lease"] => Err(lease_lost(id)),
         ["headless"] => Err(corrupt_head(id, "it is missing").into()),
-        ["count", promised, count] => {
-            let reason = format_args!("it promises {promised} messages, but there are {count}");
+        ["count", expected, count] => {
+            let reason = format_args!("it counts {expected} messages, but there are {count}");
             Err(corrupt_head(id, reason).into())
         }
         ["newer", _] => {
-            let reason = format_args!("its version {version} does not fit the messages");
+            let reason = format_args!("its version {version} does not match the messages");
             Err(corrupt_head(id, reason).into())
         }
-        _ => Err(Error::new(ErrorKind::Store, "the commit script gave an unknown answer")),
+        _ => Err(Error::new(ErrorKind::Store, "the commit script returned an unknown answer")),
     }
 }
 
@@ -193,16 +204,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_are_evicted_together() {
-        let evict = Evict::Numbers(vec![3, 4, 5, 9, 11]);
+    fn adjacent_numbers_become_one_range() {
+        let evict = EvictedRows::Numbers(vec![3, 4, 5, 9, 11]);
         assert_eq!(ranges(&evict), ("score", vec![(3, 5), (9, 9), (11, 11)]));
     }
 
     #[test]
-    fn range_ends_with_its_last() {
-        assert_eq!(ranges(&Evict::Positions(1..3)), ("rank", vec![(1, 2)]));
-        assert_eq!(ranges(&Evict::Positions(3..3)), ("rank", vec![]));
-        let all = ranges(&Evict::Positions(0..usize::MAX));
+    fn range_of_ranks_is_inclusive() {
+        assert_eq!(ranges(&EvictedRows::Positions(1..3)), ("rank", vec![(1, 2)]));
+        assert_eq!(ranges(&EvictedRows::Positions(3..3)), ("rank", vec![]));
+        let all = ranges(&EvictedRows::Positions(0..usize::MAX));
         assert_eq!(all, ("rank", vec![(0, i64::MAX as u64)]));
     }
 }

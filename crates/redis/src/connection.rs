@@ -1,6 +1,6 @@
-//! Connections that are made again when they break.
+//! Connections that reconnect when they break, and retries.
 
-use super::error::{Failure, Stage};
+use super::error_mapping::{AttemptFailure, Stage};
 use ai_services_core::memory::random;
 use ai_services_core::{Error, Result};
 use futures_util::FutureExt;
@@ -18,55 +18,56 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// The pauses before the second and the third attempt, at most.
+/// Maximum pauses before the second and the third attempt.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(250)];
 
-/// How soon an idle connection is probed, so that neither a router in between nor a dead server is
-/// noticed only by the next turn.
+/// TCP keep-alive time of an idle connection, so that a connection that a router has dropped or a dead server
+/// is detected before the next request.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
 /// A few connections, used in turn.
 pub(super) struct Connections {
-    links: Box<[Link]>,
+    slots: Box<[ConnectionSlot]>,
     next: AtomicUsize,
 }
 
-/// What the server is asked, as often as necessary.
+/// A request that can be sent repeatedly.
 pub(super) enum Request {
     Pipeline(Pipeline),
     Script(ScriptInvocation<'static>),
 }
 
-/// Where and how to connect.
+/// Address and settings of a server.
 pub(super) struct Target {
     client: Client,
     config: AsyncConnectionConfig,
 }
 
-enum Link {
-    /// Of a URL. The driver's own manager for reconnecting would keep an answer such as a refused
-    /// password for good, and a connection on which nothing is answered any more.
-    Own {
-        target: Box<Target>,
-        current: Mutex<Attempt>,
-    },
-    Given(ConnectionManager),
+/// A connection slot.
+enum ConnectionSlot {
+    /// Connection to the URL of the builder.
+    ///
+    /// Does not use the driver's `ConnectionManager`, which would keep an error such as a rejected password
+    /// for good, and also a connection that does not answer any more.
+    Owned { target: Box<Target>, current: Mutex<ConnectAttempt> },
+    /// Connection of the application.
+    External(ConnectionManager),
 }
 
-/// One attempt to connect, which all who need it wait for.
-type Attempt = Shared<BoxFuture<'static, RedisResult<MultiplexedConnection>>>;
+/// An attempt to connect, shared by all requests that wait for it.
+type ConnectAttempt = Shared<BoxFuture<'static, RedisResult<MultiplexedConnection>>>;
 
 impl Target {
     pub(super) fn new(url: &str, connect: Duration, response: Duration) -> Result<Self> {
-        // The driver's error may repeat parts of the URL, and so of the password.
-        let wrong = |_| {
+        // The driver's error is discarded: it may repeat parts of the URL, including the password.
+        let malformed = |_| {
             Error::configuration(
-                "the URL of the Redis server cannot be used; write \
-                 `redis://user:password@host:port/database`, with `rediss` for TLS, and \
-                 percent-encode special characters",
+                "the URL of the Redis server is malformed; the format is \
+                 `redis://user:password@host:port/database`, with `rediss` for TLS and \
+                 percent-encoded special characters",
             )
         };
-        let info = url.into_connection_info().map_err(wrong)?;
+        let info = url.into_connection_info().map_err(malformed)?;
         let keepalive = TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE / 3);
         let tcp = TcpSettings::default().set_nodelay(true).set_keepalive(keepalive);
         let info = info.set_tcp_settings(tcp);
@@ -76,10 +77,10 @@ impl Target {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(connect))
             .set_response_timeout(Some(response));
-        Ok(Self { client: Client::open(info).map_err(wrong)?, config })
+        Ok(Self { client: Client::open(info).map_err(malformed)?, config })
     }
 
-    fn attempt(&self) -> Attempt {
+    fn attempt(&self) -> ConnectAttempt {
         let (client, config) = (self.client.clone(), self.config.clone());
         let connect =
             async move { client.get_multiplexed_async_connection_with_config(&config).await };
@@ -87,70 +88,70 @@ impl Target {
     }
 }
 
-/// The driver asks rustls for the cryptography of the process, which panics if the program contains
-/// more than one and has chosen none.
+/// Installs ring as the crypto provider of the process, unless there is one. The driver uses the default of
+/// rustls, which panics if the program contains several providers and has not installed one.
 fn install_crypto_provider() {
     use rustls::crypto::{CryptoProvider, ring};
 
     if CryptoProvider::get_default().is_none() {
-        // Fails only if somebody else was faster, which is as good.
+        // Fails only if another thread has installed a provider in the meantime.
         let _ = ring::default_provider().install_default();
     }
 }
 
 impl Connections {
-    /// `count` connections to one server. None is made before it is needed.
-    pub(super) fn to(target: impl Fn() -> Result<Target>, count: usize) -> Result<Self> {
-        let link = |_| {
+    /// Creates `count` connections to one server. They connect when they are first used.
+    pub(super) fn lazy(target: impl Fn() -> Result<Target>, count: usize) -> Result<Self> {
+        let slot = |_| {
             let target = Box::new(target()?);
             let current = Mutex::new(target.attempt());
-            Ok(Link::Own { target, current })
+            Ok(ConnectionSlot::Owned { target, current })
         };
-        let links = (0..count).map(link).collect::<Result<_>>()?;
-        Ok(Self { links, next: AtomicUsize::new(0) })
+        let slots = (0..count).map(slot).collect::<Result<_>>()?;
+        Ok(Self { slots, next: AtomicUsize::new(0) })
     }
 
-    pub(super) fn given(manager: ConnectionManager) -> Self {
-        Self { links: Box::new([Link::Given(manager)]), next: AtomicUsize::new(0) }
+    pub(super) fn external(manager: ConnectionManager) -> Self {
+        Self { slots: Box::new([ConnectionSlot::External(manager)]), next: AtomicUsize::new(0) }
     }
 
     pub(super) fn count(&self) -> usize {
-        self.links.len()
+        self.slots.len()
     }
 
-    /// Asks, and asks again on a new connection if that may help. The request must be one that does
-    /// no harm if it was answered before and the answer was lost.
-    pub(super) async fn ask<T: FromRedisValue>(
+    /// Sends a request and returns the answer. Retries on a new connection if that may help. The request must
+    /// be idempotent, because an earlier answer may have been lost.
+    pub(super) async fn request<T: FromRedisValue>(
         &self,
-        what: &str,
+        action: &str,
         request: impl Into<Request>,
     ) -> Result<T> {
         let request = request.into();
         for pause in PAUSES {
-            match self.link(what)?.ask(&request).await {
+            match self.slot(action)?.request(&request).await {
                 Ok(answer) => return Ok(answer),
-                Err(failure) if failure.is_worth_another_attempt() => {}
-                Err(failure) => return Err(failure.explain(what)),
+                Err(failure) if failure.should_retry() => {}
+                Err(failure) => return Err(failure.explain(action)),
             }
-            // Somewhere between the half and the whole: many callers have lost one connection.
+            // Jitter: 50–100 % of the pause, because many requests may have lost the same connection.
             sleep(pause.mul_f64(0.5 + (random() % 512) as f64 / 1024.0)).await;
         }
-        self.link(what)?.ask(&request).await.map_err(|failure| failure.explain(what))
+        self.slot(action)?.request(&request).await.map_err(|failure| failure.explain(action))
     }
 
-    fn link(&self, what: &str) -> Result<&Link> {
+    fn slot(&self, action: &str) -> Result<&ConnectionSlot> {
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
-        let link = turn.checked_rem(self.links.len()).and_then(|at| self.links.get(at));
-        link.ok_or_else(|| Error::configuration(format!("cannot {what} without a connection")))
+        let slot = turn.checked_rem(self.slots.len()).and_then(|at| self.slots.get(at));
+        slot.ok_or_else(|| Error::configuration(format!("cannot {action}: no connection")))
     }
 }
 
-impl Link {
-    async fn ask<T: FromRedisValue>(&self, request: &Request) -> Result<T, Failure> {
-        let asking = |source| Failure { stage: Stage::Asking, source };
+impl ConnectionSlot {
+    async fn request<T: FromRedisValue>(&self, request: &Request) -> Result<T, AttemptFailure> {
+        let failed = |source| AttemptFailure { stage: Stage::Requesting, source };
         let value = match self {
-            Self::Given(manager) => request.send(&mut manager.clone()).await.map_err(asking)?,
-            Self::Own { target, current } => {
+            Self::External(manager) => request.send(&mut manager.clone()).await.map_err(failed)?,
+            Self::Owned { target, current } => {
                 let attempt = lock(current).clone();
                 let renew = || {
                     let mut current = lock(current);
@@ -160,11 +161,11 @@ impl Link {
                 };
                 let mut connection = attempt.clone().await.map_err(|source| {
                     renew();
-                    Failure { stage: Stage::Connecting, source }
+                    AttemptFailure { stage: Stage::Connecting, source }
                 })?;
                 request.send(&mut connection).await.map_err(|source| {
-                    let failure = asking(source);
-                    if failure.is_of_the_connection() {
+                    let failure = failed(source);
+                    if failure.is_connection_failure() {
                         renew();
                     }
                     failure
@@ -174,13 +175,13 @@ impl Link {
         T::from_redis_value(value).map_err(|source| {
             let source =
                 (DriverError::UnexpectedReturnType, "unexpected answer", source.to_string());
-            asking(source.into())
+            failed(source.into())
         })
     }
 }
 
-/// No code that can panic runs while the lock is held.
-fn lock(current: &Mutex<Attempt>) -> MutexGuard<'_, Attempt> {
+/// Locks the current attempt. Ignores poisoning, because no code that can panic runs while the lock is held.
+fn lock(current: &Mutex<ConnectAttempt>) -> MutexGuard<'_, ConnectAttempt> {
     current.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -207,6 +208,6 @@ impl From<ScriptInvocation<'static>> for Request {
 
 impl fmt::Debug for Connections {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connections").field("count", &self.links.len()).finish_non_exhaustive()
+        f.debug_struct("Connections").field("count", &self.slots.len()).finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! Listing, cleaning up, and reading back.
+//! Listing, cleanup, histories and export of conversations.
 
 use super::RedisChatMemoryStore;
 use super::rows::{RawField, RawRow, corrupt_head, field, head};
@@ -12,15 +12,15 @@ use async_trait::async_trait;
 use redis::Pipeline;
 use std::time::SystemTime;
 
-/// How many conversations are asked for at once.
+/// Maximum number of conversations in one request.
 const PAGE: usize = 500;
 
-/// A head and whether something was kept as history.
+/// The fields of a head, and whether the conversation has a history.
 type RawConversation = ((RawField, RawField, RawField), bool);
 
 #[async_trait]
 impl ConversationStore for RedisChatMemoryStore {
-    /// In the order of the bytes of the ids.
+    /// Returns conversations sorted by the bytes of their ids.
     async fn conversations(
         &self,
         after: Option<&MemoryId>,
@@ -30,10 +30,10 @@ impl ConversationStore for RedisChatMemoryStore {
         let mut after = after.cloned();
         let mut found = Vec::new();
         loop {
-            let wanted = (limit - found.len()).min(PAGE);
-            let ids = self.ids(after.as_ref(), wanted).await?;
+            let page_size = (limit - found.len()).min(PAGE);
+            let ids = self.ids(after.as_ref(), page_size).await?;
             self.describe(&ids, &mut found).await?;
-            if found.len() == limit || ids.len() < wanted {
+            if found.len() == limit || ids.len() < page_size {
                 return Ok(found);
             }
             after = ids.into_iter().next_back();
@@ -42,9 +42,10 @@ impl ConversationStore for RedisChatMemoryStore {
 
     async fn conversation(&self, id: &MemoryId) -> Result<Option<Conversation>> {
         let mut pipeline = redis::pipe();
-        self.ask_about(id, pipeline.atomic());
-        let ask = self.0.connections.ask("read a conversation", pipeline);
-        Ok(described(id, &ask.await?)?.filter(|(_, is_empty)| !is_empty).map(|(known, _)| known))
+        self.add_head_query(id, pipeline.atomic());
+        let request = self.0.connections.request("read a conversation", pipeline);
+        let described = described(id, &request.await?)?;
+        Ok(described.filter(|(_, is_empty)| !is_empty).map(|(conversation, _)| conversation))
     }
 
     async fn delete_unused_since(&self, time: SystemTime) -> Result<u64> {
@@ -75,9 +76,9 @@ impl ConversationStore for RedisChatMemoryStore {
         for key in [keys.history, keys.messages] {
             pipeline.cmd("ZRANGE").arg(key).arg(0).arg(-1).arg("WITHSCORES");
         }
-        let ask = self.0.connections.ask("export a conversation", pipeline);
+        let request = self.0.connections.request("export a conversation", pipeline);
         let (head, history, messages): (Vec<(Vec<u8>, Vec<u8>)>, Vec<RawRow>, Vec<RawRow>) =
-            ask.await?;
+            request.await?;
         let field = |(name, value): (Vec<u8>, Vec<u8>)| {
             RawRecord::new(format!("head {}", String::from_utf8_lossy(&name)), value)
         };
@@ -90,29 +91,29 @@ impl ConversationStore for RedisChatMemoryStore {
 }
 
 impl RedisChatMemoryStore {
-    /// Adds what is known about these conversations. Those that are gone are taken out of the index.
+    /// Adds the descriptions of these conversations to `found`. Removes expired ones from the indices.
     async fn describe(&self, ids: &[MemoryId], found: &mut Vec<Conversation>) -> Result<()> {
         if ids.is_empty() {
             return Ok(());
         }
         let mut pipeline = redis::pipe();
         for id in ids {
-            self.ask_about(id, &mut pipeline);
+            self.add_head_query(id, &mut pipeline);
         }
-        let ask = self.0.connections.ask("list conversations", pipeline);
-        let answers: Vec<RawConversation> = ask.await?;
+        let request = self.0.connections.request("list conversations", pipeline);
+        let answers: Vec<RawConversation> = request.await?;
         let mut gone = Vec::new();
         for (id, answer) in ids.iter().zip(&answers) {
             match described(id, answer)? {
                 None => gone.push(id.clone()),
                 Some((_, true)) => {}
-                Some((known, false)) => found.push(known),
+                Some((conversation, false)) => found.push(conversation),
             }
         }
         self.prune(&gone).await
     }
 
-    fn ask_about(&self, id: &MemoryId, pipeline: &mut Pipeline) {
+    fn add_head_query(&self, id: &MemoryId, pipeline: &mut Pipeline) {
         let keys = self.0.keys.of(id);
         let head = pipeline.cmd("HMGET").arg(keys.head);
         head.arg("version").arg("messages").arg("used");
@@ -120,14 +121,15 @@ impl RedisChatMemoryStore {
     }
 }
 
-/// What is known, and whether nothing is left that somebody could read.
+/// Returns the description of a conversation and whether it has neither messages nor history; `None` if it
+/// does not exist.
 fn described(
     id: &MemoryId,
     ((version, messages, used), has_history): &RawConversation,
 ) -> Result<Option<(Conversation, bool)>, UnreadableRecord> {
     let Some(head) = head(id, version, messages)? else { return Ok(None) };
     let used = i64::try_from(field(id, "used", used)?);
-    let used = used.map_err(|_| corrupt_head(id, "its field `used` is no time"))?;
-    let known = Conversation::new(id.clone(), head.messages, time::from_millis(used));
-    Ok(Some((known, head.messages == 0 && !has_history)))
+    let used = used.map_err(|_| corrupt_head(id, "its field `used` is not a time"))?;
+    let conversation = Conversation::new(id.clone(), head.messages, time::from_millis(used));
+    Ok(Some((conversation, head.messages == 0 && !has_history)))
 }

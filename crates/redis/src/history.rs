@@ -1,4 +1,4 @@
-//! A page of everything that was said.
+//! Pages of the history of a conversation.
 
 use super::RedisChatMemoryStore;
 use super::rows::{RawRow, Record, rows};
@@ -7,8 +7,8 @@ use ai_services_core::memory::{HistoryEntry, HistoryPosition, MemoryId, Unreadab
 use ai_services_core::store_kit::record;
 
 impl RedisChatMemoryStore {
-    /// Merges a page of what was evicted and one of what is in memory: the server reads no more rows
-    /// than it gives.
+    /// Returns a page of the history, merged from a page of evicted messages and one of messages in memory.
+    /// The server reads only the rows that it returns.
     pub(super) async fn page(
         &self,
         id: &MemoryId,
@@ -28,14 +28,14 @@ impl RedisChatMemoryStore {
             let command = pipeline.cmd(range).arg(key).arg(from).arg(to).arg("WITHSCORES");
             command.arg("LIMIT").arg(0).arg(i64::try_from(limit).unwrap_or(i64::MAX));
         }
-        let ask = self.0.connections.ask("read a history", pipeline);
-        let (evicted, current): (Vec<RawRow>, Vec<RawRow>) = ask.await?;
+        let request = self.0.connections.request("read a history", pipeline);
+        let (evicted, current): (Vec<RawRow>, Vec<RawRow>) = request.await?;
         let mut entries = entries(id, evicted, true)?;
         entries.extend(self::entries(id, current, false)?);
         entries.sort_by_key(|entry| entry.position);
-        if let Some(twice) = entries.windows(2).find_map(repeated) {
-            let row = format_args!("message {twice}");
-            return Err(UnreadableRecord::corrupt(id, row, "it is there twice").into());
+        if let Some(duplicate) = entries.windows(2).find_map(repeated) {
+            let row = format_args!("message {duplicate}");
+            return Err(UnreadableRecord::corrupt(id, row, "it is stored twice").into());
         }
         match position {
             HistoryPosition::Newest | HistoryPosition::Before(_) => {
@@ -59,6 +59,7 @@ fn entries(
     rows(id, stored)?.iter().map(entry).collect()
 }
 
+/// Returns the position that two neighbouring entries share, if any.
 fn repeated(pair: &[HistoryEntry]) -> Option<u64> {
     match pair {
         [one, other] if one.position == other.position => Some(one.position),

@@ -1,8 +1,8 @@
-//! The names of the keys.
+//! Names of keys.
 //!
-//! All begin with the prefix in braces, a colon and a word; those of a conversation end with a colon
-//! and its id as it is. The prefix has no braces and the words are fixed, so no id can make one key
-//! look like another.
+//! Every key begins with the prefix in braces, a colon and a word. The keys of a conversation end with a
+//! colon and the unescaped id. The prefix does not contain braces and the words are fixed, so an id cannot
+//! produce another key.
 
 use ai_services_core::memory::MemoryId;
 use ai_services_core::{Error, Result};
@@ -13,11 +13,11 @@ const MAX_PREFIX_BYTES: usize = 128;
 #[derive(Debug)]
 pub(super) struct Keys {
     pub(super) prefix: Box<str>,
-    /// The version of this layout.
+    /// Key of the layout version.
     pub(super) schema: String,
-    /// All conversations that can be listed, each with the score 0: in the order of their bytes.
+    /// Key of the index of listed conversations. All scores are 0, so that they are ordered by their bytes.
     pub(super) ids: String,
-    /// All conversations, by the time of their last change.
+    /// Key of the index of all conversations by the time of their last change.
     pub(super) used: String,
 }
 
@@ -32,10 +32,10 @@ pub(super) struct ConversationKeys {
 
 impl Keys {
     pub(super) fn new(prefix: &str) -> Result<Self> {
-        let odd = |c: char| c == '{' || c == '}' || c.is_whitespace() || c.is_control();
-        if prefix.is_empty() || prefix.len() > MAX_PREFIX_BYTES || prefix.contains(odd) {
+        let is_invalid = |c: char| c == '{' || c == '}' || c.is_whitespace() || c.is_control();
+        if prefix.is_empty() || prefix.len() > MAX_PREFIX_BYTES || prefix.contains(is_invalid) {
             return Err(Error::configuration(format!(
-                "`{}` cannot be a `key_prefix`; use 1 to {MAX_PREFIX_BYTES} bytes without braces, \
+                "`{}` is not a valid `key_prefix`; use 1 to {MAX_PREFIX_BYTES} bytes without braces, \
                  white space and control characters",
                 prefix.escape_debug()
             )));
@@ -63,7 +63,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn keys_of_hostile_ids_do_not_meet() {
+    fn keys_of_hostile_ids_do_not_collide() {
         let keys = Keys::new("a").unwrap();
         let ids = ["x", "head:x", "x}:head:y", "{a}:head:x", ":", "\0", "x\r\n"];
         let mut seen = HashSet::from([keys.schema.clone(), keys.ids.clone(), keys.used.clone()]);
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_prefix_is_refused() {
+    fn invalid_prefix_is_rejected() {
         assert!(Keys::new("team-7:Grüße").is_ok());
         for prefix in ["", "a b", "{a}", "a\0", "a\n", &"x".repeat(129)] {
             let error = Keys::new(prefix).unwrap_err();

@@ -1,4 +1,4 @@
-//! Leases: a key each, which the server itself lets expire.
+//! Leases: one key for each, which the server expires.
 
 use super::RedisChatMemoryStore;
 use super::commit::token;
@@ -14,24 +14,24 @@ impl ConversationLeases for RedisChatMemoryStore {
         self.0.leases.unwrap_or_default()
     }
 
-    /// By the clock of the server.
+    /// Expiry is measured by the clock of the server.
     async fn acquire(&self, id: &MemoryId, lease: LeaseToken) -> Result<bool> {
         check_id(id)?;
         let duration = self.options().duration.as_millis();
         let mut script = ACQUIRE.prepare_invoke();
         script.key(self.0.keys.of(id).lease).arg(token(lease));
         script.arg(u64::try_from(duration).unwrap_or(u64::MAX).min(MAX_MILLIS));
-        self.0.connections.ask("take the lease of a conversation", script).await
+        self.0.connections.request("acquire the lease of a conversation", script).await
     }
 
     async fn release(&self, id: &MemoryId, lease: LeaseToken) -> Result<()> {
         let mut script = RELEASE.prepare_invoke();
         script.key(self.0.keys.of(id).lease).arg(token(lease));
         let _: u64 =
-            self.0.connections.ask("give back the lease of a conversation", script).await?;
+            self.0.connections.request("release the lease of a conversation", script).await?;
         Ok(())
     }
 }
 
-/// A hundred years: what servers accept has an end.
+/// Maximum time to live, 100 years, because servers reject very large values.
 pub(super) const MAX_MILLIS: u64 = 100 * 366 * 24 * 60 * 60 * 1000;

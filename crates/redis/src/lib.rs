@@ -1,52 +1,53 @@
-//! Chat memories in Redis, or in Valkey: many machines, speed, conversations that expire.
+//! Chat memories in Redis or Valkey, for many machines, low latency, and conversations that expire.
 //!
-//! # What is stored
+//! # Data layout
 //!
 //! With the prefix `ai-services` and the id `klaus`:
 //!
-//! | key | type | what |
+//! | key | type | content |
 //! |---|---|---|
 //! | `{ai-services}:head:klaus` | hash | version, number of messages, time of the last change, tokens of the last commits |
-//! | `{ai-services}:messages:klaus` | sorted set | what is in memory: the member `number:record` with its number as score |
-//! | `{ai-services}:history:klaus` | sorted set | what was evicted and kept, in the same form |
-//! | `{ai-services}:lease:klaus` | string | the token of the lease, as long as it is held |
-//! | `{ai-services}:ids` | sorted set | the conversations that are listed |
+//! | `{ai-services}:messages:klaus` | sorted set | messages in memory: the member `number:record` with its number as score |
+//! | `{ai-services}:history:klaus` | sorted set | evicted messages, in the same form |
+//! | `{ai-services}:lease:klaus` | string | token of the lease, while it is held |
+//! | `{ai-services}:ids` | sorted set | conversations that are listed |
 //! | `{ai-services}:used` | sorted set | all conversations, by the time of their last change in milliseconds |
-//! | `{ai-services}:schema` | string | the version of this layout |
+//! | `{ai-services}:schema` | string | version of this layout |
 //!
-//! Ids are part of keys as they are. No id can name the key of another one, or one that does not
-//! begin with the prefix in braces.
+//! Ids are part of the keys without escaping. An id cannot produce the key of another conversation, or a key
+//! without the prefix in braces.
 //!
-//! # How durable it is
+//! # Durability
 //!
-//! A commit is in the memory of the server when it returns. The rest is the server's configuration,
-//! which this store can neither see everywhere nor change:
+//! A commit that has returned is in the memory of the server. Everything else depends on the server's
+//! configuration, which this store does not change and cannot always read:
 //!
-//! * `appendonly yes` with `appendfsync always`: it survives a crash of the server and of its machine.
-//! * `appendfsync everysec`, the usual setting: a crash of the machine loses up to about two seconds,
-//!   one of the server process nothing.
-//! * Only snapshots (RDB): a crash loses what came after the last one, which is minutes.
-//! * Replication is asynchronous: a failover loses commits that the old primary had acknowledged
-//!   and the new one had not received. `WAIT` and `WAITAOF` are not used.
-//! * `maxmemory-policy` must be `noeviction`, or one of `volatile-*` for conversations without a time
-//!   to live: the server must not choose which conversation to forget. One of which it has taken a part
-//!   is reported as [unreadable](ai_services_core::memory::UnreadableRecord).
+//! * `appendonly yes` with `appendfsync always`: the commit survives a crash of the server and of its
+//!   machine.
+//! * `appendfsync everysec`, the usual setting: a crash of the machine loses up to about two seconds; a crash
+//!   of the server process does not lose commits.
+//! * Only snapshots (RDB): a crash loses the commits since the last snapshot, usually minutes.
+//! * Replication is asynchronous: a failover loses commits that the old primary had acknowledged and the new
+//!   one had not received. `WAIT` and `WAITAOF` are not used.
+//! * `maxmemory-policy` must be `noeviction`, or one of `volatile-*` for conversations without a time to
+//!   live, so that the server does not evict conversations. A conversation that was evicted in part is
+//!   reported as [unreadable](ai_services_core::memory::UnreadableRecord).
 //!
-//! What is lost is lost from the end, commit by commit: each is one script, and so one step in the
-//! server's files and for its replicas, too. A conversation never shows half a turn.
+//! Only the newest commits can be lost, and each of them completely: a commit is one script, and therefore
+//! one step in the server's files and for its replicas, too. A conversation never contains half a turn.
 //!
-//! # What it does not do
+//! # Limitations
 //!
-//! It knows no Redis Cluster. All its keys have one hash tag, the prefix, so a single node of a cluster
-//! could hold them and a proxy that knows the cluster may be in between; but the store itself follows
-//! no redirection. Neither does it ask a Sentinel for the primary: give it an address that moves with
-//! a failover.
+//! Redis Cluster is not supported. All keys of a store have the same hash tag, the prefix, so that a single
+//! node of a cluster could hold them behind a cluster-aware proxy, but the store does not follow
+//! redirections. The store does not query a Sentinel for the primary either: use an address that moves with a
+//! failover.
 
 mod builder;
 mod commit;
 mod connection;
 mod conversations;
-mod error;
+mod error_mapping;
 mod history;
 mod index;
 mod keys;
@@ -70,15 +71,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-/// A store that keeps chat memories in Redis 6.2 or newer, or in Valkey.
+/// A store that keeps conversations in Redis 6.2 or newer, or in Valkey.
 ///
-/// For services on many machines, for many short conversations, and for those that are to
-/// [expire](RedisChatMemoryStoreBuilder::time_to_live). All conversations have to fit into the
-/// server's memory. [How durable](self#how-durable-it-is) they are depends on the server.
+/// Suitable for services on many machines, for many short conversations, and for conversations that
+/// [expire](RedisChatMemoryStoreBuilder::time_to_live). All conversations must fit into the server's memory.
+/// Their [durability](self#durability) depends on the server.
 ///
-/// A turn is committed by one script in one round trip; loading a conversation is another. If the
-/// connection breaks, the store connects again and asks again, three times in all; a commit whose answer
-/// was lost knows itself again and is not made twice. Clones share their connections.
+/// A turn costs two round trips: one loads the conversation, one commits the turn by a script. If the
+/// connection breaks, the store reconnects and retries, three attempts in total. A commit whose answer was
+/// lost is recognized by its token and not applied twice. Clones share their connections.
 ///
 /// # Examples
 ///
@@ -103,38 +104,41 @@ use std::sync::atomic::AtomicU32;
 ///
 /// # Errors
 ///
-/// Besides the errors that every store has: [`Connection`](ai_services_core::ErrorKind::Connection) if the server
-/// cannot be reached or the connection broke three times, and [`Timeout`](ai_services_core::ErrorKind::Timeout)
-/// if it does not answer; only then may a commit have been made although it failed.
-/// [`Authentication`](ai_services_core::ErrorKind::Authentication) if the server refuses the user, and
-/// [`Memory`](ai_services_core::ErrorKind::Store) for everything else that the server refuses, with advice.
+/// In addition to the errors of every store, operations return:
+///
+/// - [`Connection`](ai_services_core::ErrorKind::Connection) if the server cannot be reached, or the
+///   connection broke three times, and [`Timeout`](ai_services_core::ErrorKind::Timeout) if the server does
+///   not answer. Only with these errors may a failed commit have been applied.
+/// - [`Authentication`](ai_services_core::ErrorKind::Authentication) if the server rejects the user.
+/// - [`Store`](ai_services_core::ErrorKind::Store), with advice, for every other error of the server.
 ///
 /// # Cancellation
 ///
-/// A commit whose future is dropped is made as a whole or not at all.
+/// A commit whose future is dropped is applied completely or not at all.
 #[derive(Clone)]
-pub struct RedisChatMemoryStore(Arc<Shared>);
+pub struct RedisChatMemoryStore(Arc<Inner>);
 
-struct Shared {
+struct Inner {
     connections: Connections,
     keys: Keys,
-    /// In milliseconds.
+    /// Time to live in milliseconds.
     time_to_live: Option<u64>,
     evicted_messages: EvictedMessages,
     leases: Option<LeaseOptions>,
-    /// How many there were, more or less.
+    /// Approximate number of commits of this store.
     commits: AtomicU32,
 }
 
 impl RedisChatMemoryStore {
-    /// Starts a store.
+    /// Returns a builder with the default settings.
     pub fn builder() -> RedisChatMemoryStoreBuilder {
         RedisChatMemoryStoreBuilder::new()
     }
 
-    /// Starts a store on a connection that the application has made and may use for other things.
+    /// Returns a builder for a store that uses a connection of the application, which may also be used for
+    /// other purposes.
     ///
-    /// The manager's own settings for timeouts and TLS count; those of the builder have no effect.
+    /// The manager's settings for timeouts and TLS apply; those of the builder have no effect.
     pub fn from_connection_manager(manager: ConnectionManager) -> RedisChatMemoryStoreBuilder {
         RedisChatMemoryStoreBuilder::with(manager)
     }
@@ -175,7 +179,7 @@ impl ChatMemoryStore for RedisChatMemoryStore {
 
 impl fmt::Debug for RedisChatMemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { connections, keys, time_to_live, evicted_messages, leases, .. } = &*self.0;
+        let Inner { connections, keys, time_to_live, evicted_messages, leases, .. } = &*self.0;
         f.debug_struct("RedisChatMemoryStore")
             .field("key_prefix", &keys.prefix)
             .field("connections", connections)

@@ -1,4 +1,4 @@
--- Takes conversations out of the indices of which nothing is left.
+-- Removes conversations without data from the indices.
 --
 -- KEYS: ids, used, then of each conversation head, messages, history
 -- ARGV: the ids

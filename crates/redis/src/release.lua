@@ -1,4 +1,4 @@
--- Gives a lease back, if the token holds it.
+-- Releases a lease, if the token holds it.
 --
 -- KEYS: lease
 -- ARGV: token

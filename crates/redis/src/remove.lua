@@ -1,7 +1,7 @@
--- Removes conversations with everything of them, and says how many there were.
+-- Deletes conversations with all their data, and returns their number.
 --
 -- KEYS: ids, used, then of each conversation head, messages, history, lease
--- ARGV: '' or the time in ms before which they must have been changed last, then the ids
+-- ARGV: '' or a time in ms (deletes only conversations that were last changed before it), then the ids
 local ids, used = KEYS[1], KEYS[2]
 local removed = 0
 redis.call('ZCARD', ids)

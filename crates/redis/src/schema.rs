@@ -1,43 +1,42 @@
-//! The version of the layout, and of the server.
+//! Checks of the layout version and the server version.
 
 use super::RedisChatMemoryStore;
 use super::rows::{RawField, number};
 use ai_services_core::{Error, ErrorKind, Result};
 
-/// The version of the layout that is written.
+/// Layout version that this build writes.
 const SCHEMA_VERSION: u64 = 1;
 
-/// The oldest server: before, an expired key could come back in the middle of a script.
+/// Oldest supported server. Before 6.2, an expired key could reappear in the middle of a script.
 const OLDEST_SERVER: (u64, u64) = (6, 2);
 
 impl RedisChatMemoryStore {
-    /// Notes the version of the layout in the database, and checks the server's version.
+    /// Writes the layout version to the database, and checks the server version.
     ///
-    /// Redis needs no tables, so nothing depends on this: it is there for programs that prepare every
-    /// store in the same way. Calling it again, also from several processes at once, does nothing.
+    /// Calling it is optional, because Redis does not have tables. It exists for programs that prepare all
+    /// stores in the same way. It is idempotent and may run in several processes at the same time.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Store`] if the data was written by a newer version of this crate,
-    /// [`ErrorKind::Configuration`] if the server is older than Redis 6.2, else if the server cannot
-    /// be asked.
+    /// Returns [`ErrorKind::Store`] if the data was written by a newer version of this crate, and
+    /// [`ErrorKind::Configuration`] if the server is older than Redis 6.2. Also fails if the request fails.
     pub async fn ensure_schema(&self) -> Result<()> {
         self.check_server().await?;
         let mut pipeline = redis::pipe();
         pipeline.cmd("SET").arg(&self.0.keys.schema).arg(SCHEMA_VERSION).arg("NX").ignore();
         pipeline.cmd("GET").arg(&self.0.keys.schema);
-        let ask = self.0.connections.ask("note the version", pipeline);
-        let (found,): (RawField,) = ask.await?;
+        let request = self.0.connections.request("write the layout version", pipeline);
+        let (found,): (RawField,) = request.await?;
         readable(&found)
     }
 
-    /// Whether every connection can be made, and this build reads what is there.
+    /// Fails unless every connection works and this build supports the stored layout.
     pub(super) async fn check_schema(&self) -> Result<()> {
         for _ in 0..self.0.connections.count() {
             let mut pipeline = redis::pipe();
             pipeline.cmd("GET").arg(&self.0.keys.schema);
-            let ask = self.0.connections.ask("connect", pipeline);
-            let (found,): (RawField,) = ask.await?;
+            let request = self.0.connections.request("connect", pipeline);
+            let (found,): (RawField,) = request.await?;
             readable(&found)?;
         }
         Ok(())
@@ -46,10 +45,10 @@ impl RedisChatMemoryStore {
     async fn check_server(&self) -> Result<()> {
         let mut pipeline = redis::pipe();
         pipeline.cmd("INFO").arg("server");
-        let ask = self.0.connections.ask("ask for the version", pipeline);
-        let information: String = match ask.await {
+        let request = self.0.connections.request("read the server version", pipeline);
+        let information: String = match request.await {
             Ok((information,)) => information,
-            // Whoever hides the version knows it.
+            // A user without the permission for `INFO` skips the check.
             Err(error) if error.kind() == ErrorKind::Authentication => return Ok(()),
             Err(error) => return Err(error),
         };
@@ -95,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn old_server_is_refused() {
+    fn old_server_is_rejected() {
         let info = |version: &str| format!("# Server\r\nredis_version:{version}\r\nx:1\r\n");
         for version in ["6.2.0", "7.0.15", "10.1", "255.255.255"] {
             assert!(check_version(&info(version)).is_ok(), "{version}");
@@ -108,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn other_layout_is_refused() {
+    fn other_layout_is_rejected() {
         assert!(readable(&None).is_ok());
         assert!(readable(&Some(b"1".to_vec())).is_ok());
         for other in [&b"2"[..], b"0", b"x", b"", b"\xff"] {

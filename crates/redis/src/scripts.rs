@@ -1,7 +1,7 @@
-//! What the server does in one step.
+//! Lua scripts, which the server runs atomically.
 //!
-//! A script runs without anything between its steps, but what it has written stays if it fails. So
-//! each reads all its keys before it writes one.
+//! The writes of a script are not rolled back if it fails. Therefore each script reads all its keys before it
+//! writes one, so that keys of the wrong type are detected first.
 
 use redis::Script;
 use std::sync::LazyLock;

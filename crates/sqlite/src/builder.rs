@@ -1,20 +1,20 @@
-//! Building a [`SqliteChatMemoryStore`].
+//! The builder of [`SqliteChatMemoryStore`].
 
-use super::database::{Opening, opening_setters};
-use super::{Shared, SqliteChatMemoryStore};
+use super::database::{DatabaseOptions, database_setters};
+use super::{Inner, SqliteChatMemoryStore};
 use ai_services_core::Result;
 use ai_services_core::memory::{EvictedMessages, LeaseOptions};
 use std::sync::Arc;
 
-/// When a commit counts as made.
+/// The point at which a commit is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Durability {
-    /// When it is on the disk: it survives the end of the process and a loss of power.
+    /// After the commit is synced to the disk: it survives a crash of the process and a loss of power.
     #[default]
     Full,
-    /// When the operating system has it: it survives the end of the process. A loss of power or a crash
-    /// of the system may take the last commits; the file stays sound.
+    /// After the commit is handed to the operating system: it survives a crash of the process. A loss of
+    /// power or a crash of the operating system may lose the last commits; the file stays consistent.
     Normal,
 }
 
@@ -44,42 +44,45 @@ pub enum Durability {
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct SqliteChatMemoryStoreBuilder {
-    opening: Opening,
+    options: DatabaseOptions,
     evicted_messages: EvictedMessages,
     leases: Option<LeaseOptions>,
 }
 
 impl SqliteChatMemoryStoreBuilder {
-    opening_setters!();
+    database_setters!();
 
-    /// Sets what becomes of the messages that a window evicts: deleted by default.
+    /// Sets whether evicted messages are kept as history. Default: [`EvictedMessages::Forget`].
     pub fn evicted_messages(mut self, evicted_messages: EvictedMessages) -> Self {
         self.evicted_messages = evicted_messages;
         self
     }
 
-    /// Makes processes take turns on a conversation; they do not by default. Without leases, the
-    /// second of two that answer at the same time learns at its end that its turn was in vain.
+    /// Switches on leases, so that processes take turns on a conversation. Default: off.
+    ///
+    /// Without leases, if two processes answer in the same conversation at the same time, the second commit
+    /// fails with a conflict after the model was called.
     pub fn leases(mut self, options: LeaseOptions) -> Self {
         self.leases = Some(options);
         self
     }
 
-    /// Opens the store; creates and updates the tables.
+    /// Opens the store, and creates or updates the tables.
     ///
     /// Several processes may open a new file at the same time.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a place, if the directory
-    /// does not exist, for a file of another application or of a newer version of this crate, and for
-    /// settings that are out of range; [`ErrorKind::Timeout`](ai_services_core::ErrorKind::Timeout) if other
-    /// processes hold the file; [`ErrorKind::Store`](ai_services_core::ErrorKind::Store) if the file is damaged,
-    /// cannot be written, or is no database. A file that is refused is not changed.
+    /// Returns [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if neither `path` nor
+    /// `in_memory` was called, if the directory does not exist, for a file of another application or of a
+    /// newer version of this crate, and for settings that are out of range. Returns
+    /// [`ErrorKind::Timeout`](ai_services_core::ErrorKind::Timeout) if other processes keep the file locked,
+    /// and [`ErrorKind::Store`](ai_services_core::ErrorKind::Store) if the file is damaged, cannot be
+    /// written, or is not a database. A rejected file is not changed.
     pub async fn open(self) -> Result<SqliteChatMemoryStore> {
-        let Self { opening, evicted_messages, leases } = self;
+        let Self { options, evicted_messages, leases } = self;
         let leases = leases.map(LeaseOptions::checked).transpose()?;
-        let database = opening.open().await?;
-        Ok(SqliteChatMemoryStore(Arc::new(Shared { database, evicted_messages, leases })))
+        let database = options.open().await?;
+        Ok(SqliteChatMemoryStore(Arc::new(Inner { database, evicted_messages, leases })))
     }
 }

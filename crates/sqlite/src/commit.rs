@@ -1,46 +1,46 @@
-//! One change of one conversation.
+//! Commits: one change of one conversation.
 
-use super::fault::Fault;
-use super::head::{Head, check_lost, signed};
+use super::error_mapping::TaskFailure;
+use super::head::{HeadRow, check_lost, signed};
 use super::read;
 use ai_services_core::Result;
 use ai_services_core::memory::{
     Change, EvictedMessages, MemoryId, UnreadableRecord, conflict, lease_lost, random,
 };
 use ai_services_core::store_kit::failpoint::failpoint;
-use ai_services_core::store_kit::plan::{Evict, Plan};
+use ai_services_core::store_kit::plan::{CommitPlan, EvictedRows};
 use rusqlite::Connection;
 use std::ops::Range;
 
-/// A change on its way into the database.
+/// A change that is to be committed.
 pub(super) struct Commit {
     id: MemoryId,
     change: Change,
-    /// The plan, if it could be made without reading.
-    plan: Option<Plan>,
+    /// Plan, if it does not depend on stored rows.
+    plan: Option<CommitPlan>,
     evicted_messages: EvictedMessages,
-    /// Tells a change that was made from one that was not, if the database could not say.
+    /// Idempotency key: identifies the commit if it runs again after an uncertain outcome.
     token: i64,
 }
 
 impl Commit {
-    /// Plans what can be planned, so that the one thread that writes has less to do.
+    /// Plans the change as far as possible on the caller's thread, to relieve the writer thread.
     pub(super) fn new(
         id: &MemoryId,
         change: Change,
         evicted_messages: EvictedMessages,
     ) -> Result<Self> {
         let plan = match change.expected_version() {
-            Some(version) => Plan::advancing(id, version, &change)?,
+            Some(version) => CommitPlan::for_advance(id, version, &change)?,
             None => None,
         };
         let token = random().cast_signed();
         Ok(Self { id: id.clone(), change, plan, evicted_messages, token })
     }
 
-    /// Makes the change, once, however often it is called.
-    pub(super) fn run(&self, connection: &Connection) -> Result<(), Fault> {
-        let head = Head::read(connection, &self.id)?;
+    /// Applies the change. Idempotent: applies it once, however often it is called.
+    pub(super) fn run(&self, connection: &Connection) -> Result<(), TaskFailure> {
+        let head = HeadRow::read(connection, &self.id)?;
         if head.is_some_and(|head| head.commit_token == self.token) {
             return Ok(());
         }
@@ -58,11 +58,11 @@ impl Commit {
                 &planned
             }
         };
-        let evicted = self.evict(connection, &plan.evict, present.messages)?;
+        let evicted = self.evict(connection, &plan.evicted, present.messages)?;
         failpoint!("sqlite.after_eviction");
         self.append(connection, &plan.rows)?;
         failpoint!("sqlite.after_append");
-        let after = Head {
+        let after = HeadRow {
             version: plan.version,
             messages: present.messages.saturating_sub(evicted) + plan.rows.len() as u64,
             commit_token: self.token,
@@ -73,7 +73,8 @@ impl Commit {
         Ok(())
     }
 
-    fn check(&self, present: &Head) -> Result<()> {
+    /// Checks the expected version and the lease.
+    fn check(&self, present: &HeadRow) -> Result<()> {
         if self.change.expected_version().is_some_and(|version| version != present.version) {
             return Err(conflict(&self.id));
         }
@@ -83,20 +84,29 @@ impl Commit {
         Ok(())
     }
 
-    fn plan(&self, connection: &Connection, head: Option<Head>) -> Result<Plan, Fault> {
+    fn plan(
+        &self,
+        connection: &Connection,
+        head: Option<HeadRow>,
+    ) -> Result<CommitPlan, TaskFailure> {
         let version = head.map_or(0, |head| head.version);
-        if let Some(plan) = Plan::advancing(&self.id, version, &self.change)? {
+        if let Some(plan) = CommitPlan::for_advance(&self.id, version, &self.change)? {
             return Ok(plan);
         }
         let rows = read::rows(connection, &self.id)?;
-        Ok(Plan::replacing(&self.id, head.map(Into::into), &rows, &self.change)?)
+        Ok(CommitPlan::for_replacement(&self.id, head.map(Into::into), &rows, &self.change)?)
     }
 
-    /// Takes rows out of the memory and says how many.
-    fn evict(&self, connection: &Connection, evict: &Evict, messages: u64) -> Result<u64, Fault> {
+    /// Evicts rows from memory and returns their number.
+    fn evict(
+        &self,
+        connection: &Connection,
+        evict: &EvictedRows,
+        messages: u64,
+    ) -> Result<u64, TaskFailure> {
         match evict {
-            Evict::Positions(range) => self.evict_positions(connection, range, messages),
-            Evict::Numbers(numbers) => {
+            EvictedRows::Positions(range) => self.evict_positions(connection, range, messages),
+            EvictedRows::Numbers(numbers) => {
                 for number in numbers {
                     self.evict_between(connection, signed(*number), signed(*number), 1)?;
                 }
@@ -110,7 +120,7 @@ impl Commit {
         connection: &Connection,
         range: &Range<usize>,
         messages: u64,
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64, TaskFailure> {
         let (start, end) = (range.start as u64, messages.min(range.end as u64));
         let count = end.saturating_sub(start);
         if count == 0 {
@@ -126,14 +136,14 @@ impl Commit {
         Ok(count)
     }
 
-    /// Takes out all rows from `first` to `last`, which must be `count`.
+    /// Evicts the rows numbered `first` to `last`. Fails unless there are `count` of them.
     fn evict_between(
         &self,
         connection: &Connection,
         first: i64,
         last: i64,
         count: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), TaskFailure> {
         let range = (self.id.as_str(), first, last);
         if self.evicted_messages == EvictedMessages::Keep {
             let mut keep = connection.prepare_cached(
@@ -145,18 +155,14 @@ impl Commit {
         }
         let mut delete = connection
             .prepare_cached("DELETE FROM message WHERE id = ?1 AND number BETWEEN ?2 AND ?3")?;
-        match delete.execute(range)? as u64 == count {
-            true => Ok(()),
-            false => Err(UnreadableRecord::corrupt(
-                &self.id,
-                "the head",
-                "it promises more messages than there are",
-            )
-            .into()),
+        if delete.execute(range)? as u64 == count {
+            return Ok(());
         }
+        let reason = "it counts more messages than there are";
+        Err(UnreadableRecord::corrupt(&self.id, "the head", reason).into())
     }
 
-    fn append(&self, connection: &Connection, rows: &[(u64, String)]) -> Result<(), Fault> {
+    fn append(&self, connection: &Connection, rows: &[(u64, String)]) -> Result<(), TaskFailure> {
         let mut insert = connection
             .prepare_cached("INSERT INTO message (id, number, record) VALUES (?1, ?2, ?3)")?;
         for (number, record) in rows {

@@ -1,6 +1,6 @@
-//! Connections, and what is set on each.
+//! Opening and configuring connections.
 
-use super::fault::{Fault, describe, is_busy};
+use super::error_mapping::{TaskFailure, is_busy, sqlite_error};
 use super::{Durability, schema};
 use ai_services_core::memory::random;
 use ai_services_core::{Error, ErrorKind, Result};
@@ -12,33 +12,35 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Statements that are kept prepared for each connection: more than the store has.
+/// Capacity of the cache of prepared statements of a connection: more than the store has.
 const STATEMENTS: usize = 48;
 
-/// The size to which the journal shrinks after it has been written back.
+/// Size to which the write-ahead log shrinks after a checkpoint.
 const JOURNAL_BYTES: u32 = 64 * 1024 * 1024;
 
-/// What holds for every connection of a store.
+/// Settings of every connection of a store.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     pub(super) durability: Durability,
     pub(super) busy_timeout: Duration,
 }
 
-/// A connection that writes, to a file that has the tables, and the full path of the file.
+/// Opens the write connection and creates the file and tables if necessary. Returns the canonical path, too.
 pub(super) fn open_writer(path: &Path, settings: &Settings) -> Result<(Connection, PathBuf)> {
     create(path)?;
     let path = path.canonicalize().map_err(|error| unusable(path, error))?;
-    let fail = |fault| match fault {
-        Fault::Sqlite(error) => describe(error, &format!("cannot open `{}`", path.display())),
-        other => other.into_error(super::fault::Action { verb: "open", id: None }),
+    let fail = |failure| match failure {
+        TaskFailure::Sqlite(error) => {
+            sqlite_error(error, &format!("cannot open `{}`", path.display()))
+        }
+        other => other.into_error(super::error_mapping::Operation { verb: "open", id: None }),
     };
     let connection = prepare(&path, settings).map_err(fail)?;
     Ok((connection, path))
 }
 
-/// A connection that reads.
-pub(super) fn open_reader(path: &Path, settings: &Settings) -> Result<Connection, Fault> {
+/// Opens a read-only connection.
+pub(super) fn open_reader(path: &Path, settings: &Settings) -> Result<Connection, TaskFailure> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     configure(&connection, settings)?;
@@ -47,21 +49,23 @@ pub(super) fn open_reader(path: &Path, settings: &Settings) -> Result<Connection
     Ok(connection)
 }
 
-/// A database that nobody else sees, with the tables.
+/// Opens a private in-memory database with the tables.
 pub(super) fn open_in_memory(settings: &Settings) -> Result<Connection> {
-    let open = || -> Result<Connection, Fault> {
+    let open = || -> Result<Connection, TaskFailure> {
         let connection = Connection::open_in_memory()?;
         configure(&connection, settings)?;
         schema::migrate(&connection, Path::new(":memory:"))?;
         Ok(connection)
     };
-    open().map_err(|fault| fault.into_error(super::fault::Action { verb: "keep", id: None }))
+    open().map_err(|failure| {
+        failure.into_error(super::error_mapping::Operation { verb: "keep", id: None })
+    })
 }
 
-/// Makes an empty file that only its owner can read, unless there is one.
+/// Creates an empty file that only its owner can read, unless the file exists.
 ///
-/// A file that is there is not opened: closing it would free the locks that SQLite holds on it in
-/// this process.
+/// An existing file is not opened: closing it would release the locks that SQLite holds on it in this
+/// process.
 fn create(path: &Path) -> Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -80,17 +84,19 @@ fn unusable(path: &Path, error: io::Error) -> Error {
         io::ErrorKind::NotFound => {
             format!("cannot create `{name}`: its directory does not exist; create it first")
         }
-        _ if path.is_dir() => format!("cannot open `{name}`: it is a directory; name a file"),
+        _ if path.is_dir() => {
+            format!("cannot open `{name}`: it is a directory; set the path of a file")
+        }
         _ => format!("cannot create `{name}`: {error}"),
     };
     Error::new(ErrorKind::Configuration, message).with_source(error)
 }
 
-fn prepare(path: &Path, settings: &Settings) -> Result<Connection, Fault> {
+fn prepare(path: &Path, settings: &Settings) -> Result<Connection, TaskFailure> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(settings.busy_timeout)?;
-    // Until it is known whose file it is, not even its journal is touched.
+    // Until the owner of the file is known, not even its write-ahead log is touched.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     let began = Instant::now();
     retry(began, settings, || schema::check(&connection, path))?;
@@ -99,18 +105,18 @@ fn prepare(path: &Path, settings: &Settings) -> Result<Connection, Fault> {
         let message = format!("cannot open `{}`: the file must be writable", path.display());
         return Err(Error::new(ErrorKind::Store, message).into());
     }
-    // Of several processes that do this to a new file, SQLite lets some fail without waiting.
+    // If several processes do this to a new file, SQLite returns "busy" to some without waiting.
     retry(began, settings, || set_journal(&connection))?;
     retry(began, settings, || Ok(configure(&connection, settings)?))?;
     retry(began, settings, || schema::migrate(&connection, path))?;
     Ok(connection)
 }
 
-fn set_journal(connection: &Connection) -> Result<(), Fault> {
+fn set_journal(connection: &Connection) -> Result<(), TaskFailure> {
     let mode: String =
         connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
     if mode != "wal" {
-        let message = "the file system does not carry SQLite's write-ahead log; use a local disk";
+        let message = "the file system does not support SQLite's write-ahead log; use a local disk";
         return Err(Error::new(ErrorKind::Configuration, message).into());
     }
     Ok(())
@@ -124,8 +130,8 @@ fn configure(connection: &Connection, settings: &Settings) -> rusqlite::Result<(
         Durability::Full => ("FULL", "ON"),
         Durability::Normal => ("NORMAL", "OFF"),
     };
-    // `fullfsync` is for macOS, where disks lie to `fsync`. Temporary files would be readable by
-    // others; cell sizes are checked because damage must not be read as something else.
+    // `fullfsync` is for macOS, where `fsync` does not flush the disk's cache. Temporary files would be
+    // readable by other users. Cell sizes are checked so that damage is not read as different data.
     connection.execute_batch(&format!(
         "PRAGMA synchronous = {synchronous}; PRAGMA fullfsync = {full_fsync};
          PRAGMA checkpoint_fullfsync = {full_fsync}; PRAGMA foreign_keys = ON;
@@ -134,19 +140,19 @@ fn configure(connection: &Connection, settings: &Settings) -> rusqlite::Result<(
     ))
 }
 
-/// Tries again while others hold the file, until the busy timeout has passed.
+/// Retries with back-off while other processes lock the file, until the busy timeout has passed.
 fn retry<T>(
     began: Instant,
     settings: &Settings,
-    mut attempt: impl FnMut() -> Result<T, Fault>,
-) -> Result<T, Fault> {
+    mut attempt: impl FnMut() -> Result<T, TaskFailure>,
+) -> Result<T, TaskFailure> {
     let mut pause = Duration::from_millis(1);
     loop {
         match attempt() {
-            Err(Fault::Sqlite(error))
+            Err(TaskFailure::Sqlite(error))
                 if is_busy(&error) && began.elapsed() < settings.busy_timeout =>
             {
-                // Somewhere between the half and the whole, so that two do not move in step.
+                // Jitter: 50–100 % of the pause, so that two processes do not retry in step.
                 sleep(pause.mul_f64(0.5 + (random() % 512) as f64 / 1024.0));
                 pause = (pause * 2).min(Duration::from_millis(50));
             }

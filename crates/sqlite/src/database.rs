@@ -1,9 +1,9 @@
-//! A database and the threads that work on it, whatever is kept in it.
+//! A database and its threads, shared by the stores of conversations and of embeddings.
 
 use super::connection::{self, Settings};
-use super::fault::Fault;
+use super::error_mapping::TaskFailure;
 use super::readers::Readers;
-use super::task::{self, Message};
+use super::task::{self, WorkerMessage};
 use super::{Durability, writer};
 use ai_services_core::{Error, ErrorKind, Result};
 use rusqlite::Connection;
@@ -11,69 +11,77 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
-/// Where a database is, and how it is used.
+/// Location and settings of a database.
 #[derive(Clone, Debug)]
-pub(super) struct Opening {
-    pub(super) place: Option<Place>,
+pub(super) struct DatabaseOptions {
+    pub(super) location: Option<Location>,
     pub(super) settings: Settings,
     pub(super) readers: usize,
 }
 
-/// Where a database is.
+/// Location of a database.
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(super) enum Location {
     File(PathBuf),
     Memory,
 }
 
-/// The setters that the builders of all stores have.
-macro_rules! opening_setters {
+/// The setters that the builders of all SQLite stores have.
+macro_rules! database_setters {
     () => {
-        /// Sets the file. It is created if it does not exist, readable and writable by its owner only; its
-        /// directory must exist. Two files beside it, `-wal` and `-shm`, belong to it.
+        /// Sets the path of the file.
+        ///
+        /// The file is created if it does not exist, readable and writable by its owner only. Its directory
+        /// must exist. SQLite creates two files beside it, `-wal` and `-shm`, which belong to it.
         pub fn path(mut self, path: impl Into<std::path::PathBuf>) -> Self {
-            self.opening.place = Some($crate::database::Place::File(path.into()));
+            self.options.location = Some($crate::database::Location::File(path.into()));
             self
         }
 
-        /// Keeps everything in the memory of the process, for tests. Only clones see the same database.
+        /// Keeps the data in the memory of the process, for tests. Only clones of the store share the
+        /// database.
         pub fn in_memory(mut self) -> Self {
-            self.opening.place = Some($crate::database::Place::Memory);
+            self.options.location = Some($crate::database::Location::Memory);
             self
         }
 
-        /// Sets when a commit counts as made; when it is on the disk by default.
+        /// Sets the point at which a commit is acknowledged. Default:
+        /// [`Durability::Full`](crate::Durability::Full).
         pub fn durability(mut self, durability: $crate::Durability) -> Self {
-            self.opening.settings.durability = durability;
+            self.options.settings.durability = durability;
             self
         }
 
-        /// Sets how long to wait for other processes that hold the file; 5 s by default. Then an operation
-        /// fails with [`ErrorKind::Timeout`](ai_services_core::ErrorKind::Timeout).
+        /// Sets the time limit for waiting until other processes release the file. Default: 5 seconds. At
+        /// most 24 days.
+        ///
+        /// An operation that reaches the limit fails with
+        /// [`ErrorKind::Timeout`](ai_services_core::ErrorKind::Timeout).
         pub fn busy_timeout(mut self, timeout: std::time::Duration) -> Self {
-            self.opening.settings.busy_timeout = timeout;
+            self.options.settings.busy_timeout = timeout;
             self
         }
 
-        /// Sets how many threads read at the same time, at least one and at most four by default. They are
-        /// started as needed. Beside them there is one that writes.
+        /// Sets the maximum number of reader threads. Default: 4. At least 1.
+        ///
+        /// Reader threads are started as needed. There is always one writer thread in addition.
         pub fn readers(mut self, readers: usize) -> Self {
-            self.opening.readers = readers;
+            self.options.readers = readers;
             self
         }
     };
 }
-pub(super) use opening_setters;
+pub(super) use database_setters;
 
-impl Default for Opening {
+impl Default for DatabaseOptions {
     fn default() -> Self {
         let busy_timeout = Duration::from_secs(5);
         let settings = Settings { durability: Durability::default(), busy_timeout };
-        Self { place: None, settings, readers: 4 }
+        Self { location: None, settings, readers: 4 }
     }
 }
 
-impl Opening {
+impl DatabaseOptions {
     /// Opens the database and starts its threads.
     pub(super) async fn open(self) -> Result<Database> {
         if self.readers == 0 {
@@ -82,19 +90,19 @@ impl Opening {
         if i32::try_from(self.settings.busy_timeout.as_millis()).is_err() {
             return Err(Error::configuration("`busy_timeout` must be at most 24 days"));
         }
-        let place = match self.place {
-            Some(Place::File(path)) if path.as_os_str().is_empty() || is_special(&path) => {
-                let message =
-                    "SQLite gives this path a meaning of its own; name a file, or use `in_memory`";
+        let location = match self.location {
+            Some(Location::File(path)) if path.as_os_str().is_empty() || is_special(&path) => {
+                let message = "this path has a special meaning in SQLite; \
+                               set the path of a file, or call `in_memory`";
                 return Err(Error::configuration(message));
             }
-            Some(place) => place,
+            Some(location) => location,
             None => {
-                let message = "a SQLite store needs a place; call `path` or `in_memory`";
+                let message = "a SQLite store needs a location; call `path` or `in_memory`";
                 return Err(Error::configuration(message));
             }
         };
-        Database::start(place, self.settings, self.readers).await
+        Database::start(location, self.settings, self.readers).await
     }
 }
 
@@ -102,24 +110,24 @@ fn is_special(path: &Path) -> bool {
     path.as_os_str() == ":memory:"
 }
 
-/// One thread that writes and a few that read.
+/// An open database: one writer thread and a few reader threads.
 pub(super) struct Database {
-    writer: mpsc::Sender<Message>,
-    /// `None` in memory: a second connection would see another database.
+    writer: mpsc::Sender<WorkerMessage>,
+    /// `None` for an in-memory database, which a second connection would not see.
     readers: Option<Readers>,
     path: Option<PathBuf>,
 }
 
 impl Database {
-    async fn start(place: Place, settings: Settings, most_readers: usize) -> Result<Self> {
+    async fn start(location: Location, settings: Settings, max_readers: usize) -> Result<Self> {
         let (writer, inbox) = mpsc::channel(writer::QUEUE);
         let (alive, readers) = mpsc::channel(1);
         let (caller, opened) = oneshot::channel();
         let work = move || {
-            let opened = match place {
-                Place::File(path) => connection::open_writer(&path, &settings)
+            let opened = match location {
+                Location::File(path) => connection::open_writer(&path, &settings)
                     .map(|(connection, path)| (connection, Some(path))),
-                Place::Memory => {
+                Location::Memory => {
                     connection::open_in_memory(&settings).map(|connection| (connection, None))
                 }
             };
@@ -131,46 +139,46 @@ impl Database {
                 Err(error) => drop(caller.send(Err(error))),
             }
         };
-        let failed = "cannot start the thread that writes to SQLite";
+        let failed = "cannot start the SQLite writer thread";
         std::thread::Builder::new()
             .name("sqlite-writer".into())
             .spawn(work)
             .map_err(|error| Error::new(ErrorKind::Store, failed).with_source(error))?;
         let path = opened.await.unwrap_or_else(|_| Err(Error::new(ErrorKind::Store, failed)))?;
-        let readers = path.clone().map(|path| Readers::start(path, settings, most_readers, alive));
+        let readers = path.clone().map(|path| Readers::start(path, settings, max_readers, alive));
         Ok(Self { writer, readers: readers.transpose()?, path })
     }
 
-    /// The file, or a word for none.
+    /// Returns the path of the file, or `:memory:`.
     pub(super) fn path(&self) -> &Path {
         self.path.as_deref().unwrap_or(Path::new(":memory:"))
     }
 
-    /// Has the thread that writes do something within a transaction.
+    /// Runs work in a transaction on the writer thread.
     pub(super) async fn write<T: Send + 'static>(
         &self,
-        work: impl FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
-    ) -> Result<T, Fault> {
+        work: impl FnMut(&Connection) -> Result<T, TaskFailure> + Send + 'static,
+    ) -> Result<T, TaskFailure> {
         task::ask(&self.writer, work).await
     }
 
-    /// Has a thread that reads do something within a transaction.
+    /// Runs work in a transaction on a reader thread, or on the writer thread if the database is in memory.
     pub(super) async fn read<T: Send + 'static>(
         &self,
-        work: impl FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
-    ) -> Result<T, Fault> {
+        work: impl FnMut(&Connection) -> Result<T, TaskFailure> + Send + 'static,
+    ) -> Result<T, TaskFailure> {
         let Some(readers) = &self.readers else { return self.write(work).await };
-        readers.make_room();
+        readers.start_if_busy();
         task::ask(&readers.queue, work).await
     }
 
-    /// Finishes what was begun, ends the threads, and waits until the file is closed.
+    /// Finishes the queued operations, ends the threads, and waits until the file is closed.
     pub(super) async fn close(&self) {
         if let Some(readers) = &self.readers {
             readers.close().await;
         }
-        // Refused if it is closed already.
-        let _ = self.writer.send(Message::Close).await;
+        // Fails if the database is already closed.
+        let _ = self.writer.send(WorkerMessage::Close).await;
         self.writer.closed().await;
     }
 }

@@ -1,11 +1,11 @@
-//! Deleting conversations.
+//! Deletion of conversations.
 
-use super::fault::Fault;
+use super::error_mapping::TaskFailure;
 use ai_services_core::store_kit::time;
 use rusqlite::Connection;
 
-/// Deletes everything of a conversation.
-pub(super) fn delete(connection: &Connection, id: &str) -> Result<(), Fault> {
+/// Deletes all data of a conversation.
+pub(super) fn delete(connection: &Connection, id: &str) -> Result<(), TaskFailure> {
     for statement in [
         "DELETE FROM conversation WHERE id = ?1",
         "DELETE FROM message WHERE id = ?1",
@@ -16,14 +16,14 @@ pub(super) fn delete(connection: &Connection, id: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Deletes those of the conversations that are still unused since `time`, and says how many.
+/// Deletes those of the conversations that are still unused since `time`, and returns their number.
 ///
-/// What only holds a lease is no conversation, and stays as long as it holds it.
+/// A row that only holds a lease is not counted as a conversation, and stays until the lease expires.
 pub(super) fn delete_unused(
     connection: &Connection,
     ids: &[String],
     time: i64,
-) -> Result<u64, Fault> {
+) -> Result<u64, TaskFailure> {
     let mut unused = connection.prepare_cached(
         "SELECT version FROM conversation WHERE id = ?1 AND last_used < ?2
              AND (version > 0 OR lease_until IS NULL OR lease_until <= ?3)",

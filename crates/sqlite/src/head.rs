@@ -1,30 +1,34 @@
-//! The row of a conversation.
+//! The head: the row of a conversation.
 
-use super::fault::Fault;
+use super::error_mapping::TaskFailure;
 use ai_services_core::memory::{LeaseToken, MemoryId, UnreadableRecord};
 use ai_services_core::store_kit::plan;
 use ai_services_core::store_kit::time;
 use rusqlite::{Connection, OptionalExtension};
 
-/// What one row knows about a conversation. One without a version only holds a lease.
+/// The row of a conversation. Version 0 means that the row only holds a lease.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Head {
+pub(super) struct HeadRow {
     pub(super) version: u64,
     pub(super) messages: u64,
-    /// Names the last commit.
+    /// Token of the last commit.
     pub(super) commit_token: i64,
-    pub(super) lease: Option<Lease>,
+    pub(super) lease: Option<HeadLease>,
 }
 
+/// The lease of a conversation.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lease {
+pub(super) struct HeadLease {
     pub(super) token: i64,
-    /// In milliseconds since 1970.
+    /// Expiry, in milliseconds since 1970.
     pub(super) until: i64,
 }
 
-impl Head {
-    pub(super) fn read(connection: &Connection, id: &MemoryId) -> Result<Option<Self>, Fault> {
+impl HeadRow {
+    pub(super) fn read(
+        connection: &Connection,
+        id: &MemoryId,
+    ) -> Result<Option<Self>, TaskFailure> {
         let mut statement = connection.prepare_cached(
             "SELECT version, messages, commit_token, lease_token, lease_until
              FROM conversation WHERE id = ?1",
@@ -35,13 +39,13 @@ impl Head {
         let Some((version, messages, commit_token, token, until)) = head.optional()? else {
             return Ok(None);
         };
-        let lease = Option::zip(token, until).map(|(token, until)| Lease { token, until });
+        let lease = Option::zip(token, until).map(|(token, until)| HeadLease { token, until });
         let (version, messages) =
             (unsigned(id, &"the head", version)?, unsigned(id, &"the head", messages)?);
         Ok(Some(Self { version, messages, commit_token, lease }))
     }
 
-    pub(super) fn write(&self, connection: &Connection, id: &MemoryId) -> Result<(), Fault> {
+    pub(super) fn write(&self, connection: &Connection, id: &MemoryId) -> Result<(), TaskFailure> {
         let Self { version, messages, commit_token, lease } = self;
         let mut statement = connection.prepare_cached(
             "INSERT INTO conversation
@@ -64,43 +68,43 @@ impl Head {
         Ok(())
     }
 
-    /// Whether `token` holds the lease now.
+    /// Returns whether `token` holds the lease now.
     pub(super) fn is_leased_to(&self, token: LeaseToken) -> bool {
         let lease = self.lease.filter(|lease| lease.until > time::now());
         lease.is_some_and(|lease| lease.token == token.get().cast_signed())
     }
 }
 
-impl From<Head> for plan::Head {
-    fn from(head: Head) -> Self {
+impl From<HeadRow> for plan::ConversationHead {
+    fn from(head: HeadRow) -> Self {
         Self { version: head.version, messages: head.messages }
     }
 }
 
-/// Refuses a conversation of which only rows are left.
-pub(super) fn check_lost(connection: &Connection, id: &MemoryId) -> Result<(), Fault> {
+/// Fails if the conversation has rows but its head is missing.
+pub(super) fn check_lost(connection: &Connection, id: &MemoryId) -> Result<(), TaskFailure> {
     let mut statement = connection.prepare_cached(
         "SELECT EXISTS (SELECT 1 FROM message WHERE id = ?1)
              OR EXISTS (SELECT 1 FROM history WHERE id = ?1)",
     )?;
-    match statement.query_row([id.as_str()], |row| row.get(0))? {
-        true => Err(UnreadableRecord::corrupt(id, "the head", "it is missing").into()),
-        false => Ok(()),
+    if statement.query_row([id.as_str()], |row| row.get(0))? {
+        return Err(UnreadableRecord::corrupt(id, "the head", "it is missing").into());
     }
+    Ok(())
 }
 
-/// A number as SQLite keeps it. Ours are never so large that it would make a difference.
+/// Converts a number to SQLite's type, saturating. Versions and positions never reach the limit.
 pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// A number of a row, which must not be negative.
+/// Converts a stored number, which must not be negative.
 pub(super) fn unsigned(
     id: &MemoryId,
     row: &dyn std::fmt::Display,
     number: i64,
 ) -> Result<u64, UnreadableRecord> {
     u64::try_from(number).map_err(|_| {
-        UnreadableRecord::corrupt(id, row, format_args!("the number {number} is impossible"))
+        UnreadableRecord::corrupt(id, row, format_args!("the number {number} is invalid"))
     })
 }

@@ -1,7 +1,7 @@
-//! Leases, kept in the head of a conversation.
+//! Leases, stored in the head of a conversation.
 
 use super::SqliteChatMemoryStore;
-use super::fault::Fault;
+use super::error_mapping::TaskFailure;
 use ai_services_core::Result;
 use ai_services_core::memory::{ConversationLeases, LeaseOptions, LeaseToken, MemoryId};
 use ai_services_core::store_kit::{limits, time};
@@ -14,21 +14,24 @@ impl ConversationLeases for SqliteChatMemoryStore {
         self.lease_options().unwrap_or_default()
     }
 
-    /// By the clock of this machine, which all processes share.
+    /// Expiry is measured by the clock of this machine, which all processes share.
     async fn acquire(&self, id: &MemoryId, token: LeaseToken) -> Result<bool> {
         limits::check_id(id)?;
         let duration = i64::try_from(self.options().duration.as_millis()).unwrap_or(i64::MAX);
-        let wanted = id.clone();
-        self.write("lease", Some(id), move |connection| {
-            acquire(connection, &wanted, token, duration)
+        let owned = id.clone();
+        self.write("acquire the lease of", Some(id), move |connection| {
+            acquire(connection, &owned, token, duration)
         })
         .await
     }
 
     async fn release(&self, id: &MemoryId, token: LeaseToken) -> Result<()> {
         limits::check_id(id)?;
-        let held = id.clone();
-        self.write("give back", Some(id), move |connection| release(connection, &held, token)).await
+        let owned = id.clone();
+        self.write("release the lease of", Some(id), move |connection| {
+            release(connection, &owned, token)
+        })
+        .await
     }
 }
 
@@ -37,9 +40,9 @@ fn acquire(
     id: &MemoryId,
     token: LeaseToken,
     duration: i64,
-) -> Result<bool, Fault> {
+) -> Result<bool, TaskFailure> {
     let now = time::now();
-    // A conversation that has not begun gets a head without a version.
+    // A conversation without a commit gets a head with version 0.
     let mut statement = connection.prepare_cached(
         "INSERT INTO conversation
              (id, version, messages, last_used, commit_token, lease_token, lease_until)
@@ -53,7 +56,7 @@ fn acquire(
     Ok(statement.execute((id.as_str(), now, token, now.saturating_add(duration)))? == 1)
 }
 
-fn release(connection: &Connection, id: &MemoryId, token: LeaseToken) -> Result<(), Fault> {
+fn release(connection: &Connection, id: &MemoryId, token: LeaseToken) -> Result<(), TaskFailure> {
     for statement in [
         "DELETE FROM conversation WHERE id = ?1 AND lease_token = ?2 AND version = 0",
         "UPDATE conversation SET lease_token = NULL, lease_until = NULL

@@ -3,16 +3,16 @@
 mod builder;
 mod commit;
 mod connection;
+mod conversations;
 mod database;
 mod delete;
 mod embedding;
-mod fault;
+mod error_mapping;
 mod head;
 mod lease;
 mod read;
 mod readers;
 mod schema;
-mod store;
 mod task;
 mod writer;
 
@@ -22,7 +22,7 @@ pub use embedding::{SqliteEmbeddingStore, SqliteEmbeddingStoreBuilder};
 use ai_services_core::Result;
 use ai_services_core::memory::{EvictedMessages, LeaseOptions, MemoryId};
 use database::Database;
-use fault::{Action, Fault};
+use error_mapping::{Operation, TaskFailure};
 use rusqlite::Connection;
 use std::fmt;
 use std::path::PathBuf;
@@ -30,29 +30,27 @@ use std::sync::Arc;
 
 /// A store that keeps conversations in a SQLite file.
 ///
-/// For one machine: a program without a server, or several processes that share a file. The file must
-/// lie on a local disk, because SQLite's locks and its write-ahead log do not work over networks.
-/// Clones share one store, which owns one thread that writes and a few that read; the future of an
-/// operation may run on any executor. The threads end when the last clone is dropped, or with
-/// [`close`](Self::close).
+/// Suitable for one machine: a program without a database server, or several processes that share a file. The
+/// file must be on a local disk, because SQLite's locks and its write-ahead log do not work over networks.
+/// Clones share one store, which owns one writer thread and a few reader threads; the future of an operation
+/// may run on any executor. The threads end when the last clone is dropped, or with [`close`](Self::close).
 ///
-/// Changes that arrive while another one is written go to the disk together, so that 64 of them wait
-/// for it no longer than one.
+/// Group commit: changes that arrive while a transaction is written are written in the next transaction
+/// together, so 64 of them wait no longer for the disk than one.
 ///
 /// # Durability
 ///
-/// A commit that was acknowledged survives the end of the process, however it ends, and with
-/// [`Durability::Full`], the default, a loss of power, if the disk does what it is told. One
-/// that was not acknowledged was made in full or not at all. Dropping the future of a change leaves open
-/// which, but never half of it.
+/// An acknowledged commit survives a crash of the process. With [`Durability::Full`], the default, it also
+/// survives a loss of power, provided that the disk honours sync requests. A commit that was not acknowledged
+/// is applied completely or not at all. The same holds if the future of a change is dropped.
 ///
-/// What was written is guarded by checksums, and the head of a conversation knows how many messages it
-/// has, so damage to the file is an [error](ai_services_core::memory::UnreadableRecord). Three kinds of it go
-/// unnoticed: in the write-ahead log, which then ends earlier, as if the last commits had not been made; the
-/// loss of messages that were already evicted; and the loss of a conversation as a whole.
+/// Records have checksums, and the head of a conversation has the number of its messages, so damage to the
+/// file is reported as an [error](ai_services_core::memory::UnreadableRecord). Three kinds of damage are not
+/// detected: damage to the write-ahead log, which then ends earlier, as if the last commits had not been
+/// made; the loss of evicted messages; and the loss of a complete conversation.
 ///
-/// The file is neither encrypted nor made smaller when something is deleted. For a copy of a file that is
-/// in use, ask SQLite (`VACUUM INTO`); the file alone may lack the last commits.
+/// The file is not encrypted, and does not shrink when data is deleted. To copy a file that is in use, run
+/// SQLite's `VACUUM INTO`; the file alone may lack the last commits.
 ///
 /// # Examples
 ///
@@ -83,19 +81,19 @@ use std::sync::Arc;
 ///
 /// # Differences from LangChain4j
 ///
-/// LangChain4j leaves stores to the application; a typical one rewrites the list of a conversation as one
-/// text for every message. Here a turn writes its own messages, once.
+/// LangChain4j leaves stores to the application; a typical store rewrites the message list of a conversation
+/// as one text for every message. Here a turn writes only its own messages, once.
 #[derive(Clone)]
-pub struct SqliteChatMemoryStore(Arc<Shared>);
+pub struct SqliteChatMemoryStore(Arc<Inner>);
 
-struct Shared {
+struct Inner {
     database: Database,
     evicted_messages: EvictedMessages,
     leases: Option<LeaseOptions>,
 }
 
 impl SqliteChatMemoryStore {
-    /// Opens a file with the defaults of the [builder](Self::builder). Creates it if need be.
+    /// Opens a file with the defaults of the [builder](Self::builder). Creates the file if it does not exist.
     ///
     /// # Errors
     ///
@@ -104,7 +102,7 @@ impl SqliteChatMemoryStore {
         Self::builder().path(path).open().await
     }
 
-    /// A store that forgets everything when its last clone is dropped, for tests.
+    /// Opens a store in memory, for tests. Its content is lost when the last clone is dropped.
     ///
     /// # Errors
     ///
@@ -113,16 +111,16 @@ impl SqliteChatMemoryStore {
         Self::builder().in_memory().open().await
     }
 
-    /// Starts a store.
+    /// Returns a builder with the default settings.
     pub fn builder() -> SqliteChatMemoryStoreBuilder {
         SqliteChatMemoryStoreBuilder::default()
     }
 
-    /// Finishes what was begun, ends the threads, and waits until the file is closed. Calls on other
-    /// clones fail from then on.
+    /// Finishes the queued operations, ends the threads, and waits until the file is closed. Later calls on
+    /// other clones fail.
     ///
-    /// What was written with [`Durability::Normal`] is on the disk then. If no other process uses the file,
-    /// everything is in one file.
+    /// Commits made with [`Durability::Normal`] are on the disk afterwards. If no other process uses the
+    /// file, all data is in the one file.
     pub async fn close(self) {
         self.0.database.close().await;
     }
@@ -131,32 +129,32 @@ impl SqliteChatMemoryStore {
         self.0.leases
     }
 
-    /// Has the thread that writes do something within a transaction.
+    /// Runs work in a transaction on the writer thread.
     async fn write<T: Send + 'static>(
         &self,
         verb: &'static str,
         id: Option<&MemoryId>,
-        work: impl FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
+        work: impl FnMut(&Connection) -> Result<T, TaskFailure> + Send + 'static,
     ) -> Result<T> {
         let outcome = self.0.database.write(work).await;
-        outcome.map_err(|fault| fault.into_error(Action { verb, id }))
+        outcome.map_err(|failure| failure.into_error(Operation { verb, id }))
     }
 
-    /// Has a thread that reads do something within a transaction.
+    /// Runs work in a transaction on a reader thread.
     async fn read<T: Send + 'static>(
         &self,
         verb: &'static str,
         id: Option<&MemoryId>,
-        work: impl FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
+        work: impl FnMut(&Connection) -> Result<T, TaskFailure> + Send + 'static,
     ) -> Result<T> {
         let outcome = self.0.database.read(work).await;
-        outcome.map_err(|fault| fault.into_error(Action { verb, id }))
+        outcome.map_err(|failure| failure.into_error(Operation { verb, id }))
     }
 }
 
 impl fmt::Debug for SqliteChatMemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { database, evicted_messages, leases } = &*self.0;
+        let Inner { database, evicted_messages, leases } = &*self.0;
         f.debug_struct("SqliteChatMemoryStore")
             .field("path", &database.path())
             .field("evicted_messages", evicted_messages)

@@ -1,7 +1,7 @@
-//! Reading conversations.
+//! Queries on conversations.
 
-use super::fault::Fault;
-use super::head::{Head, check_lost, signed, unsigned};
+use super::error_mapping::TaskFailure;
+use super::head::{HeadRow, check_lost, signed, unsigned};
 use ai_services_core::memory::{
     Conversation, HistoryEntry, HistoryPosition, MemoryId, RawRecord, Snapshot, UnreadableRecord,
 };
@@ -9,7 +9,7 @@ use ai_services_core::store_kit::{plan, record, time};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row};
 
-/// Whether anything of a conversation can be read.
+/// Selects the conversations that have messages or history.
 macro_rules! conversations_where {
     ($condition:literal) => {
         concat!(
@@ -21,7 +21,7 @@ macro_rules! conversations_where {
     };
 }
 
-/// A page of a history, in one direction. Both tables are read in order, and no further than needed.
+/// Selects a page of a history, in one direction. Both tables are read in order, and only as far as needed.
 macro_rules! history_where {
     ($condition:literal, $direction:literal) => {
         concat!(
@@ -36,16 +36,19 @@ macro_rules! history_where {
     };
 }
 
-pub(super) fn load(connection: &Connection, id: &MemoryId) -> Result<Snapshot, Fault> {
-    let head = Head::read(connection, id)?;
+pub(super) fn load(connection: &Connection, id: &MemoryId) -> Result<Snapshot, TaskFailure> {
+    let head = HeadRow::read(connection, id)?;
     if head.is_none() {
         check_lost(connection, id)?;
     }
     Ok(plan::snapshot(id, head.map(Into::into), &rows(connection, id)?)?)
 }
 
-/// The rows in memory, oldest first.
-pub(super) fn rows(connection: &Connection, id: &MemoryId) -> Result<Vec<(u64, Vec<u8>)>, Fault> {
+/// Returns the rows in memory, oldest first.
+pub(super) fn rows(
+    connection: &Connection,
+    id: &MemoryId,
+) -> Result<Vec<(u64, Vec<u8>)>, TaskFailure> {
     let mut statement = connection
         .prepare_cached("SELECT number, record FROM message WHERE id = ?1 ORDER BY number")?;
     let mut rows = statement.query([id.as_str()])?;
@@ -60,7 +63,7 @@ pub(super) fn conversations(
     connection: &Connection,
     after: Option<&MemoryId>,
     limit: usize,
-) -> Result<Vec<Conversation>, Fault> {
+) -> Result<Vec<Conversation>, TaskFailure> {
     let mut statement = connection
         .prepare_cached(concat!(conversations_where!("id > ?1"), " ORDER BY id LIMIT ?2"))?;
     // No id is empty.
@@ -72,7 +75,7 @@ pub(super) fn conversations(
 pub(super) fn conversation(
     connection: &Connection,
     id: &MemoryId,
-) -> Result<Option<Conversation>, Fault> {
+) -> Result<Option<Conversation>, TaskFailure> {
     let mut statement = connection.prepare_cached(conversations_where!("id = ?1"))?;
     let found = statement.query_row([id.as_str()], described).optional()?;
     Ok(found.transpose()?)
@@ -85,13 +88,13 @@ fn described(row: &Row<'_>) -> rusqlite::Result<Result<Conversation, UnreadableR
     Ok(messages.map(|messages| Conversation::new(id, messages, last_used)))
 }
 
-/// The ids of conversations that were last changed before `time`, in order.
+/// Returns the ids of conversations that were last changed before `time`, in order.
 pub(super) fn unused(
     connection: &Connection,
     time: i64,
     after: &str,
     limit: u32,
-) -> Result<Vec<String>, Fault> {
+) -> Result<Vec<String>, TaskFailure> {
     let mut statement = connection.prepare_cached(
         "SELECT id FROM conversation WHERE id > ?1 AND last_used < ?2 ORDER BY id LIMIT ?3",
     )?;
@@ -104,8 +107,8 @@ pub(super) fn history(
     id: &MemoryId,
     position: HistoryPosition,
     limit: usize,
-) -> Result<Vec<HistoryEntry>, Fault> {
-    if Head::read(connection, id)?.is_none() {
+) -> Result<Vec<HistoryEntry>, TaskFailure> {
+    if HeadRow::read(connection, id)?.is_none() {
         check_lost(connection, id)?;
     }
     let (statement, bound) = match position {
@@ -121,7 +124,7 @@ pub(super) fn history(
         let (number, data) = numbered(id, row)?;
         if entries.last().is_some_and(|last| last.position == number) {
             let row = format_args!("message {number}");
-            return Err(UnreadableRecord::corrupt(id, row, "it is there twice").into());
+            return Err(UnreadableRecord::corrupt(id, row, "it is stored twice").into());
         }
         let message = record::decode(id, number, &data)?;
         entries.push(HistoryEntry::new(number, message, row.get(2)?));
@@ -132,7 +135,10 @@ pub(super) fn history(
     Ok(entries)
 }
 
-pub(super) fn export_raw(connection: &Connection, id: &MemoryId) -> Result<Vec<RawRecord>, Fault> {
+pub(super) fn export_raw(
+    connection: &Connection,
+    id: &MemoryId,
+) -> Result<Vec<RawRecord>, TaskFailure> {
     let mut exported = Vec::new();
     let mut heads = connection.prepare_cached("SELECT * FROM conversation WHERE id = ?1")?;
     let names = (0..heads.column_count()).map(|column| Ok(heads.column_name(column)?.to_owned()));
@@ -159,15 +165,15 @@ pub(super) fn export_raw(connection: &Connection, id: &MemoryId) -> Result<Vec<R
     Ok(exported)
 }
 
-/// The number and the record of a row. Whether the record is text is for its reader to say.
-fn numbered(id: &MemoryId, row: &Row<'_>) -> Result<(u64, Vec<u8>), Fault> {
+/// Returns the number and the record of a row. The record may be invalid UTF-8, which decoding detects.
+fn numbered(id: &MemoryId, row: &Row<'_>) -> Result<(u64, Vec<u8>), TaskFailure> {
     let number = row.get(0)?;
     let number = unsigned(id, &format_args!("message {number}"), number)?;
     match row.get_ref(1)? {
         ValueRef::Text(data) | ValueRef::Blob(data) => Ok((number, data.to_vec())),
         _ => {
             let row = format_args!("message {number}");
-            Err(UnreadableRecord::corrupt(id, row, "it is no text").into())
+            Err(UnreadableRecord::corrupt(id, row, "it is not text").into())
         }
     }
 }

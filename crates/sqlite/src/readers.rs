@@ -1,7 +1,7 @@
-//! The threads that read.
+//! The reader threads.
 
 use super::connection::{self, Settings};
-use super::task::{Message, Task};
+use super::task::{Task, WorkerMessage};
 use ai_services_core::{Error, ErrorKind, Result};
 use rusqlite::Connection;
 use std::path::PathBuf;
@@ -10,29 +10,29 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use tokio::sync::mpsc;
 
-/// How many reads wait in the queue before callers wait for a place in it.
+/// Capacity of the queue of reads. Back-pressure: callers wait while it is full.
 const QUEUE: usize = 1024;
 
-/// A few threads with a connection each; a further one is started when all are busy.
+/// A pool of threads with a connection each. Another thread is started when all are busy.
 pub(super) struct Readers {
-    pub(super) queue: mpsc::Sender<Message>,
-    /// Lives as long as one of the threads.
+    pub(super) queue: mpsc::Sender<WorkerMessage>,
+    /// State of the threads, which keep it alive.
     pool: Weak<Pool>,
     most: usize,
 }
 
 struct Pool {
-    inbox: Mutex<mpsc::Receiver<Message>>,
+    inbox: Mutex<mpsc::Receiver<WorkerMessage>>,
     path: PathBuf,
     settings: Settings,
     idle: AtomicUsize,
     started: AtomicUsize,
-    /// Tells the writer that there are readers.
+    /// Signals to the writer thread that reader threads are running.
     _alive: mpsc::Sender<()>,
 }
 
 impl Readers {
-    /// Starts the first thread. Each opens its connection when it has something to do.
+    /// Starts the first thread. A thread opens its connection for its first task.
     pub(super) fn start(
         path: PathBuf,
         settings: Settings,
@@ -50,37 +50,36 @@ impl Readers {
         });
         let readers = Self { queue, pool: Arc::downgrade(&pool), most };
         pool.start_thread(most).map_err(|error| {
-            Error::new(ErrorKind::Store, "cannot start a thread that reads from SQLite")
-                .with_source(error)
+            Error::new(ErrorKind::Store, "cannot start a SQLite reader thread").with_source(error)
         })?;
         Ok(readers)
     }
 
-    /// Sees to it that what is asked next need not wait, if more threads may be started.
-    pub(super) fn make_room(&self) {
+    /// Starts another thread if all are busy and the maximum is not reached.
+    pub(super) fn start_if_busy(&self) {
         let Some(pool) = self.pool.upgrade() else { return };
         if pool.idle.load(Ordering::Relaxed) == 0
             && let Err(error) = pool.start_thread(self.most)
         {
-            tracing::warn!(%error, "cannot start another thread that reads from SQLite");
+            tracing::warn!(%error, "cannot start another SQLite reader thread");
         }
     }
 
-    /// Ends all threads after what they are doing.
+    /// Ends all threads after the queued tasks.
     pub(super) async fn close(&self) {
         let Some(pool) = self.pool.upgrade() else { return };
-        // From now on none is started.
+        // Prevents further threads from being started.
         let started = pool.started.swap(usize::MAX, Ordering::Relaxed).min(self.most);
         drop(pool);
         for _ in 0..started {
-            // Refused if the threads have ended already.
-            let _ = self.queue.send(Message::Close).await;
+            // Fails if the threads have already ended.
+            let _ = self.queue.send(WorkerMessage::Close).await;
         }
     }
 }
 
 impl Pool {
-    /// Starts a thread unless there are `most`.
+    /// Starts a thread unless `most` have been started.
     fn start_thread(self: Arc<Self>, most: usize) -> std::io::Result<()> {
         let started = &self.started;
         let one_more = |started| (started < most).then_some(started + 1);
@@ -92,15 +91,15 @@ impl Pool {
 
     fn serve(&self) {
         let mut connection = None;
-        while let Some(Message::Task(mut task)) = self.next() {
-            if task.is_wanted() {
+        while let Some(WorkerMessage::Task(mut task)) = self.next() {
+            if task.has_caller() {
                 self.run(&mut connection, &mut *task);
             }
-            task.answer();
+            task.send_result();
         }
     }
 
-    fn next(&self) -> Option<Message> {
+    fn next(&self) -> Option<WorkerMessage> {
         self.idle.fetch_add(1, Ordering::Relaxed);
         let message = self.inbox.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv();
         self.idle.fetch_sub(1, Ordering::Relaxed);
@@ -114,9 +113,9 @@ impl Pool {
         };
         let connection = match connection {
             Ok(connection) => known.insert(connection),
-            Err(fault) => return task.fail(fault),
+            Err(failure) => return task.fail(failure),
         };
-        // One transaction, so that several statements see one state.
+        // One transaction, so that several statements see the same snapshot.
         match connection.unchecked_transaction() {
             Ok(transaction) => drop(task.run(&transaction)),
             Err(error) => task.fail(error.into()),

@@ -1,18 +1,18 @@
-//! The tables, and whose file it is.
+//! The schema, and the check of the file's owner.
 
-use super::fault::Fault;
+use super::error_mapping::TaskFailure;
 use ai_services_core::store_kit::failpoint::failpoint;
 use ai_services_core::{Error, ErrorKind};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use std::path::Path;
 
-/// Marks the file as ours: `AiSv`.
+/// SQLite application id of files of this crate: `AiSv` in ASCII.
 const APPLICATION_ID: i64 = 0x4169_5376;
 
-/// What makes version `n + 1` of the schema out of version `n`.
+/// Migrations: entry `n` migrates version `n` of the schema to version `n + 1`.
 ///
-/// Every row carries the id itself, so that rows whose head is lost are noticed. Rows of a
-/// conversation lie side by side, in the order of their numbers.
+/// Every row contains the id itself, so that rows whose head is lost are detected. The rows of a conversation
+/// are stored side by side, in the order of their numbers.
 const MIGRATIONS: &[&str] = &["
 CREATE TABLE conversation (
     id TEXT NOT NULL PRIMARY KEY,
@@ -37,7 +37,7 @@ CREATE TABLE history (
 ) STRICT, WITHOUT ROWID;
 "];
 
-/// What the header of the file says.
+/// The fields of the file header that identify the schema.
 struct Header {
     application: i64,
     version: i64,
@@ -45,13 +45,13 @@ struct Header {
     encoding: String,
 }
 
-/// Refuses a file that is not ours or too new. Reads only.
-pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), Fault> {
+/// Fails if the file belongs to another application or has a newer schema. Does not write.
+pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), TaskFailure> {
     version(&connection.unchecked_transaction()?, path).map(drop)
 }
 
-/// Creates or updates the tables in one transaction, whoever else tries to.
-pub(super) fn migrate(connection: &Connection, path: &Path) -> Result<(), Fault> {
+/// Creates or updates the tables in one transaction. Several processes may call it at the same time.
+pub(super) fn migrate(connection: &Connection, path: &Path) -> Result<(), TaskFailure> {
     if version(&connection.unchecked_transaction()?, path)? == MIGRATIONS.len() {
         return Ok(());
     }
@@ -66,31 +66,31 @@ pub(super) fn migrate(connection: &Connection, path: &Path) -> Result<(), Fault>
     Ok(transaction.commit()?)
 }
 
-/// The version of the schema, 0 in an empty file.
+/// Returns the version of the schema, 0 for an empty file.
 ///
-/// Within a transaction, so that what another process is creating is seen in full or not at all.
-fn version(transaction: &Transaction<'_>, path: &Path) -> Result<usize, Fault> {
+/// Runs in a transaction, so that it sees the tables of another process completely or not at all.
+fn version(transaction: &Transaction<'_>, path: &Path) -> Result<usize, TaskFailure> {
     let Header { application, version, tables, encoding } = header(transaction)?;
     let path = path.display();
     let refuse = |problem: &dyn std::fmt::Display| {
         let message = format!("`{path}` {problem}");
-        Err(Fault::Refused(Error::configuration(message)))
+        Err(TaskFailure::Refused(Error::configuration(message)))
     };
     if (application, version, tables) == (0, 0, 0) {
         return Ok(0);
     }
     if application != APPLICATION_ID {
-        return refuse(&"is the database of another application; choose another file");
+        return refuse(&"is a database of another application; choose another file");
     }
     match usize::try_from(version) {
         Ok(version) if version > MIGRATIONS.len() => refuse(&format_args!(
-            "has version {version} of the schema; this build reads up to {}, update ai-services",
+            "has schema version {version}; this build reads up to {}, update ai-services",
             MIGRATIONS.len()
         )),
         Ok(version @ 1..) if encoding == "UTF-8" => Ok(version),
         _ => {
             let message = format!("the header of `{path}` is damaged, restore it from a backup");
-            Err(Fault::Refused(Error::new(ErrorKind::Store, message)))
+            Err(TaskFailure::Refused(Error::new(ErrorKind::Store, message)))
         }
     }
 }

@@ -1,75 +1,77 @@
-//! Work on its way to a thread of the store, and its outcome on the way back.
+//! Tasks that are sent to a thread of the store, and their results.
 
-use super::fault::Fault;
+use super::error_mapping::TaskFailure;
 use rusqlite::Connection;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::sync::{mpsc, oneshot};
 
-/// What a thread of the store is told.
-pub(super) enum Message {
+/// A message to a thread of the store.
+pub(super) enum WorkerMessage {
+    /// Runs the task.
     Task(Box<dyn Task>),
     /// Ends the thread.
     Close,
 }
 
-/// Something to do within a transaction that the thread begins and ends.
+/// Work to run in a transaction, which the thread begins and ends.
 pub(super) trait Task: Send {
-    /// Whether somebody still waits for it. What nobody waits for is not begun.
-    fn is_wanted(&self) -> bool;
+    /// Returns whether the caller still waits for the result. A task without a caller is not started.
+    fn has_caller(&self) -> bool;
 
-    /// Does it and says whether it succeeded. Done a second time if the transaction was lost.
+    /// Runs the work and returns whether it succeeded. Called again if the transaction failed.
     fn run(&mut self, connection: &Connection) -> bool;
 
-    /// Takes note that the transaction was lost. A reason of its own is kept.
-    fn fail(&mut self, fault: Fault);
+    /// Records that the transaction failed. An error of the task itself is kept.
+    fn fail(&mut self, failure: TaskFailure);
 
-    /// Tells the caller.
-    fn answer(self: Box<Self>);
+    /// Sends the result to the caller.
+    fn send_result(self: Box<Self>);
 }
 
-struct Pending<T, F> {
+/// A task with its work and the channel to its caller.
+struct PendingTask<T, F> {
     work: F,
-    outcome: Result<T, Fault>,
-    caller: oneshot::Sender<Result<T, Fault>>,
+    outcome: Result<T, TaskFailure>,
+    caller: oneshot::Sender<Result<T, TaskFailure>>,
 }
 
-impl<T, F> Task for Pending<T, F>
+impl<T, F> Task for PendingTask<T, F>
 where
     T: Send,
-    F: FnMut(&Connection) -> Result<T, Fault> + Send,
+    F: FnMut(&Connection) -> Result<T, TaskFailure> + Send,
 {
-    fn is_wanted(&self) -> bool {
+    fn has_caller(&self) -> bool {
         !self.caller.is_closed()
     }
 
     fn run(&mut self, connection: &Connection) -> bool {
-        // After a panic the transaction is rolled back; nothing else outlives it.
+        // After a panic the transaction is rolled back, and no other state outlives it.
         let done = catch_unwind(AssertUnwindSafe(|| (self.work)(connection)));
-        self.outcome = done.unwrap_or(Err(Fault::Panicked));
+        self.outcome = done.unwrap_or(Err(TaskFailure::Panicked));
         self.outcome.is_ok()
     }
 
-    fn fail(&mut self, fault: Fault) {
-        if matches!(self.outcome, Ok(_) | Err(Fault::Closed)) {
-            self.outcome = Err(fault);
+    fn fail(&mut self, failure: TaskFailure) {
+        if matches!(self.outcome, Ok(_) | Err(TaskFailure::Closed)) {
+            self.outcome = Err(failure);
         }
     }
 
-    fn answer(self: Box<Self>) {
-        // The caller may have gone meanwhile.
+    fn send_result(self: Box<Self>) {
+        // Fails if the caller has dropped its future.
         let _ = self.caller.send(self.outcome);
     }
 }
 
-/// Has the work done by whoever receives from `thread`.
+/// Sends work to a thread and waits for the result.
 pub(super) async fn ask<T: Send + 'static>(
-    thread: &mpsc::Sender<Message>,
-    work: impl FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
-) -> Result<T, Fault> {
+    thread: &mpsc::Sender<WorkerMessage>,
+    work: impl FnMut(&Connection) -> Result<T, TaskFailure> + Send + 'static,
+) -> Result<T, TaskFailure> {
     let (caller, outcome) = oneshot::channel();
-    let task = Pending { work, outcome: Err(Fault::Closed), caller };
-    thread.send(Message::Task(Box::new(task))).await.map_err(|_| Fault::Closed)?;
-    outcome.await.unwrap_or(Err(Fault::Closed))
+    let task = PendingTask { work, outcome: Err(TaskFailure::Closed), caller };
+    thread.send(WorkerMessage::Task(Box::new(task))).await.map_err(|_| TaskFailure::Closed)?;
+    outcome.await.unwrap_or(Err(TaskFailure::Closed))
 }
 
 #[cfg(test)]
@@ -81,7 +83,7 @@ mod tests {
     use futures_util::future::join3;
 
     #[tokio::test]
-    async fn panic_is_an_error_of_its_own_change_only() {
+    async fn panic_fails_only_its_own_change() {
         let store = SqliteChatMemoryStore::in_memory().await.unwrap();
         let [klaus, anna] = ["klaus", "anna"].map(MemoryId::from);
         let messages = [ChatMessage::user("Hello!")];

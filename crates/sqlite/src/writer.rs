@@ -1,25 +1,25 @@
-//! The thread that writes: many changes, one transaction.
+//! The writer thread: group commit of queued changes.
 //!
-//! A commit costs a wait for the disk, whatever is in it. So the thread takes all changes that have
-//! queued up while the last transaction was written, and writes them in one. Each is behind a savepoint
-//! of its own: one that fails takes no other with it.
+//! A commit waits for the disk, whatever its size. Therefore the thread writes all changes that were queued
+//! during the last transaction in one transaction. Each change has its own savepoint, so that a failed change
+//! does not affect the others.
 
-use super::fault::{Fault, is_busy, same};
-use super::task::{Message, Task};
+use super::error_mapping::{TaskFailure, copy_error, is_busy};
+use super::task::{Task, WorkerMessage};
 use ai_services_core::store_kit::failpoint::failpoint;
 use rusqlite::Connection;
 use tokio::sync::mpsc;
 
-/// How many changes wait in the queue before callers wait for a place in it.
+/// Capacity of the queue of changes. Back-pressure: callers wait while it is full.
 pub(super) const QUEUE: usize = 1024;
 
-/// How many changes one transaction has at most: what a caller waits for is limited.
+/// Maximum number of changes in one transaction, which limits how long a caller waits.
 const BATCH: usize = 256;
 
-/// Writes until the store is closed or dropped and all readers are gone.
+/// Runs the writer thread until the store is closed or dropped, and then waits for the reader threads.
 pub(super) fn serve(
     connection: Connection,
-    mut inbox: mpsc::Receiver<Message>,
+    mut inbox: mpsc::Receiver<WorkerMessage>,
     mut readers: mpsc::Receiver<()>,
 ) {
     let mut messages = Vec::new();
@@ -28,23 +28,23 @@ pub(super) fn serve(
         let mut batch = Vec::new();
         for message in messages.drain(..) {
             match message {
-                Message::Task(task) if is_open && task.is_wanted() => batch.push(task),
-                Message::Task(_) => {}
-                Message::Close => is_open = false,
+                WorkerMessage::Task(task) if is_open && task.has_caller() => batch.push(task),
+                WorkerMessage::Task(_) => {}
+                WorkerMessage::Close => is_open = false,
             }
         }
         transact(&connection, &mut batch);
         failpoint!("sqlite.before_answer");
-        batch.into_iter().for_each(Task::answer);
+        batch.into_iter().for_each(Task::send_result);
     }
-    // The last connection puts everything into one file, but not if it can only read.
+    // The last connection moves the write-ahead log into the file, but not if it is read-only.
     while readers.blocking_recv().is_some() {}
-    // For whoever has chosen not to wait for the disk; others lose nothing if it fails.
+    // Syncs the commits of `Durability::Normal`. With `Full` no data is lost if it fails.
     if let Err(error) = connection.execute_batch("PRAGMA wal_checkpoint(PASSIVE)") {
-        tracing::warn!(%error, "a SQLite store could not write its journal back");
+        tracing::warn!(%error, "checkpoint of a SQLite store failed");
     }
     drop(connection);
-    // Who waits for the end waits for this.
+    // Wakes `Database::close`.
     drop(inbox);
 }
 
@@ -53,36 +53,36 @@ fn transact(connection: &Connection, batch: &mut [Box<dyn Task>]) {
     if !connection.is_autocommit()
         && let Err(error) = connection.execute_batch("ROLLBACK")
     {
-        tracing::warn!(%error, "a SQLite store could not roll back");
+        tracing::warn!(%error, "rollback of a SQLite store failed");
     }
     match batch {
         [] => {}
-        // Perhaps one alone was too much for the disk: the others shall not pay for it. A change
-        // that was committed after all knows itself by its token.
+        // A single change may be too large for the disk, so each is retried alone. A change that was
+        // committed nevertheless is recognized by its token.
         [_, _, ..] if !is_busy(&error) => {
             batch.iter_mut().for_each(|task| transact(connection, std::slice::from_mut(task)));
         }
-        _ => batch.iter_mut().for_each(|task| task.fail(Fault::Sqlite(same(&error)))),
+        _ => batch.iter_mut().for_each(|task| task.fail(TaskFailure::Sqlite(copy_error(&error)))),
     }
 }
 
 fn attempt(connection: &Connection, batch: &mut [Box<dyn Task>]) -> rusqlite::Result<()> {
-    let say = |statement| connection.prepare_cached(statement)?.execute([]);
+    let execute = |statement| connection.prepare_cached(statement)?.execute([]);
     if batch.is_empty() {
         return Ok(());
     }
     failpoint!("sqlite.before_begin");
-    say("BEGIN IMMEDIATE")?;
+    execute("BEGIN IMMEDIATE")?;
     failpoint!("sqlite.after_begin");
     for task in batch {
-        say("SAVEPOINT change")?;
+        execute("SAVEPOINT change")?;
         if !task.run(connection) {
-            say("ROLLBACK TO change")?;
+            execute("ROLLBACK TO change")?;
         }
-        say("RELEASE change")?;
+        execute("RELEASE change")?;
     }
     failpoint!("sqlite.before_commit");
-    say("COMMIT")?;
+    execute("COMMIT")?;
     failpoint!("sqlite.after_commit");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A Cassandra cluster of one node, from Maven's artefacts.
+//! Cassandra clusters of one node, from Maven artifacts.
 
 use super::process::Supervised;
 use super::{free_port, installed};
@@ -10,14 +10,14 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// How long a node may take to start, or to read its commit log again.
+/// Time limit for the start of a node, including replaying its commit log.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// The class path is what this asks for.
+/// Maven project whose dependencies are the class path.
 const POM: &str = include_str!("../../cassandra/pom.xml");
 
-/// What Cassandra reaches of Java 17's inside: the modules of its `jvm17-server.options`.
-const OPENED: &[&str] = &[
+/// Options that give Cassandra access to internals of Java 17, from its `jvm17-server.options`.
+const JAVA_OPTIONS: &[&str] = &[
     "--add-exports=java.base/java.lang.ref=ALL-UNNAMED",
     "--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED",
     "--add-exports=java.management.rmi/com.sun.jmx.remote.internal.rmi=ALL-UNNAMED",
@@ -48,11 +48,11 @@ const LOGBACK: &str = r#"<configuration>
 </configuration>
 "#;
 
-/// A running node, of the data centre `datacenter1`, without passwords. It keeps what it has
-/// acknowledged, even when it is killed: its commit log is synced before every answer.
+/// A running node in the data centre `datacenter1`, without authentication. Acknowledged writes survive if it
+/// is killed: its commit log is synced before every answer.
 ///
-/// All limits on sizes are those of an unchanged configuration. It takes more time than that for a
-/// request, because tests share their machine with compilers and other servers.
+/// All size limits are the defaults. The time limits of requests are longer, because tests share their
+/// machine with compilers and other servers.
 #[derive(Debug)]
 pub struct Cassandra {
     process: Supervised,
@@ -61,7 +61,7 @@ pub struct Cassandra {
     port: u16,
 }
 
-/// The node of this test process, started by the first call; `None` if Java or Maven is missing.
+/// Returns the node of this test process, started by the first call; `None` if Java or Maven is missing.
 ///
 /// # Panics
 ///
@@ -74,12 +74,12 @@ pub fn shared() -> Option<&'static Cassandra> {
 
 /// Starts a node for one test; `None` if Java or Maven is missing.
 ///
-/// The first call on a machine has Maven fetch Cassandra, 70 MB, into the user's cache directory.
+/// The first call on a machine downloads Cassandra, 70 MB, with Maven into the user's cache directory.
 ///
 /// # Panics
 ///
-/// If it cannot be fetched or does not start, or, with the environment variable `CI`, if
-/// something is missing.
+/// If the download fails, if the node does not start, or if Java or Maven is missing and the environment
+/// variable `CI` is set.
 #[must_use]
 pub fn start() -> Option<Cassandra> {
     let java = installed(java_17(), "Java 17", "openjdk-17-jre-headless")?;
@@ -97,7 +97,7 @@ pub fn start() -> Option<Cassandra> {
 }
 
 impl Cassandra {
-    /// `127.0.0.1:port`, for CQL.
+    /// Returns the CQL address, `127.0.0.1:port`.
     #[must_use]
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
@@ -108,19 +108,19 @@ impl Cassandra {
         self.process.kill9();
     }
 
-    /// Starts the node again, with the same data and address. One that runs is killed.
+    /// Starts the node again, with the same data and address. Kills a running node first.
     ///
     /// # Panics
     ///
-    /// If it does not start.
+    /// If the node does not start.
     pub fn restart(&mut self) {
         let directory = self.process.directory().display();
         let mut java = Command::new(&self.java);
-        java.args(OPENED);
+        java.args(JAVA_OPTIONS);
         java.args(["-ea", "-Djdk.attach.allowAttachSelf=true", "-XX:+ExitOnOutOfMemoryError"]);
-        // A heap that is small at first is what makes the start fast: all of it is locked.
+        // A small initial heap makes the start fast, because all of it is locked in memory.
         java.args(["-Xms64m", "-Xmx1g", "-XX:+UseSerialGC"]);
-        // Nothing is written but into the directory, which disappears with the node.
+        // Writes files only to the directory, which is removed with the node.
         java.args(["-XX:-UsePerfData", &format!("-Djava.io.tmpdir={directory}")]);
         java.arg(format!("-Dcassandra.storagedir={directory}"));
         java.arg(format!("-Dcassandra.logdir={directory}"));
@@ -133,8 +133,8 @@ impl Cassandra {
     }
 }
 
-/// What an unchanged `cassandra.yaml` does not say, or cannot for a node that has to start at once
-/// beside others.
+/// Returns the configuration: settings without a default, and those for a node that starts fast and shares
+/// its machine with other nodes.
 fn configuration(native_port: u16, storage_port: u16) -> String {
     format!(
         "cluster_name: ai-services
@@ -165,7 +165,7 @@ native_transport_timeout: 60s
     )
 }
 
-/// Whether the node answers a request for its `OPTIONS`.
+/// Returns whether the node answers an `OPTIONS` request.
 fn speaks_cql(port: u16) -> std::io::Result<bool> {
     const REQUEST_OF_VERSION_4: u8 = 0x04;
     const RESPONSE_OF_VERSION_4: u8 = 0x84;
@@ -180,11 +180,11 @@ fn speaks_cql(port: u16) -> std::io::Result<bool> {
     Ok(head.starts_with(&[RESPONSE_OF_VERSION_4, 0, 0, 0, SUPPORTED]))
 }
 
-/// Cassandra 5.0 runs on no newer one.
+/// Finds Java 17, the newest version that Cassandra 5.0 supports.
 fn java_17() -> Option<PathBuf> {
     let homes = std::fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten();
     let homes = std::env::var_os("JAVA_HOME").into_iter().map(PathBuf::from).chain(
-        // Debian's names begin with `java-17-openjdk`.
+        // Debian's directory names begin with `java-17-openjdk`.
         homes.map(|home| home.path()).filter(|home| home.to_string_lossy().contains("17")),
     );
     let homes = homes.map(|home| home.join("bin/java"));
@@ -194,8 +194,8 @@ fn java_17() -> Option<PathBuf> {
     })
 }
 
-/// The directory of Cassandra and what it needs, filled by the first call on a machine; `None` if
-/// that takes Maven, which is missing.
+/// Returns the directory with Cassandra and its dependencies, downloaded by the first call on a machine;
+/// `None` if the download is necessary but Maven is missing.
 fn class_path() -> Option<PathBuf> {
     let home = || std::env::home_dir().map(|home| home.join(".cache"));
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|it| it.is_absolute());
@@ -209,8 +209,8 @@ fn class_path() -> Option<PathBuf> {
     Some(directory)
 }
 
-/// The directory appears only when it is complete; another process may be the one that moves it
-/// there.
+/// Downloads Cassandra to a partial directory and renames it when it is complete. Another process may do the
+/// same at the same time.
 fn fetch(maven: &Path, directory: &Path) {
     let partial = directory.with_extension(std::process::id().to_string());
     let mut command = Command::new(maven);
@@ -220,15 +220,15 @@ fn fetch(maven: &Path, directory: &Path) {
     command.arg(format!("-DoutputDirectory={}", partial.display()));
     let output = command.output().unwrap_or_else(|error| panic!("{}: {error}", maven.display()));
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "Maven does not fetch Cassandra:\n{text}");
+    assert!(output.status.success(), "Maven cannot download Cassandra:\n{text}");
     if let Err(error) = std::fs::rename(&partial, directory) {
         assert!(directory.is_dir(), "{}: {error}", directory.display());
-        // What cannot be removed is left over in a cache, no more.
+        // Best effort: a leftover in the cache directory is harmless.
         let _ = std::fs::remove_dir_all(&partial);
     }
 }
 
-/// The programs of this name in the `PATH`.
+/// Returns the programs with this name in the `PATH`.
 fn in_path(name: &str) -> impl Iterator<Item = PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let programs: Vec<_> = std::env::split_paths(&path).map(|it| it.join(name)).collect();

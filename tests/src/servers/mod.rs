@@ -1,6 +1,6 @@
-//! Servers that start themselves, for the tests of what speaks with them.
+//! Servers for tests, started on demand.
 
-#![allow(clippy::panic, reason = "a test without its server has nothing else to do")]
+#![allow(clippy::panic, reason = "a test cannot continue without its server")]
 
 pub mod cassandra;
 pub mod postgres;
@@ -11,31 +11,32 @@ use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// Decides what becomes of the tests whose server is not installed.
+/// Skips tests whose server is not installed.
 ///
-/// Returns what was found. Otherwise says on standard error what is skipped, and why.
+/// Returns `found` unchanged. If it is `None`, writes to standard error that a test is skipped, and which
+/// package to install.
 ///
 /// # Panics
 ///
-/// If nothing was found and the environment variable `CI` is set.
+/// If `found` is `None` and the environment variable `CI` is set.
 pub fn installed<T>(found: Option<T>, server: &str, package: &str) -> Option<T> {
     if found.is_none() {
         let missing = format!("{server} is not installed; install the package `{package}`");
         assert!(std::env::var_os("CI").is_none(), "{missing}");
-        // Not `eprintln!`, which shows nothing of a test that passes.
+        // Not `eprintln!`, whose output is hidden if the test passes.
         let _ = writeln!(std::io::stderr(), "SKIPPED: {missing}");
     }
     found
 }
 
-/// A port of 127.0.0.1 on which nothing listens, another one at each call.
+/// Returns a free port of 127.0.0.1, a different one for each call.
 ///
-/// It is none of those that the system gives to outgoing connections, so that a server that was
-/// killed finds it free again.
+/// The port is outside the range that the system uses for outgoing connections, so that it is still free when
+/// a killed server restarts.
 ///
 /// # Panics
 ///
-/// If there is none.
+/// If no port is free.
 #[must_use]
 pub fn free_port() -> u16 {
     const FIRST: u16 = 12_000;

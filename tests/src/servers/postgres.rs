@@ -1,4 +1,4 @@
-//! A `PostgreSQL` server with an empty database.
+//! `PostgreSQL` servers with an empty database.
 
 use super::process::{Account, Supervised};
 use super::{free_port, installed};
@@ -9,10 +9,10 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// How long a server may take to start, or to recover.
+/// Time limit for the start or recovery of a server.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A running server. It syncs what it commits, as one in production does.
+/// A running server. It syncs commits to the disk, like a production server.
 #[derive(Debug)]
 pub struct Postgres {
     process: Supervised,
@@ -20,7 +20,7 @@ pub struct Postgres {
     port: u16,
 }
 
-/// The server of this test process, started by the first call; `None` if it is not installed.
+/// Returns the server of this test process, started by the first call; `None` if it is not installed.
 ///
 /// # Panics
 ///
@@ -31,8 +31,8 @@ pub fn shared() -> Option<&'static Postgres> {
     SERVER.get_or_init(start).as_ref()
 }
 
-/// The server of this test process, with pgvector in its database `postgres`; `None` if one of them is not
-/// installed.
+/// Returns the server of this test process, with pgvector in its database `postgres`; `None` if one of them
+/// is not installed.
 ///
 /// # Panics
 ///
@@ -55,12 +55,12 @@ pub fn with_vectors() -> Option<&'static Postgres> {
 ///
 /// # Panics
 ///
-/// If it does not start, or, with the environment variable `CI`, if it is not installed.
+/// If it does not start, or if it is not installed and the environment variable `CI` is set.
 #[must_use]
 pub fn start() -> Option<Postgres> {
     let programs = installed(programs(), "PostgreSQL", "postgresql")?;
     let mut process = Supervised::new("postgres", Account::unprivileged());
-    // Killed at once it would leave a shared memory segment behind, of which a system has few.
+    // A killed server leaves a shared memory segment behind, and the system has a limited number of them.
     process.ended_by("QUIT");
     let mut initdb = Command::new(programs.join("initdb"));
     initdb.args(["--pgdata=data", "--username=postgres", "--auth=trust"]);
@@ -72,32 +72,32 @@ pub fn start() -> Option<Postgres> {
 }
 
 impl Postgres {
-    /// `postgres://postgres@127.0.0.1:port/postgres`.
+    /// Returns the URL, `postgres://postgres@127.0.0.1:port/postgres`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// The directory of `psql` and the other programs of this version.
+    /// Returns the directory of `psql` and the other programs of this version.
     #[must_use]
     pub fn programs(&self) -> &Path {
         &self.programs
     }
 
-    /// What a statement says in a database of the server.
+    /// Runs a statement in a database of the server and returns its output.
     ///
     /// # Panics
     ///
-    /// If it fails.
+    /// If the statement fails.
     #[must_use]
     pub fn psql(&self, database: &str, sql: &str) -> String {
         let url = self.url();
         let server = url.trim_end_matches("postgres");
         let mut psql = Command::new(self.programs.join("psql"));
         psql.args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-c", sql, &format!("{server}{database}")]);
-        let said = psql.output().unwrap_or_else(|error| panic!("psql: {error}"));
-        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
-        String::from_utf8_lossy(&said.stdout).trim().to_owned()
+        let output = psql.output().unwrap_or_else(|error| panic!("psql: {error}"));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
     /// Kills all processes of the server with `SIGKILL`.
@@ -105,25 +105,25 @@ impl Postgres {
         self.process.kill9();
     }
 
-    /// Starts the server again, with the same data, port and URL. One that runs is killed.
+    /// Starts the server again, with the same data, port and URL. Kills a running server first.
     ///
     /// # Panics
     ///
-    /// If it does not start.
+    /// If the server does not start.
     pub fn restart(&mut self) {
         let mut postgres = Command::new(self.programs.join("postgres"));
         postgres.args(["-D", "data", "-p", &self.port.to_string()]);
         postgres.args(["-c", "listen_addresses=127.0.0.1"]);
         let sockets = self.process.directory().display();
         postgres.args(["-c", &format!("unix_socket_directories={sockets}")]);
-        // In files of the directory, which disappear with it.
+        // Uses files in the directory, which are removed with it.
         postgres.args(["-c", "dynamic_shared_memory_type=mmap"]);
         self.process.start(&postgres);
         self.process.until_ready(LIMIT, || accepts_connections(self.port).is_ok_and(|yes| yes));
     }
 }
 
-/// Whether the server lets its user in; while it starts or recovers, it answers with an error.
+/// Returns whether the server accepts its user. While it starts or recovers, it answers with an error.
 fn accepts_connections(port: u16) -> std::io::Result<bool> {
     const PROTOCOL_3_0: u32 = 196_608;
     const PARAMETERS: &[u8] = b"user\0postgres\0database\0postgres\0\0";
@@ -137,7 +137,7 @@ fn accepts_connections(port: u16) -> std::io::Result<bool> {
     Ok(kind == *b"R")
 }
 
-/// The directory of the newest `initdb` and `postgres`: Debian keeps them away from the `PATH`.
+/// Returns the directory of the newest `initdb` and `postgres`, which Debian does not add to the `PATH`.
 fn programs() -> Option<PathBuf> {
     let is_complete =
         |programs: &PathBuf| ["initdb", "postgres"].iter().all(|it| programs.join(it).is_file());

@@ -1,15 +1,10 @@
-//! A server process that ends with the test process, however that ends.
+//! Server processes that end with the test process, whatever the reason for its end.
 //!
-//! The server is not a child of the test process but of a watchdog, a small `sh` program which
-//! reads its orders from a pipe. The test process holds the other end: when it dies, even by
-//! `SIGKILL` or with the server in a `static`, the pipe ends, and the watchdog ends the server and
-//! removes its directory.
+//! The server is not a child of the test process but of a watchdog, a small `sh` program that reads commands
+//! from a pipe. The test process holds the other end. When the test process dies, even by `SIGKILL` or with
+//! the server in a `static`, the pipe is closed, and the watchdog ends the server and removes its directory.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test without its server has nothing else to do"
-)]
+#![allow(clippy::expect_used, clippy::panic, reason = "a test cannot continue without its server")]
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
@@ -19,13 +14,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Keeps one server as long as its own standard input lasts, and answers every order with one
-/// line. `$1` is the name of the server.
+/// The watchdog. Runs one server until its standard input is closed, and answers every command with one line.
+/// `$1` is the name of the server.
 const WATCHDOG: &str = r#"
 directory='' server='' signal=KILL
 
-# The process and its descendants. Each is stopped first, so that it has no more children; a signal
-# does not stop it before it is through with the call that it is in, which may be `fork`.
+# Prints the process and its descendants. Stops each process first, so that it cannot create further children.
+# Waits until it has stopped, because a signal takes effect only after the current system call, which may be `fork`.
 family() {
     kill -s STOP "$1"
     while grep -qs '^State:[[:space:]]*[RSDI]' /proc/"$1"/task/*/status; do :; done
@@ -36,19 +31,19 @@ family() {
     done
 }
 
-# Not so if it has ended and its id may be another's.
+# Returns whether the server is still a child. If it has ended, its id may belong to another process.
 is_child() {
     [ -n "$server" ] && grep -qs "^PPid:[[:space:]]*$$\$" "/proc/$server/status"
 }
 
-# Process groups would not do: the processes of PostgreSQL have one each.
+# Process groups do not work: each process of PostgreSQL has its own group.
 kill9() {
     [ -n "$server" ] || return 0
     if is_child; then kill -s KILL $(family "$server"); fi
     server_is_gone
 }
 
-# The pipe of `all` ends when the last process that has inherited it is gone.
+# The pipe of `all` is closed when the last process that has inherited it has ended.
 server_is_gone() {
     wait "$server"
     status=$?
@@ -67,8 +62,8 @@ end() {
     cd / && rm -rf "$directory"
 }
 
-# An answer that nobody reads any more is no reason to die. Traps, unlike ignored signals, are not
-# inherited by the server.
+# Writing an answer after the reader has ended must not kill the watchdog. Traps, unlike ignored signals, are
+# not inherited by the server.
 trap : PIPE
 trap 'end; exit' HUP INT TERM
 
@@ -83,7 +78,7 @@ while IFS= read -r order; do
     start\ *)
         kill9
         eval "set -- ${order#start }"
-        # Opened here: a child that opens one end waits for ever if the other dies before.
+        # Opened here, because a child that opens one end blocks for ever if the other process dies first.
         exec 9<> alive 8< alive
         cat <&8 > /dev/null 8<&- 9<&- &
         all=$!
@@ -109,21 +104,21 @@ done
 end
 "#;
 
-/// A server in a temporary directory of its own.
+/// A server in its own temporary directory.
 ///
-/// The server and its directory end with the value, or with the process.
+/// The server ends and the directory is removed when the value is dropped or the process ends.
 #[derive(Debug)]
 pub struct Supervised {
     name: String,
     watchdog: Child,
-    /// Without it the watchdog ends.
+    /// Standard input of the watchdog, which ends when it is closed.
     orders: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
     directory: PathBuf,
     pid: Option<u32>,
 }
 
-/// The user whose process a server is.
+/// The user account of a server process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Account {
     uid: u32,
@@ -131,11 +126,11 @@ pub struct Account {
 }
 
 impl Account {
-    /// The user `nobody` if this process is one of `root`, for servers that refuse to run as such.
+    /// Returns the user `nobody` if this process runs as `root`, for servers that refuse to run as `root`.
     ///
     /// # Panics
     ///
-    /// If there is no such user.
+    /// If the user does not exist.
     #[must_use]
     pub fn unprivileged() -> Option<Self> {
         let is_root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
@@ -150,19 +145,19 @@ impl Account {
 }
 
 impl Supervised {
-    /// Starts the watchdog and creates the directory; there is no server yet.
+    /// Starts the watchdog and creates the directory. Does not start a server.
     ///
-    /// The directory, the server and all that [`Self::run`] runs belong to the account, by default
-    /// the one of this process. The name appears in the directory's name and in messages.
+    /// The directory, the server and the commands of [`Self::run`] belong to the account. Default: the
+    /// account of this process. The name is part of the directory's name and of messages.
     ///
     /// # Panics
     ///
-    /// If there is no `setsid`, or no place for a temporary directory.
+    /// If `setsid` does not exist, or a temporary directory cannot be created.
     #[must_use]
     pub fn new(name: &str, account: Option<Account>) -> Self {
-        // A session of its own: an interrupt at the terminal is for the test process only. And the
-        // system hangs up a process group of the same session when the test process dies and the
-        // watchdog has already stopped something.
+        // A separate session, so that an interrupt at the terminal only reaches the test process. In the same
+        // session the system would also hang up the process group if the test process dies while the
+        // watchdog has stopped a process.
         let mut command = Command::new("setsid");
         command.args(["sh", "-c", WATCHDOG, "watchdog", name]).current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -171,58 +166,57 @@ impl Supervised {
         }
         let mut watchdog = command.spawn().expect("`setsid` starts");
         let orders = watchdog.stdin.take();
-        let answers = BufReader::new(watchdog.stdout.take().expect("it was piped"));
+        let answers = BufReader::new(watchdog.stdout.take().expect("standard output is piped"));
         let (name, directory) = (name.to_owned(), PathBuf::new());
         let mut new = Self { name, watchdog, orders, answers, directory, pid: None };
         new.directory = new.answer().into();
         new
     }
 
-    /// Ends the server with this signal, for example `TERM`, when the test process ends or drops
-    /// the value; only if it is still there after 5 seconds it is killed. Otherwise it is killed
-    /// at once.
+    /// Sets the signal that ends the server when the test process ends or drops the value, for example
+    /// `TERM`. A server that still runs after 5 seconds is killed. Default: the server is killed immediately.
     ///
     /// # Panics
     ///
-    /// If the watchdog is gone.
+    /// If the watchdog has ended.
     pub fn ended_by(&mut self, signal: &str) {
         self.order(&format!("signal {signal}"));
     }
 
-    /// Runs a command to its end. Of the command, the program, the arguments and the variables
-    /// count; it runs in the directory.
+    /// Runs a command to its end, in the directory. Only the program, the arguments and the environment
+    /// variables of the command are used.
     ///
     /// # Panics
     ///
-    /// If it fails, with the end of its output.
+    /// If the command fails. The message contains the end of its output.
     pub fn run(&mut self, command: &Command) {
         self.start(command);
-        // The watchdog must not be the one who waits: it has to see when this process dies.
+        // Polls here, because a waiting watchdog would not notice the end of this process.
         poll(Duration::MAX, || !self.is_running());
         let status = self.order("wait");
         self.pid = None;
         assert_eq!(status, "0", "{command:?} fails:\n{}", self.log_tail());
     }
 
-    /// Starts the server, in place of the one that may be running. Of the command, the program,
-    /// the arguments and the variables count; it runs in the directory.
+    /// Starts the server in the directory, and kills a running one first. Only the program, the arguments and
+    /// the environment variables of the command are used.
     ///
-    /// Returns at once; see [`Self::until_ready`].
+    /// Returns immediately; see [`Self::until_ready`].
     ///
     /// # Panics
     ///
-    /// If the watchdog is gone.
+    /// If the watchdog has ended.
     pub fn start(&mut self, command: &Command) {
         let pid = self.order(&format!("start {}", command_line(command)));
         self.pid = pid.parse().ok();
     }
 
-    /// Kills the server and its descendants with `SIGKILL`, and returns when they have let go of
-    /// their files and ports. The directory stays as they leave it.
+    /// Kills the server and its descendants with `SIGKILL`, and waits until they have released their files
+    /// and ports. Does not change the directory.
     ///
     /// # Panics
     ///
-    /// If the watchdog is gone.
+    /// If the watchdog has ended.
     pub fn kill9(&mut self) {
         self.order("kill");
         self.pid = None;
@@ -232,7 +226,7 @@ impl Supervised {
     ///
     /// # Panics
     ///
-    /// If it ends or if that takes longer than the limit, with the end of its output.
+    /// If the server ends, or is not ready within the limit. The message contains the end of its output.
     pub fn until_ready(&self, limit: Duration, mut is_ready: impl FnMut() -> bool) {
         let is_over = poll(limit, || !self.is_running() || is_ready());
         let (name, log) = (&self.name, self.log_tail());
@@ -240,25 +234,25 @@ impl Supervised {
         assert!(is_over, "{name} is not ready after {limit:?}:\n{log}");
     }
 
-    /// Whether there is a server process.
+    /// Returns whether the server process is running.
     #[must_use]
     pub fn is_running(&self) -> bool {
         self.pid.is_some_and(is_running)
     }
 
-    /// The process id of the server, unless it was killed.
+    /// Returns the process id of the server; `None` if it was not started or was killed.
     #[must_use]
     pub fn pid(&self) -> Option<u32> {
         self.pid
     }
 
-    /// The temporary directory. Its files `log` and `alive` are the watchdog's.
+    /// Returns the temporary directory. Its files `log` and `alive` belong to the watchdog.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The last 40 lines that the server has written to its standard output and error.
+    /// Returns the last 40 lines that the server has written to its standard output and error.
     #[must_use]
     pub fn log_tail(&self) -> String {
         let log = std::fs::read(self.directory.join("log")).unwrap_or_default();
@@ -268,15 +262,15 @@ impl Supervised {
     }
 
     fn order(&mut self, order: &str) -> String {
-        let orders = self.orders.as_mut().expect("only a dropped value has none");
-        writeln!(orders, "{order}").expect("the watchdog takes orders");
+        let orders = self.orders.as_mut().expect("the value is not dropped");
+        writeln!(orders, "{order}").expect("the watchdog accepts commands");
         self.answer()
     }
 
     fn answer(&mut self) -> String {
         let mut line = String::new();
         let length = self.answers.read_line(&mut line).expect("the watchdog answers");
-        assert_ne!(length, 0, "the watchdog of {} is gone:\n{}", self.name, self.log_tail());
+        assert_ne!(length, 0, "the watchdog of {} has ended:\n{}", self.name, self.log_tail());
         line.trim_end().to_owned()
     }
 }
@@ -284,12 +278,13 @@ impl Supervised {
 impl Drop for Supervised {
     fn drop(&mut self) {
         drop(self.orders.take());
-        // When it is gone, the server and the directory are, too.
+        // When the watchdog has ended, the server has ended and the directory is removed.
         let _ = self.watchdog.wait();
     }
 }
 
-/// Asks every 10 ms until the answer is yes, or until the limit; says which.
+/// Evaluates a condition every 10 ms until it is true or the limit has passed. Returns whether it became
+/// true.
 pub fn poll(limit: Duration, mut is_reached: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     loop {
@@ -303,7 +298,7 @@ pub fn poll(limit: Duration, mut is_reached: impl FnMut() -> bool) -> bool {
     }
 }
 
-/// Whether there is a process with this id that has not ended.
+/// Returns whether a process with this id is running.
 #[must_use]
 pub fn is_running(pid: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -311,11 +306,11 @@ pub fn is_running(pid: u32) -> bool {
     state.is_some_and(|state| !state.trim_start().starts_with(['Z', 'X']))
 }
 
-/// The command in the shell's language, in one line.
+/// Returns the command as one line of shell code.
 fn command_line(command: &Command) -> String {
     let mut line = "env".to_owned();
     let mut word = |text: &str| {
-        assert!(!text.contains('\n'), "an order is one line");
+        assert!(!text.contains('\n'), "a command must be one line");
         line.push_str(&format!(" '{}'", text.replace('\'', r"'\''")));
     };
     for (name, value) in command.get_envs() {

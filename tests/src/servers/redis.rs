@@ -1,4 +1,4 @@
-//! An empty Redis server.
+//! Redis servers without data.
 
 use super::process::Supervised;
 use super::{free_port, installed};
@@ -11,11 +11,11 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// How long a server may take to start, or to read its data again.
+/// Time limit for the start of a server, including loading its data.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A running server. It keeps what it has acknowledged, even when it is killed: every write is
-/// appended to a file and synced.
+/// A running server. Acknowledged writes survive if it is killed: every write is appended to a file and
+/// synced.
 #[derive(Debug)]
 pub struct Redis {
     process: Supervised,
@@ -24,7 +24,7 @@ pub struct Redis {
     password: String,
 }
 
-/// The server of this test process, started by the first call; `None` if it is not installed.
+/// Returns the server of this test process, started by the first call; `None` if it is not installed.
 ///
 /// # Panics
 ///
@@ -39,12 +39,12 @@ pub fn shared() -> Option<&'static Redis> {
 ///
 /// # Panics
 ///
-/// If it does not start, or, with the environment variable `CI`, if it is not installed.
+/// If it does not start, or if it is not installed and the environment variable `CI` is set.
 #[must_use]
 pub fn start() -> Option<Redis> {
     let program = installed(program(), "Redis", "redis-server")?;
     let process = Supervised::new("redis", None);
-    // Another one each time: a client that finds a server of another test is turned away.
+    // A random password, so that a client that reaches the server of another test is rejected.
     let password = format!("{:016x}", RandomState::new().hash_one(0));
     let mut server = Redis { process, program, port: free_port(), password };
     server.restart();
@@ -52,7 +52,7 @@ pub fn start() -> Option<Redis> {
 }
 
 impl Redis {
-    /// `redis://:password@127.0.0.1:port/`.
+    /// Returns the URL, `redis://:password@127.0.0.1:port/`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("redis://:{}@127.0.0.1:{}/", self.password, self.port)
@@ -63,11 +63,11 @@ impl Redis {
         self.process.kill9();
     }
 
-    /// Starts the server again, with the same data, port and URL. One that runs is killed.
+    /// Starts the server again, with the same data, port and URL. Kills a running server first.
     ///
     /// # Panics
     ///
-    /// If it does not start.
+    /// If the server does not start.
     pub fn restart(&mut self) {
         let mut redis = Command::new(&self.program);
         redis.args(["--bind", "127.0.0.1", "--port", &self.port.to_string()]);
@@ -78,7 +78,7 @@ impl Redis {
         self.process.until_ready(LIMIT, || self.has_loaded().is_ok_and(|yes| yes));
     }
 
-    /// Whether the server answers; while it reads its data, it answers with an error.
+    /// Returns whether the server is ready. While it loads its data, it answers with an error.
     fn has_loaded(&self) -> std::io::Result<bool> {
         let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
         connection.set_read_timeout(Some(Duration::from_secs(5)))?;

@@ -1,4 +1,4 @@
-//! A process that is killed while it replaces entries leaves the old ones or the new ones.
+//! Crashes of a process that replaces entries: either the old or the new entries remain.
 
 use super::samples::{described, ids, nearest};
 use ai_services::document::Metadata;
@@ -6,15 +6,15 @@ use ai_services::embedding::{EmbeddingStore, Filter};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
-/// Where the child finds the store.
-const PLACE: &str = "AI_SERVICES_TEST_PLACE";
+/// Environment variable with the location of the store, for the child process.
+const LOCATION: &str = "AI_SERVICES_TEST_PLACE";
 
-/// More than one statement adds.
+/// Number of new entries: more than one statement inserts.
 const ADDED: usize = 700;
 
-/// Which entries there are.
+/// The entries that remain.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Left {
+pub(crate) enum Remaining {
     Old,
     New,
 }
@@ -28,27 +28,27 @@ fn entries(name: &str, count: usize) -> Vec<ai_services::embedding::EmbeddingEnt
     (0..count).map(|number| described(&format!("{name}{number}"), metadata.clone())).collect()
 }
 
-/// Fills an empty store.
+/// Adds the old entries to an empty store.
 pub(crate) async fn begin(store: &dyn EmbeddingStore) {
     let other = described("other", Metadata::new().with("source", "b.md"));
     store.add([entries("old", 3), vec![other]].concat()).await.unwrap();
 }
 
-/// Has another process replace the entries and end at a point of the store.
-pub(crate) fn killed_at(point: &str, place: &str) {
+/// Replaces the entries in a child process that aborts at a failpoint of the store.
+pub(crate) fn kill_at(point: &str, location: &str) {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child
         .args(["--exact", "crash::child", "--ignored"])
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    child.env("AI_SERVICES_FAILPOINT", point).env(PLACE, place);
+    child.env("AI_SERVICES_FAILPOINT", point).env(LOCATION, location);
     let ended = child.status().unwrap();
-    // `abort` ends it by this signal.
+    // The signal of `abort`.
     assert_eq!(ended.signal(), Some(6), "{point}: {ended}");
 }
 
-/// Which entries there are, all of them or the test fails.
-pub(crate) async fn left(store: &dyn EmbeddingStore) -> Left {
+/// Returns the remaining entries. Panics unless they are complete.
+pub(crate) async fn remaining(store: &dyn EmbeddingStore) -> Remaining {
     let found = nearest(store, &[0.6, 0.8], None).await;
     let found = ids(&found);
     let is = |expected: Vec<ai_services::embedding::EmbeddingEntry>| {
@@ -60,28 +60,28 @@ pub(crate) async fn left(store: &dyn EmbeddingStore) -> Left {
     assert_eq!(store.count(None).await.unwrap(), found.len() as u64);
     assert_eq!(super::samples::with_words(store, "text").await.len(), found.len());
     match (is(entries("old", 3)), is(entries("new", ADDED))) {
-        (true, false) => Left::Old,
-        (false, true) => Left::New,
+        (true, false) => Remaining::Old,
+        (false, true) => Remaining::New,
         _ => panic!("{found:?}"),
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "what the other process does"]
+#[ignore = "child process of other tests"]
 async fn child() {
-    let place = std::env::var(PLACE).unwrap();
-    let store: Box<dyn EmbeddingStore> = match place.split_once('|') {
+    let location = std::env::var(LOCATION).unwrap();
+    let store: Box<dyn EmbeddingStore> = match location.split_once('|') {
         #[cfg(feature = "postgres")]
         Some((url, table)) => {
             use ai_services::store::postgres::PostgresEmbeddingStore;
             Box::new(PostgresEmbeddingStore::builder().url(url).table(table).build().unwrap())
         }
         #[cfg(feature = "sqlite")]
-        None => {
-            Box::new(ai_services::store::sqlite::SqliteEmbeddingStore::open(place).await.unwrap())
-        }
+        None => Box::new(
+            ai_services::store::sqlite::SqliteEmbeddingStore::open(location).await.unwrap(),
+        ),
         #[allow(unreachable_patterns, reason = "one of the features may be off")]
-        _ => panic!("{place}"),
+        _ => panic!("{location}"),
     };
     store.replace(Some(&of_document()), entries("new", ADDED)).await.unwrap();
 }

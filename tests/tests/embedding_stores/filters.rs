@@ -1,4 +1,4 @@
-//! Filters mean in a database what they mean in Rust.
+//! Filters have the same semantics in a database as in Rust.
 
 use super::samples::{described, ids, nearest, with_words};
 use ai_services::document::{Metadata, MetadataValue};
@@ -8,12 +8,12 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::collections::BTreeSet;
 
-/// Keys and texts that would mean something in SQL, JSON or patterns.
+/// Keys and texts with a special meaning in SQL, JSON or patterns.
 const NASTY: [&str; 10] =
     ["a", "b", "a'b\"c", "$.a", "k\0", "ä", "%", "a\\", "'; DROP TABLE x; --", "1"];
 
 fn key() -> impl Strategy<Value = &'static str> {
-    // Few of them, so that entries and filters meet.
+    // Few different keys, so that filters match entries.
     prop_oneof![4 => prop::sample::select(&NASTY[..2]), 1 => prop::sample::select(&NASTY[2..])]
 }
 
@@ -76,7 +76,8 @@ fn compare(key: &str, comparison: Comparison, value: MetadataValue) -> Filter {
 
 fn filter() -> impl Strategy<Value = Filter> {
     let leaf = prop_oneof![
-        6 => (key(), comparison(), value()).prop_map(|(key, how, value)| compare(key, how, value)),
+        6 => (key(), comparison(), value())
+            .prop_map(|(key, comparison, value)| compare(key, comparison, value)),
         2 => (key(), vec(value(), 0..30)).prop_map(|(key, values)| Filter::key(key).is_in(values)),
         1 => key().prop_map(|key| Filter::key(key).exists()),
     ];
@@ -89,11 +90,8 @@ fn filter() -> impl Strategy<Value = Filter> {
     })
 }
 
-/// For random entries and filters, each answer of the store is that of `Filter::accepts`.
-pub(crate) fn select_what_they_accept(
-    runtime: &tokio::runtime::Runtime,
-    store: &dyn EmbeddingStore,
-) {
+/// Checks that the store agrees with `Filter::accepts` for random entries and filters.
+pub(crate) fn check_random_filters(runtime: &tokio::runtime::Runtime, store: &dyn EmbeddingStore) {
     let cases = (vec(metadata(), 0..9), vec(filter(), 1..4));
     let mut runner =
         TestRunner::new(Config { cases: 500, failure_persistence: None, ..Config::default() });
@@ -120,23 +118,23 @@ pub(crate) fn select_what_they_accept(
                 for key in ["a", "k\0"] {
                     let values = store.values(key, Some(filter)).await.unwrap();
                     let expected = accepted.iter().filter_map(|(_, metadata)| metadata.get(key));
-                    prop_assert_eq!(different(&values), different(expected));
-                    prop_assert_eq!(different(&values).len(), values.len());
+                    prop_assert_eq!(distinct(&values), distinct(expected));
+                    prop_assert_eq!(distinct(&values).len(), values.len());
                 }
             }
-            let gone = &filters[0];
-            store.replace(Some(gone), vec![]).await.unwrap();
-            let left = all.iter().filter(|metadata| !gone.accepts(metadata)).count();
-            prop_assert_eq!(store.count(None).await.unwrap(), left as u64);
-            prop_assert_eq!(with_words(store, "text").await.len(), left);
+            let removed = &filters[0];
+            store.replace(Some(removed), vec![]).await.unwrap();
+            let remaining = all.iter().filter(|metadata| !removed.accepts(metadata)).count();
+            prop_assert_eq!(store.count(None).await.unwrap(), remaining as u64);
+            prop_assert_eq!(with_words(store, "text").await.len(), remaining);
             Ok(())
         })
     });
     outcome.unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Values as texts that say their kinds; 0 and -0 are one value.
-fn different<'a>(values: impl IntoIterator<Item = &'a MetadataValue>) -> BTreeSet<String> {
+/// Returns the distinct values as texts that contain their kinds; 0 and -0 are one value.
+fn distinct<'a>(values: impl IntoIterator<Item = &'a MetadataValue>) -> BTreeSet<String> {
     let named = |value: &MetadataValue| match value {
         MetadataValue::Float(number) if *number == 0.0 => "0.0".to_owned(),
         value => format!("{value:?}"),
@@ -144,8 +142,8 @@ fn different<'a>(values: impl IntoIterator<Item = &'a MetadataValue>) -> BTreeSe
     values.into_iter().map(named).collect()
 }
 
-/// As large as they may be.
-pub(crate) async fn may_be_large(store: &dyn EmbeddingStore) {
+/// Checks filters of the maximum size and depth.
+pub(crate) async fn check_large_filters(store: &dyn EmbeddingStore) {
     let numbered =
         |number: i64| described(&format!("{number:05}"), Metadata::new().with("n", number));
     store.add((0..100).map(numbered).collect()).await.unwrap();

@@ -1,4 +1,4 @@
-//! What every embedding store in a database promises, checked on each of them.
+//! Tests of every embedding store in a database.
 #![cfg(any(feature = "sqlite", feature = "postgres"))]
 #![allow(
     clippy::unwrap_used,
@@ -6,7 +6,7 @@
     clippy::indexing_slicing,
     reason = "a test that fails panics"
 )]
-#![allow(clippy::disallowed_methods, reason = "rivals run beside the test")]
+#![allow(clippy::disallowed_methods, reason = "concurrent writers run in tasks")]
 
 mod crash;
 mod filters;

@@ -1,4 +1,4 @@
-//! How long it takes, for whoever asks: `cargo test --release --test embedding_stores -- --ignored measure`.
+//! Benchmarks: `cargo test --release --test embedding_stores -- --ignored measure`.
 
 #![allow(clippy::print_stdout, reason = "the result of a measurement")]
 use ai_services::document::{Metadata, TextSegment};
@@ -9,7 +9,7 @@ const ENTRIES: u64 = 20_000;
 const DIMENSIONS: usize = 384;
 const RUNS: usize = 21;
 
-/// Numbers that are the same at every run.
+/// A deterministic generator of random numbers.
 struct Random(u64);
 
 impl Random {
@@ -43,7 +43,7 @@ fn entries() -> Vec<EmbeddingEntry> {
         .collect()
 }
 
-async fn timed<T>(what: &str, mut run: impl AsyncFnMut(&mut Random) -> T) {
+async fn timed<T>(case: &str, mut run: impl AsyncFnMut(&mut Random) -> T) {
     let mut random = Random(42);
     let mut took = Vec::new();
     for _ in 0..RUNS {
@@ -52,7 +52,7 @@ async fn timed<T>(what: &str, mut run: impl AsyncFnMut(&mut Random) -> T) {
         took.push(began.elapsed());
     }
     took.sort_unstable();
-    println!("{what:<44} median {:>10.2?}  worst {:>10.2?}", took[RUNS / 2], took[RUNS - 1]);
+    println!("{case:<44} median {:>10.2?}  worst {:>10.2?}", took[RUNS / 2], took[RUNS - 1]);
 }
 
 async fn measure(name: &str, store: &dyn EmbeddingStore) {
@@ -86,8 +86,8 @@ async fn measure(name: &str, store: &dyn EmbeddingStore) {
             Filter::key("page").less_than(4).and(Filter::key("is_public").is(true)),
         ),
     ] {
-        let what = format!("{name}: 10 of {accepts}");
-        timed(&what, async |random| ten(random, Some(&filter)).await).await;
+        let case = format!("{name}: 10 of {accepts}");
+        timed(&case, async |random| ten(random, Some(&filter)).await).await;
     }
     for words in ["w8091", "w8091 w7 w0", "w0"] {
         timed(&format!("{name}: words {words}"), async |_| {

@@ -1,6 +1,6 @@
-//! The store in PostgreSQL.
+//! The PostgreSQL store.
 
-use super::crash::{self, Left};
+use super::crash::{self, Remaining};
 use super::samples::{described, entry, ids, nearest};
 use super::{filters, words};
 use ai_services::ErrorKind;
@@ -14,7 +14,7 @@ use ai_services_tests::servers::postgres::{self as server, Postgres};
 use futures_util::future::join_all;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A table that no other test uses.
+/// A table name that no other test uses.
 fn table() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     format!("test_{}", COUNT.fetch_add(1, Ordering::Relaxed))
@@ -43,7 +43,7 @@ async fn postgres_store_passes() {
     assert_eq!(report.skipped().count(), 0, "{report}");
 }
 
-/// With an index, whatever it cannot do well is done without.
+/// A store with an index does not use it for searches that it cannot answer well.
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_store_with_an_index_passes() {
     let Some(server) = server::with_vectors() else { return };
@@ -61,33 +61,33 @@ async fn postgres_store_with_an_index_passes() {
 }
 
 #[test]
-fn filters_select_what_they_accept() {
+fn filters_match_the_same_entries_as_in_rust() {
     let Some(server) = server::with_vectors() else { return };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let store = runtime.block_on(ready(builder(server, &table())));
-    filters::select_what_they_accept(&runtime, &store);
+    filters::check_random_filters(&runtime, &store);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn filters_may_be_large() {
+async fn large_filters_work() {
     let Some(server) = server::with_vectors() else { return };
-    filters::may_be_large(&ready(builder(server, &table())).await).await;
+    filters::check_large_filters(&ready(builder(server, &table())).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rare_words_weigh_more() {
+async fn rare_words_have_a_higher_weight() {
     let Some(server) = server::with_vectors() else { return };
-    words::are_weighed(&ready(builder(server, &table())).await).await;
+    words::check_weights(&ready(builder(server, &table())).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn both_searches_find_the_same_entries() {
     let Some(server) = server::with_vectors() else { return };
-    words::and_vectors_find_the_same_entries(&ready(builder(server, &table())).await).await;
+    words::check_both_searches(&ready(builder(server, &table())).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn words_are_those_of_the_configuration() {
+async fn text_search_uses_the_configuration() {
     let Some(server) = server::with_vectors() else { return };
     let table = table();
     let store = ready(builder(server, &table).text_search("english")).await;
@@ -106,11 +106,11 @@ async fn words_are_those_of_the_configuration() {
     assert!(error.to_string().contains("text_search(\"english\")"), "{error}");
     let unknown = builder(server, &self::table()).text_search("klingon").build().unwrap();
     let error = unknown.ensure_schema().await.unwrap_err();
-    assert!(error.to_string().contains("no configuration of text search `klingon`"), "{error}");
+    assert!(error.to_string().contains("no text search configuration `klingon`"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tables_are_created_by_many_at_once() {
+async fn tables_can_be_created_concurrently() {
     let Some(server) = server::with_vectors() else { return };
     let table = table();
     let stores: Vec<_> = (0..6)
@@ -127,7 +127,7 @@ async fn tables_are_created_by_many_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_missing_is_said() {
+async fn missing_tables_and_extension_are_reported() {
     let Some(server) = server::with_vectors() else { return };
     let store = builder(server, &table()).build().unwrap();
     let error = store.count(None).await.unwrap_err();
@@ -144,7 +144,7 @@ async fn what_is_missing_is_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn newer_tables_and_other_dimensions_are_refused() {
+async fn newer_tables_and_other_dimensions_are_rejected() {
     let Some(server) = server::with_vectors() else { return };
     let table = table();
     let store = ready(builder(server, &table)).await;
@@ -165,7 +165,7 @@ async fn newer_tables_and_other_dimensions_are_refused() {
 }
 
 #[tokio::test]
-async fn wrong_settings_are_refused() {
+async fn invalid_settings_are_rejected() {
     let url = "postgres://localhost/x";
     let builder = || PostgresEmbeddingStore::builder().url(url);
     for table in ["", "Äpfel", "a;b", "1a", "a\"b", &"x".repeat(49)] {
@@ -179,9 +179,9 @@ async fn wrong_settings_are_refused() {
     assert!(builder().index(VectorIndex::Hnsw(HnswOptions::new())).build().is_err());
 }
 
-/// Each of many replaces the same document; what is left is that of one of them.
+/// Several writers replace the same document; the entries of exactly one of them remain.
 #[tokio::test(flavor = "multi_thread")]
-async fn replacements_take_turns() {
+async fn replacements_are_serialized() {
     let Some(server) = server::with_vectors() else { return };
     let store = ready(builder(server, &table())).await;
     let of_document = Filter::key("source").is("a.md");
@@ -204,9 +204,9 @@ async fn replacements_take_turns() {
     assert_eq!(store.count(None).await.unwrap(), writer.unsigned_abs() + 1);
 }
 
-/// The first of several writers says how long vectors are.
+/// The first of several writers defines the number of dimensions.
 #[tokio::test(flavor = "multi_thread")]
-async fn first_entries_of_many_agree_on_their_dimensions() {
+async fn first_entry_defines_the_dimensions() {
     let Some(server) = server::with_vectors() else { return };
     let store = ready(builder(server, &table())).await;
     let added = (1..=8_usize).map(|dimensions| {
@@ -219,8 +219,8 @@ async fn first_entries_of_many_agree_on_their_dimensions() {
     let outcomes = join_all(added).await;
     let added: Vec<_> = (1..=8).filter(|at| outcomes[at - 1].is_ok()).collect();
     assert_eq!(added.len(), 1, "{outcomes:?}");
-    let refused = outcomes.iter().filter(|it| **it == Err(ErrorKind::InvalidRequest)).count();
-    assert_eq!(refused, 7, "{outcomes:?}");
+    let rejected = outcomes.iter().filter(|it| **it == Err(ErrorKind::InvalidRequest)).count();
+    assert_eq!(rejected, 7, "{outcomes:?}");
     assert_eq!(nearest(&store, &vec![1.0; added[0]], None).await.len(), 1);
 }
 
@@ -236,38 +236,38 @@ async fn index_is_used_and_finds_the_nearest() {
     store.add(entries.collect()).await.unwrap();
     let scans =
         format!("SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = '{table}_nearest'");
-    // So that the server knows how many they are, and prefers the index.
+    // The statistics make the server prefer the index.
     drop(server.psql("postgres", &format!("ANALYZE {table}")));
     let found = store.search(&VectorSearch::new(&[1.0, 0.0]).max_results(5)).await.unwrap();
     assert_eq!(ids(&found), ["0000", "0001", "0002", "0003", "0004"]);
     let found = store.search(&VectorSearch::new(&[1.0, 0.0]).max_results(100)).await.unwrap();
-    assert_eq!(found.len(), 100, "more than pgvector looks at by default");
-    // Who leaves tells what it has counted.
+    assert_eq!(found.len(), 100, "more candidates than pgvector examines by default");
+    // The server updates the statistics when the session ends.
     drop(store);
     let is_used = || server.psql("postgres", &scans).parse::<u32>().unwrap() > 0;
     assert!(ai_services_tests::servers::process::poll(std::time::Duration::from_secs(10), is_used));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn killed_process_leaves_the_old_entries_or_the_new_ones() {
+async fn crash_leaves_old_or_new_entries() {
     let Some(server) = server::with_vectors() else { return };
     for (point, expected) in [
-        ("postgres.embedding.locked:1", Left::Old),
-        ("postgres.embedding.removed:1", Left::Old),
-        ("postgres.embedding.added:1", Left::Old),
-        ("postgres.embedding.added:2", Left::Old),
-        ("postgres.embedding.committed:1", Left::New),
+        ("postgres.embedding.locked:1", Remaining::Old),
+        ("postgres.embedding.removed:1", Remaining::Old),
+        ("postgres.embedding.added:1", Remaining::Old),
+        ("postgres.embedding.added:2", Remaining::Old),
+        ("postgres.embedding.committed:1", Remaining::New),
     ] {
         let table = table();
         let store = ready(builder(server, &table)).await;
         crash::begin(&store).await;
-        crash::killed_at(point, &format!("{}|{table}", server.url()));
-        assert_eq!(crash::left(&store).await, expected, "{point}");
+        crash::kill_at(point, &format!("{}|{table}", server.url()));
+        assert_eq!(crash::remaining(&store).await, expected, "{point}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn killed_server_is_waited_for() {
+async fn store_survives_a_server_restart() {
     if server::with_vectors().is_none() {
         return;
     }
@@ -277,5 +277,5 @@ async fn killed_server_is_waited_for() {
     crash::begin(&store).await;
     server.kill9();
     server.restart();
-    assert_eq!(crash::left(&store).await, Left::Old);
+    assert_eq!(crash::remaining(&store).await, Remaining::Old);
 }

@@ -1,4 +1,4 @@
-//! Entries, and what tests ask of stores in few words.
+//! Sample entries, and shorthands for searches.
 
 use ai_services::document::{Metadata, TextSegment};
 use ai_services::embedding::{
@@ -18,7 +18,7 @@ pub(crate) fn ids(found: &[SearchMatch]) -> Vec<&str> {
     found.iter().map(|found| &*found.id).collect()
 }
 
-/// All entries that the filter accepts, by a search for the vector.
+/// Returns all entries that match the filter, by a vector search.
 pub(crate) async fn nearest(
     store: &dyn EmbeddingStore,
     vector: &[f32],
@@ -29,7 +29,7 @@ pub(crate) async fn nearest(
     store.search(&search).await.unwrap()
 }
 
-/// All entries with some of the words.
+/// Returns all entries with at least one of the words.
 pub(crate) async fn with_words(store: &dyn EmbeddingStore, words: &str) -> Vec<SearchMatch> {
     store.search_text(&TextSearch::new(words).max_results(1_000)).await.unwrap()
 }

@@ -1,6 +1,6 @@
-//! The store in a SQLite file.
+//! The SQLite store.
 
-use super::crash::{self, Left};
+use super::crash::{self, Remaining};
 use super::samples::{described, entry, ids, nearest, with_words};
 use super::{filters, words};
 use ai_services::ErrorKind;
@@ -15,8 +15,8 @@ use rusqlite::Connection;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// A directory that is gone when the test is over, and a file to be in it.
-fn place() -> (TempDir, PathBuf) {
+/// A temporary directory, and the path of a file in it.
+fn temp_file() -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("embeddings.db");
     (directory, path)
@@ -28,7 +28,7 @@ async fn in_memory() -> SqliteEmbeddingStore {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sqlite_store_in_a_file_passes() {
-    let (directory, _) = place();
+    let (directory, _) = temp_file();
     let root = directory.path().to_owned();
     let count = std::sync::atomic::AtomicU32::new(0);
     let suite = EmbeddingStoreSuite::new(move || {
@@ -49,30 +49,30 @@ async fn sqlite_store_in_memory_passes() {
 }
 
 #[test]
-fn filters_select_what_they_accept() {
+fn filters_match_the_same_entries_as_in_rust() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let store = runtime.block_on(in_memory());
-    filters::select_what_they_accept(&runtime, &store);
+    filters::check_random_filters(&runtime, &store);
 }
 
 #[tokio::test]
-async fn filters_may_be_large() {
-    filters::may_be_large(&in_memory().await).await;
+async fn large_filters_work() {
+    filters::check_large_filters(&in_memory().await).await;
 }
 
 #[tokio::test]
-async fn rare_words_weigh_more() {
-    words::are_weighed(&in_memory().await).await;
+async fn rare_words_have_a_higher_weight() {
+    words::check_weights(&in_memory().await).await;
 }
 
 #[tokio::test]
 async fn both_searches_find_the_same_entries() {
-    words::and_vectors_find_the_same_entries(&in_memory().await).await;
+    words::check_both_searches(&in_memory().await).await;
 }
 
 #[tokio::test]
-async fn file_is_shared_by_tables_stores_and_memories() {
-    let (_directory, path) = place();
+async fn file_is_shared_by_several_stores() {
+    let (_directory, path) = temp_file();
     let memories = SqliteChatMemoryStore::open(&path).await.unwrap();
     let klaus = MemoryId::from("klaus");
     memories.update_messages(&klaus, &[ChatMessage::user("Hello!")]).await.unwrap();
@@ -99,8 +99,8 @@ async fn file_is_shared_by_tables_stores_and_memories() {
 }
 
 #[tokio::test]
-async fn dimensions_are_those_of_the_first_entry_or_of_the_application() {
-    let (_directory, path) = place();
+async fn dimensions_come_from_first_entry_or_settings() {
+    let (_directory, path) = temp_file();
     let store = SqliteEmbeddingStore::open(&path).await.unwrap();
     store.add(vec![entry("a", &[1.0, 0.0], "a")]).await.unwrap();
     store.close().await;
@@ -122,7 +122,7 @@ async fn dimensions_are_those_of_the_first_entry_or_of_the_application() {
 }
 
 #[tokio::test]
-async fn wrong_settings_are_refused() {
+async fn invalid_settings_are_rejected() {
     for table in ["", "Äpfel", "a;b", "1a", "a\"b", "sqlite", "sqlite_x", &"x".repeat(49)] {
         let error = SqliteEmbeddingStore::builder().in_memory().table(table).open().await;
         assert_eq!(error.unwrap_err().kind(), ErrorKind::Configuration, "{table}");
@@ -136,7 +136,7 @@ async fn wrong_settings_are_refused() {
 
 #[tokio::test]
 async fn newer_and_damaged_tables_are_errors() {
-    let (_directory, path) = place();
+    let (_directory, path) = temp_file();
     let store = SqliteEmbeddingStore::open(&path).await.unwrap();
     let entries = ["a", "b"].map(|id| described(id, Metadata::new().with("n", 1)));
     store.add(entries.to_vec()).await.unwrap();
@@ -147,15 +147,15 @@ async fn newer_and_damaged_tables_are_errors() {
     assert!(error.to_string().contains("a vector of the embeddings `embeddings` is damaged"));
     raw.execute("UPDATE embeddings_metadata SET kind = 2, value = 'x'", []).unwrap();
     let error = store.values("n", None).await.unwrap_err();
-    assert!(error.to_string().contains("a value of metadata"), "{error}");
+    assert!(error.to_string().contains("a metadata value"), "{error}");
     raw.execute("UPDATE embedding_store SET version = 2", []).unwrap();
     let error = SqliteEmbeddingStore::open(&path).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration);
-    assert!(error.to_string().contains("version 2 of the schema"), "{error}");
+    assert!(error.to_string().contains("schema version 2"), "{error}");
 }
 
 #[tokio::test]
-async fn dropped_change_is_made_in_full_or_not_at_all() {
+async fn dropped_change_is_atomic() {
     let store = in_memory().await;
     store.add(vec![described("a", Metadata::new())]).await.unwrap();
     for polls in 0..3 {
@@ -166,35 +166,35 @@ async fn dropped_change_is_made_in_full_or_not_at_all() {
             tokio::task::yield_now().await;
         }
         drop(adding);
-        // This waits for the one before.
+        // Waits for the dropped change.
         let count = store.count(None).await.unwrap();
         assert!([1, 501].contains(&count), "{count}");
     }
 }
 
 #[tokio::test]
-async fn killed_process_leaves_the_old_entries_or_the_new_ones() {
+async fn crash_leaves_old_or_new_entries() {
     for (point, expected) in [
-        ("sqlite.embedding.removed:1", Left::Old),
-        ("sqlite.embedding.added:1", Left::Old),
-        ("sqlite.embedding.added:700", Left::Old),
+        ("sqlite.embedding.removed:1", Remaining::Old),
+        ("sqlite.embedding.added:1", Remaining::Old),
+        ("sqlite.embedding.added:700", Remaining::Old),
         // The first transaction opens the store.
-        ("sqlite.before_commit:2", Left::Old),
-        ("sqlite.after_commit:2", Left::New),
+        ("sqlite.before_commit:2", Remaining::Old),
+        ("sqlite.after_commit:2", Remaining::New),
     ] {
-        let (_directory, path) = place();
+        let (_directory, path) = temp_file();
         let store = SqliteEmbeddingStore::open(&path).await.unwrap();
         crash::begin(&store).await;
         store.close().await;
-        crash::killed_at(point, path.to_str().unwrap());
+        crash::kill_at(point, path.to_str().unwrap());
         let store = SqliteEmbeddingStore::open(&path).await.unwrap();
-        assert_eq!(crash::left(&store).await, expected, "{point}");
+        assert_eq!(crash::remaining(&store).await, expected, "{point}");
     }
 }
 
 #[tokio::test]
-async fn everything_of_a_removed_entry_is_gone() {
-    let (_directory, path) = place();
+async fn removed_entry_leaves_no_rows() {
+    let (_directory, path) = temp_file();
     let store = SqliteEmbeddingStore::open(&path).await.unwrap();
     let many = (0..10).map(|n| described(&format!("{n}"), Metadata::new().with("n", n)));
     store.add(many.collect()).await.unwrap();
@@ -211,7 +211,7 @@ async fn everything_of_a_removed_entry_is_gone() {
 }
 
 #[tokio::test]
-async fn search_by_words_does_not_know_what_was_there_before() {
+async fn text_search_ignores_removed_entries() {
     let text = |number: usize| match number % 4 {
         0 => "cat ".repeat(number / 4 + 1),
         _ => "dog ".repeat(number),

@@ -1,11 +1,11 @@
-//! Searches by words.
+//! Text searches.
 
 use super::samples::{entry, ids, nearest, with_words};
 use ai_services::document::Metadata;
 use ai_services::embedding::{EmbeddingStore, Filter, TextSearch};
 
-/// A word that few entries have says more.
-pub(crate) async fn are_weighed(store: &dyn EmbeddingStore) {
+/// Checks that a rare word has a higher weight.
+pub(crate) async fn check_weights(store: &dyn EmbeddingStore) {
     let common = (0..20).map(|number| entry(&format!("{number:02}"), &[1.0], "a manual of a pump"));
     let rare = entry("rare", &[1.0], "a manual of a turbine");
     store.add(common.chain([rare]).collect()).await.unwrap();
@@ -20,8 +20,8 @@ pub(crate) async fn are_weighed(store: &dyn EmbeddingStore) {
     assert_eq!(ids(&store.search_text(&search).await.unwrap()), ["rare", "00", "01"]);
 }
 
-/// Both searches see the same entries, and filters mean the same in both.
-pub(crate) async fn and_vectors_find_the_same_entries(store: &dyn EmbeddingStore) {
+/// Checks that both searches see the same entries, and that filters have the same meaning in both.
+pub(crate) async fn check_both_searches(store: &dyn EmbeddingStore) {
     let in_year = |id, vector, text, year: i64| {
         let mut entry = entry(id, vector, text);
         entry.segment = entry.segment.with_metadata(Metadata::new().with("year", year));

@@ -1,4 +1,4 @@
-//! The store in the memory of the process.
+//! The in-memory store.
 
 use ai_services::ErrorKind;
 use ai_services::memory::{
@@ -7,7 +7,7 @@ use ai_services::memory::{
 use ai_services::message::ChatMessage;
 use ai_services::testing::stores::StoreSuite;
 
-async fn passes(evicted_messages: EvictedMessages) {
+async fn run_suite(evicted_messages: EvictedMessages) {
     let builder = InMemoryChatMemoryStore::builder();
     let store = builder.evicted_messages(evicted_messages).build().unwrap();
     let suite = StoreSuite::of_conversations(store.clone()).second(store.clone());
@@ -17,18 +17,18 @@ async fn passes(evicted_messages: EvictedMessages) {
 }
 
 #[tokio::test]
-async fn in_memory_store_that_forgets_passes() {
-    passes(EvictedMessages::Forget).await;
+async fn in_memory_store_without_history_passes() {
+    run_suite(EvictedMessages::Forget).await;
 }
 
 #[tokio::test]
-async fn in_memory_store_that_keeps_passes() {
-    passes(EvictedMessages::Keep).await;
+async fn in_memory_store_with_history_passes() {
+    run_suite(EvictedMessages::Keep).await;
 }
 
-/// Within one task its futures never wait, so that only threads can race.
+/// The futures of the store never wait, so only threads can race.
 #[test]
-fn in_memory_store_keeps_every_turn_of_racing_threads() {
+fn in_memory_store_keeps_turns_of_racing_threads() {
     const THREADS: usize = 4;
     const TURNS: usize = 200;
     let (store, id) = (InMemoryChatMemoryStore::new(), MemoryId::from("klaus"));
@@ -36,8 +36,8 @@ fn in_memory_store_keeps_every_turn_of_racing_threads() {
         for turn in 0..TURNS {
             loop {
                 let version = store.load(&id).await.unwrap().version();
-                let said = vec![ChatMessage::user(format!("{thread} {turn}"))];
-                match store.commit(&id, Change::advance(version, 0..0, said)).await {
+                let messages = vec![ChatMessage::user(format!("{thread} {turn}"))];
+                match store.commit(&id, Change::advance(version, 0..0, messages)).await {
                     Ok(()) => break,
                     Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict),
                 }

@@ -1,11 +1,11 @@
-//! What every store promises, checked on each of them.
+//! Tests of every store of conversations.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "a test that fails panics"
 )]
-#![allow(clippy::disallowed_methods, reason = "servers and rivals run beside the test")]
+#![allow(clippy::disallowed_methods, reason = "servers and concurrent writers run in tasks")]
 
 #[cfg(feature = "cassandra")]
 mod cassandra;

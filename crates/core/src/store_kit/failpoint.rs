@@ -1,6 +1,10 @@
-//! Points at which the crash harness ends the process.
+//! Named points at which a crash test aborts the process.
+//!
+//! A store places them between the steps of a write, so that tests can check that a crash leaves either the
+//! old or the new state.
 
-/// Ends the process here, as `kill -9` would, if the harness asks for it by the name of the point.
+/// Aborts the process, as `kill -9` would, if the environment variable `AI_SERVICES_FAILPOINT` selects this
+/// point.
 ///
 /// Does nothing without the private feature `_failpoints`.
 #[cfg(feature = "_failpoints")]
@@ -22,23 +26,24 @@ macro_rules! __failpoint {
 
 pub use __failpoint as failpoint;
 
-/// Counts how often the point was reached; `AI_SERVICES_FAILPOINT=name:3` ends the process at the
-/// third time.
+/// Counts how often the selected point is reached, and aborts the process at the selected count.
+///
+/// `AI_SERVICES_FAILPOINT=name:3` aborts the process the third time that the point `name` is reached.
 #[cfg(feature = "_failpoints")]
 pub fn reached(name: &str) {
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    static WANTED: OnceLock<Option<(String, u64)>> = OnceLock::new();
+    static SELECTED: OnceLock<Option<(String, u64)>> = OnceLock::new();
     static REACHED: AtomicU64 = AtomicU64::new(0);
 
-    let wanted = WANTED.get_or_init(|| {
-        let wanted = std::env::var("AI_SERVICES_FAILPOINT").ok()?;
-        let (name, times) = wanted.rsplit_once(':')?;
-        Some((name.to_owned(), times.parse().ok()?))
+    let selected = SELECTED.get_or_init(|| {
+        let setting = std::env::var("AI_SERVICES_FAILPOINT").ok()?;
+        let (name, count) = setting.rsplit_once(':')?;
+        Some((name.to_owned(), count.parse().ok()?))
     });
-    let Some((wanted, times)) = wanted else { return };
-    if wanted == name && REACHED.fetch_add(1, Ordering::Relaxed) + 1 == *times {
+    let Some((selected, count)) = selected else { return };
+    if selected == name && REACHED.fetch_add(1, Ordering::Relaxed) + 1 == *count {
         std::process::abort();
     }
 }

@@ -1,48 +1,42 @@
-//! Chat memories and embeddings in databases, each behind a feature of its name.
+//! Building blocks for crates that implement a store of conversations or of embeddings.
 //!
-//! A store of chat memories keeps one row for each message and one head for each conversation, and implements
-//! [`ChatMemoryStore::load`](crate::memory::ChatMemoryStore::load) and
-//! [`commit`](crate::memory::ChatMemoryStore::commit) itself: a turn writes only its own messages, in
-//! one atomic step, and only if nobody else has changed the conversation since it was loaded. A commit
-//! that breaks off with the connection is tried again without being made twice.
+//! The stores for SQLite, PostgreSQL, Redis and Cassandra are built on this module. An author of another
+//! store uses it for the parts that do not depend on the database: validation of ids and names, the numbering
+//! of rows, the record format with its checksum, and the crash points of the tests.
 //!
-//! | store | feature | for |
-//! |---|---|---|
-#![cfg_attr(
-    feature = "sqlite",
-    doc = "| [`sqlite::SqliteChatMemoryStore`] | `sqlite` | one machine, any number of processes; no server |"
-)]
-#![cfg_attr(
-    feature = "postgres",
-    doc = "| [`postgres::PostgresChatMemoryStore`] | `postgres` | many machines; durable once committed |"
-)]
-#![cfg_attr(
-    feature = "redis",
-    doc = "| [`redis::RedisChatMemoryStore`] | `redis` | many machines, speed, conversations that expire |"
-)]
-#![cfg_attr(
-    feature = "cassandra",
-    doc = "| [`cassandra::CassandraChatMemoryStore`] | `cassandra` | many data centres |"
-)]
+//! | module | use it to |
+//! |---|---|
+//! | [`limits`] | validate ids and table names before a request is sent |
+//! | [`plan`] | turn a [`Change`](crate::memory::Change) into rows to delete and rows to insert, and rows into a [`Snapshot`](crate::memory::Snapshot) |
+//! | [`record`] | encode one message with a format version and a checksum, and decode it |
+//! | [`time`] | store times as milliseconds |
+//! | [`embeddings`] | validate and normalize embeddings, and split a search text into words |
+//! | [`failpoint`] | abort the process at a named point, in crash tests |
 //!
-//! All of them implement [`ConversationStore`](crate::memory::ConversationStore), can
-//! [keep what a window evicts](crate::memory::EvictedMessages), and give
-//! [leases](crate::memory::ConversationLeases) if asked to. What all of them keep is guarded by
-//! checksums: damage is an [`UnreadableRecord`](crate::memory::UnreadableRecord), never a wrong
-//! message.
+//! # Implementing a store of conversations
 //!
-//! Embeddings are kept beside them, in the same file or database or in another one:
+//! A store keeps one head for each conversation, with its version and its number of messages, and one row for
+//! each message, with its number and its record.
 //!
-//! | store | feature | searches |
-//! |---|---|---|
-#![cfg_attr(
-    feature = "sqlite",
-    doc = "| [`sqlite::SqliteEmbeddingStore`] | `sqlite` | exactly, by reading all vectors: up to some 100,000; words by FTS5 |"
-)]
-#![cfg_attr(
-    feature = "postgres",
-    doc = "| [`postgres::PostgresEmbeddingStore`] | `postgres` | with pgvector, exactly or by an HNSW index; words by `tsvector` |"
-)]
+//! - `load`: call [`limits::check_id`], read the head and all rows in memory in one consistent read, and pass
+//!   them to [`plan::snapshot`]. It reports missing, surplus, reordered and damaged rows.
+//! - `commit`: call [`limits::check_id`]. If [`CommitPlan::for_advance`](plan::CommitPlan::for_advance)
+//!   returns a plan, no row has to be read; otherwise read the rows and call
+//!   [`CommitPlan::for_replacement`](plan::CommitPlan::for_replacement). Then apply the plan in one atomic
+//!   step, on the condition that the head still has the expected version: delete the rows in `evicted` (or
+//!   move them to the history), insert `rows`, and write the new version and number of messages to the head.
+//! - The history: decode each row with [`record::decode`].
+//!
+//! If the answer to a commit can get lost, store a random token with the commit, so that a retry detects that
+//! the first attempt was applied.
+//!
+//! Test the store with `ai_services::testing::stores::StoreSuite`.
+//!
+//! # Implementing a store of embeddings
+//!
+//! Pass new entries through [`embeddings::CheckedEntries::new`] and search vectors through
+//! [`embeddings::normalized`], so that cosine similarity is a dot product. [`embeddings::SearchWords::parse`]
+//! splits a search text. Test the store with `ai_services::testing::embedding_stores::EmbeddingStoreSuite`.
 
 pub mod embeddings;
 pub mod failpoint;

@@ -1,10 +1,10 @@
-//! A change in terms of numbered rows.
+//! Translation of changes into numbered rows, for stores of conversations.
 //!
-//! The version of a conversation is also the number of its newest row: a commit at version `v` that
-//! appends `n` messages numbers them `v + 1 … v + n`, and the new version is `v + n`, or `v + 1` if it
-//! appends nothing. So whoever knows the version can write the rows, and their checksums, without
-//! asking. An unknown conversation has version 0; its first commit starts at a random number, so
-//! that no version is seen twice if a conversation is deleted and begun again.
+//! The version of a conversation is also the number of its newest row: a commit at version `v` that appends
+//! `n` messages numbers them `v + 1 … v + n`, and the new version is `v + n`, or `v + 1` if it appends no
+//! messages. A store that has the version can therefore write the rows and their checksums without reading
+//! first. An unknown conversation has version 0. Its first commit starts at a random number, so that no
+//! version occurs twice if a conversation is deleted and created again.
 
 use super::record;
 use crate::error::{Error, ErrorKind, Result};
@@ -12,56 +12,69 @@ use crate::memory::{Change, Difference, MemoryId, Snapshot, UnreadableRecord, ra
 use crate::message::ChatMessage;
 use std::ops::Range;
 
-/// Versions stay below: exact in a double, which is what scripts of databases count in.
+/// Upper bound (exclusive) of versions. A smaller integer is exact as a double, which database scripts
+/// compute in.
 const MAX_VERSION: u64 = 1 << 53;
 
-/// First versions stay below: enough for chance never to meet, and far from the end.
+/// Upper bound of first versions: large enough that random values do not collide, and far below
+/// [`MAX_VERSION`].
 const MAX_FIRST_VERSION: u64 = 1 << 47;
 
-/// The head of a stored conversation.
+/// The head of a stored conversation. A store reads it from the database and passes it to [`snapshot`] and
+/// [`CommitPlan::for_replacement`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct ConversationHead {
+    /// Version of the conversation.
     pub version: u64,
-    /// How many messages are in memory.
+    /// Number of messages in memory, without evicted ones.
     pub messages: u64,
 }
 
-/// What a store has to write.
+/// The rows that a commit has to evict and to append. A store applies the plan in one atomic step.
 #[derive(Debug, PartialEq)]
-pub struct Plan {
-    pub evict: Evict,
-    /// The rows to append, with their numbers.
+pub struct CommitPlan {
+    /// Rows to delete, or to move to the history if the store keeps evicted messages.
+    pub evicted: EvictedRows,
+    /// Rows to append: number and record.
     pub rows: Vec<(u64, String)>,
-    /// The version after the change.
+    /// Version after the commit, for the head.
     pub version: u64,
 }
 
-/// Which rows leave the memory.
+/// The rows that a commit removes from memory.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Evict {
-    /// Those at these positions, counted from the oldest. Positions past the end are ignored.
+pub enum EvictedRows {
+    /// Rows at these positions, counted from the oldest. Positions past the end are ignored.
     Positions(Range<usize>),
-    /// Those with these numbers.
+    /// Rows with these numbers.
     Numbers(Vec<u64>),
 }
 
-impl Plan {
-    /// The plan for a change of a conversation at `version`, made without reading its rows; `None`
-    /// for a [replacement](Self::replacing), which needs them.
-    pub fn advancing(id: &MemoryId, version: u64, change: &Change) -> Result<Option<Self>> {
-        let Some(evicted) = change.evicted() else { return Ok(None) };
-        let appended = change.appended().collect::<Vec<_>>();
-        Self::new(id, version, Evict::Positions(evicted), &appended).map(Some)
-    }
-
-    /// The plan for a replacement of these rows: what stays is not written again.
+impl CommitPlan {
+    /// Plans a change of a conversation at `version` without reading its rows.
+    ///
+    /// Returns `None` for a replacement, which needs the rows: see
+    /// [`for_replacement`](Self::for_replacement).
     ///
     /// # Errors
     ///
-    /// For rows that cannot be read. They are not replaced, so that they can be rescued.
-    pub fn replacing<D: AsRef<[u8]>>(
+    /// Fails if a message cannot be encoded, or if the version exceeds its limit of 2^53.
+    pub fn for_advance(id: &MemoryId, version: u64, change: &Change) -> Result<Option<Self>> {
+        let Some(evicted) = change.evicted() else { return Ok(None) };
+        let appended = change.appended().collect::<Vec<_>>();
+        Self::new(id, version, EvictedRows::Positions(evicted), &appended).map(Some)
+    }
+
+    /// Plans a replacement of the rows in memory, in the order of their numbers. Messages that stay are not
+    /// written again.
+    ///
+    /// # Errors
+    ///
+    /// Returns an [`UnreadableRecord`] if the rows are damaged. A store must not replace them, so that they
+    /// can be exported and repaired.
+    pub fn for_replacement<D: AsRef<[u8]>>(
         id: &MemoryId,
-        head: Option<Head>,
+        head: Option<ConversationHead>,
         rows: &[(u64, D)],
         change: &Change,
     ) -> Result<Self> {
@@ -74,32 +87,38 @@ impl Plan {
         Self::new(
             id,
             version,
-            Evict::Numbers(evicted.collect()),
+            EvictedRows::Numbers(evicted.collect()),
             new.get(kept..).unwrap_or_default(),
         )
     }
 
-    fn new(id: &MemoryId, version: u64, evict: Evict, appended: &[&ChatMessage]) -> Result<Self> {
+    fn new(
+        id: &MemoryId,
+        version: u64,
+        evicted: EvictedRows,
+        appended: &[&ChatMessage],
+    ) -> Result<Self> {
         let base = if version == 0 { 1 + random() % MAX_FIRST_VERSION } else { version };
         let after = base.saturating_add(appended.len().max(1) as u64);
         if after >= MAX_VERSION {
-            let message = format!("the conversation `{id}` has the impossible version {version}");
+            let message = format!("the conversation `{id}` has the invalid version {version}");
             return Err(Error::new(ErrorKind::Store, message));
         }
         let rows = (base + 1..).zip(appended);
         let rows = rows.map(|(number, message)| Ok((number, record::encode(id, number, message)?)));
-        Ok(Self { evict, rows: rows.collect::<Result<_>>()?, version: after })
+        Ok(Self { evicted, rows: rows.collect::<Result<_>>()?, version: after })
     }
 }
 
-/// The conversation that consists of these rows, in the order of their numbers.
+/// Decodes the rows in memory of a conversation, in the order of their numbers. A store calls it in `load`.
 ///
 /// # Errors
 ///
-/// For rows that cannot be read, that are out of order, too many or too few.
+/// Returns an [`UnreadableRecord`] if a row cannot be decoded, if rows are out of order, or if their number
+/// differs from the one in the head.
 pub fn snapshot<D: AsRef<[u8]>>(
     id: &MemoryId,
-    head: Option<Head>,
+    head: Option<ConversationHead>,
     rows: &[(u64, D)],
 ) -> Result<Snapshot> {
     let messages = messages(id, head, rows)?;
@@ -109,23 +128,24 @@ pub fn snapshot<D: AsRef<[u8]>>(
 
 fn messages<D: AsRef<[u8]>>(
     id: &MemoryId,
-    head: Option<Head>,
+    head: Option<ConversationHead>,
     rows: &[(u64, D)],
 ) -> Result<Vec<ChatMessage>, UnreadableRecord> {
     let corrupt =
         |reason: &dyn std::fmt::Display| Err(UnreadableRecord::corrupt(id, "the head", reason));
-    let Head { version, messages: promised } = head.unwrap_or(Head { version: 0, messages: 0 });
+    let ConversationHead { version, messages: expected } =
+        head.unwrap_or(ConversationHead { version: 0, messages: 0 });
     if head.is_none() && !rows.is_empty() {
         return corrupt(&"it is missing");
     }
-    if promised != rows.len() as u64 {
+    if expected != rows.len() as u64 {
         return corrupt(&format_args!(
-            "it promises {promised} messages, but there are {}",
+            "it counts {expected} messages, but there are {}",
             rows.len()
         ));
     }
     if rows.last().is_some_and(|(number, _)| *number > version) || version >= MAX_VERSION {
-        return corrupt(&format_args!("its version {version} does not fit the messages"));
+        return corrupt(&format_args!("its version {version} does not match the messages"));
     }
     let mut previous = 0;
     rows.iter()

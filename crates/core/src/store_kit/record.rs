@@ -1,12 +1,12 @@
-//! One message as stores keep it: JSON that knows its version and can tell when it was damaged.
+//! The record format of one message: JSON with a format version and a checksum.
 //!
 //! ```text
 //! {"v":1,"sum":"5d1f9c3a","message":{"type":"USER","contents":[…]}}
 //! ```
 //!
-//! `message` is in the shape of [`messages_to_json`](crate::message::messages_to_json). `sum` is the
-//! CRC-32 of the conversation's id, the number of the row and the text of `message`, so that neither a
-//! changed letter nor a row in the wrong place goes unnoticed.
+//! `message` is in the shape of [`messages_to_json`](crate::message::messages_to_json). `sum` is the CRC-32
+//! of the conversation's id, the number of the row and the text of `message`, so that changed bytes and rows
+//! in the wrong place are detected.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{MemoryId, UnreadableRecord};
@@ -15,7 +15,7 @@ use crc32fast::Hasher;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The version of the format that is written.
+/// Format version of the records that [`encode`] writes, and the newest one that [`decode`] reads.
 pub const RECORD_VERSION: u32 = 1;
 
 #[derive(Deserialize)]
@@ -26,22 +26,35 @@ struct Envelope<'a> {
     message: &'a RawValue,
 }
 
-/// What every version of the format has.
+/// The fields that every version of the format has.
 #[derive(Deserialize)]
 struct Version {
     v: u32,
 }
 
-/// The record of a message in row `number`.
+/// Encodes the message of row `number`. The result is valid UTF-8 text.
+///
+/// [`CommitPlan`](super::plan::CommitPlan) already contains encoded rows; a store calls this only if it
+/// writes rows without a plan.
 pub fn encode(id: &MemoryId, number: u64, message: &ChatMessage) -> Result<String> {
     let message = serde_json::to_string(message).map_err(|source| {
-        Error::new(ErrorKind::Store, "a message cannot be written as JSON").with_source(source)
+        Error::new(ErrorKind::Store, "cannot write a message as JSON").with_source(source)
     })?;
     let sum = checksum(id, number, message.as_bytes());
     Ok(format!(r#"{{"v":{RECORD_VERSION},"sum":"{sum:08x}","message":{message}}}"#))
 }
 
-/// The message in row `number`.
+/// Decodes the message of row `number`. A store calls it for the rows of a history; [`plan::snapshot`]
+/// decodes the rows in memory.
+///
+/// `data` is the record as raw bytes, so that text damaged into invalid UTF-8 is reported, too.
+///
+/// # Errors
+///
+/// Fails if the record is malformed, its checksum does not match, or its format version is newer than
+/// [`RECORD_VERSION`].
+///
+/// [`plan::snapshot`]: super::plan::snapshot
 pub fn decode(id: &MemoryId, number: u64, data: &[u8]) -> Result<ChatMessage, UnreadableRecord> {
     let corrupt = |reason: &dyn std::fmt::Display| {
         UnreadableRecord::corrupt(id, format_args!("message {number}"), reason)
@@ -54,14 +67,14 @@ pub fn decode(id: &MemoryId, number: u64, data: &[u8]) -> Result<ChatMessage, Un
                     let row = format_args!("message {number}");
                     UnreadableRecord::newer(id, row, v, RECORD_VERSION)
                 }
-                (_, Ok(Envelope { v, .. })) => corrupt(&format_args!("there is no version {v}")),
+                (_, Ok(Envelope { v, .. })) => corrupt(&format_args!("unknown version {v}")),
                 (_, Err(error)) => corrupt(&error),
             });
         }
     };
     let message = envelope.message.get();
     if u32::from_str_radix(envelope.sum, 16) != Ok(checksum(id, number, message.as_bytes())) {
-        return Err(corrupt(&"the checksum is wrong"));
+        return Err(corrupt(&"the checksum does not match"));
     }
     serde_json::from_str(message).map_err(|error| corrupt(&error))
 }
@@ -91,31 +104,32 @@ mod tests {
     }
 
     #[test]
-    fn record_is_read_back() {
+    fn record_round_trips() {
         let (message, record) = record();
         assert!(record.starts_with(r#"{"v":1,"sum":""#), "{record}");
         assert_eq!(decode(&id(), 7, record.as_bytes()).unwrap(), message);
     }
 
     #[test]
-    fn row_of_another_place_is_corrupt() {
+    fn row_in_the_wrong_place_is_corrupt() {
         let (_, record) = record();
         for (id, number) in [(id(), 8), ("anna".into(), 7)] {
             let error = decode(&id, number, record.as_bytes()).unwrap_err();
-            assert_eq!(error.problem, UnreadableProblem::Corrupt("the checksum is wrong".into()));
+            let problem = UnreadableProblem::Corrupt("the checksum does not match".into());
+            assert_eq!(error.problem, problem);
             assert_eq!(error.row, format!("message {number}"));
         }
     }
 
     #[test]
-    fn newer_record_asks_for_an_update() {
+    fn newer_record_requires_an_update() {
         let error = decode(&id(), 7, br#"{"v":2,"something":"else"}"#).unwrap_err();
         assert_eq!(error.problem, UnreadableProblem::Newer { found: 2, supported: 1 });
         assert!(Error::from(error).detail::<UnreadableRecord>().is_some());
     }
 
     #[test]
-    fn every_changed_byte_is_noticed_or_harmless() {
+    fn every_changed_byte_is_detected_or_harmless() {
         let (message, record) = record();
         for position in 0..record.len() {
             for change in 1..=255 {

@@ -1,19 +1,21 @@
-//! Times as stores keep them: milliseconds since 1970.
+//! Conversion of times to the form that stores keep: milliseconds since 1970-01-01 UTC.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Now.
+/// Returns the current time in milliseconds. A store writes it to the head with every commit.
 pub fn now() -> i64 {
     millis(SystemTime::now())
 }
 
-/// A time as a number. Times before 1970 are 0.
+/// Converts a time to milliseconds, for example the argument of `ConversationStore::delete_unused_since`.
+/// Times before 1970 become 0.
 pub fn millis(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// A number as a time. What cannot be a time is 1970.
+/// Converts milliseconds to a time, for `Conversation::last_used`. Negative numbers and numbers that are out
+/// of range become 1970-01-01.
 pub fn from_millis(millis: i64) -> SystemTime {
     let since = Duration::from_millis(u64::try_from(millis).unwrap_or_default());
     UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)

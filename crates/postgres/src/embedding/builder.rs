@@ -1,7 +1,7 @@
-//! Building a [`PostgresEmbeddingStore`].
+//! The builder of [`PostgresEmbeddingStore`].
 
-use super::super::access::{Access, access_setters};
-use super::sql::{Names, Sql};
+use super::super::connection_options::{ConnectionOptions, connection_setters};
+use super::sql::{Sql, TableNames};
 use super::{Inner, PostgresEmbeddingStore, VectorIndex};
 use ai_services_core::store_kit::embeddings::checked_dimensions;
 use ai_services_core::store_kit::limits::check_name;
@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 /// Builds a [`PostgresEmbeddingStore`].
 ///
-/// One of [`url`](Self::url), [`config`](Self::config) and [`pool`](Self::pool) is required; the last
-/// one that is called counts.
+/// One of [`url`](Self::url), [`config`](Self::config) and [`pool`](Self::pool) is required; the last call
+/// takes precedence.
 ///
 /// # Examples
 ///
@@ -29,7 +29,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 #[must_use]
 pub struct PostgresEmbeddingStoreBuilder {
-    access: Access,
+    connection: ConnectionOptions,
     schema: Option<String>,
     table: String,
     dimensions: Option<usize>,
@@ -40,7 +40,7 @@ pub struct PostgresEmbeddingStoreBuilder {
 impl Default for PostgresEmbeddingStoreBuilder {
     fn default() -> Self {
         Self {
-            access: Access::default(),
+            connection: ConnectionOptions::default(),
             schema: None,
             table: "ai_services_embeddings".to_owned(),
             dimensions: None,
@@ -51,44 +51,48 @@ impl Default for PostgresEmbeddingStoreBuilder {
 }
 
 impl PostgresEmbeddingStoreBuilder {
-    access_setters!();
+    connection_setters!();
 
-    /// Sets the name of the table: at most 48 of `a` to `z`, `0` to `9` and `_`;
-    /// `ai_services_embeddings` by default. A second table has `_layout` behind it.
+    /// Sets the name of the table. Default: `ai_services_embeddings`.
+    ///
+    /// At most 48 characters from `a` to `z`, `0` to `9` and `_`, not beginning with a digit. A second table
+    /// has the suffix `_layout`.
     pub fn table(mut self, table: impl Into<String>) -> Self {
         self.table = table.into();
         self
     }
 
-    /// Sets how many dimensions a vector has, from 1 to 16,000. By default the first entry says it.
+    /// Sets the number of dimensions of a vector, from 1 to 16,000. Default: that of the first entry.
     #[doc(alias = "dimension")]
     pub fn dimensions(mut self, dimensions: usize) -> Self {
         self.dimensions = Some(dimensions);
         self
     }
 
-    /// Sets how the nearest vectors are found; exactly by default.
+    /// Sets the index for vector searches. Default: [`VectorIndex::Exact`], no index.
     #[doc(alias = "useIndex")]
     pub fn index(mut self, index: VectorIndex) -> Self {
         self.index = index;
         self
     }
 
-    /// Sets by which configuration of the database texts are cut into words, for example `english`;
-    /// `simple` by default. It is that of the table for good.
+    /// Sets the text search configuration of the database that splits texts into words, for example
+    /// `english`. Default: `simple`.
+    ///
+    /// The configuration of an existing table cannot be changed.
     #[doc(alias = "textSearchConfig")]
     pub fn text_search(mut self, configuration: impl Into<String>) -> Self {
         self.text_search = configuration.into();
         self
     }
 
-    /// Builds the store. Nothing is sent.
+    /// Builds the store. Does not connect.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a server, for a URL that is
-    /// not one, for names that tables cannot have, for a pool or time limits of zero, for dimensions and
-    /// parameters of an index that are out of range, and if TLS cannot be set up.
+    /// Returns [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if no server is set,
+    /// for a malformed URL, for an invalid schema or table name, for a pool size or time limit of zero, for
+    /// dimensions and index parameters that are out of range, and if TLS cannot be set up.
     pub fn build(self) -> Result<PostgresEmbeddingStore> {
         check_name("a table", &self.table)?;
         if let Some(schema) = &self.schema {
@@ -96,14 +100,14 @@ impl PostgresEmbeddingStoreBuilder {
         }
         if self.text_search.is_empty() || self.text_search.contains('\0') {
             return Err(Error::configuration(
-                "`text_search` must name a configuration of the database, for example `simple`",
+                "`text_search` must be a text search configuration of the database, for example `simple`",
             ));
         }
         let dimensions = checked_dimensions(self.dimensions)?;
         self.index.check(dimensions)?;
-        let names = Names { schema: self.schema, table: self.table };
+        let names = TableNames { schema: self.schema, table: self.table };
         Ok(PostgresEmbeddingStore(Arc::new(Inner {
-            server: self.access.server()?,
+            server: self.connection.server()?,
             sql: Sql::new(&names),
             names,
             dimensions,

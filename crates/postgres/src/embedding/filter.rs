@@ -1,8 +1,9 @@
-//! A filter as a condition of SQL.
+//! Translation of filters to SQL conditions.
 //!
-//! Metadata are one object with a member for each value, whose name begins with the kind of the value:
-//! `t` for texts, `i` for whole numbers, `f` for floats, `b` for booleans. So kinds cannot meet. Numbers are
-//! `numeric`, which is exact. Equality is asked as containment, which the index answers.
+//! Metadata is one JSON object with a member for each value. The name of a member begins with the kind of the
+//! value: `t` for texts, `i` for integers, `f` for floats, `b` for booleans. Therefore values of different
+//! kinds are never compared. Numbers are compared as `numeric`, which is exact. Equality is expressed as
+//! containment, which uses the index.
 
 use super::super::tokio_postgres::types::{ToSql, Type};
 use super::record::{digits, escaped, kind, member, name};
@@ -10,10 +11,10 @@ use ai_services_core::document::MetadataValue;
 use ai_services_core::embedding::{Comparison, Filter};
 use std::fmt::Write as _;
 
-/// Up to so many values are asked for one by one, so that the index can answer.
-const ASKED_BY_INDEX: usize = 16;
+/// Maximum number of values of an `In` filter that are tested one by one, so that the index can be used.
+const MAX_INDEXED_VALUES: usize = 16;
 
-/// A statement that grows, with its parameters.
+/// A statement that is built step by step, with its parameters.
 pub(super) struct Statement {
     pub(super) sql: String,
     parameters: Vec<(Box<dyn ToSql + Sync + Send>, Type)>,
@@ -24,7 +25,7 @@ impl Statement {
         Self { sql, parameters: Vec::new() }
     }
 
-    /// The parameters, as a connection wants them.
+    /// Returns the parameters with their types.
     pub(super) fn parameters(&self) -> Vec<(&(dyn ToSql + Sync), Type)> {
         let typed = self.parameters.iter().map(|(value, kind)| {
             let value: &(dyn ToSql + Sync) = &**value;
@@ -38,7 +39,7 @@ impl Statement {
         self.sql.push_str(text);
     }
 
-    /// Adds a parameter and its place in the statement.
+    /// Adds a parameter and its placeholder.
     pub(super) fn bind(&mut self, value: impl ToSql + Sync + Send + 'static, kind: Type) {
         self.parameters.push((Box::new(value), kind));
         let number = self.parameters.len();
@@ -46,8 +47,8 @@ impl Statement {
         let _ = write!(self.sql, "${number}");
     }
 
-    /// Adds the condition that the filter accepts an entry, if there is one.
-    pub(super) fn accepted(&mut self, before: &str, filter: Option<&Filter>) {
+    /// Adds `before` and the condition that an entry matches the filter, if there is a filter.
+    pub(super) fn push_filter(&mut self, before: &str, filter: Option<&Filter>) {
         if let Some(filter) = filter {
             self.push(before);
             self.condition(filter);
@@ -63,7 +64,7 @@ impl Statement {
             }
             Filter::Compare { key, comparison, value } => self.compare(key, *comparison, value),
             Filter::In { values, .. } if values.is_empty() => self.push("false"),
-            Filter::In { key, values } if values.len() <= ASKED_BY_INDEX => {
+            Filter::In { key, values } if values.len() <= MAX_INDEXED_VALUES => {
                 self.push("(");
                 for (count, value) in values.iter().enumerate() {
                     if count > 0 {
@@ -91,8 +92,9 @@ impl Statement {
         }
     }
 
-    fn join(&mut self, filters: &[Filter], operator: &str, without: &str) {
-        let Some((first, rest)) = filters.split_first() else { return self.push(without) };
+    /// Joins conditions with an operator, or adds the constant if there are none.
+    fn join(&mut self, filters: &[Filter], operator: &str, constant: &str) {
+        let Some((first, rest)) = filters.split_first() else { return self.push(constant) };
         self.push("(");
         self.condition(first);
         for filter in rest {
@@ -102,7 +104,7 @@ impl Statement {
         self.push(")");
     }
 
-    /// Never null. A number is equal to one of either kind.
+    /// Adds an equality, which is never null. A number may be equal to an integer or a float.
     fn equal(&mut self, key: &str, value: &MetadataValue) {
         match kind(value) {
             'i' | 'f' => {
@@ -122,7 +124,7 @@ impl Statement {
 
     fn compare(&mut self, key: &str, comparison: Comparison, value: &MetadataValue) {
         self.push("coalesce(");
-        self.own(key, kind(value));
+        self.push_value(key, kind(value));
         self.push(match comparison {
             Comparison::Equal => " = ",
             Comparison::Less => " < ",
@@ -167,14 +169,15 @@ impl Statement {
 
     fn any_of(&mut self, key: &str, kind: char, values: impl FnOnce(&mut Self)) {
         self.push(" OR coalesce(");
-        self.own(key, kind);
+        self.push_value(key, kind);
         self.push(" = ANY (");
         values(self);
         self.push("), false)");
     }
 
-    /// The entry's own value, null if it is of another kind. Texts are in the order of their bytes.
-    fn own(&mut self, key: &str, kind: char) {
+    /// Adds an expression for the value of the entry, null if it is of another kind. Texts are ordered by
+    /// bytes.
+    fn push_value(&mut self, key: &str, kind: char) {
         match kind {
             't' => {
                 self.push("(metadata ->> ");
@@ -203,12 +206,12 @@ mod tests {
 
     fn sql(filter: &Filter) -> String {
         let mut statement = Statement::new(String::new());
-        statement.accepted("", Some(filter));
+        statement.push_filter("", Some(filter));
         statement.sql
     }
 
     #[test]
-    fn words_of_a_filter_are_parameters() {
+    fn filter_values_are_parameters() {
         let nasty = "'; DROP TABLE x; --";
         let filter = Filter::key(nasty).is(nasty).or(!Filter::key(nasty).less_than(nasty));
         assert_eq!(

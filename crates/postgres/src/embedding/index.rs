@@ -1,34 +1,35 @@
-//! How the nearest vectors are found.
+//! Options of the vector index.
 
 use ai_services_core::{Error, Result};
 use std::ops::RangeInclusive;
 
-/// The longest vector that pgvector makes an index of.
+/// Maximum number of dimensions that pgvector can index.
 pub(super) const MAX_DIMENSIONS: usize = 2_000;
 
-/// Up to how many entries a search by the index finds.
+/// Maximum number of results of a search that uses the index.
 pub(super) const MAX_RESULTS: usize = 1_000;
 
-/// What pgvector itself does if nobody says otherwise.
+/// pgvector's default of `hnsw.ef_search`.
 pub(super) const DEFAULT_EF_SEARCH: u32 = 40;
 
-/// How a [`PostgresEmbeddingStore`](super::PostgresEmbeddingStore) finds the nearest vectors.
+/// The index that a [`PostgresEmbeddingStore`](super::PostgresEmbeddingStore) uses for vector searches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VectorIndex {
-    /// By comparing all of them. Right for some 100,000 entries, and whenever a filter accepts few.
+    /// No index: a search compares all vectors. Suitable for about 100,000 entries, and for selective
+    /// filters.
     #[default]
     Exact,
-    /// By a graph of near neighbours. Right for millions of entries. Needs
-    /// [`dimensions`](super::PostgresEmbeddingStoreBuilder::dimensions), 2,000 at most.
+    /// An HNSW index, a graph of near neighbours. Suitable for millions of entries. Requires
+    /// [`dimensions`](super::PostgresEmbeddingStoreBuilder::dimensions), at most 2,000.
     ///
-    /// Its result may lack entries, and depends on the order in which they were added. A search with a
-    /// filter, or for more than 1,000 entries, is exact also with an index, because the index would
-    /// find what is near first, and the filter might leave nothing of that.
+    /// The result is approximate: it may lack entries, and depends on the order in which they were added. A
+    /// search with a filter, or for more than 1,000 entries, does not use the index and is exact. The index
+    /// would find the nearest entries first, and the filter might reject all of them.
     Hnsw(HnswOptions),
 }
 
-/// Parameters of an HNSW index; the defaults are those of pgvector.
+/// Parameters of an HNSW index. The defaults are those of pgvector.
 ///
 /// # Examples
 ///
@@ -46,13 +47,15 @@ pub enum VectorIndex {
 #[must_use]
 #[non_exhaustive]
 pub struct HnswOptions {
-    /// How many neighbours a vector has in each layer of the graph, from 2 to 100; 16 by default.
+    /// Number of neighbours of a vector in each layer of the graph, from 2 to 100. Default: 16.
     pub m: u32,
-    /// How many candidates for neighbours are looked at while the index is made, from 4 to 1,000 and at
-    /// least twice `m`; 64 by default.
+    /// Number of candidate neighbours that are examined while the index is built, from 4 to 1,000 and at
+    /// least twice `m`. Default: 64.
     pub ef_construction: u32,
-    /// How many candidates a search looks at, from 1 to 1,000; 40 by default. The more, the slower and
-    /// the more exact. A search for more entries looks at as many as it wants to find.
+    /// Number of candidates that a search examines, from 1 to 1,000. Default: 40.
+    ///
+    /// A larger number makes searches slower and more exact. A search for more results than this examines as
+    /// many candidates as it returns results.
     pub ef_search: u32,
 }
 
@@ -63,24 +66,25 @@ impl Default for HnswOptions {
 }
 
 impl HnswOptions {
-    /// The defaults.
+    /// Creates options with the default values.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets how many neighbours a vector has, from 2 to 100.
+    /// Sets the number of neighbours of a vector, from 2 to 100. Default: 16.
     pub fn m(mut self, m: u32) -> Self {
         self.m = m;
         self
     }
 
-    /// Sets how many candidates for neighbours are looked at, from 4 to 1,000.
+    /// Sets the number of candidate neighbours that are examined while the index is built, from 4 to 1,000
+    /// and at least twice `m`. Default: 64.
     pub fn ef_construction(mut self, candidates: u32) -> Self {
         self.ef_construction = candidates;
         self
     }
 
-    /// Sets how many candidates a search looks at, from 1 to 1,000.
+    /// Sets the number of candidates that a search examines, from 1 to 1,000. Default: 40.
     pub fn ef_search(mut self, candidates: u32) -> Self {
         self.ef_search = candidates;
         self
@@ -88,23 +92,23 @@ impl HnswOptions {
 }
 
 impl VectorIndex {
-    /// Refuses what pgvector would refuse.
+    /// Validates the parameters against pgvector's limits.
     pub(super) fn check(self, dimensions: Option<usize>) -> Result<()> {
         let Self::Hnsw(HnswOptions { m, ef_construction, ef_search }) = self else { return Ok(()) };
-        within("m", m, 2..=100)?;
-        within("ef_construction", ef_construction, 4.max(2 * m)..=1_000)?;
-        within("ef_search", ef_search, 1..=1_000)?;
+        check_range("m", m, 2..=100)?;
+        check_range("ef_construction", ef_construction, 4.max(2 * m)..=1_000)?;
+        check_range("ef_search", ef_search, 1..=1_000)?;
         match dimensions {
             Some(..=MAX_DIMENSIONS) => Ok(()),
             Some(more) => Err(Error::configuration(format!(
-                "an HNSW index takes vectors of at most {MAX_DIMENSIONS} dimensions, but they have {more}"
+                "an HNSW index supports at most {MAX_DIMENSIONS} dimensions, but `dimensions` is {more}"
             ))),
-            None => Err(Error::configuration("an HNSW index needs `dimensions`")),
+            None => Err(Error::configuration("an HNSW index requires `dimensions`")),
         }
     }
 }
 
-fn within(name: &str, value: u32, range: RangeInclusive<u32>) -> Result<()> {
+fn check_range(name: &str, value: u32, range: RangeInclusive<u32>) -> Result<()> {
     if range.contains(&value) {
         return Ok(());
     }
@@ -117,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_are_checked() {
+    fn parameters_are_validated() {
         let check = |options, dimensions| VectorIndex::Hnsw(options).check(dimensions);
         let options = HnswOptions::new();
         assert!(check(options, Some(2_000)).is_ok());

@@ -12,55 +12,59 @@ mod write;
 pub use builder::PostgresEmbeddingStoreBuilder;
 pub use index::{HnswOptions, VectorIndex};
 
-use super::access::Server;
+use super::connection_options::Server;
 use super::deadpool_postgres::Pool;
-use super::fault::retried;
+use super::error_mapping::retry;
 use ai_services_core::Result;
 use ai_services_core::document::MetadataValue;
 use ai_services_core::embedding::{
     EmbeddingEntry, EmbeddingStore, Filter, SearchMatch, TextSearch, VectorSearch, check_dimensions,
 };
-use ai_services_core::store_kit::embeddings::{Entries, Words, normalized};
+use ai_services_core::store_kit::embeddings::{CheckedEntries, SearchWords, normalized};
 use async_trait::async_trait;
-use sql::{Names, Sql};
+use sql::{Sql, TableNames};
 use std::fmt;
 use std::sync::Arc;
 
-/// A store that keeps embeddings in PostgreSQL, version 12 or newer, with the extension pgvector, 0.5
+/// A store that keeps embeddings in PostgreSQL, version 12 or newer, with the extension pgvector, version 0.5
 /// or newer.
 ///
-/// Clones share one pool of connections. By default a search by vector compares it with all that its filter
-/// accepts, so its result is exact; an [index](PostgresEmbeddingStoreBuilder::index) makes it fast for millions
-/// of entries, and approximate. Filters, whatever they are made of, are parameters of a
-/// statement; those that ask for equal values are answered by an index on the metadata. Vectors are kept
-/// with length 1, so only their direction matters. The first entry says how many dimensions a vector has,
-/// unless the [builder](PostgresEmbeddingStoreBuilder::dimensions) does; an empty store may be given others.
+/// Clones share one connection pool. By default a vector search compares the vectors of all entries that
+/// match the filter, so its result is exact. An [index](PostgresEmbeddingStoreBuilder::index) makes searches
+/// fast for millions of entries, but approximate. All values of filters are parameters of the statement.
+/// Conditions on equality use an index on the metadata.
 ///
-/// # Search by words
+/// Vectors are stored with length 1, so only their direction matters. The first entry defines the number of
+/// dimensions, unless the [builder](PostgresEmbeddingStoreBuilder::dimensions) sets it. An empty store
+/// accepts any number.
 ///
-/// By `tsvector`, with a [configuration](PostgresEmbeddingStoreBuilder::text_search) that says what a word
-/// is; by default words are what `simple` makes of a text: regardless of case, in no language. An entry needs one
-/// of the words. Its score is the sum over its words of `ts_rank`, which grows with how often the word is in
-/// the text and shrinks with the length of the text, divided by `1 + ln n`, where `n` entries have the word:
-/// PostgreSQL's own rank knows nothing of rare words. Of a text the first 100,000 characters are
-/// searched, of a search the first 256 different words are looked for.
+/// # Text search
+///
+/// Text search uses `tsvector` with a [configuration](PostgresEmbeddingStoreBuilder::text_search) that
+/// defines the words. The default, `simple`, ignores case and is independent of the language. An entry
+/// matches if it contains at least one of the words.
+///
+/// The score is the sum of `ts_rank / (1 + ln n)` over the words of the entry, where `n` is the number of
+/// entries that contain the word. `ts_rank` grows with the frequency of the word in the text and shrinks with
+/// the length of the text; it does not take the rarity of a word into account. At most the first 100,000
+/// characters of a text are searched, and at most the first 256 different words of a search are used.
 ///
 /// # Changes
 ///
-/// A change is a transaction, as durable as PostgreSQL makes it. Two replacements with a filter take turns,
-/// so that of two that replace the same document the result is that of one. If the connection breaks, a
-/// change is made again, three times at most. That it was made twice shows only if somebody else changed the
-/// same entries between.
+/// A change is a transaction and as durable as any transaction of PostgreSQL. Two replacements with a filter
+/// run one after the other, so that two replacements of the same document result in one of the two versions.
+/// If the connection breaks, a change is repeated; it is attempted at most three times. A repetition has an
+/// effect only if another writer changed the same entries in between.
 ///
 /// # Limits
 ///
-/// Beside those of [every entry](EmbeddingEntry::check), a text has at most 4 MiB, metadata have
-/// 256 KiB, and a vector has 16,000 dimensions.
+/// In addition to the limits of [every entry](EmbeddingEntry::check): at most 4 MiB of text, 256 KiB of
+/// metadata, and 16,000 dimensions.
 ///
 /// # Cancellation
 ///
-/// Dropping the future of a change that is not yet complete takes it back; the connection is given up, and
-/// the server ends what it was doing for it when it notices, at the latest after the
+/// Dropping the future of an incomplete change rolls it back. The connection is closed, and the server ends
+/// the statement when it notices, at the latest after the
 /// [time limit](PostgresEmbeddingStoreBuilder::operation_timeout).
 ///
 /// # Examples
@@ -85,15 +89,15 @@ use std::sync::Arc;
 ///
 /// # Differences from LangChain4j
 ///
-/// LangChain4j keeps metadata as JSON and puts filters together as SQL text; there a number that is kept as
-/// text compares as text. Here kinds are kept apart, and values are parameters.
+/// LangChain4j stores metadata as JSON and builds filters as SQL text; there a number that is stored as text
+/// is compared as text. Here the kinds of values are distinguished, and values are parameters.
 #[derive(Clone)]
 #[doc(alias = "PgVectorEmbeddingStore")]
 pub struct PostgresEmbeddingStore(Arc<Inner>);
 
 struct Inner {
     server: Server,
-    names: Names,
+    names: TableNames,
     sql: Sql,
     dimensions: Option<usize>,
     index: VectorIndex,
@@ -101,37 +105,38 @@ struct Inner {
 }
 
 impl PostgresEmbeddingStore {
-    /// Starts a store.
+    /// Returns a builder with the default settings.
     pub fn builder() -> PostgresEmbeddingStoreBuilder {
         PostgresEmbeddingStoreBuilder::default()
     }
 
-    /// A store with the defaults on a pool of the application. For other settings use
-    /// [`pool`](PostgresEmbeddingStoreBuilder::pool).
+    /// Creates a store with the default settings that uses a connection pool of the application. For other
+    /// settings use [`pool`](PostgresEmbeddingStoreBuilder::pool).
     ///
     /// # Errors
     ///
-    /// None at present.
+    /// Currently does not fail.
     pub fn from_pool(pool: Pool) -> Result<Self> {
         Self::builder().pool(pool).build()
     }
 
-    /// Creates the tables and indexes in one transaction. If they are there, nothing is written and
-    /// no right to create tables is needed.
+    /// Creates the tables and indexes in one transaction. If they exist, it does not write, and does not need
+    /// the privilege to create tables.
     ///
-    /// Several processes may call it at once. Meanwhile it holds the advisory lock 7019246443461506665. An
-    /// index on vectors that is made of many entries takes long: raise the
-    /// [time limit](PostgresEmbeddingStoreBuilder::operation_timeout) for that.
+    /// Several processes may call it at the same time. It holds the advisory lock 7019246443461506665 while
+    /// it runs. Creating a vector index for many existing entries takes long: raise the
+    /// [time limit](PostgresEmbeddingStoreBuilder::operation_timeout) for it.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if the database has no extension
-    /// `vector` or an old one, if the tables were made by a newer version of this crate, with another
-    /// configuration of text search or for vectors of other dimensions, or if the database does not have the encoding
-    /// UTF-8; [`ErrorKind::Authentication`](ai_services_core::ErrorKind::Authentication) if the user may not create
-    /// tables; else if the server cannot be reached.
+    /// Returns [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if the database lacks
+    /// the extension `vector` or has a version older than 0.5, if the tables were created by a newer version
+    /// of this crate, with another text search configuration or for vectors with another number of
+    /// dimensions, or if the encoding of the database is not UTF-8. Returns
+    /// [`ErrorKind::Authentication`](ai_services_core::ErrorKind::Authentication) if the user may not create
+    /// tables. Also fails if the server cannot be reached.
     pub async fn ensure_schema(&self) -> Result<()> {
-        retried(|_| self.ensure_schema_once()).await
+        retry(|_| self.ensure_schema_once()).await
     }
 }
 
@@ -139,11 +144,11 @@ impl PostgresEmbeddingStore {
 impl EmbeddingStore for PostgresEmbeddingStore {
     async fn replace(&self, removed: Option<&Filter>, added: Vec<EmbeddingEntry>) -> Result<()> {
         removed.map_or(Ok(()), Filter::check)?;
-        let added = &Entries::new(added, self.0.dimensions)?;
+        let added = &CheckedEntries::new(added, self.0.dimensions)?;
         if removed.is_none() && added.entries.is_empty() {
             return Ok(());
         }
-        retried(|_| self.replace_once(removed, added)).await
+        retry(|_| self.replace_once(removed, added)).await
     }
 
     async fn search(&self, search: &VectorSearch<'_>) -> Result<Vec<SearchMatch>> {
@@ -152,34 +157,34 @@ impl EmbeddingStore for PostgresEmbeddingStore {
             check_dimensions(search.vector.len(), dimensions)?;
         }
         let vector = &normalized(search.vector);
-        let mut found = retried(|_| self.search_once(search, vector)).await?;
+        let mut found = retry(|_| self.search_once(search, vector)).await?;
         found.retain(|found| found.score >= search.min_score);
         Ok(found)
     }
 
     async fn search_text(&self, search: &TextSearch<'_>) -> Result<Vec<SearchMatch>> {
         search.check()?;
-        let Some(words) = Words::of(search.text) else { return Ok(Vec::new()) };
-        retried(|_| self.search_words_once(search, words.text)).await
+        let Some(words) = SearchWords::parse(search.text) else { return Ok(Vec::new()) };
+        retry(|_| self.search_words_once(search, words.text)).await
     }
 
     async fn remove(&self, ids: &[&str]) -> Result<()> {
-        retried(|_| self.remove_once(ids)).await
+        retry(|_| self.remove_once(ids)).await
     }
 
     async fn remove_all(&self, filter: Option<&Filter>) -> Result<()> {
         filter.map_or(Ok(()), Filter::check)?;
-        retried(|_| self.remove_accepted_once(filter)).await
+        retry(|_| self.remove_matching_once(filter)).await
     }
 
     async fn count(&self, filter: Option<&Filter>) -> Result<u64> {
         filter.map_or(Ok(()), Filter::check)?;
-        retried(|_| self.count_once(filter)).await
+        retry(|_| self.count_once(filter)).await
     }
 
     async fn values(&self, key: &str, filter: Option<&Filter>) -> Result<Vec<MetadataValue>> {
         filter.map_or(Ok(()), Filter::check)?;
-        retried(|_| self.values_once(key, filter)).await
+        retry(|_| self.values_once(key, filter)).await
     }
 }
 

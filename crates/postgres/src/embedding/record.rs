@@ -1,4 +1,4 @@
-//! An entry as the columns of its row.
+//! Conversion between entries and the columns of their rows.
 
 use ai_services_core::document::{Metadata, MetadataValue, TextSegment};
 use ai_services_core::{Error, ErrorKind, Result};
@@ -6,25 +6,26 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// From here on every float is a whole number, and its shortest text another one.
+/// 2^53. From here on every float is an integer, and its shortest decimal text may denote a different one.
 const ALL_WHOLE: f64 = 9_007_199_254_740_992.0;
 
-/// How many characters of a text are searched: a `tsvector` holds a megabyte.
+/// Number of characters of a text that are searched. A `tsvector` has at most 1 MB.
 const SEARCHED_CHARS: usize = 100_000;
 
-/// What is given back, as JSON: that can hold every text within a `text`. Floats are texts, because the way
-/// from a text to a float that Rust knows is the only exact one at hand.
+/// The stored form of a segment. It is JSON, because a `text` column cannot contain NUL. Floats are texts,
+/// because parsing them with Rust's parser is exact.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Record<'a> {
     #[serde(borrow)]
     text: Cow<'a, str>,
     #[serde(borrow)]
-    metadata: Vec<(Cow<'a, str>, Kept<'a>)>,
+    metadata: Vec<(Cow<'a, str>, RecordValue<'a>)>,
 }
 
+/// A metadata value in a record.
 #[derive(Debug, Serialize, Deserialize)]
-enum Kept<'a> {
+enum RecordValue<'a> {
     #[serde(rename = "t", borrow)]
     Text(Cow<'a, str>),
     #[serde(rename = "i")]
@@ -35,43 +36,43 @@ enum Kept<'a> {
     Boolean(bool),
 }
 
-/// A segment as its record.
+/// Encodes a segment.
 pub(super) fn encode(segment: &TextSegment) -> Result<String> {
     let metadata = segment.metadata().iter().map(|(key, value)| {
         let value = match value {
-            MetadataValue::Text(text) => Kept::Text(Cow::Borrowed(text)),
-            MetadataValue::Integer(number) => Kept::Integer(*number),
-            MetadataValue::Float(number) => Kept::Float(number.to_string()),
-            MetadataValue::Boolean(value) => Kept::Boolean(*value),
+            MetadataValue::Text(text) => RecordValue::Text(Cow::Borrowed(text)),
+            MetadataValue::Integer(number) => RecordValue::Integer(*number),
+            MetadataValue::Float(number) => RecordValue::Float(number.to_string()),
+            MetadataValue::Boolean(value) => RecordValue::Boolean(*value),
         };
         (Cow::Borrowed(key), value)
     });
     let record = Record { text: Cow::Borrowed(segment.text()), metadata: metadata.collect() };
     serde_json::to_string(&record).map_err(|error| {
-        Error::new(ErrorKind::InvalidRequest, "an entry cannot be written as JSON")
-            .with_source(error)
+        Error::new(ErrorKind::InvalidRequest, "cannot write an entry as JSON").with_source(error)
     })
 }
 
-/// A segment from its record.
+/// Decodes a segment.
 pub(super) fn decode(record: &[u8]) -> Result<TextSegment> {
     let record: Record<'_> = serde_json::from_slice(record).map_err(|error| {
-        damaged(&format!("a record of the embeddings is no JSON: {error}")).with_source(error)
+        damaged(&format!("a record of the embeddings is malformed: {error}")).with_source(error)
     })?;
     let mut metadata = Metadata::new();
     for (key, value) in record.metadata {
         let value = match value {
-            Kept::Text(text) => (&*text).into(),
-            Kept::Integer(number) => number.into(),
-            Kept::Float(number) => float(&number)?,
-            Kept::Boolean(value) => value.into(),
+            RecordValue::Text(text) => (&*text).into(),
+            RecordValue::Integer(number) => number.into(),
+            RecordValue::Float(number) => float(&number)?,
+            RecordValue::Boolean(value) => value.into(),
         };
         metadata.set(key, value);
     }
     Ok(TextSegment::new(&*record.text).with_metadata(metadata))
 }
 
-/// The metadata as filters see them: an object whose keys say the kinds of the values.
+/// Returns the metadata in the form that filters query: a JSON object whose keys contain the kinds of the
+/// values.
 pub(super) fn searchable(metadata: &Metadata) -> String {
     let mut json = String::from("{");
     for (key, value) in metadata.iter() {
@@ -84,7 +85,8 @@ pub(super) fn searchable(metadata: &Metadata) -> String {
     json
 }
 
-/// An object with this one member. Of equal numbers there is a whole one and another one.
+/// Returns a JSON object with one member. `kind` may differ from the kind of a number, because an integer and
+/// a float can be equal.
 pub(super) fn member(kind: char, key: &str, value: &MetadataValue) -> String {
     let mut json = String::from("{");
     push_member(&mut json, kind, key, value);
@@ -103,11 +105,11 @@ fn push_member(json: &mut String, kind: char, key: &str, value: &MetadataValue) 
 }
 
 fn push_text(json: &mut String, text: &str) {
-    // A text is always written; `Value` is what writes it without a failure to hide.
+    // Writing to a `String` does not fail, and `Value` can represent every text.
     let _ = write!(json, "{}", serde_json::Value::from(text));
 }
 
-/// Under which name the values of a kind are found.
+/// Returns the name of the member with the values of a kind.
 pub(super) fn name(kind: char, key: &str) -> String {
     format!("{kind}{}", escaped(key))
 }
@@ -121,11 +123,11 @@ pub(super) fn kind(value: &MetadataValue) -> char {
     }
 }
 
-/// A number as the database compares it: in decimal, so that numbers are in the order of their values
-/// and equal if these are.
+/// Returns the decimal text of a number, which the database compares as `numeric`, so that equality and order
+/// are those of the values.
 ///
-/// The shortest text of a float is another number, but one that lies on the same side of every other
-/// float and of every whole number below 2^53.
+/// The shortest text of a float denotes a slightly different number, but one with the same order relative to
+/// every other float and every integer below 2^53.
 pub(super) fn digits(number: &MetadataValue) -> String {
     match number {
         MetadataValue::Float(number) if number.abs() >= ALL_WHOLE => format!("{number:.0}"),
@@ -133,22 +135,22 @@ pub(super) fn digits(number: &MetadataValue) -> String {
     }
 }
 
-/// A value from its text in the metadata that filters see.
+/// Decodes a value from its text in the searchable metadata.
 pub(super) fn value(kind: Option<char>, text: &str) -> Result<MetadataValue> {
     match (kind, text) {
         (Some('t'), text) => Ok((&*unescaped(text)).into()),
         (Some('i'), number) => number
             .parse::<i64>()
             .map(MetadataValue::from)
-            .map_err(|_| damaged("a whole number in the metadata of the embeddings is none")),
+            .map_err(|_| damaged("an integer in the metadata of the embeddings is malformed")),
         (Some('f'), number) => float(number),
         (Some('b'), "true") => Ok(true.into()),
         (Some('b'), "false") => Ok(false.into()),
-        _ => Err(damaged("a value in the metadata of the embeddings has no kind")),
+        _ => Err(damaged("a value in the metadata of the embeddings has an invalid kind")),
     }
 }
 
-/// A text as `jsonb` can hold it, which has no NUL. What is escaped is still in the order of code points.
+/// Escapes NUL, which `jsonb` cannot contain. The order of escaped texts is still that of their code points.
 pub(super) fn escaped(text: &str) -> Cow<'_, str> {
     if !text.contains(['\0', '\u{1}']) {
         return Cow::Borrowed(text);
@@ -174,7 +176,7 @@ fn unescaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(std::iter::from_fn(next).collect())
 }
 
-/// What of a text is searched. A NUL separates words.
+/// Returns the searched part of a text. A NUL separates words.
 pub(super) fn searched(text: &str) -> Cow<'_, str> {
     let end = text.char_indices().nth(SEARCHED_CHARS).map_or(text.len(), |(end, _)| end);
     let text = text.get(..end).unwrap_or(text);
@@ -185,7 +187,7 @@ fn float(text: &str) -> Result<MetadataValue> {
     let number = text.parse::<f64>();
     number
         .map(MetadataValue::from)
-        .map_err(|_| damaged("a float in the metadata of the embeddings is none"))
+        .map_err(|_| damaged("a float in the metadata of the embeddings is malformed"))
 }
 
 fn damaged(message: &str) -> Error {
@@ -210,7 +212,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn segments_are_given_back(
+        fn segments_round_trip(
             text: String,
             metadata in prop::collection::vec((any::<String>(), any_value()), 0..5),
         ) {
@@ -236,13 +238,13 @@ mod tests {
         }
 
         #[test]
-        fn values_are_read_from_what_filters_see(given in any_value()) {
-            let text = match &given {
+        fn searchable_values_round_trip(original in any_value()) {
+            let text = match &original {
                 MetadataValue::Text(text) => escaped(text).into_owned(),
                 MetadataValue::Boolean(value) => value.to_string(),
                 number => digits(number),
             };
-            prop_assert_eq!(value(Some(kind(&given)), &text).unwrap(), given);
+            prop_assert_eq!(value(Some(kind(&original)), &text).unwrap(), original);
         }
     }
 
@@ -255,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_searched_in_part() {
+    fn long_texts_are_truncated_for_search() {
         let text = "ä".repeat(SEARCHED_CHARS + 5);
         assert_eq!(searched(&text).chars().count(), SEARCHED_CHARS);
         assert_eq!(searched("a\0b"), "a b");

@@ -1,7 +1,7 @@
-//! Creating the tables.
+//! Creation of the tables and indexes.
 
 use super::super::connection::Connection;
-use super::super::fault::Fault;
+use super::super::error_mapping::AttemptFailure;
 use super::super::schema::{LOCK, check_encoding, create_schema};
 use super::index::HnswOptions;
 use super::{PostgresEmbeddingStore, VectorIndex};
@@ -9,11 +9,11 @@ use ai_services_core::Error;
 use ai_services_core::embedding::check_dimensions;
 use ai_services_core::store_kit::failpoint::failpoint;
 
-/// The version of the tables that this build makes and reads.
+/// Layout version that this build creates and reads.
 const VERSION: i64 = 1;
 
 impl PostgresEmbeddingStore {
-    pub(super) async fn ensure_schema_once(&self) -> Result<(), Fault> {
+    pub(super) async fn ensure_schema_once(&self) -> Result<(), AttemptFailure> {
         let mut connection = self.0.server.connect().await?;
         connection.begin().await?;
         connection.query(LOCK, &[]).await?;
@@ -30,7 +30,7 @@ impl PostgresEmbeddingStore {
         connection.commit().await
     }
 
-    async fn create(&self, connection: &mut Connection) -> Result<(), Fault> {
+    async fn create(&self, connection: &mut Connection) -> Result<(), AttemptFailure> {
         self.check_text_search(connection).await?;
         connection.batch(&self.0.sql.create).await?;
         let insert = self
@@ -42,18 +42,18 @@ impl PostgresEmbeddingStore {
         Ok(())
     }
 
-    /// Refuses tables that are not what the application says.
-    async fn check_layout(&self, connection: &mut Connection) -> Result<(), Fault> {
+    /// Fails if the existing tables do not match the configuration.
+    async fn check_layout(&self, connection: &mut Connection) -> Result<(), AttemptFailure> {
         let name = self.0.names.layout();
         let rows = connection.query(&self.0.sql.layout, &[]).await?;
         let Some(row) = rows.first() else {
-            let message = format!("the table {name} is empty; is it another program's?");
+            let message = format!("the table {name} is empty; it may belong to another program");
             return Err(Error::configuration(message).into());
         };
         let version: i64 = row.try_get("version")?;
         if version != VERSION {
             return Err(Error::configuration(format!(
-                "the table {name} has layout {version}; this build knows layout {VERSION}, update \
+                "the table {name} has layout {version}; this build supports layout {VERSION}, update \
                  ai-services"
             ))
             .into());
@@ -61,8 +61,8 @@ impl PostgresEmbeddingStore {
         let text_search: &str = row.try_get("text_search")?;
         if text_search != self.0.text_search {
             return Err(Error::configuration(format!(
-                "the words of {name} were made by `text_search(\"{text_search}\")`, which is not \
-                 `{}`; choose another table",
+                "{name} was created with `text_search(\"{text_search}\")`, not with `{}`; choose another \
+                 table",
                 self.0.text_search
             ))
             .into());
@@ -80,21 +80,21 @@ impl PostgresEmbeddingStore {
         })
     }
 
-    async fn check_text_search(&self, connection: &mut Connection) -> Result<(), Fault> {
-        // By its bare name, whatever schema it is in, as it is looked for later.
+    async fn check_text_search(&self, connection: &mut Connection) -> Result<(), AttemptFailure> {
+        // By its unqualified name, in any schema, because later statements use it unqualified.
         let known = "SELECT EXISTS (SELECT FROM pg_ts_config WHERE cfgname = $1::text)";
         let rows = connection.query(known, &[&self.0.text_search]).await?;
         if rows.first().map(|row| row.try_get(0)).transpose()?.unwrap_or(false) {
             return Ok(());
         }
         Err(Error::configuration(format!(
-            "the database has no configuration of text search `{}`; `\\dF` in psql lists those it has",
+            "the database has no text search configuration `{}`; `\\dF` in psql lists the existing ones",
             self.0.text_search
         ))
         .into())
     }
 
-    async fn create_index(&self, connection: &mut Connection) -> Result<(), Fault> {
+    async fn create_index(&self, connection: &mut Connection) -> Result<(), AttemptFailure> {
         let VectorIndex::Hnsw(HnswOptions { m, ef_construction, .. }) = self.0.index else {
             return Ok(());
         };
@@ -111,8 +111,9 @@ impl PostgresEmbeddingStore {
     }
 }
 
-/// Not created here, because few users may: it is trusted nowhere.
-async fn check_extension(connection: &mut Connection) -> Result<(), Fault> {
+/// Fails unless pgvector 0.5 or newer is installed. Does not create the extension: it is not a trusted one,
+/// so few users may create it.
+async fn check_extension(connection: &mut Connection) -> Result<(), AttemptFailure> {
     let installed = "SELECT extversion FROM pg_extension WHERE extname = 'vector'";
     let rows = connection.query(installed, &[]).await?;
     let Some(row) = rows.first() else {
@@ -126,7 +127,7 @@ async fn check_extension(connection: &mut Connection) -> Result<(), Fault> {
     let mut numbers = version.split('.').map(|number| number.parse::<u32>().unwrap_or_default());
     if (numbers.next(), numbers.next()) < (Some(0), Some(5)) {
         return Err(Error::configuration(format!(
-            "the extension `vector` has version {version}, but 0.5 is needed; update it with `ALTER \
+            "the extension `vector` has version {version}, but 0.5 is required; update it with `ALTER \
              EXTENSION vector UPDATE`"
         ))
         .into());
@@ -134,7 +135,7 @@ async fn check_extension(connection: &mut Connection) -> Result<(), Fault> {
     Ok(())
 }
 
-async fn exists(connection: &mut Connection, name: &str) -> Result<bool, Fault> {
+async fn exists(connection: &mut Connection, name: &str) -> Result<bool, AttemptFailure> {
     let found = connection.query("SELECT to_regclass($1) IS NOT NULL", &[&name]).await?;
     Ok(found.first().map(|row| row.try_get(0)).transpose()?.unwrap_or(false))
 }

@@ -1,7 +1,7 @@
-//! Finding entries by reading.
+//! Searches and other queries on entries.
 
-use super::super::connection::{Connection, Text};
-use super::super::fault::Fault;
+use super::super::connection::{Connection, RawText};
+use super::super::error_mapping::AttemptFailure;
 use super::super::tokio_postgres::Row;
 use super::super::tokio_postgres::types::Type;
 use super::filter::Statement;
@@ -13,12 +13,12 @@ use ai_services_core::embedding::{
 };
 use ai_services_core::{Error, ErrorKind};
 
-/// Finds the entries with each word, then how well each of them fits, then the best.
+/// Parts of the text search statement: finds the entries with each word, scores them, and returns the best.
 ///
-/// The words of the search are made as those of the entries were. A query with one of them in quotes has no
-/// operators: `chr(39)` is the quote, `chr(92)` the backslash, both doubled within. A word that is in fewer
-/// entries weighs more.
-const BY_WORDS: [&str; 4] = [
+/// The text of the search is split into words by the same configuration as the entries. Each word is quoted,
+/// so that it contains no operators: `chr(39)` is the quote and `chr(92)` the backslash, which are doubled
+/// inside. Rare words have a higher weight.
+const TEXT_SEARCH: [&str; 4] = [
     "WITH word AS MATERIALIZED (\
         SELECT query, 1 / (1 + ln(greatest(entries, 1)::float8)) AS weight \
         FROM (\
@@ -39,12 +39,12 @@ impl PostgresEmbeddingStore {
         &self,
         search: &VectorSearch<'_>,
         vector: &[f32],
-    ) -> Result<Vec<SearchMatch>, Fault> {
+    ) -> Result<Vec<SearchMatch>, AttemptFailure> {
         let mut connection = self.0.server.connect().await?;
-        let rows = match self.by_index(search) {
+        let rows = match self.index_candidates(search) {
             Some(candidates) => {
                 let nearest = self.nearest_by_index(search, vector, candidates);
-                by_index(&mut connection, &nearest, candidates).await?
+                search_index(&mut connection, &nearest, candidates).await?
             }
             None => {
                 let nearest = self.nearest(search, vector);
@@ -52,10 +52,10 @@ impl PostgresEmbeddingStore {
             }
         };
         if rows.is_empty() {
-            // Nothing was compared, so nothing was said about the dimensions.
+            // No vectors were compared, so the server did not check the dimensions.
             self.check_dimensions(&mut connection, vector.len()).await?;
         }
-        let found = |row: &Row| -> Result<SearchMatch, Fault> {
+        let found = |row: &Row| -> Result<SearchMatch, AttemptFailure> {
             let distance: f64 = row.try_get("distance")?;
             found(row, (1.0 - distance / 2.0).clamp(0.0, 1.0))
         };
@@ -66,14 +66,14 @@ impl PostgresEmbeddingStore {
         &self,
         search: &TextSearch<'_>,
         words: &str,
-    ) -> Result<Vec<SearchMatch>, Fault> {
-        let [weights, given, entries, end] = BY_WORDS.map(|part| self.0.names.fill(part));
+    ) -> Result<Vec<SearchMatch>, AttemptFailure> {
+        let [weights, text, entries, end] = TEXT_SEARCH.map(|part| self.0.names.fill(part));
         let mut statement = Statement::new(weights);
         statement.bind(self.0.text_search.clone(), Type::TEXT);
-        statement.push(&given);
+        statement.push(&text);
         statement.bind(record::searched(words).into_owned(), Type::TEXT);
         statement.push(&entries);
-        statement.accepted(" WHERE ", search.filter);
+        statement.push_filter(" WHERE ", search.filter);
         statement.push(" GROUP BY id ORDER BY score DESC, id LIMIT ");
         statement.bind(at_most(search.max_results), Type::INT8);
         statement.push(&end);
@@ -82,10 +82,10 @@ impl PostgresEmbeddingStore {
         rows.iter().map(|row| found(row, row.try_get("score")?)).collect()
     }
 
-    pub(super) async fn count_once(&self, filter: Option<&Filter>) -> Result<u64, Fault> {
+    pub(super) async fn count_once(&self, filter: Option<&Filter>) -> Result<u64, AttemptFailure> {
         let count = self.0.names.fill("SELECT count(*) FROM {entries}");
         let mut statement = Statement::new(count);
-        statement.accepted(" WHERE ", filter);
+        statement.push_filter(" WHERE ", filter);
         let mut connection = self.0.server.connect().await?;
         let rows = connection.query_once(&statement.sql, &statement.parameters()).await?;
         let count = rows.first().map(|row| row.try_get::<_, i64>(0)).transpose()?;
@@ -96,42 +96,45 @@ impl PostgresEmbeddingStore {
         &self,
         key: &str,
         filter: Option<&Filter>,
-    ) -> Result<Vec<MetadataValue>, Fault> {
+    ) -> Result<Vec<MetadataValue>, AttemptFailure> {
         let names = ['t', 'i', 'f', 'b'].map(|kind| record::name(kind, key)).to_vec();
         let values = "SELECT DISTINCT name, metadata ->> name AS value FROM {entries}, unnest(";
         let mut statement = Statement::new(self.0.names.fill(values));
         statement.bind(names, Type::TEXT_ARRAY);
         statement.push(") AS name WHERE metadata ? name");
-        statement.accepted(" AND ", filter);
+        statement.push_filter(" AND ", filter);
         let mut connection = self.0.server.connect().await?;
         let rows = connection.query_once(&statement.sql, &statement.parameters()).await?;
-        let value = |row: &Row| -> Result<MetadataValue, Fault> {
+        let value = |row: &Row| -> Result<MetadataValue, AttemptFailure> {
             let (name, value): (&str, &str) = (row.try_get("name")?, row.try_get("value")?);
             Ok(record::value(name.chars().next(), value)?)
         };
         rows.iter().map(value).collect()
     }
 
-    /// How many candidates the index is to look at; `None` if it is not asked.
-    fn by_index(&self, search: &VectorSearch<'_>) -> Option<u32> {
+    /// Returns the number of candidates that the index examines; `None` if the search does not use the index.
+    fn index_candidates(&self, search: &VectorSearch<'_>) -> Option<u32> {
         let VectorIndex::Hnsw(options) = self.0.index else { return None };
-        let wanted = u32::try_from(search.max_results).ok()?;
+        let max_results = u32::try_from(search.max_results).ok()?;
         let fits = search.filter.is_none() && search.max_results <= MAX_RESULTS;
-        fits.then_some(options.ef_search.max(wanted))
+        fits.then_some(options.ef_search.max(max_results))
     }
 
+    /// Returns the statement of an exact search.
     fn nearest(&self, search: &VectorSearch<'_>, vector: &[f32]) -> Statement {
         let mut statement = Statement::new("SELECT id, record, vector <=> ".to_owned());
         statement.bind(vector.to_vec(), Type::FLOAT4_ARRAY);
         statement.push(&self.0.names.fill("::vector AS distance FROM {entries}"));
-        statement.accepted(" WHERE ", search.filter);
+        statement.push_filter(" WHERE ", search.filter);
         statement.push(" ORDER BY distance, id LIMIT ");
         statement.bind(at_most(search.max_results), Type::INT8);
         statement
     }
 
-    /// The expression is the one that the index is on. The index knows only one order, so all
-    /// candidates are taken, and those that are equally near are put in order later.
+    /// Returns the statement of a search that uses the index.
+    ///
+    /// The expression must be the indexed one. The index only orders by distance, so an outer query orders
+    /// candidates with the same distance by id.
     fn nearest_by_index(
         &self,
         search: &VectorSearch<'_>,
@@ -152,7 +155,11 @@ impl PostgresEmbeddingStore {
         statement
     }
 
-    async fn check_dimensions(&self, connection: &mut Connection, own: usize) -> Result<(), Fault> {
+    async fn check_dimensions(
+        &self,
+        connection: &mut Connection,
+        own: usize,
+    ) -> Result<(), AttemptFailure> {
         let known =
             self.0.names.fill("SELECT vector_dims(vector) AS dimensions FROM {entries} LIMIT 1");
         let rows = connection.query(&known, &[]).await?;
@@ -162,12 +169,12 @@ impl PostgresEmbeddingStore {
     }
 }
 
-/// How many candidates are looked at is a setting, which a transaction keeps to itself.
-async fn by_index(
+/// Runs a search with a number of candidates, which is a setting that is local to a transaction.
+async fn search_index(
     connection: &mut Connection,
     nearest: &Statement,
     candidates: u32,
-) -> Result<Vec<Row>, Fault> {
+) -> Result<Vec<Row>, AttemptFailure> {
     if candidates == DEFAULT_EF_SEARCH {
         return connection.query_once(&nearest.sql, &nearest.parameters()).await;
     }
@@ -178,10 +185,11 @@ async fn by_index(
     Ok(rows)
 }
 
-fn found(row: &Row, score: f64) -> Result<SearchMatch, Fault> {
-    let (id, record): (&[u8], Text<'_>) = (row.try_get("id")?, row.try_get("record")?);
+fn found(row: &Row, score: f64) -> Result<SearchMatch, AttemptFailure> {
+    let (id, record): (&[u8], RawText<'_>) = (row.try_get("id")?, row.try_get("record")?);
     let Ok(id) = std::str::from_utf8(id) else {
-        let message = "an id of the embeddings is no text; restore the database, or embed again";
+        let message =
+            "an id of the embeddings is not valid UTF-8; restore the database, or embed again";
         return Err(Error::new(ErrorKind::Store, message).into());
     };
     Ok(SearchMatch::new(id, score, record::decode(record.as_ref())?))

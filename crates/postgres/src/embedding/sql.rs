@@ -1,15 +1,15 @@
-//! The statements, with the names of the tables in them; all values are parameters.
+//! The SQL statements. They contain the table names; all values are parameters.
 
-/// The names of the tables.
+/// Schema and name of the table.
 #[derive(Clone, Debug)]
-pub(super) struct Names {
+pub(super) struct TableNames {
     pub(super) schema: Option<String>,
     pub(super) table: String,
 }
 
-impl Names {
-    /// A table as statements name it. The names were checked; quotes are for schemas that are
-    /// called like a key word.
+impl TableNames {
+    /// Returns the qualified name of a table or index. The names were validated; the quotes allow a name that
+    /// is a keyword.
     pub(super) fn qualified(&self, table: &str) -> String {
         match &self.schema {
             Some(schema) => format!("\"{schema}\".\"{table}\""),
@@ -25,13 +25,13 @@ impl Names {
         self.qualified(&format!("{}_layout", self.table))
     }
 
-    /// The index on vectors.
+    /// Returns the name of the vector index.
     pub(super) fn nearest(&self) -> String {
         self.qualified(&format!("{}_nearest", self.table))
     }
 
-    /// A statement with `{entries}`, `{layout}` and `{table}` replaced; the last one is what names of
-    /// indexes begin with, which are in the schema of their table.
+    /// Replaces `{entries}`, `{layout}` and `{table}` in a statement. `{table}` is the prefix of index names,
+    /// which are always in the schema of their table.
     pub(super) fn fill(&self, statement: &str) -> String {
         statement
             .replace("{entries}", &self.entries())
@@ -40,7 +40,7 @@ impl Names {
     }
 }
 
-/// The statements of one store that do not depend on a filter.
+/// The statements of one store that are independent of filters.
 #[derive(Debug)]
 pub(super) struct Sql {
     pub(super) create: String,
@@ -54,7 +54,7 @@ pub(super) struct Sql {
 }
 
 impl Sql {
-    pub(super) fn new(names: &Names) -> Self {
+    pub(super) fn new(names: &TableNames) -> Self {
         let fill = |statement: &str| names.fill(statement);
         Self {
             create: fill(CREATE),
@@ -69,9 +69,11 @@ impl Sql {
     }
 }
 
-/// Ids are bytes, because they may hold what a text cannot, and are ordered by them. Vectors and metadata
-/// stay in the row as long as it fits into a page: a search reads all of the first and many of the
-/// second. The record, which few are read of, goes elsewhere if it is long.
+/// Statements that create the tables.
+///
+/// Ids are `bytea`, because they may contain NUL and are ordered by bytes. Vectors and metadata stay in the
+/// row as long as it fits into a page, because a search reads all vectors and much of the metadata. Long
+/// records, few of them read by a search, are stored out of line.
 const CREATE: &str = "\
 CREATE TABLE {entries} (\
     id bytea PRIMARY KEY, vector vector NOT NULL, metadata jsonb NOT NULL, words tsvector NOT NULL, \
@@ -82,10 +84,10 @@ CREATE INDEX {table}_metadata ON {entries} USING gin (metadata jsonb_path_ops);\
 CREATE INDEX {table}_words ON {entries} USING gin (words);\
 CREATE TABLE {layout} (version bigint NOT NULL, dimensions integer, text_search text NOT NULL)";
 
-/// Parameters: ids, the numbers of all vectors, metadata, texts to search, records, the configuration of
-/// the search, and how many numbers a vector has.
+/// Inserts or replaces entries. Parameters: ids, the concatenated vectors, metadata, searched texts, records,
+/// the text search configuration, and the number of dimensions.
 ///
-/// Cutting vectors out of one array is ten times as fast as reading them as texts, and as exact.
+/// Slicing vectors out of one array is ten times as fast as parsing them from text, and equally exact.
 const INSERT: &str = "\
 INSERT INTO {entries} (id, vector, metadata, words, record) \
 SELECT id, (($2::real[])[(number::int - 1) * $7::int + 1 : number::int * $7::int])::vector, \

@@ -1,33 +1,33 @@
-//! Changing entries, each change as a transaction.
+//! Changes of entries. Each change is a transaction.
 
 use super::super::connection::{Connection, Parameters};
-use super::super::fault::Fault;
+use super::super::error_mapping::AttemptFailure;
 use super::filter::Statement;
 use super::{PostgresEmbeddingStore, record};
 use ai_services_core::embedding::{EmbeddingEntry, Filter, check_dimensions};
-use ai_services_core::store_kit::embeddings::Entries;
+use ai_services_core::store_kit::embeddings::CheckedEntries;
 use ai_services_core::store_kit::failpoint::failpoint;
 use ai_services_core::{Error, Result};
 
-/// How many entries one statement adds at most.
+/// Maximum number of entries that one statement inserts.
 const CHUNK_ENTRIES: usize = 500;
 
-/// After how many bytes no further entry is added by the same statement.
+/// Size after which a statement inserts no further entry, in bytes.
 const CHUNK_BYTES: usize = 4 * 1024 * 1024;
 
-/// Who else may change entries meanwhile.
+/// The lock that a change takes on the layout of the table.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Lock {
-    /// Those who add vectors of the known dimensions.
+enum LayoutLock {
+    /// Allows other writers to add vectors with the known number of dimensions.
     Shared,
-    /// Nobody who adds or replaces.
+    /// Blocks all other writers that add or replace entries.
     Exclusive,
 }
 
-/// What became of an attempt.
-enum Outcome {
+/// The outcome of a change.
+enum ChangeOutcome {
     Done,
-    /// Nothing, because it has to be made alone.
+    /// Rolled back, because the change needs the exclusive lock.
     NeedsLock,
 }
 
@@ -35,13 +35,14 @@ impl PostgresEmbeddingStore {
     pub(super) async fn replace_once(
         &self,
         removed: Option<&Filter>,
-        added: &Entries,
-    ) -> Result<(), Fault> {
+        added: &CheckedEntries,
+    ) -> Result<(), AttemptFailure> {
         let mut connection = self.0.server.connect().await?;
-        // What one removes, the other may be adding: only in turns each sees what the other has done.
-        let lock = if removed.is_some() { Lock::Exclusive } else { Lock::Shared };
-        if let Outcome::NeedsLock = self.change(&mut connection, removed, added, lock).await? {
-            self.change(&mut connection, removed, added, Lock::Exclusive).await?;
+        // Replacements must not overlap: each has to see the entries that the other one has added.
+        let lock = if removed.is_some() { LayoutLock::Exclusive } else { LayoutLock::Shared };
+        if let ChangeOutcome::NeedsLock = self.change(&mut connection, removed, added, lock).await?
+        {
+            self.change(&mut connection, removed, added, LayoutLock::Exclusive).await?;
         }
         Ok(())
     }
@@ -50,22 +51,22 @@ impl PostgresEmbeddingStore {
         &self,
         connection: &mut Connection,
         removed: Option<&Filter>,
-        added: &Entries,
-        lock: Lock,
-    ) -> Result<Outcome, Fault> {
+        added: &CheckedEntries,
+        lock: LayoutLock,
+    ) -> Result<ChangeOutcome, AttemptFailure> {
         connection.begin().await?;
         let known = self.lock(connection, lock).await?;
         failpoint!("postgres.embedding.locked");
         if removed.is_some() {
-            self.remove_accepted(connection, removed).await?;
+            self.remove_matching(connection, removed).await?;
             failpoint!("postgres.embedding.removed");
         }
         if let Some(dimensions) = added.dimensions
             && known != Some(dimensions)
         {
-            if lock == Lock::Shared {
+            if lock == LayoutLock::Shared {
                 connection.roll_back().await?;
-                return Ok(Outcome::NeedsLock);
+                return Ok(ChangeOutcome::NeedsLock);
             }
             self.set_dimensions(connection, dimensions, known).await?;
         }
@@ -75,33 +76,39 @@ impl PostgresEmbeddingStore {
         }
         connection.commit().await?;
         failpoint!("postgres.embedding.committed");
-        Ok(Outcome::Done)
+        Ok(ChangeOutcome::Done)
     }
 
-    /// Makes others wait, and says how many dimensions the vectors have.
-    async fn lock(&self, connection: &mut Connection, lock: Lock) -> Result<Option<usize>, Fault> {
+    /// Locks the layout and returns the number of dimensions of the vectors.
+    async fn lock(
+        &self,
+        connection: &mut Connection,
+        lock: LayoutLock,
+    ) -> Result<Option<usize>, AttemptFailure> {
         let sql = match lock {
-            Lock::Shared => &self.0.sql.share,
-            Lock::Exclusive => &self.0.sql.lock,
+            LayoutLock::Shared => &self.0.sql.share,
+            LayoutLock::Exclusive => &self.0.sql.lock,
         };
         let rows = connection.query(sql, &[]).await?;
         let Some(row) = rows.first() else {
             connection.roll_back().await?;
-            let message =
-                format!("the table {} is empty; is it another program's?", self.0.names.layout());
+            let message = format!(
+                "the table {} is empty; it may belong to another program",
+                self.0.names.layout()
+            );
             return Err(Error::configuration(message).into());
         };
         let known: Option<i32> = row.try_get("dimensions")?;
         Ok(known.and_then(|known| usize::try_from(known).ok()))
     }
 
-    /// An empty store takes vectors of any length.
+    /// Sets the number of dimensions. Fails if it differs from that of existing entries.
     async fn set_dimensions(
         &self,
         connection: &mut Connection,
         dimensions: usize,
         known: Option<usize>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), AttemptFailure> {
         let rows = connection.query(&self.0.sql.is_empty, &[]).await?;
         let is_empty = rows.first().map(|row| row.try_get(0)).transpose()?.unwrap_or(false);
         if !is_empty {
@@ -117,7 +124,7 @@ impl PostgresEmbeddingStore {
         &self,
         connection: &mut Connection,
         entries: &[EmbeddingEntry],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), AttemptFailure> {
         let ids: Vec<&[u8]> = entries.iter().map(|entry| entry.id.as_bytes()).collect();
         let vectors: Vec<&[f32]> = entries.iter().map(|entry| &*entry.vector).collect();
         let dimensions = vectors.first().map_or(0, |vector| vector.len());
@@ -136,30 +143,33 @@ impl PostgresEmbeddingStore {
         Ok(())
     }
 
-    pub(super) async fn remove_once(&self, ids: &[&str]) -> Result<(), Fault> {
+    pub(super) async fn remove_once(&self, ids: &[&str]) -> Result<(), AttemptFailure> {
         let ids: Vec<&[u8]> = ids.iter().map(|id| id.as_bytes()).collect();
         self.0.server.connect().await?.execute(&self.0.sql.remove, &[&ids]).await?;
         Ok(())
     }
 
-    pub(super) async fn remove_accepted_once(&self, filter: Option<&Filter>) -> Result<(), Fault> {
+    pub(super) async fn remove_matching_once(
+        &self,
+        filter: Option<&Filter>,
+    ) -> Result<(), AttemptFailure> {
         let mut connection = self.0.server.connect().await?;
-        self.remove_accepted(&mut connection, filter).await
+        self.remove_matching(&mut connection, filter).await
     }
 
-    async fn remove_accepted(
+    async fn remove_matching(
         &self,
         connection: &mut Connection,
         filter: Option<&Filter>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), AttemptFailure> {
         let mut statement = Statement::new(self.0.names.fill("DELETE FROM {entries}"));
-        statement.accepted(" WHERE ", filter);
+        statement.push_filter(" WHERE ", filter);
         connection.query_once(&statement.sql, &statement.parameters()).await?;
         Ok(())
     }
 }
 
-/// Entries in parts that are not too large for one statement.
+/// Splits entries into chunks for one statement each.
 fn chunks(mut entries: &[EmbeddingEntry]) -> impl Iterator<Item = &[EmbeddingEntry]> {
     std::iter::from_fn(move || {
         let mut bytes = 0;
@@ -180,7 +190,7 @@ mod tests {
     use ai_services_core::document::TextSegment;
 
     #[test]
-    fn chunks_are_limited_and_lose_nothing() {
+    fn chunks_are_limited_and_complete() {
         let sized =
             |bytes: usize| EmbeddingEntry::new("a", vec![1.0], TextSegment::new("x".repeat(bytes)));
         let lengths =

@@ -1,14 +1,13 @@
-//! A filter as a condition of SQL.
+//! Translation of filters to SQL conditions.
 //!
-//! Each comparison selects rows of metadata by an index. SQLite compares whole numbers with others
-//! by their values, without rounding either, and texts byte by byte, which is the order of code
-//! points; what it does with values of different types is never asked, because the kind is part of each
-//! comparison.
+//! Each comparison selects rows of metadata by an index. SQLite compares integers with floats by value,
+//! without rounding, and texts byte by byte, which is the order of code points. Its comparison of different
+//! types is never used, because the kind is part of each comparison.
 //!
-//! Where all of several conditions have to hold, SQLite would collect the rows of each. So one that few rows
-//! fulfil is looked for first, and the equalities beside it are asked of what it selects.
+//! For a conjunction SQLite would collect the rows of every condition. Therefore the translation looks for an
+//! equality that few rows match, and checks the other equalities only for the entries that it selects.
 
-use super::super::fault::Fault;
+use super::super::error_mapping::TaskFailure;
 use super::sql::Sql;
 use ai_services_core::document::MetadataValue;
 use ai_services_core::embedding::{Comparison, Filter};
@@ -16,13 +15,13 @@ use rusqlite::Connection;
 use rusqlite::types::{ToSqlOutput, Value};
 use std::fmt::Write as _;
 
-/// With so many rows an equality is not rare, in `Sql::rows`.
-const MANY: i64 = 1_000;
+/// Number of rows from which an equality is not selective; the limit of `Sql::rows`.
+const MAX_SELECTIVE_ROWS: i64 = 1_000;
 
-/// Of how many equalities it is looked how rare each is.
-const LOOKED_AT: usize = 8;
+/// Maximum number of equalities whose rows are counted.
+const MAX_COUNTED_EQUALITIES: usize = 8;
 
-/// The kinds of values, which are never equal or in any order to each other.
+/// The kind of a value. Values of different kinds are neither equal nor ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
@@ -31,7 +30,7 @@ pub(super) enum Kind {
     Boolean = 2,
 }
 
-/// A statement that grows, with its parameters.
+/// A statement that is built step by step, with its parameters.
 pub(super) struct Statement {
     pub(super) sql: String,
     pub(super) parameters: Vec<Value>,
@@ -47,7 +46,7 @@ impl Kind {
     }
 }
 
-/// A value of metadata, as the database keeps it.
+/// Converts a metadata value to the form in which it is stored.
 pub(super) fn stored(value: &MetadataValue) -> ToSqlOutput<'_> {
     match value {
         MetadataValue::Text(text) => ToSqlOutput::from(&**text),
@@ -62,26 +61,26 @@ impl Statement {
         Self { sql, parameters: Vec::new() }
     }
 
-    /// Adds a parameter and its place in the statement.
+    /// Adds a parameter and its placeholder.
     pub(super) fn bind(&mut self, value: Value) {
         self.parameters.push(value);
         let number = self.parameters.len();
         self.push(format_args!("?{number}"));
     }
 
-    /// Adds the condition that the filter accepts the entry `e`, if there is one.
-    pub(super) fn accepted(
+    /// Adds `before` and the condition that the entry `e` matches the filter, if there is a filter.
+    pub(super) fn push_filter(
         &mut self,
         connection: &Connection,
         sql: &Sql,
         before: &str,
         filter: Option<&Filter>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), TaskFailure> {
         let Some(filter) = filter else { return Ok(()) };
         self.sql.push_str(before);
         let mut conditions = Vec::new();
         collect(filter, &mut conditions);
-        let rare = rarest(connection, sql, &conditions)?;
+        let rare = most_selective(connection, sql, &conditions)?;
         let conditions: Vec<_> = conditions.into_iter().enumerate().collect();
         self.join(&conditions, ("AND", "1"), &mut |statement, (at, filter)| match (rare, filter) {
             (Some(rare), Filter::Compare { key, comparison: Comparison::Equal, value })
@@ -94,7 +93,7 @@ impl Statement {
         Ok(())
     }
 
-    /// Adds the condition that the entry `e` has this value, to be asked of one entry after the other.
+    /// Adds the condition that the entry `e` has this value, evaluated for each entry.
     fn has(&mut self, sql: &Sql, key: &str, value: &MetadataValue) {
         let table = sql.table();
         self.push(format_args!("EXISTS (SELECT 1 FROM {table}_metadata AS m WHERE m.key = "));
@@ -105,7 +104,7 @@ impl Statement {
         self.push(format_args!(" AND m.number = e.number)"));
     }
 
-    /// Adds the condition that the entry whose row `number` names is one that the filter accepts.
+    /// Adds the condition that the entry in row `number` matches the filter.
     fn condition(&mut self, sql: &Sql, number: &str, filter: &Filter) {
         match filter {
             Filter::Compare { key, comparison, value } => {
@@ -163,17 +162,25 @@ impl Statement {
         self.push(format_args!("{})", if is_first { "0" } else { "" }));
     }
 
-    /// By halves, because the depth of an expression is limited, and a chain is as deep as it is long.
-    fn join<T>(&mut self, parts: &[T], how: (&str, &str), add: &mut impl FnMut(&mut Self, &T)) {
+    /// Joins conditions with an operator, or adds the constant if there are none.
+    ///
+    /// Splits in halves, because SQLite limits the depth of an expression, and a chain is as deep as it is
+    /// long.
+    fn join<T>(
+        &mut self,
+        parts: &[T],
+        (operator, constant): (&str, &str),
+        add: &mut impl FnMut(&mut Self, &T),
+    ) {
         match parts {
-            [] => self.push(format_args!("{}", how.1)),
+            [] => self.push(format_args!("{constant}")),
             [part] => add(self, part),
             _ => {
                 let (first, rest) = parts.split_at(parts.len() / 2);
                 self.push(format_args!("("));
-                self.join(first, how, add);
-                self.push(format_args!(" {} ", how.0));
-                self.join(rest, how, add);
+                self.join(first, (operator, constant), add);
+                self.push(format_args!(" {operator} "));
+                self.join(rest, (operator, constant), add);
                 self.push(format_args!(")"));
             }
         }
@@ -197,7 +204,7 @@ impl Statement {
     }
 }
 
-/// The conditions that all have to hold.
+/// Collects the conditions of a conjunction, including nested ones.
 fn collect<'a>(filter: &'a Filter, conditions: &mut Vec<&'a Filter>) {
     match filter {
         Filter::All(all) => all.iter().for_each(|filter| collect(filter, conditions)),
@@ -205,30 +212,30 @@ fn collect<'a>(filter: &'a Filter, conditions: &mut Vec<&'a Filter>) {
     }
 }
 
-/// Which of several equalities the fewest entries fulfil, if that is one that few do.
-fn rarest(
+/// Returns the index of the equality that matches the fewest rows, if there are several and it is selective.
+fn most_selective(
     connection: &Connection,
     sql: &Sql,
     conditions: &[&Filter],
-) -> Result<Option<usize>, Fault> {
+) -> Result<Option<usize>, TaskFailure> {
     let equalities = conditions.iter().enumerate().filter_map(|(at, filter)| match filter {
         Filter::Compare { key, comparison: Comparison::Equal, value } => Some((at, key, value)),
         _ => None,
     });
-    let equalities: Vec<_> = equalities.take(LOOKED_AT).collect();
+    let equalities: Vec<_> = equalities.take(MAX_COUNTED_EQUALITIES).collect();
     if equalities.len() < 2 {
         return Ok(None);
     }
     let mut rows = connection.prepare_cached(&sql.rows)?;
-    let mut rarest = (MANY, None);
+    let mut most_selective = (MAX_SELECTIVE_ROWS, None);
     for (at, key, value) in equalities {
-        let parameters = (&**key, Kind::of(value) as u8, stored(value), rarest.0);
+        let parameters = (&**key, Kind::of(value) as u8, stored(value), most_selective.0);
         let found: i64 = rows.query_row(parameters, |row| row.get(0))?;
-        if found < rarest.0 {
-            rarest = (found, Some(at));
+        if found < most_selective.0 {
+            most_selective = (found, Some(at));
         }
     }
-    Ok(rarest.1)
+    Ok(most_selective.1)
 }
 
 fn owned(value: &MetadataValue) -> Value {
@@ -250,7 +257,7 @@ mod tests {
     use std::ops::Not;
 
     #[test]
-    fn words_of_a_filter_are_parameters() {
+    fn filter_values_are_parameters() {
         let nasty = "'; DROP TABLE x; --";
         let filter = Filter::key(nasty).is(nasty).or(!Filter::key(nasty).is_in([1, 2]));
         let mut statement = Statement::new("SELECT ".to_owned());
@@ -264,9 +271,9 @@ mod tests {
         assert_eq!(statement.parameters.len(), 5);
     }
 
-    /// What is asked when a source of a large collection is looked for.
+    /// The filter that selects one source of a large collection.
     #[tokio::test]
-    async fn rare_value_is_found_among_many_that_share_another() {
+    async fn selective_equality_is_evaluated_first() {
         let store = SqliteEmbeddingStore::in_memory().await.unwrap();
         let entry = |number: i64| {
             let metadata = Metadata::new().with("collection", "books").with("source", number / 5);
@@ -275,22 +282,22 @@ mod tests {
         };
         store.add((0..5_000).map(entry).collect()).await.unwrap();
         let (books, source) = (Filter::key("collection").is("books"), Filter::key("source").is(7));
-        for (filter, steps) in [
+        for (filter, max_steps) in [
             (books.clone().and(source.clone()), 1_000),
             (source.clone().and(Filter::All(vec![Filter::key("x").exists().not(), books])), 1_000),
             (source, 1_000),
         ] {
-            let taken = store.read("count", move |connection, sql, _| {
+            let counted = store.read("count", move |connection, sql, _| {
                 let mut statement = Statement::new(sql.fill("SELECT e.id FROM {t}_entry AS e"));
-                statement.accepted(connection, sql, " WHERE ", Some(&filter))?;
+                statement.push_filter(connection, sql, " WHERE ", Some(&filter))?;
                 let mut prepared = connection.prepare(&statement.sql)?;
                 let parameters = params_from_iter(&statement.parameters);
                 let found = prepared.query_map(parameters, |_| Ok(()))?.count();
                 Ok((found, prepared.get_status(StatementStatus::VmStep)))
             });
-            let (found, taken) = taken.await.unwrap();
+            let (found, steps) = counted.await.unwrap();
             assert_eq!(found, 5);
-            assert!(taken < steps, "{taken}");
+            assert!(steps < max_steps, "{steps}");
         }
     }
 

@@ -1,61 +1,63 @@
 //! Embeddings in a SQLite file.
 
 mod builder;
+mod cancellation;
 mod filter;
 mod schema;
 mod search;
 mod sql;
-mod wanted;
 mod write;
 
 pub use builder::SqliteEmbeddingStoreBuilder;
 
 use super::database::Database;
-use super::fault::Fault;
+use super::error_mapping::TaskFailure;
 use ai_services_core::Result;
 use ai_services_core::document::MetadataValue;
 use ai_services_core::embedding::{
     EmbeddingEntry, EmbeddingStore, Filter, SearchMatch, TextSearch, VectorSearch, check_dimensions,
 };
-use ai_services_core::store_kit::embeddings::{Entries, Words, normalized};
+use ai_services_core::store_kit::embeddings::{CheckedEntries, SearchWords, normalized};
 use async_trait::async_trait;
+use cancellation::{CallerGuard, Cancellation};
 use rusqlite::Connection;
 use sql::Sql;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use wanted::{Wanted, Watch};
 
-/// A store that keeps embeddings in a SQLite file, and finds them by vectors and by words.
+/// A store that keeps embeddings in a SQLite file, with vector search and text search.
 ///
-/// For one machine and up to some 100,000 entries: a search by vector reads the vectors of all
-/// entries that its filter accepts and compares each, so its result is exact and its time grows with
-/// their number. A filter on few entries makes a search faster. Clones share one store, which owns one thread
-/// that writes and a few that read; the future of an operation may run on any executor. The file may
-/// be the one of a [`SqliteChatMemoryStore`](super::SqliteChatMemoryStore), and may hold several
-/// [tables](SqliteEmbeddingStoreBuilder::table) of embeddings; what is said there of files and
-/// durability holds here too. There are no checksums.
+/// Suitable for one machine and up to about 100,000 entries: a vector search reads and compares the vectors
+/// of all entries that match the filter, so its result is exact and its time is proportional to their number.
+/// A selective filter makes a search faster.
 ///
-/// Vectors are kept with length 1, so only their direction matters. The first entry says how
-/// many dimensions a vector has, unless the [builder](SqliteEmbeddingStoreBuilder::dimensions) does;
-/// an empty store may be given others.
+/// Clones share one store, which owns one writer thread and a few reader threads; the future of an operation
+/// may run on any executor. The file may also be used by a
+/// [`SqliteChatMemoryStore`](super::SqliteChatMemoryStore), and may contain several
+/// [stores of embeddings](SqliteEmbeddingStoreBuilder::table). The notes on files and durability of
+/// [`SqliteChatMemoryStore`](super::SqliteChatMemoryStore) apply here, too. There are no checksums.
 ///
-/// # Search by words
+/// Vectors are stored with length 1, so only their direction matters. The first entry defines the number of
+/// dimensions, unless the [builder](SqliteEmbeddingStoreBuilder::dimensions) sets it. An empty store accepts
+/// any number.
 ///
-/// By FTS5: words are runs of letters and digits, regardless of case and diacritics. An entry needs one
-/// of the words. Scores are those of BM25 as SQLite computes it; a word that more than half of all entries have
-/// counts next to nothing. Languages without spaces between words need another search. Of a search the first
-/// 256 different words are looked for.
+/// # Text search
+///
+/// Text search uses FTS5. Words are runs of letters and digits, regardless of case and diacritics. An entry
+/// matches if it contains at least one of the words. Scores are BM25 as SQLite computes it; a word that more
+/// than half of all entries contain has almost no weight. Languages without spaces between words are not
+/// supported. At most the first 256 different words of a search are used.
 ///
 /// # Limits
 ///
-/// Beside those of [every entry](EmbeddingEntry::check), a text has at most 4 MiB, metadata have
-/// 256 KiB, and a vector has 16,000 dimensions.
+/// In addition to the limits of [every entry](EmbeddingEntry::check): at most 4 MiB of text, 256 KiB of
+/// metadata, and 16,000 dimensions.
 ///
 /// # Cancellation
 ///
-/// Dropping the future of a search by vector ends it within some hundred entries, and dropping that of a
-/// change that is not yet complete takes it back.
+/// Dropping the future of a vector search ends it after at most a few hundred further entries. Dropping the
+/// future of an incomplete change rolls it back.
 ///
 /// # Examples
 ///
@@ -88,11 +90,11 @@ use wanted::{Wanted, Watch};
 ///
 /// # Differences from LangChain4j
 ///
-/// LangChain4j has no store in SQLite.
+/// LangChain4j does not have a SQLite store.
 #[derive(Clone)]
-pub struct SqliteEmbeddingStore(Arc<Shared>);
+pub struct SqliteEmbeddingStore(Arc<Inner>);
 
-struct Shared {
+struct Inner {
     database: Database,
     table: Box<str>,
     sql: Arc<Sql>,
@@ -100,7 +102,7 @@ struct Shared {
 }
 
 impl SqliteEmbeddingStore {
-    /// Opens a file with the defaults of the [builder](Self::builder). Creates it if need be.
+    /// Opens a file with the defaults of the [builder](Self::builder). Creates the file if it does not exist.
     ///
     /// # Errors
     ///
@@ -109,7 +111,7 @@ impl SqliteEmbeddingStore {
         Self::builder().path(path).open().await
     }
 
-    /// A store that forgets everything when its last clone is dropped, for tests.
+    /// Opens a store in memory, for tests. Its content is lost when the last clone is dropped.
     ///
     /// # Errors
     ///
@@ -118,39 +120,45 @@ impl SqliteEmbeddingStore {
         Self::builder().in_memory().open().await
     }
 
-    /// Starts a store.
+    /// Returns a builder with the default settings.
     pub fn builder() -> SqliteEmbeddingStoreBuilder {
         SqliteEmbeddingStoreBuilder::default()
     }
 
-    /// Finishes what was begun, ends the threads, and waits until the file is closed. Calls on other
-    /// clones fail from then on.
+    /// Finishes the queued operations, ends the threads, and waits until the file is closed. Later calls on
+    /// other clones fail.
     pub async fn close(self) {
         self.0.database.close().await;
     }
 
-    /// Has the thread that writes do something as long as the caller waits.
+    /// Runs work on the writer thread, until the caller drops its future.
     async fn write<T: Send + 'static>(
         &self,
         verb: &str,
-        mut work: impl FnMut(&Connection, &Sql, &Watch) -> Result<T, Fault> + Send + 'static,
+        mut work: impl FnMut(&Connection, &Sql, &Cancellation) -> Result<T, TaskFailure>
+        + Send
+        + 'static,
     ) -> Result<T> {
-        let (wanted, sql) = (Wanted::default(), self.0.sql.clone());
-        let watch = wanted.watch();
-        let outcome = self.0.database.write(move |connection| work(connection, &sql, &watch)).await;
-        outcome.map_err(|fault| fault.explain(&format!("{verb} embeddings")))
+        let (caller, sql) = (CallerGuard::default(), self.0.sql.clone());
+        let cancellation = caller.cancellation();
+        let work = move |connection: &Connection| work(connection, &sql, &cancellation);
+        let outcome = self.0.database.write(work).await;
+        outcome.map_err(|failure| failure.explain(&format!("{verb} embeddings")))
     }
 
-    /// Has a thread that reads do something as long as the caller waits.
+    /// Runs work on a reader thread, until the caller drops its future.
     async fn read<T: Send + 'static>(
         &self,
         verb: &str,
-        mut work: impl FnMut(&Connection, &Sql, &Watch) -> Result<T, Fault> + Send + 'static,
+        mut work: impl FnMut(&Connection, &Sql, &Cancellation) -> Result<T, TaskFailure>
+        + Send
+        + 'static,
     ) -> Result<T> {
-        let (wanted, sql) = (Wanted::default(), self.0.sql.clone());
-        let watch = wanted.watch();
-        let outcome = self.0.database.read(move |connection| work(connection, &sql, &watch)).await;
-        outcome.map_err(|fault| fault.explain(&format!("{verb} embeddings")))
+        let (caller, sql) = (CallerGuard::default(), self.0.sql.clone());
+        let cancellation = caller.cancellation();
+        let work = move |connection: &Connection| work(connection, &sql, &cancellation);
+        let outcome = self.0.database.read(work).await;
+        outcome.map_err(|failure| failure.explain(&format!("{verb} embeddings")))
     }
 }
 
@@ -158,10 +166,10 @@ impl SqliteEmbeddingStore {
 impl EmbeddingStore for SqliteEmbeddingStore {
     async fn replace(&self, removed: Option<&Filter>, added: Vec<EmbeddingEntry>) -> Result<()> {
         removed.map_or(Ok(()), Filter::check)?;
-        let added = Entries::new(added, self.0.dimensions)?;
+        let added = CheckedEntries::new(added, self.0.dimensions)?;
         let removed = removed.cloned();
-        self.write("change", move |connection, sql, watch| {
-            write::replace(connection, sql, removed.as_ref(), &added, watch)
+        self.write("change", move |connection, sql, cancellation| {
+            write::replace(connection, sql, removed.as_ref(), &added, cancellation)
         })
         .await
     }
@@ -174,29 +182,29 @@ impl EmbeddingStore for SqliteEmbeddingStore {
         }
         let filter = search.filter.cloned();
         let (max_results, min_score) = (search.max_results, search.min_score);
-        self.read("search", move |connection, sql, watch| {
-            let nearest = search::Nearest { vector: &vector, max_results, min_score };
-            nearest.find(connection, sql, filter.as_ref(), watch)
+        self.read("search", move |connection, sql, cancellation| {
+            let nearest = search::NearestQuery { vector: &vector, max_results, min_score };
+            nearest.find(connection, sql, filter.as_ref(), cancellation)
         })
         .await
     }
 
     async fn search_text(&self, search: &TextSearch<'_>) -> Result<Vec<SearchMatch>> {
         search.check()?;
-        let Some(words) = Words::of(search.text) else { return Ok(Vec::new()) };
+        let Some(words) = SearchWords::parse(search.text) else { return Ok(Vec::new()) };
         let expression = search::expression(&words.words);
         let (filter, max_results) = (search.filter.cloned(), search.max_results);
-        self.read("search", move |connection, sql, watch| {
-            let by_words = search::ByWords { expression: &expression, max_results };
-            by_words.find(connection, sql, filter.as_ref(), watch)
+        self.read("search", move |connection, sql, cancellation| {
+            let words_query = search::WordsQuery { expression: &expression, max_results };
+            words_query.find(connection, sql, filter.as_ref(), cancellation)
         })
         .await
     }
 
     async fn remove(&self, ids: &[&str]) -> Result<()> {
         let ids: Vec<Box<str>> = ids.iter().map(|id| Box::from(*id)).collect();
-        self.write("remove", move |connection, sql, watch| {
-            write::remove(connection, sql, &ids, watch)
+        self.write("remove", move |connection, sql, cancellation| {
+            write::remove(connection, sql, &ids, cancellation)
         })
         .await
     }
@@ -204,8 +212,8 @@ impl EmbeddingStore for SqliteEmbeddingStore {
     async fn remove_all(&self, filter: Option<&Filter>) -> Result<()> {
         filter.map_or(Ok(()), Filter::check)?;
         let filter = filter.cloned();
-        self.write("remove", move |connection, sql, watch| match &filter {
-            Some(filter) => write::remove_accepted(connection, sql, filter, watch),
+        self.write("remove", move |connection, sql, cancellation| match &filter {
+            Some(filter) => write::remove_matching(connection, sql, filter, cancellation),
             None => write::clear(connection, sql),
         })
         .await
@@ -232,7 +240,7 @@ impl EmbeddingStore for SqliteEmbeddingStore {
 
 impl fmt::Debug for SqliteEmbeddingStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { database, table, dimensions, sql: _ } = &*self.0;
+        let Inner { database, table, dimensions, sql: _ } = &*self.0;
         f.debug_struct("SqliteEmbeddingStore")
             .field("path", &database.path())
             .field("table", table)

@@ -1,41 +1,40 @@
-//! Finding entries by reading.
+//! Searches and other queries on entries.
 
-use super::super::fault::Fault;
+use super::super::error_mapping::TaskFailure;
+use super::cancellation::Cancellation;
 use super::filter::Statement;
 use super::schema;
 use super::sql::Sql;
-use super::wanted::Watch;
 use ai_services_core::document::{Metadata, MetadataValue, TextSegment};
 use ai_services_core::embedding::{Best, Filter, Identified, SearchMatch, check_dimensions, score};
 use ai_services_core::{Error, ErrorKind};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, params_from_iter};
 
-/// After how many entries it is looked whether the caller still waits.
-const LOOK: usize = 256;
+/// Number of rows between two checks for cancellation.
+const CHECK_INTERVAL: usize = 256;
 
-/// How many numbers are multiplied side by side: each has a sum of its own, so that a processor
-/// need not wait for one sum before it begins the next.
+/// Number of independent sums of a dot product, so that the processor can add them in parallel.
 const LANES: usize = 16;
 
-/// A search for the entries whose vectors are nearest to one.
-pub(super) struct Nearest<'a> {
-    /// Of length 1.
+/// A search for the entries with the nearest vectors.
+pub(super) struct NearestQuery<'a> {
+    /// Query vector, of length 1.
     pub(super) vector: &'a [f32],
     pub(super) max_results: usize,
     pub(super) min_score: f64,
 }
 
-/// A search for entries with some of several words.
-pub(super) struct ByWords<'a> {
+/// A search for entries that contain at least one of several words.
+pub(super) struct WordsQuery<'a> {
     pub(super) expression: &'a str,
     pub(super) max_results: usize,
 }
 
-/// An entry that may be among the best.
+/// An entry that may be among the results.
 struct Candidate {
     id: Box<str>,
-    /// The row.
+    /// Number of the row.
     number: i64,
 }
 
@@ -46,29 +45,29 @@ impl Identified for Candidate {
 }
 
 impl Candidate {
-    /// Offers a row, whose first columns are its number and the id of the entry.
-    fn offer(best: &mut Best<Self>, score: f64, row: &Row<'_>) -> Result<(), Fault> {
+    /// Offers a row to the best results. Its first columns are the row number and the id.
+    fn offer(best: &mut Best<Self>, score: f64, row: &Row<'_>) -> Result<(), TaskFailure> {
         let (number, id) = (row.get(0)?, text(row.get_ref(1)?)?);
         best.offer(score, id, || Self { id: id.into(), number });
         Ok(())
     }
 }
 
-impl Nearest<'_> {
+impl NearestQuery<'_> {
     pub(super) fn find(
         &self,
         connection: &Connection,
         sql: &Sql,
         filter: Option<&Filter>,
-        watch: &Watch,
-    ) -> Result<Vec<SearchMatch>, Fault> {
+        cancellation: &Cancellation,
+    ) -> Result<Vec<SearchMatch>, TaskFailure> {
         let Some(dimensions) = schema::dimensions(connection, sql)? else { return Ok(Vec::new()) };
         check_dimensions(self.vector.len(), dimensions)?;
         let from = "SELECT e.number, e.id, e.vector FROM {t}_entry AS e";
         let mut statement = Statement::new(sql.fill(from));
-        statement.accepted(connection, sql, " WHERE ", filter)?;
+        statement.push_filter(connection, sql, " WHERE ", filter)?;
         let mut best = Best::new(self.max_results);
-        each(connection, &statement, watch, |row| {
+        for_each_row(connection, &statement, cancellation, |row| {
             let cosine = match row.get_ref(2)? {
                 ValueRef::Blob(vector) if vector.len() == size_of_val(self.vector) => {
                     dot(vector, self.vector)
@@ -85,23 +84,23 @@ impl Nearest<'_> {
     }
 }
 
-impl ByWords<'_> {
+impl WordsQuery<'_> {
     pub(super) fn find(
         &self,
         connection: &Connection,
         sql: &Sql,
         filter: Option<&Filter>,
-        watch: &Watch,
-    ) -> Result<Vec<SearchMatch>, Fault> {
-        // SQLite gives the better entries the smaller numbers.
+        cancellation: &Cancellation,
+    ) -> Result<Vec<SearchMatch>, TaskFailure> {
+        // In SQLite a smaller number is a better match.
         let from = "SELECT e.number, e.id, -bm25({t}_words) \
                     FROM {t}_words JOIN {t}_entry AS e ON e.number = {t}_words.rowid \
                     WHERE {t}_words MATCH ";
         let mut statement = Statement::new(sql.fill(from));
         statement.bind(Value::Text(self.expression.to_owned()));
-        statement.accepted(connection, sql, " AND ", filter)?;
+        statement.push_filter(connection, sql, " AND ", filter)?;
         let mut best = Best::new(self.max_results);
-        each(connection, &statement, watch, |row| {
+        for_each_row(connection, &statement, cancellation, |row| {
             Candidate::offer(&mut best, row.get(2)?, row)?;
             Ok(())
         })?;
@@ -109,7 +108,7 @@ impl ByWords<'_> {
     }
 }
 
-/// What FTS5 is asked for these words: each between quotes, where nothing is an operator.
+/// Returns the FTS5 query for these words. Each is quoted, so that it contains no operators.
 pub(super) fn expression(words: &[&str]) -> String {
     let quoted: Vec<_> =
         words.iter().map(|word| format!("\"{}\"", word.replace('"', "\"\""))).collect();
@@ -120,9 +119,9 @@ pub(super) fn count(
     connection: &Connection,
     sql: &Sql,
     filter: Option<&Filter>,
-) -> Result<u64, Fault> {
+) -> Result<u64, TaskFailure> {
     let mut statement = Statement::new(sql.fill("SELECT count(*) FROM {t}_entry AS e"));
-    statement.accepted(connection, sql, " WHERE ", filter)?;
+    statement.push_filter(connection, sql, " WHERE ", filter)?;
     let parameters = params_from_iter(&statement.parameters);
     let count: i64 =
         connection.prepare_cached(&statement.sql)?.query_row(parameters, |row| row.get(0))?;
@@ -134,12 +133,12 @@ pub(super) fn values(
     sql: &Sql,
     key: &str,
     filter: Option<&Filter>,
-) -> Result<Vec<MetadataValue>, Fault> {
-    // 1 and 1.0 are the same to SQLite but not to who asks.
+) -> Result<Vec<MetadataValue>, TaskFailure> {
+    // SQLite treats 1 and 1.0 as equal, but they are different metadata values.
     let from = "SELECT DISTINCT kind, typeof(value), value FROM {t}_metadata AS e WHERE key = ";
     let mut statement = Statement::new(sql.fill(from));
     statement.bind(Value::Text(key.to_owned()));
-    statement.accepted(connection, sql, " AND ", filter)?;
+    statement.push_filter(connection, sql, " AND ", filter)?;
     let mut prepared = connection.prepare_cached(&statement.sql)?;
     let mut rows = prepared.query(params_from_iter(&statement.parameters))?;
     let mut found = Vec::new();
@@ -149,19 +148,19 @@ pub(super) fn values(
     Ok(found)
 }
 
-/// Shows each row of a statement as long as the caller waits.
-pub(super) fn each(
+/// Calls `show` for each row of a statement, until the work is cancelled.
+pub(super) fn for_each_row(
     connection: &Connection,
     statement: &Statement,
-    watch: &Watch,
-    mut show: impl FnMut(&Row<'_>) -> Result<(), Fault>,
-) -> Result<(), Fault> {
+    cancellation: &Cancellation,
+    mut show: impl FnMut(&Row<'_>) -> Result<(), TaskFailure>,
+) -> Result<(), TaskFailure> {
     let mut prepared = connection.prepare_cached(&statement.sql)?;
     let mut rows = prepared.query(params_from_iter(&statement.parameters))?;
     let mut seen = 0_usize;
     while let Some(row) = rows.next()? {
-        if seen.is_multiple_of(LOOK) {
-            watch.check()?;
+        if seen.is_multiple_of(CHECK_INTERVAL) {
+            cancellation.check()?;
         }
         seen += 1;
         show(row)?;
@@ -169,37 +168,37 @@ pub(super) fn each(
     Ok(())
 }
 
-/// Fetches the texts of those that were found.
+/// Reads the segments of the best candidates.
 fn matches(
     connection: &Connection,
     sql: &Sql,
     best: Best<Candidate>,
-) -> Result<Vec<SearchMatch>, Fault> {
+) -> Result<Vec<SearchMatch>, TaskFailure> {
     let mut texts = connection.prepare_cached(&sql.text)?;
     let mut metadata = connection.prepare_cached(&sql.metadata)?;
     let mut found = Vec::new();
     for (score, candidate) in best.into_sorted() {
         let text: String = texts.query_row([candidate.number], |row| row.get(0))?;
-        let mut known = Metadata::new();
+        let mut values = Metadata::new();
         let mut rows = metadata.query([candidate.number])?;
         while let Some(row) = rows.next()? {
             let key: String = row.get(0)?;
-            known.set(key, value(sql, row.get(1)?, row.get_ref(2)?)?);
+            values.set(key, value(sql, row.get(1)?, row.get_ref(2)?)?);
         }
-        let segment = TextSegment::new(text).with_metadata(known);
+        let segment = TextSegment::new(text).with_metadata(values);
         found.push(SearchMatch::new(candidate.id, score, segment));
     }
     Ok(found)
 }
 
-/// A value of metadata from what the database keeps of it.
-fn value(sql: &Sql, kind: i64, value: ValueRef<'_>) -> Result<MetadataValue, Fault> {
+/// Converts a stored value to a metadata value.
+fn value(sql: &Sql, kind: i64, value: ValueRef<'_>) -> Result<MetadataValue, TaskFailure> {
     match (kind, value) {
         (0, ValueRef::Text(_)) => Ok(text(value)?.into()),
         (1, ValueRef::Integer(number)) => Ok(number.into()),
         (1, ValueRef::Real(number)) => Ok(number.into()),
         (2, ValueRef::Integer(value)) => Ok((value != 0).into()),
-        _ => Err(damaged(sql, "a value of metadata")),
+        _ => Err(damaged(sql, "a metadata value")),
     }
 }
 
@@ -207,15 +206,15 @@ fn text(value: ValueRef<'_>) -> rusqlite::Result<&str> {
     Ok(value.as_str()?)
 }
 
-fn damaged(sql: &Sql, what: &str) -> Fault {
+fn damaged(sql: &Sql, part: &str) -> TaskFailure {
     let message = format!(
-        "{what} of the embeddings `{}` is damaged; restore the file from a backup, or embed again",
+        "{part} of the embeddings `{}` is damaged; restore the file from a backup, or embed again",
         sql.table()
     );
-    Fault::Refused(Error::new(ErrorKind::Store, message))
+    TaskFailure::Refused(Error::new(ErrorKind::Store, message))
 }
 
-/// The sum of the products of two vectors of the same length, one of them as it is stored.
+/// Returns the dot product of a stored vector and another vector of the same length.
 fn dot(stored: &[u8], vector: &[f32]) -> f32 {
     const BYTES: usize = LANES * size_of::<f32>();
     let (blocks, rest) = stored.as_chunks::<BYTES>();
@@ -240,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn products_of_all_lengths_are_summed() {
+    fn dot_product_is_right_for_all_lengths() {
         for length in [0_u8, 1, 15, 16, 17, 128, 255] {
             let vector: Vec<f32> = (0..length).map(|n| f32::from(n) - 7.0).collect();
             let stored: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
@@ -250,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn words_cannot_leave_their_quotes() {
+    fn quotes_in_words_are_escaped() {
         assert_eq!(expression(&["a", "\"b*"]), "\"a\" OR \"\"\"b*\"");
     }
 }

@@ -1,6 +1,6 @@
-//! The statements, with the names of the tables in them; all values are parameters.
+//! The SQL statements. They contain the table names; all values are parameters.
 
-/// The statements of one store that do not depend on a filter.
+/// The statements of one store that are independent of filters.
 #[derive(Debug)]
 pub(super) struct Sql {
     table: Box<str>,
@@ -11,12 +11,12 @@ pub(super) struct Sql {
     pub(super) insert_segment: String,
     pub(super) insert_metadata: String,
     pub(super) insert_words: String,
-    /// Each removes the part of an entry in one of the tables.
+    /// Statements that delete an entry, one for each table.
     pub(super) delete: [String; 4],
     pub(super) clear: [String; 4],
     pub(super) text: String,
     pub(super) metadata: String,
-    /// How many entries have a value, up to a limit.
+    /// Counts the entries with a value, up to a limit.
     pub(super) rows: String,
 }
 
@@ -35,7 +35,7 @@ impl Sql {
                  VALUES (?1, ?2, ?3, ?4, ?5)",
             ),
             insert_words: fill("INSERT INTO {t}_words (rowid, text) VALUES (?1, ?2)"),
-            // The words first: which they are, the segment says.
+            // The words first, because the statement reads them from the segment.
             delete: [
                 "INSERT INTO {t}_words ({t}_words, rowid, text)
                  SELECT 'delete', number, text FROM {t}_segment WHERE number = ?1",
@@ -62,7 +62,7 @@ impl Sql {
         }
     }
 
-    /// A statement with `{t}` replaced by what the names of the tables begin with.
+    /// Replaces `{t}` in a statement by the table prefix.
     pub(super) fn fill(&self, statement: &str) -> String {
         fill(statement, &self.table)
     }
@@ -76,11 +76,12 @@ fn fill(statement: &str, table: &str) -> String {
     statement.replace("{t}", table)
 }
 
-/// Vectors lie apart from texts, because a search reads all of the first and few of the second. A
-/// value of metadata has the type that it was given: `kind` tells texts, numbers and booleans apart,
-/// and SQLite whole numbers from others. The words are an index without the
-/// texts, and told what they lose: with `contentless_delete`, SQLite 3.53 would go on counting what was
-/// deleted, and rank by these counts.
+/// Statements that create the tables.
+///
+/// Vectors and texts are in separate tables, because a search reads all vectors and few texts. Metadata
+/// values keep their type: `kind` distinguishes texts, numbers and booleans, and SQLite distinguishes
+/// integers from floats. The words are an external-content index, from which words are deleted explicitly:
+/// with `contentless_delete`, SQLite 3.53 would still count deleted entries and rank by these counts.
 const CREATE: &str = "
 CREATE TABLE {t}_entry (
     number INTEGER PRIMARY KEY,

@@ -1,27 +1,27 @@
-//! Changing entries, each change as a whole.
+//! Changes of entries. Each change is atomic.
 
-use super::super::fault::Fault;
+use super::super::error_mapping::TaskFailure;
+use super::cancellation::Cancellation;
 use super::filter::{Kind, Statement, stored};
 use super::sql::Sql;
-use super::wanted::Watch;
 use super::{schema, search};
 use ai_services_core::embedding::{EmbeddingEntry, Filter, check_dimensions};
-use ai_services_core::store_kit::embeddings::Entries;
+use ai_services_core::store_kit::embeddings::CheckedEntries;
 use ai_services_core::store_kit::failpoint::failpoint;
 use rusqlite::{CachedStatement, Connection, OptionalExtension};
 
-/// After how many entries it is looked whether the caller still waits.
-const LOOK: usize = 64;
+/// Number of entries between two checks for cancellation.
+const CHECK_INTERVAL: usize = 64;
 
 pub(super) fn replace(
     connection: &Connection,
     sql: &Sql,
     removed: Option<&Filter>,
-    added: &Entries,
-    watch: &Watch,
-) -> Result<(), Fault> {
+    added: &CheckedEntries,
+    cancellation: &Cancellation,
+) -> Result<(), TaskFailure> {
     if let Some(filter) = removed {
-        remove_accepted(connection, sql, filter, watch)?;
+        remove_matching(connection, sql, filter, cancellation)?;
         failpoint!("sqlite.embedding.removed");
     }
     let Some(dimensions) = added.dimensions else { return Ok(()) };
@@ -30,8 +30,8 @@ pub(super) fn replace(
     }
     let mut writer = Writer::new(connection, sql)?;
     for (count, entry) in added.entries.iter().enumerate() {
-        if count.is_multiple_of(LOOK) {
-            watch.check()?;
+        if count.is_multiple_of(CHECK_INTERVAL) {
+            cancellation.check()?;
         }
         writer.remove(&entry.id)?;
         writer.add(entry)?;
@@ -44,50 +44,50 @@ pub(super) fn remove(
     connection: &Connection,
     sql: &Sql,
     ids: &[Box<str>],
-    watch: &Watch,
-) -> Result<(), Fault> {
+    cancellation: &Cancellation,
+) -> Result<(), TaskFailure> {
     let mut writer = Writer::new(connection, sql)?;
     for (count, id) in ids.iter().enumerate() {
-        if count.is_multiple_of(LOOK) {
-            watch.check()?;
+        if count.is_multiple_of(CHECK_INTERVAL) {
+            cancellation.check()?;
         }
         writer.remove(id)?;
     }
     Ok(())
 }
 
-pub(super) fn remove_accepted(
+pub(super) fn remove_matching(
     connection: &Connection,
     sql: &Sql,
     filter: &Filter,
-    watch: &Watch,
-) -> Result<(), Fault> {
+    cancellation: &Cancellation,
+) -> Result<(), TaskFailure> {
     let mut statement = Statement::new(sql.fill("SELECT e.number FROM {t}_entry AS e"));
-    statement.accepted(connection, sql, " WHERE ", Some(filter))?;
+    statement.push_filter(connection, sql, " WHERE ", Some(filter))?;
     let mut numbers: Vec<i64> = Vec::new();
-    search::each(connection, &statement, watch, |row| {
+    search::for_each_row(connection, &statement, cancellation, |row| {
         numbers.push(row.get(0)?);
         Ok(())
     })?;
     let mut writer = Writer::new(connection, sql)?;
     for (count, number) in numbers.into_iter().enumerate() {
-        if count.is_multiple_of(LOOK) {
-            watch.check()?;
+        if count.is_multiple_of(CHECK_INTERVAL) {
+            cancellation.check()?;
         }
         writer.remove_number(number)?;
     }
     Ok(())
 }
 
-/// Removes everything.
-pub(super) fn clear(connection: &Connection, sql: &Sql) -> Result<(), Fault> {
+/// Removes all entries.
+pub(super) fn clear(connection: &Connection, sql: &Sql) -> Result<(), TaskFailure> {
     for statement in &sql.clear {
         connection.prepare_cached(statement)?.execute([])?;
     }
     Ok(())
 }
 
-/// The statements that change one entry.
+/// The prepared statements that change one entry.
 struct Writer<'a> {
     connection: &'a Connection,
     find: CachedStatement<'a>,
@@ -99,7 +99,7 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(connection: &'a Connection, sql: &Sql) -> Result<Self, Fault> {
+    fn new(connection: &'a Connection, sql: &Sql) -> Result<Self, TaskFailure> {
         let [words, metadata, segment, entry] = &sql.delete;
         let prepare = |statement: &String| connection.prepare_cached(statement);
         Ok(Self {
@@ -113,20 +113,20 @@ impl<'a> Writer<'a> {
         })
     }
 
-    fn remove(&mut self, id: &str) -> Result<(), Fault> {
+    fn remove(&mut self, id: &str) -> Result<(), TaskFailure> {
         let found = self.find.query_row([id], |row| row.get(0)).optional()?;
         found.map_or(Ok(()), |number| self.remove_number(number))
     }
 
-    fn remove_number(&mut self, number: i64) -> Result<(), Fault> {
+    fn remove_number(&mut self, number: i64) -> Result<(), TaskFailure> {
         for statement in &mut self.delete {
             statement.execute([number])?;
         }
         Ok(())
     }
 
-    /// Adds an entry whose id is not there.
-    fn add(&mut self, entry: &EmbeddingEntry) -> Result<(), Fault> {
+    /// Adds an entry whose id does not exist.
+    fn add(&mut self, entry: &EmbeddingEntry) -> Result<(), TaskFailure> {
         let vector: Vec<u8> = entry.vector.iter().flat_map(|number| number.to_le_bytes()).collect();
         self.entry.execute((&*entry.id, vector))?;
         let number = self.connection.last_insert_rowid();

@@ -1,4 +1,4 @@
-//! Commits when something breaks.
+//! Commits over connections that break.
 
 use super::proxy::{Cut, Proxy};
 use super::{builder, open, server, turn, user};
@@ -16,7 +16,7 @@ fn append(number: usize) -> Change {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_commit_whose_connection_breaks_is_made_once() {
+async fn cassandra_commit_on_broken_connection_is_applied_once() {
     let Some(server) = server::shared() else { return };
     let builder = builder(server);
     let direct = open(builder.clone()).await;
@@ -44,13 +44,13 @@ async fn cassandra_commit_whose_connection_breaks_is_made_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_commit_is_found_behind_those_of_others() {
+async fn cassandra_commit_is_found_behind_other_commits() {
     let Some(server) = server::shared() else { return };
     let builder = builder(server).evicted_messages(EvictedMessages::Keep);
     let direct = open(builder.clone()).await;
     let proxy = Proxy::to(server.address()).await;
     let store = builder.contact_points([&proxy.address]).connect().await.unwrap();
-    // Another goes on behind the commit, or has evicted what it wrote; or takes its place.
+    // Another commit follows, or evicts the messages of the commit, or comes first.
     for (name, when, evicted) in [
         ("behind", Cut::BeforeAnswer, 0..0),
         ("evicted", Cut::BeforeAnswer, 0..2),
@@ -76,7 +76,7 @@ async fn cassandra_commit_is_found_behind_those_of_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_commit_that_was_overtaken_is_a_conflict() {
+async fn cassandra_superseded_commit_is_a_conflict() {
     let Some(server) = server::shared() else { return };
     let builder = builder(server);
     let direct = open(builder.clone()).await;
@@ -98,7 +98,7 @@ async fn cassandra_commit_that_was_overtaken_is_a_conflict() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_deletion_whose_connection_breaks_is_made() {
+async fn cassandra_deletion_on_broken_connection_is_applied() {
     let Some(server) = server::shared() else { return };
     let builder = builder(server);
     let direct = open(builder.clone()).await;
@@ -114,7 +114,7 @@ async fn cassandra_deletion_whose_connection_breaks_is_made() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_turn_that_is_too_large_is_refused() {
+async fn cassandra_too_large_turn_is_rejected() {
     let Some(server) = server::shared() else { return };
     let store = open(builder(server)).await;
     let id = MemoryId::from("klaus");
@@ -146,7 +146,7 @@ async fn cassandra_evicted_messages_of_any_size_are_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_lease_ends_by_itself() {
+async fn cassandra_lease_expires() {
     let Some(server) = server::shared() else { return };
     let duration = Duration::from_secs(2);
     let options = LeaseOptions::new().duration(duration);
@@ -157,7 +157,7 @@ async fn cassandra_lease_ends_by_itself() {
     let began = Instant::now();
     let lost = request().await.unwrap();
     let late = append(1).under(lost.token());
-    // Its holder does not give it back.
+    // The holder does not release it.
     std::mem::forget(lost);
     let next = request().await.unwrap();
     let lasted = began.elapsed();

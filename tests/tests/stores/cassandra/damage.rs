@@ -1,4 +1,4 @@
-//! What is changed behind the store's back.
+//! Damaged rows.
 
 use super::{builder, open, server, session, table, turn};
 use ai_services::ErrorKind;
@@ -12,7 +12,7 @@ use ai_services::store::cassandra::scylla::client::session::Session;
 use ai_services::store::cassandra::scylla::statement::prepared::PreparedStatement;
 use std::sync::Arc;
 
-/// A small conversation and a way to change its columns.
+/// A small conversation, and a session to change its columns.
 struct Fixture {
     store: CassandraChatMemoryStore,
     raw: Arc<Session>,
@@ -36,36 +36,36 @@ impl Fixture {
         self.raw.prepare(text).await.unwrap()
     }
 
-    /// The store gives the right messages or says what is wrong, and writes nothing in the second case.
-    async fn check(&self, what: &str) {
+    /// Checks that the store returns the right messages, or an error without writing data.
+    async fn check(&self, case: &str) {
         let before = self.store.export_raw(&self.id).await.unwrap();
         match self.store.load(&self.id).await {
-            Ok(snapshot) => assert_eq!(snapshot.messages().to_vec(), self.expected, "{what}"),
+            Ok(snapshot) => assert_eq!(snapshot.messages().to_vec(), self.expected, "{case}"),
             Err(error) => {
-                assert_eq!(error.kind(), ErrorKind::Store, "{what}: {error}");
-                assert!(error.detail::<UnreadableRecord>().is_some(), "{what}: {error}");
+                assert_eq!(error.kind(), ErrorKind::Store, "{case}: {error}");
+                assert!(error.detail::<UnreadableRecord>().is_some(), "{case}: {error}");
                 let written = self.store.update_messages(&self.id, &turn(3)).await;
-                assert!(written.is_err(), "{what}: written");
+                assert!(written.is_err(), "{case}: written");
                 let after = self.store.export_raw(&self.id).await.unwrap();
-                assert_eq!(after, before, "{what}");
+                assert_eq!(after, before, "{case}");
             }
         }
         match self.store.history(&self.id, HistoryPosition::Oldest, 10).await {
             Ok(history) => {
                 let found = history.into_iter().map(|entry| entry.message);
                 let found: Vec<_> = found.collect();
-                assert_eq!(found, [turn(1), turn(2)].concat(), "{what}");
+                assert_eq!(found, [turn(1), turn(2)].concat(), "{case}");
             }
-            Err(error) => assert!(error.detail::<UnreadableRecord>().is_some(), "{what}: {error}"),
+            Err(error) => assert!(error.detail::<UnreadableRecord>().is_some(), "{case}: {error}"),
         }
         if let Err(error) = self.store.conversation(&self.id).await {
-            assert!(error.detail::<UnreadableRecord>().is_some(), "{what}: {error}");
+            assert!(error.detail::<UnreadableRecord>().is_some(), "{case}: {error}");
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_record_with_any_changed_byte_is_noticed() {
+async fn cassandra_changed_record_byte_is_detected() {
     let Some(fixture) = Fixture::new().await else { return };
     let (raw, id, table) = (&fixture.raw, fixture.id.as_str(), &fixture.table);
     let select = format!("SELECT kind, number, record FROM {table} WHERE id = ? AND kind > 0");
@@ -77,7 +77,7 @@ async fn cassandra_record_with_any_changed_byte_is_noticed() {
     // The newest row in memory and the oldest in the history.
     for (kind, number, record) in [&rows[1], &rows[2]] {
         for position in 0..record.len() {
-            // Each bit that leaves it text.
+            // Each bit whose change leaves it valid UTF-8.
             for bit in 0..7 {
                 let mut bytes = record.clone().into_bytes();
                 bytes[position] ^= 1 << bit;
@@ -92,7 +92,7 @@ async fn cassandra_record_with_any_changed_byte_is_noticed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_number_with_any_changed_bit_is_noticed_or_harmless() {
+async fn cassandra_changed_bit_is_detected_or_harmless() {
     let Some(fixture) = Fixture::new().await else { return };
     let (raw, id, table) = (&fixture.raw, fixture.id.as_str(), &fixture.table);
     for column in ["version", "messages", "last_used", "commit_token", "lease"] {
@@ -112,7 +112,7 @@ async fn cassandra_number_with_any_changed_bit_is_noticed_or_harmless() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_row_in_the_wrong_place_is_noticed() {
+async fn cassandra_row_in_the_wrong_place_is_detected() {
     let Some(fixture) = Fixture::new().await else { return };
     let (raw, id, table) = (&fixture.raw, fixture.id.as_str(), &fixture.table);
     let insert = format!("INSERT INTO {table} (id, kind, number, record) VALUES (?, ?, ?, ?)");
@@ -124,7 +124,7 @@ async fn cassandra_row_in_the_wrong_place_is_noticed() {
         fixture.check(&format!("row {number} of kind {kind}")).await;
         raw.execute_unpaged(&delete, (id, kind, number)).await.unwrap();
     }
-    // Without the row that comes first, and without one in the middle.
+    // Without the anchor, and without the first message.
     raw.execute_unpaged(&delete, (id, 0_i8, 0_i64)).await.unwrap();
     fixture.check("no anchor").await;
     let numbers = format!("SELECT number FROM {table} WHERE id = ? AND kind = 1");

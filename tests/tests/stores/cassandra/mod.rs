@@ -1,4 +1,4 @@
-//! The store in Cassandra.
+//! The Cassandra store.
 
 mod commits;
 mod damage;
@@ -16,13 +16,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// A store whose tables no other test uses.
+/// A builder of a store whose tables no other test uses.
 fn builder(server: &Cassandra) -> CassandraChatMemoryStoreBuilder {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let prefix = format!("test{}", COUNT.fetch_add(1, Ordering::Relaxed));
     CassandraChatMemoryStore::builder()
         .contact_points([server.address()])
-        // The machine may be busy with other things.
+        // The machine may be busy.
         .connect_timeout(Duration::from_secs(30))
         .request_timeout(Duration::from_secs(60))
         .keyspace("stores")
@@ -35,7 +35,7 @@ async fn open(builder: CassandraChatMemoryStoreBuilder) -> CassandraChatMemorySt
     store
 }
 
-/// The table of a store.
+/// Returns the name of the table of a store.
 fn table(store: &CassandraChatMemoryStore) -> String {
     let shown = format!("{store:?}");
     let (_, rest) = shown.split_once("messages: \"").unwrap();
@@ -54,7 +54,7 @@ fn turn(number: usize) -> Vec<ChatMessage> {
     vec![user(&format!("question {number}")), ChatMessage::ai(format!("answer {number}"))]
 }
 
-async fn passes(evicted_messages: EvictedMessages, leases: Option<LeaseOptions>) {
+async fn run_suite(evicted_messages: EvictedMessages, leases: Option<LeaseOptions>) {
     let Some(server) = server::shared() else { return };
     let mut builder = builder(server).evicted_messages(evicted_messages);
     if let Some(options) = leases {
@@ -91,11 +91,11 @@ async fn passes(evicted_messages: EvictedMessages, leases: Option<LeaseOptions>)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_store_that_forgets_passes() {
-    passes(EvictedMessages::Forget, None).await;
+async fn cassandra_store_without_history_passes() {
+    run_suite(EvictedMessages::Forget, None).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_store_that_keeps_and_leases_passes() {
-    passes(EvictedMessages::Keep, Some(LeaseOptions::new())).await;
+async fn cassandra_store_with_history_and_leases_passes() {
+    run_suite(EvictedMessages::Keep, Some(LeaseOptions::new())).await;
 }

@@ -1,4 +1,4 @@
-//! A proxy that breaks a connection when it matters.
+//! A proxy that breaks a connection at a given point.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use tokio::sync::{Notify, watch};
 /// The operation code of a batch.
 const BATCH: u8 = 0x0D;
 
-/// Passes on what a driver and a node say to each other.
+/// A proxy between a driver and a node.
 pub(crate) struct Proxy {
     pub(crate) address: String,
     shared: Arc<Shared>,
@@ -19,20 +19,20 @@ pub(crate) struct Proxy {
 #[derive(Default)]
 struct Shared {
     when: AtomicU8,
-    /// The connection is about to be cut.
+    /// Notified when a connection is about to be cut.
     reached: Notify,
-    /// It may be cut now.
+    /// Notified when the connection may be cut.
     released: Notify,
     batches: Mutex<u32>,
 }
 
-/// When the connection of the next batch is cut.
+/// The point at which the connection of the next batch is cut.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Cut {
-    /// The node does not see the batch.
+    /// The node does not receive the batch.
     BeforeRequest = 1,
-    /// The node has done it, but nobody is told.
+    /// The node has applied the batch, but the answer is lost.
     BeforeAnswer = 2,
 }
 
@@ -57,7 +57,7 @@ impl Proxy {
         self.shared.released.notify_one();
     }
 
-    /// As [`cut`](Self::cut), but the connection hangs until [`release`](Self::release).
+    /// Like [`cut`](Self::cut), but the connection hangs until [`release`](Self::release) is called.
     pub(crate) fn hold(&self, when: Cut) {
         self.shared.when.store(when as u8, Ordering::SeqCst);
     }
@@ -70,7 +70,7 @@ impl Proxy {
         self.shared.released.notify_one();
     }
 
-    /// How many batches the driver has sent.
+    /// Returns the number of batches that the driver has sent.
     pub(crate) fn batches(&self) -> u32 {
         *self.shared.batches.lock().unwrap()
     }
@@ -80,7 +80,7 @@ async fn connection(client: TcpStream, server: TcpStream, shared: Arc<Shared>) {
     let ((from_client, to_client), (from_server, to_server)) =
         (client.into_split(), server.into_split());
     let (doomed, watched) = watch::channel(false);
-    // Whoever ends first ends the connection: the halves are dropped.
+    // The connection closes when one direction ends, because all halves are dropped.
     tokio::select! {
         () = requests(from_client, to_server, &shared, doomed) => {}
         () = answers(from_server, to_client, &shared, watched) => {}

@@ -1,4 +1,4 @@
-//! Connecting, and creating the tables.
+//! Connections, and creation of the tables.
 
 use super::{builder, open, server, session, table, turn};
 use ai_services::ErrorKind;
@@ -16,7 +16,7 @@ fn append(number: usize) -> Change {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_schema_is_created_by_many_at_once() {
+async fn cassandra_schema_can_be_created_concurrently() {
     let Some(server) = server::shared() else { return };
     let builder = builder(server).keyspace("created_at_once");
     let stores = join_all((0..6).map(|_| builder.clone().connect())).await;
@@ -31,7 +31,7 @@ async fn cassandra_schema_is_created_by_many_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_tables_that_are_missing_are_named() {
+async fn cassandra_missing_tables_are_reported() {
     let Some(server) = server::shared() else { return };
     for keyspace in ["stores", "missing"] {
         let store = builder(server).keyspace(keyspace).connect().await.unwrap();
@@ -39,7 +39,7 @@ async fn cassandra_tables_that_are_missing_are_named() {
         assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
         assert!(error.to_string().contains("ensure_schema"), "{error}");
     }
-    // The same store works once they are there.
+    // The store works once the tables exist.
     let store = builder(server).connect().await.unwrap();
     store.load(&"klaus".into()).await.unwrap_err();
     store.ensure_schema().await.unwrap();
@@ -47,7 +47,7 @@ async fn cassandra_tables_that_are_missing_are_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_tables_of_a_newer_version_are_refused() {
+async fn cassandra_newer_tables_are_rejected() {
     let Some(server) = server::shared() else { return };
     let builder = builder(server);
     let store = open(builder.clone()).await;
@@ -67,7 +67,7 @@ async fn cassandra_tables_of_a_newer_version_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_session_is_shared() {
+async fn cassandra_session_of_the_application_is_used() {
     let Some(server) = server::shared() else { return };
     let own = session(server).await;
     let builder = || builder(server).contact_points(Vec::<String>::new()).session(own.clone());
@@ -79,7 +79,7 @@ async fn cassandra_session_is_shared() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_majority_of_all_data_centers_is_asked() {
+async fn cassandra_global_consistency_works() {
     let Some(server) = server::shared() else { return };
     let builder = builder(server).consistency(CassandraConsistency::Global);
     let store = open(builder.local_datacenter("datacenter1")).await;
@@ -89,7 +89,7 @@ async fn cassandra_majority_of_all_data_centers_is_asked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_unknown_data_center_is_refused() {
+async fn cassandra_unknown_data_center_is_rejected() {
     let Some(server) = server::shared() else { return };
     let error = builder(server).local_datacenter("nowhere").connect().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration);
@@ -97,7 +97,7 @@ async fn cassandra_unknown_data_center_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_that_is_away_is_reported_in_time() {
+async fn cassandra_unreachable_cluster_is_reported() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let free = ai_services_tests::servers::free_port();
     let free = format!("127.0.0.1:{free}");
@@ -116,8 +116,8 @@ async fn cassandra_that_is_away_is_reported_in_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_wrong_password_is_an_error_of_authentication() {
-    let address = server_that_asks_for_a_password().await;
+async fn cassandra_wrong_password_is_an_authentication_error() {
+    let address = server_that_rejects_passwords().await;
     let with = at(&address).user("anna").password("hush-hush");
     for builder in [with, at(&address)] {
         let error = builder.connect().await.unwrap_err();
@@ -128,7 +128,7 @@ async fn cassandra_wrong_password_is_an_error_of_authentication() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_node_that_was_killed_keeps_what_it_acknowledged() {
+async fn cassandra_killed_node_keeps_acknowledged_commits() {
     let Some(mut server) = server::start() else { return };
     let store = open(builder(&server)).await;
     let id = MemoryId::from("klaus");
@@ -142,7 +142,7 @@ async fn cassandra_node_that_was_killed_keeps_what_it_acknowledged() {
     assert!(error.is_retryable(), "{error:?}");
     assert!(matches!(error.kind(), ErrorKind::Connection | ErrorKind::Timeout), "{error:?}");
     server.restart();
-    // The driver connects again by itself.
+    // The driver reconnects automatically.
     let deadline = Instant::now() + Duration::from_secs(30);
     let messages = loop {
         match store.get_messages(&id).await {
@@ -158,11 +158,11 @@ fn at(address: &str) -> CassandraChatMemoryStoreBuilder {
     CassandraChatMemoryStore::builder().contact_points([address])
 }
 
-/// Refuses every password.
-async fn server_that_asks_for_a_password() -> String {
+/// Starts a server that rejects every password, and returns its address.
+async fn server_that_rejects_passwords() -> String {
     const SUPPORTED: (u8, &[u8]) = (0x06, &[0, 0]);
     const AUTHENTICATE: (u8, &[u8]) = (0x03, b"\0\x01A");
-    // Bad credentials, with an empty text.
+    // Error "bad credentials", with an empty text.
     const REFUSED: (u8, &[u8]) = (0x00, &[0, 0, 1, 0, 0, 0]);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();

@@ -1,4 +1,4 @@
-//! Connections and servers that break.
+//! Broken connections and crashed servers.
 
 use super::{builder, prefix, raw, ready};
 use ai_services::ErrorKind;
@@ -15,40 +15,42 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
-/// A line to the server that breaks at a given piece of data, once.
-struct Line {
+/// A proxy in front of the server that breaks a connection at a given chunk of data, once.
+struct Proxy {
     port: u16,
-    fault: Arc<Fault>,
+    breakage: Arc<Breakage>,
     _task: JoinSet<()>,
 }
 
-/// How a line breaks.
-struct Fault {
-    /// How many more pieces come through; negative if it does not break.
+/// The way in which a proxy breaks a connection.
+struct Breakage {
+    /// Number of request chunks that still pass; negative if the connection does not break.
     requests: AtomicI32,
+    /// Number of answer chunks that still pass; negative if the connection does not break.
     answers: AtomicI32,
-    /// Whether the line is silent afterwards instead of closed.
+    /// Whether the connection stays open without data instead of being closed.
     is_silent: bool,
-    /// Told when it breaks.
+    /// Gets a permit when a connection breaks.
     broken: Semaphore,
-    /// Asked before the line is closed.
+    /// Must have a permit before a connection is closed.
     may_close: Semaphore,
 }
 
-impl Fault {
+impl Breakage {
     fn new(is_silent: bool) -> Self {
         let never = || AtomicI32::new(-1);
         let (broken, may_close) = (Semaphore::new(0), Semaphore::new(0));
         Self { requests: never(), answers: never(), is_silent, broken, may_close }
     }
 
-    /// Whether the next piece is the one that is lost.
+    /// Returns whether the next chunk is the one that is lost.
     fn is_due(count: &AtomicI32) -> bool {
         let next = |left: i32| (left >= 0).then_some(left - 1);
         count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, next) == Ok(0)
     }
 
-    async fn carry(&self, client: &mut TcpStream, server: &mut TcpStream) -> std::io::Result<()> {
+    /// Forwards data until the connection ends or breaks.
+    async fn forward(&self, client: &mut TcpStream, server: &mut TcpStream) -> std::io::Result<()> {
         let (mut request, mut answer) = (vec![0; 1 << 16], vec![0; 1 << 16]);
         loop {
             tokio::select! {
@@ -82,29 +84,29 @@ impl Fault {
     }
 }
 
-impl Line {
-    async fn new(server: &Postgres, fault: Fault) -> Self {
+impl Proxy {
+    async fn new(server: &Postgres, breakage: Breakage) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let address = server.url().split(['@', '/']).nth(3).unwrap().to_owned();
-        let fault = Arc::new(fault);
+        let breakage = Arc::new(breakage);
         let mut task = JoinSet::new();
-        let shared = Arc::clone(&fault);
+        let shared = Arc::clone(&breakage);
         task.spawn(async move {
-            let mut lines = JoinSet::new();
+            let mut connections = JoinSet::new();
             loop {
                 let (mut client, _) = listener.accept().await.unwrap();
                 let mut server = TcpStream::connect(&address).await.unwrap();
-                let fault = Arc::clone(&shared);
-                lines.spawn(async move {
-                    let _ = fault.carry(&mut client, &mut server).await;
+                let breakage = Arc::clone(&shared);
+                connections.spawn(async move {
+                    let _ = breakage.forward(&mut client, &mut server).await;
                 });
             }
         });
-        Self { port, fault, _task: task }
+        Self { port, breakage, _task: task }
     }
 
-    /// A store behind this line, with one warm connection.
+    /// A store behind this proxy, with one warm connection.
     async fn store(&self, server: &Postgres, prefix: &str) -> PostgresChatMemoryStore {
         let url = format!("postgres://postgres@127.0.0.1:{}/postgres", self.port);
         let store = builder(server, prefix).url(url).pool_size(1);
@@ -136,18 +138,18 @@ async fn texts(store: &PostgresChatMemoryStore, id: &MemoryId) -> Vec<String> {
     messages.iter().map(|message| message.text().unwrap().to_owned()).collect()
 }
 
-/// Commits of every kind, each behind a line that breaks at every one of its pieces of data.
-async fn is_made_once(is_silent: bool) {
+/// Checks that commits of every kind are applied once, if the connection breaks at any chunk of data.
+async fn is_applied_once(is_silent: bool) {
     let Some(server) = server::shared() else { return };
     let prefix = prefix();
-    let line = Line::new(server, Fault::new(is_silent)).await;
-    line.fault.may_close.add_permits(1000);
-    let store = line.store(server, &prefix).await;
+    let proxy = Proxy::new(server, Breakage::new(is_silent)).await;
+    proxy.breakage.may_close.add_permits(1000);
+    let store = proxy.store(server, &prefix).await;
     let mut breaks = 0;
     for case in 0..(2 * 3 * 7) {
-        let (is_answer, kind, pieces) = (case % 2 == 0, case / 2 % 3, case / 6);
+        let (is_answer, kind, chunks) = (case % 2 == 0, case / 2 % 3, case / 6);
         let id = MemoryId::from(format!("{case}"));
-        if pieces % 2 == 0 {
+        if chunks % 2 == 0 {
             add(&store, &id, "before").await;
         }
         let mut expected = texts(&store, &id).await;
@@ -161,41 +163,42 @@ async fn is_made_once(is_silent: bool) {
             }
         };
         expected.push("new".to_owned());
-        let count = if is_answer { &line.fault.answers } else { &line.fault.requests };
-        count.store(pieces, Ordering::SeqCst);
+        let count = if is_answer { &proxy.breakage.answers } else { &proxy.breakage.requests };
+        count.store(chunks, Ordering::SeqCst);
         store.commit(&id, change).await.unwrap();
         breaks += i32::from(count.swap(-1, Ordering::SeqCst) == -1);
-        assert_eq!(texts(&store, &id).await, expected, "kind {kind}, piece {pieces}, {is_answer}");
+        assert_eq!(texts(&store, &id).await, expected, "kind {kind}, chunk {chunks}, {is_answer}");
     }
-    // Of one statement one piece breaks; of a transaction, four or five; of seven that were tried.
+    // Seven chunks are tried: a statement has one chunk that can break, a transaction four or five.
     assert!(breaks >= 2 * (1 + 4 + 4), "only {breaks} commits were hit");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn commit_on_a_connection_that_is_closed_is_made_once() {
-    is_made_once(false).await;
+async fn commit_on_a_closed_connection_is_applied_once() {
+    is_applied_once(false).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn commit_on_a_connection_that_falls_silent_is_made_once() {
-    is_made_once(true).await;
+async fn commit_on_a_silent_connection_is_applied_once() {
+    is_applied_once(true).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn commit_whose_answer_was_lost_is_known_after_another_one() {
+async fn commit_with_lost_answer_is_found_behind_another() {
     let Some(server) = server::shared() else { return };
     let prefix = prefix();
-    let line = Line::new(server, Fault::new(false)).await;
-    let (store, other) = (line.store(server, &prefix).await, ready(builder(server, &prefix)).await);
+    let proxy = Proxy::new(server, Breakage::new(false)).await;
+    let (store, other) =
+        (proxy.store(server, &prefix).await, ready(builder(server, &prefix)).await);
     let id = MemoryId::from("klaus");
     add(&store, &id, "first").await;
     let snapshot = store.load(&id).await.unwrap();
-    line.fault.answers.store(0, Ordering::SeqCst);
+    proxy.breakage.answers.store(0, Ordering::SeqCst);
     let mine = store.commit(&id, adding(&snapshot, "mine"));
     let theirs = async {
-        line.fault.broken.acquire().await.unwrap().forget();
+        proxy.breakage.broken.acquire().await.unwrap().forget();
         add(&other, &id, "theirs").await;
-        line.fault.may_close.add_permits(1);
+        proxy.breakage.may_close.add_permits(1);
     };
     let (mine, ()) = tokio::join!(mine, theirs);
     mine.unwrap();
@@ -203,7 +206,7 @@ async fn commit_whose_answer_was_lost_is_known_after_another_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn connections_that_the_server_ended_are_replaced() {
+async fn connections_closed_by_the_server_are_replaced() {
     let Some(server) = server::shared() else { return };
     let prefix = prefix();
     let name = format!("{}?application_name={prefix}", server.url());
@@ -219,7 +222,7 @@ async fn connections_that_the_server_ended_are_replaced() {
     }
 }
 
-/// What one writer tried, and whether it was told of a success.
+/// Runs one writer. Returns its commits, and whether each was acknowledged.
 async fn write(
     store: PostgresChatMemoryStore,
     id: MemoryId,
@@ -241,7 +244,7 @@ async fn write(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn store_goes_on_when_the_server_was_killed() {
+async fn store_survives_a_server_crash() {
     let Some(mut server) = server::start() else { return };
     let store = ready(builder(&server, "killed")).await;
     let rounds = Arc::new(AtomicU32::new(3));
@@ -271,6 +274,6 @@ async fn store_goes_on_when_the_server_was_killed() {
                 _ => assert!(!is_acknowledged, "{text} of {id} is lost: {stored:?}"),
             }
         }
-        assert_eq!(rest.len(), 0, "{id} has more than was said: {stored:?}");
+        assert_eq!(rest.len(), 0, "{id} has messages that were not written: {stored:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Rows that are not what was written.
+//! Damaged rows.
 
 use super::{builder, prefix, raw, ready};
 use ai_services::memory::{
@@ -11,18 +11,18 @@ use ai_services::store::postgres::deadpool_postgres::Object;
 use ai_services::{Error, Result};
 use ai_services_tests::servers::postgres as server;
 
-/// Copies of the tables of one conversation.
+/// The tables of a store, and copies of them.
 struct Fixture {
     raw: Object,
     prefix: String,
 }
 
-/// From bytes to a number.
+/// Expression that converts bytes to a number.
 const NUMBER: &str = "('x' || encode({}, 'hex'))::bit(64)::bigint";
-/// From bytes to a text.
+/// Expression that converts bytes to a text.
 const TEXT: &str = "convert_from({}, 'UTF8')";
 
-/// Every column that is read, as bytes and back.
+/// Every column that is read: table, column, conversion to bytes, and conversion from bytes.
 const COLUMNS: &[(&str, &str, &str, &str)] = &[
     ("conversations", "key", "key", "{}"),
     ("conversations", "id", "id", "{}"),
@@ -51,7 +51,7 @@ impl Fixture {
         self.raw.batch_execute(&format!("BEGIN;{sql}COMMIT")).await.unwrap();
     }
 
-    async fn keep(&self) {
+    async fn copy_tables(&self) {
         self.run("CREATE TABLE {t}_copy AS TABLE {t};", &TABLES).await;
     }
 
@@ -59,7 +59,7 @@ impl Fixture {
         self.run("DELETE FROM {t}; INSERT INTO {t} TABLE {t}_copy;", &[table]).await;
     }
 
-    /// How many rows and bytes there are to be changed in this column.
+    /// Returns the number of rows, and the maximum number of bytes in this column.
     async fn size(&self, table: &str, bytes: &str) -> (i64, i32) {
         let sql = format!("SELECT count(*), max(length({bytes})) FROM {}_{table}", self.prefix);
         let row = self.raw.query_one(&sql, &[]).await.unwrap();
@@ -71,39 +71,37 @@ fn is_typed(error: &Error) -> bool {
     error.detail::<UnreadableRecord>().is_some()
 }
 
-/// The right answer or a typed error, and then nothing is written.
-async fn check(store: &PostgresChatMemoryStore, id: &MemoryId, right: &[ChatMessage], what: &str) {
-    fn judge<T>(answer: Result<T>, is_right: impl FnOnce(T) -> bool, what: &str) -> bool {
+/// Checks that the store returns the right answer, or a typed error without writing data.
+async fn check(store: &PostgresChatMemoryStore, id: &MemoryId, right: &[ChatMessage], case: &str) {
+    fn judge<T>(answer: Result<T>, is_right: impl FnOnce(T) -> bool, case: &str) -> bool {
         match answer {
             Ok(answer) => {
-                assert!(is_right(answer), "{what}: a wrong answer");
+                assert!(is_right(answer), "{case}: a wrong answer");
                 true
             }
             Err(error) => {
-                assert!(is_typed(&error), "{what}: {error:?}");
+                assert!(is_typed(&error), "{case}: {error:?}");
                 false
             }
         }
     }
-    let said = [&[ChatMessage::user("evicted")], right].concat();
+    let all = [&[ChatMessage::user("evicted")], right].concat();
     let history = store.history(id, HistoryPosition::Oldest, 10).await;
     let right_history = |entries: Vec<_>| {
-        entries
-            .iter()
-            .all(|entry: &ai_services::memory::HistoryEntry| said.contains(&entry.message))
+        entries.iter().all(|entry: &ai_services::memory::HistoryEntry| all.contains(&entry.message))
     };
-    judge(history, right_history, what);
-    judge(store.conversations(None, 10).await, |_| true, what);
-    if !judge(store.get_messages(id).await, |messages| messages == right, what) {
+    judge(history, right_history, case);
+    judge(store.conversations(None, 10).await, |_| true, case);
+    if !judge(store.get_messages(id).await, |messages| messages == right, case) {
         let before = store.export_raw(id).await.unwrap();
         let error = store.update_messages(id, &[ChatMessage::user("new")]).await.unwrap_err();
-        assert!(is_typed(&error), "{what}: {error:?}");
-        assert_eq!(store.export_raw(id).await.unwrap(), before, "{what}");
+        assert!(is_typed(&error), "{case}: {error:?}");
+        assert_eq!(store.export_raw(id).await.unwrap(), before, "{case}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changed_byte_is_noticed_or_harmless() {
+async fn changed_byte_is_detected_or_harmless() {
     let Some(server) = server::shared() else { return };
     let prefix = prefix();
     let store = ready(builder(server, &prefix).evicted_messages(EvictedMessages::Keep)).await;
@@ -113,9 +111,9 @@ async fn changed_byte_is_noticed_or_harmless() {
     store.update_messages(&id, &all).await.unwrap();
     store.commit(&id, Change::advance(None, 0..1, Vec::new())).await.unwrap();
     let fixture = Fixture { raw: raw(server).await, prefix: prefix.clone() };
-    // The copies are wrong as soon as the machine crashes, which is no concern of this test.
+    // A crash of the machine may damage the copies, which does not matter for this test.
     fixture.raw.batch_execute("SET synchronous_commit = off").await.unwrap();
-    fixture.keep().await;
+    fixture.copy_tables().await;
     let mut changes = 0;
     for (table, column, bytes, back) in COLUMNS {
         let (rows, length) = fixture.size(table, bytes).await;
@@ -130,7 +128,7 @@ async fn changed_byte_is_noticed_or_harmless() {
                 back.replace("{}", &changed),
                 if *table == "conversations" { "version" } else { "number" },
             );
-            // A text that is no text, a byte past the end, or a key that is there already.
+            // Fails for invalid UTF-8, for a byte past the end, and for a duplicate key.
             let Ok(done) = fixture.raw.execute(&sql, &[]).await else { continue };
             assert_eq!(done, 1);
             changes += 1;
@@ -143,7 +141,7 @@ async fn changed_byte_is_noticed_or_harmless() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn first_commit_does_not_bury_messages_without_a_head() {
+async fn first_commit_detects_messages_without_a_head() {
     let Some(server) = server::shared() else { return };
     let prefix = prefix();
     let store = ready(builder(server, &prefix)).await;

@@ -1,4 +1,4 @@
-//! The store in PostgreSQL.
+//! The PostgreSQL store.
 
 mod broken;
 mod damage;
@@ -12,7 +12,7 @@ use ai_services::testing::stores::StoreSuite;
 use ai_services_tests::servers::postgres::{self as server, Postgres};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Names of tables that no other test uses.
+/// A table prefix that no other test uses.
 fn prefix() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     format!("test_{}", COUNT.fetch_add(1, Ordering::Relaxed))
@@ -28,14 +28,14 @@ async fn ready(builder: PostgresChatMemoryStoreBuilder) -> PostgresChatMemorySto
     store
 }
 
-/// A connection of the test itself.
+/// A connection that bypasses the store.
 async fn raw(server: &Postgres) -> Object {
     let manager = Manager::new(server.url().parse().unwrap(), NoTls);
     Pool::builder(manager).max_size(1).build().unwrap().get().await.unwrap()
 }
 
-/// Runs the suite on two pools with the default isolation given.
-async fn passes(evicted: EvictedMessages, leases: Option<LeaseOptions>, isolation: &str) {
+/// Runs the suite on two pools with the given default isolation level.
+async fn run_suite(evicted: EvictedMessages, leases: Option<LeaseOptions>, isolation: &str) {
     let Some(server) = server::shared() else { return };
     let prefix = prefix();
     let open = || {
@@ -71,21 +71,21 @@ async fn passes(evicted: EvictedMessages, leases: Option<LeaseOptions>, isolatio
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn postgres_store_that_forgets_passes() {
-    passes(EvictedMessages::Forget, None, "read%5C%20committed").await;
+async fn postgres_store_without_history_passes() {
+    run_suite(EvictedMessages::Forget, None, "read%5C%20committed").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn postgres_store_that_keeps_passes() {
-    passes(EvictedMessages::Keep, None, "repeatable%5C%20read").await;
+async fn postgres_store_with_history_passes() {
+    run_suite(EvictedMessages::Keep, None, "repeatable%5C%20read").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn postgres_store_that_forgets_and_leases_passes() {
-    passes(EvictedMessages::Forget, Some(LeaseOptions::new()), "serializable").await;
+async fn postgres_store_with_leases_passes() {
+    run_suite(EvictedMessages::Forget, Some(LeaseOptions::new()), "serializable").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn postgres_store_that_keeps_and_leases_passes() {
-    passes(EvictedMessages::Keep, Some(LeaseOptions::new()), "serializable").await;
+async fn postgres_store_with_history_and_leases_passes() {
+    run_suite(EvictedMessages::Keep, Some(LeaseOptions::new()), "serializable").await;
 }

@@ -1,4 +1,4 @@
-//! Settings, schemas, and what is said when something is missing.
+//! Settings, schemas, and errors of incomplete installations.
 
 use super::{builder, prefix, raw, ready};
 use ai_services::memory::{Change, ChatMemoryStore, ConversationStore, MemoryId};
@@ -25,14 +25,14 @@ fn message() -> Vec<ChatMessage> {
     vec![ChatMessage::user("a")]
 }
 
-async fn refused(store: &PostgresChatMemoryStore) -> Error {
+async fn rejected(store: &PostgresChatMemoryStore) -> Error {
     let error = store.update_messages(&klaus(), &message()).await.unwrap_err();
     assert!(!format!("{error:?}{error}").contains("canary"), "{error:?}");
     error
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn schema_is_created_by_many_at_once() {
+async fn schema_can_be_created_concurrently() {
     let Some(server) = server::shared() else { return };
     let prefix = prefix();
     let stores: Vec<_> = (0..8)
@@ -47,12 +47,12 @@ async fn schema_is_created_by_many_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn schema_of_a_newer_version_is_refused() {
+async fn newer_schema_is_rejected() {
     let Some(server) = server::shared() else { return };
     let prefix = prefix();
     let store = ready(builder(server, &prefix)).await;
     let raw = raw(server).await;
-    for (version, said) in [("99", "update"), ("-1", "another"), ("NULL", "another")] {
+    for (version, advice) in [("99", "update"), ("-1", "another"), ("NULL", "another")] {
         let sql = match version {
             "NULL" => format!("DELETE FROM {prefix}_layout"),
             version => format!("UPDATE {prefix}_layout SET version = {version}"),
@@ -60,12 +60,12 @@ async fn schema_of_a_newer_version_is_refused() {
         raw.execute(&sql, &[]).await.unwrap();
         let error = store.ensure_schema().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration);
-        assert!(error.to_string().contains(said), "{error}");
+        assert!(error.to_string().contains(advice), "{error}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn schema_that_is_up_to_date_needs_no_rights() {
+async fn up_to_date_schema_needs_no_privileges() {
     let Some(server) = server::shared() else { return };
     let (prefix, raw) = (prefix(), raw(server).await);
     let role = format!("role_{prefix}");
@@ -88,41 +88,42 @@ async fn schema_that_is_up_to_date_needs_no_rights() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn missing_tables_and_databases_are_named() {
+async fn missing_tables_and_databases_are_reported() {
     let Some(server) = server::shared() else { return };
     let store = builder(server, "missing").build().unwrap();
     let errors = [
         store.load(&klaus()).await.unwrap_err(),
-        refused(&store).await,
-        refused(&builder(server, "missing").schema("missing").build().unwrap()).await,
+        rejected(&store).await,
+        rejected(&builder(server, "missing").schema("missing").build().unwrap()).await,
     ];
     for error in errors {
         assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
         assert!(error.to_string().contains("call `ensure_schema`"), "{error}");
     }
     let url = server.url().replace("/postgres", "/nowhere").replace("//nowhere", "//postgres");
-    let error = refused(&builder(server, "missing").url(url).build().unwrap()).await;
+    let error = rejected(&builder(server, "missing").url(url).build().unwrap()).await;
     assert!(error.to_string().contains("nowhere"), "{error}");
     assert_eq!(error.kind(), ErrorKind::Configuration);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn wrong_password_is_an_authentication_error_without_it() {
+async fn wrong_password_is_not_in_the_error() {
     let Some(server) = server::start() else { return };
     let raw = raw(&server).await;
     raw.batch_execute("CREATE ROLE klaus LOGIN PASSWORD 'right'").await.unwrap();
     let file: String = raw.query_one("SHOW hba_file", &[]).await.unwrap().get(0);
     let rules = "COPY (VALUES ('host all postgres 127.0.0.1/32 trust'), ('host all all 127.0.0.1/32 scram-sha-256')) TO";
     raw.batch_execute(&format!("{rules} '{file}'; SELECT pg_reload_conf()")).await.unwrap();
-    // The postmaster reads the new rules before it lets a later connection in.
+    // The postmaster reads the new rules before it accepts a later connection.
     let open = |user: &str| {
         let url = server.url().replace("postgres@", &format!("{user}@"));
         builder(&server, "secret").url(url).build().unwrap()
     };
-    let is_asked = async || refused(&open("klaus")).await.kind() == ErrorKind::Authentication;
+    let needs_password =
+        async || rejected(&open("klaus")).await.kind() == ErrorKind::Authentication;
     let limit = Instant::now() + Duration::from_secs(5);
-    while !is_asked().await {
-        assert!(Instant::now() < limit, "the server lets everybody in");
+    while !needs_password().await {
+        assert!(Instant::now() < limit, "the server does not require a password");
     }
     let began = Instant::now();
     for user in ["klaus:canary", "canary:canary", "klaus"] {
@@ -130,21 +131,21 @@ async fn wrong_password_is_an_authentication_error_without_it() {
         assert_eq!(error.kind(), ErrorKind::Authentication, "{error:?}");
         assert!(!format!("{error:?}{error}").contains(":canary"), "{error:?}");
     }
-    assert!(began.elapsed() < Duration::from_secs(5), "it was tried again");
+    assert!(began.elapsed() < Duration::from_secs(5), "the authentication was retried");
     let store = open("klaus:right");
     assert_eq!(store.load(&klaus()).await.unwrap_err().kind(), ErrorKind::Configuration);
     assert!(!format!("{store:?}{:?}", builder(&server, "x")).contains("right"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn unreachable_server_is_a_connection_error_in_time() {
+async fn unreachable_server_is_a_connection_error() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let began = Instant::now();
     for port in [free_port(), silent.local_addr().unwrap().port()] {
         let url = format!("postgres://klaus:canary@127.0.0.1:{port}/x");
         let store = PostgresChatMemoryStore::builder().url(url);
         let store = store.connect_timeout(Duration::from_millis(500)).build().unwrap();
-        let error = refused(&store).await;
+        let error = rejected(&store).await;
         assert_eq!(error.kind(), ErrorKind::Connection, "{error:?}");
         assert!(error.is_retryable());
     }
@@ -152,7 +153,7 @@ async fn unreachable_server_is_a_connection_error_in_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn conversation_that_is_locked_is_a_timeout_and_nothing_is_written() {
+async fn locked_conversation_is_a_timeout_without_a_write() {
     let Some(server) = server::shared() else { return };
     let prefix = prefix();
     let limit = Duration::from_millis(200);
@@ -172,7 +173,7 @@ async fn conversation_that_is_locked_is_a_timeout_and_nothing_is_written() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pool_without_a_free_connection_is_a_timeout() {
+async fn exhausted_pool_is_a_timeout() {
     let Some(server) = server::shared() else { return };
     let prefix = prefix();
     let store = builder(server, &prefix).wait_timeout(Duration::from_millis(100)).pool_size(1);
@@ -196,23 +197,23 @@ async fn pool_without_a_free_connection_is_a_timeout() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pool_of_the_application_is_used_as_it_is() {
+async fn pool_of_the_application_is_used() {
     let Some(server) = server::shared() else { return };
     let manager = Manager::new(server.url().parse().unwrap(), NoTls);
     let pool = Pool::builder(manager).max_size(1).build().unwrap();
     let store = PostgresChatMemoryStore::from_pool(pool.clone()).unwrap();
     store.ensure_schema().await.unwrap();
     store.update_messages(&klaus(), &message()).await.unwrap();
-    // The application forgets all prepared statements of the one connection.
+    // The application discards all prepared statements of the only connection.
     pool.get().await.unwrap().batch_execute("DISCARD ALL").await.unwrap();
     assert_eq!(store.get_messages(&klaus()).await.unwrap(), message());
     store.update_messages(&klaus(), &[]).await.unwrap();
     pool.close();
-    assert_eq!(refused(&store).await.kind(), ErrorKind::Configuration);
+    assert_eq!(rejected(&store).await.kind(), ErrorKind::Configuration);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tables_that_were_made_anew_are_found() {
+async fn recreated_tables_are_found() {
     let Some(server) = server::shared() else { return };
     let prefix = prefix();
     let store = ready(builder(server, &prefix)).await;
@@ -226,7 +227,7 @@ async fn tables_that_were_made_anew_are_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ids_are_data() {
+async fn ids_are_taken_literally() {
     let Some(server) = server::shared() else { return };
     let store = ready(builder(server, &prefix())).await;
     let long = "🦀'\0".repeat(8192 / 6);
@@ -265,7 +266,7 @@ async fn ids_are_data() {
 }
 
 #[test]
-fn wrong_settings_are_configuration_errors_without_secrets() {
+fn invalid_settings_are_errors_without_secrets() {
     let good = || PostgresChatMemoryStore::builder().url("postgres://localhost/x");
     let zero = Duration::ZERO;
     let mut builders = vec![
@@ -300,8 +301,8 @@ fn wrong_settings_are_configuration_errors_without_secrets() {
     }
 }
 
-/// Has the server speak TLS with a certificate of its own, and returns that.
-async fn speak_tls(server: &Postgres) -> Option<Vec<u8>> {
+/// Enables TLS with a self-signed certificate on the server, and returns the certificate.
+async fn enable_tls(server: &Postgres) -> Option<Vec<u8>> {
     let program = Command::new("openssl").arg("version").output().ok();
     installed(program, "OpenSSL", "openssl")?;
     let raw = raw(server).await;
@@ -318,9 +319,9 @@ async fn speak_tls(server: &Postgres) -> Option<Vec<u8>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tls_is_spoken_with_servers_that_are_trusted() {
+async fn tls_requires_a_trusted_certificate() {
     let Some(server) = server::start() else { return };
-    let Some(certificate) = speak_tls(&server).await else { return };
+    let Some(certificate) = enable_tls(&server).await else { return };
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(&certificate).unwrap()).unwrap();
     let provider = ai_services::store::postgres::rustls::crypto::ring::default_provider();
@@ -330,12 +331,12 @@ async fn tls_is_spoken_with_servers_that_are_trusted() {
         .with_root_certificates(roots)
         .with_no_client_auth();
     let url = |mode: &str| format!("{}?sslmode={mode}", server.url());
-    let stranger = || builder(&server, "tls").url(url("require")).build().unwrap();
-    // Until the reload has reached the postmaster, the server refuses TLS with other words.
-    let mut error = refused(&stranger()).await;
+    let untrusting = || builder(&server, "tls").url(url("require")).build().unwrap();
+    // Until the postmaster has reloaded its configuration, the server rejects TLS with another error.
+    let mut error = rejected(&untrusting()).await;
     let limit = Instant::now() + Duration::from_secs(5);
     while error.to_string().contains("does not support TLS") && Instant::now() < limit {
-        error = refused(&stranger()).await;
+        error = rejected(&untrusting()).await;
     }
     assert_eq!(error.kind(), ErrorKind::Connection);
     assert!(error.to_string().contains("certificate"), "{error}");

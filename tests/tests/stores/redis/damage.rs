@@ -1,4 +1,4 @@
-//! Whatever happens to what is stored: the right messages, or an error and no change.
+//! Damaged keys: the store returns the right messages, or an error without changing data.
 
 use super::{Raw, builder, dialogue};
 use ai_services::memory::{
@@ -26,7 +26,7 @@ impl Fixture {
         let server = server::start()?;
         let (builder, prefix) = builder(&server);
         let mut raw = Raw::of(&server, &prefix);
-        // Thousands of changes, none of which has to survive.
+        // The test makes thousands of changes that need not be durable.
         raw.run("CONFIG SET appendonly no");
         let store = builder.evicted_messages(EvictedMessages::Keep).connect().await.unwrap();
         let id = MemoryId::from("klaus");
@@ -38,48 +38,49 @@ impl Fixture {
         Some(Self { _server: server, store, raw, id, version, messages, everything, dump })
     }
 
-    /// Checks everything on the damaged conversation, and mends it.
-    async fn check(&mut self, what: &str) {
+    /// Runs all operations on the damaged conversation, and repairs it.
+    async fn check(&mut self, case: &str) {
         let Self { store, raw, id, .. } = self;
         let dump = raw.dump("klaus");
         let loaded = store.load(id).await;
         let is_readable = loaded.is_ok();
         match loaded {
-            Ok(read) => assert_eq!(read.messages().to_vec(), self.messages, "{what}"),
-            Err(error) => unreadable(what, &error),
+            Ok(read) => assert_eq!(read.messages().to_vec(), self.messages, "{case}"),
+            Err(error) => assert_unreadable(case, &error),
         }
         match store.history(id, HistoryPosition::Oldest, 100).await {
             Ok(read) => {
                 let read: Vec<_> = read.into_iter().map(|entry| entry.message).collect();
-                assert_eq!(read, self.everything, "{what}");
+                assert_eq!(read, self.everything, "{case}");
             }
-            Err(error) => unreadable(what, &error),
+            Err(error) => assert_unreadable(case, &error),
         }
         if let Err(error) = store.conversation(id).await {
-            unreadable(what, &error);
+            assert_unreadable(case, &error);
         }
         assert!(!store.export_raw(id).await.unwrap().is_empty());
         if !is_readable {
             let error = store.update_messages(id, &dialogue(0..1)).await.unwrap_err();
-            unreadable(what, &error);
+            assert_unreadable(case, &error);
         }
-        assert_eq!(raw.dump("klaus"), dump, "{what}");
+        assert_eq!(raw.dump("klaus"), dump, "{case}");
         let change = Change::advance(self.version, 0..1, dialogue(9..10));
         if let Err(error) = store.commit(id, change).await {
             assert!(matches!(error.kind(), ErrorKind::Store | ErrorKind::Conflict), "{error}");
-            assert_eq!(raw.dump("klaus"), dump, "{what}: {error}");
+            assert_eq!(raw.dump("klaus"), dump, "{case}: {error}");
         }
         raw.restore("klaus", &self.dump);
     }
 }
 
-fn unreadable(what: &str, error: &Error) {
-    assert_eq!(error.kind(), ErrorKind::Store, "{what}: {error}");
-    assert!(error.detail::<UnreadableRecord>().is_some(), "{what}: {error}");
+/// Checks that the error is an unreadable record.
+fn assert_unreadable(case: &str, error: &Error) {
+    assert_eq!(error.kind(), ErrorKind::Store, "{case}: {error}");
+    assert!(error.detail::<UnreadableRecord>().is_some(), "{case}: {error}");
 }
 
-/// Every text that differs from this one in one bit, or by one byte less or more.
-fn neighbours(text: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+/// Returns texts that differ from this one in one bit, or have one byte less or more.
+fn mutations(text: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let flipped = (0..text.len() * 8).map(|bit| {
         let mut text = text.to_vec();
         text[bit / 8] ^= 1 << (bit % 8);
@@ -90,46 +91,46 @@ fn neighbours(text: &[u8]) -> impl Iterator<Item = Vec<u8>> {
 }
 
 #[tokio::test]
-async fn damaged_head_gives_the_right_messages_or_an_error() {
+async fn damaged_head_is_detected_or_harmless() {
     let Some(mut fixture) = Fixture::new().await else { return };
     let head = fixture.raw.key("head", "klaus");
     for field in ["version", "messages", "used", "tokens"] {
-        let value: Vec<u8> = fixture.raw.ask(&[b"HGET", head.as_bytes(), field.as_bytes()]);
-        for damaged in neighbours(&value) {
+        let value: Vec<u8> = fixture.raw.query(&[b"HGET", head.as_bytes(), field.as_bytes()]);
+        for damaged in mutations(&value) {
             let command = [b"HSET", head.as_bytes(), field.as_bytes(), &damaged];
-            let _: u64 = fixture.raw.ask(&command);
+            let _: u64 = fixture.raw.query(&command);
             fixture.check(&format!("{field} {}", damaged.escape_ascii())).await;
         }
-        let _: u64 = fixture.raw.ask(&[b"HDEL", head.as_bytes(), field.as_bytes()]);
+        let _: u64 = fixture.raw.query(&[b"HDEL", head.as_bytes(), field.as_bytes()]);
         fixture.check(&format!("{field} is missing")).await;
     }
-    let _: u64 = fixture.raw.ask(&[b"DEL", head.as_bytes()]);
+    let _: u64 = fixture.raw.query(&[b"DEL", head.as_bytes()]);
     fixture.check("the head is missing").await;
 }
 
 #[tokio::test]
-async fn damaged_rows_give_the_right_messages_or_an_error() {
+async fn damaged_rows_are_detected_or_harmless() {
     let Some(mut fixture) = Fixture::new().await else { return };
     for kind in ["messages", "history"] {
         let key = fixture.raw.key(kind, "klaus");
         let rows: Vec<(Vec<u8>, String)> =
-            fixture.raw.ask(&[b"ZRANGE", key.as_bytes(), b"0", b"-1", b"WITHSCORES"]);
+            fixture.raw.query(&[b"ZRANGE", key.as_bytes(), b"0", b"-1", b"WITHSCORES"]);
         for (member, score) in rows {
             let number: u64 = score.parse().unwrap();
-            let others = neighbours(&member).map(|damaged| (damaged, score.clone()));
+            let others = mutations(&member).map(|damaged| (damaged, score.clone()));
             let scores = [number + 1, number - 1, 0, 1 << 53].map(|score| score.to_string());
             let scores = scores.into_iter().chain(["-1", "inf", "-inf", "0.5"].map(str::to_owned));
             let moved = scores.map(|score| (member.clone(), score));
             for (damaged, score) in others.chain(moved) {
-                let _: u64 = fixture.raw.ask(&[b"ZREM", key.as_bytes(), &member]);
+                let _: u64 = fixture.raw.query(&[b"ZREM", key.as_bytes(), &member]);
                 let _: u64 =
-                    fixture.raw.ask(&[b"ZADD", key.as_bytes(), score.as_bytes(), &damaged]);
+                    fixture.raw.query(&[b"ZADD", key.as_bytes(), score.as_bytes(), &damaged]);
                 fixture.check(&format!("{kind} {score} {}", damaged.escape_ascii())).await;
             }
-            let _: u64 = fixture.raw.ask(&[b"ZREM", key.as_bytes(), &member]);
+            let _: u64 = fixture.raw.query(&[b"ZREM", key.as_bytes(), &member]);
             if kind == "messages" {
                 let error = fixture.store.load(&fixture.id).await.unwrap_err();
-                unreadable("a message is missing", &error);
+                assert_unreadable("a message is missing", &error);
             }
             fixture.raw.restore("klaus", &fixture.dump);
         }

@@ -1,4 +1,4 @@
-//! The store in Redis.
+//! The Redis store.
 
 mod damage;
 mod proxy;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-/// A store whose keys no other test uses, and their prefix.
+/// A builder of a store whose keys no other test uses, and their prefix.
 fn builder(server: &Redis) -> (RedisChatMemoryStoreBuilder, String) {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let prefix = format!("test-{}", COUNT.fetch_add(1, Ordering::Relaxed));
@@ -41,7 +41,7 @@ fn port(server: &Redis) -> u16 {
     url.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap()
 }
 
-/// Looks at the keys of a store behind its back.
+/// A connection that bypasses the store.
 struct Raw {
     connection: redis::Connection,
     prefix: String,
@@ -57,7 +57,7 @@ impl Raw {
         format!("{{{}}}:{kind}:{id}", self.prefix)
     }
 
-    fn try_ask<T: FromRedisValue>(&mut self, command: &[&[u8]]) -> redis::RedisResult<T> {
+    fn try_query<T: FromRedisValue>(&mut self, command: &[&[u8]]) -> redis::RedisResult<T> {
         let mut all = redis::Cmd::new();
         command.iter().for_each(|word| {
             all.arg(*word);
@@ -65,20 +65,20 @@ impl Raw {
         all.query(&mut self.connection)
     }
 
-    fn ask<T: FromRedisValue>(&mut self, command: &[&[u8]]) -> T {
-        self.try_ask(command).unwrap()
+    fn query<T: FromRedisValue>(&mut self, command: &[&[u8]]) -> T {
+        self.try_query(command).unwrap()
     }
 
     fn run(&mut self, command: &str) {
         let words: Vec<_> = command.split(' ').map(str::as_bytes).collect();
-        let _: redis::Value = self.ask(&words);
+        let _: redis::Value = self.query(&words);
     }
 
-    /// Head, messages and history.
+    /// Dumps head, messages and history.
     fn dump(&mut self, id: &str) -> Vec<Vec<u8>> {
         let keys = ["head", "messages", "history"].map(|kind| self.key(kind, id));
         let dumped = keys.iter().map(|key| {
-            let dump: Option<Vec<u8>> = self.ask(&[b"DUMP", key.as_bytes()]);
+            let dump: Option<Vec<u8>> = self.query(&[b"DUMP", key.as_bytes()]);
             dump.unwrap_or_default()
         });
         dumped.collect()
@@ -87,12 +87,12 @@ impl Raw {
     fn restore(&mut self, id: &str, dump: &[Vec<u8>]) {
         for (kind, dump) in ["head", "messages", "history"].iter().zip(dump) {
             let key = self.key(kind, id);
-            let _: () = self.ask(&[b"RESTORE", key.as_bytes(), b"0", dump, b"REPLACE"]);
+            let _: () = self.query(&[b"RESTORE", key.as_bytes(), b"0", dump, b"REPLACE"]);
         }
     }
 }
 
-async fn passes(
+async fn run_suite(
     evicted_messages: EvictedMessages,
     leases: Option<LeaseOptions>,
     configure: impl Fn(RedisChatMemoryStoreBuilder, &Redis) -> RedisChatMemoryStoreBuilder,
@@ -108,11 +108,13 @@ async fn passes(
     let suite = StoreSuite::of_conversations(store).second(second);
     let suite = suite.evicted_messages(evicted_messages).disposable();
     let (url, its) = (server.url(), prefix.clone());
-    let suite =
-        suite.damage(move |id| spoil(url.clone(), its.clone(), id, "\"message\":", "\"messagf\":"));
+    let suite = suite.damage(move |id| {
+        damage_newest(url.clone(), its.clone(), id, "\"message\":", "\"messagf\":")
+    });
     let url = server.url();
-    let suite =
-        suite.newer_format(move |id| spoil(url.clone(), prefix.clone(), id, "\"v\":1", "\"v\":2"));
+    let suite = suite.newer_format(move |id| {
+        damage_newest(url.clone(), prefix.clone(), id, "\"v\":1", "\"v\":2")
+    });
     let report = suite.run().await;
     assert!(report.is_passed(), "{report}");
     let skipped: Vec<_> = report.skipped().collect();
@@ -120,7 +122,7 @@ async fn passes(
 }
 
 /// Replaces a part of the newest row.
-async fn spoil(
+async fn damage_newest(
     url: String,
     prefix: String,
     id: MemoryId,
@@ -139,29 +141,29 @@ async fn spoil(
 }
 
 #[tokio::test]
-async fn redis_store_that_forgets_passes() {
-    passes(EvictedMessages::Forget, None, |builder, _| builder).await;
+async fn redis_store_without_history_passes() {
+    run_suite(EvictedMessages::Forget, None, |builder, _| builder).await;
 }
 
 #[tokio::test]
-async fn redis_store_that_keeps_passes() {
+async fn redis_store_with_history_passes() {
     let time_to_live = Duration::from_secs(3600);
-    passes(EvictedMessages::Keep, None, |builder, _| builder.time_to_live(time_to_live)).await;
+    run_suite(EvictedMessages::Keep, None, |builder, _| builder.time_to_live(time_to_live)).await;
 }
 
 #[tokio::test]
-async fn redis_store_that_forgets_and_leases_passes() {
+async fn redis_store_with_leases_passes() {
     let options = LeaseOptions::new().duration(Duration::from_secs(1));
-    passes(EvictedMessages::Forget, Some(options), |builder, _| builder.connections(1)).await;
+    run_suite(EvictedMessages::Forget, Some(options), |builder, _| builder.connections(1)).await;
 }
 
 #[tokio::test]
-async fn redis_store_with_the_newer_protocol_passes() {
+async fn redis_store_with_resp3_passes() {
     let newer = |builder: RedisChatMemoryStoreBuilder, server: &Redis| {
         builder.url(format!("{}?protocol=resp3", server.url()))
     };
     let options = LeaseOptions::new().duration(Duration::from_secs(1));
-    passes(EvictedMessages::Keep, Some(options), newer).await;
+    run_suite(EvictedMessages::Keep, Some(options), newer).await;
 }
 
 #[tokio::test]
@@ -176,7 +178,7 @@ async fn redis_connection_of_the_application_is_used() {
 }
 
 #[tokio::test]
-async fn redis_writers_in_a_race_lose_nothing() {
+async fn redis_concurrent_writers_lose_no_messages() {
     let Some(server) = server::shared() else { return };
     let (builder, _) = builder(server);
     let stores = [builder.clone().connect().await.unwrap(), builder.connect().await.unwrap()];
@@ -192,7 +194,7 @@ async fn redis_writers_in_a_race_lose_nothing() {
 }
 
 #[tokio::test]
-async fn redis_server_is_killed_and_the_store_goes_on() {
+async fn redis_store_survives_a_server_crash() {
     let Some(mut server) = server::start() else { return };
     let store = builder(&server).0.connect().await.unwrap();
     store.update_messages(&id(), &dialogue(0..2)).await.unwrap();
@@ -210,14 +212,14 @@ async fn redis_server_is_killed_and_the_store_goes_on() {
 }
 
 #[tokio::test]
-async fn redis_connection_that_broke_is_not_noticed() {
+async fn redis_broken_connection_is_replaced() {
     let Some(server) = server::start() else { return };
     let (own, prefix) = builder(&server);
     let manager =
         redis::Client::open(server.url()).unwrap().get_connection_manager().await.unwrap();
-    let given = RedisChatMemoryStore::from_connection_manager(manager);
+    let external = RedisChatMemoryStore::from_connection_manager(manager);
     let mut raw = Raw::of(&server, &prefix);
-    for builder in [own, given] {
+    for builder in [own, external] {
         let store = builder.connect().await.unwrap();
         store.update_messages(&id(), &dialogue(0..1)).await.unwrap();
         for n in 1..3 {
@@ -232,8 +234,9 @@ async fn redis_connection_that_broke_is_not_noticed() {
     }
 }
 
-/// Loses the answer to a commit, lets others commit `others` times, and expects it to be made once.
-async fn made_once(loss: Loss, change: impl Fn(Option<u64>) -> Change, others: usize) {
+/// Loses the answer to a commit, makes `others` commits with another store, and checks that the commit is
+/// applied once.
+async fn is_applied_once(loss: Loss, change: impl Fn(Option<u64>) -> Change, others: usize) {
     let Some(server) = server::shared() else { return };
     let (builder, _) = builder(server);
     let direct = builder.clone().connect().await.unwrap();
@@ -260,28 +263,29 @@ async fn made_once(loss: Loss, change: impl Fn(Option<u64>) -> Change, others: u
 }
 
 #[tokio::test]
-async fn redis_commit_whose_answer_is_lost_is_made_once() {
-    made_once(Loss::Cut, |version| Change::advance(version, 0..0, dialogue(2..3)), 0).await;
+async fn redis_commit_with_lost_answer_is_applied_once() {
+    is_applied_once(Loss::Cut, |version| Change::advance(version, 0..0, dialogue(2..3)), 0).await;
 }
 
 #[tokio::test]
-async fn redis_commit_whose_answer_never_comes_is_made_once() {
-    made_once(Loss::Silence, |version| Change::advance(version, 0..0, dialogue(2..3)), 0).await;
+async fn redis_commit_without_answer_is_applied_once() {
+    is_applied_once(Loss::Silence, |version| Change::advance(version, 0..0, dialogue(2..3)), 0)
+        .await;
 }
 
 #[tokio::test]
-async fn redis_commit_knows_itself_again_behind_those_of_others() {
-    made_once(Loss::Cut, |version| Change::advance(version, 0..0, dialogue(2..3)), 5).await;
+async fn redis_commit_is_found_behind_other_commits() {
+    is_applied_once(Loss::Cut, |version| Change::advance(version, 0..0, dialogue(2..3)), 5).await;
 }
 
 #[tokio::test]
-async fn redis_commit_of_any_version_whose_answer_is_lost_is_made_once() {
-    made_once(Loss::Cut, |_| Change::advance(None, 0..0, dialogue(2..3)), 2).await;
-    made_once(Loss::Cut, |_| Change::replace(None, dialogue(0..3).into()), 0).await;
+async fn redis_unversioned_commit_is_applied_once() {
+    is_applied_once(Loss::Cut, |_| Change::advance(None, 0..0, dialogue(2..3)), 2).await;
+    is_applied_once(Loss::Cut, |_| Change::replace(None, dialogue(0..3).into()), 0).await;
 }
 
 #[tokio::test]
-async fn redis_server_that_cannot_be_reached_is_reported_in_time() {
+async fn redis_unreachable_server_is_a_connection_error() {
     let refusing = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = |listener: &std::net::TcpListener| {
@@ -302,7 +306,7 @@ async fn redis_server_that_cannot_be_reached_is_reported_in_time() {
 }
 
 #[tokio::test]
-async fn redis_server_without_tls_is_an_error_with_it() {
+async fn redis_server_without_tls_is_an_error() {
     let Some(server) = server::shared() else { return };
     let url = server.url().replace("redis:", "rediss:");
     let timeout = Duration::from_secs(2);
@@ -312,7 +316,7 @@ async fn redis_server_without_tls_is_an_error_with_it() {
 }
 
 #[tokio::test]
-async fn redis_wrong_password_is_refused_and_not_repeated() {
+async fn redis_wrong_password_is_not_in_the_error() {
     let Some(server) = server::shared() else { return };
     for user in [":canary@", "canary:canary@", ""] {
         let url = format!("redis://{user}127.0.0.1:{}/", port(server));
@@ -324,7 +328,7 @@ async fn redis_wrong_password_is_refused_and_not_repeated() {
 }
 
 #[tokio::test]
-async fn redis_complaints_become_errors_with_advice() {
+async fn redis_server_errors_contain_advice() {
     let Some(server) = server::start() else { return };
     let (builder, prefix) = builder(&server);
     let store = builder.connect().await.unwrap();
@@ -341,8 +345,8 @@ async fn redis_complaints_become_errors_with_advice() {
             true,
         ),
     ];
-    for (spoil, mend, advice, passes) in cases {
-        raw.run(spoil);
+    for (cause, remedy, advice, is_transient) in cases {
+        raw.run(cause);
         for change in [
             Change::advance(None, 0..1, dialogue(3..4)),
             Change::replace(None, dialogue(5..6).into()),
@@ -350,16 +354,16 @@ async fn redis_complaints_become_errors_with_advice() {
             let error = store.commit(&id(), change).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Store, "{error}");
             assert!(error.to_string().contains(advice), "{error}");
-            assert_eq!(error.is_retryable(), passes, "{error}");
+            assert_eq!(error.is_retryable(), is_transient, "{error}");
             assert_eq!(raw.dump("klaus"), dump);
         }
-        raw.run(mend);
+        raw.run(remedy);
     }
     store.update_messages(&id(), &dialogue(0..4)).await.unwrap();
 }
 
 #[tokio::test]
-async fn redis_server_busy_with_a_script_is_reported() {
+async fn redis_busy_server_is_reported() {
     let Some(server) = server::start() else { return };
     let (builder, prefix) = builder(&server);
     let store = builder.connect().await.unwrap();
@@ -367,9 +371,9 @@ async fn redis_server_busy_with_a_script_is_reported() {
     raw.run("CONFIG SET busy-reply-threshold 1");
     let mut busy = Raw::of(&server, &prefix);
     let script = std::thread::spawn(move || {
-        busy.try_ask::<redis::Value>(&[b"EVAL", b"while true do end", b"0"]).is_err()
+        busy.try_query::<redis::Value>(&[b"EVAL", b"while true do end", b"0"]).is_err()
     });
-    let is_busy = || raw.try_ask::<redis::Value>(&[b"PING"]).is_err();
+    let is_busy = || raw.try_query::<redis::Value>(&[b"PING"]).is_err();
     assert!(poll(Duration::from_secs(5), is_busy));
     let error = store.load(&id()).await.unwrap_err();
     raw.run("SCRIPT KILL");
@@ -379,7 +383,7 @@ async fn redis_server_busy_with_a_script_is_reported() {
 }
 
 #[tokio::test]
-async fn redis_user_who_may_not_write_changes_nothing() {
+async fn redis_read_only_user_cannot_commit() {
     let Some(server) = server::shared() else { return };
     let (builder, prefix) = builder(server);
     let owner = builder.clone().connect().await.unwrap();
@@ -399,7 +403,7 @@ async fn redis_user_who_may_not_write_changes_nothing() {
 }
 
 #[tokio::test]
-async fn redis_key_of_somebody_else_stops_a_commit_before_it_writes() {
+async fn redis_key_of_the_wrong_type_prevents_a_commit() {
     let Some(server) = server::shared() else { return };
     for kind in ["head", "messages", "history", "lease", "ids", "used"] {
         let (builder, prefix) = builder(server);
@@ -423,7 +427,7 @@ async fn redis_key_of_somebody_else_stops_a_commit_before_it_writes() {
 }
 
 #[tokio::test]
-async fn redis_conversation_expires_as_a_whole_after_its_last_change() {
+async fn redis_conversation_expires_as_a_whole() {
     let Some(server) = server::shared() else { return };
     let (builder, prefix) = builder(server);
     let builder = builder.evicted_messages(EvictedMessages::Keep);
@@ -432,7 +436,7 @@ async fn redis_conversation_expires_as_a_whole_after_its_last_change() {
     let mut raw = Raw::of(server, &prefix);
     let mut ends = move || {
         let keys = ["head", "messages", "history"].map(|kind| raw.key(kind, "klaus"));
-        keys.map(|key| raw.ask::<i64>(&[b"PEXPIRETIME", key.as_bytes()]))
+        keys.map(|key| raw.query::<i64>(&[b"PEXPIRETIME", key.as_bytes()]))
     };
     let now =
         || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis() as i64;
@@ -455,14 +459,14 @@ async fn redis_conversation_expires_as_a_whole_after_its_last_change() {
 }
 
 #[tokio::test]
-async fn redis_expired_conversation_is_taken_out_of_the_index() {
+async fn redis_expired_conversation_leaves_the_index() {
     let Some(server) = server::shared() else { return };
     let (builder, prefix) = builder(server);
     let store = builder.time_to_live(Duration::from_millis(1)).connect().await.unwrap();
     let mut raw = Raw::of(server, &prefix);
     let mut indexed = move || {
         let count = |raw: &mut Raw, index| {
-            raw.ask::<u64>(&[b"ZCARD", format!("{{{prefix}}}:{index}").as_bytes()])
+            raw.query::<u64>(&[b"ZCARD", format!("{{{prefix}}}:{index}").as_bytes()])
         };
         (count(&mut raw, "ids"), count(&mut raw, "used"))
     };
@@ -474,7 +478,7 @@ async fn redis_expired_conversation_is_taken_out_of_the_index() {
     assert_eq!(store.conversations(None, 2).await.unwrap(), []);
     assert_eq!(indexed(), (0, 0));
 
-    // Whoever never lists them has them swept by commits.
+    // Commits sweep expired conversations, too.
     for n in 0..200 {
         store.update_messages(&format!("{n}").into(), &dialogue(0..1)).await.unwrap();
     }
@@ -482,7 +486,7 @@ async fn redis_expired_conversation_is_taken_out_of_the_index() {
 }
 
 #[tokio::test]
-async fn redis_lease_ends_by_the_clock_of_the_server_and_goes_with_the_conversation() {
+async fn redis_lease_expires_or_ends_with_the_conversation() {
     let Some(server) = server::shared() else { return };
     let (builder, prefix) = builder(server);
     let store = Arc::new(builder.leases(LeaseOptions::new()).connect().await.unwrap());
@@ -490,17 +494,17 @@ async fn redis_lease_ends_by_the_clock_of_the_server_and_goes_with_the_conversat
     let lease = request.clone().wait(Duration::ZERO).await.unwrap();
     let mut raw = Raw::of(server, &prefix);
     let key = raw.key("lease", "klaus");
-    let left: i64 = raw.ask(&[b"PTTL", key.as_bytes()]);
+    let left: i64 = raw.query(&[b"PTTL", key.as_bytes()]);
     assert!((25_000..=30_000).contains(&left), "{left}");
 
-    let _: u64 = raw.ask(&[b"DEL", key.as_bytes()]);
+    let _: u64 = raw.query(&[b"DEL", key.as_bytes()]);
     let change = Change::advance(None, 0..0, dialogue(0..1)).under(lease.token());
     let error = store.commit(&id(), change.clone()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert!(error.to_string().contains("lease"), "{error}");
     assert!(store.acquire(&id(), lease.token()).await.unwrap());
     store.commit(&id(), change).await.unwrap();
-    assert_eq!(raw.ask::<u64>(&[b"EXISTS", key.as_bytes()]), 0);
+    assert_eq!(raw.query::<u64>(&[b"EXISTS", key.as_bytes()]), 0);
 
     assert!(store.acquire(&id(), lease.token()).await.unwrap());
     store.delete_messages(&id()).await.unwrap();
@@ -508,7 +512,7 @@ async fn redis_lease_ends_by_the_clock_of_the_server_and_goes_with_the_conversat
 }
 
 #[tokio::test]
-async fn redis_hostile_ids_stay_apart() {
+async fn redis_hostile_ids_do_not_collide() {
     let Some(server) = server::shared() else { return };
     let (builder, prefix) = builder(server);
     let store = builder.connect().await.unwrap();
@@ -563,7 +567,7 @@ async fn redis_hostile_ids_stay_apart() {
 }
 
 #[tokio::test]
-async fn redis_stores_with_different_prefixes_share_nothing() {
+async fn redis_prefixes_separate_stores() {
     let Some(server) = server::shared() else { return };
     let (one, other) = (builder(server).0, builder(server).0);
     let (one, other) = (one.connect().await.unwrap(), other.connect().await.unwrap());
@@ -576,7 +580,7 @@ async fn redis_stores_with_different_prefixes_share_nothing() {
 }
 
 #[tokio::test]
-async fn redis_schema_is_noted_by_several_at_once_and_a_newer_one_refused() {
+async fn redis_newer_layout_is_rejected() {
     let Some(server) = server::shared() else { return };
     let (builder, prefix) = builder(server);
     let store = builder.clone().connect().await.unwrap();
@@ -586,26 +590,26 @@ async fn redis_schema_is_noted_by_several_at_once_and_a_newer_one_refused() {
     builder.clone().connect().await.unwrap();
     let mut raw = Raw::of(server, &prefix);
     raw.run(&format!("SET {{{prefix}}}:schema 2"));
-    let refused = |error: Error| {
+    let rejected = |error: Error| {
         assert_eq!(error.kind(), ErrorKind::Store, "{error}");
         assert!(error.to_string().contains("update ai-services"), "{error}");
     };
-    refused(store.ensure_schema().await.unwrap_err());
-    refused(builder.connect().await.unwrap_err());
+    rejected(store.ensure_schema().await.unwrap_err());
+    rejected(builder.connect().await.unwrap_err());
 }
 
 #[tokio::test]
-async fn redis_page_of_a_long_history_does_not_read_the_rest() {
+async fn redis_history_page_reads_only_its_rows() {
     let Some(server) = server::shared() else { return };
     let (builder, prefix) = builder(server);
     let keep = EvictedMessages::Keep;
     let store = builder.evicted_messages(keep).connect().await.unwrap();
     store.update_messages(&id(), &dialogue(0..500)).await.unwrap();
     store.commit(&id(), Change::advance(None, 0..490, Vec::new())).await.unwrap();
-    // A row that is not on the page may be anything.
+    // A row that is not on the page may be damaged.
     let mut raw = Raw::of(server, &prefix);
     let key = raw.key("history", "klaus");
-    let _: u64 = raw.ask(&[b"ZADD", key.as_bytes(), b"1", b"nonsense"]);
+    let _: u64 = raw.query(&[b"ZADD", key.as_bytes(), b"1", b"nonsense"]);
     let page = store.history(&id(), HistoryPosition::Newest, 20).await.unwrap();
     let messages: Vec<_> = page.iter().map(|entry| entry.message.clone()).collect();
     assert_eq!(messages, dialogue(480..500));

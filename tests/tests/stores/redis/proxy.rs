@@ -1,4 +1,4 @@
-//! A server in between that loses answers.
+//! A proxy that loses answers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,16 +7,16 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
 
-/// What becomes of an answer that is lost.
+/// The way in which an answer is lost.
 #[derive(Clone, Copy)]
 pub(super) enum Loss {
     /// The connection breaks.
     Cut,
-    /// Nothing happens any more.
+    /// The connection stays open, but does not transfer answers any more.
     Silence,
 }
 
-/// Stands before a Redis server. Clones are the same one.
+/// A proxy in front of a Redis server. Clones share its state.
 #[derive(Clone)]
 pub(super) struct Proxy(Arc<State>);
 
@@ -24,27 +24,27 @@ struct State {
     port: u16,
     loss: Loss,
     is_armed: AtomicBool,
-    /// Told when an answer was lost.
+    /// Notified when an answer was lost.
     lost: Notify,
     /// One permit for each connection that may be made.
     gate: Semaphore,
 }
 
 impl Proxy {
-    /// Lets connections through, until an answer was lost.
+    /// Forwards the first connection. A further one needs a call of [`open`](Self::open).
     pub(super) async fn before(server: u16, loss: Loss) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (is_armed, lost) = (AtomicBool::new(false), Notify::new());
         let state = State { port, loss, is_armed, lost, gate: Semaphore::new(1) };
         let proxy = Self(Arc::new(state));
-        let it = proxy.clone();
+        let shared = proxy.clone();
         tokio::spawn(async move {
             loop {
                 let (client, _) = listener.accept().await.unwrap();
-                it.0.gate.acquire().await.unwrap().forget();
+                shared.0.gate.acquire().await.unwrap().forget();
                 let server = TcpStream::connect(("127.0.0.1", server)).await.unwrap();
-                it.clone().join(client, server);
+                shared.clone().join(client, server);
             }
         });
         proxy
@@ -64,7 +64,7 @@ impl Proxy {
         self.0.lost.notified().await;
     }
 
-    /// Lets one more connection through.
+    /// Permits one more connection.
     pub(super) fn open(&self) {
         self.0.gate.add_permits(1);
     }

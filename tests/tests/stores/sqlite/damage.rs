@@ -1,6 +1,6 @@
-//! Damage behind the back of the store: the right messages or an error, never other messages.
+//! Damage to the file: the store returns the right messages or an error, never other messages.
 
-use super::{builder, place, raw};
+use super::{builder, raw, temp_file};
 use ai_services::memory::{
     ChatMemoryStore, ConversationStore, EvictedMessages, HistoryEntry, HistoryPosition, MemoryId,
     UnreadableRecord,
@@ -12,9 +12,9 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 use std::path::{Path, PathBuf};
 
-/// What is in a store that nobody has damaged.
+/// The content of an undamaged store.
 #[derive(Clone)]
-struct Truth {
+struct Expected {
     id: MemoryId,
     messages: Vec<ChatMessage>,
     history: Vec<HistoryEntry>,
@@ -24,8 +24,8 @@ async fn open(path: &Path) -> Result<SqliteChatMemoryStore> {
     builder(path).readers(1).evicted_messages(EvictedMessages::Keep).open().await
 }
 
-/// A conversation with three messages, and one that was evicted.
-async fn fill(store: &SqliteChatMemoryStore, id: &str) -> Truth {
+/// Writes a conversation with three messages in memory and one evicted message.
+async fn fill(store: &SqliteChatMemoryStore, id: &str) -> Expected {
     let id = MemoryId::from(id);
     let all: Vec<_> = (0..4).map(|n| ChatMessage::user(format!("{id} says {n}"))).collect();
     store.update_messages(&id, &all).await.unwrap();
@@ -34,31 +34,32 @@ async fn fill(store: &SqliteChatMemoryStore, id: &str) -> Truth {
     assert_eq!(messages, &all[1..]);
     let history = store.history(&id, HistoryPosition::Oldest, 100).await.unwrap();
     assert_eq!(history.len(), 4);
-    Truth { id, messages, history }
+    Expected { id, messages, history }
 }
 
-/// What is read is what was written, or an error says why not. An evicted message may be missing.
-async fn check(store: &SqliteChatMemoryStore, truth: &Truth, what: &str) -> bool {
-    let is_read = match store.get_messages(&truth.id).await {
+/// Checks that reads return the written data or an error. An evicted message may be missing. Returns whether
+/// the messages could be read.
+async fn check(store: &SqliteChatMemoryStore, expected: &Expected, case: &str) -> bool {
+    let is_read = match store.get_messages(&expected.id).await {
         Ok(messages) => {
-            assert_eq!(messages, truth.messages, "{what}");
+            assert_eq!(messages, expected.messages, "{case}");
             true
         }
         Err(error) => {
-            assert_eq!(error.kind(), ErrorKind::Store, "{what}: {error}");
+            assert_eq!(error.kind(), ErrorKind::Store, "{case}: {error}");
             false
         }
     };
-    match store.history(&truth.id, HistoryPosition::Oldest, 100).await {
+    match store.history(&expected.id, HistoryPosition::Oldest, 100).await {
         Ok(history) => {
-            let is_true = |entry: &HistoryEntry| {
-                truth.history.iter().any(|known| {
+            let is_expected = |entry: &HistoryEntry| {
+                expected.history.iter().any(|known| {
                     (known.position, &known.message) == (entry.position, &entry.message)
                 })
             };
-            assert!(history.iter().all(is_true), "{what}: {history:?}");
+            assert!(history.iter().all(is_expected), "{case}: {history:?}");
         }
-        Err(error) => assert_eq!(error.kind(), ErrorKind::Store, "{what}: {error}"),
+        Err(error) => assert_eq!(error.kind(), ErrorKind::Store, "{case}: {error}"),
     }
     is_read
 }
@@ -83,25 +84,24 @@ impl Table {
         Self { name, columns, rows }
     }
 
-    /// Writes all rows anew, if no two have the same key. Text is bound as bytes, which need not be
-    /// text any more.
+    /// Replaces all rows; fails if two have the same key. Text is bound as bytes, which may be invalid UTF-8.
     fn write(&self, connection: &mut Connection, rows: &[Vec<Value>]) -> rusqlite::Result<()> {
         let transaction = connection.transaction()?;
         transaction.execute(&format!("DELETE FROM {}", self.name), [])?;
         for row in rows {
-            let holes = row.iter().map(|value| match value {
+            let placeholders = row.iter().map(|value| match value {
                 Value::Text(_) | Value::Blob(_) => "CAST(? AS TEXT)",
                 _ => "?",
             });
-            let holes = holes.collect::<Vec<_>>().join(", ");
-            let statement = format!("INSERT INTO {} VALUES ({holes})", self.name);
+            let placeholders = placeholders.collect::<Vec<_>>().join(", ");
+            let statement = format!("INSERT INTO {} VALUES ({placeholders})", self.name);
             transaction.execute(&statement, params_from_iter(row))?;
         }
         transaction.commit()
     }
 }
 
-/// Everything in a table, whether it is text or not.
+/// Returns all values of a table, including invalid UTF-8.
 fn contents(connection: &Connection, table: &str) -> Vec<String> {
     let mut statement = connection.prepare(&format!("SELECT * FROM {table}")).unwrap();
     let count = statement.column_count();
@@ -113,7 +113,7 @@ fn contents(connection: &Connection, table: &str) -> Vec<String> {
     found
 }
 
-/// The value with each of its bytes changed.
+/// Returns variants of the value, each with one changed byte.
 fn mutations(value: &Value) -> Vec<Value> {
     const CHANGES: [u8; 5] = [0x01, 0x04, 0x20, 0x80, 0xff];
     match value {
@@ -130,50 +130,51 @@ fn mutations(value: &Value) -> Vec<Value> {
             .map(Value::Integer)
             .collect(),
         Value::Null => vec![Value::Integer(0), Value::Integer(-1), Value::Integer(i64::MAX)],
-        other => panic!("{other:?} is in no column"),
+        other => panic!("unexpected value {other:?}"),
     }
 }
 
 #[tokio::test]
-async fn sqlite_column_with_a_changed_byte_is_noticed_or_harmless() {
-    let (_directory, path) = place();
+async fn sqlite_changed_column_is_detected_or_harmless() {
+    let (_directory, path) = temp_file();
     let store = open(&path).await.unwrap();
-    let truth = fill(&store, "klaus").await;
+    let expected = fill(&store, "klaus").await;
     let mut connection = raw(&path);
     connection.execute_batch("PRAGMA synchronous = OFF").unwrap();
-    let (mut noticed, mut harmless) = (0, 0);
+    let (mut detected, mut harmless) = (0, 0);
     for name in ["conversation", "message", "history"] {
         let table = Table::read(&connection, name);
         for (row, column) in (0..table.rows.len())
             .flat_map(|row| (0..table.columns.len()).map(move |column| (row, column)))
         {
             for mutation in mutations(&table.rows[row][column]) {
-                let what = format!("{name}, row {row}, {}: {mutation:?}", table.columns[column]);
+                let case = format!("{name}, row {row}, {}: {mutation:?}", table.columns[column]);
                 let mut rows = table.rows.clone();
                 rows[row][column] = mutation;
                 if table.write(&mut connection, &rows).is_err() {
                     continue;
                 }
                 let before = contents(&connection, name);
-                match check(&store, &truth, &what).await {
-                    true => harmless += 1,
-                    false => noticed += 1,
+                if check(&store, &expected, &case).await {
+                    harmless += 1;
+                } else {
+                    detected += 1;
                 }
-                assert_eq!(contents(&connection, name), before, "{what}");
+                assert_eq!(contents(&connection, name), before, "{case}");
             }
         }
         table.write(&mut connection, &table.rows).unwrap();
     }
-    println!("{noticed} noticed, {harmless} harmless");
-    assert!(noticed > 1_000);
-    assert!(check(&store, &truth, "restored").await);
+    println!("{detected} detected, {harmless} harmless");
+    assert!(detected > 1_000);
+    assert!(check(&store, &expected, "restored").await);
 }
 
 #[tokio::test]
-async fn sqlite_conversation_without_its_head_is_noticed() {
-    let (_directory, path) = place();
+async fn sqlite_missing_head_is_detected() {
+    let (_directory, path) = temp_file();
     let store = open(&path).await.unwrap();
-    let Truth { id, .. } = fill(&store, "klaus").await;
+    let Expected { id, .. } = fill(&store, "klaus").await;
     raw(&path).execute("DELETE FROM conversation", []).unwrap();
     for error in [
         store.load(&id).await.unwrap_err(),
@@ -186,73 +187,74 @@ async fn sqlite_conversation_without_its_head_is_noticed() {
     assert_eq!(store.get_messages(&id).await.unwrap(), []);
 }
 
-/// The bytes of a closed file, and what is in it. Its pages are small, so that it has many of them and
-/// messages go on from one to the next.
-async fn fixture() -> (Vec<u8>, Vec<Truth>) {
-    let (_directory, path) = place();
+/// Returns the bytes of a closed file and its content. The pages are small, so that there are many of them
+/// and messages span several pages.
+async fn fixture() -> (Vec<u8>, Vec<Expected>) {
+    let (_directory, path) = temp_file();
     let store = open(&path).await.unwrap();
-    let truths = vec![fill(&store, "klaus").await, fill(&store, "anna").await];
+    let all_expected = vec![fill(&store, "klaus").await, fill(&store, "anna").await];
     store.close().await;
     let shrink = "PRAGMA journal_mode = DELETE; PRAGMA page_size = 512; VACUUM";
     raw(&path).execute_batch(shrink).unwrap();
-    (std::fs::read(&path).unwrap(), truths)
+    (std::fs::read(&path).unwrap(), all_expected)
 }
 
-/// Where files are written fastest.
+/// A temporary directory, in memory if possible.
 fn fast_directory() -> tempfile::TempDir {
     let memory = PathBuf::from("/dev/shm");
-    match memory.is_dir() {
-        true => tempfile::tempdir_in(memory).unwrap(),
-        false => tempfile::tempdir().unwrap(),
+    if memory.is_dir() {
+        tempfile::tempdir_in(memory).unwrap()
+    } else {
+        tempfile::tempdir().unwrap()
     }
 }
 
-/// Changes one byte of the file, opens it and reads; says whether all was read.
-async fn survives(path: &Path, bytes: &[u8], position: usize, truths: &[Truth]) -> bool {
+/// Changes one byte of the file, and opens and reads it. Returns whether all messages could be read.
+async fn survives(path: &Path, bytes: &[u8], position: usize, all_expected: &[Expected]) -> bool {
     let mut bytes = bytes.to_vec();
     bytes[position] ^= 1_u8.rotate_left(u32::try_from(position % 8).unwrap());
     for suffix in ["-wal", "-shm"] {
         let _ = std::fs::remove_file(format!("{}{suffix}", path.display()));
     }
     std::fs::write(path, &bytes).unwrap();
-    let what = format!("byte {position}");
+    let case = format!("byte {position}");
     let store = match open(path).await {
         Ok(store) => store,
         Err(error) => {
             let kinds = [ErrorKind::Store, ErrorKind::Configuration];
-            assert!(kinds.contains(&error.kind()), "{what}: {error}");
+            assert!(kinds.contains(&error.kind()), "{case}: {error}");
             return false;
         }
     };
     let mut is_read = true;
-    for truth in truths {
-        is_read &= check(&store, truth, &what).await;
+    for expected in all_expected {
+        is_read &= check(&store, expected, &case).await;
     }
     store.close().await;
     is_read
 }
 
 #[test]
-fn sqlite_file_with_a_changed_byte_is_noticed_or_harmless() {
+fn sqlite_changed_file_is_detected_or_harmless() {
     const THREADS: usize = 4;
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let (bytes, truths) = runtime().block_on(fixture());
-    let noticed: usize = std::thread::scope(|scope| {
+    let (bytes, all_expected) = runtime().block_on(fixture());
+    let detected: usize = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
             .map(|first| {
-                let (bytes, truths) = (&bytes, &truths);
+                let (bytes, all_expected) = (&bytes, &all_expected);
                 scope.spawn(move || {
                     let directory = fast_directory();
                     let path = directory.path().join("damaged.db");
                     let positions = (first..bytes.len()).step_by(THREADS);
                     positions
-                        .filter(|at| !runtime().block_on(survives(&path, bytes, *at, truths)))
+                        .filter(|at| !runtime().block_on(survives(&path, bytes, *at, all_expected)))
                         .count()
                 })
             })
             .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).sum()
     });
-    println!("{} bytes, {noticed} noticed", bytes.len());
-    assert!(noticed > 1_000, "{noticed}");
+    println!("{} bytes, {detected} detected", bytes.len());
+    assert!(detected > 1_000, "{detected}");
 }

@@ -1,6 +1,6 @@
-//! Files: which are made, which are refused, and who may have them.
+//! Files: creation, permissions, and rejected files.
 
-use super::{builder, place, raw};
+use super::{builder, raw, temp_file};
 use ai_services::memory::{ChatMemoryStore, LeaseOptions};
 use ai_services::message::ChatMessage;
 use ai_services::store::sqlite::SqliteChatMemoryStore;
@@ -9,14 +9,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-async fn refused(path: &Path) -> Error {
+async fn rejected(path: &Path) -> Error {
     SqliteChatMemoryStore::open(path).await.unwrap_err()
 }
 
-/// The store refuses what is in the file and does not change it.
-async fn is_refused_unchanged(path: &Path, kind: ErrorKind, text: &str) {
+/// Checks that the store rejects the file and does not change it.
+async fn assert_rejected_unchanged(path: &Path, kind: ErrorKind, text: &str) {
     let before = std::fs::read(path).unwrap();
-    let error = refused(path).await;
+    let error = rejected(path).await;
     assert_eq!(error.kind(), kind, "{error}");
     assert!(error.to_string().contains(text), "{error}");
     assert_eq!(std::fs::read(path).unwrap(), before);
@@ -24,10 +24,10 @@ async fn is_refused_unchanged(path: &Path, kind: ErrorKind, text: &str) {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn sqlite_files_are_for_their_owner_only() {
+async fn sqlite_files_are_accessible_to_their_owner_only() {
     use std::os::unix::fs::PermissionsExt;
 
-    let (directory, path) = place();
+    let (directory, path) = temp_file();
     let store = SqliteChatMemoryStore::open(&path).await.unwrap();
     store.update_messages(&"klaus".into(), &[ChatMessage::user("Hello!")]).await.unwrap();
     let files: Vec<_> = std::fs::read_dir(directory.path()).unwrap().map(Result::unwrap).collect();
@@ -40,7 +40,7 @@ async fn sqlite_files_are_for_their_owner_only() {
 
 #[tokio::test]
 async fn sqlite_closed_store_is_one_file() {
-    let (directory, path) = place();
+    let (directory, path) = temp_file();
     let store = SqliteChatMemoryStore::open(&path).await.unwrap();
     store.update_messages(&"klaus".into(), &[ChatMessage::user("Hello!")]).await.unwrap();
     assert_eq!(store.get_messages(&"klaus".into()).await.unwrap().len(), 1);
@@ -57,19 +57,19 @@ async fn sqlite_closed_store_is_one_file() {
 }
 
 #[tokio::test]
-async fn sqlite_missing_directory_is_named() {
-    let (directory, _) = place();
-    let error = refused(&directory.path().join("missing").join("conversations.db")).await;
+async fn sqlite_missing_directory_is_reported() {
+    let (directory, _) = temp_file();
+    let error = rejected(&directory.path().join("missing").join("conversations.db")).await;
     assert_eq!(error.kind(), ErrorKind::Configuration);
     assert!(error.to_string().contains("its directory does not exist"), "{error}");
-    let error = refused(directory.path()).await;
+    let error = rejected(directory.path()).await;
     assert_eq!(error.kind(), ErrorKind::Configuration);
     assert!(error.to_string().contains("it is a directory"), "{error}");
 }
 
 #[tokio::test]
-async fn sqlite_impossible_settings_are_refused() {
-    let (_directory, path) = place();
+async fn sqlite_invalid_settings_are_rejected() {
+    let (_directory, path) = temp_file();
     let short = LeaseOptions::new().duration(Duration::from_millis(10));
     for builder in [
         SqliteChatMemoryStore::builder(),
@@ -86,7 +86,7 @@ async fn sqlite_impossible_settings_are_refused() {
 }
 
 #[tokio::test]
-async fn sqlite_file_of_another_application_is_not_touched() {
+async fn sqlite_file_of_another_application_is_not_changed() {
     for statements in [
         "CREATE TABLE invoice (id INTEGER)",
         "CREATE TABLE invoice (id INTEGER); PRAGMA user_version = 1",
@@ -94,30 +94,30 @@ async fn sqlite_file_of_another_application_is_not_touched() {
         "PRAGMA user_version = 3",
         "PRAGMA journal_mode = wal; CREATE TABLE invoice (id INTEGER)",
     ] {
-        let (_directory, path) = place();
+        let (_directory, path) = temp_file();
         raw(&path).execute_batch(statements).unwrap();
-        is_refused_unchanged(&path, ErrorKind::Configuration, "another application").await;
+        assert_rejected_unchanged(&path, ErrorKind::Configuration, "another application").await;
     }
 }
 
 #[tokio::test]
-async fn sqlite_file_that_is_no_database_is_not_touched() {
-    let (_directory, path) = place();
+async fn sqlite_file_that_is_not_a_database_is_not_changed() {
+    let (_directory, path) = temp_file();
     std::fs::write(&path, "Dear diary, ".repeat(100)).unwrap();
-    is_refused_unchanged(&path, ErrorKind::Store, "damaged or no database").await;
+    assert_rejected_unchanged(&path, ErrorKind::Store, "damaged or not a database").await;
 }
 
 #[tokio::test]
-async fn sqlite_newer_schema_asks_for_an_update() {
-    let (_directory, path) = place();
+async fn sqlite_newer_schema_requires_an_update() {
+    let (_directory, path) = temp_file();
     SqliteChatMemoryStore::open(&path).await.unwrap().close().await;
     raw(&path).execute_batch("PRAGMA user_version = 2").unwrap();
-    is_refused_unchanged(&path, ErrorKind::Configuration, "update ai-services").await;
+    assert_rejected_unchanged(&path, ErrorKind::Configuration, "update ai-services").await;
 }
 
 #[tokio::test]
-async fn sqlite_strange_names_of_files_are_taken_as_they_are() {
-    let (directory, _) = place();
+async fn sqlite_special_file_names_are_taken_literally() {
+    let (directory, _) = temp_file();
     for name in ["file:a?mode=memory", "a b'\";--", "ü.db", "%41"] {
         let path = directory.path().join(name);
         let store = SqliteChatMemoryStore::open(&path).await.unwrap();
@@ -128,13 +128,13 @@ async fn sqlite_strange_names_of_files_are_taken_as_they_are() {
     }
 }
 
-/// Not a test of its own: one of the processes of the next.
+/// Child process of the next test.
 #[tokio::test]
 #[ignore = "started by another test"]
-async fn opening_process() {
+async fn child_that_opens_the_file() {
     let path = std::env::var_os("AI_SERVICES_TEST_FILE").unwrap();
     let id = std::process::id();
-    // All begin when the last has been started.
+    // All processes continue when the last one has been started.
     std::io::stdin().read_line(&mut String::new()).unwrap();
     let store = SqliteChatMemoryStore::open(Path::new(&path)).await.unwrap();
     store.update_messages(&(&id).into(), &[ChatMessage::user("Hello!")]).await.unwrap();
@@ -145,11 +145,11 @@ async fn opening_process() {
 async fn sqlite_new_file_is_opened_by_several_processes() {
     const PROCESSES: u32 = 8;
     for _ in 0..4 {
-        let (_directory, path) = place();
+        let (_directory, path) = temp_file();
         let mut processes: Vec<_> = (0..PROCESSES)
             .map(|_| {
                 Command::new(std::env::current_exe().unwrap())
-                    .args(["--exact", "--ignored", "sqlite::files::opening_process"])
+                    .args(["--exact", "--ignored", "sqlite::files::child_that_opens_the_file"])
                     .env("AI_SERVICES_TEST_FILE", &path)
                     .stdin(Stdio::piped())
                     .stdout(Stdio::null())
@@ -157,7 +157,7 @@ async fn sqlite_new_file_is_opened_by_several_processes() {
                     .unwrap()
             })
             .collect();
-        // The end of its input is what each waits for.
+        // Each process waits for the end of its input.
         processes.iter_mut().for_each(|process| drop(process.stdin.take()));
         for mut process in processes {
             assert!(process.wait().unwrap().success());

@@ -1,4 +1,4 @@
-//! The store in a SQLite file.
+//! The SQLite store.
 
 mod damage;
 mod files;
@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A directory that is gone when the test is over, and a file to be in it.
-fn place() -> (TempDir, PathBuf) {
+/// A temporary directory, and the path of a file in it.
+fn temp_file() -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("conversations.db");
     (directory, path)
@@ -23,13 +23,14 @@ fn builder(path: &Path) -> SqliteChatMemoryStoreBuilder {
     SqliteChatMemoryStore::builder().path(path)
 }
 
-/// A connection behind the back of the store.
+/// A connection that bypasses the store.
 fn raw(path: &Path) -> Connection {
     let connection = Connection::open(path).unwrap();
     connection.busy_timeout(Duration::from_secs(5)).unwrap();
     connection
 }
 
+/// Replaces the newest record of a conversation.
 fn change_newest(path: &Path, id: &MemoryId, expression: &str) {
     let statement = format!(
         "UPDATE message SET record = {expression}
@@ -38,8 +39,8 @@ fn change_newest(path: &Path, id: &MemoryId, expression: &str) {
     assert_eq!(raw(path).execute(&statement, [id.as_str()]).unwrap(), 1);
 }
 
-async fn passes(evicted_messages: EvictedMessages, leases: Option<LeaseOptions>) {
-    let (_directory, path) = place();
+async fn run_suite(evicted_messages: EvictedMessages, leases: Option<LeaseOptions>) {
+    let (_directory, path) = temp_file();
     let open = async || {
         let builder = builder(&path).evicted_messages(evicted_messages);
         let builder = match leases {
@@ -67,24 +68,24 @@ async fn passes(evicted_messages: EvictedMessages, leases: Option<LeaseOptions>)
 }
 
 #[tokio::test]
-async fn sqlite_store_that_forgets_passes() {
-    passes(EvictedMessages::Forget, None).await;
+async fn sqlite_store_without_history_passes() {
+    run_suite(EvictedMessages::Forget, None).await;
 }
 
 #[tokio::test]
-async fn sqlite_store_that_keeps_passes() {
-    passes(EvictedMessages::Keep, None).await;
+async fn sqlite_store_with_history_passes() {
+    run_suite(EvictedMessages::Keep, None).await;
 }
 
 #[tokio::test]
-async fn sqlite_store_that_forgets_and_leases_passes() {
+async fn sqlite_store_with_leases_passes() {
     let options = LeaseOptions::new().duration(Duration::from_secs(1));
-    passes(EvictedMessages::Forget, Some(options)).await;
+    run_suite(EvictedMessages::Forget, Some(options)).await;
 }
 
 #[tokio::test]
-async fn sqlite_store_that_keeps_and_leases_passes() {
-    passes(EvictedMessages::Keep, Some(LeaseOptions::new())).await;
+async fn sqlite_store_with_history_and_leases_passes() {
+    run_suite(EvictedMessages::Keep, Some(LeaseOptions::new())).await;
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
-//! Writing: together, against others, on a full disk.
+//! Writes: group commit, concurrent writers, and full disks.
 
-use super::{builder, place, raw};
+use super::{builder, raw, temp_file};
 use ai_services::ErrorKind;
 use ai_services::memory::{
     Change, ChatMemoryStore, ConversationStore, EvictedMessages, HistoryPosition, MemoryId,
@@ -21,7 +21,7 @@ fn turn(text: &str) -> Vec<ChatMessage> {
     vec![ChatMessage::user(text), ChatMessage::ai(text)]
 }
 
-/// How many transactions the write-ahead log holds: the frames that say how large the file is.
+/// Returns the number of transactions in the write-ahead log: the frames that contain the size of the file.
 fn transactions(path: &Path) -> usize {
     const HEADER: usize = 32;
     const FRAME: usize = 24 + 4096;
@@ -30,8 +30,8 @@ fn transactions(path: &Path) -> usize {
 }
 
 #[tokio::test]
-async fn sqlite_changes_that_wait_are_written_together() {
-    let (_directory, path) = place();
+async fn sqlite_queued_changes_are_written_together() {
+    let (_directory, path) = temp_file();
     let store = builder(&path).open().await.unwrap();
     let lock = raw(&path);
     lock.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -40,12 +40,12 @@ async fn sqlite_changes_that_wait_are_written_together() {
         let store = store.clone();
         async move {
             let id = MemoryId::from(&n);
-            // Every eighth expects what is not so.
+            // Every eighth commit expects a wrong version.
             let expected = if n % 8 == 0 { Some(7) } else { Some(0) };
             store.commit(&id, Change::advance(expected, 0..0, turn("a"))).await
         }
     });
-    // The first to be asked are all commits: each is in the queue when the lock is given back.
+    // The commits are polled first: all are in the queue when the lock is released.
     let unlock = async { lock.execute_batch("COMMIT").unwrap() };
     let (outcomes, ()) = join(join_all(commits), unlock).await;
     for (n, outcome) in outcomes.into_iter().enumerate() {
@@ -60,8 +60,8 @@ async fn sqlite_changes_that_wait_are_written_together() {
 }
 
 #[tokio::test]
-async fn sqlite_change_waits_for_another_process_no_longer_than_told() {
-    let (_directory, path) = place();
+async fn sqlite_change_fails_after_the_busy_timeout() {
+    let (_directory, path) = temp_file();
     let store = builder(&path).busy_timeout(Duration::from_millis(50)).open().await.unwrap();
     store.update_messages(&"klaus".into(), &turn("a")).await.unwrap();
     let lock = raw(&path);
@@ -77,12 +77,12 @@ async fn sqlite_change_waits_for_another_process_no_longer_than_told() {
 }
 
 #[tokio::test]
-async fn sqlite_change_that_nobody_waits_for_is_not_begun() {
-    let (_directory, path) = place();
+async fn sqlite_dropped_change_is_not_started() {
+    let (_directory, path) = temp_file();
     let store = builder(&path).open().await.unwrap();
     let lock = raw(&path);
     lock.execute_batch("BEGIN IMMEDIATE").unwrap();
-    // One change is being made; the next ones are behind it.
+    // One change is running; the next ones are queued.
     let id = MemoryId::from("klaus");
     let change = turn("a");
     let mut first = pin!(store.update_messages(&id, &change));
@@ -98,15 +98,15 @@ async fn sqlite_change_that_nobody_waits_for_is_not_begun() {
 }
 
 #[tokio::test]
-async fn sqlite_dropped_change_is_made_in_full_or_not_at_all() {
-    let (_directory, path) = place();
+async fn sqlite_dropped_change_is_atomic() {
+    let (_directory, path) = temp_file();
     let store = builder(&path).evicted_messages(EvictedMessages::Keep).open().await.unwrap();
     let id = MemoryId::from("klaus");
     let mut dropped = 0;
     for n in 0..100 {
         let text = n.to_string();
         let change = Change::advance(None, 0..2, turn(&text));
-        // On a busy machine the thread of the store may be faster than the first look at it.
+        // On a busy machine the thread of the store may finish before the first poll.
         dropped += usize::from(store.commit(&id, change).now_or_never().is_none());
         let messages = store.get_messages(&id).await.unwrap();
         assert!(messages.is_empty() || messages == turn(messages[0].text().unwrap()));
@@ -116,7 +116,7 @@ async fn sqlite_dropped_change_is_made_in_full_or_not_at_all() {
     assert!(dropped > 0);
 }
 
-/// The plainest executor there is.
+/// A minimal executor.
 fn block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread);
 
@@ -137,8 +137,8 @@ fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 #[test]
-fn sqlite_store_needs_no_runtime() {
-    let (_directory, path) = place();
+fn sqlite_store_works_without_tokio() {
+    let (_directory, path) = temp_file();
     block_on(async {
         let store = SqliteChatMemoryStore::open(&path).await.unwrap();
         store.update_messages(&"klaus".into(), &turn("a")).await.unwrap();
@@ -148,7 +148,7 @@ fn sqlite_store_needs_no_runtime() {
 }
 
 #[tokio::test]
-async fn sqlite_ids_are_taken_as_they_are() {
+async fn sqlite_ids_are_taken_literally() {
     let long = "x".repeat(8 * 1024);
     let ids = [
         "a\0b",
@@ -167,7 +167,7 @@ async fn sqlite_ids_are_taken_as_they_are() {
         "0",
         &long,
     ];
-    let (_directory, path) = place();
+    let (_directory, path) = temp_file();
     let store = SqliteChatMemoryStore::open(&path).await.unwrap();
     for id in ids {
         store.update_messages(&id.into(), &turn(id)).await.unwrap();
@@ -188,10 +188,10 @@ async fn sqlite_ids_are_taken_as_they_are() {
     assert_eq!(listed, expected);
 }
 
-/// Not a test of its own: what the tests below run where the disk is full or cannot be written.
+/// Child process of a test below, on a disk that becomes full.
 #[tokio::test]
 #[ignore = "started by other tests"]
-async fn process_on_a_full_disk() {
+async fn child_on_a_full_disk() {
     let path = std::env::var_os("AI_SERVICES_TEST_FILE").unwrap();
     let store = SqliteChatMemoryStore::open(Path::new(&path)).await.unwrap();
     let mut last = None;
@@ -208,8 +208,8 @@ async fn process_on_a_full_disk() {
         }
     };
     assert_eq!(error.kind(), ErrorKind::Store, "{error}");
-    assert!(error.to_string().contains("free some space"), "{error}");
-    // Together with changes that are too large, a small one fails or not, but the store lives on.
+    assert!(error.to_string().contains("free some disk space"), "{error}");
+    // A small change may fail together with changes that are too large, but the store still works.
     assert_eq!(store.get_messages(&"klaus".into()).await.unwrap(), last.unwrap());
     let other = store.get_messages(&"other".into()).await.unwrap();
     assert_eq!(other.len() % 2, 0);
@@ -218,17 +218,17 @@ async fn process_on_a_full_disk() {
     assert_eq!(store.get_messages(&"other".into()).await.unwrap(), other);
 }
 
-/// Not a test of its own: what a test below runs where nothing can be written.
+/// Child process of a test below, on a read-only disk.
 #[tokio::test]
 #[ignore = "started by another test"]
-async fn process_on_a_disk_that_cannot_be_written() {
+async fn child_on_a_read_only_disk() {
     let path = std::env::var_os("AI_SERVICES_TEST_FILE").unwrap();
     let error = SqliteChatMemoryStore::open(Path::new(&path)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Store, "{error}");
     assert!(error.to_string().contains("must be writable"), "{error}");
 }
 
-/// Runs one of the tests above with mounts of its own; `None` where that is not allowed.
+/// Runs one of the child processes above with its own mount; `None` if mounting is not permitted.
 fn with_mount(mount: &str, directory: &Path, file: &Path, test: &str) -> Option<bool> {
     let unshare = |script: &str| {
         let mut command = Command::new("unshare");
@@ -241,21 +241,21 @@ fn with_mount(mount: &str, directory: &Path, file: &Path, test: &str) -> Option<
 }
 
 #[tokio::test]
-async fn sqlite_full_disk_is_an_error_and_loses_nothing() {
-    let (directory, path) = place();
+async fn sqlite_full_disk_is_an_error_without_data_loss() {
+    let (directory, path) = temp_file();
     let mount = "mount -t tmpfs -o size=1m tmpfs \"$1\"";
-    let test = "sqlite::writing::process_on_a_full_disk";
+    let test = "sqlite::writing::child_on_a_full_disk";
     if let Some(passed) = with_mount(mount, directory.path(), &path, test) {
         assert!(passed);
     }
 }
 
 #[tokio::test]
-async fn sqlite_disk_that_cannot_be_written_is_an_error() {
-    let (directory, path) = place();
+async fn sqlite_read_only_disk_is_an_error() {
+    let (directory, path) = temp_file();
     SqliteChatMemoryStore::open(&path).await.unwrap().close().await;
     let mount = "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\"";
-    let test = "sqlite::writing::process_on_a_disk_that_cannot_be_written";
+    let test = "sqlite::writing::child_on_a_read_only_disk";
     if let Some(passed) = with_mount(mount, directory.path(), &path, test) {
         assert!(passed);
     }

@@ -1,4 +1,4 @@
-//! What the store does for memories and operators, in terms of its threads.
+//! Implementation of the store traits: each operation is a task for a thread of the database.
 
 use super::commit::Commit;
 use super::{SqliteChatMemoryStore, delete, read};
@@ -12,7 +12,7 @@ use ai_services_core::store_kit::{limits, time};
 use async_trait::async_trait;
 use std::time::SystemTime;
 
-/// How many conversations are deleted by one transaction.
+/// Number of conversations that one transaction deletes.
 const DELETED_AT_ONCE: u32 = 64;
 
 #[async_trait]
@@ -27,15 +27,15 @@ impl ChatMemoryStore for SqliteChatMemoryStore {
 
     async fn delete_messages(&self, id: &MemoryId) -> Result<()> {
         limits::check_id(id)?;
-        let unwanted = id.clone();
-        let work = move |connection: &_| delete::delete(connection, unwanted.as_str());
+        let owned = id.clone();
+        let work = move |connection: &_| delete::delete(connection, owned.as_str());
         self.write("delete", Some(id), work).await
     }
 
     async fn load(&self, id: &MemoryId) -> Result<Snapshot> {
         limits::check_id(id)?;
-        let wanted = id.clone();
-        self.read("load", Some(id), move |connection| read::load(connection, &wanted)).await
+        let owned = id.clone();
+        self.read("load", Some(id), move |connection| read::load(connection, &owned)).await
     }
 
     async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
@@ -51,7 +51,7 @@ impl ChatMemoryStore for SqliteChatMemoryStore {
 
 #[async_trait]
 impl ConversationStore for SqliteChatMemoryStore {
-    /// In the order of the ids.
+    /// Returns conversations sorted by id.
     async fn conversations(
         &self,
         after: Option<&MemoryId>,
@@ -65,8 +65,8 @@ impl ConversationStore for SqliteChatMemoryStore {
 
     async fn conversation(&self, id: &MemoryId) -> Result<Option<Conversation>> {
         limits::check_id(id)?;
-        let wanted = id.clone();
-        self.read("find", Some(id), move |connection| read::conversation(connection, &wanted)).await
+        let owned = id.clone();
+        self.read("find", Some(id), move |connection| read::conversation(connection, &owned)).await
     }
 
     async fn delete_unused_since(&self, time: SystemTime) -> Result<u64> {
@@ -91,14 +91,14 @@ impl ConversationStore for SqliteChatMemoryStore {
     ) -> Result<Vec<HistoryEntry>> {
         let limit = check_limit(limit)?;
         limits::check_id(id)?;
-        let wanted = id.clone();
-        let work = move |connection: &_| read::history(connection, &wanted, position, limit);
+        let owned = id.clone();
+        let work = move |connection: &_| read::history(connection, &owned, position, limit);
         self.read("read the history of", Some(id), work).await
     }
 
     async fn export_raw(&self, id: &MemoryId) -> Result<Vec<RawRecord>> {
         limits::check_id(id)?;
-        let wanted = id.clone();
-        self.read("export", Some(id), move |connection| read::export_raw(connection, &wanted)).await
+        let owned = id.clone();
+        self.read("export", Some(id), move |connection| read::export_raw(connection, &owned)).await
     }
 }

@@ -1,4 +1,4 @@
-//! What a failed request means, and whether it is tried again.
+//! Mapping of Cassandra errors to [`Error`], and retries.
 
 use ai_services_core::{BoxError, Error, ErrorKind, Result};
 use scylla::errors::{
@@ -8,94 +8,100 @@ use scylla::errors::{
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// How often a request is made if its connection breaks or the cluster asks for patience.
+/// Maximum number of attempts at a request if its connection breaks, and the minimum if the cluster times
+/// out.
 const ATTEMPTS: u32 = 3;
 
-/// A failure of one request.
+/// The error of one attempt at a request.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct AttemptFailure {
     pub(super) error: Error,
-    remedy: Remedy,
+    recovery: Recovery,
 }
 
-/// What helps against a failure.
+/// The way to recover from a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Remedy {
-    Nothing,
-    /// Making the request again. It is unknown what this one has done.
-    Repetition,
-    /// As `Repetition`, and the longer, the better: the cluster is there, but others who write the
-    /// same conversation came first, or it has too much to do.
-    Patience,
+enum Recovery {
+    /// No retry.
+    None,
+    /// A limited number of retries. It is unknown whether the attempt was applied.
+    Retry,
+    /// Retries until a time limit. It is unknown whether the attempt was applied. The cluster is reachable,
+    /// but overloaded or busy with other writers of the same conversation.
+    RetryUntilLimit,
 }
 
-/// The attempts at one request.
+/// The state of the retries of one request.
 pub(super) struct Attempts {
     failed: u32,
     begun: Instant,
-    patience: Duration,
+    retry_limit: Duration,
 }
 
 impl Attempts {
-    /// Three, and as many as are made in this time if patience helps.
-    pub(super) fn within(patience: Duration) -> Self {
-        Self { failed: 0, begun: Instant::now(), patience }
+    /// Creates the state without a failed attempt. `retry_limit` is the time limit for retries after timeouts
+    /// of the cluster.
+    pub(super) fn within(retry_limit: Duration) -> Self {
+        Self { failed: 0, begun: Instant::now(), retry_limit }
     }
 
     pub(super) fn is_first(&self) -> bool {
         self.failed == 0
     }
 
-    /// Waits until the request may be made again.
+    /// Records a failed attempt, and waits until the request may be retried.
     ///
     /// # Errors
     ///
-    /// The fault's, at once, if there is no hope.
-    pub(super) async fn failed(&mut self, fault: Fault) -> Result<()> {
+    /// Returns the error of the attempt immediately if the request is not retried.
+    pub(super) async fn record_failure(&mut self, failure: AttemptFailure) -> Result<()> {
         let number = self.failed;
         self.failed += 1;
-        let again = match fault.remedy {
-            Remedy::Nothing => false,
-            Remedy::Repetition => self.failed < ATTEMPTS,
-            Remedy::Patience => self.failed < ATTEMPTS || self.begun.elapsed() < self.patience,
+        let should_retry = match failure.recovery {
+            Recovery::None => false,
+            Recovery::Retry => self.failed < ATTEMPTS,
+            Recovery::RetryUntilLimit => {
+                self.failed < ATTEMPTS || self.begun.elapsed() < self.retry_limit
+            }
         };
-        if !again {
-            return Err(fault.error.with_attempts(self.failed));
+        if !should_retry {
+            return Err(failure.error.with_attempts(self.failed));
         }
         pause(number).await;
         Ok(())
     }
 }
 
-/// The pause after attempt `number`, counted from 0. The driver connects again after a moment, and
-/// whoever writes the same conversation gets out of each other's way.
+/// Waits after attempt `number`, starting at 0: exponential back-off with a jitter of 50–100 %. Gives the
+/// driver time to reconnect, and separates conflicting writers.
 pub(super) async fn pause(number: u32) {
     let whole = Duration::from_millis(100) * 4_u32.saturating_pow(number.min(3));
     let jitter = 0.5 + (ai_services_core::memory::random() % 512) as f64 / 1024.0;
     sleep(whole.mul_f64(jitter)).await;
 }
 
-impl Fault {
+impl AttemptFailure {
     pub(super) fn transient(error: Error) -> Self {
-        Self { error, remedy: Remedy::Repetition }
+        Self { error, recovery: Recovery::Retry }
     }
 
     pub(super) fn is_final(error: Error) -> Self {
-        Self { error, remedy: Remedy::Nothing }
+        Self { error, recovery: Recovery::None }
     }
 
-    /// Whether the same request may succeed, and whether it is unknown what this one has done.
+    /// Returns whether a retry may succeed. If so, it is unknown whether the attempt was applied.
     pub(super) fn is_transient(&self) -> bool {
-        self.remedy != Remedy::Nothing
+        self.recovery != Recovery::None
     }
 
-    /// An answer that is not what was asked for.
-    pub(super) fn answer(what: &str, error: impl Into<BoxError>) -> Self {
+    /// Maps an answer that cannot be decoded.
+    pub(super) fn answer(action: &str, error: impl Into<BoxError>) -> Self {
         let error = error.into();
-        let message = format!("Cassandra's answer cannot be read ({what}): {error}");
+        let message = format!("cannot read the answer of Cassandra ({action}): {error}");
         Self::is_final(Error::new(ErrorKind::Store, message).with_source(error))
     }
 
+    /// Maps an error of preparing a statement.
     pub(super) fn prepare(error: PrepareError) -> Self {
         match &error {
             PrepareError::AllAttemptsFailed { first_attempt } => {
@@ -111,28 +117,29 @@ impl Fault {
         Self::transient(Error::new(ErrorKind::Timeout, message))
     }
 
-    /// What came of a request to `what`, for example `load a conversation`.
-    pub(super) fn execution(what: &str, error: ExecutionError) -> Self {
+    /// Maps an error of a request. `action` is for example `load a conversation`.
+    pub(super) fn execution(action: &str, error: ExecutionError) -> Self {
         match &error {
             ExecutionError::RequestTimeout(limit) => {
-                let message = format!("Cassandra did not {what} within {limit:?}");
+                let message = format!("Cassandra did not {action} within {limit:?}");
                 Self::transient(Error::new(ErrorKind::Timeout, message).with_source(error))
             }
             ExecutionError::ConnectionPoolError(pool) => Self::pool(&pool.clone(), error),
             ExecutionError::PrepareError(inner) => Self::prepare(inner.clone()),
             ExecutionError::LastAttemptError(attempt) => {
-                Self::attempt(what, &attempt.clone(), error)
+                Self::attempt(action, &attempt.clone(), error)
             }
             ExecutionError::BadQuery(BadQuery::TooManyQueriesInBatchStatement(rows)) => {
-                let message = format!("one change has at most 65,000 messages, not {rows}");
+                let message =
+                    format!("a change has at most 65,000 messages, but this one has {rows}");
                 Self::is_final(Error::new(ErrorKind::LimitExceeded, message).with_source(error))
             }
-            ExecutionError::BadQuery(_) => Self::is_final(failed(what, error)),
+            ExecutionError::BadQuery(_) => Self::is_final(failed(action, error)),
             ExecutionError::EmptyPlan => {
-                let message = format!("no node of Cassandra is there to {what}");
+                let message = format!("no Cassandra node available to {action}");
                 Self::transient(Error::new(ErrorKind::Connection, message).with_source(error))
             }
-            _ => Self::transient(failed(what, error)),
+            _ => Self::transient(failed(action, error)),
         }
     }
 
@@ -142,36 +149,36 @@ impl Fault {
         {
             return Self::is_final(refused(source.into()));
         }
-        let message = format!("there is no connection to Cassandra: {pool}");
+        let message = format!("no connection to Cassandra: {pool}");
         Self::transient(Error::new(ErrorKind::Connection, message).with_source(source))
     }
 
-    fn attempt(what: &str, attempt: &RequestAttemptError, source: impl Into<BoxError>) -> Self {
+    fn attempt(action: &str, attempt: &RequestAttemptError, source: impl Into<BoxError>) -> Self {
         let source = source.into();
         match attempt {
             RequestAttemptError::BrokenConnectionError(_) => {
-                let message = format!("the connection broke while Cassandra had to {what}");
+                let message = format!("cannot {action}: the connection to Cassandra broke");
                 Self::transient(Error::new(ErrorKind::Connection, message).with_source(source))
             }
-            RequestAttemptError::DbError(kind, text) => Self::database(what, kind, text, source),
+            RequestAttemptError::DbError(kind, text) => Self::database(action, kind, text, source),
             RequestAttemptError::SerializationError(_)
             | RequestAttemptError::CqlRequestSerialization(_) => {
-                Self::is_final(failed(what, source))
+                Self::is_final(failed(action, source))
             }
-            _ => Self::transient(failed(what, source)),
+            _ => Self::transient(failed(action, source)),
         }
     }
 
-    fn database(what: &str, kind: &DbError, text: &str, source: BoxError) -> Self {
+    fn database(action: &str, kind: &DbError, text: &str, source: BoxError) -> Self {
         match kind {
             DbError::Unauthorized | DbError::AuthenticationError => {
-                let message = format!("Cassandra does not let this user {what}: {text}");
+                let message = format!("Cassandra does not permit this user to {action}: {text}");
                 Self::is_final(Error::new(ErrorKind::Authentication, message).with_source(source))
             }
             DbError::Invalid if is_too_large(text) => {
                 let message = format!(
-                    "a change of a conversation is too large for Cassandra, whose limit is 16 MiB \
-                     unless configured otherwise: {text}"
+                    "a change of a conversation is too large for Cassandra; its default limit is 16 MiB: \
+                     {text}"
                 );
                 Self::is_final(Error::new(ErrorKind::LimitExceeded, message).with_source(source))
             }
@@ -185,18 +192,18 @@ impl Fault {
             | DbError::SyntaxError
             | DbError::ConfigError
             | DbError::AlreadyExists { .. }
-            | DbError::ProtocolError => Self::is_final(failed(what, source)),
+            | DbError::ProtocolError => Self::is_final(failed(action, source)),
             DbError::ReadTimeout { .. } | DbError::WriteTimeout { .. } => {
-                let message = format!("Cassandra's replicas did not {what} in time: {kind}");
+                let message = format!("Cassandra's replicas did not {action} in time: {kind}");
                 let error = Error::new(ErrorKind::Timeout, message).with_source(source);
-                Self { error, remedy: Remedy::Patience }
+                Self { error, recovery: Recovery::RetryUntilLimit }
             }
-            _ => Self::transient(failed(what, source).with_retryable(true)),
+            _ => Self::transient(failed(action, source).with_retryable(true)),
         }
     }
 }
 
-/// Why there is no session.
+/// Maps an error of connecting.
 pub(super) fn not_connected(error: NewSessionError) -> Error {
     if let NewSessionError::MetadataError(MetadataError::ConnectionPoolError(
         ConnectionPoolError::Broken { last_connection_error },
@@ -215,18 +222,18 @@ pub(super) fn not_connected(error: NewSessionError) -> Error {
     Error::new(kind, message).with_source(error)
 }
 
-fn failed(what: &str, source: impl Into<BoxError>) -> Error {
+fn failed(action: &str, source: impl Into<BoxError>) -> Error {
     let source = source.into();
-    Error::new(ErrorKind::Store, format!("Cassandra could not {what}: {source}"))
+    Error::new(ErrorKind::Store, format!("Cassandra failed to {action}: {source}"))
         .with_source(source)
 }
 
 fn refused(source: BoxError) -> Error {
-    let message = format!("Cassandra refused the user or the password; set both: {source}");
+    let message = format!("Cassandra rejected the user or the password; set both: {source}");
     Error::new(ErrorKind::Authentication, message).with_source(source)
 }
 
-/// Whether a connection failed because of who asked for it.
+/// Returns whether a connection failed because of the credentials.
 fn is_refused(error: &ConnectionError) -> bool {
     let ConnectionError::ConnectionSetupRequestError(setup) = error else { return false };
     matches!(
@@ -242,13 +249,14 @@ fn is_refused(error: &ConnectionError) -> bool {
     )
 }
 
-/// Cassandra has no codes for these two.
+/// Returns whether the text is that of a request that is too large. Cassandra does not have a code for it.
 fn is_too_large(text: &str) -> bool {
-    ["too big", "too large", "Batch too"].iter().any(|sign| text.contains(sign))
+    ["too big", "too large", "Batch too"].iter().any(|part| text.contains(part))
 }
 
+/// Returns whether the text is that of a missing keyspace or table. Cassandra does not have a code for it.
 fn is_missing(text: &str) -> bool {
-    ["does not exist", "unconfigured table"].iter().any(|sign| text.contains(sign))
+    ["does not exist", "unconfigured table"].iter().any(|part| text.contains(part))
 }
 
 #[cfg(test)]
@@ -257,37 +265,38 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(10);
 
-    /// After how many attempts, and when, a request is given up that fails each time.
-    async fn given_up(fault: impl Fn() -> Fault) -> (u32, Duration) {
+    /// Returns the number of attempts at a request that always fails, and the time until the last one.
+    async fn attempts_until_error(failure: impl Fn() -> AttemptFailure) -> (u32, Duration) {
         let (start, mut attempts) = (Instant::now(), Attempts::within(LIMIT));
         for number in 1..=100 {
-            if let Err(error) = attempts.failed(fault()).await {
+            if let Err(error) = attempts.record_failure(failure()).await {
                 assert!(error.to_string().contains("the reason"), "{error}");
                 return (number, start.elapsed());
             }
         }
-        panic!("it is never given up");
+        panic!("the request is retry without end");
     }
 
-    fn database(kind: &DbError) -> Fault {
-        Fault::database("load a conversation", kind, "", "the reason".into())
+    fn database(kind: &DbError) -> AttemptFailure {
+        AttemptFailure::database("load a conversation", kind, "", "the reason".into())
     }
 
     #[tokio::test(start_paused = true)]
-    async fn hopeless_request_is_made_once() {
-        let (number, time) = given_up(|| Fault::is_final(Error::configuration("the reason"))).await;
+    async fn permanent_failure_is_not_retried() {
+        let failure = || AttemptFailure::is_final(Error::configuration("the reason"));
+        let (number, time) = attempts_until_error(failure).await;
         assert_eq!((number, time), (1, Duration::ZERO));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn request_whose_connection_breaks_is_made_three_times() {
-        let (number, time) = given_up(|| database(&DbError::IsBootstrapping)).await;
+    async fn transient_failure_is_retried_twice() {
+        let (number, time) = attempts_until_error(|| database(&DbError::IsBootstrapping)).await;
         assert_eq!(number, 3);
         assert!(time < Duration::from_secs(1), "{time:?}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn request_that_others_hold_up_is_made_for_as_long_as_told() {
+    async fn timeout_of_the_cluster_is_retried_until_the_limit() {
         use scylla::errors::WriteType;
         use scylla::statement::Consistency::LocalSerial;
         let (consistency, received, required) = (LocalSerial, 0, 1);
@@ -295,9 +304,9 @@ mod tests {
         let write_type = WriteType::Cas;
         let write = DbError::WriteTimeout { consistency, received, required, write_type };
         for kind in [read, write] {
-            let (number, time) = given_up(|| {
-                let fault = database(&kind);
-                Fault { error: Error::new(fault.error.kind(), "the reason"), ..fault }
+            let (number, time) = attempts_until_error(|| {
+                let failure = database(&kind);
+                AttemptFailure { error: Error::new(failure.error.kind(), "the reason"), ..failure }
             })
             .await;
             assert!(number > 3, "{number}");

@@ -1,4 +1,4 @@
-//! How a database is reached, whatever is kept in it.
+//! Connection settings, shared by the stores of conversations and of embeddings.
 
 use super::connection::Limits;
 use super::deadpool_postgres::Pool;
@@ -8,8 +8,8 @@ use ai_services_core::{Error, Result};
 use std::fmt;
 use std::time::Duration;
 
-/// Where connections come from, and how long things may take.
-pub(super) struct Access {
+/// Connection settings of a builder.
+pub(super) struct ConnectionOptions {
     pub(super) source: Source,
     pub(super) tls: Option<rustls::ClientConfig>,
     pub(super) pool_size: usize,
@@ -18,7 +18,7 @@ pub(super) struct Access {
     pub(super) operation_timeout: Duration,
 }
 
-/// Where connections come from.
+/// Source of connections.
 pub(super) enum Source {
     Missing,
     Invalid(Error),
@@ -26,88 +26,93 @@ pub(super) enum Source {
     Pool(Pool),
 }
 
-/// A database that can be connected to.
+/// Connection pool and time limits of a store.
 pub(super) struct Server {
     pub(super) pool: Pool,
     pub(super) limits: Limits,
 }
 
-/// The setters that the builders of all stores have.
-macro_rules! access_setters {
+/// The setters that the builders of all PostgreSQL stores have.
+macro_rules! connection_setters {
     () => {
-        /// Sets the server, for example `postgres://user:password@host:5432/database?sslmode=require`,
-        /// or `host=… user=…`, as libpq and [`Config`](crate::tokio_postgres::Config) read it. Several hosts
-        /// are tried in turn; add `target_session_attrs=read-write` to find the primary server among them.
+        /// Sets the server by a URL, for example
+        /// `postgres://user:password@host:5432/database?sslmode=require`, or by a connection string
+        /// `host=… user=…`.
         ///
-        /// `sslmode` is `disable`, `prefer` (the default) or `require`. Whenever TLS is spoken, the certificate
-        /// must be one that the system trusts, for the name of the host: as `verify-full` of libpq.
+        /// The syntax is that of libpq and [`Config`](crate::tokio_postgres::Config). Several hosts are tried
+        /// in turn; add `target_session_attrs=read-write` to select the primary server.
+        ///
+        /// `sslmode` is `disable`, `prefer` or `require`. Default: `prefer`. Whenever TLS is used, the
+        /// certificate must be trusted by the system and valid for the host name, like `verify-full` of
+        /// libpq.
         pub fn url(mut self, url: impl AsRef<str>) -> Self {
-            self.access.source = $crate::access::Source::parse(url.as_ref());
+            self.connection.source = $crate::connection_options::Source::parse(url.as_ref());
             self
         }
 
-        /// Sets the server, and more than a URL can say.
+        /// Sets the server by a driver configuration, which has more options than a URL.
         pub fn config(mut self, config: $crate::tokio_postgres::Config) -> Self {
             let config = Box::new(config);
-            self.access.source = $crate::access::Source::Config(config);
+            self.connection.source = $crate::connection_options::Source::Config(config);
             self
         }
 
-        /// Takes connections from a pool of the application, made with any TLS.
+        /// Uses a connection pool of the application, with any TLS implementation.
         ///
-        /// [`tls`](Self::tls), [`pool_size`](Self::pool_size) and
-        /// [`connect_timeout`](Self::connect_timeout) have no effect then, and sessions have the
-        /// `statement_timeout` that the application gave them.
+        /// [`tls`](Self::tls), [`pool_size`](Self::pool_size) and [`connect_timeout`](Self::connect_timeout)
+        /// then have no effect, and the application sets the `statement_timeout` of the sessions.
         pub fn pool(mut self, pool: $crate::deadpool_postgres::Pool) -> Self {
-            self.access.source = $crate::access::Source::Pool(pool);
+            self.connection.source = $crate::connection_options::Source::Pool(pool);
             self
         }
 
-        /// Sets how TLS is done, for example with a certificate of your own. By default the certificates
-        /// that the system trusts are trusted, and ring does the arithmetic unless the process has
-        /// another default.
-        pub fn tls(mut self, tls: $crate::rustls::ClientConfig) -> Self {
-            self.access.tls = Some(tls);
-            self
-        }
-
-        /// Sets how many connections there are at most, at least one; 16 by default.
-        pub fn pool_size(mut self, size: usize) -> Self {
-            self.access.pool_size = size;
-            self
-        }
-
-        /// Sets how long connecting to one host may take; 5 s by default, or what the URL says.
-        pub fn connect_timeout(mut self, timeout: std::time::Duration) -> Self {
-            self.access.connect_timeout = Some(timeout);
-            self
-        }
-
-        /// Sets how long an operation waits for a connection while all are in use; 30 s by default.
-        pub fn wait_timeout(mut self, timeout: std::time::Duration) -> Self {
-            self.access.wait_timeout = timeout;
-            self
-        }
-
-        /// Sets how long one statement may take; 30 s by default.
+        /// Sets the TLS configuration, for example with a custom root certificate.
         ///
-        /// The server is told (`statement_timeout`), unless the URL or the [`pool`](Self::pool) says
-        /// something else. If it does not answer at all, the connection is given up after a quarter more of
-        /// the time, and the operation is tried again: it may take several times as long.
-        pub fn operation_timeout(mut self, timeout: std::time::Duration) -> Self {
-            self.access.operation_timeout = timeout;
+        /// Default: the system's root certificates, and the crypto provider that the process has installed,
+        /// or else ring.
+        pub fn tls(mut self, tls: $crate::rustls::ClientConfig) -> Self {
+            self.connection.tls = Some(tls);
             self
         }
 
-        /// Sets the schema of the tables: at most 48 of `a` to `z`, `0` to `9` and `_`. By default it is the
-        /// first one of the session's search path.
+        /// Sets the maximum number of connections. Default: 16. At least 1.
+        pub fn pool_size(mut self, size: usize) -> Self {
+            self.connection.pool_size = size;
+            self
+        }
+
+        /// Sets the time limit for connecting to one host. Default: the limit in the URL, or 5 seconds.
+        pub fn connect_timeout(mut self, timeout: std::time::Duration) -> Self {
+            self.connection.connect_timeout = Some(timeout);
+            self
+        }
+
+        /// Sets the time limit for waiting for a free connection. Default: 30 seconds.
+        pub fn wait_timeout(mut self, timeout: std::time::Duration) -> Self {
+            self.connection.wait_timeout = timeout;
+            self
+        }
+
+        /// Sets the time limit of one statement. Default: 30 seconds.
+        ///
+        /// The limit is sent to the server as `statement_timeout`, unless the URL or the [`pool`](Self::pool)
+        /// sets another value. If the server does not answer within 125 % of the limit, the connection is
+        /// closed and the operation is retried, so an operation may take several times as long.
+        pub fn operation_timeout(mut self, timeout: std::time::Duration) -> Self {
+            self.connection.operation_timeout = timeout;
+            self
+        }
+
+        /// Sets the schema of the tables. Default: the first schema of the session's search path.
+        ///
+        /// At most 48 characters from `a` to `z`, `0` to `9` and `_`, not beginning with a digit.
         pub fn schema(mut self, schema: impl Into<String>) -> Self {
             self.schema = Some(schema.into());
             self
         }
     };
 }
-pub(super) use access_setters;
+pub(super) use connection_setters;
 
 impl Source {
     pub(super) fn parse(url: &str) -> Self {
@@ -118,7 +123,7 @@ impl Source {
     }
 }
 
-impl Default for Access {
+impl Default for ConnectionOptions {
     fn default() -> Self {
         Self {
             source: Source::Missing,
@@ -131,16 +136,16 @@ impl Default for Access {
     }
 }
 
-impl Access {
-    /// Makes the pool. Nothing is sent.
+impl ConnectionOptions {
+    /// Creates the pool. Does not connect.
     pub(super) fn server(self) -> Result<Server> {
         let mut limits = Limits {
-            wait: checked("wait_timeout", self.wait_timeout)?,
-            connect: checked(
+            wait: check_timeout("wait_timeout", self.wait_timeout)?,
+            connect: check_timeout(
                 "connect_timeout",
                 self.connect_timeout.unwrap_or(pool::CONNECT_TIMEOUT),
             )?,
-            operation: checked("operation_timeout", self.operation_timeout)?,
+            operation: check_timeout("operation_timeout", self.operation_timeout)?,
         };
         let pool = match self.source {
             Source::Pool(pool) => pool,
@@ -161,17 +166,17 @@ impl Access {
     }
 }
 
-fn checked(name: &str, timeout: Duration) -> Result<Duration> {
+fn check_timeout(name: &str, timeout: Duration) -> Result<Duration> {
     if timeout.is_zero() {
         return Err(Error::configuration(format!("`{name}` must be longer than zero")));
     }
     Ok(timeout)
 }
 
-/// Without what may hold a password.
-impl fmt::Debug for Access {
+/// Omits all fields that may contain a password.
+impl fmt::Debug for ConnectionOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Access")
+        f.debug_struct("ConnectionOptions")
             .field("pool_size", &self.pool_size)
             .field("connect_timeout", &self.connect_timeout)
             .field("wait_timeout", &self.wait_timeout)

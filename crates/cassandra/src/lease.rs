@@ -1,8 +1,8 @@
-//! Leases: a static column that ends by itself.
+//! Leases: a static column with a time to live.
 
 use super::CassandraChatMemoryStore;
 use super::rows::token;
-use super::session::Verdict;
+use super::session::ConditionOutcome;
 use ai_services_core::memory::{ConversationLeases, LeaseOptions, LeaseToken, MemoryId};
 use ai_services_core::store_kit::limits;
 use ai_services_core::{Error, Result};
@@ -10,20 +10,20 @@ use async_trait::async_trait;
 use scylla::serialize::row::SerializeRow;
 use scylla::statement::prepared::PreparedStatement;
 
-/// The longest time to live that Cassandra knows, 20 years, less the second that is added.
+/// Cassandra's maximum time to live, 20 years, in seconds, less the second that [`time_to_live`] adds.
 const MAX_SECONDS: u64 = 630_720_000 - 1;
 
-/// The options, if Cassandra can keep a lease for so long.
+/// Validates the options, including Cassandra's maximum time to live.
 pub(super) fn checked(options: LeaseOptions) -> Result<LeaseOptions> {
     let options = options.checked()?;
     if options.duration.as_secs() >= MAX_SECONDS {
-        return Err(Error::configuration("a lease lasts less than 20 years in Cassandra"));
+        return Err(Error::configuration("a lease in Cassandra must be shorter than 20 years"));
     }
     Ok(options)
 }
 
-/// Seconds after which a lease is gone. Cassandra cuts its clock to whole seconds, so a value of `n` is
-/// gone after `n - 1` to `n` seconds: one more, and a lease lasts at least for its duration.
+/// Returns the time to live of a lease in seconds. Cassandra truncates its clock to seconds, so a value of
+/// `n` expires after `n - 1` to `n` seconds. One more second makes a lease last at least for its duration.
 fn time_to_live(options: LeaseOptions) -> i32 {
     let duration = options.duration;
     let seconds = duration.as_secs() + u64::from(duration.subsec_nanos() > 0) + 1;
@@ -41,28 +41,28 @@ impl ConversationLeases for CassandraChatMemoryStore {
         let holder = token(holder.get());
         let values = (time_to_live(self.options()), holder, id.as_str(), holder);
         let statement = &self.client().statements().await?.write.acquire;
-        self.repeated("take a lease", statement, &values).await
+        self.send_idempotent("acquire a lease", statement, &values).await
     }
 
     async fn release(&self, id: &MemoryId, holder: LeaseToken) -> Result<()> {
         limits::check_id(id)?;
         let values = (id.as_str(), token(holder.get()));
         let statement = &self.client().statements().await?.write.release;
-        self.repeated("give back a lease", statement, &values).await.map(drop)
+        self.send_idempotent("release a lease", statement, &values).await.map(drop)
     }
 }
 
 impl CassandraChatMemoryStore {
-    /// A conditional request that may be made twice: what the first has done, the second finds done.
-    async fn repeated(
+    /// Sends a conditional request that is idempotent, with retries. Returns whether its condition held.
+    async fn send_idempotent(
         &self,
-        what: &str,
+        action: &str,
         statement: &PreparedStatement,
         values: &(impl SerializeRow + Sync),
     ) -> Result<bool> {
         let client = self.client();
-        let verdict = client.retried(|| client.conditional(what, statement, values)).await?;
-        Ok(matches!(verdict, Verdict::Applied))
+        let outcome = client.retry(|| client.conditional(action, statement, values)).await?;
+        Ok(matches!(outcome, ConditionOutcome::Applied))
     }
 }
 
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_durations_are_refused() {
+    fn invalid_durations_are_rejected() {
         let options = |duration| checked(LeaseOptions::new().duration(duration));
         assert!(options(Duration::from_secs(1)).is_ok());
         for duration in [Duration::ZERO, Duration::from_secs(MAX_SECONDS), Duration::MAX] {

@@ -1,34 +1,34 @@
-//! What went wrong in a thread of the store, before it is said what it prevented.
+//! Mapping of SQLite errors and thread failures to [`Error`].
 
 use ai_services_core::memory::{MemoryId, UnreadableRecord};
 use ai_services_core::{Error, ErrorKind};
 use rusqlite::ErrorCode;
 
-/// Why something was not done.
+/// The error of a task on a thread of the store.
 #[derive(Debug)]
-pub(super) enum Fault {
-    /// The database refused it.
+pub(super) enum TaskFailure {
+    /// SQLite failed.
     Sqlite(rusqlite::Error),
-    /// It must not be done, whatever the database says.
+    /// A check of the store failed.
     Refused(Error),
-    /// The thread panicked while it did it.
+    /// The task panicked.
     Panicked,
-    /// The store is closed, or its thread is gone.
+    /// The store is closed, its thread has ended, or the task was cancelled.
     Closed,
 }
 
-/// What was to be done, for the text of an error.
+/// Description of an operation on conversations, for error messages.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Action<'a> {
-    /// For example `load`.
+pub(super) struct Operation<'a> {
+    /// Verb, for example `load`.
     pub(super) verb: &'static str,
-    /// `None` for all conversations.
+    /// Id of the conversation; `None` for all conversations.
     pub(super) id: Option<&'a MemoryId>,
 }
 
-impl Fault {
-    /// The error that a caller gets.
-    pub(super) fn into_error(self, action: Action<'_>) -> Error {
+impl TaskFailure {
+    /// Returns the error for the caller.
+    pub(super) fn into_error(self, action: Operation<'_>) -> Error {
         let subject = match action.id {
             Some(id) => format!("{} the conversation `{id}`", action.verb),
             None => format!("{} conversations", action.verb),
@@ -37,60 +37,61 @@ impl Fault {
             (Self::Sqlite(error), Some(id)) if is_damage(&error) => {
                 UnreadableRecord::corrupt(id, "the database file or a row", error).into()
             }
-            (fault, _) => fault.explain(&subject),
+            (failure, _) => failure.explain(&subject),
         }
     }
 
-    /// The error that a caller gets who wanted something done, for example `load conversations`.
-    pub(super) fn explain(self, wanted: &str) -> Error {
+    /// Returns the error for the caller of an operation, for example `load conversations`.
+    pub(super) fn explain(self, operation: &str) -> Error {
         match self {
             Self::Refused(error) => error,
-            Self::Sqlite(error) => describe(error, &format!("cannot {wanted} in SQLite")),
+            Self::Sqlite(error) => sqlite_error(error, &format!("cannot {operation} in SQLite")),
             Self::Panicked => Error::new(
                 ErrorKind::Store,
                 format!(
-                    "cannot {wanted}: a thread of the SQLite store panicked; nothing was changed"
+                    "cannot {operation}: a thread of the SQLite store panicked; nothing was changed"
                 ),
             ),
-            Self::Closed => {
-                Error::new(ErrorKind::Store, format!("cannot {wanted}: the SQLite store is closed"))
-            }
+            Self::Closed => Error::new(
+                ErrorKind::Store,
+                format!("cannot {operation}: the SQLite store is closed"),
+            ),
         }
     }
 }
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for TaskFailure {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
     }
 }
 
-impl From<Error> for Fault {
+impl From<Error> for TaskFailure {
     fn from(error: Error) -> Self {
         Self::Refused(error)
     }
 }
 
-impl From<UnreadableRecord> for Fault {
+impl From<UnreadableRecord> for TaskFailure {
     fn from(record: UnreadableRecord) -> Self {
         Self::Refused(record.into())
     }
 }
 
-/// What the database said, with what that means for whoever runs the program.
-pub(super) fn describe(error: rusqlite::Error, problem: &str) -> Error {
+/// Maps an error of SQLite to an [`Error`], with advice for the operator.
+pub(super) fn sqlite_error(error: rusqlite::Error, problem: &str) -> Error {
     let (kind, advice) = match error.sqlite_error_code() {
         _ if is_busy(&error) => (
             ErrorKind::Timeout,
             "; another process kept it locked for the whole busy timeout, nothing was changed",
         ),
         _ if is_damage(&error) => {
-            (ErrorKind::Store, "; the file is damaged or no database, restore it from a backup")
+            (ErrorKind::Store, "; the file is damaged or not a database, restore it from a backup")
         }
         Some(ErrorCode::DiskFull) => {
-            (ErrorKind::Store, "; nothing was changed, free some space and try again")
+            (ErrorKind::Store, "; nothing was changed, free some disk space and try again")
         }
-        // A journal that cannot be made beside the file is one that cannot be opened.
+        // SQLite reports "cannot open" if it cannot create the journal beside the file.
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen) => {
             (ErrorKind::Store, "; nothing was changed, the file and its directory must be writable")
         }
@@ -99,7 +100,7 @@ pub(super) fn describe(error: rusqlite::Error, problem: &str) -> Error {
     Error::new(kind, format!("{problem}: {error}{advice}")).with_source(error)
 }
 
-/// Whether the same may succeed as soon as others let go of the file.
+/// Returns whether a retry may succeed once other processes release the file.
 pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
@@ -111,13 +112,13 @@ pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Whether the file or a value in it is not what was written.
+/// Returns whether the error indicates damage to the file or to a value in it.
 fn is_damage(error: &rusqlite::Error) -> bool {
     use rusqlite::Error as E;
     match error {
         E::SqliteFailure(failure, _) => matches!(
             failure.code,
-            // A number that is given twice shows that a head has lost count.
+            // A duplicate number means that the head is outdated.
             ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation
         ),
         E::InvalidColumnType(..)
@@ -128,13 +129,13 @@ fn is_damage(error: &rusqlite::Error) -> bool {
     }
 }
 
-/// The same error once more, for each of those whom one failure concerns.
-pub(super) fn same(error: &rusqlite::Error) -> rusqlite::Error {
+/// Copies an error, for each of the tasks that one failure concerns.
+pub(super) fn copy_error(error: &rusqlite::Error) -> rusqlite::Error {
     match error {
         rusqlite::Error::SqliteFailure(failure, text) => {
             rusqlite::Error::SqliteFailure(*failure, text.clone())
         }
-        // Statements that begin and end transactions fail in the database or not at all.
+        // Statements that begin and end transactions only fail with `SqliteFailure`.
         other => rusqlite::Error::SqliteFailure(
             rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_ERROR),
             Some(other.to_string()),
