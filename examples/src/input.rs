@@ -11,7 +11,7 @@ use tokio::task::block_in_place;
 
 /// Source of input lines.
 pub(crate) enum Input {
-    /// InputLine editor with a history that lasts until the process exits.
+    /// Line editor with a history that lasts until the process exits.
     Terminal(Box<Editor<(), MemHistory>>),
     /// Lines from a pipe, as they arrive.
     Pipe(mpsc::Receiver<io::Result<String>>),

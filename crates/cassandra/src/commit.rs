@@ -9,12 +9,11 @@ use super::rows::{MemoryRow, NumberRow, RawText, Stored, StoredMessage, bigint, 
 use super::session::ConditionOutcome;
 use super::statements::{MESSAGE, Statements};
 use super::write::Commit;
-use ai_services_core::memory::{
-    Change, EvictedMessages, MemoryId, UnreadableRecord, conflict, lease_lost, random,
-};
+use ai_services_core::memory::{Change, EvictedMessages, MemoryId, UnreadableRecord};
 use ai_services_core::store_kit::failpoint::failpoint;
 use ai_services_core::store_kit::limits;
 use ai_services_core::store_kit::plan::{CommitPlan, ConversationHead};
+use ai_services_core::store_kit::{conflict, lease_lost, random};
 use ai_services_core::{Error, ErrorKind, Result};
 
 /// Maximum number of attempts for a change without an expected version if other writers are faster. In each

@@ -6,8 +6,8 @@ use super::rows::head;
 use super::session::{ConditionOutcome, ConditionalBatch};
 use ai_services_core::memory::{
     Conversation, ConversationStore, HistoryEntry, HistoryPosition, MemoryId, RawRecord,
-    check_limit,
 };
+use ai_services_core::store_kit::check_limit;
 use ai_services_core::store_kit::{limits, time};
 use ai_services_core::{Error, ErrorKind, Result};
 use async_trait::async_trait;

@@ -151,6 +151,7 @@ impl Error {
         }))
     }
 
+    /// Creates an error of the kind [`ErrorKind::Configuration`].
     pub fn configuration(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Configuration, message)
     }
@@ -163,12 +164,16 @@ impl Error {
     }
 
     /// Appends a hint about the remedy to the message, after a semicolon.
+    #[doc(hidden)]
+    #[must_use]
     pub fn with_hint(mut self, hint: &str) -> Self {
         self.0.message = format!("{}; {hint}", self.0.message).into();
         self
     }
 
     /// Inserts an error between this one and its source.
+    #[doc(hidden)]
+    #[must_use]
     pub fn map_source(mut self, between: impl FnOnce(Option<BoxError>) -> BoxError) -> Self {
         self.0.source = Some(between(self.0.source.take()));
         self
@@ -224,6 +229,8 @@ impl Error {
     }
 
     /// Creates another error of this kind with the same provider reply.
+    #[doc(hidden)]
+    #[must_use]
     pub fn replied(&self, message: impl Into<Cow<'static, str>>) -> Self {
         let mut error = Self::new(self.0.kind, message);
         error.0.reply = self.0.reply.clone();
@@ -305,6 +312,7 @@ impl Error {
 }
 
 /// Returns the message of a panic.
+#[doc(hidden)]
 pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));

@@ -54,6 +54,7 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
+    #[doc(hidden)]
     pub fn new(
         service: &'a str,
         method: &'a str,

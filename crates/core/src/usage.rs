@@ -167,6 +167,7 @@ impl UsageMeter {
     }
 
     /// Returns and removes the entries added since the last call, in order.
+    #[doc(hidden)]
     pub fn take(&self) -> Readings {
         self.0.get().map(|readings| std::mem::take(&mut *lock(readings))).unwrap_or_default()
     }

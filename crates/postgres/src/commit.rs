@@ -6,10 +6,11 @@ use super::error_mapping::{AttemptFailure, retry};
 use super::read::{head, numbered};
 use super::tokio_postgres::types::ToSql;
 use ai_services_core::Result;
-use ai_services_core::memory::{Change, LeaseToken, MemoryId, conflict, lease_lost, random};
+use ai_services_core::memory::{Change, LeaseToken, MemoryId};
 use ai_services_core::store_kit::failpoint::failpoint;
 use ai_services_core::store_kit::plan::{CommitPlan, EvictedRows};
 use ai_services_core::store_kit::time;
+use ai_services_core::store_kit::{conflict, lease_lost, random};
 
 /// A change that is to be committed, and the token that all its attempts share.
 struct Commit<'a> {

@@ -5,9 +5,10 @@ use super::error_mapping::{AttemptFailure, retry};
 use ai_services_core::Result;
 use ai_services_core::memory::{
     Change, ChatMemoryStore, Conversation, ConversationLeases, ConversationStore, HistoryEntry,
-    HistoryPosition, MemoryId, RawRecord, Snapshot, check_limit,
+    HistoryPosition, MemoryId, RawRecord, Snapshot,
 };
 use ai_services_core::message::ChatMessage;
+use ai_services_core::store_kit::check_limit;
 use ai_services_core::store_kit::limits::check_id;
 use ai_services_core::store_kit::time::millis;
 use async_trait::async_trait;

@@ -1,7 +1,7 @@
 //! Mapping of PostgreSQL errors to [`Error`], and retries.
 
 use super::{deadpool_postgres, tokio_postgres};
-use ai_services_core::memory::random;
+use ai_services_core::store_kit::random;
 use ai_services_core::{Error, ErrorKind, Result};
 use deadpool_postgres::{PoolError, TimeoutType};
 use std::error::Error as StdError;

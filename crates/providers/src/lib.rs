@@ -66,5 +66,5 @@ pub use reqwest;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn http_client_builder() -> Result<reqwest::ClientBuilder> {
-    crate::http::client_builder(crate::http::Tls::Wanted)
+    http::client_builder(http::Tls::Wanted)
 }

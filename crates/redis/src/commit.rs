@@ -3,13 +3,12 @@
 use super::rows::{RawField, RawRow, corrupt_head, head, member, number, rows};
 use super::scripts::COMMIT;
 use super::{Inner, RedisChatMemoryStore};
-use ai_services_core::memory::{
-    Change, EvictedMessages, LeaseToken, MemoryId, Snapshot, conflict, lease_lost, random,
-};
+use ai_services_core::memory::{Change, EvictedMessages, LeaseToken, MemoryId, Snapshot};
 use ai_services_core::store_kit::failpoint::failpoint;
 use ai_services_core::store_kit::limits::check_id;
 use ai_services_core::store_kit::plan::{self, CommitPlan, EvictedRows};
 use ai_services_core::store_kit::time;
+use ai_services_core::store_kit::{conflict, lease_lost, random};
 use ai_services_core::{Error, ErrorKind, Result};
 use redis::ScriptInvocation;
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! Connections that reconnect when they break, and retries.
 
 use super::error_mapping::{AttemptFailure, Stage};
-use ai_services_core::memory::random;
+use ai_services_core::store_kit::random;
 use ai_services_core::{Error, Result};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};

@@ -5,8 +5,9 @@ use super::rows::{RawField, RawRow, corrupt_head, field, head};
 use ai_services_core::Result;
 use ai_services_core::memory::{
     Conversation, ConversationStore, HistoryEntry, HistoryPosition, MemoryId, RawRecord,
-    UnreadableRecord, check_limit,
+    UnreadableRecord,
 };
+use ai_services_core::store_kit::check_limit;
 use ai_services_core::store_kit::time;
 use async_trait::async_trait;
 use redis::Pipeline;

@@ -4,11 +4,10 @@ use super::error_mapping::TaskFailure;
 use super::head::{HeadRow, check_lost, signed};
 use super::read;
 use ai_services_core::Result;
-use ai_services_core::memory::{
-    Change, EvictedMessages, MemoryId, UnreadableRecord, conflict, lease_lost, random,
-};
+use ai_services_core::memory::{Change, EvictedMessages, MemoryId, UnreadableRecord};
 use ai_services_core::store_kit::failpoint::failpoint;
 use ai_services_core::store_kit::plan::{CommitPlan, EvictedRows};
+use ai_services_core::store_kit::{conflict, lease_lost, random};
 use rusqlite::Connection;
 use std::ops::Range;
 

@@ -2,7 +2,7 @@
 
 use super::error_mapping::{TaskFailure, is_busy, sqlite_error};
 use super::{Durability, schema};
-use ai_services_core::memory::random;
+use ai_services_core::store_kit::random;
 use ai_services_core::{Error, ErrorKind, Result};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};

@@ -70,7 +70,7 @@ fn compare(key: &str, comparison: Comparison, value: MetadataValue) -> Filter {
         Comparison::Less => key.less_than(value),
         Comparison::LessOrEqual => key.at_most(value),
         Comparison::Greater => key.greater_than(value),
-        _ => key.at_least(value),
+        Comparison::GreaterOrEqual => key.at_least(value),
     }
 }
 

@@ -364,7 +364,6 @@ async fn listeners_are_told_every_verdict() {
                 let what = match stage {
                     GuardrailStage::Input => "message",
                     GuardrailStage::Output => "answer",
-                    _ => "?",
                 };
                 notes.note(format!("told of {model}, the {what}: {verdict}"));
             }

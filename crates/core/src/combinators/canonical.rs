@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 
 /// Appends the JSON of a request to `out`.
+#[doc(hidden)]
 pub fn write_request(request: &ChatRequest, out: &mut Vec<u8>) -> Result<()> {
     let wire = WireRequest {
         messages: request.messages().map(WireMessage::of).collect(),
@@ -243,6 +244,7 @@ impl Serialize for SortedMap<'_> {
 }
 
 /// An answer with a JSON format.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer(pub ChatResponse);
 
@@ -273,6 +275,7 @@ struct WireModelUsage {
 }
 
 /// Token usage of an answer.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WireUsage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -290,6 +293,7 @@ pub struct WireUsage {
 }
 
 impl WireUsage {
+    #[doc(hidden)]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

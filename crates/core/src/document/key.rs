@@ -24,5 +24,6 @@ pub const DIGEST: &str = "digest";
 pub const SEGMENTS: &str = "segments";
 
 /// Keys that are never taken from the content of a document.
+#[doc(hidden)]
 pub const RESERVED: [&str; 8] =
     [SOURCE, FILE_NAME, PAGE, INDEX, HEADING, COLLECTION, DIGEST, SEGMENTS];

@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 /// The best entries so far, up to a limit: the entries with the highest scores, ties broken by the
 /// smaller id.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct Best<T> {
     limit: usize,
@@ -13,6 +14,7 @@ pub struct Best<T> {
 }
 
 /// An entry with an id.
+#[doc(hidden)]
 pub trait Identified {
     fn id(&self) -> &str;
 }
@@ -25,20 +27,24 @@ struct Scored<T> {
 }
 
 impl<T: Identified> Best<T> {
+    #[doc(hidden)]
     pub fn new(limit: usize) -> Self {
         Self { limit, heap: BinaryHeap::new() }
     }
 
+    #[doc(hidden)]
     pub fn is_full(&self) -> bool {
         self.heap.len() >= self.limit
     }
 
     /// Returns `true` if an entry would be among the best.
+    #[doc(hidden)]
     pub fn admits(&self, score: f64, id: &str) -> bool {
         !self.is_full() || self.heap.peek().is_some_and(|worst| worst.is_worse_than(score, id))
     }
 
     /// Adds an entry if it is among the best. Calls `entry` only in this case.
+    #[doc(hidden)]
     pub fn offer(&mut self, score: f64, id: &str, entry: impl FnOnce() -> T) {
         if !self.is_full() {
             self.heap.push(Scored { score, entry: entry() });
@@ -50,6 +56,7 @@ impl<T: Identified> Best<T> {
     }
 
     /// Returns the entries with their scores, best first.
+    #[doc(hidden)]
     pub fn into_sorted(self) -> impl Iterator<Item = (f64, T)> {
         self.heap.into_sorted_vec().into_iter().map(|Scored { score, entry }| (score, entry))
     }

@@ -98,6 +98,7 @@ impl TextSearch<'_> {
     }
 }
 
+#[doc(hidden)]
 pub fn wrong(message: impl Into<Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::InvalidRequest, message)
 }

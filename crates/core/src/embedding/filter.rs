@@ -257,6 +257,7 @@ impl Key {
 }
 
 /// Returns the order of two values, or `None` if they cannot be compared.
+#[doc(hidden)]
 pub fn compare(own: &MetadataValue, other: &MetadataValue) -> Option<Ordering> {
     match (own, other) {
         (MetadataValue::Text(own), MetadataValue::Text(other)) => Some(own.cmp(other)),

@@ -5,6 +5,7 @@ use std::hash::RandomState;
 
 /// The value of `k` in the paper (Cormack, Clarke, Büttcher: "Reciprocal Rank Fusion outperforms
 /// Condorcet and individual Rank Learning Methods", SIGIR 2009).
+#[doc(hidden)]
 pub const DEFAULT_K: u32 = 60;
 
 /// Combines rankings by reciprocal rank fusion and returns all items with their scores, best first.
@@ -14,6 +15,7 @@ pub const DEFAULT_K: u32 = 60;
 /// with equal scores stay in the order in which they appeared.
 ///
 /// `is_same` is called only for items with the same hash.
+#[doc(hidden)]
 pub fn reciprocal_rank_fusion<T>(
     rankings: impl IntoIterator<Item = Vec<T>>,
     k: u32,

@@ -29,6 +29,7 @@ pub(super) fn check_vector(vector: &[f32]) -> Result<()> {
 }
 
 /// Fails if a vector has another length than the vectors of the store.
+#[doc(hidden)]
 pub fn check_dimensions(found: usize, expected: usize) -> Result<()> {
     if found == expected {
         return Ok(());
@@ -40,6 +41,7 @@ pub fn check_dimensions(found: usize, expected: usize) -> Result<()> {
 }
 
 /// Scales a [checked](check_vector) vector to length 1.
+#[doc(hidden)]
 pub fn normalize(vector: &mut [f32]) {
     // As `f32`, the squares of large numbers are infinite and those of small numbers are zero.
     let squares: f64 = vector.iter().map(|number| f64::from(*number).powi(2)).sum();
@@ -55,6 +57,7 @@ pub fn normalize(vector: &mut [f32]) {
 /// roundings to length 1 adds `2^-24`, because the absolute values of the products add up to 1 at most
 /// (Higham, Accuracy and Stability of Numerical Algorithms, 3.1): 3 in a million for 768 numbers, 7 in a
 /// million for 3,072. Scores are off by half of that.
+#[doc(hidden)]
 pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0_f32; LANES];
     let ((a_chunks, a_rest), (b_chunks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
@@ -77,6 +80,7 @@ pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
 }
 
 /// Converts a cosine to a score between 0 and 1.
+#[doc(hidden)]
 pub fn score(cosine: f32) -> f64 {
     f64::midpoint(1.0, f64::from(cosine)).clamp(0.0, 1.0)
 }

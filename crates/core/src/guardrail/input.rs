@@ -56,6 +56,7 @@ pub enum InputVerdict {
 
 impl InputVerdict {
     /// Returns the name for traces.
+    #[doc(hidden)]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Success => "success",

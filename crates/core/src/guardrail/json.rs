@@ -181,6 +181,7 @@ impl OutputGuardrail for ValidJson {
 }
 
 /// Returns the text inside a code fence if the whole text is one code fence.
+#[doc(hidden)]
 pub fn inside_fence(text: &str) -> Option<&str> {
     let (info, rest) = text.strip_prefix("```")?.split_once('\n')?;
     let is_info = info.trim().chars().all(|c| c.is_ascii_alphanumeric());

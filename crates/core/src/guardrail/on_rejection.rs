@@ -36,6 +36,7 @@ pub enum OnRejection {
 
 impl OnRejection {
     /// Returns the verdict of an input guardrail.
+    #[doc(hidden)]
     pub fn input(self, reason: String) -> InputVerdict {
         match self {
             Self::Reprompt | Self::Retry | Self::Fail => InputVerdict::Failure(reason.into()),
@@ -44,6 +45,7 @@ impl OnRejection {
     }
 
     /// Returns the verdict of an output guardrail.
+    #[doc(hidden)]
     pub fn output(self, reason: String, prompt: impl FnOnce() -> String) -> OutputVerdict {
         let reason = reason.into_boxed_str();
         match self {

@@ -74,6 +74,7 @@ pub enum OutputVerdict {
 
 impl OutputVerdict {
     /// Returns the name for traces.
+    #[doc(hidden)]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Success => "success",

@@ -50,21 +50,27 @@ pub struct Objection {
 }
 
 impl Objection {
+    #[doc(hidden)]
+    #[must_use]
     pub fn new(guardrail: &str, reason: Box<str>) -> Self {
         Self { guardrail: guardrail.into(), reason }
     }
 }
 
 impl Rejection {
+    #[doc(hidden)]
+    #[must_use]
     pub fn new(stage: GuardrailStage, objections: Vec<Objection>) -> Self {
         Self { stage, objections }
     }
 
+    #[doc(hidden)]
     pub fn into_error(self) -> Error {
         Error::new(ErrorKind::Guardrail, self.to_string()).with_source(self)
     }
 
     /// Returns the error of an answer that is still rejected after this number of retries.
+    #[doc(hidden)]
     pub fn into_error_after(self, retries: usize) -> Error {
         let text = match retries {
             0 => format!("{self}; `max_guardrail_retries` is 0, so the model is not called again"),

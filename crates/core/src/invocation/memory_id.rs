@@ -32,7 +32,7 @@ impl MemoryId {
 }
 
 /// Rejects an empty id, because all callers without an id would share it.
-pub fn check_memory_id(id: &MemoryId) -> Result<()> {
+pub(crate) fn check_memory_id(id: &MemoryId) -> Result<()> {
     match id.as_str() {
         "" => Err(Error::configuration("a memory id must not be empty")),
         _ => Ok(()),

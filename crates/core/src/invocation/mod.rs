@@ -7,6 +7,6 @@ mod turn;
 
 pub use context::InvocationContext;
 pub use execution::ToolExecution;
-pub use memory_id::check_memory_id;
+pub(crate) use memory_id::check_memory_id;
 pub use memory_id::{MemoryId, ToMemoryId};
 pub use turn::{TurnContext, TurnContextBuilder};

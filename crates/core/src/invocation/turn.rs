@@ -132,6 +132,7 @@ impl TurnContextBuilder {
     }
 
     /// Sets a history that is shared instead of copied. Skips its first `skipped` messages.
+    #[doc(hidden)]
     pub fn shared_history(mut self, history: Messages, skipped: usize) -> Self {
         (self.0.history, self.0.skipped) = (history, skipped);
         self

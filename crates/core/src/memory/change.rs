@@ -64,6 +64,7 @@ impl Change {
     }
 
     /// Returns the numbers of the removed messages. They are valid for the expected version only.
+    #[doc(hidden)]
     pub fn evicted_numbers(&self) -> Option<&[u64]> {
         self.numbers.as_deref().filter(|_| self.expected.is_some())
     }

@@ -26,6 +26,7 @@ pub struct Repair {
 }
 
 impl Repair {
+    #[doc(hidden)]
     pub fn is_needed(self) -> bool {
         self != Self::default()
     }

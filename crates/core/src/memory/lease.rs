@@ -49,6 +49,9 @@ pub trait ConversationLeases: Send + Sync {
 pub struct LeaseToken(u64);
 
 impl LeaseToken {
+    /// Creates a random token.
+    #[must_use]
+    #[allow(clippy::new_without_default, reason = "two defaults would not be equal")]
     pub fn new() -> Self {
         Self(random())
     }
@@ -116,6 +119,7 @@ impl LeaseOptions {
     }
 
     /// Returns the options. Fails if the duration is below one second.
+    #[doc(hidden)]
     pub fn checked(self) -> Result<Self> {
         if self.duration < Duration::from_secs(1) {
             let message =
@@ -203,6 +207,7 @@ impl Lease {
     }
 
     /// Renews the lease. If it was lost, waits for it like [`LeaseRequest::wait`].
+    #[doc(hidden)]
     pub async fn regain(&self, limit: Duration) -> Result<()> {
         let LeaseRequest { id, options, .. } = &self.request;
         let limit = limit.min(options.max_wait);
@@ -229,6 +234,7 @@ impl Lease {
     ///
     /// If the lease is lost, `work` continues. Its commit will be rejected, with the finished
     /// answer in the error.
+    #[doc(hidden)]
     pub async fn keep<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         loop {
@@ -256,6 +262,7 @@ impl Lease {
 
     /// Releases the lease and waits for the release, so that a program that exits next leaves no
     /// process waiting.
+    #[doc(hidden)]
     pub async fn give_back(mut self) {
         self.request.release(self.token).await;
         self.is_held = false;
@@ -263,6 +270,7 @@ impl Lease {
 
     /// Records that the store released the lease with a commit, so that dropping this value has no
     /// effect.
+    #[doc(hidden)]
     pub fn given_back(mut self) {
         self.is_held = false;
     }

@@ -9,7 +9,7 @@
 //! contains the version that it is based on (optimistic locking). If another writer was first, the
 //! commit is rejected. The turn is then run again if no tool ran. Otherwise the call fails with
 //! [`ErrorKind::Conflict`](crate::ErrorKind::Conflict), and the error contains the finished answer
-//! ([`UnfinishedTurn`](crate::UnfinishedTurn)). With a store that supports
+//! (`ai_services::UnfinishedTurn`). With a store that supports
 //! [leases](ConversationLeases), the processes wait for each other before they call the model.
 
 mod change;
@@ -50,6 +50,8 @@ pub use unreadable::{UnreadableProblem, UnreadableRecord};
 pub use window::DEFAULT_ID;
 
 pub(crate) use difference::Difference;
+#[doc(hidden)]
+pub use history::Repair;
 #[doc(hidden)]
 pub use {
     conversation::check_limit,

@@ -79,11 +79,13 @@ impl Snapshot {
     }
 
     /// Returns the index where [`history`](Self::history) starts in [`messages`](Self::messages).
+    #[doc(hidden)]
     pub fn start(&self) -> usize {
         self.start
     }
 
     /// Returns the snapshot in the form `system? turn*`, and the repair that was necessary.
+    #[doc(hidden)]
     pub fn into_turns(mut self) -> (Self, Repair) {
         let mut repair = Repair::default();
         if !self.messages.is_known_complete() {
@@ -111,6 +113,8 @@ pub struct CompletedTurn {
 }
 
 impl CompletedTurn {
+    #[doc(hidden)]
+    #[must_use]
     pub fn new(
         snapshot: Snapshot,
         system: Option<ChatMessage>,
@@ -120,6 +124,8 @@ impl CompletedTurn {
     }
 
     /// Makes the commit of the turn depend on a lease.
+    #[doc(hidden)]
+    #[must_use]
     pub fn under(mut self, lease: Option<LeaseToken>) -> Self {
         self.lease = lease;
         self

@@ -89,6 +89,7 @@ impl UserMessage {
     }
 
     /// Returns all texts of the message, joined by line breaks; `None` without any text.
+    #[doc(hidden)]
     pub fn joined_text(&self) -> Option<Cow<'_, str>> {
         if let Some(text) = self.text() {
             return Some(Cow::Borrowed(text));

@@ -62,6 +62,7 @@ impl ModelUsage {
 
     /// Returns the usage that an error reports, by model. `model` is the name of the model that was
     /// called.
+    #[doc(hidden)]
     pub fn of_error(error: &Error, model: &str) -> Vec<Self> {
         match (error.detail::<FailedAttempts>(), error.usage()) {
             (Some(failed), _) => {
@@ -77,6 +78,7 @@ impl ModelUsage {
 
     /// Returns the usage that a response reports, by model. `model` is the name of the model that
     /// was called.
+    #[doc(hidden)]
     pub fn of_response(response: &ChatResponse, model: &str) -> Vec<Self> {
         match &response.origin {
             AnswerOrigin::Model => {

@@ -64,6 +64,7 @@ pub trait ChatModel: Send + Sync {
 }
 
 /// Streams the whole answer of a model that does not support streaming.
+#[doc(hidden)]
 pub fn in_one_piece<'a, M: ChatModel + ?Sized>(
     model: &'a M,
     request: &'a ChatRequest,
@@ -78,6 +79,7 @@ pub fn in_one_piece<'a, M: ChatModel + ?Sized>(
 }
 
 /// Splits a whole answer into the events of a stream.
+#[doc(hidden)]
 pub fn pieces(response: ChatResponse) -> Vec<ModelStreamEvent> {
     let message = &response.message;
     let thinking = message.thinking().map(|thinking| ModelStreamEvent::Thinking(thinking.into()));

@@ -110,7 +110,7 @@ impl Sum for Cost {
 /// The cost that a call of a service had incurred when it failed.
 ///
 /// A [detail](Error::detail) of the errors of services that have a
-/// [price table](crate::AiServiceBuilder::price_table).
+/// price table (`AiServiceBuilder::price_table`).
 ///
 /// # Examples
 ///
@@ -135,6 +135,7 @@ pub struct IncurredCost {
 
 impl IncurredCost {
     /// Adds the cost to the source chain of an error.
+    #[doc(hidden)]
     pub fn attach_to(error: Error, cost: Cost) -> Error {
         error.map_source(|source| Self { cost, source }.into())
     }

@@ -17,10 +17,6 @@ pub use crate::usage::{TokenUsage, UsageMeter};
 pub use attempts::{AnswerOrigin, FailedAttempt, FailedAttempts, ModelUsage};
 pub use capabilities::{Capabilities, Capability};
 pub use chat::{ChatModel, ModelStreamEvent, ToolCallDelta};
-#[cfg_attr(
-    not(any(feature = "openai", feature = "anthropic", feature = "gemini", feature = "ollama")),
-    allow(unused_imports, reason = "used only by clients of chat models")
-)]
 #[doc(hidden)]
 pub use chat::{in_one_piece, pieces};
 pub use cost::{Cost, IncurredCost};

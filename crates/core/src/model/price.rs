@@ -97,7 +97,7 @@ fn parts_per_token(price: f64) -> Option<u64> {
 /// up to the application. A trailing `*` matches any suffix. An exact match wins, then the longest
 /// prefix.
 ///
-/// A service with a price table reports the [cost](crate::Response::cost) of each call. An answer
+/// A service with a price table reports the cost of each call (`Response::cost`). An answer
 /// is priced by its [`model`](ChatResponse::model) field, or else by the name of the model that was
 /// called. Providers often answer with a versioned name: `gpt-4o*` matches `gpt-4o-2024-08-06`, and
 /// `gpt-4o` does not.

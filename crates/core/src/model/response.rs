@@ -106,6 +106,8 @@ impl PartialAnswer {
     }
 
     /// Sets the cause of the failure.
+    #[doc(hidden)]
+    #[must_use]
     pub fn with_source(mut self, source: Option<BoxError>) -> Self {
         self.source = source;
         self

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// ```
 /// use ai_services::model::{Scores, ScoringModel};
 ///
-/// Scores a document by the share of the query's words that it contains.
+/// /// Scores a document by the share of the query's words that it contains.
 /// struct Overlap;
 ///
 /// #[ai_services::async_trait]

@@ -52,6 +52,7 @@ impl ToolSpecifications {
     }
 
     /// Returns `true` if both share one list.
+    #[doc(hidden)]
     pub fn is_same(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Some(own), Some(other)) => Arc::ptr_eq(own, other),

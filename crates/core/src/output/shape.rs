@@ -126,6 +126,7 @@ impl Shape {
     }
 
     /// Returns instructions for a model without support for schemas that can only answer with JSON objects.
+    #[doc(hidden)]
     pub fn json_instructions(&self) -> Option<String> {
         let (_, schema) = self.schema()?;
         let schema = serde_json::to_string(&schema::in_order(schema)).ok()?;

@@ -13,10 +13,12 @@ pub enum Part<'a> {
 }
 
 impl<'a> Part<'a> {
+    #[doc(hidden)]
     pub fn text<T: UserPart>(value: &'a T) -> Self {
         Self::Text(Variable::of(value.as_display()))
     }
 
+    #[doc(hidden)]
     pub fn contents(value: &'a impl ToContents) -> Self {
         Self::Contents(value)
     }

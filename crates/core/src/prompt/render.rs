@@ -28,6 +28,7 @@ pub enum Piece {
 
 impl Template {
     /// Returns the text if it does not depend on values and time.
+    #[doc(hidden)]
     pub fn fixed(&self) -> Option<String> {
         let texts = self.pieces.iter().map(|piece| match piece {
             Piece::Literal(text) => Some(*text),
@@ -37,6 +38,7 @@ impl Template {
     }
 
     /// Fills in the values. Values are plain text and are never parsed as templates.
+    #[doc(hidden)]
     pub fn render(&self, values: &[Variable<'_>], clock: &dyn Clock) -> Result<String> {
         let literals = self.pieces.iter().map(|piece| match piece {
             Piece::Literal(text) => text.len(),
@@ -82,6 +84,7 @@ pub(super) fn unprintable(source: fmt::Error) -> Error {
 pub struct Variable<'a>(&'a dyn Display);
 
 impl<'a> Variable<'a> {
+    #[doc(hidden)]
     pub fn new<T: TemplateValue>(value: &'a T) -> Self {
         Self(value.as_display())
     }
@@ -91,6 +94,7 @@ impl<'a> Variable<'a> {
     }
 
     /// Returns the value as text.
+    #[doc(hidden)]
     pub fn to_text(&self) -> Result<String> {
         let mut text = String::new();
         write!(text, "{self}").map_err(unprintable)?;

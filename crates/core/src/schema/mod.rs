@@ -97,6 +97,8 @@ fn generator(contract: Contract) -> SchemaGenerator {
 }
 
 /// A property of an object schema: the generator of its schema, and facts that the type does not contain.
+#[derive(Debug)]
+#[doc(hidden)]
 pub struct Property {
     #[doc(hidden)]
     pub name: &'static str,
@@ -109,6 +111,8 @@ pub struct Property {
 }
 
 /// The requirement of a property: required, optional, or with a default.
+#[derive(Debug)]
+#[doc(hidden)]
 pub enum Requirement {
     Required,
     Optional,
@@ -117,6 +121,7 @@ pub enum Requirement {
 
 /// Returns an object schema with these properties. Types that are used more than once, or recursively,
 /// are in `$defs`.
+#[doc(hidden)]
 pub fn object(properties: Vec<Property>) -> Schema {
     let mut generator = generator(Contract::Deserialize);
     let mut serialized = self::generator(Contract::Serialize);

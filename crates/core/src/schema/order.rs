@@ -98,6 +98,8 @@ pub fn in_order(schema: &Schema) -> impl Serialize + '_ {
 }
 
 /// A schema, or a value inside a schema, that is serialized in declaration order.
+#[derive(Debug)]
+#[doc(hidden)]
 pub struct Ordered<'a>(pub &'a Value);
 
 impl Serialize for Ordered<'_> {

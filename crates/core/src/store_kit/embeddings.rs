@@ -86,6 +86,7 @@ pub fn checked_dimensions(dimensions: Option<usize>) -> Result<Option<usize>> {
 ///
 /// A store builds its full-text query from [`words`](Self::words), or passes [`text`](Self::text) to the
 /// tokenizer of its database.
+#[derive(Clone, Debug)]
 pub struct SearchWords<'a> {
     /// Words: runs of letters and digits, including combining marks.
     pub words: Vec<&'a str>,

@@ -38,6 +38,9 @@
 //! [`embeddings::normalized`], so that cosine similarity is a dot product. [`embeddings::SearchWords::parse`]
 //! splits a search text. Test the store with `ai_services::testing::embedding_stores::EmbeddingStoreSuite`.
 
+#[doc(inline)]
+pub use crate::memory::{check_limit, conflict, lease_lost, random};
+
 pub mod embeddings;
 pub mod failpoint;
 pub mod limits;

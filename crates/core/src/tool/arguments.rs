@@ -118,6 +118,7 @@ impl<'a> ToolArguments<'a> {
 }
 
 /// Returns `true` if a parameter of this type may be missing.
+#[doc(hidden)]
 pub fn is_optional<T: ToolParameter>() -> bool {
     T::deserialize(Missing).is_ok()
 }

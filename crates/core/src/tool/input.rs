@@ -16,6 +16,7 @@ pub struct ToolInput {
 /// The context that all tool calls of one service call share.
 ///
 /// Cloning is cheap: it copies three pointers.
+#[doc(hidden)]
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
     /// The memory id, if the service method has a `#[memory_id]` parameter.

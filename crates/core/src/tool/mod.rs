@@ -1,7 +1,7 @@
 //! Tools: functions that a model may call.
 //!
-//! Most tools are methods marked with [`#[tool]`](macro@crate::tool) in a block marked with
-//! [`#[tools]`](macro@crate::tools). [`Tool::from_fn`] creates a tool by hand, and a [`ToolProvider`]
+//! Most tools are methods marked with `#[tool]` in a block marked with
+//! `#[tools]`. [`Tool::from_fn`] creates a tool by hand, and a [`ToolProvider`]
 //! selects additional tools for each call.
 
 mod arguments;
@@ -157,7 +157,7 @@ impl fmt::Debug for Tool {
     }
 }
 
-/// A set of tools: a value whose `impl` block is marked with [`#[tools]`](macro@crate::tools), a [`Tool`],
+/// A set of tools: a value whose `impl` block is marked with `#[tools]`, a [`Tool`],
 /// or a list of tools.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no tools",

@@ -70,7 +70,7 @@ impl<T: ToContents> From<T> for ToolOutput {
 /// The return type of a tool: a [`ToolOutput`], contents, or anything that implements `Serialize`.
 ///
 /// Text is sent unchanged, `()` as `success`, and other values as JSON. Contents are images and other
-/// media: a [`#[tool]`](macro@crate::tool) never writes types that implement [`ToContents`] as JSON,
+/// media: a `#[tool]` never writes types that implement [`ToContents`] as JSON,
 /// including lists and options of images.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",

@@ -36,6 +36,7 @@ pub enum ToolErrorPolicy {
 }
 
 /// All policies for failed tool calls.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ToolPolicies {
     pub unknown: UnknownToolPolicy,

@@ -46,6 +46,7 @@ pub struct ToolRequest<'a> {
 }
 
 impl<'a> ToolRequest<'a> {
+    #[doc(hidden)]
     pub fn new(
         user_message: &'a UserMessage,
         memory_id: Option<&'a MemoryId>,

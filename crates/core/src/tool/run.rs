@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use tracing::{Instrument, Span, field};
 
 /// A receiver of the start and end of tool calls.
+#[doc(hidden)]
 pub trait Observer: Sync {
     /// Called before a tool starts, also if the tool does not exist.
     fn tool_started(&self, call: &ToolCall);
@@ -24,6 +25,7 @@ pub trait Observer: Sync {
 }
 
 /// Runs the tools of one service call.
+#[doc(hidden)]
 pub struct Runner<'a> {
     /// The available tools.
     pub toolbox: &'a Toolbox,
@@ -53,6 +55,7 @@ pub struct ToolRun {
 
 impl Runner<'_> {
     /// Runs the calls of one answer. Sequential tools run alone, others concurrently.
+    #[doc(hidden)]
     pub async fn run(&self, calls: &[ToolCall]) -> ToolRun {
         let mut outcomes = Vec::with_capacity(calls.len());
         let mut next = 0;

@@ -7,6 +7,7 @@ use crate::model::ToolSpecifications;
 use std::collections::HashMap;
 
 /// A list of tools with valid and unique names, with lookup by name.
+#[doc(hidden)]
 #[derive(Clone, Debug, Default)]
 pub struct Toolbox {
     tools: Vec<Tool>,
@@ -16,6 +17,7 @@ pub struct Toolbox {
 
 impl Toolbox {
     /// Creates a toolbox. Fails if a name is invalid or not unique.
+    #[doc(hidden)]
     pub fn new(tools: Vec<Tool>) -> Result<Self> {
         let mut by_name = HashMap::with_capacity(tools.len());
         for (index, tool) in tools.iter().enumerate() {
@@ -33,17 +35,20 @@ impl Toolbox {
     }
 
     /// Returns a toolbox with additional tools. Fails if a name is invalid or not unique.
+    #[doc(hidden)]
     pub fn with(&self, more: Vec<Tool>) -> Result<Self> {
         Self::new(self.tools.iter().cloned().chain(more).collect())
     }
 
     /// Returns the tool with this name.
+    #[doc(hidden)]
     pub fn get(&self, name: &str) -> Option<&Tool> {
         self.tools.get(*self.by_name.get(name)?)
     }
 
     /// Returns `true` if every call is of a tool with [`Then::ReturnImmediately`]. The results are then the
     /// answer, unless a call fails.
+    #[doc(hidden)]
     pub fn answers(&self, calls: &[ToolCall]) -> bool {
         let is_answer = |call: &ToolCall| {
             self.get(call.name()).is_some_and(|tool| tool.0.then == Then::ReturnImmediately)
@@ -52,11 +57,13 @@ impl Toolbox {
     }
 
     /// Returns the names of all tools, in order.
+    #[doc(hidden)]
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(Tool::name)
     }
 
     /// Returns the specifications that are sent to the model.
+    #[doc(hidden)]
     pub fn specifications(&self) -> &ToolSpecifications {
         &self.specifications
     }

@@ -63,7 +63,7 @@ pub enum ReplayUse {
 /// and vice versa; pieces are delivered as recorded. Recorded errors are replayed too.
 ///
 /// Values that change with every run, such as the date in a prompt, must be fixed: set a
-/// [clock](crate::AiServiceBuilder::clock) in the AI service, or replace the values with `redact_with` on
+/// clock (`AiServiceBuilder::clock`) in the AI service, or replace the values with `redact_with` on
 /// both sides.
 ///
 /// Name and capabilities are those of the recorded model, so that an AI service makes equal requests. Clones

@@ -9,10 +9,7 @@ impl Content {
     ///
     /// If both are of the same kind, the detected type wins, because servers confuse JPEG and PNG.
     /// Between audio and video, the declared type wins, because the same container holds both.
-    #[cfg_attr(
-        not(feature = "http"),
-        allow(dead_code, reason = "media are fetched only with this feature")
-    )]
+    #[doc(hidden)]
     pub fn of_declared_type(bytes: &[u8], declared: Option<&str>) -> Result<Self> {
         let Some((kind, found)) = detect::detect(bytes) else {
             return Err(match declared.map(essence) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Implemented for [`Content`], [`ImageContent`], [`AudioContent`], [`VideoContent`],
 /// [`PdfContent`], and for lists, options and references of these. A value of this kind can be a
 /// `#[user_message]` parameter of an AI service, and the result of a
-/// [`#[tool]`](macro@crate::tool). Implement the trait for your own types to send them to a model.
+/// `#[tool]`. Implement the trait for your own types to send them to a model.
 ///
 /// # Examples
 ///

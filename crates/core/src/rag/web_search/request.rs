@@ -136,6 +136,7 @@ impl WebSearchRequest {
 
 impl TimeRange {
     /// Returns the name of the range in the APIs of Tavily and SearXNG.
+    #[doc(hidden)]
     pub fn name(self) -> &'static str {
         match self {
             Self::Day => "day",
