@@ -26,6 +26,7 @@ pub mod document;
 pub mod embedding;
 mod error;
 pub mod event;
+mod forward;
 #[cfg(feature = "_fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;

@@ -1,7 +1,7 @@
 //! What the fuzz targets call, and the tests that replay their corpus: each function takes any bytes
 //! and panics if they break a promise.
 
-use crate::http::{Framing, given};
+use crate::http::{Framing, in_memory};
 use ai_services_core::message::ToolCall;
 use ai_services_core::model::{ModelStreamEvent, PartialAnswer, TokenUsage};
 use ai_services_core::{ErrorKind, Result};
@@ -12,7 +12,7 @@ use ai_services_core::{ErrorKind, Result};
 pub fn sse(input: &[u8]) {
     let Some((size, body)) = input.split_first() else { return };
     let read = |pieces| -> Vec<_> {
-        given::read(pieces, Framing::Events)
+        in_memory::read(pieces, Framing::Events)
             .into_iter()
             .map(|event| event.map_err(|error| error.kind()))
             .collect()

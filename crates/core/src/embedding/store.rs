@@ -3,8 +3,8 @@
 use super::Filter;
 use crate::document::{MetadataValue, TextSegment};
 use crate::error::{Error, ErrorKind, Result};
+use crate::forward::forward_through_arc;
 use async_trait::async_trait;
-use std::sync::Arc;
 
 /// A vector with its text.
 ///
@@ -290,37 +290,26 @@ pub trait EmbeddingStore: Send + Sync {
     async fn values(&self, key: &str, filter: Option<&Filter>) -> Result<Vec<MetadataValue>>;
 }
 
-#[async_trait]
-impl<S: EmbeddingStore + ?Sized> EmbeddingStore for Arc<S> {
-    async fn add(&self, entries: Vec<EmbeddingEntry>) -> Result<()> {
-        S::add(self, entries).await
-    }
-
-    async fn replace(&self, removed: Option<&Filter>, added: Vec<EmbeddingEntry>) -> Result<()> {
-        S::replace(self, removed, added).await
-    }
-
-    async fn search(&self, search: &VectorSearch<'_>) -> Result<Vec<SearchMatch>> {
-        S::search(self, search).await
-    }
-
-    async fn search_text(&self, search: &TextSearch<'_>) -> Result<Vec<SearchMatch>> {
-        S::search_text(self, search).await
-    }
-
-    async fn remove(&self, ids: &[&str]) -> Result<()> {
-        S::remove(self, ids).await
-    }
-
-    async fn remove_all(&self, filter: Option<&Filter>) -> Result<()> {
-        S::remove_all(self, filter).await
-    }
-
-    async fn count(&self, filter: Option<&Filter>) -> Result<u64> {
-        S::count(self, filter).await
-    }
-
-    async fn values(&self, key: &str, filter: Option<&Filter>) -> Result<Vec<MetadataValue>> {
-        S::values(self, key, filter).await
+forward_through_arc! {
+    EmbeddingStore {
+        async fn add<'a>(&'a self, entries: Vec<EmbeddingEntry>) -> Result<()>;
+        async fn replace<'a, 'b>(
+            &'a self,
+            removed: Option<&'b Filter>,
+            added: Vec<EmbeddingEntry>,
+        ) -> Result<()>;
+        async fn search<'a, 'b, 'c>(&'a self, search: &'b VectorSearch<'c>) -> Result<Vec<SearchMatch>>;
+        async fn search_text<'a, 'b, 'c>(
+            &'a self,
+            search: &'b TextSearch<'c>,
+        ) -> Result<Vec<SearchMatch>>;
+        async fn remove<'a, 'b, 'c>(&'a self, ids: &'b [&'c str]) -> Result<()>;
+        async fn remove_all<'a, 'b>(&'a self, filter: Option<&'b Filter>) -> Result<()>;
+        async fn count<'a, 'b>(&'a self, filter: Option<&'b Filter>) -> Result<u64>;
+        async fn values<'a, 'b, 'c>(
+            &'a self,
+            key: &'b str,
+            filter: Option<&'c Filter>,
+        ) -> Result<Vec<MetadataValue>>;
     }
 }

@@ -2,12 +2,11 @@
 
 use crate::document::TextSegment;
 use crate::error::Result;
+use crate::forward::forward_through_arc;
 use crate::invocation::TurnContext;
 use crate::message::UserMessage;
 use async_trait::async_trait;
-use futures_util::future::BoxFuture;
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// The data that an input guardrail checks.
 #[derive(Clone, Copy, Debug)]
@@ -119,21 +118,9 @@ pub trait InputGuardrail: Send + Sync {
     fn name(&self) -> &str;
 }
 
-// The inner future is returned directly: an async function would box it a second time.
-impl<G: InputGuardrail + ?Sized> InputGuardrail for Arc<G> {
-    fn check<'a, 'b, 'z>(
-        &'a self,
-        request: InputGuardrailRequest<'b>,
-    ) -> BoxFuture<'z, Result<InputVerdict>>
-    where
-        'a: 'z,
-        'b: 'z,
-        Self: 'z,
-    {
-        G::check(self, request)
-    }
-
-    fn name(&self) -> &str {
-        G::name(self)
+forward_through_arc! {
+    InputGuardrail {
+        async fn check<'a, 'b>(&'a self, request: InputGuardrailRequest<'b>) -> Result<InputVerdict>;
+        fn name(&self) -> &str;
     }
 }

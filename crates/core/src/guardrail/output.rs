@@ -2,11 +2,10 @@
 
 use crate::document::TextSegment;
 use crate::error::Result;
+use crate::forward::forward_through_arc;
 use crate::invocation::TurnContext;
 use crate::model::ChatResponse;
 use async_trait::async_trait;
-use futures_util::future::BoxFuture;
-use std::sync::Arc;
 
 /// The data that an output guardrail checks.
 #[derive(Clone, Copy, Debug)]
@@ -143,21 +142,9 @@ pub trait OutputGuardrail: Send + Sync {
     fn name(&self) -> &str;
 }
 
-// The inner future is returned directly: an async function would box it a second time.
-impl<G: OutputGuardrail + ?Sized> OutputGuardrail for Arc<G> {
-    fn check<'a, 'b, 'z>(
-        &'a self,
-        request: OutputGuardrailRequest<'b>,
-    ) -> BoxFuture<'z, Result<OutputVerdict>>
-    where
-        'a: 'z,
-        'b: 'z,
-        Self: 'z,
-    {
-        G::check(self, request)
-    }
-
-    fn name(&self) -> &str {
-        G::name(self)
+forward_through_arc! {
+    OutputGuardrail {
+        async fn check<'a, 'b>(&'a self, request: OutputGuardrailRequest<'b>) -> Result<OutputVerdict>;
+        fn name(&self) -> &str;
     }
 }

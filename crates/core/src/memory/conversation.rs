@@ -2,9 +2,9 @@
 
 use super::{ChatMemoryStore, MemoryId};
 use crate::error::{Error, Result};
+use crate::forward::forward_through_arc;
 use crate::message::ChatMessage;
 use async_trait::async_trait;
-use std::sync::Arc;
 use std::time::SystemTime;
 
 /// A store whose conversations can be listed, counted, cleaned up and read back in full.
@@ -197,34 +197,21 @@ pub fn check_limit(limit: usize) -> Result<usize> {
     }
 }
 
-#[async_trait]
-impl<S: ConversationStore + ?Sized> ConversationStore for Arc<S> {
-    async fn conversations(
-        &self,
-        after: Option<&MemoryId>,
-        limit: usize,
-    ) -> Result<Vec<Conversation>> {
-        S::conversations(self, after, limit).await
-    }
-
-    async fn conversation(&self, id: &MemoryId) -> Result<Option<Conversation>> {
-        S::conversation(self, id).await
-    }
-
-    async fn delete_unused_since(&self, time: SystemTime) -> Result<u64> {
-        S::delete_unused_since(self, time).await
-    }
-
-    async fn history(
-        &self,
-        id: &MemoryId,
-        position: HistoryPosition,
-        limit: usize,
-    ) -> Result<Vec<HistoryEntry>> {
-        S::history(self, id, position, limit).await
-    }
-
-    async fn export_raw(&self, id: &MemoryId) -> Result<Vec<RawRecord>> {
-        S::export_raw(self, id).await
+forward_through_arc! {
+    ConversationStore {
+        async fn conversations<'a, 'b>(
+            &'a self,
+            after: Option<&'b MemoryId>,
+            limit: usize,
+        ) -> Result<Vec<Conversation>>;
+        async fn conversation<'a, 'b>(&'a self, id: &'b MemoryId) -> Result<Option<Conversation>>;
+        async fn delete_unused_since<'a>(&'a self, time: SystemTime) -> Result<u64>;
+        async fn history<'a, 'b>(
+            &'a self,
+            id: &'b MemoryId,
+            position: HistoryPosition,
+            limit: usize,
+        ) -> Result<Vec<HistoryEntry>>;
+        async fn export_raw<'a, 'b>(&'a self, id: &'b MemoryId) -> Result<Vec<RawRecord>>;
     }
 }

@@ -60,10 +60,9 @@ pub use {
 };
 
 use crate::error::Result;
+use crate::forward::forward_through_arc;
 use crate::message::ChatMessage;
 use async_trait::async_trait;
-use futures_util::future::BoxFuture;
-use std::sync::Arc;
 
 /// The messages of one conversation, and the limit on how many of them are sent to a model.
 ///
@@ -189,82 +188,23 @@ pub enum Residence {
     Store,
 }
 
-// Forwards the inner future: an async function would box it a second time.
-impl<M: ChatMemory + ?Sized> ChatMemory for Arc<M> {
-    fn id(&self) -> &MemoryId {
-        M::id(self)
-    }
-
-    fn messages<'a, 'z>(&'a self) -> BoxFuture<'z, Result<Vec<ChatMessage>>>
-    where
-        'a: 'z,
-        Self: 'z,
-    {
-        M::messages(self)
-    }
-
-    fn add<'a, 'z>(&'a self, message: ChatMessage) -> BoxFuture<'z, Result<()>>
-    where
-        'a: 'z,
-        Self: 'z,
-    {
-        M::add(self, message)
-    }
-
-    fn add_all<'a, 'z>(&'a self, messages: Vec<ChatMessage>) -> BoxFuture<'z, Result<()>>
-    where
-        'a: 'z,
-        Self: 'z,
-    {
-        M::add_all(self, messages)
-    }
-
-    fn set<'a, 'z>(&'a self, messages: Vec<ChatMessage>) -> BoxFuture<'z, Result<()>>
-    where
-        'a: 'z,
-        Self: 'z,
-    {
-        M::set(self, messages)
-    }
-
-    fn clear<'a, 'z>(&'a self) -> BoxFuture<'z, Result<()>>
-    where
-        'a: 'z,
-        Self: 'z,
-    {
-        M::clear(self)
-    }
-
-    fn load<'a, 'z>(&'a self) -> BoxFuture<'z, Result<Snapshot>>
-    where
-        'a: 'z,
-        Self: 'z,
-    {
-        M::load(self)
-    }
-
-    fn fit(
-        &self,
-        snapshot: &Snapshot,
-        system: Option<&ChatMessage>,
-        turn: &[ChatMessage],
-    ) -> Result<usize> {
-        M::fit(self, snapshot, system, turn)
-    }
-
-    fn commit<'a, 'z>(&'a self, turn: CompletedTurn) -> BoxFuture<'z, Result<()>>
-    where
-        'a: 'z,
-        Self: 'z,
-    {
-        M::commit(self, turn)
-    }
-
-    fn lease_request(&self) -> Option<LeaseRequest> {
-        M::lease_request(self)
-    }
-
-    fn residence(&self) -> Residence {
-        M::residence(self)
+forward_through_arc! {
+    ChatMemory {
+        fn id(&self) -> &MemoryId;
+        async fn messages<'a>(&'a self) -> Result<Vec<ChatMessage>>;
+        async fn add<'a>(&'a self, message: ChatMessage) -> Result<()>;
+        async fn add_all<'a>(&'a self, messages: Vec<ChatMessage>) -> Result<()>;
+        async fn set<'a>(&'a self, messages: Vec<ChatMessage>) -> Result<()>;
+        async fn clear<'a>(&'a self) -> Result<()>;
+        async fn load<'a>(&'a self) -> Result<Snapshot>;
+        fn fit(
+            &self,
+            snapshot: &Snapshot,
+            system: Option<&ChatMessage>,
+            turn: &[ChatMessage],
+        ) -> Result<usize>;
+        async fn commit<'a>(&'a self, turn: CompletedTurn) -> Result<()>;
+        fn lease_request(&self) -> Option<LeaseRequest>;
+        fn residence(&self) -> Residence;
     }
 }

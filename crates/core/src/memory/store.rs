@@ -2,10 +2,9 @@
 
 use super::{Change, ConversationLeases, MemoryId, Snapshot};
 use crate::error::Result;
+use crate::forward::forward_through_arc;
 use crate::message::{ChatMessage, Messages};
 use async_trait::async_trait;
-use futures_util::future::BoxFuture;
-use std::sync::Arc;
 
 /// A store for the messages of many conversations.
 ///
@@ -71,62 +70,17 @@ pub trait ChatMemoryStore: Send + Sync {
     }
 }
 
-// Forwards the inner future: an async function would box it a second time.
-impl<S: ChatMemoryStore + ?Sized> ChatMemoryStore for Arc<S> {
-    fn get_messages<'a, 'b, 'z>(
-        &'a self,
-        id: &'b MemoryId,
-    ) -> BoxFuture<'z, Result<Vec<ChatMessage>>>
-    where
-        'a: 'z,
-        'b: 'z,
-        Self: 'z,
-    {
-        S::get_messages(self, id)
-    }
-
-    fn update_messages<'a, 'b, 'c, 'z>(
-        &'a self,
-        id: &'b MemoryId,
-        messages: &'c [ChatMessage],
-    ) -> BoxFuture<'z, Result<()>>
-    where
-        'a: 'z,
-        'b: 'z,
-        'c: 'z,
-        Self: 'z,
-    {
-        S::update_messages(self, id, messages)
-    }
-
-    fn delete_messages<'a, 'b, 'z>(&'a self, id: &'b MemoryId) -> BoxFuture<'z, Result<()>>
-    where
-        'a: 'z,
-        'b: 'z,
-        Self: 'z,
-    {
-        S::delete_messages(self, id)
-    }
-
-    fn load<'a, 'b, 'z>(&'a self, id: &'b MemoryId) -> BoxFuture<'z, Result<Snapshot>>
-    where
-        'a: 'z,
-        'b: 'z,
-        Self: 'z,
-    {
-        S::load(self, id)
-    }
-
-    fn commit<'a, 'b, 'z>(&'a self, id: &'b MemoryId, change: Change) -> BoxFuture<'z, Result<()>>
-    where
-        'a: 'z,
-        'b: 'z,
-        Self: 'z,
-    {
-        S::commit(self, id, change)
-    }
-
-    fn leases(&self) -> Option<&dyn ConversationLeases> {
-        S::leases(self)
+forward_through_arc! {
+    ChatMemoryStore {
+        async fn get_messages<'a, 'b>(&'a self, id: &'b MemoryId) -> Result<Vec<ChatMessage>>;
+        async fn update_messages<'a, 'b, 'c>(
+            &'a self,
+            id: &'b MemoryId,
+            messages: &'c [ChatMessage],
+        ) -> Result<()>;
+        async fn delete_messages<'a, 'b>(&'a self, id: &'b MemoryId) -> Result<()>;
+        async fn load<'a, 'b>(&'a self, id: &'b MemoryId) -> Result<Snapshot>;
+        async fn commit<'a, 'b>(&'a self, id: &'b MemoryId, change: Change) -> Result<()>;
+        fn leases(&self) -> Option<&dyn ConversationLeases>;
     }
 }

@@ -1,37 +1,55 @@
 //! Values that are computed from a message once and cached with it.
 
-use std::borrow::Cow;
+use once_cell::race::OnceBox;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// A cached encoding of a value. Caches the first dialect that is requested; others are encoded on
-/// every call.
+/// The encoded forms of a value, one for each dialect that asked for it.
+///
+/// The form of the first dialect is stored in place. Further forms are a linked list, which is a
+/// single pointer until a second dialect asks: a conversation rarely has more than two providers.
 #[derive(Default)]
-pub(crate) struct Encoded(OnceLock<Encoding>);
+pub(crate) struct Encoded(OnceLock<Form>);
 
-struct Encoding {
+struct Form {
     dialect: &'static str,
     bytes: Box<[u8]>,
+    /// The form of another dialect. `OnceLock<Box<Form>>` would be twice as large.
+    next: OnceBox<Form>,
+}
+
+impl Form {
+    fn new(dialect: &'static str, bytes: Vec<u8>) -> Self {
+        Self { dialect, bytes: bytes.into_boxed_slice(), next: OnceBox::new() }
+    }
 }
 
 impl Encoded {
-    /// Returns the cached bytes of `dialect`, or the result of `encode`.
+    /// Returns the stored form of `dialect`, and stores the result of `encode` if there is none.
     pub(crate) fn get_or_encode(
         &self,
         dialect: &'static str,
         encode: impl Fn() -> Vec<u8>,
-    ) -> Cow<'_, [u8]> {
-        let cached =
-            self.0.get_or_init(|| Encoding { dialect, bytes: encode().into_boxed_slice() });
-        if cached.dialect == dialect { Cow::Borrowed(&*cached.bytes) } else { Cow::Owned(encode()) }
+    ) -> &[u8] {
+        let mut form = self.0.get_or_init(|| Form::new(dialect, encode()));
+        // Another thread may store the form of another dialect first; the search then goes on there.
+        while form.dialect != dialect {
+            form = form.next.get_or_init(|| Box::new(Form::new(dialect, encode())));
+        }
+        &form.bytes
+    }
+
+    fn forms(&self) -> impl Iterator<Item = &Form> {
+        std::iter::successors(self.0.get(), |form| form.next.get())
     }
 }
 
 impl fmt::Debug for Encoded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Encoded").field(&self.0.get().map(|cached| cached.dialect)).finish()
+        let dialects = self.forms().map(|form| form.dialect);
+        f.debug_tuple("Encoded").field(&dialects.collect::<Vec<_>>()).finish()
     }
 }
 
@@ -144,13 +162,28 @@ impl<T: PartialEq> PartialEq for SharedData<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
 
     #[test]
-    fn first_dialect_is_cached() {
-        let encoded = Encoded::default();
-        assert_eq!(encoded.get_or_encode("a", || vec![1]).as_ref(), [1]);
-        assert_eq!(encoded.get_or_encode("a", || vec![2]).as_ref(), [1]);
-        assert_eq!(encoded.get_or_encode("b", || vec![3]).as_ref(), [3]);
+    fn form_of_every_dialect_is_encoded_once() {
+        let (encoded, calls) = (Encoded::default(), Cell::new(0));
+        for _ in 0..3 {
+            for dialect in ["a", "b", "c"] {
+                let form = encoded.get_or_encode(dialect, || {
+                    calls.set(calls.get() + 1);
+                    dialect.as_bytes().to_vec()
+                });
+                assert_eq!(form, dialect.as_bytes());
+            }
+        }
+        assert_eq!(calls.get(), 3);
+        assert_eq!(format!("{encoded:?}"), r#"Encoded(["a", "b", "c"])"#);
+    }
+
+    #[test]
+    fn message_grows_by_one_pointer_for_further_dialects() {
+        let one_dialect = size_of::<OnceLock<(&'static str, Box<[u8]>)>>();
+        assert_eq!(size_of::<Encoded>(), one_dialect + size_of::<usize>());
     }
 
     #[test]

@@ -24,8 +24,6 @@ pub use user::{CustomMessage, SystemMessage, UserMessage};
 
 pub(crate) use cache::{Cached, Encoded};
 
-use std::borrow::Cow;
-
 /// Data that an application attaches to a message. Never sent to a model.
 pub type Attributes = serde_json::Map<String, serde_json::Value>;
 
@@ -129,7 +127,8 @@ impl ChatMessage {
     ///
     /// For implementations of [`ChatModel`](crate::model::ChatModel): a history is sent again with
     /// every request, but encoded only once. `dialect` names the format. The cache holds one
-    /// format, the first one that was requested. Other formats are encoded on every call.
+    /// encoded form per dialect for as long as the message lives, so `encode` must depend on nothing
+    /// but the message and the dialect.
     ///
     /// # Examples
     ///
@@ -138,10 +137,10 @@ impl ChatMessage {
     ///
     /// let message = ChatMessage::user("Hi");
     /// let encode = || message.text().unwrap_or_default().to_uppercase().into_bytes();
-    /// assert_eq!(message.encoded("loud", encode).as_ref(), b"HI");
-    /// assert_eq!(message.encoded("loud", || unreachable!()).as_ref(), b"HI");
+    /// assert_eq!(message.encoded("loud", encode), b"HI");
+    /// assert_eq!(message.encoded("loud", || unreachable!()), b"HI");
     /// ```
-    pub fn encoded(&self, dialect: &'static str, encode: impl Fn() -> Vec<u8>) -> Cow<'_, [u8]> {
+    pub fn encoded(&self, dialect: &'static str, encode: impl Fn() -> Vec<u8>) -> &[u8] {
         self.cached().encoded.get_or_encode(dialect, encode)
     }
 

@@ -2,10 +2,9 @@
 
 use super::{Capabilities, Capability, ChatRequest, ChatResponse};
 use crate::error::Result;
+use crate::forward::forward_through_arc;
 use async_trait::async_trait;
-use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt};
-use std::sync::Arc;
 
 /// A model that continues a conversation.
 ///
@@ -98,27 +97,12 @@ pub fn pieces(response: ChatResponse) -> Vec<ModelStreamEvent> {
     events
 }
 
-// Forwards the inner future: an async function would box it a second time.
-impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
-    fn chat<'a, 'b, 'z>(&'a self, request: &'b ChatRequest) -> BoxFuture<'z, Result<ChatResponse>>
-    where
-        'a: 'z,
-        'b: 'z,
-        Self: 'z,
-    {
-        M::chat(self, request)
-    }
-
-    fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<ModelStreamEvent>> {
-        M::stream(self, request)
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        M::capabilities(self)
-    }
-
-    fn name(&self) -> &str {
-        M::name(self)
+forward_through_arc! {
+    ChatModel {
+        async fn chat<'a, 'b>(&'a self, request: &'b ChatRequest) -> Result<ChatResponse>;
+        fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<ModelStreamEvent>>;
+        fn capabilities(&self) -> Capabilities;
+        fn name(&self) -> &str;
     }
 }
 

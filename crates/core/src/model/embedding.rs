@@ -2,9 +2,8 @@
 
 use super::TokenUsage;
 use crate::error::{Error, ErrorKind, Result};
+use crate::forward::forward_through_arc;
 use async_trait::async_trait;
-use futures_util::future::BoxFuture;
-use std::sync::Arc;
 
 /// A model that turns texts into vectors. The distance between two vectors measures how similar the
 /// texts are.
@@ -73,37 +72,16 @@ pub trait EmbeddingModel: Send + Sync {
     }
 }
 
-// Forwards the inner future: an async function would box it a second time.
-impl<M: EmbeddingModel + ?Sized> EmbeddingModel for Arc<M> {
-    fn embed<'a, 'b, 'c, 'z>(
-        &'a self,
-        texts: &'b [&'c str],
-        purpose: EmbeddingPurpose,
-    ) -> BoxFuture<'z, Result<Embeddings>>
-    where
-        'a: 'z,
-        'b: 'z,
-        'c: 'z,
-        Self: 'z,
-    {
-        M::embed(self, texts, purpose)
-    }
-
-    fn embed_query<'a, 'b, 'z>(&'a self, text: &'b str) -> BoxFuture<'z, Result<Vec<f32>>>
-    where
-        'a: 'z,
-        'b: 'z,
-        Self: 'z,
-    {
-        M::embed_query(self, text)
-    }
-
-    fn dimensions(&self) -> Option<usize> {
-        M::dimensions(self)
-    }
-
-    fn name(&self) -> &str {
-        M::name(self)
+forward_through_arc! {
+    EmbeddingModel {
+        async fn embed<'a, 'b, 'c>(
+            &'a self,
+            texts: &'b [&'c str],
+            purpose: EmbeddingPurpose,
+        ) -> Result<Embeddings>;
+        async fn embed_query<'a, 'b>(&'a self, text: &'b str) -> Result<Vec<f32>>;
+        fn dimensions(&self) -> Option<usize>;
+        fn name(&self) -> &str;
     }
 }
 

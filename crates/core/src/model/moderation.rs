@@ -1,10 +1,9 @@
 //! Models that judge content by a policy.
 
 use crate::error::Result;
+use crate::forward::forward_through_arc;
 use crate::message::UserMessage;
 use async_trait::async_trait;
-use futures_util::future::BoxFuture;
-use std::sync::Arc;
 
 /// A model that judges whether a text violates a content policy.
 ///
@@ -60,31 +59,11 @@ pub trait ModerationModel: Send + Sync {
     }
 }
 
-// Forwards the inner future: an async function would box it a second time.
-impl<M: ModerationModel + ?Sized> ModerationModel for Arc<M> {
-    fn moderate<'a, 'b, 'z>(&'a self, text: &'b str) -> BoxFuture<'z, Result<Moderation>>
-    where
-        'a: 'z,
-        'b: 'z,
-        Self: 'z,
-    {
-        M::moderate(self, text)
-    }
-
-    fn moderate_message<'a, 'b, 'z>(
-        &'a self,
-        message: &'b UserMessage,
-    ) -> BoxFuture<'z, Result<Moderation>>
-    where
-        'a: 'z,
-        'b: 'z,
-        Self: 'z,
-    {
-        M::moderate_message(self, message)
-    }
-
-    fn name(&self) -> &str {
-        M::name(self)
+forward_through_arc! {
+    ModerationModel {
+        async fn moderate<'a, 'b>(&'a self, text: &'b str) -> Result<Moderation>;
+        async fn moderate_message<'a, 'b>(&'a self, message: &'b UserMessage) -> Result<Moderation>;
+        fn name(&self) -> &str;
     }
 }
 

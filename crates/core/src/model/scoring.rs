@@ -2,9 +2,8 @@
 
 use super::TokenUsage;
 use crate::error::Result;
+use crate::forward::forward_through_arc;
 use async_trait::async_trait;
-use futures_util::future::BoxFuture;
-use std::sync::Arc;
 
 /// A model that scores how relevant documents are to a query (a re-ranker).
 ///
@@ -48,25 +47,14 @@ pub trait ScoringModel: Send + Sync {
     }
 }
 
-// Forwards the inner future: an async function would box it a second time.
-impl<M: ScoringModel + ?Sized> ScoringModel for Arc<M> {
-    fn score<'a, 'b, 'c, 'd, 'z>(
-        &'a self,
-        query: &'b str,
-        documents: &'c [&'d str],
-    ) -> BoxFuture<'z, Result<Scores>>
-    where
-        'a: 'z,
-        'b: 'z,
-        'c: 'z,
-        'd: 'z,
-        Self: 'z,
-    {
-        M::score(self, query, documents)
-    }
-
-    fn name(&self) -> &str {
-        M::name(self)
+forward_through_arc! {
+    ScoringModel {
+        async fn score<'a, 'b, 'c, 'd>(
+            &'a self,
+            query: &'b str,
+            documents: &'c [&'d str],
+        ) -> Result<Scores>;
+        fn name(&self) -> &str;
     }
 }
 

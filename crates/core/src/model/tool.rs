@@ -2,7 +2,6 @@
 
 use crate::message::Encoded;
 use schemars::Schema;
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -69,7 +68,7 @@ impl ToolSpecifications {
         &self,
         dialect: &'static str,
         encode: impl Fn(&[ToolSpecification]) -> Vec<u8>,
-    ) -> Option<Cow<'_, [u8]>> {
+    ) -> Option<&[u8]> {
         let (list, encoded) = self.0.as_deref()?;
         Some(encoded.get_or_encode(dialect, || encode(list)))
     }

@@ -2,10 +2,10 @@
 
 use super::RetrievedContent;
 use crate::error::{Error, Result};
+use crate::forward::forward_through_arc;
 use crate::invocation::TurnContext;
 use crate::message::UserMessage;
 use async_trait::async_trait;
-use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
 /// Retrieves contents for a user message and adds them to the prompt.
@@ -74,19 +74,10 @@ pub trait RetrievalAugmentor: Send + Sync {
     fn inject(&self, message: &UserMessage, contents: &[RetrievedContent]) -> Result<UserMessage>;
 }
 
-// Returns the inner future directly: an async function would box it a second time.
-impl<A: RetrievalAugmentor + ?Sized> RetrievalAugmentor for Arc<A> {
-    fn retrieve<'a, 'b, 'z>(&'a self, turn: &'b TurnContext) -> BoxFuture<'z, Result<Retrieved>>
-    where
-        'a: 'z,
-        'b: 'z,
-        Self: 'z,
-    {
-        A::retrieve(self, turn)
-    }
-
-    fn inject(&self, message: &UserMessage, contents: &[RetrievedContent]) -> Result<UserMessage> {
-        A::inject(self, message, contents)
+forward_through_arc! {
+    RetrievalAugmentor {
+        async fn retrieve<'a, 'b>(&'a self, turn: &'b TurnContext) -> Result<Retrieved>;
+        fn inject(&self, message: &UserMessage, contents: &[RetrievedContent]) -> Result<UserMessage>;
     }
 }
 

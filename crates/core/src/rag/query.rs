@@ -1,9 +1,9 @@
 //! Search queries.
 
 use crate::error::Result;
+use crate::forward::forward_through_arc;
 use crate::invocation::TurnContext;
 use async_trait::async_trait;
-use futures_util::future::{BoxFuture, FutureExt};
 use std::sync::Arc;
 
 /// A text to search for, and the turn that it belongs to.
@@ -95,29 +95,19 @@ pub trait QueryTransformer: Send + Sync {
     async fn transform(&self, query: &Query) -> Result<Vec<Query>>;
 }
 
+#[async_trait]
 impl<F, Fut> QueryTransformer for F
 where
     F: Fn(Query) -> Fut + Send + Sync,
     Fut: Future<Output = Result<Vec<Query>>> + Send + 'static,
 {
-    fn transform<'a, 'b, 'z>(&'a self, query: &'b Query) -> BoxFuture<'z, Result<Vec<Query>>>
-    where
-        'a: 'z,
-        'b: 'z,
-        Self: 'z,
-    {
-        self(query.clone()).boxed()
+    async fn transform(&self, query: &Query) -> Result<Vec<Query>> {
+        self(query.clone()).await
     }
 }
 
-// Returns the inner future directly: an async function would box it a second time.
-impl<T: QueryTransformer + ?Sized> QueryTransformer for Arc<T> {
-    fn transform<'a, 'b, 'z>(&'a self, query: &'b Query) -> BoxFuture<'z, Result<Vec<Query>>>
-    where
-        'a: 'z,
-        'b: 'z,
-        Self: 'z,
-    {
-        T::transform(self, query)
+forward_through_arc! {
+    QueryTransformer {
+        async fn transform<'a, 'b>(&'a self, query: &'b Query) -> Result<Vec<Query>>;
     }
 }

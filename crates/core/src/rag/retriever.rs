@@ -2,9 +2,9 @@
 
 use super::{Query, RetrievedContent, tool};
 use crate::error::Result;
+use crate::forward::forward_through_arc;
 use crate::tool::Tool;
 use async_trait::async_trait;
-use futures_util::future::{BoxFuture, FutureExt};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,36 +77,20 @@ pub trait ContentRetriever: Send + Sync {
     }
 }
 
+#[async_trait]
 impl<F, Fut> ContentRetriever for F
 where
     F: Fn(Query) -> Fut + Send + Sync,
     Fut: Future<Output = Result<Vec<RetrievedContent>>> + Send + 'static,
 {
-    fn retrieve<'a, 'b, 'z>(
-        &'a self,
-        query: &'b Query,
-    ) -> BoxFuture<'z, Result<Vec<RetrievedContent>>>
-    where
-        'a: 'z,
-        'b: 'z,
-        Self: 'z,
-    {
-        self(query.clone()).boxed()
+    async fn retrieve(&self, query: &Query) -> Result<Vec<RetrievedContent>> {
+        self(query.clone()).await
     }
 }
 
-// Returns the inner future directly: an async function would box it a second time.
-impl<R: ContentRetriever + ?Sized> ContentRetriever for Arc<R> {
-    fn retrieve<'a, 'b, 'z>(
-        &'a self,
-        query: &'b Query,
-    ) -> BoxFuture<'z, Result<Vec<RetrievedContent>>>
-    where
-        'a: 'z,
-        'b: 'z,
-        Self: 'z,
-    {
-        R::retrieve(self, query)
+forward_through_arc! {
+    ContentRetriever {
+        async fn retrieve<'a, 'b>(&'a self, query: &'b Query) -> Result<Vec<RetrievedContent>>;
     }
 }
 
@@ -237,29 +221,19 @@ pub trait QueryRouter: Send + Sync {
     async fn route(&self, query: &Query) -> Result<Vec<Route>>;
 }
 
+#[async_trait]
 impl<F, Fut> QueryRouter for F
 where
     F: Fn(Query) -> Fut + Send + Sync,
     Fut: Future<Output = Result<Vec<Route>>> + Send + 'static,
 {
-    fn route<'a, 'b, 'z>(&'a self, query: &'b Query) -> BoxFuture<'z, Result<Vec<Route>>>
-    where
-        'a: 'z,
-        'b: 'z,
-        Self: 'z,
-    {
-        self(query.clone()).boxed()
+    async fn route(&self, query: &Query) -> Result<Vec<Route>> {
+        self(query.clone()).await
     }
 }
 
-// Returns the inner future directly: an async function would box it a second time.
-impl<R: QueryRouter + ?Sized> QueryRouter for Arc<R> {
-    fn route<'a, 'b, 'z>(&'a self, query: &'b Query) -> BoxFuture<'z, Result<Vec<Route>>>
-    where
-        'a: 'z,
-        'b: 'z,
-        Self: 'z,
-    {
-        R::route(self, query)
+forward_through_arc! {
+    QueryRouter {
+        async fn route<'a, 'b>(&'a self, query: &'b Query) -> Result<Vec<Route>>;
     }
 }

@@ -3,7 +3,7 @@
 use super::block::{self, Block, is_blank};
 use super::message::DIALECT;
 use crate::protocol::arguments::{object, object_or_empty};
-use crate::protocol::fields::Fields;
+use crate::protocol::raw_object::RawObject;
 use ai_services_core::message::{AiMessage, ProviderContent, ToolCall};
 use serde_json::value::RawValue;
 
@@ -29,7 +29,7 @@ pub(super) struct Part {
 
 impl Part {
     /// What a block says whose members are these.
-    pub(super) fn of(fields: &Fields<'_>) -> Self {
+    pub(super) fn of(fields: &RawObject<'_>) -> Self {
         let said = match &*fields.text("type") {
             "text" => Said::Text(fields.text("text").into_owned()),
             "thinking" => Said::Thinking(fields.text("thinking").into_owned()),
@@ -55,14 +55,14 @@ impl Part {
 }
 
 /// The arguments of a call as the server wrote them. A tool without arguments may have none.
-pub(super) fn arguments<'a>(fields: &Fields<'a>) -> &'a str {
+pub(super) fn arguments<'a>(fields: &RawObject<'a>) -> &'a str {
     match fields.get("input").map(RawValue::get) {
         None | Some("null") => "{}",
         Some(input) => input,
     }
 }
 
-impl Fields<'_> {
+impl RawObject<'_> {
     /// Whether all others say nothing that would be missed.
     fn are_only(&self, names: &[&str]) -> bool {
         self.0.iter().all(|(name, value)| {
@@ -74,7 +74,7 @@ impl Fields<'_> {
 
 /// Whether a member says what is so for every call that is made here.
 fn is_usual(name: &str, value: &str) -> bool {
-    let caller = || serde_json::from_str::<Fields<'_>>(value);
+    let caller = || serde_json::from_str::<RawObject<'_>>(value);
     name == "caller"
         && caller().is_ok_and(|caller| caller.text("type") == "direct" && caller.0.len() == 1)
 }

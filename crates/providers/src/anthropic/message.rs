@@ -6,7 +6,6 @@ use ai_services_core::message::{AiMessage, ChatMessage, Content, CustomMessage, 
 use ai_services_core::{Error, ErrorKind, Result};
 use serde::Serialize;
 use serde_json::Value;
-use std::borrow::Cow;
 
 /// The name under which encoded messages and tools are kept, and that of
 /// [`ProviderContent`](ai_services_core::message::ProviderContent). Encoded messages are shared by all servers,
@@ -38,7 +37,7 @@ pub(super) fn role(message: &ChatMessage) -> Option<&'static str> {
 /// # Errors
 ///
 /// [`ErrorKind::Unsupported`] for what the protocol cannot carry.
-pub(super) fn encoded(message: &ChatMessage) -> Result<Cow<'_, [u8]>> {
+pub(super) fn encoded(message: &ChatMessage) -> Result<&[u8]> {
     let encoded = message.encoded(DIALECT, || blocks(message).unwrap_or_default());
     if encoded.is_empty()
         && let Err(why) = blocks(message)

@@ -3,30 +3,32 @@
 use super::block::Block;
 use super::options::{Options, ParallelToolCalls, Thinking};
 use super::schema;
-use crate::protocol::frames::Delivery;
-use crate::protocol::members::Members;
+use crate::protocol::json_object::JsonObject;
+use crate::protocol::request_prefix::Delivery;
 use ai_services_core::model::{ChatRequestParameters, ReasoningEffort, ResponseFormat, ToolChoice};
 use ai_services_core::schema::{Ordered, Schema, in_order};
 use ai_services_core::{Error, ErrorKind, Result};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// The encoded parameters of a request, ready for its messages and tools.
-pub(super) struct Frame {
-    /// `{"model":"…"` and all that does not depend on tools, without a comma at the end.
+/// The encoded parameters of a request.
+pub(super) struct MessagesPrefix {
+    /// `{"model":"…"` and all other members that do not depend on tools, without a trailing comma.
     pub(super) head: Vec<u8>,
-    /// A block for the system prompt that tells the form of the answer, if the API cannot enforce it.
+    /// A block of the system prompt with the schema of the answer, if the API cannot enforce the schema.
     pub(super) instruction: Vec<u8>,
-    /// `,"tool_choice":…`, which is sent only with tools, or nothing.
+    /// `,"tool_choice":…` or nothing. Sent only with tools.
     pub(super) tool_choice: Vec<u8>,
-    /// Whether `extra` brings its own.
-    pub(super) own_system: bool,
-    pub(super) own_messages: bool,
-    pub(super) own_tools: bool,
+    /// Whether `extra` has its own system prompt.
+    pub(super) has_system: bool,
+    /// Whether `extra` has its own messages.
+    pub(super) has_messages: bool,
+    /// Whether `extra` has its own tools.
+    pub(super) has_tools: bool,
 }
 
-impl Frame {
-    /// Encodes parameters. Members of `extra` replace what is written here.
+impl MessagesPrefix {
+    /// Encodes parameters. Members of `extra` replace the members with their names.
     pub(super) fn new(
         parameters: &ChatRequestParameters,
         default_model: &str,
@@ -34,14 +36,14 @@ impl Frame {
         delivery: Delivery,
     ) -> Self {
         let extra = parameters.extra.as_deref();
-        let is_own = |name| extra.is_some_and(|extra| extra.contains_key(name));
-        let wanted = match &parameters.response_format {
+        let has = |name| extra.is_some_and(|extra| extra.contains_key(name));
+        let requested = match &parameters.response_format {
             Some(ResponseFormat::JsonSchema { schema, .. }) => Some(&**schema),
             _ => None,
         };
-        let enforced = wanted.and_then(schema::enforced);
-        let told = wanted.filter(|_| enforced.is_none() && !is_own("output_config"));
-        let mut head = Members::new(extra, b'{');
+        let enforced = requested.and_then(schema::enforced);
+        let described = requested.filter(|_| enforced.is_none() && !has("output_config"));
+        let mut head = JsonObject::new(extra, b'{');
         head.add("model", Some(parameters.model.as_deref().unwrap_or(default_model)));
         head.add("max_tokens", Some(parameters.max_output_tokens.unwrap_or(options.max_tokens)));
         head.add("temperature", parameters.temperature);
@@ -53,37 +55,37 @@ impl Frame {
         head.add("output_config", OutputConfig::of(effort, enforced.as_ref()));
         head.add("stream", (delivery == Delivery::Stream).then_some(true));
         head.add_extra();
-        let mut choice = Members::new(extra, b',');
+        let mut choice = JsonObject::new(extra, b',');
         choice.add("tool_choice", tool_choice(parameters.tool_choice.as_ref(), options.parallel));
         Self {
             head: head.into_bytes(),
-            instruction: told.map(instruction).unwrap_or_default(),
+            instruction: described.map(instruction).unwrap_or_default(),
             tool_choice: choice.into_bytes(),
-            own_system: is_own("system"),
-            own_messages: is_own("messages"),
-            own_tools: is_own("tools"),
+            has_system: has("system"),
+            has_messages: has("messages"),
+            has_tools: has("tools"),
         }
     }
 }
 
-/// Checks that the API has a place for all parameters, or that `extra` brings them.
+/// Fails for parameters that neither the API nor `extra` has.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Unsupported`] that names the first one without.
+/// [`ErrorKind::Unsupported`], naming the first such parameter.
 pub(super) fn check(own: &ChatRequestParameters, defaults: &ChatRequestParameters) -> Result<()> {
     let has_extra = |name: &str| {
-        let both = [own, defaults].map(|parameters| parameters.extra.as_deref());
+        let both = [own, defaults].map(|own| own.extra.as_deref());
         both.into_iter().flatten().any(|extra| extra.contains_key(name))
     };
-    // A penalty of 0 is none.
+    // A penalty of 0 has no effect.
     let is_set = |penalty: Option<f64>| penalty.is_some_and(|penalty| penalty != 0.0);
-    let wanted = [
+    let parameters = [
         ("frequency_penalty", is_set(own.frequency_penalty.or(defaults.frequency_penalty))),
         ("presence_penalty", is_set(own.presence_penalty.or(defaults.presence_penalty))),
         ("seed", own.seed.or(defaults.seed).is_some()),
     ];
-    match wanted.into_iter().find(|(name, is_wanted)| *is_wanted && !has_extra(name)) {
+    match parameters.into_iter().find(|(name, is_set)| *is_set && !has_extra(name)) {
         None => Ok(()),
         Some((name, _)) => Err(Error::new(
             ErrorKind::Unsupported,
@@ -102,7 +104,7 @@ fn thinking(thinking: Thinking) -> Value {
     }
 }
 
-/// The level in the API's words, of which `low` is the least.
+/// Returns the API's name of a level. The lowest is `low`.
 fn effort(effort: &ReasoningEffort) -> &str {
     match effort {
         ReasoningEffort::Minimal => "low",
@@ -147,9 +149,9 @@ impl<'a> OutputConfig<'a> {
     }
 }
 
-/// A block that tells a schema.
+/// Returns a block that describes a schema.
 fn instruction(schema: &Schema) -> Vec<u8> {
-    // A schema is JSON, which can always be written.
+    // A schema is JSON, which always serializes.
     let schema = serde_json::to_string(&in_order(schema)).unwrap_or_default();
     let text = format!(
         "Your final answer must be JSON that follows this JSON Schema, with nothing before or after it:\n{schema}"

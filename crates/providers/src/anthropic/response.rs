@@ -3,8 +3,8 @@
 use super::content::{Part, Said, message};
 use super::wire::{Stop, Usage};
 use crate::http::Answer;
-use crate::protocol::fields::Fields;
-use crate::protocol::lenient::Text;
+use crate::protocol::raw_object::RawObject;
+use crate::protocol::tolerant::Text;
 use ai_services_core::model::ChatResponse;
 use ai_services_core::{Error, ErrorKind, Result};
 use serde::Deserialize;
@@ -51,7 +51,7 @@ pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
     };
     let mut parts = Vec::with_capacity(blocks.len());
     for block in &blocks {
-        parts.push(Part::of(&Fields::of(block).map_err(unreadable)?));
+        parts.push(Part::of(&RawObject::of(block).map_err(unreadable)?));
     }
     // Some servers write one text in place of a list.
     if let Ok(Some(text)) = serde_json::from_str::<Option<String>>(content.get()) {

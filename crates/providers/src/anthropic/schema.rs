@@ -1,39 +1,31 @@
-//! Schemas in the subset of JSON Schema that the API enforces.
+//! Schemas in the subset of JSON Schema that Anthropic's API enforces.
 
+use crate::protocol::schema_subset::{Keywords, OptionalMembers, Reference, SchemaSubset};
 use ai_services_core::schema::Schema;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-type Members = Map<String, Value>;
+/// The subset of the API.
+static ENFORCED: SchemaSubset = SchemaSubset {
+    kept: &["required"],
+    formats: &[
+        "date-time",
+        "time",
+        "date",
+        "duration",
+        "email",
+        "hostname",
+        "uri",
+        "ipv4",
+        "ipv6",
+        "uuid",
+    ],
+    describe: describe_constraints,
+    optional: OptionalMembers::Omitted,
+    reference: Reference::Bare,
+};
 
-/// What may stand in a schema as it is.
-const KEPT: &[&str] = &[
-    "type",
-    "description",
-    "enum",
-    "const",
-    "required",
-    "$ref",
-    // Not sent, but followed.
-    "propertyOrdering",
-];
-
-/// What allows or forbids values in a way that cannot be enforced.
-const REFUSED: &[&str] = &[
-    "allOf",
-    "not",
-    "if",
-    "prefixItems",
-    "contains",
-    "patternProperties",
-    "propertyNames",
-    "dependentRequired",
-    "dependentSchemas",
-    "unevaluatedProperties",
-    "unevaluatedItems",
-];
-
-/// What narrows a value down, which the API does not enforce: the model is told in words.
-const TOLD: &[&str] = &[
+/// Constraints that the API does not enforce. They are described to the model in words.
+const DESCRIBED: [&str; 12] = [
     "minimum",
     "maximum",
     "exclusiveMinimum",
@@ -48,164 +40,56 @@ const TOLD: &[&str] = &[
     "format",
 ];
 
-/// Formats of texts that the API enforces.
-const FORMATS: &[&str] =
-    &["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
-
-/// The most members that may be missing, and the most that may be of several types, in one schema.
+/// Maximum number of optional members, and of schemas with several types, in one schema.
 const MAX_OPTIONAL: usize = 24;
 const MAX_UNIONS: usize = 16;
 
-/// A bound beyond this one is that of a type of Rust, of which a model need not know.
-const LARGE: f64 = 2_147_483_647.0;
+/// Larger bounds are those of a Rust integer type, which a model need not know.
+const MAX_DESCRIBED_BOUND: f64 = 2_147_483_647.0;
 
-/// The schema of an object as the API enforces it, if it can be written so: all objects closed, nothing
-/// that refers to itself. Maps, tuples, recursive types and values of any form cannot.
+/// Rewrites the schema of an object for the API: all objects closed, bounds in the descriptions.
+/// Returns `None` if the API cannot enforce the schema, for example because it has maps, tuples,
+/// recursive types or values of any type.
 pub(super) fn enforced(schema: &Schema) -> Option<Value> {
     let schema = schema.as_value();
     if schema.get("type")? != "object" {
         return None;
     }
-    let mut count = Count::default();
-    let restricted = Value::Object(restrict(schema, &mut count)?);
-    let is_small = count.optional <= MAX_OPTIONAL && count.unions <= MAX_UNIONS;
-    (is_small && !is_recursive(&restricted)).then_some(restricted)
+    let restricted = ENFORCED.restrict(schema)?;
+    let is_small = restricted.optional <= MAX_OPTIONAL && restricted.unions <= MAX_UNIONS;
+    (is_small && !is_recursive(&restricted.schema)).then_some(restricted.schema)
 }
 
-#[derive(Default)]
-struct Count {
-    optional: usize,
-    unions: usize,
-}
-
-fn restrict(schema: &Value, count: &mut Count) -> Option<Members> {
-    // `true`, which allows everything, is no object.
-    let schema = schema.as_object()?;
-    if REFUSED.iter().any(|name| schema.contains_key(*name)) || allows_anything(schema) {
-        return None;
+fn describe_constraints(schema: &Keywords, restricted: &mut Keywords) {
+    // The only lower bounds of lists that the API enforces.
+    if let Some(min) = schema.get("minItems").filter(|min| **min == 0 || **min == 1) {
+        restricted.insert("minItems".to_owned(), min.clone());
     }
-    let mut members = Members::new();
-    for (name, member) in schema {
-        let (name, member) = match name.as_str() {
-            name if KEPT.contains(&name) => (name, member.clone()),
-            "items" => ("items", Value::Object(restrict(member, count)?)),
-            "anyOf" | "oneOf" => ("anyOf", choices(member, count)?),
-            "$defs" => ("$defs", each(member, count)?),
-            "format" if FORMATS.iter().any(|known| member == known) => ("format", member.clone()),
-            "minItems" if *member == 1 || *member == 0 => ("minItems", member.clone()),
-            _ => continue,
-        };
-        members.insert(name.to_owned(), member);
-    }
-    tell(schema, &mut members);
-    if members.contains_key("anyOf") || matches!(schema.get("type"), Some(Value::Array(_))) {
-        count.unions += 1;
-    }
-    if is_type(schema, "object") {
-        close(schema, &mut members, count)?;
-    }
-    // What is said beside a reference is not allowed there.
-    Some(match members.remove_entry("$ref") {
-        Some(reference) => [reference].into_iter().collect(),
-        None => members,
-    })
-}
-
-/// Whether nothing says what the value is.
-fn allows_anything(schema: &Members) -> bool {
-    let says = ["type", "enum", "const", "anyOf", "oneOf", "$ref"];
-    !says.into_iter().any(|name| schema.contains_key(name))
-}
-
-fn is_type(schema: &Members, name: &str) -> bool {
-    match schema.get("type") {
-        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == name),
-        kind => kind.is_some_and(|kind| kind == name),
-    }
-}
-
-fn choices(choices: &Value, count: &mut Count) -> Option<Value> {
-    let choices = choices.as_array()?.iter();
-    choices.map(|choice| restrict(choice, count).map(Value::Object)).collect()
-}
-
-fn each(schemas: &Value, count: &mut Count) -> Option<Value> {
-    let schemas = schemas.as_object()?.iter();
-    let restricted =
-        schemas.map(|(name, schema)| Some((name.clone(), restrict(schema, count)?.into())));
-    restricted.collect::<Option<Members>>().map(Value::Object)
-}
-
-/// Closes an object; `None` for a map, whose members have no names yet.
-fn close(schema: &Members, members: &mut Members, count: &mut Count) -> Option<()> {
-    let is_open = schema.get("additionalProperties").is_some_and(|more| *more != false);
-    let Some(Value::Object(properties)) = schema.get("properties").filter(|_| !is_open) else {
-        return None;
+    let is_described = |(name, value): &(&String, &Value)| {
+        let is_bound_of_a_type =
+            value.as_f64().is_some_and(|bound| bound.abs() >= MAX_DESCRIBED_BOUND);
+        DESCRIBED.contains(&name.as_str()) && !restricted.contains_key(*name) && !is_bound_of_a_type
     };
-    let required = schema.get("required").and_then(Value::as_array);
-    let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|own| own == name));
-    let mut closed = Members::new();
-    for (name, property) in properties {
-        let own = match is_required(name) {
-            true => restrict(property, count)?,
-            false => restrict(&without_null(property), count)?,
-        };
-        count.optional += usize::from(!is_required(name));
-        closed.insert(name.clone(), Value::Object(own));
-    }
-    members.insert("properties".to_owned(), Value::Object(closed));
-    members.insert("additionalProperties".to_owned(), Value::Bool(false));
-    Some(())
-}
-
-/// The same schema without null, for a member that may be missing instead: members of several types are
-/// few in number.
-fn without_null(schema: &Value) -> Value {
-    let mut schema = schema.clone();
-    if let Some(Value::Array(kinds)) = schema.get_mut("type") {
-        kinds.retain(|kind| kind != "null");
-        if let [kind] = kinds.as_mut_slice() {
-            let kind = kind.take();
-            if let Some(own) = schema.get_mut("type") {
-                *own = kind;
-            }
-        }
-        return schema;
-    }
-    let Some(Value::Array(choices)) = schema.get_mut("anyOf") else { return schema };
-    choices.retain(|choice| choice.get("type").is_none_or(|kind| kind != "null"));
-    let [only] = choices.as_mut_slice() else { return schema };
-    let mut only = only.take();
-    if let (Value::Object(only), Some(description)) = (&mut only, schema.get("description")) {
-        only.entry("description").or_insert_with(|| description.clone());
-    }
-    only
-}
-
-/// Puts into words what is not enforced.
-fn tell(schema: &Members, members: &mut Members) {
-    let is_told = |(name, value): &(&String, &Value)| {
-        let is_bound_of_a_type = value.as_f64().is_some_and(|bound| bound.abs() >= LARGE);
-        TOLD.contains(&name.as_str()) && !members.contains_key(*name) && !is_bound_of_a_type
-    };
-    let told: Vec<_> = schema
+    let constraints: Vec<_> = schema
         .iter()
-        .filter(is_told)
+        .filter(is_described)
         .map(|(name, value)| match value.as_str() {
             Some(text) => format!("{name}: {text}"),
             None => format!("{name}: {value}"),
         })
         .collect();
-    if told.is_empty() {
+    if constraints.is_empty() {
         return;
     }
-    let own = members.get("description").and_then(Value::as_str);
-    let told = told.join(", ");
-    let description = own.map_or_else(|| told.clone(), |own| format!("{own} ({told})"));
-    members.insert("description".to_owned(), description.into());
+    let constraints = constraints.join(", ");
+    let description = match restricted.get("description").and_then(Value::as_str) {
+        Some(own) => format!("{own} ({constraints})"),
+        None => constraints,
+    };
+    restricted.insert("description".to_owned(), description.into());
 }
 
-/// Whether a definition refers to itself, or to one that does.
+/// Returns whether a definition refers to itself, directly or through others.
 fn is_recursive(root: &Value) -> bool {
     let Some(Value::Object(definitions)) = root.get("$defs") else { return false };
     let mut edges: Vec<(&str, Vec<&str>)> = definitions
@@ -216,7 +100,7 @@ fn is_recursive(root: &Value) -> bool {
             (name.as_str(), targets)
         })
         .collect();
-    // What refers to nothing that is left is done; what is never done is a circle.
+    // Definitions without references to the remaining ones are removed. A cycle is never removed.
     loop {
         let left: Vec<&str> = edges.iter().map(|(name, _)| *name).collect();
         let before = edges.len();
@@ -258,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_closed_and_bounds_told() {
+    fn objects_are_closed_and_bounds_described() {
         let schema = json!({
             "type": "object",
             "properties": {
@@ -313,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_enforced_is_told_from_what_can() {
+    fn schema_beyond_the_subset_is_not_enforced() {
         assert!(of::<Of<u8>>().is_some());
         assert!(of::<Of<Of<String>>>().is_some());
         assert!(of::<Of<HashMap<String, u8>>>().is_none());
@@ -325,16 +209,16 @@ mod tests {
     }
 
     #[test]
-    fn too_many_optional_members_cannot_be_enforced() {
+    fn schema_with_too_many_optional_members_is_not_enforced() {
         let schema = |count: usize| {
-            let properties: Members =
+            let properties: Keywords =
                 (0..count).map(|i| (format!("m{i}"), json!({ "type": "string" }))).collect();
             json!({ "type": "object", "properties": properties })
         };
         assert!(restricted(schema(MAX_OPTIONAL)).is_some());
         assert!(restricted(schema(MAX_OPTIONAL + 1)).is_none());
         let union = json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] });
-        let unions: Members = (0..=MAX_UNIONS).map(|i| (format!("m{i}"), union.clone())).collect();
+        let unions: Keywords = (0..=MAX_UNIONS).map(|i| (format!("m{i}"), union.clone())).collect();
         let required: Vec<_> = unions.keys().cloned().collect();
         let schema = json!({ "type": "object", "properties": unions, "required": required });
         assert!(restricted(schema).is_none());

@@ -1,6 +1,6 @@
 //! The parts that whole answers and streamed ones have in common, beside their blocks.
 
-use crate::protocol::lenient::{Text, count};
+use crate::protocol::tolerant::{Text, count};
 use ai_services_core::model::{FinishReason, TokenUsage};
 use serde::Deserialize;
 

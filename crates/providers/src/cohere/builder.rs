@@ -1,46 +1,26 @@
-//! What builders of clients of Cohere have in common.
+//! The server of Cohere's clients.
 
 use crate::http::Server;
-use crate::protocol::connection::{Connection, bearer, set};
-use ai_services_core::{Error, Result};
-use reqwest::header::{AUTHORIZATION, HeaderMap};
-use secrecy::SecretString;
+use crate::protocol::connection::Connection;
+use crate::protocol::site::{KeyHeader, Site, Target};
+use ai_services_core::Result;
 use std::sync::Arc;
 
-const COHERE: &str = "https://api.cohere.com";
+static COHERE: Site = Site {
+    base_url: "https://api.cohere.com",
+    domains: &["cohere.com", "cohere.ai"],
+    key_variables: &["COHERE_API_KEY", "CO_API_KEY"],
+    base_url_variable: "COHERE_BASE_URL",
+    key_header: KeyHeader::Bearer,
+};
 
-/// The server of a client of Cohere; the environment is read if neither key nor base URL was set.
+/// Returns the server of a connection. Reads the environment if neither a key nor a base URL was set.
 pub(super) fn connect(
     mut connection: Connection,
     var: impl Fn(&str) -> Option<String>,
 ) -> Result<Arc<Server>> {
-    if connection.api_key.is_none() && connection.base_url.is_none() {
-        let key = set(&var, "COHERE_API_KEY").or_else(|| set(&var, "CO_API_KEY"));
-        connection.api_key = key.map(SecretString::from);
-        connection.base_url = set(&var, "COHERE_BASE_URL");
-    }
-    let base = connection.base(COHERE)?;
-    let host = base.host_str().unwrap_or_default();
-    let is_cohere = ["cohere.com", "cohere.ai"].iter().any(|own| {
-        host.strip_suffix(own).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-    });
-    let has_key = connection.key().is_some() || connection.has_header(AUTHORIZATION.as_str());
-    if is_cohere && !has_key {
-        return Err(Error::configuration(
-            "no API key: set the environment variable COHERE_API_KEY or call `api_key`",
-        ));
-    }
-    let headers = headers(&connection)?;
-    connection.server(base, headers)
-}
-
-/// The key as a header, if there is one.
-pub(super) fn headers(connection: &Connection) -> Result<HeaderMap> {
-    let mut headers = HeaderMap::new();
-    if let Some(key) = connection.key() {
-        headers.insert(AUTHORIZATION, bearer(key)?);
-    }
-    Ok(headers)
+    let Target { url, headers, .. } = COHERE.target(&mut connection, var)?;
+    connection.server(url, headers)
 }
 
 #[cfg(test)]

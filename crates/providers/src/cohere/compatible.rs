@@ -1,15 +1,14 @@
 //! Re-ranking by servers that are compatible with Cohere, more or less.
 
-use super::{builder, reading};
+use super::reading;
 use crate::http::Endpoint;
+use crate::protocol::builder::{builder_methods, debug_fields};
 use crate::protocol::connection::{Connection, connection_setters};
-use crate::protocol::members::Members;
+use crate::protocol::json_object::JsonObject;
 use ai_services_core::model::{Scores, ScoringModel};
 use ai_services_core::{Error, Result};
 use async_trait::async_trait;
-use secrecy::SecretString;
 use serde_json::{Map, Value};
-use std::fmt;
 use std::sync::Arc;
 
 /// A re-ranker behind a server of any make.
@@ -72,7 +71,7 @@ impl RerankModel {
 
 impl Inner {
     async fn ask(&self, query: &str, documents: &[&str]) -> Result<Scores> {
-        let mut body = Members::new(Some(&self.extra), b'{');
+        let mut body = JsonObject::new(Some(&self.extra), b'{');
         body.add("model", self.model.as_deref());
         body.add("query", Some(query));
         match self.dialect {
@@ -102,14 +101,7 @@ impl ScoringModel for RerankModel {
     }
 }
 
-impl fmt::Debug for RerankModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RerankModel")
-            .field("model", &self.0.model)
-            .field("endpoint", &self.0.endpoint)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(RerankModel.0 { model, endpoint });
 
 /// Builds a [`RerankModel`].
 ///
@@ -138,22 +130,13 @@ pub struct RerankModelBuilder {
 }
 
 impl RerankModelBuilder {
-    /// Sets the key. A server of your own may need none.
-    pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        self.connection.api_key = Some(SecretString::from(key.into()));
-        self
-    }
-
-    /// Sets the server: the URL to which `/rerank` is appended.
-    pub fn base_url(mut self, url: impl Into<String>) -> Self {
-        self.connection.base_url = Some(url.into());
-        self
-    }
-
-    /// Sets the model to ask, for servers that have more than one.
-    pub fn model(mut self, model: impl Into<Box<str>>) -> Self {
-        self.model = Some(model.into());
-        self
+    builder_methods! {
+        /// Sets the key. A server of your own may need none.
+        api_key;
+        /// Sets the server: the URL to which `/rerank` is appended.
+        base_url;
+        /// Sets the model to ask, for servers that have more than one.
+        model;
     }
 
     connection_setters!();
@@ -188,7 +171,7 @@ impl RerankModelBuilder {
             return Err(Error::configuration("no server: call `base_url`"));
         }
         let base = self.connection.base("")?;
-        let headers = builder::headers(&self.connection)?;
+        let headers = self.connection.bearer_headers()?;
         let server = self.connection.server(base, headers)?;
         Ok(RerankModel(Arc::new(Inner {
             endpoint: server.endpoint("rerank"),
@@ -200,12 +183,4 @@ impl RerankModelBuilder {
     }
 }
 
-impl fmt::Debug for RerankModelBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RerankModelBuilder")
-            .field("model", &self.model)
-            .field("connection", &self.connection)
-            .field("dialect", &self.dialect)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(RerankModelBuilder { model, connection, dialect });

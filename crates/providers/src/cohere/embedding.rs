@@ -4,15 +4,14 @@ use super::builder;
 use super::reading::Meta;
 use crate::http::{Answer, Endpoint};
 use crate::protocol::batches::{self, BatchLimits};
-use crate::protocol::connection::{Connection, connection_setters, set};
-use crate::protocol::members::Members;
+use crate::protocol::builder::{builder_methods, debug_fields, required_model};
+use crate::protocol::connection::{Connection, connection_setters, environment};
+use crate::protocol::json_object::JsonObject;
 use ai_services_core::model::{EmbeddingModel, EmbeddingPurpose, Embeddings};
 use ai_services_core::{Error, ErrorKind, Result};
 use async_trait::async_trait;
-use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use std::fmt;
 use std::sync::Arc;
 
 /// The model of [`CohereEmbeddingModel::from_env`].
@@ -95,14 +94,13 @@ impl CohereEmbeddingModel {
     ///
     /// [`ErrorKind::Configuration`] if a variable is missing or wrong; the message names it.
     pub fn from_env() -> Result<Self> {
-        let model = set(|name| std::env::var(name).ok(), "COHERE_EMBEDDING_MODEL");
-        Self::builder().model(model.unwrap_or_else(|| DEFAULT_MODEL.to_owned())).build()
+        CohereEmbeddingModelBuilder::from_env(environment)
     }
 }
 
 impl Inner {
     async fn ask(&self, texts: &[&str], purpose: EmbeddingPurpose) -> Result<Embeddings> {
-        let mut body = Members::new(None, b'{');
+        let mut body = JsonObject::new(None, b'{');
         body.add("model", Some(&*self.model));
         body.add("input_type", Some(input_type(purpose)));
         body.add("embedding_types", Some(["float"]));
@@ -172,14 +170,7 @@ impl EmbeddingModel for CohereEmbeddingModel {
     }
 }
 
-impl fmt::Debug for CohereEmbeddingModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CohereEmbeddingModel")
-            .field("model", &self.0.model)
-            .field("endpoint", &self.0.endpoint)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(CohereEmbeddingModel.0 { model, endpoint });
 
 /// Builds a [`CohereEmbeddingModel`].
 ///
@@ -212,22 +203,13 @@ pub struct CohereEmbeddingModelBuilder {
 }
 
 impl CohereEmbeddingModelBuilder {
-    /// Sets the key.
-    pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        self.connection.api_key = Some(SecretString::from(key.into()));
-        self
-    }
-
-    /// Sets the server: the URL to which `/v2/embed` is appended; `https://api.cohere.com` by default.
-    pub fn base_url(mut self, url: impl Into<String>) -> Self {
-        self.connection.base_url = Some(url.into());
-        self
-    }
-
-    /// Sets the model to ask, for example `embed-v4.0`.
-    pub fn model(mut self, model: impl Into<Box<str>>) -> Self {
-        self.model = Some(model.into());
-        self
+    builder_methods! {
+        /// Sets the key.
+        api_key;
+        /// Sets the server: the URL to which `/v2/embed` is appended; `https://api.cohere.com` by default.
+        base_url;
+        /// Sets the model to ask, for example `embed-v4.0`.
+        model;
     }
 
     connection_setters!();
@@ -252,15 +234,20 @@ impl CohereEmbeddingModelBuilder {
         self
     }
 
-    /// Builds the model. Nothing is sent.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Configuration`] without a model, without a key for Cohere, for a base URL that is
-    /// not one, a key or header that HTTP cannot carry, and if TLS cannot be set up.
-    pub fn build(self) -> Result<CohereEmbeddingModel> {
-        let server = builder::connect(self.connection, |name| std::env::var(name).ok())?;
-        let model = self.model.ok_or_else(|| Error::configuration("no model: call `model`"))?;
+    builder_methods! {
+        /// Builds the model. Nothing is sent.
+        ///
+        /// # Errors
+        ///
+        /// [`ErrorKind::Configuration`] without a model, without a key for Cohere, for a base URL that is
+        /// not one, a key or header that HTTP cannot carry, and if TLS cannot be set up.
+        build -> CohereEmbeddingModel;
+        from_env("COHERE_EMBEDDING_MODEL", DEFAULT_MODEL) -> CohereEmbeddingModel;
+    }
+
+    fn build_with(self, var: impl Fn(&str) -> Option<String>) -> Result<CohereEmbeddingModel> {
+        let server = builder::connect(self.connection, var)?;
+        let model = required_model(self.model)?;
         Ok(CohereEmbeddingModel(Arc::new(Inner {
             endpoint: server.endpoint("v2/embed"),
             model,

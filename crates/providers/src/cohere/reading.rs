@@ -1,7 +1,7 @@
 //! Scores and tokens, in all the forms in which servers write them.
 
 use crate::http::Answer;
-use crate::protocol::lenient::{Text, count};
+use crate::protocol::tolerant::{Text, count};
 use ai_services_core::model::{Scores, TokenUsage};
 use ai_services_core::{Error, ErrorKind, Result};
 use futures_util::stream::{self, StreamExt};

@@ -2,13 +2,12 @@
 
 use super::{builder, reading};
 use crate::http::Endpoint;
-use crate::protocol::connection::{Connection, connection_setters, set};
-use crate::protocol::members::Members;
+use crate::protocol::builder::{builder_methods, debug_fields, required_model};
+use crate::protocol::connection::{Connection, connection_setters, environment};
+use crate::protocol::json_object::JsonObject;
+use ai_services_core::Result;
 use ai_services_core::model::{Scores, ScoringModel};
-use ai_services_core::{Error, Result};
 use async_trait::async_trait;
-use secrecy::SecretString;
-use std::fmt;
 use std::sync::Arc;
 
 /// The model of [`CohereScoringModel::from_env`].
@@ -63,14 +62,13 @@ impl CohereScoringModel {
     /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if a variable is missing or
     /// wrong; the message names it.
     pub fn from_env() -> Result<Self> {
-        let model = set(|name| std::env::var(name).ok(), "COHERE_RERANK_MODEL");
-        Self::builder().model(model.unwrap_or_else(|| DEFAULT_MODEL.to_owned())).build()
+        CohereScoringModelBuilder::from_env(environment)
     }
 }
 
 impl Inner {
     async fn ask(&self, query: &str, documents: &[&str]) -> Result<Scores> {
-        let mut body = Members::new(None, b'{');
+        let mut body = JsonObject::new(None, b'{');
         body.add("model", Some(&*self.model));
         body.add("query", Some(query));
         // Without `top_n` all documents are scored.
@@ -95,14 +93,7 @@ impl ScoringModel for CohereScoringModel {
     }
 }
 
-impl fmt::Debug for CohereScoringModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CohereScoringModel")
-            .field("model", &self.0.model)
-            .field("endpoint", &self.0.endpoint)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(CohereScoringModel.0 { model, endpoint });
 
 /// Builds a [`CohereScoringModel`].
 ///
@@ -133,22 +124,13 @@ pub struct CohereScoringModelBuilder {
 }
 
 impl CohereScoringModelBuilder {
-    /// Sets the key.
-    pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        self.connection.api_key = Some(SecretString::from(key.into()));
-        self
-    }
-
-    /// Sets the server: the URL to which `/v2/rerank` is appended; `https://api.cohere.com` by default.
-    pub fn base_url(mut self, url: impl Into<String>) -> Self {
-        self.connection.base_url = Some(url.into());
-        self
-    }
-
-    /// Sets the model to ask, for example `rerank-v3.5`.
-    pub fn model(mut self, model: impl Into<Box<str>>) -> Self {
-        self.model = Some(model.into());
-        self
+    builder_methods! {
+        /// Sets the key.
+        api_key;
+        /// Sets the server: the URL to which `/v2/rerank` is appended; `https://api.cohere.com` by default.
+        base_url;
+        /// Sets the model to ask, for example `rerank-v3.5`.
+        model;
     }
 
     connection_setters!();
@@ -165,16 +147,21 @@ impl CohereScoringModelBuilder {
         self
     }
 
-    /// Builds the model. Nothing is sent.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a model, without a key
-    /// for Cohere, for a base URL that is not one, a key or header that HTTP cannot carry, and if TLS
-    /// cannot be set up.
-    pub fn build(self) -> Result<CohereScoringModel> {
-        let server = builder::connect(self.connection, |name| std::env::var(name).ok())?;
-        let model = self.model.ok_or_else(|| Error::configuration("no model: call `model`"))?;
+    builder_methods! {
+        /// Builds the model. Nothing is sent.
+        ///
+        /// # Errors
+        ///
+        /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a model, without a key
+        /// for Cohere, for a base URL that is not one, a key or header that HTTP cannot carry, and if TLS
+        /// cannot be set up.
+        build -> CohereScoringModel;
+        from_env("COHERE_RERANK_MODEL", DEFAULT_MODEL) -> CohereScoringModel;
+    }
+
+    fn build_with(self, var: impl Fn(&str) -> Option<String>) -> Result<CohereScoringModel> {
+        let server = builder::connect(self.connection, var)?;
+        let model = required_model(self.model)?;
         Ok(CohereScoringModel(Arc::new(Inner {
             endpoint: server.endpoint("v2/rerank"),
             model,

@@ -1,28 +1,25 @@
-//! Building a [`GeminiChatModel`].
+//! The builder of [`GeminiChatModel`].
 
 use super::name::{Generation, ModelName};
 use super::options::{
     HarmCategory, HarmThreshold, Options, SafetySetting, SchemaDialect, ThoughtSummaries,
 };
-use super::parameters::Frame;
 use super::server::connect;
-use super::{GeminiChatModel, Inner, Target};
-use crate::protocol::connection::{Connection, connection_setters, set};
-use crate::protocol::frames::Frames;
+use super::{GeminiChatModel, GenerateContent};
+use crate::protocol::builder::{builder_methods, debug_fields, required_model};
+use crate::protocol::client::Client;
+use crate::protocol::connection::{Connection, connection_setters};
+use ai_services_core::Result;
 use ai_services_core::model::{Capabilities, Capability, ChatRequestParameters};
-use ai_services_core::{Error, Result};
-use secrecy::SecretString;
-use std::fmt;
-use std::sync::Arc;
 
 /// The model of [`GeminiChatModel::from_env`].
 const DEFAULT_MODEL: &str = "gemini-flash-latest";
 
 /// Builds a [`GeminiChatModel`].
 ///
-/// Only [`model`](Self::model) is required. With neither [`api_key`](Self::api_key) nor
-/// [`base_url`](Self::base_url), key and server come from the environment, as in
-/// [`GeminiChatModel::from_env`]; if one of the two is set, the environment is not read.
+/// Only [`model`](Self::model) is required. If neither [`api_key`](Self::api_key) nor
+/// [`base_url`](Self::base_url) is set, the key and the server come from the environment, as in
+/// [`GeminiChatModel::from_env`].
 ///
 /// # Examples
 ///
@@ -49,124 +46,97 @@ pub struct GeminiChatModelBuilder {
     capabilities: Option<Capabilities>,
 }
 
+debug_fields!(GeminiChatModelBuilder { model, connection, parameters });
+
 impl GeminiChatModelBuilder {
-    /// Sets the key. It is sent in the header `x-goog-api-key`, never in the URL. Servers other than
-    /// Google's may need none.
-    pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        self.connection.api_key = Some(SecretString::from(key.into()));
-        self
-    }
-
-    /// Sets the server: the URL to which `/models/…` is appended, with the version of the API;
-    /// `https://generativelanguage.googleapis.com/v1beta` by default.
-    pub fn base_url(mut self, url: impl Into<String>) -> Self {
-        self.connection.base_url = Some(url.into());
-        self
-    }
-
-    /// Sets the model to ask, for example `gemini-2.5-flash`, `models/gemini-2.5-flash` or
-    /// `tunedModels/mine`.
-    pub fn model(mut self, model: impl Into<Box<str>>) -> Self {
-        self.model = Some(model.into());
-        self
-    }
-
-    /// Sets parameters for all requests; those of a request win over them.
-    ///
-    /// Most become members of `generationConfig`, which a member of this name in
-    /// [`extra`](ChatRequestParameters::extra) replaces as a whole. A tool choice is sent only with
-    /// tools. How hard to think is sent as a level to Gemini 3 and later, as a number of tokens to
-    /// older models: 1024, 8192 and 24576; a level that is a number is sent as a number of tokens to
-    /// all of them.
-    pub fn parameters(mut self, parameters: ChatRequestParameters) -> Self {
-        self.parameters = parameters;
-        self
+    builder_methods! {
+        /// Sets the API key. It is sent in the header `x-goog-api-key`, never in the URL. Servers other
+        /// than Google's may need none.
+        api_key;
+        /// Sets the server: the URL to which `/models/…` is appended, with the version of the API.
+        /// Default: `https://generativelanguage.googleapis.com/v1beta`.
+        base_url;
+        /// Sets the model, for example `gemini-2.5-flash`, `models/gemini-2.5-flash` or
+        /// `tunedModels/mine`.
+        model;
+        /// Sets the parameters of all requests. Parameters of a request win over them.
+        ///
+        /// Most become members of `generationConfig`. A member of that name in
+        /// [`extra`](ChatRequestParameters::extra) replaces the whole object. A tool choice is sent only
+        /// with tools. The reasoning effort is sent as a level to Gemini 3 and later, and as a number of
+        /// tokens to older models: 1024, 8192 and 24576. An effort that is a number is sent as a number
+        /// of tokens to all models.
+        parameters;
     }
 
     connection_setters!(streams);
 
-    /// Sets in which dialect schemas are sent; the API's own by default, which all models know.
+    /// Sets the dialect of schemas. Default: [`OpenApi`](SchemaDialect::OpenApi), which all models know.
     pub fn schema_dialect(mut self, dialect: SchemaDialect) -> Self {
         self.options.schemas = dialect;
         self
     }
 
-    /// Sets whether the model tells what it thinks;
-    /// [`NotRequested`](ThoughtSummaries::NotRequested) by default.
+    /// Sets whether summaries of the model's thoughts are requested. Default:
+    /// [`NotRequested`](ThoughtSummaries::NotRequested).
     pub fn thought_summaries(mut self, summaries: ThoughtSummaries) -> Self {
         self.options.thoughts = summaries;
         self
     }
 
-    /// Sets how many tokens the model may think, 0 for not at all and -1 for what it takes; left to
-    /// the model by default. Wins over the reasoning effort of the parameters. Gemini 3 and later have
-    /// levels for this.
+    /// Sets the maximum number of thinking tokens: 0 turns thinking off, -1 lets the model decide.
+    /// Default: the model's own.
+    ///
+    /// The budget wins over the reasoning effort of the parameters. Gemini 3 and later have levels
+    /// instead.
     pub fn thinking_budget(mut self, tokens: i32) -> Self {
         self.options.thinking_budget = Some(tokens);
         self
     }
 
-    /// Sets from where on one kind of harm is blocked; a second call for the same kind replaces the
-    /// first. Left to the provider by default.
+    /// Sets the threshold from which one kind of harm is blocked. A second call for the same kind
+    /// replaces the first. Default: the provider's.
     pub fn safety_setting(mut self, category: HarmCategory, threshold: HarmThreshold) -> Self {
         self.options.safety.retain(|setting| setting.category != category);
         self.options.safety.push(SafetySetting { category, threshold });
         self
     }
 
-    /// Puts content that is cached at the provider before every request, for example
-    /// `cachedContents/abc`. The API wants system messages and tools to be in it, then, and refuses
-    /// requests that have their own.
+    /// Sets cached content of the provider that precedes every request, for example
+    /// `cachedContents/abc`. The cached content has the system messages and tools; the API rejects
+    /// requests with their own.
     pub fn cached_content(mut self, name: impl Into<Box<str>>) -> Self {
         self.options.cached_content = Some(name.into());
         self
     }
 
-    /// Sets what the model can do. By default everything; but
-    /// [`JsonSchemaWithTools`](Capability::JsonSchemaWithTools) only if its name says Gemini 3 or later.
-    pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
-        self.capabilities = Some(capabilities);
-        self
-    }
-
-    /// Builds the model. Nothing is sent.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a model or for one whose
-    /// name could lead to another URL, without a key for Google, for a base URL that is not one, a key
-    /// or header that HTTP cannot carry, and if TLS cannot be set up.
-    pub fn build(self) -> Result<GeminiChatModel> {
-        self.build_with(|name| std::env::var(name).ok())
-    }
-
-    /// The model of [`GeminiChatModel::from_env`].
-    pub(super) fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<GeminiChatModel> {
-        let model = set(&var, "GEMINI_MODEL").unwrap_or_else(|| DEFAULT_MODEL.to_owned());
-        Self::default().model(model).build_with(var)
+    builder_methods! {
+        /// Sets the capabilities of the model. Default: all, but
+        /// [`JsonSchemaWithTools`](Capability::JsonSchemaWithTools) only for Gemini 3 and later.
+        capabilities;
+        /// Builds the model. Sends nothing.
+        ///
+        /// # Errors
+        ///
+        /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a model or for
+        /// one whose name could lead to another URL, without a key for Google, for an invalid base URL,
+        /// for a key or header that HTTP cannot carry, and if TLS cannot be set up.
+        build -> GeminiChatModel;
+        from_env("GEMINI_MODEL", DEFAULT_MODEL) -> GeminiChatModel;
     }
 
     fn build_with(self, var: impl Fn(&str) -> Option<String>) -> Result<GeminiChatModel> {
-        let model = self.parameters.model.clone().or(self.model);
-        let model = model.ok_or_else(|| Error::configuration("no model: call `model`"))?;
+        let model = required_model(self.parameters.model.clone().or(self.model))?;
         let name = ModelName::of(&model)?;
         let server = connect(self.connection, var)?;
-        let generation = name.generation();
-        let frames = Frames::new(self.parameters, |parameters, _| {
-            Frame::new(parameters, generation, &self.options)
-        });
-        Ok(GeminiChatModel(Arc::new(Inner {
-            target: Target::of(&server, name),
-            frames,
-            server,
-            options: self.options,
-            capabilities: self.capabilities.unwrap_or_else(|| default_capabilities(generation)),
-            model,
-        })))
+        let capabilities =
+            self.capabilities.unwrap_or_else(|| default_capabilities(name.generation()));
+        let protocol = GenerateContent::new(server, name, self.options);
+        Ok(GeminiChatModel(Client::new(protocol, model, self.parameters, capabilities)))
     }
 }
 
-/// What models can do as far as their names tell. Older ones refuse a schema beside tools.
+/// Returns the capabilities of a generation. Older models reject a schema beside tools.
 fn default_capabilities(generation: Generation) -> Capabilities {
     let all = Capabilities::of([
         Capability::Tools,
@@ -185,16 +155,6 @@ fn default_capabilities(generation: Generation) -> Capabilities {
     }
 }
 
-impl fmt::Debug for GeminiChatModelBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GeminiChatModelBuilder")
-            .field("model", &self.model)
-            .field("connection", &self.connection)
-            .field("parameters", &self.parameters)
-            .finish_non_exhaustive()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,7 +168,7 @@ mod tests {
     }
 
     fn url(model: &GeminiChatModel) -> &str {
-        model.0.target.whole.url()
+        model.0.protocol().endpoints.whole.url()
     }
 
     #[test]
@@ -232,7 +192,7 @@ mod tests {
         let local = from_env(&[("GEMINI_BASE_URL", "http://localhost:1/v1beta/")]).unwrap();
         let expected = "http://localhost:1/v1beta/models/gemini-flash-latest:generateContent";
         assert_eq!(url(&local), expected);
-        let stream = local.0.target.stream.url();
+        let stream = local.0.protocol().endpoints.stream.url();
         let expected =
             "http://localhost:1/v1beta/models/gemini-flash-latest:streamGenerateContent?alt=sse";
         assert_eq!(stream, expected);
@@ -247,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn key_is_nowhere_to_be_seen() {
+    fn key_is_in_no_error_and_no_debug_output() {
         let local = || GeminiChatModel::builder().base_url("http://localhost").model("m");
         let errors = [
             local().api_key("ca\nnary").build().unwrap_err(),
@@ -263,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn name_that_leads_elsewhere_is_refused() {
+    fn model_name_with_a_path_is_rejected() {
         let error = GeminiChatModel::builder().api_key("k").model("../files").build().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration);
         let error = GeminiChatModel::builder().api_key("k").build().unwrap_err();

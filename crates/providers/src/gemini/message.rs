@@ -5,7 +5,7 @@ use super::calls;
 use super::name::Generation;
 use super::part::{self, Part};
 use crate::protocol::arguments::object_or_empty;
-use crate::protocol::groups::Grouping;
+use crate::protocol::merge_roles::RoleMerger;
 use ai_services_core::message::{AiMessage, ChatMessage};
 use ai_services_core::{Error, ErrorKind, Result};
 use serde::Serialize;
@@ -21,9 +21,9 @@ pub(super) fn write<'m>(
     generation: Generation,
     body: &mut Vec<u8>,
 ) -> Result<()> {
-    let grouping =
-        Grouping { parts: "parts", encode: &|message| checked(message, generation), role };
-    grouping.write(messages, body)
+    let merger =
+        RoleMerger { parts: "parts", encode: &|message| checked(message, generation), role };
+    merger.write(messages, body)
 }
 
 /// The parts of a message.
@@ -31,7 +31,7 @@ pub(super) fn write<'m>(
 /// # Errors
 ///
 /// [`ErrorKind::Unsupported`] for what the protocol cannot carry.
-pub(super) fn checked(message: &ChatMessage, generation: Generation) -> Result<Cow<'_, [u8]>> {
+pub(super) fn checked(message: &ChatMessage, generation: Generation) -> Result<&[u8]> {
     let parts = encoded(message, generation);
     if parts.is_empty() {
         try_encode(message, generation).map_err(|why| Error::new(ErrorKind::Unsupported, why))?;
@@ -40,7 +40,7 @@ pub(super) fn checked(message: &ChatMessage, generation: Generation) -> Result<C
 }
 
 /// The parts of a message; empty if there are none, or if the protocol cannot carry them.
-pub(super) fn encoded(message: &ChatMessage, generation: Generation) -> Cow<'_, [u8]> {
+pub(super) fn encoded(message: &ChatMessage, generation: Generation) -> &[u8] {
     let generation = if depends_on_model(message) { generation } else { Generation::Second };
     let dialect = match generation {
         Generation::Second => "gemini",
@@ -52,7 +52,7 @@ pub(super) fn encoded(message: &ChatMessage, generation: Generation) -> Cow<'_, 
 fn depends_on_model(message: &ChatMessage) -> bool {
     match message {
         ChatMessage::Ai(message) => {
-            !message.tool_calls().is_empty() && own_words(message).is_none()
+            !message.tool_calls().is_empty() && kept_parts(message).is_none()
         }
         ChatMessage::ToolResult(result) => {
             result.contents().iter().any(|content| content.media().is_some())
@@ -88,7 +88,7 @@ fn try_encode(
                 false => list(parts),
             }
         }
-        ChatMessage::Ai(message) => match own_words(message) {
+        ChatMessage::Ai(message) => match kept_parts(message) {
             Some(parts) => Ok(parts.as_bytes().to_vec()),
             None => answer(message, generation),
         },
@@ -104,7 +104,7 @@ fn try_encode(
 }
 
 /// The parts as the provider wrote them, if they were kept.
-fn own_words(message: &AiMessage) -> Option<&str> {
+fn kept_parts(message: &AiMessage) -> Option<&str> {
     let list = message.provider_content()?.json_of(PROTOCOL)?.trim();
     let parts = list.strip_prefix('[')?.strip_suffix(']')?.trim();
     (!parts.is_empty()).then_some(parts)

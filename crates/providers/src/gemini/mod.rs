@@ -1,58 +1,60 @@
-//! Google's Gemini, by its own protocol.
+//! Clients of Google's Gemini API.
 //!
-//! [`GeminiChatModel`] asks `models/…:generateContent` and `:streamGenerateContent?alt=sse`,
+//! [`GeminiChatModel`] uses `models/…:generateContent` and `:streamGenerateContent?alt=sse`,
 //! [`GeminiEmbeddingModel`] `:batchEmbedContents`.
 //!
-//! # What is sent
+//! # Requests
 //!
-//! | message | becomes |
+//! | message | encoding |
 //! |---|---|
-//! | system | a part of `systemInstruction`, wherever it stands |
-//! | user | `role: user`; media as `inlineData` (base64) or `fileData` (URL); a name and the detail of an image have no place here |
-//! | assistant | `role: model` with text and `functionCall`s, without what the model thought; or the parts as this protocol had them, see below |
-//! | tool result | `functionResponse` with `{"output": …}`, or `{"error": …}` if the tool failed; always as a text, because numbers of the protocol are too short for large integers |
-//! | media in tool results | within the result for Gemini 3 and later, if they are PNG, JPEG, WebP or PDF as base64; else mentioned there, and said right behind it |
+//! | system | a part of `systemInstruction`, whatever its position |
+//! | user | `role: user`; media as `inlineData` (base64) or `fileData` (URL); names and the detail of images are not sent, because the API has none |
+//! | assistant | `role: model` with text and `functionCall`s, without thinking; or the parts of the answer unchanged, see below |
+//! | tool result | `functionResponse` with `{"output": …}`, or `{"error": …}` if the tool failed; always a text, because numbers of the API would round large integers |
+//! | media in tool results | within the result for Gemini 3 and later, if they are PNG, JPEG, WebP or PDF as base64; else a reference in the result and the media right behind it |
 //! | custom | the list under `parts`, or its attributes as one part; of the user, unless `role` is `model` |
 //!
-//! Neighbours of one role are sent as one content. URLs are fetched by the provider: files of its own
-//! storage, and for newer models public ones, for which it wants to be told the media type. Where that is
-//! not known, it is told by the end of the URL.
+//! Consecutive messages of one role are merged. The provider fetches URLs: files of its own storage, and
+//! for newer models public ones, which need a media type. If the media type is unknown, the end of the
+//! URL decides.
 //!
 //! # Thinking
 //!
-//! With [`thought_summaries`](GeminiChatModelBuilder::thought_summaries), summaries come as
-//! [`thinking`](ai_services_core::message::AiMessage::thinking). The model signs its thoughts, and wants the signatures
-//! back on the parts on which they came. So an answer with signatures, or with parts that a message has no
-//! words for, keeps all its parts as
-//! [`provider_content`](ai_services_core::message::AiMessage::provider_content), and they are sent back as they are. To
-//! calls that another provider's model made, Gemini 3 and later are sent the word that Google has for this
-//! in place of a signature.
+//! With [`thought_summaries`](GeminiChatModelBuilder::thought_summaries), summaries are returned as
+//! [`thinking`](ai_services_core::message::AiMessage::thinking). The model signs its thoughts, and requires
+//! the signatures on the same parts in later requests. An answer with signatures, or with parts that a
+//! message cannot represent, keeps all parts as
+//! [`provider_content`](ai_services_core::message::AiMessage::provider_content), and they are sent back
+//! unchanged. Calls of other providers' models are sent to Gemini 3 and later with the placeholder that
+//! Google defines for missing signatures.
 //!
 //! # Calls without ids
 //!
-//! Most models give their calls no ids. Then they are given ids here, which are unlike those of any other
-//! answer, and which the provider is never sent.
+//! Most models return calls without ids. The client creates random ids for them and does not send these
+//! to the provider.
 //!
 //! # Schemas
 //!
-//! The API has a dialect of its own for schemas, which all models know and in which not everything can be
-//! said, and JSON Schema for models since Gemini 2.5. By default each schema is sent in the first if that
-//! can say it, else in the second: [`SchemaDialect`].
+//! The API has a schema dialect of its own, which all models know and which cannot express every schema,
+//! and JSON Schema for models since Gemini 2.5. By default a schema is sent in the first dialect if that
+//! can express it, else as JSON Schema: [`SchemaDialect`].
 //!
 //! # Streams
 //!
-//! A stream has no last event: it is complete when the model gave a reason why it stopped, and the body
-//! ended. Calls come in one piece. An answer that just ends, a connection that breaks, and an error in the
-//! middle are errors that keep the usage known so far, and a
+//! A stream has no last event: it is complete once the model returned a finish reason and the body
+//! ended. Calls arrive in one piece. An answer that ends early, a broken connection and an error of the
+//! server fail the stream. The error has the usage known so far and the received part of the answer as a
 //! [`PartialAnswer`](ai_services_core::model::PartialAnswer).
 //!
 //! # Failures
 //!
-//! A request that the filter does not let through is [`ErrorKind::Refused`](ai_services_core::ErrorKind::Refused) with
-//! the reason as its [`code`](ai_services_core::Error::code). An answer that the filter stopped is an answer, with
-//! [`FinishReason::ContentFilter`](ai_services_core::model::FinishReason::ContentFilter). Statuses 408, 409, 429 and
-//! 5xx are retried, after the pause for which the error asks.
+//! A request that the content filter blocks fails with
+//! [`ErrorKind::Refused`](ai_services_core::ErrorKind::Refused) and the reason as its
+//! [`code`](ai_services_core::Error::code). An answer that the filter stopped is an answer, with
+//! [`FinishReason::ContentFilter`](ai_services_core::model::FinishReason::ContentFilter). The client
+//! retries statuses 408, 409, 429 and 5xx, after the delay that the error requests.
 
+mod answer_parts;
 mod builder;
 mod calls;
 mod embedding;
@@ -63,7 +65,6 @@ mod parameters;
 mod part;
 mod request;
 mod response;
-mod said;
 mod schema;
 mod server;
 mod wire;
@@ -73,30 +74,26 @@ pub use embedding::{GeminiEmbeddingModel, GeminiEmbeddingModelBuilder};
 pub use options::{HarmCategory, HarmThreshold, SchemaDialect, ThoughtSummaries};
 
 use crate::http::{Endpoint, Server};
-use crate::protocol::frames::{Delivery, Frames};
-use crate::protocol::stream::ask_for_stream;
+use crate::protocol::client::{Client, Protocol, chat_model};
+use crate::protocol::request_prefix::Delivery;
 use ai_services_core::Result;
-use ai_services_core::model::{
-    Capabilities, Capability, ChatModel, ChatRequest, ChatResponse, ModelStreamEvent, in_one_piece,
-};
-use async_trait::async_trait;
-use calls::Ids;
-use futures_util::stream::{self as streams, BoxStream, StreamExt};
-use name::{Generation, ModelName};
+#[cfg(doc)]
+use ai_services_core::model::ChatModel;
+use ai_services_core::model::{ChatRequest, ChatRequestParameters};
+use name::ModelName;
 use options::Options;
-use parameters::Frame;
+use parameters::ContentsPrefix;
 use response::GeminiAssembly;
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
-/// The name under which an answer's own parts are kept.
+/// The name under which messages keep the parts of an answer.
 const PROTOCOL: &str = "gemini";
 
 /// A chat model behind Google's Gemini API.
 ///
-/// Clones share connections and settings. Answers come whole with [`chat`](ChatModel::chat), and as
-/// they are written with [`stream`](ChatModel::stream).
+/// Clones share connections and settings. [`chat`](ChatModel::chat) returns whole answers,
+/// [`stream`](ChatModel::stream) delivers them as they are written.
 ///
 /// # Examples
 ///
@@ -116,123 +113,93 @@ const PROTOCOL: &str = "gemini";
 /// # Differences from LangChain4j
 ///
 /// Thought signatures are always kept and sent back. Results of tools are sent under `output` and
-/// `error`, the names that the API has for them. A schema that the API's own dialect cannot say is sent
-/// as JSON Schema, not cut down.
+/// `error`, the names of the API. A schema that the API's own dialect cannot express is sent as JSON
+/// Schema instead of being reduced.
 #[derive(Clone)]
-pub struct GeminiChatModel(Arc<Inner>);
+pub struct GeminiChatModel(Client<GenerateContent>);
 
-struct Inner {
-    server: Arc<Server>,
-    /// Where requests go that name no model of their own.
-    target: Target,
-    frames: Frames<Frame>,
-    options: Options,
-    model: Box<str>,
-    capabilities: Capabilities,
-}
+chat_model! {
+    GeminiChatModel, built by GeminiChatModelBuilder;
 
-/// One model.
-#[derive(Clone)]
-struct Target {
-    whole: Endpoint,
-    stream: Endpoint,
-    generation: Generation,
-}
-
-impl Target {
-    fn of(server: &Arc<Server>, name: ModelName<'_>) -> Self {
-        let stream = server.endpoint(&name.method("streamGenerateContent"));
-        Self {
-            whole: server.endpoint(&name.method("generateContent")),
-            stream: stream.with_query("alt", "sse"),
-            generation: name.generation(),
-        }
-    }
-}
-
-impl GeminiChatModel {
-    /// Starts a model.
-    pub fn builder() -> GeminiChatModelBuilder {
-        GeminiChatModelBuilder::default()
-    }
-
-    /// A model as the environment describes it.
+    /// Creates a model from environment variables.
     ///
     /// | variable | meaning |
     /// |---|---|
-    /// | `GEMINI_API_KEY`, else `GOOGLE_API_KEY` | the key; may be missing if `GEMINI_BASE_URL` is not Google's |
-    /// | `GEMINI_BASE_URL` | the server, `https://generativelanguage.googleapis.com/v1beta` by default |
-    /// | `GEMINI_MODEL` | the model, `gemini-flash-latest` by default |
+    /// | `GEMINI_API_KEY`, else `GOOGLE_API_KEY` | the key; optional if `GEMINI_BASE_URL` is not Google's |
+    /// | `GEMINI_BASE_URL` | the server. Default: `https://generativelanguage.googleapis.com/v1beta` |
+    /// | `GEMINI_MODEL` | the model. Default: `gemini-flash-latest` |
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if a variable is missing or
-    /// wrong; the message names it.
-    pub fn from_env() -> Result<Self> {
-        GeminiChatModelBuilder::from_env(|name| std::env::var(name).ok())
+    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if a variable is missing
+    /// or invalid; the message names the variable.
+    from_env
+}
+
+/// The protocol of `generateContent` at one server.
+struct GenerateContent {
+    server: Arc<Server>,
+    /// The endpoints of requests that name no model of their own.
+    endpoints: ModelEndpoints,
+    options: Options,
+}
+
+/// The endpoints of one model.
+struct ModelEndpoints {
+    whole: Endpoint,
+    stream: Endpoint,
+}
+
+impl GenerateContent {
+    fn new(server: Arc<Server>, model: ModelName<'_>, options: Options) -> Self {
+        let [whole, stream] = [Delivery::Whole, Delivery::Stream]
+            .map(|delivery| model_endpoint(&server, model, delivery));
+        Self { server, endpoints: ModelEndpoints { whole, stream }, options }
     }
 }
 
-/// All events of a streamed answer whose bytes are there already, split like this.
+fn model_endpoint(server: &Arc<Server>, model: ModelName<'_>, delivery: Delivery) -> Endpoint {
+    match delivery {
+        Delivery::Whole => server.endpoint(&model.method("generateContent")),
+        Delivery::Stream => {
+            server.endpoint(&model.method("streamGenerateContent")).with_query("alt", "sse")
+        }
+    }
+}
+
+impl Protocol for GenerateContent {
+    type Prefix = ContentsPrefix;
+    type Assembly = GeminiAssembly;
+
+    fn endpoint(&self, model: Option<&str>, delivery: Delivery) -> Result<Cow<'_, Endpoint>> {
+        if let Some(model) = model {
+            let model = ModelName::of(model)?;
+            return Ok(Cow::Owned(model_endpoint(&self.server, model, delivery)));
+        }
+        Ok(Cow::Borrowed(match delivery {
+            Delivery::Whole => &self.endpoints.whole,
+            Delivery::Stream => &self.endpoints.stream,
+        }))
+    }
+
+    fn prefix(
+        &self,
+        parameters: &ChatRequestParameters,
+        model: &str,
+        _delivery: Delivery,
+    ) -> ContentsPrefix {
+        ContentsPrefix::new(parameters, model, &self.options)
+    }
+
+    fn body(&self, request: &ChatRequest, prefix: &ContentsPrefix) -> Result<Vec<u8>> {
+        request::body(request, prefix, self.options.schemas)
+    }
+}
+
+/// Returns the events of a streamed answer that is already in memory.
 #[cfg(feature = "_fuzzing")]
 pub(crate) fn read_pieces(
     pieces: impl IntoIterator<Item = Vec<u8>>,
-) -> Vec<Result<ModelStreamEvent>> {
-    crate::protocol::stream::read_pieces(GeminiAssembly::new(Ids::fixed()), pieces)
-}
-
-impl Inner {
-    /// Where a request goes, and its body.
-    fn prepare(&self, request: &ChatRequest) -> Result<(Cow<'_, Target>, Vec<u8>)> {
-        self.capabilities.check(request, self.frames.defaults(), &self.model)?;
-        let target = match request.parameters().model.as_deref() {
-            Some(model) => Cow::Owned(Target::of(&self.server, ModelName::of(model)?)),
-            None => Cow::Borrowed(&self.target),
-        };
-        let generation = target.generation;
-        // What is sent is the same, however the answer comes.
-        let frame = self.frames.of(request, Delivery::Whole, |parameters| {
-            Frame::new(parameters, generation, &self.options)
-        });
-        let body = request::body(request, &frame, generation, self.options.schemas)?;
-        Ok((target, body))
-    }
-}
-
-#[async_trait]
-impl ChatModel for GeminiChatModel {
-    async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
-        let (target, body) = self.0.prepare(request)?;
-        response::read(&target.whole.post(body).await?)
-    }
-
-    fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<ModelStreamEvent>> {
-        if !self.0.capabilities.include(Capability::Streaming) {
-            return in_one_piece(self, request);
-        }
-        match self.0.prepare(request) {
-            Ok((target, body)) => {
-                let answer = GeminiAssembly::new(Ids::random());
-                ask_for_stream(&target.stream, Ok(body), answer)
-            }
-            Err(error) => streams::iter([Err(error)]).boxed(),
-        }
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.0.capabilities
-    }
-
-    fn name(&self) -> &str {
-        &self.0.model
-    }
-}
-
-impl fmt::Debug for GeminiChatModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GeminiChatModel")
-            .field("model", &self.0.model)
-            .field("endpoint", &self.0.target.whole)
-            .finish_non_exhaustive()
-    }
+) -> Vec<Result<ai_services_core::model::ModelStreamEvent>> {
+    crate::protocol::stream::read_pieces(GeminiAssembly::with_ids(calls::Ids::fixed()), pieces)
 }

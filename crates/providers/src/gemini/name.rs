@@ -18,6 +18,13 @@ pub(super) enum Generation {
     Third,
 }
 
+impl Generation {
+    /// Returns the generation of a model by its name. Invalid names count as older models.
+    pub(super) fn of(model: &str) -> Self {
+        ModelName::of(model).map_or(Self::Second, ModelName::generation)
+    }
+}
+
 /// Names without a version, behind `gemini-`, that lead to the latest one.
 const LATEST: [&str; 3] = ["pro-latest", "flash-latest", "flash-lite-latest"];
 
@@ -36,13 +43,13 @@ impl<'a> ModelName<'a> {
         };
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.@".contains(&byte);
         let is_dots = name.bytes().all(|byte| byte == b'.');
-        match name.bytes().all(is_plain) && !is_dots {
-            true => Ok(Self { collection, name }),
-            false => Err(Error::configuration(format!(
-                "`{}` is no name of a model, like `gemini-2.5-flash` or `tunedModels/mine`",
-                model.chars().take(100).collect::<String>().escape_debug()
-            ))),
+        if name.bytes().all(is_plain) && !is_dots {
+            return Ok(Self { collection, name });
         }
+        Err(Error::configuration(format!(
+            "`{}` is not the name of a model, like `gemini-2.5-flash` or `tunedModels/mine`",
+            model.chars().take(100).collect::<String>().escape_debug()
+        )))
     }
 
     /// The path of one of its methods.
@@ -55,13 +62,11 @@ impl<'a> ModelName<'a> {
         format!("{}/{}", self.collection, self.name)
     }
 
+    /// Returns the generation of the model.
     pub(super) fn generation(self) -> Generation {
         let version = self.name.strip_prefix("gemini-").unwrap_or_default();
         let is_later = version.starts_with(|first: char| ('3'..='9').contains(&first));
-        match is_later || LATEST.contains(&version) {
-            true => Generation::Third,
-            false => Generation::Second,
-        }
+        if is_later || LATEST.contains(&version) { Generation::Third } else { Generation::Second }
     }
 
     /// Whether it is an embedding model that is told its task in words.

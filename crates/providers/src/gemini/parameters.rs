@@ -3,48 +3,53 @@
 use super::name::Generation;
 use super::options::{Options, SchemaDialect, ThoughtSummaries};
 use super::schema;
-use crate::protocol::members::Members;
+use crate::protocol::json_object::JsonObject;
 use ai_services_core::model::{ChatRequestParameters, ReasoningEffort, ResponseFormat, ToolChoice};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// The encoded parameters of a request, ready for its contents and tools.
-pub(super) struct Frame {
-    /// `{"generationConfig":…` and all that does not depend on tools, without a comma at the end; may be
-    /// empty.
+/// The encoded parameters of a request.
+pub(super) struct ContentsPrefix {
+    /// The generation of the model that the request is for.
+    pub(super) generation: Generation,
+    /// `{"generationConfig":…` and all other members that do not depend on tools, without a trailing
+    /// comma. May be empty.
     pub(super) head: Vec<u8>,
-    /// `,"toolConfig":…`, which is sent only with tools, or nothing.
+    /// `,"toolConfig":…` or nothing. Sent only with tools.
     pub(super) tool_config: Vec<u8>,
-    /// What `extra` brings itself.
-    pub(super) own_contents: bool,
-    pub(super) own_system: bool,
-    pub(super) own_tools: bool,
+    /// Whether `extra` has its own messages.
+    pub(super) has_contents: bool,
+    /// Whether `extra` has its own system prompt.
+    pub(super) has_system: bool,
+    /// Whether `extra` has its own tools.
+    pub(super) has_tools: bool,
 }
 
-impl Frame {
-    /// Encodes parameters for a model of this generation. Members of `extra` replace what is written
-    /// here.
+impl ContentsPrefix {
+    /// Encodes parameters. Members of `extra` replace the members with their names.
     pub(super) fn new(
         parameters: &ChatRequestParameters,
-        generation: Generation,
+        default_model: &str,
         options: &Options,
     ) -> Self {
+        let generation = Generation::of(parameters.model.as_deref().unwrap_or(default_model));
         let extra = parameters.extra.as_deref();
         let config = generation_config(parameters, generation, options);
-        let mut head = Members::new(extra, b'{');
+        let mut head = JsonObject::new(extra, b'{');
         head.add("generationConfig", (config != json!({})).then_some(config));
         head.add("safetySettings", Some(&options.safety).filter(|all| !all.is_empty()));
         head.add("cachedContent", options.cached_content.as_deref());
         head.add_extra();
-        let mut tool_config = Members::new(extra, b',');
+        let mut tool_config = JsonObject::new(extra, b',');
         tool_config.add("toolConfig", parameters.tool_choice.as_ref().map(tool_choice));
-        let is_own = |name| extra.is_some_and(|extra| extra.contains_key(name));
+        let has = |name| extra.is_some_and(|extra| extra.contains_key(name));
         Self {
+            generation,
             head: head.into_bytes(),
             tool_config: tool_config.into_bytes(),
-            own_contents: is_own("contents"),
-            own_system: is_own("systemInstruction"),
-            own_tools: is_own("tools"),
+            has_contents: has("contents"),
+            has_system: has("systemInstruction"),
+            has_tools: has("tools"),
         }
     }
 }
@@ -85,7 +90,7 @@ fn generation_config(
         Some(ResponseFormat::JsonObject) => add("responseMimeType", "application/json".into()),
         Some(ResponseFormat::JsonSchema { schema, .. }) => {
             add("responseMimeType", "application/json".into());
-            let (dialect, schema) = written(schema.as_value(), options.schemas);
+            let (dialect, schema) = in_dialect(schema.as_value(), options.schemas);
             let name = match dialect {
                 SchemaDialect::OpenApi => "responseSchema",
                 SchemaDialect::JsonSchema => "responseJsonSchema",
@@ -98,8 +103,8 @@ fn generation_config(
     Value::Object(config)
 }
 
-/// A schema in the dialect that is wanted, or in the one that can say it.
-pub(super) fn written(schema: &Value, dialect: SchemaDialect) -> (SchemaDialect, Value) {
+/// Converts a schema to a dialect, or to JSON Schema if the dialect cannot express the schema.
+pub(super) fn in_dialect(schema: &Value, dialect: SchemaDialect) -> (SchemaDialect, Value) {
     let converted = match dialect {
         SchemaDialect::OpenApi => schema::open_api(schema),
         SchemaDialect::JsonSchema => None,
@@ -121,7 +126,7 @@ struct Thinking<'a> {
     thinking_level: Option<&'a str>,
 }
 
-/// How the model is to think: newer models know levels, older ones a number of tokens.
+/// Returns the thinking configuration. Newer models have levels, older ones a number of tokens.
 fn thinking(effort: Option<&ReasoningEffort>, generation: Generation, options: &Options) -> Value {
     let level = effort.map(|effort| effort.as_str().to_ascii_uppercase());
     let (budget, level) = match (options.thinking_budget, generation) {
@@ -141,7 +146,7 @@ fn thinking(effort: Option<&ReasoningEffort>, generation: Generation, options: &
     if value == json!({}) { Value::Null } else { value }
 }
 
-/// The tokens of a level, as Google itself translates the levels of OpenAI's protocol.
+/// Returns the tokens of a level, as Google's OpenAI-compatible endpoint translates levels.
 fn budget(effort: &ReasoningEffort) -> Option<i32> {
     match effort {
         ReasoningEffort::Minimal | ReasoningEffort::Low => Some(1024),
@@ -152,7 +157,7 @@ fn budget(effort: &ReasoningEffort) -> Option<i32> {
     }
 }
 
-/// A level that is given as a number of tokens.
+/// Parses a level that is a number of tokens.
 fn number(effort: &ReasoningEffort) -> Option<i32> {
     effort.as_str().parse().ok()
 }

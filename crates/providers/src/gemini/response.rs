@@ -1,11 +1,11 @@
 //! Reading answers, whole and piece by piece: both consist of the same documents.
 
+use super::answer_parts::AnswerParts;
 use super::calls::Ids;
-use super::said::Parts;
 use super::wire::{Candidate, Document, Feedback, finish_reason};
 use crate::http::{Answer, Framing};
-use crate::protocol::lenient::Text;
-use crate::protocol::stream::{Assembly, Said, Wrong};
+use crate::protocol::stream::{Assembly, EventError, Progress};
+use crate::protocol::tolerant::Text;
 use ai_services_core::model::{
     ChatResponse, FinishReason, ModelStreamEvent, PartialAnswer, TokenUsage,
 };
@@ -20,7 +20,7 @@ const DONE: &str = "[DONE]";
 pub(super) struct GeminiAssembly {
     id: Option<Box<str>>,
     model: Option<Box<str>>,
-    parts: Parts,
+    parts: AnswerParts,
     usage: TokenUsage,
     finish_reason: Option<FinishReason>,
     /// Whether there is an answer at all, if only an empty one.
@@ -28,12 +28,12 @@ pub(super) struct GeminiAssembly {
 }
 
 impl GeminiAssembly {
-    /// Nothing yet. Calls without an id are given one of `ids`.
-    pub(super) fn new(ids: Ids) -> Self {
+    /// Creates the assembly of an answer whose calls get ids from `ids` if they have none.
+    pub(super) fn with_ids(ids: Ids) -> Self {
         Self {
             id: None,
             model: None,
-            parts: Parts::new(ids),
+            parts: AnswerParts::new(ids),
             usage: TokenUsage::default(),
             finish_reason: None,
             has_begun: false,
@@ -45,11 +45,11 @@ impl GeminiAssembly {
         &mut self,
         json: &[u8],
         emit: &mut dyn FnMut(ModelStreamEvent),
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), EventError> {
         if !json.trim_ascii_start().starts_with(b"[") {
             return self.add_document(json, emit);
         }
-        let list: Vec<&RawValue> = serde_json::from_slice(json).map_err(Wrong::Unreadable)?;
+        let list: Vec<&RawValue> = serde_json::from_slice(json).map_err(EventError::Unreadable)?;
         for document in list {
             self.add_document(document.get().as_bytes(), emit)?;
         }
@@ -60,10 +60,11 @@ impl GeminiAssembly {
         &mut self,
         json: &[u8],
         emit: &mut dyn FnMut(ModelStreamEvent),
-    ) -> Result<(), Wrong> {
-        let document: Document<'_> = serde_json::from_slice(json).map_err(Wrong::Unreadable)?;
+    ) -> Result<(), EventError> {
+        let document: Document<'_> =
+            serde_json::from_slice(json).map_err(EventError::Unreadable)?;
         if document.error.is_some() {
-            return Err(Wrong::Reported);
+            return Err(EventError::Reported);
         }
         keep_first(&mut self.id, document.response_id);
         keep_first(&mut self.model, document.model_version);
@@ -74,7 +75,7 @@ impl GeminiAssembly {
             Some(candidate) if candidate.is_first() => self.add_candidate(candidate, emit),
             Some(_) => Ok(()),
             None => match document.prompt_feedback.and_then(|feedback| blocked(feedback)) {
-                Some(error) => Err(Wrong::Failed(error)),
+                Some(error) => Err(EventError::Failed(error)),
                 None => Ok(()),
             },
         }
@@ -84,7 +85,7 @@ impl GeminiAssembly {
         &mut self,
         candidate: Candidate<'_>,
         emit: &mut dyn FnMut(ModelStreamEvent),
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), EventError> {
         self.has_begun = true;
         let parts = candidate.content.and_then(|content| content.parts).unwrap_or_default();
         for part in parts {
@@ -101,11 +102,19 @@ impl Assembly for GeminiAssembly {
     const FRAMING: Framing = Framing::Events;
     const ENDS_WITH_BODY: bool = true;
 
-    fn add(&mut self, data: &str, emit: &mut dyn FnMut(ModelStreamEvent)) -> Result<Said, Wrong> {
+    fn new() -> Self {
+        Self::with_ids(Ids::random())
+    }
+
+    fn add(
+        &mut self,
+        data: &str,
+        emit: &mut dyn FnMut(ModelStreamEvent),
+    ) -> Result<Progress, EventError> {
         match data.trim_ascii() {
-            "" => Ok(Said::More),
-            DONE => Ok(Said::Done),
-            data => self.add_json(data.as_bytes(), emit).map(|()| Said::More),
+            "" => Ok(Progress::More),
+            DONE => Ok(Progress::Done),
+            data => self.add_json(data.as_bytes(), emit).map(|()| Progress::More),
         }
     }
 
@@ -144,16 +153,16 @@ impl Assembly for GeminiAssembly {
 /// The error that the answer reports; [`ErrorKind::Refused`] if the filter refused the request;
 /// [`ErrorKind::InvalidResponse`] for everything that is no answer of the protocol.
 pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
-    let mut assembly = GeminiAssembly::new(Ids::random());
+    let mut assembly = GeminiAssembly::new();
     let invalid = |message| Error::new(ErrorKind::InvalidResponse, message);
     let annotate = |error: Error, usage| answer.annotate(error.with_usage(usage));
     match assembly.add_json(&answer.body, &mut |_| {}) {
         Ok(()) if assembly.has_begun => Ok(assembly.into_response(answer.attempts)),
         Ok(()) => Err(annotate(invalid("the answer has no candidates"), assembly.usage)),
-        Err(Wrong::Reported) => Err(answer.reported()),
-        Err(Wrong::Unreadable(error)) => Err(answer.unreadable(error)),
-        Err(Wrong::Failed(error)) => Err(annotate(error, assembly.usage)),
-        Err(Wrong::TooManyCalls) => {
+        Err(EventError::Reported) => Err(answer.reported()),
+        Err(EventError::Unreadable(error)) => Err(answer.unreadable(error)),
+        Err(EventError::Failed(error)) => Err(annotate(error, assembly.usage)),
+        Err(EventError::TooManyCalls) => {
             let error = invalid("the answer has more tool calls than any may have");
             Err(annotate(error, assembly.usage))
         }

@@ -1,8 +1,7 @@
 //! Schemas in the dialect of `OpenAPI` that all Gemini models know, and in JSON Schema for the newer ones.
 
-use serde_json::{Map, Value, json};
-
-type Members = Map<String, Value>;
+use crate::protocol::schema_subset::{Keywords, describe_format, wrap_reference};
+use serde_json::{Value, json};
 
 /// How deep a schema may be nested, definitions put into their places.
 const MAX_DEPTH: usize = 32;
@@ -45,14 +44,10 @@ pub(super) fn json_schema(schema: &Value) -> Value {
     match schema {
         Value::Object(members) => {
             let members = members.iter().map(|(name, value)| (name.clone(), json_schema(value)));
-            let mut members: Members = members.collect();
-            if members.len() > 1
-                && members.get("$ref").is_some_and(Value::is_string)
-                && let Some(reference) = members.remove("$ref")
-            {
-                members.insert("anyOf".to_owned(), json!([{ "$ref": reference }]));
-            }
-            Value::Object(members)
+            let members: Keywords = members.collect();
+            // A member of an object may have this name, too.
+            let has_reference = members.get("$ref").is_some_and(Value::is_string);
+            Value::Object(if has_reference { wrap_reference(members) } else { members })
         }
         Value::Array(list) => list.iter().map(json_schema).collect(),
         other => other.clone(),
@@ -67,7 +62,7 @@ struct Converter<'a> {
 }
 
 impl Converter<'_> {
-    fn convert(&mut self, schema: &Value, depth: usize) -> Option<Members> {
+    fn convert(&mut self, schema: &Value, depth: usize) -> Option<Keywords> {
         self.left = self.left.checked_sub(1)?;
         if depth > MAX_DEPTH {
             return None;
@@ -90,7 +85,7 @@ impl Converter<'_> {
     }
 
     /// Puts a definition into the place of a reference. What is said beside it wins.
-    fn follow(&mut self, reference: &str, members: &Members, depth: usize) -> Option<Members> {
+    fn follow(&mut self, reference: &str, members: &Keywords, depth: usize) -> Option<Keywords> {
         if self.open.iter().any(|open| open == reference) {
             return None;
         }
@@ -103,13 +98,13 @@ impl Converter<'_> {
         converted
     }
 
-    fn definition(&self, reference: &str) -> Option<Members> {
+    fn definition(&self, reference: &str) -> Option<Keywords> {
         self.root.pointer(reference.strip_prefix('#')?)?.as_object().cloned()
     }
 
     /// The parts of an `allOf` as one schema.
-    fn merge(&self, parts: &[Value], members: &Members) -> Option<Members> {
-        let mut merged = Members::new();
+    fn merge(&self, parts: &[Value], members: &Keywords) -> Option<Keywords> {
+        let mut merged = Keywords::new();
         let own = members.iter().filter(|(name, _)| *name != "allOf");
         let own = own.map(|(name, value)| (name.clone(), value.clone())).collect();
         for part in parts.iter().map(Value::as_object).chain([Some(&own)]) {
@@ -133,7 +128,7 @@ impl Converter<'_> {
     }
 
     /// One of several schemas, of which "null" is said otherwise.
-    fn choices(&mut self, list: &[Value], members: &Members, depth: usize) -> Option<Members> {
+    fn choices(&mut self, list: &[Value], members: &Keywords, depth: usize) -> Option<Keywords> {
         if members.contains_key("properties") {
             return None;
         }
@@ -146,7 +141,7 @@ impl Converter<'_> {
         let mut whole = match converted.len() {
             0 => return None,
             1 => converted.pop()?,
-            _ => Members::from_iter([("anyOf".to_owned(), json!(converted))]),
+            _ => Keywords::from_iter([("anyOf".to_owned(), json!(converted))]),
         };
         if let Some(description) = members.get("description") {
             whole.insert("description".to_owned(), description.clone());
@@ -158,7 +153,7 @@ impl Converter<'_> {
     }
 
     /// A schema that says its type, or several.
-    fn typed(&mut self, members: &Members, depth: usize) -> Option<Members> {
+    fn typed(&mut self, members: &Keywords, depth: usize) -> Option<Keywords> {
         let kinds: Vec<&str> = match members.get("type") {
             Some(Value::Array(kinds)) => kinds.iter().map(Value::as_str).collect::<Option<_>>()?,
             Some(kind) => vec![kind.as_str()?],
@@ -168,7 +163,7 @@ impl Converter<'_> {
         };
         let others: Vec<&str> = kinds.iter().filter(|kind| **kind != "null").copied().collect();
         let mut whole = match others.as_slice() {
-            [] => return Some(Members::from_iter([("type".to_owned(), "NULL".into())])),
+            [] => return Some(Keywords::from_iter([("type".to_owned(), "NULL".into())])),
             [kind] => self.one_type(kind, members, depth)?,
             several => {
                 let mut choices = Vec::new();
@@ -190,8 +185,8 @@ impl Converter<'_> {
         Some(whole)
     }
 
-    fn one_type(&mut self, kind: &str, members: &Members, depth: usize) -> Option<Members> {
-        let mut whole: Members = KEPT
+    fn one_type(&mut self, kind: &str, members: &Keywords, depth: usize) -> Option<Keywords> {
+        let mut whole: Keywords = KEPT
             .iter()
             .filter_map(|name| members.get_key_value(*name))
             .filter(|(name, value)| is_well_formed(name, value))
@@ -213,7 +208,7 @@ impl Converter<'_> {
     }
 
     /// The values to choose from, which have to be texts.
-    fn values(&self, kind: &str, members: &Members, whole: &mut Members) -> Option<()> {
+    fn values(&self, kind: &str, members: &Keywords, whole: &mut Keywords) -> Option<()> {
         let values = match (members.get("enum"), members.get("const")) {
             (Some(values), _) => values.as_array()?.clone(),
             (None, Some(value)) => vec![value.clone()],
@@ -233,13 +228,13 @@ impl Converter<'_> {
         Some(())
     }
 
-    fn object(&mut self, members: &Members, whole: &mut Members, depth: usize) -> Option<()> {
+    fn object(&mut self, members: &Keywords, whole: &mut Keywords, depth: usize) -> Option<()> {
         // A map, whose members have no names yet.
         if members.get("additionalProperties").is_some_and(Value::is_object) {
             return None;
         }
         let properties = members.get("properties")?.as_object().filter(|all| !all.is_empty())?;
-        let mut converted = Members::new();
+        let mut converted = Keywords::new();
         for (name, property) in properties {
             let property = self.convert(property, depth + 1)?;
             converted.insert(name.clone(), Value::Object(property));
@@ -269,7 +264,7 @@ fn is_well_formed(name: &str, value: &Value) -> bool {
 }
 
 /// Keeps a format that all models know; puts one of a text into the description.
-fn keep_format(kind: &str, members: &Members, whole: &mut Members) {
+fn keep_format(kind: &str, members: &Keywords, whole: &mut Keywords) {
     let Some(format) = members.get("format").and_then(Value::as_str) else { return };
     match (kind, format) {
         (_, _) if whole.contains_key("enum") => {}
@@ -278,19 +273,7 @@ fn keep_format(kind: &str, members: &Members, whole: &mut Members) {
         | ("integer", "int32" | "int64") => {
             whole.insert("format".to_owned(), format.into());
         }
-        ("string", format) => {
-            let meaning = match format {
-                "partial-time" => "For example 10:11:12.",
-                "partial-date-time" => "For example 2024-05-06T10:11:12.",
-                "zoned-date-time" => "For example 2024-05-06T10:11:12+02:00[Europe/Berlin].",
-                format => &format!("Format: {format}."),
-            };
-            let description = match members.get("description").and_then(Value::as_str) {
-                Some(own) => format!("{own} {meaning}"),
-                None => meaning.to_owned(),
-            };
-            whole.insert("description".to_owned(), description.into());
-        }
+        ("string", format) => describe_format(format, members, whole),
         _ => {}
     }
 }
@@ -411,7 +394,7 @@ mod tests {
 
     #[test]
     fn definitions_that_double_each_other_are_given_up() {
-        let mut definitions = Members::new();
+        let mut definitions = Keywords::new();
         for level in 0..40 {
             let next = json!({ "$ref": format!("#/$defs/{}", level + 1) });
             let properties = json!({ "a": next, "b": next });

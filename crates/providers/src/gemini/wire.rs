@@ -1,6 +1,6 @@
 //! What answers consist of, as tolerantly as gateways demand.
 
-use crate::protocol::lenient::{Index, Text, count, first};
+use crate::protocol::tolerant::{Index, Text, count, first};
 use ai_services_core::model::{FinishReason, TokenUsage};
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};

@@ -1,6 +1,6 @@
 //! An answer that came, and what its head said.
 
-use super::{Settings, fault};
+use super::{Settings, error_mapping};
 use ai_services_core::{Error, ErrorKind};
 use bytes::Bytes;
 use reqwest::Response;
@@ -23,7 +23,7 @@ impl Answer {
             body: Bytes::new(),
             attempts,
             status: response.status().as_u16(),
-            request_id: fault::request_id(response.headers()).cloned(),
+            request_id: error_mapping::request_id(response.headers()).cloned(),
             content_type: response.headers().get(CONTENT_TYPE).cloned(),
             settings,
         }
@@ -41,7 +41,7 @@ impl Answer {
             None => error.with_status(self.status),
         };
         let error = error.with_attempts(self.attempts);
-        fault::with_request_id(error, self.request_id.as_ref(), &self.settings.headers)
+        error_mapping::with_request_id(error, self.request_id.as_ref(), &self.settings.headers)
     }
 
     /// The error for a body that consists of an error, although its status is 2xx.
@@ -51,24 +51,24 @@ impl Answer {
 
     /// The error that a part of the answer consists of.
     pub(crate) fn reported_in(&self, data: &[u8]) -> Error {
-        self.annotate(fault::error_in_body(data, &self.settings.headers))
+        self.annotate(error_mapping::error_in_body(data, &self.settings.headers))
     }
 
     /// What the server says, fit for an error: short, on one line, without secrets.
     #[cfg(feature = "web-search")]
     pub(crate) fn quote(&self, text: &str) -> String {
-        fault::quote_short(text, &self.settings.headers)
+        error_mapping::quote_short(text, &self.settings.headers)
     }
 
     /// The error for a body that is not the JSON it should be.
     pub(crate) fn unreadable(&self, error: serde_json::Error) -> Error {
         let secrets = &self.settings.headers;
-        self.annotate(fault::unreadable(error, &self.body, self.content_type(), secrets))
+        self.annotate(error_mapping::unreadable(error, &self.body, self.content_type(), secrets))
     }
 
     /// The error for a part of the answer that is not the JSON it should be.
     pub(super) fn unreadable_part(&self, error: serde_json::Error) -> Error {
-        let source = fault::parse_error(error, &self.settings.headers);
+        let source = error_mapping::parse_error(error, &self.settings.headers);
         let message = "the answer does not follow the protocol";
         Error::new(ErrorKind::InvalidResponse, message).with_source(source)
     }

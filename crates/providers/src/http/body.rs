@@ -1,6 +1,6 @@
 //! Reading the body of an answer without trusting its size.
 
-use super::{Ends, Limits, fault};
+use super::{Ends, Limits, error_mapping};
 use ai_services_core::{Error, ErrorKind};
 use bytes::Bytes;
 use reqwest::Response;
@@ -46,7 +46,7 @@ impl Broken {
         let kind = match self {
             Self::TooLarge(_) | Self::EventTooLarge(_) => ErrorKind::InvalidResponse,
             Self::Silent(_) => ErrorKind::Timeout,
-            Self::Connection(error) => return fault::broken_body(error, limits, ends),
+            Self::Connection(error) => return error_mapping::broken_body(error, limits, ends),
         };
         Error::new(kind, self.to_string())
     }

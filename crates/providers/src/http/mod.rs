@@ -11,9 +11,9 @@
 mod answer;
 mod body;
 mod client;
-mod fault;
+mod error_body;
+mod error_mapping;
 mod retry;
-mod said;
 mod stream;
 
 #[cfg(test)]
@@ -22,12 +22,12 @@ mod tests;
 pub(crate) use answer::Answer;
 pub(crate) use client::{CONNECT_TIMEOUT, Tls, client, client_builder};
 #[cfg(feature = "_fuzzing")]
-pub(crate) use stream::given;
+pub(crate) use stream::in_memory;
 pub(crate) use stream::{Event, Events, Framing, Streamed};
 
 use ai_services_core::Result;
 use bytes::Bytes;
-use fault::Fault;
+use error_mapping::FailedAttempt;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Method, Request, Response, Url};
 use retry::Retry;
@@ -184,7 +184,7 @@ impl Endpoint {
         }
     }
 
-    async fn attempt(&self, body: Option<Bytes>, ends: Ends) -> Result<Response, Fault> {
+    async fn attempt(&self, body: Option<Bytes>, ends: Ends) -> Result<Response, FailedAttempt> {
         let Server { client, settings, .. } = &*self.server;
         let method = if body.is_some() { Method::POST } else { Method::GET };
         let mut request = Request::new(method, self.url.clone());
@@ -193,13 +193,13 @@ impl Endpoint {
         *request.body_mut() = body.map(Into::into);
         let mut response = match client.execute(request).await {
             Ok(response) => response,
-            Err(error) => return Err(Fault::of_sending(error, &settings.limits, ends)),
+            Err(error) => return Err(FailedAttempt::of_sending(error, &settings.limits, ends)),
         };
         if response.status().is_success() {
             return Ok(response);
         }
         let body = body::read_some(&mut response).await;
-        Err(Fault::of_status(&response, &body, &settings.headers))
+        Err(FailedAttempt::of_status(&response, &body, &settings.headers))
     }
 }
 

@@ -1,5 +1,5 @@
+use super::error_body::ErrorBody;
 use super::retry::{self, Repeat, Retry};
-use super::said::Said;
 use super::*;
 use reqwest::StatusCode;
 
@@ -79,7 +79,7 @@ fn budget_ends_a_storm_of_retries() {
 
 #[test]
 fn error_bodies_of_all_providers_are_understood() {
-    let read = |body: &str| Said::parse(body.as_bytes()).map(|said| (said.message, said.code));
+    let read = |body: &str| ErrorBody::parse(body.as_bytes()).map(|said| (said.message, said.code));
     let said = |message: &str, code: &str| {
         Some((Some(message.to_owned()), (!code.is_empty()).then(|| code.to_owned())))
     };

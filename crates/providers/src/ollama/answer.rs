@@ -1,7 +1,7 @@
 //! Answers, whole and in pieces: both have the same form.
 
 use crate::http::Answer;
-use crate::protocol::lenient::{Text, count};
+use crate::protocol::tolerant::{Text, count};
 use ai_services_core::message::{AiMessage, ToolCall};
 use ai_services_core::model::{ChatResponse, FinishReason, TokenUsage};
 use ai_services_core::{Error, ErrorKind, Result};

@@ -2,7 +2,7 @@
 
 use super::answer::{self, Ids, Message, Reply};
 use crate::http::{Answer, Framing};
-use crate::protocol::stream::{Assembly, MAX_CALLS, Said, Wrong};
+use crate::protocol::stream::{Assembly, EventError, MAX_CALLS, Progress};
 use ai_services_core::Result;
 use ai_services_core::message::ToolCall;
 use ai_services_core::model::{
@@ -22,15 +22,11 @@ pub(super) struct OllamaAssembly {
 }
 
 impl OllamaAssembly {
-    pub(super) fn new() -> Self {
-        Self { ids: Ids::random(), ..Self::default() }
-    }
-
     fn add_message(
         &mut self,
         message: Message<'_>,
         emit: &mut dyn FnMut(ModelStreamEvent),
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), EventError> {
         if let Some(thinking) = message.thinking.into_some() {
             self.thinking.push_str(&thinking);
             emit(ModelStreamEvent::Thinking(thinking.into_owned()));
@@ -42,7 +38,7 @@ impl OllamaAssembly {
         // Each call comes in one piece.
         for call in message.tool_calls {
             if self.calls.len() >= MAX_CALLS {
-                return Err(Wrong::TooManyCalls);
+                return Err(EventError::TooManyCalls);
             }
             let call = call.into_call(&mut self.ids);
             let delta = ToolCallDelta::new(self.calls.len()).with_id(call.id());
@@ -57,10 +53,18 @@ impl OllamaAssembly {
 impl Assembly for OllamaAssembly {
     const FRAMING: Framing = Framing::Lines;
 
-    fn add(&mut self, data: &str, emit: &mut dyn FnMut(ModelStreamEvent)) -> Result<Said, Wrong> {
-        let reply: Reply<'_> = serde_json::from_str(data).map_err(Wrong::Unreadable)?;
+    fn new() -> Self {
+        Self { ids: Ids::random(), ..Self::default() }
+    }
+
+    fn add(
+        &mut self,
+        data: &str,
+        emit: &mut dyn FnMut(ModelStreamEvent),
+    ) -> Result<Progress, EventError> {
+        let reply: Reply<'_> = serde_json::from_str(data).map_err(EventError::Unreadable)?;
         if reply.error.is_some() {
-            return Err(Wrong::Reported);
+            return Err(EventError::Reported);
         }
         if let Some(usage) = reply.usage() {
             self.usage = usage;
@@ -72,12 +76,12 @@ impl Assembly for OllamaAssembly {
             self.add_message(message, emit)?;
         }
         if reply.done != Some(true) {
-            return Ok(Said::More);
+            return Ok(Progress::More);
         }
         let reason = reply.done_reason.into_some();
         let has_calls = !self.calls.is_empty();
         self.finish_reason = Some(answer::finish_reason(reason.as_deref(), has_calls));
-        Ok(Said::Done)
+        Ok(Progress::Done)
     }
 
     fn is_complete(&self) -> bool {

@@ -1,23 +1,20 @@
-//! Building an [`OllamaChatModel`].
+//! The builder of [`OllamaChatModel`].
 
 use super::options::{KeepAlive, Options, Think};
-use super::parameters::Frame;
-use super::{Inner, OllamaChatModel, OllamaServer, default_capabilities};
+use super::{Chat, OllamaChatModel, OllamaServer, default_capabilities};
 use crate::ThinkingReplay;
-use crate::protocol::connection::{Connection, connection_setters, set};
-use crate::protocol::frames::Frames;
+use crate::protocol::builder::{builder_methods, debug_fields, required_model};
+use crate::protocol::client::Client;
+use crate::protocol::connection::{Connection, connection_setters, environment, variable};
 use ai_services_core::model::{Capabilities, ChatRequestParameters};
 use ai_services_core::{Error, Result};
-use secrecy::SecretString;
 use serde_json::Value;
-use std::fmt;
-use std::sync::Arc;
 
 /// Builds an [`OllamaChatModel`].
 ///
-/// Only [`model`](Self::model) is required. With neither [`api_key`](Self::api_key) nor
-/// [`base_url`](Self::base_url), both come from the environment, as in [`OllamaChatModel::from_env`];
-/// if one of the two is set, it is not read.
+/// Only [`model`](Self::model) is required. If neither [`api_key`](Self::api_key) nor
+/// [`base_url`](Self::base_url) is set, both come from the environment, as in
+/// [`OllamaChatModel::from_env`].
 ///
 /// # Examples
 ///
@@ -44,103 +41,91 @@ pub struct OllamaChatModelBuilder {
     capabilities: Option<Capabilities>,
 }
 
+debug_fields!(OllamaChatModelBuilder { model, connection, parameters });
+
 impl OllamaChatModelBuilder {
-    /// Sets the key, which only `ollama.com` needs.
-    pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        self.connection.api_key = Some(SecretString::from(key.into()));
-        self
-    }
-
-    /// Sets the server: the URL to which `/api/chat` is appended; `http://127.0.0.1:11434` by default.
-    pub fn base_url(mut self, url: impl Into<String>) -> Self {
-        self.connection.base_url = Some(url.into());
-        self
-    }
-
-    /// Sets the model to ask, for example `llama3.2` or `qwen3:4b`.
-    pub fn model(mut self, model: impl Into<Box<str>>) -> Self {
-        self.model = Some(model.into());
-        self
-    }
-
-    /// Sets parameters for all requests; those of a request win over them.
-    ///
-    /// `extra` may have `options` of its own, which are added to what is sent there.
-    pub fn parameters(mut self, parameters: ChatRequestParameters) -> Self {
-        self.parameters = parameters;
-        self
+    builder_methods! {
+        /// Sets the API key, which only `ollama.com` requires.
+        api_key;
+        /// Sets the server: the URL to which `/api/chat` is appended. Default:
+        /// `http://127.0.0.1:11434`.
+        base_url;
+        /// Sets the model, for example `llama3.2` or `qwen3:4b`.
+        model;
+        /// Sets the parameters of all requests. Parameters of a request win over them.
+        ///
+        /// The object `options` of `extra` is merged with the options of the client.
+        parameters;
     }
 
     connection_setters!(streams);
 
-    /// Sets how many tokens of a conversation the server reads and writes (`num_ctx`). By default the
-    /// server decides, often for 4,096, and silently forgets the beginning of what is longer. A change
-    /// loads the model again.
+    /// Sets the length of the context in tokens (`num_ctx`): the conversation and the answer together.
+    /// Default: the server's, often 4,096.
+    ///
+    /// The server silently drops the beginning of longer conversations. A new length reloads the model.
     pub fn context_length(self, tokens: u32) -> Self {
         self.option("num_ctx", tokens)
     }
 
-    /// Sets how strongly repetitions are discouraged; 1 is not at all, 1.1 is usual.
+    /// Sets the penalty for repetitions: 1 for none, 1.1 is usual. Default: the model's own.
     pub fn repeat_penalty(self, penalty: f64) -> Self {
         self.option("repeat_penalty", penalty)
     }
 
-    /// Sets any other member of `options`, for example `min_p` or `num_gpu`. The parameters of a
-    /// request win over it.
+    /// Sets another member of `options`, for example `min_p` or `num_gpu`. Parameters of a request win
+    /// over it.
     pub fn option(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.options.own.insert(name.into(), value.into());
         self
     }
 
-    /// Sets whether the model thinks before it answers; its own choice by default.
-    /// [`reasoning_effort`](ChatRequestParameters::reasoning_effort) wins over it.
+    /// Sets whether the model thinks before it answers. Default: the model's own. The
+    /// [`reasoning_effort`](ChatRequestParameters::reasoning_effort) of a request wins over it.
     pub fn think(mut self, think: Think) -> Self {
         self.options.think = Some(think);
         self
     }
 
-    /// Sets whether the model's earlier thinking is sent back to it;
-    /// [`CurrentTurn`](ThinkingReplay::CurrentTurn) by default. The templates of most models show it
-    /// only between the calls of one turn, whatever is sent.
+    /// Sets whether earlier thinking is sent back to the model. Default:
+    /// [`CurrentTurn`](ThinkingReplay::CurrentTurn).
+    ///
+    /// The templates of most models use thinking only between the calls of one turn.
     pub fn thinking_replay(mut self, replay: ThinkingReplay) -> Self {
         self.options.replay = Some(replay);
         self
     }
 
-    /// Sets how long the server keeps the model in memory; its own choice by default, mostly five
-    /// minutes.
+    /// Sets how long the server keeps the model loaded. Default: the server's, usually five minutes.
     pub fn keep_alive(mut self, keep_alive: KeepAlive) -> Self {
         self.options.keep_alive = Some(keep_alive);
         self
     }
 
-    /// Sets what the model can do. By default it calls tools, looks at images, answers by a schema,
-    /// but not while it has tools, and streams. [`detect`](Self::detect) asks the server.
-    pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
-        self.capabilities = Some(capabilities);
-        self
+    builder_methods! {
+        /// Sets the capabilities of the model. Default: tools, images, streams, and schemas without
+        /// tools. [`detect`](Self::detect) asks the server.
+        capabilities;
+        /// Builds the model. Sends nothing.
+        ///
+        /// # Errors
+        ///
+        /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a model,
+        /// without a key for `ollama.com`, for an invalid base URL or `OLLAMA_HOST`, for a key or header
+        /// that HTTP cannot carry, and if TLS cannot be set up.
+        build -> OllamaChatModel;
     }
 
-    /// Builds the model. Nothing is sent.
+    /// Builds the model with the capabilities that the server reports. If
+    /// [`capabilities`](Self::capabilities) were set, no request is sent.
+    ///
+    /// Models differ in whether they support tools and images. Servers before version 0.6.4 report no
+    /// capabilities; the defaults apply then.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a model, without a key
-    /// for `ollama.com`, for a base URL or an `OLLAMA_HOST` that is none, a key or header that HTTP
-    /// cannot carry, and if TLS cannot be set up.
-    pub fn build(self) -> Result<OllamaChatModel> {
-        self.build_with(|name| std::env::var(name).ok())
-    }
-
-    /// Builds the model, and asks the server what it can do unless
-    /// [`capabilities`](Self::capabilities) says so.
-    ///
-    /// Whether a model calls tools or looks at images differs from model to model. Servers before
-    /// version 0.6.4 do not say; then the defaults hold.
-    ///
-    /// # Errors
-    ///
-    /// As [`build`](Self::build) and [`OllamaServer::model`]: if there is no server, or no such model.
+    /// The errors of [`build`](Self::build) and [`OllamaServer::model`]: if there is no server, or no
+    /// such model.
     ///
     /// # Cancellation
     ///
@@ -160,22 +145,17 @@ impl OllamaChatModelBuilder {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn detect(self) -> Result<OllamaChatModel> {
-        let is_set = self.capabilities.is_some();
-        let model = self.build()?;
-        if is_set {
-            return Ok(model);
+    pub async fn detect(mut self) -> Result<OllamaChatModel> {
+        let (server, model) = self.connect(environment)?;
+        if self.capabilities.is_none() {
+            self.capabilities = server.model(&model).await?.chat_capabilities();
         }
-        let details = model.0.server.model(&model.0.model).await?;
-        Ok(match details.chat_capabilities() {
-            Some(capabilities) => model.with_capabilities(capabilities),
-            None => model,
-        })
+        Ok(self.finish(server, model))
     }
 
-    /// The model of [`OllamaChatModel::from_env`].
+    /// Builds the model that environment variables describe.
     pub(super) fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<OllamaChatModel> {
-        let model = set(&var, "OLLAMA_MODEL").ok_or_else(|| {
+        let model = variable(&var, "OLLAMA_MODEL").ok_or_else(|| {
             Error::configuration(
                 "no model: set the environment variable OLLAMA_MODEL, for example to `llama3.2`",
             )
@@ -183,31 +163,26 @@ impl OllamaChatModelBuilder {
         Self::default().model(model).build_with(var)
     }
 
-    fn build_with(self, var: impl Fn(&str) -> Option<String>) -> Result<OllamaChatModel> {
-        let server = OllamaServer::connect(self.connection, var)?;
-        let model = self.parameters.model.clone().or(self.model);
-        let model = model.ok_or_else(|| Error::configuration("no model: call `model`"))?;
-        let frames = Frames::new(self.parameters, |parameters, delivery| {
-            Frame::new(parameters, &model, &self.options, delivery)
-        });
-        Ok(OllamaChatModel(Arc::new(Inner {
-            frames,
-            endpoint: server.endpoint("api/chat"),
-            server,
-            options: self.options,
-            model,
-            capabilities: self.capabilities.unwrap_or_else(default_capabilities),
-        })))
+    fn build_with(mut self, var: impl Fn(&str) -> Option<String>) -> Result<OllamaChatModel> {
+        let (server, model) = self.connect(var)?;
+        Ok(self.finish(server, model))
     }
-}
 
-impl fmt::Debug for OllamaChatModelBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OllamaChatModelBuilder")
-            .field("model", &self.model)
-            .field("connection", &self.connection)
-            .field("parameters", &self.parameters)
-            .finish_non_exhaustive()
+    /// Returns the server and the model.
+    fn connect(
+        &mut self,
+        var: impl Fn(&str) -> Option<String>,
+    ) -> Result<(OllamaServer, Box<str>)> {
+        let server = OllamaServer::connect(std::mem::take(&mut self.connection), var)?;
+        let model = required_model(self.parameters.model.clone().or(self.model.take()))?;
+        Ok((server, model))
+    }
+
+    fn finish(self, server: OllamaServer, model: Box<str>) -> OllamaChatModel {
+        let endpoint = server.endpoint("api/chat");
+        let capabilities = self.capabilities.unwrap_or_else(default_capabilities);
+        let protocol = Chat { server, endpoint, options: self.options };
+        OllamaChatModel(Client::new(protocol, model, self.parameters, capabilities))
     }
 }
 
@@ -215,6 +190,7 @@ impl fmt::Debug for OllamaChatModelBuilder {
 mod tests {
     use super::*;
     use ai_services_core::ErrorKind;
+    use ai_services_core::model::ChatModel;
 
     fn from_env(variables: &[(&str, &str)]) -> Result<OllamaChatModel> {
         OllamaChatModelBuilder::from_env(|name| {
@@ -231,11 +207,8 @@ mod tests {
             ("OLLAMA_API_KEY", "canary"),
         ]);
         let model = model.unwrap();
-        assert_eq!(
-            (&*model.0.model, model.server().origin()),
-            ("qwen3", "http://gpu:9".to_owned())
-        );
-        assert_eq!(model.0.endpoint.url(), "http://gpu:9/api/chat");
+        assert_eq!((model.name(), model.server().origin()), ("qwen3", "http://gpu:9".to_owned()));
+        assert_eq!(model.0.protocol().endpoint.url(), "http://gpu:9/api/chat");
         assert!(!format!("{model:?}").contains("canary"), "{model:?}");
     }
 
@@ -250,10 +223,10 @@ mod tests {
     }
 
     #[test]
-    fn environment_is_not_read_where_the_server_is_told() {
+    fn environment_is_not_read_if_the_server_is_set() {
         let builder = OllamaChatModel::builder().base_url("http://localhost:1").model("m");
         let model = builder.build_with(|_| unreachable!("the environment is not read")).unwrap();
-        assert_eq!(model.0.endpoint.url(), "http://localhost:1/api/chat");
+        assert_eq!(model.0.protocol().endpoint.url(), "http://localhost:1/api/chat");
         assert!(OllamaChatModel::builder().base_url("http://localhost:1").build().is_err());
     }
 }

@@ -5,16 +5,15 @@ use super::server::parse;
 use super::{OllamaServer, hint};
 use crate::http::Endpoint;
 use crate::protocol::batches::{self, BatchLimits};
-use crate::protocol::connection::{Connection, connection_setters, set};
-use crate::protocol::lenient::count;
-use crate::protocol::members::Members;
+use crate::protocol::builder::{builder_methods, debug_fields, required_model};
+use crate::protocol::connection::{Connection, connection_setters, environment};
+use crate::protocol::json_object::JsonObject;
+use crate::protocol::tolerant::count;
+use ai_services_core::Result;
 use ai_services_core::model::{EmbeddingModel, EmbeddingPurpose, Embeddings, TokenUsage};
-use ai_services_core::{Error, Result};
 use async_trait::async_trait;
-use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use std::fmt;
 use std::sync::Arc;
 
 /// How many texts go into one request unless somebody says otherwise.
@@ -71,15 +70,13 @@ impl OllamaEmbeddingModel {
     /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if a variable is missing or
     /// wrong; the message names it.
     pub fn from_env() -> Result<Self> {
-        let var = |name: &str| std::env::var(name).ok();
-        let model = set(var, "OLLAMA_EMBEDDING_MODEL");
-        Self::builder().model(model.unwrap_or_else(|| "nomic-embed-text".to_owned())).build()
+        OllamaEmbeddingModelBuilder::from_env(environment)
     }
 }
 
 impl Inner {
     async fn ask(&self, texts: &[&str]) -> Result<Embeddings> {
-        let mut body = Members::new(None, b'{');
+        let mut body = JsonObject::new(None, b'{');
         body.add("model", Some(&*self.model));
         body.add("input", Some(texts));
         let mut body = body.into_bytes();
@@ -121,14 +118,7 @@ impl EmbeddingModel for OllamaEmbeddingModel {
     }
 }
 
-impl fmt::Debug for OllamaEmbeddingModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OllamaEmbeddingModel")
-            .field("model", &self.0.model)
-            .field("endpoint", &self.0.endpoint)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(OllamaEmbeddingModel.0 { model, endpoint });
 
 /// Builds an [`OllamaEmbeddingModel`].
 ///
@@ -173,23 +163,14 @@ pub enum LongTexts {
 }
 
 impl OllamaEmbeddingModelBuilder {
-    /// Sets the key, which only `ollama.com` needs.
-    pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        self.connection.api_key = Some(SecretString::from(key.into()));
-        self
-    }
-
-    /// Sets the server: the URL to which `/api/embed` is appended; `http://127.0.0.1:11434` by
-    /// default.
-    pub fn base_url(mut self, url: impl Into<String>) -> Self {
-        self.connection.base_url = Some(url.into());
-        self
-    }
-
-    /// Sets the model to ask, for example `nomic-embed-text`.
-    pub fn model(mut self, model: impl Into<Box<str>>) -> Self {
-        self.model = Some(model.into());
-        self
+    builder_methods! {
+        /// Sets the key, which only `ollama.com` needs.
+        api_key;
+        /// Sets the server: the URL to which `/api/embed` is appended; `http://127.0.0.1:11434` by
+        /// default.
+        base_url;
+        /// Sets the model to ask, for example `nomic-embed-text`.
+        model;
     }
 
     connection_setters!();
@@ -226,15 +207,20 @@ impl OllamaEmbeddingModelBuilder {
         self
     }
 
-    /// Builds the model. Nothing is sent.
-    ///
-    /// # Errors
-    ///
-    /// As [`OllamaChatModelBuilder::build`](super::OllamaChatModelBuilder::build).
-    pub fn build(self) -> Result<OllamaEmbeddingModel> {
-        let server = OllamaServer::connect(self.connection, |name| std::env::var(name).ok())?;
-        let model = self.model.ok_or_else(|| Error::configuration("no model: call `model`"))?;
-        let mut rest = Members::new(None, b',');
+    builder_methods! {
+        /// Builds the model. Nothing is sent.
+        ///
+        /// # Errors
+        ///
+        /// As [`OllamaChatModelBuilder::build`](super::OllamaChatModelBuilder::build).
+        build -> OllamaEmbeddingModel;
+        from_env("OLLAMA_EMBEDDING_MODEL", "nomic-embed-text") -> OllamaEmbeddingModel;
+    }
+
+    fn build_with(self, var: impl Fn(&str) -> Option<String>) -> Result<OllamaEmbeddingModel> {
+        let server = OllamaServer::connect(self.connection, var)?;
+        let model = required_model(self.model)?;
+        let mut rest = JsonObject::new(None, b',');
         rest.add("truncate", self.truncate);
         rest.add("dimensions", self.dimensions);
         rest.add("keep_alive", self.keep_alive.map(KeepAlive::to_json));
@@ -250,11 +236,4 @@ impl OllamaEmbeddingModelBuilder {
     }
 }
 
-impl fmt::Debug for OllamaEmbeddingModelBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OllamaEmbeddingModelBuilder")
-            .field("model", &self.model)
-            .field("connection", &self.connection)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(OllamaEmbeddingModelBuilder { model, connection });

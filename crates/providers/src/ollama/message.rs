@@ -12,13 +12,13 @@ use std::borrow::Cow;
 /// How a message is written. Encoded messages are kept with it and shared by all servers, so nothing
 /// else here may depend on options.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Form {
+pub(super) enum MessageForm {
     Plain,
     /// With what the model thought.
     Thinking,
 }
 
-impl Form {
+impl MessageForm {
     /// This form, if it makes a difference for a message.
     pub(super) fn of(self, message: &ChatMessage) -> Self {
         match message {
@@ -37,19 +37,19 @@ impl Form {
 }
 
 /// A message as JSON; empty if the protocol cannot carry it, which [`unsupported`] explains.
-pub(super) fn encode(message: &ChatMessage, form: Form) -> Vec<u8> {
+pub(super) fn encode(message: &ChatMessage, form: MessageForm) -> Vec<u8> {
     try_encode(message, form).unwrap_or_default()
 }
 
 /// The error for a message that [`encode`] refused.
 pub(super) fn unsupported(message: &ChatMessage) -> Error {
-    let why = try_encode(message, Form::Plain).err().unwrap_or(NOT_JSON);
+    let why = try_encode(message, MessageForm::Plain).err().unwrap_or(NOT_JSON);
     Error::new(ErrorKind::Unsupported, why)
 }
 
 const NOT_JSON: &str = "the message cannot be written as JSON";
 
-fn try_encode(message: &ChatMessage, form: Form) -> Result<Vec<u8>, &'static str> {
+fn try_encode(message: &ChatMessage, form: MessageForm) -> Result<Vec<u8>, &'static str> {
     let wire = match message {
         ChatMessage::Custom(message) => {
             return serde_json::to_vec(message.attributes()).map_err(|_| NOT_JSON);
@@ -58,7 +58,7 @@ fn try_encode(message: &ChatMessage, form: Form) -> Result<Vec<u8>, &'static str
         // The protocol has no place for the name of a person.
         ChatMessage::User(message) => Message::of("user", message.contents())?,
         ChatMessage::Ai(message) => Message {
-            thinking: message.thinking().filter(|_| form == Form::Thinking),
+            thinking: message.thinking().filter(|_| form == MessageForm::Thinking),
             tool_calls: message.tool_calls(),
             ..Message::new("assistant", answer(message))
         },
@@ -191,7 +191,7 @@ mod tests {
             ToolResult::new("f", "g", "h").into(),
         ];
         for message in &messages {
-            let encoded = encode(message, Form::Plain);
+            let encoded = encode(message, MessageForm::Plain);
             let text = String::from_utf8_lossy(&encoded);
             assert!(encoded.capacity() - encoded.len() <= 2, "{text}");
         }

@@ -1,41 +1,41 @@
-//! Ollama's own protocol: chats, embeddings, and the models that a server has.
+//! Clients of Ollama's own API: chats, embeddings, and the models of a server.
 //!
-//! It can do what the protocol that Ollama shares with OpenAI cannot: set the length of the context,
-//! say how long a model stays in memory, switch thinking on and off, and list models.
+//! Ollama also implements OpenAI's API. Its own API additionally sets the length of the context and how
+//! long a model stays loaded, turns thinking on and off, and lists models.
 //!
-//! # What is sent
+//! # Requests
 //!
-//! | message | becomes |
+//! | message | encoding |
 //! |---|---|
 //! | system | `role: system` |
-//! | user | `role: user` with its texts, one below the other, and its images (base64) beside them; the protocol has no place for a name |
-//! | assistant | `role: assistant` with content, `tool_calls`, whose arguments become `{}` if they are no JSON object, and `thinking` as far as [`thinking_replay`](OllamaChatModelBuilder::thinking_replay) says; a refusal only where there is nothing else |
-//! | tool result | `role: tool` with `tool_name` and the id of its call, its texts, and its images beside them; there is no mark for errors, so an error is sent as its text |
-//! | custom | its attributes as they are |
+//! | user | `role: user` with its texts, joined by line breaks, and its images (base64); names are not sent, because the API has none |
+//! | assistant | `role: assistant` with content, `tool_calls`, whose arguments become `{}` if they are not a JSON object, and `thinking` depending on [`thinking_replay`](OllamaChatModelBuilder::thinking_replay); a refusal only if there is no other content |
+//! | tool result | `role: tool` with `tool_name`, the id of the call, the texts and the images; the API has no error flag, so an error is sent as text |
+//! | custom | its attributes unchanged |
 //!
-//! What the protocol cannot carry (images behind URLs, recordings, videos, PDF documents) is
+//! Images behind URLs, recordings, videos and PDF documents fail with
 //! [`ErrorKind::Unsupported`](ai_services_core::ErrorKind::Unsupported) before anything is sent.
 //!
-//! There is no tool choice in the protocol. A schema binds every token that the model writes, so that
-//! it could not call tools beside it: both are missing in the
-//! [capabilities](OllamaChatModelBuilder::capabilities). The server ignores parameters that a model
-//! does not know, and cuts conversations that are longer than
-//! [`context_length`](OllamaChatModelBuilder::context_length) without a word.
+//! The API has no tool choice. A schema constrains every token of the answer, so that a model with a
+//! schema cannot call tools. Both are missing from the default
+//! [capabilities](OllamaChatModelBuilder::capabilities). The server ignores unknown parameters, and
+//! silently truncates conversations beyond
+//! [`context_length`](OllamaChatModelBuilder::context_length).
 //!
 //! # Streams
 //!
-//! JSON documents, one a line. Text and thinking are handed over as they come, tool calls whole. A
-//! stream is complete when the server says that it is `done`; an answer that just ends, a connection
-//! that breaks, an error of the server in the middle, more than 128 tool calls are errors. They keep the
-//! usage known so far, and a [`PartialAnswer`](ai_services_core::model::PartialAnswer) with what had come. Dropping
-//! a stream closes its connection, which stops the model.
+//! A stream consists of JSON documents, one per line. Text and thinking are delivered as they arrive,
+//! tool calls whole. A stream is complete once a document has `done`. It fails if the answer ends early,
+//! the connection breaks, the server reports an error, or the answer has more than 128 tool calls. The
+//! error has the usage known so far and the received part of the answer as a
+//! [`PartialAnswer`](ai_services_core::model::PartialAnswer). Dropping a stream closes its connection,
+//! which stops the model.
 //!
 //! # Failures
 //!
-//! An error because no server answers says how to start one; an error because there is no such model
-//! says how to fetch it, and which models there are. A model that has to be loaded first may be silent
-//! for minutes, which the default limits allow. Retries are as everywhere in
-//! [`providers`](crate).
+//! If no server answers, the error explains how to start one. If the model is missing, the error
+//! explains how to pull it and lists the models of the server. Loading a model can take minutes, which
+//! the default limits allow. Retries are described in [`providers`](crate).
 
 mod answer;
 mod assembly;
@@ -58,24 +58,24 @@ pub use options::{KeepAlive, Think};
 pub use server::{OllamaServer, OllamaServerBuilder};
 
 use crate::http::Endpoint;
-use crate::protocol::frames::{Delivery, Frames};
-use crate::protocol::stream::ask_for_stream;
-use ai_services_core::Result;
+use crate::protocol::client::{Client, Protocol, chat_model};
+use crate::protocol::request_body::ListPrefix;
+use crate::protocol::request_prefix::Delivery;
+#[cfg(doc)]
+use ai_services_core::model::ChatModel;
 use ai_services_core::model::{
-    Capabilities, Capability, ChatModel, ChatRequest, ChatResponse, ModelStreamEvent, in_one_piece,
+    Capabilities, Capability, ChatRequest, ChatRequestParameters, ModelStreamEvent,
 };
+use ai_services_core::{Error, Result};
 use assembly::OllamaAssembly;
-use async_trait::async_trait;
 use futures_util::stream::{BoxStream, StreamExt};
 use options::Options;
-use parameters::Frame;
-use std::fmt;
-use std::sync::Arc;
+use std::borrow::Cow;
 
 /// A chat model behind an Ollama server.
 ///
-/// Clones share connections and settings. Answers come whole with [`chat`](ChatModel::chat), and as
-/// they are written with [`stream`](ChatModel::stream).
+/// Clones share connections and settings. [`chat`](ChatModel::chat) returns whole answers,
+/// [`stream`](ChatModel::stream) delivers them as they are written.
 ///
 /// # Examples
 ///
@@ -94,27 +94,15 @@ use std::sync::Arc;
 ///
 /// # Differences from LangChain4j
 ///
-/// Failed requests are retried with growing pauses. The server is found as Ollama's own client finds
-/// it, and errors say what to do if it is not there. Results of tools carry their images and ids.
+/// Failed requests are retried with an exponential back-off. The server is located as by Ollama's own
+/// client, and errors explain how to start it. Results of tools are sent with their images and ids.
 #[derive(Clone)]
-pub struct OllamaChatModel(Arc<Inner>);
+pub struct OllamaChatModel(Client<Chat>);
 
-struct Inner {
-    server: OllamaServer,
-    endpoint: Endpoint,
-    options: Options,
-    frames: Frames<Frame>,
-    model: Box<str>,
-    capabilities: Capabilities,
-}
+chat_model! {
+    OllamaChatModel, built by OllamaChatModelBuilder;
 
-impl OllamaChatModel {
-    /// Starts a model.
-    pub fn builder() -> OllamaChatModelBuilder {
-        OllamaChatModelBuilder::default()
-    }
-
-    /// A model as the environment describes it.
+    /// Creates a model from environment variables.
     ///
     /// | variable | meaning |
     /// |---|---|
@@ -123,100 +111,69 @@ impl OllamaChatModel {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if a variable is missing or
-    /// wrong; the message names it.
-    pub fn from_env() -> Result<Self> {
-        OllamaChatModelBuilder::from_env(|name| std::env::var(name).ok())
-    }
+    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if a variable is missing
+    /// or invalid; the message names the variable.
+    from_env
+}
 
-    /// The server that is asked.
+impl OllamaChatModel {
+    /// Returns the server of the model.
     #[must_use]
     pub fn server(&self) -> OllamaServer {
-        self.0.server.clone()
-    }
-
-    /// The same model, said to be able to do this. Only for one that nobody shares yet.
-    fn with_capabilities(mut self, capabilities: Capabilities) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.0) {
-            inner.capabilities = capabilities;
-        }
-        self
+        self.0.protocol().server.clone()
     }
 }
 
-/// All events of a streamed answer whose bytes are there already, split like this.
-#[cfg(feature = "_fuzzing")]
-pub(crate) fn read_pieces(
-    pieces: impl IntoIterator<Item = Vec<u8>>,
-) -> Vec<Result<ModelStreamEvent>> {
-    crate::protocol::stream::read_pieces(OllamaAssembly::default(), pieces)
+/// The chat API at one server.
+struct Chat {
+    server: OllamaServer,
+    endpoint: Endpoint,
+    options: Options,
 }
 
-impl Inner {
-    fn body(&self, request: &ChatRequest, delivery: Delivery) -> Result<Vec<u8>> {
-        self.capabilities.check(request, self.frames.defaults(), self.name(request))?;
-        let frame = self.frames.of(request, delivery, |parameters| {
-            Frame::new(parameters, &self.model, &self.options, delivery)
-        });
-        request::body(request, &frame, self.options.replay())
+impl Protocol for Chat {
+    type Prefix = ListPrefix;
+    type Assembly = OllamaAssembly;
+
+    fn endpoint(&self, _model: Option<&str>, _delivery: Delivery) -> Result<Cow<'_, Endpoint>> {
+        Ok(Cow::Borrowed(&self.endpoint))
     }
 
-    /// The model that a request is for.
-    fn name<'a>(&'a self, request: &'a ChatRequest) -> &'a str {
-        let own = request.parameters().model.as_deref();
-        own.or(self.frames.defaults().model.as_deref()).unwrap_or(&self.model)
-    }
-}
-
-#[async_trait]
-impl ChatModel for OllamaChatModel {
-    async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
-        let inner = &*self.0;
-        match inner.endpoint.post(inner.body(request, Delivery::Whole)?).await {
-            Ok(answer) => answer::read(&answer),
-            Err(error) => Err(hint::explain(&inner.server, inner.name(request), error).await),
-        }
+    fn prefix(
+        &self,
+        parameters: &ChatRequestParameters,
+        model: &str,
+        delivery: Delivery,
+    ) -> ListPrefix {
+        parameters::prefix(parameters, model, &self.options, delivery)
     }
 
-    fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<ModelStreamEvent>> {
-        let inner = &*self.0;
-        if !inner.capabilities.include(Capability::Streaming) {
-            return in_one_piece(self, request);
-        }
-        let body = inner.body(request, Delivery::Stream);
-        let answer = ask_for_stream(&inner.endpoint, body, OllamaAssembly::new());
-        let explain = move |event| async move {
+    fn body(&self, request: &ChatRequest, prefix: &ListPrefix) -> Result<Vec<u8>> {
+        request::body(request, prefix, self.options.replay())
+    }
+
+    async fn advise(&self, model: &str, error: Error) -> Error {
+        hint::explain(&self.server, model, error).await
+    }
+
+    fn advise_stream<'a>(
+        &'a self,
+        model: &'a str,
+        events: BoxStream<'a, Result<ModelStreamEvent>>,
+    ) -> BoxStream<'a, Result<ModelStreamEvent>> {
+        let advise = move |event| async move {
             match event {
                 Ok(event) => Ok(event),
-                // Boxed, because it is rare and large.
-                Err(error) => {
-                    Err(Box::pin(hint::explain(&inner.server, inner.name(request), error)).await)
-                }
+                // Boxed, because the future is large and errors are rare.
+                Err(error) => Err(Box::pin(self.advise(model, error)).await),
             }
         };
-        answer.then(explain).boxed()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.0.capabilities
-    }
-
-    fn name(&self) -> &str {
-        &self.0.model
+        events.then(advise).boxed()
     }
 }
 
-impl fmt::Debug for OllamaChatModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OllamaChatModel")
-            .field("model", &self.0.model)
-            .field("endpoint", &self.0.endpoint)
-            .finish_non_exhaustive()
-    }
-}
-
-/// What most models can do. A schema binds all that the model writes, so that it cannot call tools
-/// beside it; and it cannot be made to call one, or none.
+/// Returns the capabilities of most models. A schema constrains the whole answer, so that a model
+/// cannot call tools beside it; the API has no tool choice.
 fn default_capabilities() -> Capabilities {
     Capabilities::of([
         Capability::Tools,
@@ -225,4 +182,12 @@ fn default_capabilities() -> Capabilities {
         Capability::Streaming,
         Capability::Images,
     ])
+}
+
+/// Returns the events of a streamed answer that is already in memory.
+#[cfg(feature = "_fuzzing")]
+pub(crate) fn read_pieces(
+    pieces: impl IntoIterator<Item = Vec<u8>>,
+) -> Vec<Result<ModelStreamEvent>> {
+    crate::protocol::stream::read_pieces(OllamaAssembly::default(), pieces)
 }

@@ -2,7 +2,7 @@
 
 #[cfg(doc)]
 use super::OllamaServer;
-use crate::protocol::lenient::count;
+use crate::protocol::tolerant::count;
 use ai_services_core::model::{Capabilities, Capability};
 use serde::Deserialize;
 use serde_json::{Map, Value};

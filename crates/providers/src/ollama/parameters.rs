@@ -1,55 +1,42 @@
 //! The members of a request beside messages and tools.
 
 use super::options::{Options, Think};
-use crate::protocol::frames::Delivery;
-use crate::protocol::members::Members;
+use crate::protocol::json_object::JsonObject;
+use crate::protocol::request_body::ListPrefix;
+use crate::protocol::request_prefix::Delivery;
 use ai_services_core::model::{ChatRequestParameters, ResponseFormat};
 use ai_services_core::schema::in_order;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// The encoded parameters of a request, ready for its messages and tools.
-pub(super) struct Frame {
-    /// `{"model":"…"` and all else that does not depend on messages, without a comma at the end.
-    pub(super) head: Vec<u8>,
-    /// Whether `extra` brings messages or tools of its own.
-    pub(super) own_messages: bool,
-    pub(super) own_tools: bool,
-}
+/// Encodes parameters. Members of `extra` replace the members with their names; the members of its object
+/// `options` do so one by one.
+pub(super) fn prefix(
+    parameters: &ChatRequestParameters,
+    default_model: &str,
+    options: &Options,
+    delivery: Delivery,
+) -> ListPrefix {
+    let mut extra = parameters.extra.as_deref().cloned().unwrap_or_default();
+    let own = extra.remove("options").unwrap_or_default();
+    let think = parameters.reasoning_effort.clone().map(Think::Effort);
+    let think = think.as_ref().or(options.think.as_ref());
+    let format = parameters.response_format.as_ref();
+    let format = format.filter(|format| **format != ResponseFormat::Text);
+    let sampling = sampling(parameters, &options.own, own);
 
-impl Frame {
-    /// Encodes parameters. Members of `extra` replace what is written here, those of its `options`
-    /// one by one.
-    pub(super) fn new(
-        parameters: &ChatRequestParameters,
-        default_model: &str,
-        options: &Options,
-        delivery: Delivery,
-    ) -> Self {
-        let mut extra = parameters.extra.as_deref().cloned().unwrap_or_default();
-        let own = extra.remove("options").unwrap_or_default();
-        let think = parameters.reasoning_effort.clone().map(Think::Effort);
-        let think = think.as_ref().or(options.think.as_ref());
-        let format = parameters.response_format.as_ref();
-        let format = format.filter(|format| **format != ResponseFormat::Text);
-        let sampling = sampling(parameters, &options.own, own);
-
-        let mut head = Members::new(Some(&extra), b'{');
-        head.add("model", Some(parameters.model.as_deref().unwrap_or(default_model)));
-        // Unless told, the server streams.
-        head.add("stream", Some(delivery == Delivery::Stream));
-        head.add("format", format.map(Format));
-        head.add("think", think.map(Think::to_json));
-        head.add("keep_alive", options.keep_alive.map(|keep| keep.to_json()));
-        head.add("options", Some(sampling).filter(|options| !options.is_empty()));
-        head.add_extra();
-        let head = head.into_bytes();
-        Self {
-            head,
-            own_messages: extra.contains_key("messages"),
-            own_tools: extra.contains_key("tools"),
-        }
-    }
+    let mut head = JsonObject::new(Some(&extra), b'{');
+    head.add("model", Some(parameters.model.as_deref().unwrap_or(default_model)));
+    // The server streams by default.
+    head.add("stream", Some(delivery == Delivery::Stream));
+    head.add("format", format.map(Format));
+    head.add("think", think.map(Think::to_json));
+    head.add("keep_alive", options.keep_alive.map(|keep| keep.to_json()));
+    head.add("options", Some(sampling).filter(|options| !options.is_empty()));
+    head.add_extra();
+    // The API has no tool choice.
+    let tool_choice = JsonObject::new(None, b',');
+    ListPrefix::new(head, tool_choice, "messages", Some(&extra))
 }
 
 /// The member `options`: those of the client, over them the parameters, over them those of `extra`.

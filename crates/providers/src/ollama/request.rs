@@ -1,126 +1,85 @@
-//! The body of a request, put together from parts that are mostly encoded already.
+//! The body of a request.
 
-use super::message::{self, Form};
-use super::parameters::Frame;
+use super::message::{self, MessageForm};
 use crate::ThinkingReplay;
+use crate::protocol::request_body::{ListPrefix, list_len, write_list};
+use crate::protocol::tools::{self, encode};
 use ai_services_core::Result;
 use ai_services_core::message::ChatMessage;
 use ai_services_core::model::{ChatRequest, ToolSpecification};
-use ai_services_core::schema::{Schema, in_order};
+use ai_services_core::schema::Ordered;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
-/// The body, in one allocation of the right size.
+/// Returns the body of a request, in one allocation.
 ///
 /// # Errors
 ///
-/// A message that the protocol cannot carry.
+/// [`ErrorKind::Unsupported`](ai_services_core::ErrorKind::Unsupported) for a message that the API cannot
+/// carry.
 pub(super) fn body(
     request: &ChatRequest,
-    frame: &Frame,
+    prefix: &ListPrefix,
     replay: ThinkingReplay,
 ) -> Result<Vec<u8>> {
-    let messages = match frame.own_messages {
-        true => 0,
-        false => messages_len(request, replay)?,
-    };
-    let tools = match frame.own_tools {
-        true => None,
-        false => request.tools().encoded("ollama", list),
-    };
-    // The names, brackets and the comma after every message.
-    let size = frame.head.len() + messages + 32;
-    let mut body = Vec::with_capacity(size + tools.as_ref().map_or(0, |tools| tools.len()));
-    body.extend_from_slice(&frame.head);
-    if !frame.own_messages {
-        body.extend_from_slice(br#","messages":["#);
-        for (index, (_, encoded)) in encoded(request, replay).enumerate() {
-            if index > 0 {
-                body.push(b',');
-            }
-            body.extend_from_slice(&encoded);
-        }
-        body.push(b']');
-    }
-    if let Some(tools) = &tools {
-        body.extend_from_slice(br#","tools":"#);
-        body.extend_from_slice(tools);
-    }
-    body.push(b'}');
-    Ok(body)
-}
-
-/// How long the messages are with a comma behind each. Encodes those that are new.
-fn messages_len(request: &ChatRequest, replay: ThinkingReplay) -> Result<usize> {
-    encoded(request, replay).try_fold(0, |len, (message, encoded)| match encoded.len() {
-        0 => Err(message::unsupported(message)),
-        own => Ok(len + own + 1),
-    })
+    let messages = || encoded(request, replay);
+    let len = if prefix.has_messages { 0 } else { list_len(messages(), message::unsupported)? };
+    let tools = if prefix.has_tools { None } else { request.tools().encoded("ollama", list) };
+    Ok(prefix.body(len, tools, |body| write_list(messages(), body)))
 }
 
 fn encoded(
     request: &ChatRequest,
     replay: ThinkingReplay,
-) -> impl Iterator<Item = (&ChatMessage, Cow<'_, [u8]>)> {
+) -> impl Iterator<Item = (&ChatMessage, &[u8])> {
     let plain = replay.messages_without(request);
     request.messages().enumerate().map(move |(index, message)| {
-        let form = if index < plain { Form::Plain } else { Form::Thinking.of(message) };
+        let form =
+            if index < plain { MessageForm::Plain } else { MessageForm::Thinking.of(message) };
         (message, message.encoded(form.dialect(), || message::encode(message, form)))
     })
 }
 
 #[derive(Serialize)]
-struct Tool<'a, S> {
+struct Tool<'a> {
     r#type: &'static str,
-    function: Function<'a, S>,
+    function: Function<'a>,
 }
 
 #[derive(Serialize)]
-struct Function<'a, S> {
+struct Function<'a> {
     name: &'a str,
     description: &'a str,
-    parameters: S,
+    parameters: Ordered<'a>,
 }
 
 fn list(tools: &[ToolSpecification]) -> Vec<u8> {
-    let schemas: Vec<_> = tools.iter().map(|tool| parameters(tool.parameters.as_ref())).collect();
-    let list: Vec<_> = tools
-        .iter()
-        .zip(&schemas)
-        .map(|(tool, schema)| Tool {
-            r#type: "function",
-            function: Function {
-                name: &tool.name,
-                description: &tool.description,
-                parameters: in_order(schema),
-            },
-        })
-        .collect();
-    // Texts and JSON values can always be written.
-    serde_json::to_vec(&list).unwrap_or_else(|_| b"[]".to_vec())
+    let schemas: Vec<_> = tools.iter().map(parameters).collect();
+    let list = tools.iter().zip(&schemas).map(|(tool, schema)| Tool {
+        r#type: "function",
+        function: Function {
+            name: &tool.name,
+            description: &tool.description,
+            parameters: Ordered(schema),
+        },
+    });
+    encode(&list.collect::<Vec<_>>())
 }
 
-/// The schema of a tool's arguments, in a form that the server can read.
-fn parameters(schema: Option<&Schema>) -> Cow<'_, Schema> {
-    let Some(schema) = schema else {
-        let nothing = json!({ "type": "object", "properties": {} });
-        return Cow::Owned(Schema::try_from(nothing).unwrap_or_default());
-    };
-    let mut value = Cow::Borrowed(schema.as_value());
-    if has_bare(&value) {
-        open_up(value.to_mut());
-        if let Ok(schema) = Schema::try_from(value.into_owned()) {
-            return Cow::Owned(schema);
-        }
+/// Returns the schema of a tool's arguments in a form that the server accepts.
+fn parameters(tool: &ToolSpecification) -> Cow<'_, Value> {
+    let mut schema = tools::parameters(tool);
+    if has_boolean(&schema) {
+        replace_booleans(schema.to_mut());
     }
-    Cow::Borrowed(schema)
+    schema
 }
 
-/// Whether an argument may be anything and says so with `true`, where the server demands an object.
-fn has_bare(schema: &Value) -> bool {
+/// Returns whether a member has the schema `true`, where the server requires an object.
+fn has_boolean(schema: &Value) -> bool {
     properties(schema).is_some_and(|properties| {
-        properties.values().any(|schema| schema.is_boolean() || has_bare(schema))
+        properties.values().any(|schema| schema.is_boolean() || has_boolean(schema))
     })
 }
 
@@ -128,12 +87,12 @@ fn properties(schema: &Value) -> Option<&Map<String, Value>> {
     schema.get("properties")?.as_object()
 }
 
-fn open_up(schema: &mut Value) {
+fn replace_booleans(schema: &mut Value) {
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
     for schema in properties.into_iter().flat_map(Map::values_mut) {
         match schema {
             Value::Bool(_) => *schema = json!({}),
-            schema => open_up(schema),
+            schema => replace_booleans(schema),
         }
     }
 }
@@ -143,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn argument_of_any_form_is_an_object() {
+    fn schema_that_allows_any_value_is_an_object() {
         let inner = json!({ "type": "object", "properties": { "b": true } });
         let schema = json!({ "type": "object", "properties": { "a": inner, "c": true } });
         let tool = ToolSpecification::new("t", "d").with_parameters(schema.try_into().unwrap());

@@ -4,12 +4,13 @@ use super::hint::{self, unreachable};
 use super::host;
 use super::models::{OllamaModel, OllamaModelDetails, Show, Tags};
 use crate::http::{Answer, Endpoint, Server};
-use crate::protocol::connection::{Connection, bearer, connection_setters, set};
+use crate::protocol::builder::builder_methods;
+use crate::protocol::connection::{Connection, connection_setters, variable};
 #[cfg(doc)]
 use ai_services_core::ErrorKind;
 use ai_services_core::{Error, Result};
 use reqwest::Url;
-use reqwest::header::{AUTHORIZATION, HeaderMap};
+use reqwest::header::AUTHORIZATION;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -66,18 +67,14 @@ impl OllamaServer {
         mut connection: Connection,
         var: impl Fn(&str) -> Option<String>,
     ) -> Result<Self> {
-        if connection.api_key.is_none() && connection.base_url.is_none() {
-            connection.api_key = set(&var, "OLLAMA_API_KEY").map(SecretString::from);
-            let host = set(&var, "OLLAMA_HOST").unwrap_or_default();
+        if connection.is_unset() {
+            connection.api_key = variable(&var, "OLLAMA_API_KEY").map(SecretString::from);
+            let host = variable(&var, "OLLAMA_HOST").unwrap_or_default();
             connection.base_url = Some(host::url(&host)?);
         }
         let base = connection.base(host::DEFAULT)?;
-        let mut headers = HeaderMap::new();
-        if let Some(key) = connection.key() {
-            headers.insert(AUTHORIZATION, bearer(key)?);
-        }
-        let has_key =
-            headers.contains_key(AUTHORIZATION) || connection.has_header(AUTHORIZATION.as_str());
+        let headers = connection.bearer_headers()?;
+        let has_key = !headers.is_empty() || connection.has_header(AUTHORIZATION.as_str());
         if base.host_str() == Some(host::CLOUD) && !has_key {
             return Err(Error::configuration(
                 "no API key: set the environment variable OLLAMA_API_KEY or call `api_key`",
@@ -173,27 +170,26 @@ pub struct OllamaServerBuilder {
 }
 
 impl OllamaServerBuilder {
-    /// Sets the key, which only `ollama.com` needs.
-    pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        self.connection.api_key = Some(SecretString::from(key.into()));
-        self
-    }
-
-    /// Sets the URL to which `/api/tags` is appended; `http://127.0.0.1:11434` by default.
-    pub fn base_url(mut self, url: impl Into<String>) -> Self {
-        self.connection.base_url = Some(url.into());
-        self
+    builder_methods! {
+        /// Sets the key, which only `ollama.com` needs.
+        api_key;
+        /// Sets the URL to which `/api/tags` is appended; `http://127.0.0.1:11434` by default.
+        base_url;
     }
 
     connection_setters!();
 
-    /// Builds the server. Nothing is sent.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Configuration`] without a key for `ollama.com`, for a base URL or an `OLLAMA_HOST`
-    /// that is none, a key or header that HTTP cannot carry, and if TLS cannot be set up.
-    pub fn build(self) -> Result<OllamaServer> {
-        OllamaServer::connect(self.connection, |name| std::env::var(name).ok())
+    builder_methods! {
+        /// Builds the server. Nothing is sent.
+        ///
+        /// # Errors
+        ///
+        /// [`ErrorKind::Configuration`] without a key for `ollama.com`, for a base URL or an `OLLAMA_HOST`
+        /// that is none, a key or header that HTTP cannot carry, and if TLS cannot be set up.
+        build -> OllamaServer;
+    }
+
+    fn build_with(self, var: impl Fn(&str) -> Option<String>) -> Result<OllamaServer> {
+        OllamaServer::connect(self.connection, var)
     }
 }

@@ -1,89 +1,65 @@
-//! Whom OpenAI bills and where its server is: what all builders here have in common.
+//! The server and the billing account of OpenAI's clients.
 
-use crate::protocol::connection::{Connection, bearer, secret, set};
-use ai_services_core::{Error, Result};
-use reqwest::Url;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName};
-use secrecy::SecretString;
+use crate::protocol::connection::{Connection, secret, variable};
+use crate::protocol::site::{KeyHeader, Site, Target};
+use ai_services_core::Result;
+use reqwest::header::HeaderName;
 
-const OPENAI: &str = "https://api.openai.com/v1";
+static OPENAI: Site = Site {
+    base_url: "https://api.openai.com/v1",
+    domains: &["openai.com"],
+    key_variables: &["OPENAI_API_KEY"],
+    base_url_variable: "OPENAI_BASE_URL",
+    key_header: KeyHeader::Bearer,
+};
 
-/// Whom OpenAI bills.
+/// The organization and the project that OpenAI bills.
 #[derive(Clone, Default)]
 pub(super) struct Account {
     pub(super) organization: Option<String>,
     pub(super) project: Option<String>,
 }
 
-/// Where requests go, and what says who asks.
-pub(super) struct Site {
-    pub(super) url: Url,
-    pub(super) headers: HeaderMap,
-    /// Whether it is OpenAI's own server or Azure's, not a compatible one.
-    pub(super) is_genuine: bool,
-}
-
 impl Account {
-    /// The server of a connection. The environment is read if neither a key nor a server was set.
+    /// Returns the server of a connection. Reads the environment if neither a key nor a base URL was
+    /// set. Azure counts as an official server.
     ///
     /// # Errors
     ///
-    /// Without a key for OpenAI, and for a base URL or a key that cannot be used.
-    pub(super) fn site(
+    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a key for
+    /// OpenAI, and for a base URL, key or account that HTTP cannot carry.
+    pub(super) fn target(
         mut self,
         connection: &mut Connection,
         var: impl Fn(&str) -> Option<String>,
-    ) -> Result<Site> {
-        if connection.api_key.is_none() && connection.base_url.is_none() {
-            connection.api_key = set(&var, "OPENAI_API_KEY").map(SecretString::from);
-            connection.base_url = set(&var, "OPENAI_BASE_URL");
-            self.organization = self.organization.or_else(|| set(&var, "OPENAI_ORG_ID"));
-            self.project = self.project.or_else(|| set(&var, "OPENAI_PROJECT_ID"));
+    ) -> Result<Target> {
+        if connection.is_unset() {
+            self.organization = self.organization.or_else(|| variable(&var, "OPENAI_ORG_ID"));
+            self.project = self.project.or_else(|| variable(&var, "OPENAI_PROJECT_ID"));
         }
-        let url = connection.base(OPENAI)?;
-        let headers = self.headers(connection)?;
-        let host = url.host_str().unwrap_or_default();
-        let is_openai = host == "openai.com" || host.ends_with(".openai.com");
-        let has_key =
-            headers.contains_key(AUTHORIZATION) || connection.has_header(AUTHORIZATION.as_str());
-        if is_openai && !has_key {
-            return Err(Error::configuration(
-                "no API key: set the environment variable OPENAI_API_KEY or call `api_key`",
-            ));
-        }
-        let is_genuine = is_openai || host.ends_with(".openai.azure.com");
-        Ok(Site { url, headers, is_genuine })
-    }
-
-    fn headers(&self, connection: &Connection) -> Result<HeaderMap> {
-        let mut headers = HeaderMap::new();
-        if let Some(key) = connection.key() {
-            headers.insert(AUTHORIZATION, bearer(key)?);
-        }
-        let ids = [("openai-organization", &self.organization), ("openai-project", &self.project)];
+        let mut target = OPENAI.target(connection, var)?;
+        let ids = [("openai-organization", self.organization), ("openai-project", self.project)];
         for (name, id) in ids {
             if let Some(id) = id {
-                headers.insert(HeaderName::from_static(name), secret(id, name)?);
+                target.headers.insert(HeaderName::from_static(name), secret(&id, name)?);
             }
         }
-        Ok(headers)
+        let host = target.url.host_str().unwrap_or_default();
+        target.is_official |= host.ends_with(".openai.azure.com");
+        Ok(target)
     }
 }
 
-/// The setters of a builder with the fields `connection` and `account`, whose requests go to `$path`.
+/// Defines the setters of a builder with the fields `connection` and `account`, whose requests go to
+/// `$path`.
 macro_rules! account_setters {
     ($path:literal) => {
-        /// Sets the key. Servers other than OpenAI's may need none.
-        pub fn api_key(mut self, key: impl Into<String>) -> Self {
-            self.connection.api_key = Some(secrecy::SecretString::from(key.into()));
-            self
-        }
-
-        #[doc = concat!("Sets the server: the URL to which `", $path, "` is appended, for example")]
-        /// `http://localhost:11434/v1`. A query, which Azure wants, is kept.
-        pub fn base_url(mut self, url: impl Into<String>) -> Self {
-            self.connection.base_url = Some(url.into());
-            self
+        $crate::protocol::builder::builder_methods! {
+            /// Sets the API key. Servers other than OpenAI's may need none.
+            api_key;
+            #[doc = concat!("Sets the server: the URL to which `", $path, "` is appended, for example")]
+            /// `http://localhost:11434/v1`. A query, which Azure requires, is kept.
+            base_url;
         }
 
         /// Sets the organization that OpenAI bills.

@@ -1,30 +1,30 @@
-//! Building an [`OpenAiChatModel`].
+//! The builder of [`OpenAiChatModel`].
 
-use super::account::{Account, Site, account_setters};
+use super::OpenAiChatModel;
+use super::account::{Account, account_setters};
+use super::chat_completions::{ChatCompletions, default_capabilities};
 use super::options::{
     MaxTokensField, Options, PromptCache, ProviderExtensions, SchemaMode, StreamUsage,
     prompt_cache_setters, schema_setters,
 };
-use super::parameters::Frame;
-use super::{Inner, OpenAiChatModel, default_capabilities};
 use crate::ThinkingReplay;
-use crate::protocol::connection::{Connection, connection_setters, set};
-use crate::protocol::frames::Frames;
+use crate::protocol::builder::{builder_methods, debug_fields, required_model};
+use crate::protocol::client::Client;
+use crate::protocol::connection::{Connection, connection_setters};
+use crate::protocol::site::Target;
+use ai_services_core::Result;
 #[cfg(doc)]
 use ai_services_core::model::Capability;
 use ai_services_core::model::{Capabilities, ChatRequestParameters};
-use ai_services_core::{Error, Result};
-use std::fmt;
-use std::sync::Arc;
 
 /// The model of [`OpenAiChatModel::from_env`].
 pub(super) const DEFAULT_MODEL: &str = "gpt-4o-mini";
 
 /// Builds an [`OpenAiChatModel`].
 ///
-/// Only [`model`](Self::model) is required. With neither [`api_key`](Self::api_key) nor
-/// [`base_url`](Self::base_url), key, server, organization and project come from the environment,
-/// as in [`OpenAiChatModel::from_env`]; if one of the two is set, the environment is not read.
+/// Only [`model`](Self::model) is required. If neither [`api_key`](Self::api_key) nor
+/// [`base_url`](Self::base_url) is set, the key, the server, the organization and the project come from
+/// the environment, as in [`OpenAiChatModel::from_env`].
 ///
 /// # Examples
 ///
@@ -60,29 +60,26 @@ pub struct OpenAiChatModelBuilder {
     capabilities: Option<Capabilities>,
 }
 
+debug_fields!(OpenAiChatModelBuilder { model, connection, parameters });
+
 impl OpenAiChatModelBuilder {
     account_setters!("/chat/completions");
 
-    /// Sets the model to ask, for example `gpt-4o-mini`.
-    pub fn model(mut self, model: impl Into<Box<str>>) -> Self {
-        self.model = Some(model.into());
-        self
-    }
-
-    /// Sets parameters for all requests; those of a request win over them.
-    ///
-    /// `top_k` is sent as it is, for compatible servers; OpenAI itself refuses it. A tool choice is
-    /// sent only with tools.
-    pub fn parameters(mut self, parameters: ChatRequestParameters) -> Self {
-        self.parameters = parameters;
-        self
+    builder_methods! {
+        /// Sets the model, for example `gpt-4o-mini`.
+        model;
+        /// Sets the parameters of all requests. Parameters of a request win over them.
+        ///
+        /// `top_k` is sent for compatible servers; OpenAI rejects it. A tool choice is sent only with
+        /// tools.
+        parameters;
     }
 
     connection_setters!(streams);
 
-    /// Sets the member that carries `max_output_tokens`:
-    /// [`MaxCompletionTokens`](MaxTokensField::MaxCompletionTokens) by default at OpenAI and Azure,
-    /// [`MaxTokens`](MaxTokensField::MaxTokens) at every other server.
+    /// Sets the member that carries `max_output_tokens`. Default:
+    /// [`MaxCompletionTokens`](MaxTokensField::MaxCompletionTokens) at OpenAI and Azure,
+    /// [`MaxTokens`](MaxTokensField::MaxTokens) at other servers.
     pub fn max_tokens_field(mut self, field: MaxTokensField) -> Self {
         self.max_tokens = Some(field);
         self
@@ -90,25 +87,28 @@ impl OpenAiChatModelBuilder {
 
     schema_setters!();
 
-    /// Sets whether the model's earlier thinking is sent back to it;
-    /// [`Never`](ThinkingReplay::Never) by default. `reasoning_details`, which OpenRouter wants back, depend
-    /// on [`provider_extensions`](Self::provider_extensions) instead.
+    /// Sets whether earlier thinking is sent back to the model. Default:
+    /// [`Never`](ThinkingReplay::Never).
+    ///
+    /// OpenRouter's `reasoning_details` depend on
+    /// [`provider_extensions`](Self::provider_extensions) instead.
     pub fn thinking_replay(mut self, replay: ThinkingReplay) -> Self {
         self.thinking = replay;
         self
     }
 
-    /// Sets whether the server is told again what it or another one said beside the protocol, OpenRouter's
-    /// `reasoning_details` for example. [`NotSent`](ProviderExtensions::Omit) by default at OpenAI and Azure,
-    /// [`Sent`](ProviderExtensions::Send) at every other server. To be switched off for one that refuses such members
-    /// and goes on with conversations that others began.
-    pub fn provider_extensions(mut self, words: ProviderExtensions) -> Self {
-        self.provider_extensions = Some(words);
+    /// Sets whether non-standard fields of earlier answers, such as OpenRouter's `reasoning_details`, are
+    /// sent back. Default: [`Omit`](ProviderExtensions::Omit) at OpenAI and Azure,
+    /// [`Send`](ProviderExtensions::Send) at other servers.
+    ///
+    /// Turn this off for a server that rejects unknown fields and continues conversations of other
+    /// servers.
+    pub fn provider_extensions(mut self, extensions: ProviderExtensions) -> Self {
+        self.provider_extensions = Some(extensions);
         self
     }
 
-    /// Sets whether streams ask for the tokens they cost;
-    /// [`Requested`](StreamUsage::Requested) by default.
+    /// Sets whether streams request their token usage. Default: [`Requested`](StreamUsage::Requested).
     pub fn stream_usage(mut self, usage: StreamUsage) -> Self {
         self.stream_usage = usage;
         self
@@ -116,89 +116,62 @@ impl OpenAiChatModelBuilder {
 
     prompt_cache_setters!();
 
-    /// Sets what the model can do. By default everything but, at servers other than OpenAI's and
-    /// Azure's, [`JsonSchemaWithTools`](Capability::JsonSchemaWithTools).
-    ///
-    /// A server without `response_format`, for example, should be described without
-    /// [`Capability::JsonSchema`] and [`Capability::JsonObject`]. Without
-    /// [`Capability::Streaming`], a stream is one whole answer.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ai_services::model::{Capabilities, Capability, ChatModel};
-    /// use ai_services::providers::openai::OpenAiChatModel;
-    ///
-    /// let local = OpenAiChatModel::builder()
-    ///     .base_url("http://localhost:8080/v1")
-    ///     .model("small")
-    ///     .capabilities(Capabilities::of([Capability::Tools, Capability::Streaming]))
-    ///     .build()?;
-    /// assert!(!local.capabilities().include(Capability::JsonSchema));
-    /// # Ok::<(), ai_services::Error>(())
-    /// ```
-    pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
-        self.capabilities = Some(capabilities);
-        self
-    }
-
-    /// Builds the model. Nothing is sent.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a model, without a key
-    /// for OpenAI, for a base URL that is not one, a key or header that HTTP cannot carry, and if
-    /// TLS cannot be set up.
-    pub fn build(self) -> Result<OpenAiChatModel> {
-        self.build_with(|name| std::env::var(name).ok())
-    }
-
-    /// The model of [`OpenAiChatModel::from_env`].
-    pub(super) fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<OpenAiChatModel> {
-        let model = set(&var, "OPENAI_MODEL").unwrap_or_else(|| DEFAULT_MODEL.to_owned());
-        Self::default().model(model).build_with(var)
+    builder_methods! {
+        /// Sets the capabilities of the model. Default: all, but
+        /// [`JsonSchemaWithTools`](Capability::JsonSchemaWithTools) only at OpenAI and Azure.
+        ///
+        /// Describe a server without `response_format` without [`Capability::JsonSchema`] and
+        /// [`Capability::JsonObject`]. Without [`Capability::Streaming`], a stream delivers the whole
+        /// answer at once.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use ai_services::model::{Capabilities, Capability, ChatModel};
+        /// use ai_services::providers::openai::OpenAiChatModel;
+        ///
+        /// let local = OpenAiChatModel::builder()
+        ///     .base_url("http://localhost:8080/v1")
+        ///     .model("small")
+        ///     .capabilities(Capabilities::of([Capability::Tools, Capability::Streaming]))
+        ///     .build()?;
+        /// assert!(!local.capabilities().include(Capability::JsonSchema));
+        /// # Ok::<(), ai_services::Error>(())
+        /// ```
+        capabilities;
+        /// Builds the model. Sends nothing.
+        ///
+        /// # Errors
+        ///
+        /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a model,
+        /// without a key for OpenAI, for an invalid base URL, for a key or header that HTTP cannot carry,
+        /// and if TLS cannot be set up.
+        build -> OpenAiChatModel;
+        from_env("OPENAI_MODEL", DEFAULT_MODEL) -> OpenAiChatModel;
     }
 
     fn build_with(mut self, var: impl Fn(&str) -> Option<String>) -> Result<OpenAiChatModel> {
-        let Site { url, headers, is_genuine } = self.account.site(&mut self.connection, var)?;
-        let max_tokens = self.max_tokens.unwrap_or(match is_genuine {
-            true => MaxTokensField::MaxCompletionTokens,
-            false => MaxTokensField::MaxTokens,
-        });
-        let model = self.parameters.model.clone().or(self.model);
-        let model = model.ok_or_else(|| Error::configuration("no model: call `model`"))?;
+        let Target { url, headers, is_official } =
+            self.account.target(&mut self.connection, var)?;
+        let model = required_model(self.parameters.model.clone().or(self.model))?;
+        let (max_tokens, provider_extensions) = if is_official {
+            (MaxTokensField::MaxCompletionTokens, ProviderExtensions::Omit)
+        } else {
+            (MaxTokensField::MaxTokens, ProviderExtensions::Send)
+        };
         let options = Options {
             thinking: self.thinking,
-            provider_extensions: self.provider_extensions.unwrap_or(match is_genuine {
-                true => ProviderExtensions::Omit,
-                false => ProviderExtensions::Send,
-            }),
+            provider_extensions: self.provider_extensions.unwrap_or(provider_extensions),
             stream_usage: self.stream_usage,
             cache: self.cache,
-            max_tokens,
+            max_tokens: self.max_tokens.unwrap_or(max_tokens),
             tools: self.tool_schemas,
-            answers: self.response_schemas.unwrap_or(SchemaMode::of_answers_at(is_genuine)),
+            answers: self.response_schemas.unwrap_or(SchemaMode::default_for_answers(is_official)),
         };
-        let frames = Frames::new(self.parameters, |parameters, delivery| {
-            Frame::new(parameters, &model, &options, delivery)
-        });
-        Ok(OpenAiChatModel(Arc::new(Inner {
-            frames,
-            endpoint: self.connection.server(url, headers)?.endpoint("chat/completions"),
-            options,
-            model,
-            capabilities: self.capabilities.unwrap_or_else(|| default_capabilities(is_genuine)),
-        })))
-    }
-}
-
-impl fmt::Debug for OpenAiChatModelBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenAiChatModelBuilder")
-            .field("model", &self.model)
-            .field("connection", &self.connection)
-            .field("parameters", &self.parameters)
-            .finish_non_exhaustive()
+        let endpoint = self.connection.server(url, headers)?.endpoint("chat/completions");
+        let capabilities = self.capabilities.unwrap_or_else(|| default_capabilities(is_official));
+        let protocol = ChatCompletions { endpoint, options };
+        Ok(OpenAiChatModel(Client::new(protocol, model, self.parameters, capabilities)))
     }
 }
 
@@ -206,6 +179,7 @@ impl fmt::Debug for OpenAiChatModelBuilder {
 mod tests {
     use super::*;
     use ai_services_core::ErrorKind;
+    use ai_services_core::model::ChatModel;
 
     fn from_env(variables: &[(&str, &str)]) -> Result<OpenAiChatModel> {
         OpenAiChatModelBuilder::from_env(|name| {
@@ -228,9 +202,9 @@ mod tests {
     #[test]
     fn local_server_needs_no_key() {
         let model = from_env(&[("OPENAI_BASE_URL", "http://localhost:8080/v1")]).unwrap();
-        assert_eq!(&*model.0.model, DEFAULT_MODEL);
-        assert_eq!(model.0.options.max_tokens, MaxTokensField::MaxTokens);
-        assert_eq!(model.0.options.provider_extensions, ProviderExtensions::Send);
+        assert_eq!(model.name(), DEFAULT_MODEL);
+        assert_eq!(model.0.protocol().options.max_tokens, MaxTokensField::MaxTokens);
+        assert_eq!(model.0.protocol().options.provider_extensions, ProviderExtensions::Send);
         let builder = OpenAiChatModel::builder().base_url("http://localhost").model("m");
         assert!(builder.build_with(|_| unreachable!("the environment is not read")).is_ok());
     }
@@ -244,9 +218,9 @@ mod tests {
             ("OPENAI_MODEL", "gpt-4.1"),
         ];
         let model = from_env(&variables).unwrap();
-        assert_eq!(&*model.0.model, "gpt-4.1");
-        assert_eq!(model.0.options.max_tokens, MaxTokensField::MaxCompletionTokens);
-        assert_eq!(model.0.options.provider_extensions, ProviderExtensions::Omit);
+        assert_eq!(model.name(), "gpt-4.1");
+        assert_eq!(model.0.protocol().options.max_tokens, MaxTokensField::MaxCompletionTokens);
+        assert_eq!(model.0.protocol().options.provider_extensions, ProviderExtensions::Omit);
         assert!(!format!("{model:?}").contains("canary"));
     }
 

@@ -1,7 +1,7 @@
 //! Messages as the protocol writes them.
 
+use super::extensions::MessageExtensions;
 use super::part::{self, Body};
-use super::words::Words;
 use crate::protocol::arguments::object;
 use ai_services_core::message::{AiMessage, ChatMessage, ToolCall, ToolResult};
 use ai_services_core::{Error, ErrorKind};
@@ -11,22 +11,22 @@ use serde_json::value::RawValue;
 /// How a message is written. Encoded messages are kept with it and shared by all servers, so nothing
 /// else here may depend on options.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Form {
+pub(super) struct MessageForm {
     /// With what the model thought.
     pub(super) thinking: bool,
     /// With what a server said beside the protocol.
-    pub(super) provider_extensions: bool,
+    pub(super) extensions: bool,
 }
 
-impl Form {
-    const PLAIN: Self = Self { thinking: false, provider_extensions: false };
+impl MessageForm {
+    const PLAIN: Self = Self { thinking: false, extensions: false };
 
     /// This form, as far as it makes a difference for a message.
     pub(super) fn of(self, message: &ChatMessage) -> Self {
         match message {
             ChatMessage::Ai(message) => Self {
                 thinking: self.thinking && message.thinking().is_some(),
-                provider_extensions: self.provider_extensions && Words::are_in(message),
+                extensions: self.extensions && MessageExtensions::are_in(message),
             },
             _ => Self::PLAIN,
         }
@@ -34,7 +34,7 @@ impl Form {
 
     /// The name under which messages in this form are kept.
     pub(super) fn dialect(self) -> &'static str {
-        match (self.thinking, self.provider_extensions) {
+        match (self.thinking, self.extensions) {
             (false, false) => "openai-chat",
             (true, false) => "openai-chat-thinking",
             (false, true) => "openai-chat-own",
@@ -45,14 +45,15 @@ impl Form {
 
 /// A message as JSON; empty if the protocol cannot carry it, which [`unsupported`] explains. Of a
 /// tool's result the media follow in another line, see [`split`].
-pub(super) fn encode(message: &ChatMessage, form: Form) -> Vec<u8> {
+pub(super) fn encode(message: &ChatMessage, form: MessageForm) -> Vec<u8> {
     try_encode(message, form).unwrap_or_default()
 }
 
 /// The error for a message that [`encode`] refused.
 pub(super) fn unsupported(message: &ChatMessage) -> Error {
-    let why =
-        try_encode(message, Form::PLAIN).err().unwrap_or("the message cannot be written as JSON");
+    let why = try_encode(message, MessageForm::PLAIN)
+        .err()
+        .unwrap_or("the message cannot be written as JSON");
     Error::new(ErrorKind::Unsupported, why)
 }
 
@@ -70,7 +71,7 @@ pub(super) fn split<'a>(message: &ChatMessage, encoded: &'a [u8]) -> (&'a [u8], 
     }
 }
 
-fn try_encode(message: &ChatMessage, form: Form) -> Result<Vec<u8>, &'static str> {
+fn try_encode(message: &ChatMessage, form: MessageForm) -> Result<Vec<u8>, &'static str> {
     let mut wire = wire(message)?;
     if let (Wire::Message(wire), ChatMessage::Ai(message)) = (&mut wire, message) {
         wire.add(message, form);
@@ -146,12 +147,12 @@ struct Message<'a> {
 
 impl<'a> Message<'a> {
     /// Adds what a form has more than the plain one.
-    fn add(&mut self, message: &'a AiMessage, form: Form) {
-        if form.provider_extensions {
-            let words = Words::of(message);
-            self.reasoning_details = words.reasoning_details;
-            self.extra_content = words.extra_content;
-            self.tool_calls.extra = words.calls;
+    fn add(&mut self, message: &'a AiMessage, form: MessageForm) {
+        if form.extensions {
+            let extensions = MessageExtensions::of(message);
+            self.reasoning_details = extensions.reasoning_details;
+            self.extra_content = extensions.extra_content;
+            self.tool_calls.extra = extensions.calls;
         }
         // The details say the same, and more.
         if form.thinking && self.reasoning_details.is_none() {
@@ -258,7 +259,7 @@ mod tests {
         ];
         for message in &messages {
             assert_eq!(
-                encode(message, Form::PLAIN).len(),
+                encode(message, MessageForm::PLAIN).len(),
                 wire(message).unwrap().size(),
                 "{message:?}"
             );
@@ -266,12 +267,12 @@ mod tests {
     }
 
     /// What is sent of an answer with a call and these words, in a form.
-    fn sent(words: &str, thinking: bool, provider_extensions: bool) -> String {
+    fn sent(words: &str, thinking: bool, extensions: bool) -> String {
         let content = ProviderContent::from_json(PROTOCOL, words).unwrap();
         let message =
             AiMessage::builder().thinking("hm").tool_calls([ToolCall::new("c", "f", "{}")]);
         let message = ChatMessage::from(message.provider_content(content).build());
-        let form = Form { thinking, provider_extensions }.of(&message);
+        let form = MessageForm { thinking, extensions }.of(&message);
         let prefix = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}"#;
         let sent = String::from_utf8(encode(&message, form)).unwrap();
         sent.strip_prefix(prefix).unwrap().to_owned()
@@ -304,11 +305,11 @@ mod tests {
 
     #[test]
     fn form_is_another_only_where_it_makes_a_difference() {
-        let all = Form { thinking: true, provider_extensions: true };
-        assert_eq!(all.of(&ChatMessage::user("a")), Form::PLAIN);
-        assert_eq!(all.of(&ChatMessage::ai("a")), Form::PLAIN);
+        let all = MessageForm { thinking: true, extensions: true };
+        assert_eq!(all.of(&ChatMessage::user("a")), MessageForm::PLAIN);
+        assert_eq!(all.of(&ChatMessage::ai("a")), MessageForm::PLAIN);
         let content = ProviderContent::from_json("anthropic", "[]").unwrap();
         let other = AiMessage::builder().text("a").provider_content(content).build();
-        assert_eq!(all.of(&other.into()), Form::PLAIN);
+        assert_eq!(all.of(&other.into()), MessageForm::PLAIN);
     }
 }

@@ -1,9 +1,11 @@
 //! Verdicts on what was said.
 
-use super::account::{Account, Site, account_setters};
+use super::account::{Account, account_setters};
 use super::part::image_url;
 use crate::http::{Answer, Endpoint};
-use crate::protocol::connection::{Connection, connection_setters, set};
+use crate::protocol::builder::{builder_methods, debug_fields};
+use crate::protocol::connection::{Connection, connection_setters, environment};
+use crate::protocol::site::Target;
 use ai_services_core::message::{Content, UserMessage};
 use ai_services_core::model::{Moderation, ModerationModel};
 use ai_services_core::{Error, ErrorKind, Result};
@@ -12,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 /// The model of [`OpenAiModerationModel::from_env`].
@@ -88,9 +89,7 @@ impl OpenAiModerationModel {
     ///
     /// [`ErrorKind::Configuration`] if a variable is missing or wrong; the message names it.
     pub fn from_env() -> Result<Self> {
-        let var = |name: &str| std::env::var(name).ok();
-        let model = set(var, "OPENAI_MODERATION_MODEL");
-        Self::builder().model(model.unwrap_or_else(|| DEFAULT_MODEL.to_owned())).build_with(var)
+        OpenAiModerationModelBuilder::from_env(environment)
     }
 }
 
@@ -151,14 +150,7 @@ fn images(message: &UserMessage) -> Result<Vec<Part<'_>>> {
     images.collect::<Result<_, _>>().map_err(|why| Error::new(ErrorKind::Unsupported, why))
 }
 
-impl fmt::Debug for OpenAiModerationModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenAiModerationModel")
-            .field("model", &self.0.model)
-            .field("endpoint", &self.0.endpoint)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(OpenAiModerationModel.0 { model, endpoint });
 
 /// Builds an [`OpenAiModerationModel`].
 ///
@@ -185,26 +177,26 @@ pub struct OpenAiModerationModelBuilder {
 impl OpenAiModerationModelBuilder {
     account_setters!("/moderations");
 
-    /// Sets the model to ask; `omni-moderation-latest` by default.
-    pub fn model(mut self, model: impl Into<Box<str>>) -> Self {
-        self.model = Some(model.into());
-        self
+    builder_methods! {
+        /// Sets the model to ask; `omni-moderation-latest` by default.
+        model;
     }
 
     connection_setters!();
 
-    /// Builds the model. Nothing is sent.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Configuration`] without a key for OpenAI, for a base URL that is not one, a key or
-    /// header that HTTP cannot carry, and if TLS cannot be set up.
-    pub fn build(self) -> Result<OpenAiModerationModel> {
-        self.build_with(|name| std::env::var(name).ok())
+    builder_methods! {
+        /// Builds the model. Nothing is sent.
+        ///
+        /// # Errors
+        ///
+        /// [`ErrorKind::Configuration`] without a key for OpenAI, for a base URL that is not one, a key or
+        /// header that HTTP cannot carry, and if TLS cannot be set up.
+        build -> OpenAiModerationModel;
+        from_env("OPENAI_MODERATION_MODEL", DEFAULT_MODEL) -> OpenAiModerationModel;
     }
 
     fn build_with(mut self, var: impl Fn(&str) -> Option<String>) -> Result<OpenAiModerationModel> {
-        let Site { url, headers, .. } = self.account.site(&mut self.connection, var)?;
+        let Target { url, headers, .. } = self.account.target(&mut self.connection, var)?;
         Ok(OpenAiModerationModel(Arc::new(Inner {
             endpoint: self.connection.server(url, headers)?.endpoint("moderations"),
             model: self.model.unwrap_or_else(|| DEFAULT_MODEL.into()),
@@ -212,14 +204,7 @@ impl OpenAiModerationModelBuilder {
     }
 }
 
-impl fmt::Debug for OpenAiModerationModelBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenAiModerationModelBuilder")
-            .field("model", &self.model)
-            .field("connection", &self.connection)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(OpenAiModerationModelBuilder { model, connection });
 
 #[derive(Deserialize)]
 struct Document<'a> {

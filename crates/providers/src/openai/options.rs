@@ -1,16 +1,16 @@
-//! Where compatible servers differ.
+//! Options in which compatible servers differ.
 
 use crate::ThinkingReplay;
-use crate::protocol::members::Members;
+use crate::protocol::json_object::JsonObject;
 
 /// The member that carries
 /// [`max_output_tokens`](ai_services_core::model::ChatRequestParameters::max_output_tokens).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MaxTokensField {
-    /// `max_completion_tokens`, the only one that OpenAI's reasoning models accept.
+    /// `max_completion_tokens`, the only member that OpenAI's reasoning models accept.
     MaxCompletionTokens,
-    /// `max_tokens`, the only one that many compatible servers know.
+    /// `max_tokens`, the only member that many compatible servers know.
     MaxTokens,
 }
 
@@ -23,40 +23,39 @@ impl MaxTokensField {
     }
 }
 
-/// Whether a schema is enforced by OpenAI's strict mode.
+/// The enforcement of a schema by the provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SchemaMode {
-    /// The schema is sent as it is, and the model may deviate from it.
+    /// The schema is sent unchanged, and the model may deviate from it.
     #[default]
     Loose,
-    /// The schema is sent as strict mode wants it: no further members, all members required, the
-    /// optional ones nullable. The model cannot deviate from it. A schema that strict mode cannot
-    /// express, with maps, tuples or values of any form, is sent as it is, and not strict.
+    /// The schema is sent for OpenAI's strict mode: no additional members, all members required, the
+    /// optional ones nullable. The model cannot deviate from the schema. A schema that strict mode
+    /// cannot express, with maps, tuples or values of any type, is sent as [`Loose`](Self::Loose).
     Strict,
 }
 
 impl SchemaMode {
-    /// The mode of answers that nobody chose one for.
-    pub(super) fn of_answers_at(is_genuine: bool) -> Self {
-        if is_genuine { Self::Strict } else { Self::Loose }
+    /// Returns the default mode of answers.
+    pub(super) fn default_for_answers(is_official: bool) -> Self {
+        if is_official { Self::Strict } else { Self::Loose }
     }
 }
 
-/// The setters of a builder with fields `tool_schemas` and `response_schemas`.
+/// Defines the setters of a builder with the fields `tool_schemas` and `response_schemas`.
 macro_rules! schema_setters {
     () => {
-        /// Sets whether arguments of tools are kept to their schema by the provider; loose by default.
-        /// In strict mode the model writes `null` for an argument that it omits.
+        /// Sets whether the provider enforces the schemas of tool arguments. Default:
+        /// [`Loose`](SchemaMode::Loose). In strict mode the model writes `null` for omitted arguments.
         pub fn tool_schemas(mut self, mode: SchemaMode) -> Self {
             self.tool_schemas = mode;
             self
         }
 
-        /// Sets whether answers with a schema are kept to it by the provider:
-        /// [`Strict`](SchemaMode::Strict) by default at OpenAI and Azure, [`Loose`](SchemaMode::Loose) at
-        /// every other server. A schema that strict mode has no form for, a map for example, is always
-        /// sent loosely.
+        /// Sets whether the provider enforces the schemas of answers. Default:
+        /// [`Strict`](SchemaMode::Strict) at OpenAI and Azure, [`Loose`](SchemaMode::Loose) at other
+        /// servers. A schema that strict mode cannot express, for example a map, is always loose.
         pub fn response_schemas(mut self, mode: SchemaMode) -> Self {
             self.response_schemas = Some(mode);
             self
@@ -66,25 +65,25 @@ macro_rules! schema_setters {
 
 pub(super) use schema_setters;
 
-/// Whether a stream is asked to tell the tokens it cost.
+/// The request for the token usage of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamUsage {
-    /// `stream_options` asks for it.
+    /// `stream_options` requests the usage.
     #[default]
     Requested,
-    /// Nothing is asked for, for servers that refuse `stream_options`. Some tell it nevertheless.
+    /// Nothing is requested, for servers that reject `stream_options`. Some report the usage anyway.
     NotRequested,
 }
 
-/// Whether a server is told again what it said beside the protocol: `reasoning_details`, `extra_content`.
+/// The handling of non-standard fields of earlier answers: `reasoning_details`, `extra_content`.
 ///
 /// # Examples
 ///
 /// ```
 /// use ai_services::providers::openai::{OpenAiChatModel, ProviderExtensions};
 ///
-/// // Goes on with conversations that others began, and refuses what they said in their own words.
+/// // Continues conversations of other servers, but rejects their fields.
 /// let strict = OpenAiChatModel::builder()
 ///     .base_url("https://strict.example/v1")
 ///     .api_key("secret")
@@ -97,13 +96,13 @@ pub enum StreamUsage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProviderExtensions {
-    /// It is sent back as it came, to whatever compatible server goes on with the conversation.
+    /// The fields are sent back unchanged, to whichever compatible server continues the conversation.
     Send,
-    /// It is kept with the answer and not sent, for servers that refuse members they do not know.
+    /// The fields stay with the answer and are not sent, for servers that reject unknown fields.
     Omit,
 }
 
-/// What is said of the provider's prompt cache.
+/// The settings of the provider's prompt cache.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PromptCache {
     pub(super) key: Option<Box<str>>,
@@ -111,25 +110,26 @@ pub(super) struct PromptCache {
 }
 
 impl PromptCache {
-    pub(super) fn add_to(&self, head: &mut Members<'_>) {
+    pub(super) fn add_to(&self, head: &mut JsonObject<'_>) {
         head.add("prompt_cache_key", self.key.as_deref());
         head.add("prompt_cache_retention", self.retention.as_deref());
     }
 }
 
-/// The setters of a builder with a field `cache`.
+/// Defines the setters of a builder with the field `cache`.
 macro_rules! prompt_cache_setters {
     () => {
-        /// Sends a key that tells OpenAI which requests begin alike, so that they meet the same prompt
-        /// cache: the name of an application or a hash of a user, for example. What was found in the
-        /// cache is told by [`TokenUsage::cached_input`](ai_services_core::model::TokenUsage::cached_input).
+        /// Sets the key of OpenAI's prompt cache. Requests with the same key share a cache: use the name
+        /// of an application or a hash of a user, for example.
+        /// [`TokenUsage::cached_input`](ai_services_core::model::TokenUsage::cached_input) has the number
+        /// of tokens that were read from the cache.
         pub fn prompt_cache_key(mut self, key: impl Into<Box<str>>) -> Self {
             self.cache.key = Some(key.into());
             self
         }
 
-        /// Sets how long OpenAI keeps a prompt in its cache, in its words: `in_memory` or `24h`. What
-        /// holds otherwise depends on the model and the organization.
+        /// Sets the retention of prompts in OpenAI's cache: `in_memory` or `24h`. Default: depends on the
+        /// model and the organization.
         pub fn prompt_cache_retention(mut self, retention: impl Into<Box<str>>) -> Self {
             self.cache.retention = Some(retention.into());
             self
@@ -139,7 +139,7 @@ macro_rules! prompt_cache_setters {
 
 pub(super) use prompt_cache_setters;
 
-/// What requests depend on, beside the parameters.
+/// The options of a client, beside the parameters of its requests.
 #[derive(Clone, Debug)]
 pub(super) struct Options {
     pub(super) thinking: ThinkingReplay,

@@ -2,64 +2,46 @@
 
 use super::options::{Options, SchemaMode, StreamUsage};
 use super::strict;
-use crate::protocol::frames::Delivery;
-use crate::protocol::members::Members;
+use crate::protocol::json_object::JsonObject;
+use crate::protocol::request_body::ListPrefix;
+use crate::protocol::request_prefix::Delivery;
 use ai_services_core::model::{ChatRequestParameters, ResponseFormat, ToolChoice};
 use ai_services_core::schema::Ordered;
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 use serde_json::{Value, json};
 
-/// The encoded parameters of a request, ready for its messages and tools.
-pub(super) struct Frame {
-    /// `{"model":"…"` and all that does not depend on tools, without a comma at the end.
-    pub(super) head: Vec<u8>,
-    /// `,"tool_choice":…`, which is sent only with tools, or nothing.
-    pub(super) tool_choice: Vec<u8>,
-    /// Whether `extra` brings messages or tools of its own.
-    pub(super) own_messages: bool,
-    pub(super) own_tools: bool,
-}
-
-impl Frame {
-    /// Encodes parameters. Members of `extra` replace what is written here.
-    pub(super) fn new(
-        parameters: &ChatRequestParameters,
-        default_model: &str,
-        options: &Options,
-        delivery: Delivery,
-    ) -> Self {
-        let extra = parameters.extra.as_deref();
-        let mut head = Members::new(extra, b'{');
-        head.add("model", Some(parameters.model.as_deref().unwrap_or(default_model)));
-        head.add("temperature", parameters.temperature);
-        head.add("top_p", parameters.top_p);
-        head.add("top_k", parameters.top_k);
-        head.add("frequency_penalty", parameters.frequency_penalty);
-        head.add("presence_penalty", parameters.presence_penalty);
-        head.add(options.max_tokens.name(), parameters.max_output_tokens);
-        head.add("stop", Some(&parameters.stop).filter(|stop| !stop.is_empty()));
-        head.add("seed", parameters.seed);
-        head.add("reasoning_effort", parameters.reasoning_effort.as_ref().map(|e| e.as_str()));
-        options.cache.add_to(&mut head);
-        let format = parameters.response_format.as_ref();
-        head.add("response_format", format.map(|format| Format(format, options.answers)));
-        if delivery == Delivery::Stream {
-            head.add("stream", Some(true));
-            let asks_for_usage = options.stream_usage == StreamUsage::Requested;
-            head.add("stream_options", asks_for_usage.then(|| json!({ "include_usage": true })));
-        }
-        head.add_extra();
-        let mut choice = Members::new(extra, b',');
-        choice.add("tool_choice", parameters.tool_choice.as_ref().map(tool_choice));
-        let is_own = |name| extra.is_some_and(|extra| extra.contains_key(name));
-        Self {
-            head: head.into_bytes(),
-            tool_choice: choice.into_bytes(),
-            own_messages: is_own("messages"),
-            own_tools: is_own("tools"),
-        }
+/// Encodes parameters. Members of `extra` replace the members with their names.
+pub(super) fn prefix(
+    parameters: &ChatRequestParameters,
+    default_model: &str,
+    options: &Options,
+    delivery: Delivery,
+) -> ListPrefix {
+    let extra = parameters.extra.as_deref();
+    let mut head = JsonObject::new(extra, b'{');
+    head.add("model", Some(parameters.model.as_deref().unwrap_or(default_model)));
+    head.add("temperature", parameters.temperature);
+    head.add("top_p", parameters.top_p);
+    head.add("top_k", parameters.top_k);
+    head.add("frequency_penalty", parameters.frequency_penalty);
+    head.add("presence_penalty", parameters.presence_penalty);
+    head.add(options.max_tokens.name(), parameters.max_output_tokens);
+    head.add("stop", Some(&parameters.stop).filter(|stop| !stop.is_empty()));
+    head.add("seed", parameters.seed);
+    head.add("reasoning_effort", parameters.reasoning_effort.as_ref().map(|e| e.as_str()));
+    options.cache.add_to(&mut head);
+    let format = parameters.response_format.as_ref();
+    head.add("response_format", format.map(|format| Format(format, options.answers)));
+    if delivery == Delivery::Stream {
+        head.add("stream", Some(true));
+        let asks_for_usage = options.stream_usage == StreamUsage::Requested;
+        head.add("stream_options", asks_for_usage.then(|| json!({ "include_usage": true })));
     }
+    head.add_extra();
+    let mut choice = JsonObject::new(extra, b',');
+    choice.add("tool_choice", parameters.tool_choice.as_ref().map(tool_choice));
+    ListPrefix::new(head, choice, "messages", extra)
 }
 
 fn tool_choice(choice: &ToolChoice) -> Value {
@@ -71,7 +53,7 @@ fn tool_choice(choice: &ToolChoice) -> Value {
     }
 }
 
-/// `response_format`, with the members of its schema in order.
+/// The member `response_format`, with the members of its schema in their declared order.
 struct Format<'a>(&'a ResponseFormat, SchemaMode);
 
 impl Serialize for Format<'_> {
@@ -92,7 +74,7 @@ impl Serialize for Format<'_> {
     }
 }
 
-/// A schema with its name, in the mode in which it can be enforced.
+/// A schema with its name and its mode.
 #[derive(Serialize)]
 pub(super) struct Named<'a> {
     pub(super) name: &'a str,
@@ -101,12 +83,12 @@ pub(super) struct Named<'a> {
 }
 
 impl<'a> Named<'a> {
-    /// The schema for strict mode, if that is wanted and can express it.
+    /// Returns the schema for strict mode, if that mode is set and can express the schema.
     pub(super) fn closed(schema: &Value, mode: SchemaMode) -> Option<Value> {
         if mode == SchemaMode::Strict { strict::closed(schema) } else { None }
     }
 
-    /// A schema that cannot be strict is sent as it is, and the provider is told so.
+    /// Names a schema. A schema that cannot be strict is sent unchanged and marked as not strict.
     pub(super) fn of(name: &'a str, schema: &'a Value, closed: Option<&'a Value>) -> Self {
         Self { name, strict: closed.is_some(), schema: Ordered(closed.unwrap_or(schema)) }
     }

@@ -2,7 +2,7 @@
 
 use super::wire::{Message, finish_reason, usage};
 use crate::http::Answer;
-use crate::protocol::lenient::{Text, first};
+use crate::protocol::tolerant::{Text, first};
 use ai_services_core::model::{ChatResponse, TokenUsage};
 use ai_services_core::{Error, ErrorKind, Result};
 use serde::Deserialize;

@@ -1,190 +1,53 @@
 //! Schemas in the subset of JSON Schema that OpenAI's strict mode accepts.
 
-use serde_json::{Map, Value, json};
+use crate::protocol::schema_subset::{
+    Keywords, OptionalMembers, Reference, SchemaSubset, describe_format,
+};
+use serde_json::Value;
 
-type Members = Map<String, Value>;
+/// The subset of strict mode: all members are required. Constraints that it does not know, such as
+/// the length of a text, are dropped.
+static STRICT: SchemaSubset = SchemaSubset {
+    kept: &[
+        "pattern",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "minItems",
+        "maxItems",
+    ],
+    formats: &[
+        "date-time",
+        "time",
+        "date",
+        "duration",
+        "email",
+        "hostname",
+        "ipv4",
+        "ipv6",
+        "uuid",
+    ],
+    describe: describe_unknown_format,
+    optional: OptionalMembers::Nullable,
+    reference: Reference::Wrapped,
+};
 
-/// What says more about a value and may stand in a strict schema.
-const KEPT: &[&str] = &[
-    "type",
-    "description",
-    "enum",
-    "const",
-    "pattern",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minItems",
-    "maxItems",
-    "$ref",
-    // Not sent, but followed.
-    "propertyOrdering",
-];
-
-/// What allows or forbids values in a way that strict mode cannot.
-const REFUSED: &[&str] = &[
-    "allOf",
-    "not",
-    "if",
-    "prefixItems",
-    "contains",
-    "patternProperties",
-    "propertyNames",
-    "dependentRequired",
-    "dependentSchemas",
-    "unevaluatedProperties",
-    "unevaluatedItems",
-];
-
-/// Formats of texts that strict mode knows.
-const FORMATS: &[&str] =
-    &["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
-
-/// The schema of an object as strict mode wants it, if it can be written so: objects closed, all members
-/// required, the optional ones nullable. Maps, tuples and values of any form cannot.
-///
-/// What only narrows a value down, such as the length of a text, is left out.
+/// Rewrites the schema of an object for strict mode: objects closed, all members required, the
+/// optional ones nullable. Returns `None` if strict mode cannot express the schema, for example
+/// because it has maps, tuples or values of any type.
 pub(super) fn closed(schema: &Value) -> Option<Value> {
     let is_object = schema.get("type")? == "object" && schema.get("anyOf").is_none();
-    if is_object { close(schema).map(Value::Object) } else { None }
+    if is_object { STRICT.restrict(schema).map(|restricted| restricted.schema) } else { None }
 }
 
-fn close(schema: &Value) -> Option<Members> {
-    // `true`, which allows everything, is no object.
-    let schema = schema.as_object()?;
-    if REFUSED.iter().any(|name| schema.contains_key(*name)) || allows_anything(schema) {
-        return None;
+fn describe_unknown_format(schema: &Keywords, restricted: &mut Keywords) {
+    if let Some(format) = schema.get("format").and_then(Value::as_str)
+        && !restricted.contains_key("format")
+    {
+        describe_format(format, schema, restricted);
     }
-    let mut members = Members::new();
-    for (name, member) in schema {
-        let member = match name.as_str() {
-            name if KEPT.contains(&name) => member.clone(),
-            "items" => Value::Object(close(member)?),
-            "anyOf" | "oneOf" => {
-                let choices =
-                    member.as_array()?.iter().map(|choice| close(choice).map(Value::Object));
-                members.insert("anyOf".to_owned(), Value::Array(choices.collect::<Option<_>>()?));
-                continue;
-            }
-            "$defs" => close_each(member)?,
-            _ => continue,
-        };
-        members.insert(name.clone(), member);
-    }
-    keep_format(schema, &mut members);
-    if is_type(schema, "object") {
-        close_object(schema, &mut members)?;
-    }
-    Some(alone(members))
-}
-
-/// Whether nothing says what the value is.
-fn allows_anything(schema: &Members) -> bool {
-    let says = ["type", "enum", "const", "anyOf", "oneOf", "$ref"];
-    !says.into_iter().any(|name| schema.contains_key(name))
-}
-
-fn is_type(schema: &Members, name: &str) -> bool {
-    match schema.get("type") {
-        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == name),
-        kind => kind.is_some_and(|kind| kind == name),
-    }
-}
-
-fn close_each(schemas: &Value) -> Option<Value> {
-    let schemas = schemas.as_object()?.iter();
-    let closed = schemas.map(|(name, schema)| Some((name.clone(), Value::Object(close(schema)?))));
-    closed.collect::<Option<Members>>().map(Value::Object)
-}
-
-/// Closes an object; `None` for a map, whose members have no names yet.
-fn close_object(schema: &Members, members: &mut Members) -> Option<()> {
-    let is_open = schema.get("additionalProperties").is_some_and(|more| *more != false);
-    let Some(Value::Object(properties)) = schema.get("properties").filter(|_| !is_open) else {
-        return None;
-    };
-    let required = schema.get("required").and_then(Value::as_array);
-    let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|own| own == name));
-    let mut closed = Members::new();
-    for (name, property) in properties {
-        let own = close(property)?;
-        let own = if is_required(name) { own } else { nullable(own) };
-        closed.insert(name.clone(), Value::Object(own));
-    }
-    let all = closed.keys().map(|name| name.as_str().into()).collect();
-    members.insert("properties".to_owned(), Value::Object(closed));
-    members.insert("required".to_owned(), Value::Array(all));
-    members.insert("additionalProperties".to_owned(), Value::Bool(false));
-    Some(())
-}
-
-/// The same schema, or null.
-fn nullable(mut schema: Members) -> Members {
-    let nothing = json!({ "type": "null" });
-    // An enum does not contain null, so a wider type alone would not help.
-    let lists_values = schema.contains_key("enum") || schema.contains_key("const");
-    match (schema.get_mut("anyOf"), lists_values) {
-        (Some(Value::Array(choices)), _) => {
-            if !choices.contains(&nothing) {
-                choices.push(nothing);
-            }
-            return schema;
-        }
-        (_, true) => {}
-        (_, false) => match schema.get_mut("type") {
-            Some(Value::Array(kinds)) => {
-                if !kinds.iter().any(|kind| kind == "null") {
-                    kinds.push("null".into());
-                }
-                return schema;
-            }
-            Some(kind) => {
-                *kind = json!([kind.take(), "null"]);
-                return schema;
-            }
-            None => {}
-        },
-    }
-    let description = schema.remove_entry("description");
-    let mut choice: Members = description.into_iter().collect();
-    choice.insert("anyOf".to_owned(), json!([schema, nothing]));
-    choice
-}
-
-/// A reference stands alone: what is said beside it goes around it.
-fn alone(mut members: Members) -> Members {
-    match members.remove("$ref") {
-        Some(reference) if members.is_empty() => {
-            members.insert("$ref".to_owned(), reference);
-        }
-        Some(reference) => {
-            members.insert("anyOf".to_owned(), json!([{ "$ref": reference }]));
-        }
-        None => {}
-    }
-    members
-}
-
-/// Keeps a format that strict mode knows; puts another one into the description.
-fn keep_format(schema: &Members, members: &mut Members) {
-    let Some(format) = schema.get("format").and_then(Value::as_str) else { return };
-    if FORMATS.contains(&format) {
-        members.insert("format".to_owned(), format.into());
-        return;
-    }
-    let meaning = match format {
-        "partial-time" => "For example 10:11:12.",
-        "partial-date-time" => "For example 2024-05-06T10:11:12.",
-        "zoned-date-time" => "For example 2024-05-06T10:11:12+02:00[Europe/Berlin].",
-        format => &format!("Format: {format}."),
-    };
-    let description = match schema.get("description").and_then(Value::as_str) {
-        Some(own) => format!("{own} {meaning}"),
-        None => meaning.to_owned(),
-    };
-    members.insert("description".to_owned(), description.into());
 }
 
 #[cfg(test)]
@@ -193,6 +56,7 @@ mod tests {
     use ai_services_core::output::Shape;
     use ai_services_core::schema::JsonSchema;
     use serde::Deserialize;
+    use serde_json::json;
     use std::collections::HashMap;
 
     #[test]
@@ -267,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_strict_mode_cannot_say_is_not_strict() {
+    fn schema_beyond_the_subset_is_not_strict() {
         #[derive(Deserialize, JsonSchema)]
         #[allow(dead_code, reason = "only the schema is used")]
         struct Of<T> {
@@ -284,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_formats_are_told_in_words() {
+    fn unknown_format_is_described_in_words() {
         let schema = json!({
             "type": "object",
             "properties": {

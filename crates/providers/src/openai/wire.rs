@@ -1,7 +1,7 @@
 //! The parts that whole answers and streamed ones have in common.
 
-use super::words::Words;
-use crate::protocol::lenient::{Content, Index, Text, count};
+use super::extensions::MessageExtensions;
+use crate::protocol::tolerant::{Content, Index, Text, count};
 use ai_services_core::message::{AiMessage, ProviderContent, ToolCall};
 use ai_services_core::model::{FinishReason, TokenUsage};
 use serde::de::{SeqAccess, Visitor};
@@ -26,7 +26,7 @@ pub(super) struct Message<'a> {
     pub(super) reasoning: Text<'a>,
     #[serde(borrow, default)]
     pub(super) tool_calls: Calls<'a>,
-    /// See [`Words`].
+    /// See [`MessageExtensions`].
     #[serde(borrow, default)]
     pub(super) reasoning_details: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -147,7 +147,7 @@ impl From<Message<'_>> for AiMessage {
         let text = message.content.text.map(Into::into);
         let (extra, calls) =
             message.tool_calls.into_iter().map(|call| (call.extra_content, call.into())).unzip();
-        let words = Words {
+        let words = MessageExtensions {
             reasoning_details: message.reasoning_details,
             extra_content: message.extra_content,
             calls: extra,

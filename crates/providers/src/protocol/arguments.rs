@@ -1,8 +1,8 @@
-//! The arguments of earlier calls, as they are sent back.
+//! Arguments of earlier tool calls, which requests repeat.
 
 use serde_json::value::RawValue;
 
-/// The JSON object that the model wrote as the arguments of a call; `None` if it wrote anything else.
+/// Returns the arguments of a call if they are a JSON object.
 pub(crate) fn object(text: &str) -> Option<&RawValue> {
     if !text.trim_start().starts_with('{') {
         return None;
@@ -10,9 +10,10 @@ pub(crate) fn object(text: &str) -> Option<&RawValue> {
     serde_json::from_str(text).ok()
 }
 
-/// What the model wrote, or an empty object if that is none. Providers take nothing else, or read the
-/// arguments of earlier calls again and refuse the whole request; the result that follows the call says
-/// what was wrong with it.
+/// Returns the arguments of a call, or an empty object if they are not a JSON object.
+///
+/// Providers reject a request in which earlier arguments are not an object. The model learns about its
+/// mistake from the result of the call.
 pub(crate) fn object_or_empty(text: &str) -> &RawValue {
     object(text).unwrap_or_else(|| serde_json::from_str("{}").unwrap_or(RawValue::NULL))
 }
@@ -22,14 +23,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn object_is_kept_as_it_was_written() {
+    fn object_is_kept_unchanged() {
         for written in [" {\"b\": 1.50,\n\"a\":2} ", r#" {"b": 1, "a":2} "#] {
             assert_eq!(object_or_empty(written).get(), written.trim());
         }
     }
 
     #[test]
-    fn what_is_no_object_becomes_an_empty_one() {
+    fn arguments_other_than_an_object_become_an_empty_object() {
         for text in ["", "{", "[1]", "null", "\"{}\"", "{\"a\":", "{\"a\":1,}", "{} {}"] {
             assert!(object(text).is_none(), "{text}");
             assert_eq!(object_or_empty(text).get(), "{}", "{text}");

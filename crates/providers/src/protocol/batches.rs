@@ -1,29 +1,29 @@
-//! Texts that go to an embedding model in batches.
+//! Batches of texts for embedding models.
 
 use ai_services_core::model::{Embeddings, TokenUsage};
 use ai_services_core::{Error, ErrorKind, Result};
 use futures_util::stream::{self, StreamExt};
 use std::future::Future;
 
-/// How many batches are asked at once.
+/// Number of concurrent requests.
 const CONCURRENT: usize = 4;
 
-/// How large a batch may be.
+/// The maximum size of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BatchLimits {
-    /// The most texts. None counts as one.
+    /// Maximum number of texts. Zero counts as one.
     pub(crate) texts: usize,
-    /// The most bytes of text, as a bound on tokens. A larger text is a batch of its own.
+    /// Maximum size of the texts in bytes, as a bound on tokens. A larger text is a batch of its own.
     pub(crate) bytes: usize,
 }
 
-/// One vector for each text, in order: `ask` is called for each batch, a few at a time.
+/// Returns one vector per text, in order. `ask` is called for each batch, a few at a time.
 ///
 /// # Errors
 ///
-/// That of the first batch that failed, with the tokens of those before it; what is on its way is
-/// cancelled. [`ErrorKind::InvalidResponse`] if a batch has not one vector a text, or if vectors differ
-/// in length.
+/// The error of the first batch that failed, with the usage of the batches before it; concurrent
+/// requests are cancelled. [`ErrorKind::InvalidResponse`] if a batch does not have one vector per text,
+/// or if vectors differ in length.
 pub(crate) async fn embed<'a, F>(
     texts: &'a [&'a str],
     limits: BatchLimits,
@@ -33,7 +33,7 @@ where
     F: Future<Output = Result<Embeddings>>,
 {
     let batches = split(texts, limits);
-    // The futures are made here and polled in order, so that the closure is not kept.
+    // The futures are created here and polled in order, so that the closure is not stored.
     let asked: Vec<F> = batches.iter().map(|batch| ask(batch)).collect();
     let mut answers = stream::iter(asked).buffered(CONCURRENT);
     let mut whole = Embeddings::default();
@@ -62,7 +62,7 @@ fn invalid(message: String, usage: TokenUsage) -> Error {
     Error::new(ErrorKind::InvalidResponse, message).with_usage(usage)
 }
 
-/// The error of a batch, with the tokens of those before it too.
+/// Adds the usage of earlier batches to an error.
 fn add_usage(error: Error, before: TokenUsage) -> Error {
     let own = error.usage().copied().unwrap_or_default();
     error.with_usage(before + own)
@@ -93,7 +93,7 @@ mod tests {
 
     const LIMITS: BatchLimits = BatchLimits { texts: 2, bytes: 5 };
 
-    /// A vector with the length of the text.
+    /// Returns a vector with the length of each text.
     fn lengths(texts: &[&str]) -> Embeddings {
         Embeddings::new(texts.iter().map(|text| vec![text.len() as f32]))
             .with_usage(TokenUsage::new(texts.len() as u64, 0))
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_come_in_the_order_of_the_texts() {
+    async fn vectors_have_the_order_of_the_texts() {
         let texts = ["1", "22", "333", "666666"];
         let ask = |batch: &'_ [&'_ str]| {
             let answer = lengths(batch);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_batch_keeps_the_tokens_of_those_before_it() {
+    fn error_of_a_batch_has_the_usage_of_earlier_batches() {
         let texts = ["1", "22", "333", "666666"];
         let ask = |batch: &[&str]| match batch {
             ["333"] => ready(Err(Error::new(ErrorKind::Unavailable, "down"))),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_that_cannot_belong_to_the_texts_are_refused() {
+    fn vectors_of_another_number_or_length_are_rejected() {
         for vectors in [vec![vec![1.0]], vec![vec![1.0], vec![1.0, 2.0]]] {
             let answer = Embeddings::new(vectors).with_usage(TokenUsage::new(3, 0));
             let ask = |_: &[&str]| ready(Ok(answer.clone()));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_asked_for_no_texts() {
+    fn no_texts_need_no_request() {
         let asked = RefCell::new(0);
         let ask = |_: &[&str]| {
             *asked.borrow_mut() += 1;

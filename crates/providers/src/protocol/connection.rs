@@ -1,15 +1,17 @@
-//! How clients reach their servers: what all builders of clients have in common.
+//! The connection settings of all clients, and the setters for them.
 
 use crate::http::{self, CONNECT_TIMEOUT, Limits, Server};
 use ai_services_core::{Error, Result};
 use reqwest::Url;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+};
 use secrecy::{ExposeSecret, SecretString};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where a server is, who asks, and how long that may take.
+/// The address of a server, the credentials for it, and the limits of a request.
 #[derive(Clone)]
 pub(crate) struct Connection {
     pub(crate) api_key: Option<SecretString>,
@@ -34,19 +36,24 @@ impl Default for Connection {
 }
 
 impl Connection {
-    /// The base URL, or `default`.
+    /// Returns whether neither a key nor a base URL was set, so that the environment is read.
+    pub(crate) fn is_unset(&self) -> bool {
+        self.api_key.is_none() && self.base_url.is_none()
+    }
+
+    /// Returns the base URL, or `default`.
     pub(crate) fn base(&self, default: &str) -> Result<Url> {
         base_url(self.base_url.as_deref().unwrap_or(default))
     }
 
-    /// The key, without blanks around it.
+    /// Returns the key without surrounding white space, unless it is empty.
     pub(crate) fn key(&self) -> Option<&str> {
         let key = self.api_key.as_ref()?.expose_secret().trim();
         (!key.is_empty()).then_some(key)
     }
 
-    /// The server at `base`, to which each request carries `own` headers and those that were set,
-    /// which win.
+    /// Returns the server at `base`. Each request carries the headers `own` and those of the
+    /// connection, which win.
     pub(crate) fn server(self, base: Url, own: HeaderMap) -> Result<Arc<Server>> {
         let json = HeaderValue::from_static("application/json");
         let agent = concat!("ai-services/", env!("CARGO_PKG_VERSION"));
@@ -58,7 +65,7 @@ impl Connection {
         headers.extend(own);
         for (name, value) in &self.headers {
             let header = name.parse::<HeaderName>().map_err(|source| {
-                Error::configuration(format!("`{}` is no name of a header", name.escape_debug()))
+                Error::configuration(format!("invalid header name `{}`", name.escape_debug()))
                     .with_source(source)
             })?;
             headers.insert(header, secret(value.expose_secret(), name)?);
@@ -70,7 +77,16 @@ impl Connection {
         Ok(Server::new(client, base, headers, self.limits))
     }
 
-    /// Whether a header of this name was set.
+    /// Returns a header with the key as a bearer token, if there is a key.
+    pub(crate) fn bearer_headers(&self) -> Result<HeaderMap> {
+        let mut headers = HeaderMap::new();
+        if let Some(key) = self.key() {
+            headers.insert(AUTHORIZATION, secret(&format!("Bearer {key}"), "the API key")?);
+        }
+        Ok(headers)
+    }
+
+    /// Returns whether a header of this name was set.
     pub(crate) fn has_header(&self, name: &str) -> bool {
         self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
     }
@@ -87,12 +103,8 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// A header with the key as a bearer token.
-pub(crate) fn bearer(key: &str) -> Result<HeaderValue> {
-    secret(&format!("Bearer {key}"), "the API key")
-}
-
-/// The value of a header that is shown to nobody. An error names `what`, but does not repeat it.
+/// Returns a header value that is hidden from `Debug` output. An error names `what` and does not
+/// repeat the value.
 pub(crate) fn secret(value: &str, what: &str) -> Result<HeaderValue> {
     let mut value = HeaderValue::from_str(value).map_err(|_| {
         Error::configuration(format!("{what} contains characters that a header cannot carry"))
@@ -101,13 +113,18 @@ pub(crate) fn secret(value: &str, what: &str) -> Result<HeaderValue> {
     Ok(value)
 }
 
-/// The value of an environment variable, unless it is empty.
-pub(crate) fn set(var: impl Fn(&str) -> Option<String>, name: &str) -> Option<String> {
+/// Returns an environment variable of the process.
+pub(crate) fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Returns the trimmed value of an environment variable, unless it is empty.
+pub(crate) fn variable(var: impl Fn(&str) -> Option<String>, name: &str) -> Option<String> {
     let value = var(name)?;
     Some(value.trim()).filter(|value| !value.is_empty()).map(str::to_owned)
 }
 
-/// A URL to which paths can be appended. Errors do not repeat it: it may contain a key.
+/// Parses a URL to which paths can be appended. Errors do not repeat the URL, which may contain a key.
 fn base_url(base: &str) -> Result<Url> {
     let wrong = |why: &str| Error::configuration(format!("the base URL {why}"));
     let mut url = Url::parse(base.trim()).map_err(|source| {
@@ -127,31 +144,33 @@ fn base_url(base: &str) -> Result<Url> {
     Ok(url)
 }
 
-/// The setters that all builders with a field `connection` have. With `streams`, also those for
-/// answers that come piece by piece; with `but timeout` without the one that builders for other servers
-/// than models document differently.
+/// Defines the setters of a builder with the field `connection`.
+///
+/// `streams` adds the setters for streamed answers. `but timeout` leaves out `timeout`, for builders
+/// with another default.
 macro_rules! connection_setters {
     (streams) => {
         $crate::protocol::connection::connection_setters!();
 
-        /// Sets how long nothing of a stream may come; 300 s by default. Comments, with which some
-        /// servers keep a connection open, count as something, and the time in which a reader does
-        /// not ask for more does not count.
+        /// Sets the maximum time between two reads of a stream. Default: 300 seconds.
+        ///
+        /// Comments, with which some servers keep a connection open, reset the timeout. The time
+        /// in which the stream is not polled does not count.
         pub fn stream_idle_timeout(mut self, timeout: std::time::Duration) -> Self {
             self.connection.limits.stream_idle_timeout = timeout;
             self
         }
 
-        /// Sets the largest answer that is read as a stream, in bytes, with everything that is sent
-        /// around the text; 64 MiB by default. A single event has at most 4 MiB.
+        /// Sets the maximum size of a streamed answer in bytes, including the framing of its
+        /// events. Default: 64 MiB. A single event has at most 4 MiB.
         pub fn max_stream_bytes(mut self, bytes: usize) -> Self {
             self.connection.limits.max_stream_bytes = bytes;
             self
         }
     };
     () => {
-        /// Sets how long one attempt may take, from connecting to the last byte; 600 s by default,
-        /// because reasoning models are silent for minutes. A stream, too, must have ended by then.
+        /// Sets the timeout of one attempt, from connecting to the last byte, for streams too.
+        /// Default: 600 seconds, because reasoning models can be silent for minutes.
         pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
             self.connection.limits.timeout = timeout;
             self
@@ -160,60 +179,65 @@ macro_rules! connection_setters {
         $crate::protocol::connection::connection_setters!(but timeout);
     };
     (but timeout) => {
-        /// Sets how long connecting may take; 5 s by default. Without effect on an
-        /// [`http_client`](Self::http_client) of your own.
+        /// Sets the timeout of connecting. Default: 5 seconds. No effect on a custom
+        /// [`http_client`](Self::http_client).
         pub fn connect_timeout(mut self, timeout: std::time::Duration) -> Self {
             self.connection.connect_timeout = timeout;
             self
         }
 
-        /// Sets how long a call may take with all its retries and pauses; not limited by default.
+        /// Sets the deadline of a call, with all retries and back-off delays. Default: none.
         pub fn deadline(mut self, deadline: std::time::Duration) -> Self {
             self.connection.limits.deadline = Some(deadline);
             self
         }
 
-        /// Sets how many times a failed request is sent again; 2 by default.
+        /// Sets the maximum number of retries of a failed request. Default: 2.
         ///
-        /// Over time at most a fifth of all requests are retries, after 100 that are always allowed:
-        /// retries must not keep down a server that is failing.
+        /// A retry budget keeps retries from overloading a failing server: after the first 100
+        /// retries, at most a fifth of all requests are retries.
         pub fn max_retries(mut self, retries: u32) -> Self {
             self.connection.limits.max_retries = retries;
             self
         }
 
-        /// Sets the pause before the first retry; 500 ms by default. It doubles for each further one
-        /// up to 8 s, and its lower half is random.
+        /// Sets the back-off delay before the first retry. Default: 500 milliseconds.
+        ///
+        /// The delay doubles with each retry up to 8 seconds, with a jitter of 50–100 %.
         pub fn retry_delay(mut self, delay: std::time::Duration) -> Self {
             self.connection.limits.retry_delay = delay;
             self
         }
 
-        /// Sets the longest pause that the provider may ask for; 60 s by default. If it asks for a
-        /// longer one the call fails, and the error [says how long](ai_services_core::Error::retry_after).
+        /// Sets the maximum delay that the provider may request, for example with `retry-after`.
+        /// Default: 60 seconds.
+        ///
+        /// If the provider requests a longer delay, the call fails, and the error has the delay as
+        /// [`retry_after`](ai_services_core::Error::retry_after).
         pub fn max_retry_after(mut self, wait: std::time::Duration) -> Self {
             self.connection.limits.max_retry_after = wait;
             self
         }
 
-        /// Sets the largest answer that is read whole, in bytes; 16 MiB by default.
+        /// Sets the maximum size of an answer that is not streamed, in bytes. Default: 16 MiB.
         pub fn max_response_bytes(mut self, bytes: usize) -> Self {
             self.connection.limits.max_response_bytes = bytes;
             self
         }
 
-        /// Sends a header with every request. The value is treated as a secret. It wins over a header
-        /// of this client.
+        /// Adds a header to every request. The value is treated as a secret. The header replaces a
+        /// header of the client with the same name.
         pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
             let value = secrecy::SecretString::from(value.into());
             self.connection.headers.push((name.into(), value));
             self
         }
 
-        /// Sends requests through a client of your own, for example one with a certificate or a
-        /// proxy, or one shared by several clients.
-        /// [`http_client_builder`](crate::http_client_builder) makes one; in any other turn
-        /// redirects off, or requests may reach another host.
+        /// Sets the HTTP client, for example one with a proxy or a certificate, or one that several
+        /// models share.
+        ///
+        /// Build the client with [`http_client_builder`](crate::http_client_builder). Turn redirects
+        /// off in any other client: a redirect sends the key and the conversation to another host.
         pub fn http_client(mut self, client: reqwest::Client) -> Self {
             self.connection.http_client = Some(client);
             self

@@ -1,6 +1,5 @@
-//! What the clients have in common: how they reach their servers, put requests together, read what comes,
-//! and drive streams. Knows no provider. Clients of search engines, which are no providers of models, use
-//! some of it.
+//! The parts that all clients share: connections, builders, request bodies, tolerant parsing and streams.
+//! Nothing here depends on a provider. Clients of search engines use some of the parts, too.
 
 #![cfg_attr(
     not(all(
@@ -13,13 +12,19 @@
     allow(dead_code, unused_imports, unused_macros, reason = "not every client needs all of it")
 )]
 
-pub(super) mod arguments;
-pub(super) mod batches;
+pub(crate) mod arguments;
+pub(crate) mod batches;
+pub(crate) mod builder;
+pub(crate) mod client;
 pub(crate) mod connection;
-pub(super) mod fields;
-pub(super) mod frames;
-pub(super) mod groups;
-pub(crate) mod lenient;
-pub(crate) mod members;
-pub(super) mod replay;
-pub(super) mod stream;
+pub(crate) mod json_object;
+pub(crate) mod merge_roles;
+pub(crate) mod raw_object;
+pub(crate) mod replay;
+pub(crate) mod request_body;
+pub(crate) mod request_prefix;
+pub(crate) mod schema_subset;
+pub(crate) mod site;
+pub(crate) mod stream;
+pub(crate) mod tolerant;
+pub(crate) mod tools;

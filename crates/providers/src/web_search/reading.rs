@@ -1,7 +1,7 @@
 //! JSON of servers that may write anything: what has not the expected form counts as nothing.
 
 use crate::http::Answer;
-use crate::protocol::lenient::Text;
+use crate::protocol::tolerant::Text;
 use ai_services_core::{Error, ErrorKind};
 use serde::de::{
     Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,

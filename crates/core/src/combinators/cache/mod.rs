@@ -11,6 +11,7 @@ pub use store::StoreResponseCache;
 
 use super::started_stream::flatten;
 use crate::error::Result;
+use crate::forward::forward_through_arc;
 use crate::model::{
     AnswerOrigin, Capabilities, ChatModel, ChatRequest, ChatResponse, FinishReason,
     ModelStreamEvent, TokenUsage, pieces,
@@ -63,14 +64,10 @@ pub trait ResponseCache: Send + Sync {
     async fn put(&self, key: &CacheKey, response: &ChatResponse) -> Result<()>;
 }
 
-#[async_trait]
-impl<C: ResponseCache + ?Sized> ResponseCache for Arc<C> {
-    async fn get(&self, key: &CacheKey) -> Result<Option<ChatResponse>> {
-        C::get(self, key).await
-    }
-
-    async fn put(&self, key: &CacheKey, response: &ChatResponse) -> Result<()> {
-        C::put(self, key, response).await
+forward_through_arc! {
+    ResponseCache {
+        async fn get<'a, 'b>(&'a self, key: &'b CacheKey) -> Result<Option<ChatResponse>>;
+        async fn put<'a, 'b, 'c>(&'a self, key: &'b CacheKey, response: &'c ChatResponse) -> Result<()>;
     }
 }
 

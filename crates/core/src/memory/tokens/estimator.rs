@@ -1,6 +1,7 @@
 //! The trait of estimators, and a wrapper that counts each message only once.
 
 use crate::error::Result;
+use crate::forward::forward_through_arc;
 use crate::message::{ChatMessage, Messages};
 use std::fmt;
 use std::num::NonZeroU32;
@@ -92,21 +93,12 @@ pub trait TokenCountEstimator: Send + Sync {
     }
 }
 
-impl<E: TokenCountEstimator + ?Sized> TokenCountEstimator for Arc<E> {
-    fn count_text(&self, text: &str) -> usize {
-        E::count_text(self, text)
-    }
-
-    fn count_message(&self, message: &ChatMessage) -> Result<usize> {
-        E::count_message(self, message)
-    }
-
-    fn request_overhead(&self) -> usize {
-        E::request_overhead(self)
-    }
-
-    fn identity(&self) -> Option<EstimatorId> {
-        E::identity(self)
+forward_through_arc! {
+    TokenCountEstimator {
+        fn count_text(&self, text: &str) -> usize;
+        fn count_message(&self, message: &ChatMessage) -> Result<usize>;
+        fn request_overhead(&self) -> usize;
+        fn identity(&self) -> Option<EstimatorId>;
     }
 }
 

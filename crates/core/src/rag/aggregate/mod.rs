@@ -8,9 +8,8 @@ pub use reranking::{ReRankingContentAggregator, ReRankingContentAggregatorBuilde
 
 use super::{Query, RetrievedContent};
 use crate::error::Result;
+use crate::forward::forward_through_arc;
 use async_trait::async_trait;
-use futures_util::future::BoxFuture;
-use std::sync::Arc;
 
 /// Merges the contents of all queries and retrievers into one list.
 ///
@@ -46,16 +45,11 @@ pub trait ContentAggregator: Send + Sync {
     ) -> Result<Vec<RetrievedContent>>;
 }
 
-// Returns the inner future directly: an async function would box it a second time.
-impl<A: ContentAggregator + ?Sized> ContentAggregator for Arc<A> {
-    fn aggregate<'a, 'z>(
-        &'a self,
-        found: Vec<(Query, Vec<Vec<RetrievedContent>>)>,
-    ) -> BoxFuture<'z, Result<Vec<RetrievedContent>>>
-    where
-        'a: 'z,
-        Self: 'z,
-    {
-        A::aggregate(self, found)
+forward_through_arc! {
+    ContentAggregator {
+        async fn aggregate<'a>(
+            &'a self,
+            found: Vec<(Query, Vec<Vec<RetrievedContent>>)>,
+        ) -> Result<Vec<RetrievedContent>>;
     }
 }

@@ -8,8 +8,8 @@ pub use default::{DefaultContentInjector, DefaultContentInjectorBuilder};
 
 use super::RetrievedContent;
 use crate::error::Result;
+use crate::forward::forward_through_arc;
 use crate::message::UserMessage;
-use std::sync::Arc;
 
 /// Adds retrieved contents to the user's message.
 ///
@@ -43,8 +43,8 @@ pub trait ContentInjector: Send + Sync {
     fn inject(&self, message: &UserMessage, contents: &[RetrievedContent]) -> Result<UserMessage>;
 }
 
-impl<I: ContentInjector + ?Sized> ContentInjector for Arc<I> {
-    fn inject(&self, message: &UserMessage, contents: &[RetrievedContent]) -> Result<UserMessage> {
-        I::inject(self, message, contents)
+forward_through_arc! {
+    ContentInjector {
+        fn inject(&self, message: &UserMessage, contents: &[RetrievedContent]) -> Result<UserMessage>;
     }
 }

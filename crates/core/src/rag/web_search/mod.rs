@@ -18,9 +18,8 @@ pub use retriever::WebSearchContentRetriever;
 pub use tool::WebSearchTool;
 
 use crate::error::Result;
+use crate::forward::forward_through_arc;
 use async_trait::async_trait;
-use futures_util::future::BoxFuture;
-use std::sync::Arc;
 use tracing::debug;
 
 /// A web search engine.
@@ -44,22 +43,10 @@ pub trait WebSearchEngine: Send + Sync {
     }
 }
 
-// Returns the inner future directly: an async function would box it a second time.
-impl<E: WebSearchEngine + ?Sized> WebSearchEngine for Arc<E> {
-    fn search<'a, 'b, 'z>(
-        &'a self,
-        request: &'b WebSearchRequest,
-    ) -> BoxFuture<'z, Result<WebSearchResults>>
-    where
-        'a: 'z,
-        'b: 'z,
-        Self: 'z,
-    {
-        E::search(self, request)
-    }
-
-    fn name(&self) -> &str {
-        E::name(self)
+forward_through_arc! {
+    WebSearchEngine {
+        async fn search<'a, 'b>(&'a self, request: &'b WebSearchRequest) -> Result<WebSearchResults>;
+        fn name(&self) -> &str;
     }
 }
 

@@ -1,12 +1,12 @@
 //! From the events of a stream to an answer: what each one says, and what they say together.
 
-use super::growing::{Growing, Kind};
+use super::partial_block::{BlockKind, PartialBlock};
 use crate::anthropic::content::message;
 use crate::anthropic::response;
 use crate::anthropic::wire::{Stop, Usage};
 use crate::http::{Answer, Framing};
-use crate::protocol::lenient::{Index, Text};
-use crate::protocol::stream::{Assembly, MAX_CALLS, Said, Wrong};
+use crate::protocol::stream::{Assembly, EventError, MAX_CALLS, Progress};
+use crate::protocol::tolerant::{Index, Text};
 use ai_services_core::model::{
     ChatResponse, FinishReason, ModelStreamEvent, PartialAnswer, TokenUsage, ToolCallDelta,
 };
@@ -67,7 +67,7 @@ struct Delta<'a> {
 pub(in crate::anthropic) struct MessageAssembly {
     id: Option<Box<str>>,
     model: Option<Box<str>>,
-    blocks: Vec<Growing>,
+    blocks: Vec<PartialBlock>,
     calls: usize,
     usage: Usage,
     finish_reason: Option<FinishReason>,
@@ -79,14 +79,18 @@ type Emit<'a> = &'a mut dyn FnMut(ModelStreamEvent);
 impl Assembly for MessageAssembly {
     const FRAMING: Framing = Framing::Events;
 
-    fn add(&mut self, data: &str, emit: Emit<'_>) -> Result<Said, Wrong> {
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn add(&mut self, data: &str, emit: Emit<'_>) -> Result<Progress, EventError> {
         let data = data.trim_ascii();
         if data.is_empty() {
-            return Ok(Said::More);
+            return Ok(Progress::More);
         }
-        let event: Event<'_> = serde_json::from_str(data).map_err(Wrong::Unreadable)?;
+        let event: Event<'_> = serde_json::from_str(data).map_err(EventError::Unreadable)?;
         if event.error.is_some() || event.kind.0.as_deref() == Some("error") {
-            return Err(Wrong::Reported);
+            return Err(EventError::Reported);
         }
         match event.kind.0.as_deref().unwrap_or_default() {
             "message_start" => self.begin(event.message)?,
@@ -105,12 +109,12 @@ impl Assembly for MessageAssembly {
             "message_delta" => self.end(&event)?,
             "message_stop" => {
                 self.blocks.iter_mut().for_each(|block| close(block, emit));
-                return Ok(Said::Done);
+                return Ok(Progress::Done);
             }
             // Pings, and what is to come.
             _ => {}
         }
-        Ok(Said::More)
+        Ok(Progress::More)
     }
 
     fn is_complete(&self) -> bool {
@@ -122,8 +126,8 @@ impl Assembly for MessageAssembly {
     }
 
     fn into_response(self, attempts: u32) -> ChatResponse {
-        let parts = self.blocks.iter().map(Growing::part).collect();
-        let json = |at: usize| self.blocks.get(at).map_or_else(String::new, Growing::json);
+        let parts = self.blocks.iter().map(PartialBlock::part).collect();
+        let json = |at: usize| self.blocks.get(at).map_or_else(String::new, PartialBlock::json);
         ChatResponse {
             usage: self.usage.into(),
             finish_reason: self.finish_reason,
@@ -135,12 +139,13 @@ impl Assembly for MessageAssembly {
     }
 
     fn into_partial(self) -> PartialAnswer {
-        let of = |kind: Kind| self.blocks.iter().filter(move |block| block.kind == kind);
-        let text: String = of(Kind::Text).map(|block| block.text.as_str()).collect();
-        let thinking: String = of(Kind::Thinking).map(|block| block.thinking.as_str()).collect();
+        let of = |kind: BlockKind| self.blocks.iter().filter(move |block| block.kind == kind);
+        let text: String = of(BlockKind::Text).map(|block| block.text.as_str()).collect();
+        let thinking: String =
+            of(BlockKind::Thinking).map(|block| block.thinking.as_str()).collect();
         PartialAnswer::new(text)
             .with_thinking(thinking)
-            .with_tool_calls(self.blocks.iter().filter_map(Growing::call))
+            .with_tool_calls(self.blocks.iter().filter_map(PartialBlock::call))
     }
 
     fn read_whole(answer: &Answer) -> Result<ChatResponse> {
@@ -149,50 +154,55 @@ impl Assembly for MessageAssembly {
 }
 
 impl MessageAssembly {
-    fn begin(&mut self, message: Option<&RawValue>) -> Result<(), Wrong> {
+    fn begin(&mut self, message: Option<&RawValue>) -> Result<(), EventError> {
         let Some(message) = message else { return Ok(()) };
-        let head: Head<'_> = serde_json::from_str(message.get()).map_err(Wrong::Unreadable)?;
+        let head: Head<'_> = serde_json::from_str(message.get()).map_err(EventError::Unreadable)?;
         self.id = head.id.into_some().map(Into::into);
         self.model = head.model.into_some().map(Into::into);
         self.usage.update(head.usage.unwrap_or_default());
         Ok(())
     }
 
-    fn begin_block(&mut self, index: u64, start: &RawValue, emit: Emit<'_>) -> Result<(), Wrong> {
+    fn begin_block(
+        &mut self,
+        index: u64,
+        start: &RawValue,
+        emit: Emit<'_>,
+    ) -> Result<(), EventError> {
         if index >= MAX_BLOCKS as u64 || self.blocks.len() >= MAX_BLOCKS {
             let message = "the answer has more blocks than any may have";
-            return Err(Wrong::Failed(Error::new(ErrorKind::InvalidResponse, message)));
+            return Err(EventError::Failed(Error::new(ErrorKind::InvalidResponse, message)));
         }
-        let block = Growing::new(index, start, self.calls).map_err(Wrong::Unreadable)?;
+        let block = PartialBlock::new(index, start, self.calls).map_err(EventError::Unreadable)?;
         match &block.kind {
-            Kind::Text => emit_some(ModelStreamEvent::Text, &block.text, emit),
-            Kind::Thinking => emit_some(ModelStreamEvent::Thinking, &block.thinking, emit),
-            Kind::Call(_) if self.calls >= MAX_CALLS => return Err(Wrong::TooManyCalls),
-            Kind::Call(call) => {
+            BlockKind::Text => emit_some(ModelStreamEvent::Text, &block.text, emit),
+            BlockKind::Thinking => emit_some(ModelStreamEvent::Thinking, &block.thinking, emit),
+            BlockKind::Call(_) if self.calls >= MAX_CALLS => return Err(EventError::TooManyCalls),
+            BlockKind::Call(call) => {
                 let (id, name) = block.id_and_name();
                 let delta = ToolCallDelta::new(*call).with_name(name);
                 let delta = if id.is_empty() { delta } else { delta.with_id(id) };
                 emit(ModelStreamEvent::ToolCall(delta));
                 self.calls += 1;
             }
-            Kind::Redacted | Kind::Other => {}
+            BlockKind::Redacted | BlockKind::Other => {}
         }
         self.blocks.push(block);
         Ok(())
     }
 
-    fn add_delta(&mut self, event: &Event<'_>, emit: Emit<'_>) -> Result<(), Wrong> {
+    fn add_delta(&mut self, event: &Event<'_>, emit: Emit<'_>) -> Result<(), EventError> {
         let index = event.index.0.unwrap_or(0);
         let block = self.blocks.iter_mut().rfind(|block| block.index == index);
         let (Some(block), Some(delta)) = (block.filter(|block| block.is_open), event.delta) else {
             return Ok(());
         };
-        let delta: Delta<'_> = serde_json::from_str(delta.get()).map_err(Wrong::Unreadable)?;
-        if let (Kind::Text, Some(text)) = (&block.kind, delta.text.0) {
+        let delta: Delta<'_> = serde_json::from_str(delta.get()).map_err(EventError::Unreadable)?;
+        if let (BlockKind::Text, Some(text)) = (&block.kind, delta.text.0) {
             block.text.push_str(&text);
             emit_some(ModelStreamEvent::Text, &text, emit);
         }
-        if let (Kind::Thinking, Some(thinking)) = (&block.kind, delta.thinking.0) {
+        if let (BlockKind::Thinking, Some(thinking)) = (&block.kind, delta.thinking.0) {
             block.thinking.push_str(&thinking);
             emit_some(ModelStreamEvent::Thinking, &thinking, emit);
         }
@@ -201,7 +211,7 @@ impl MessageAssembly {
         }
         if let Some(input) = delta.partial_json.0 {
             block.input.push_str(&input);
-            if let (Kind::Call(call), false) = (&block.kind, input.is_empty()) {
+            if let (BlockKind::Call(call), false) = (&block.kind, input.is_empty()) {
                 emit(ModelStreamEvent::ToolCall(ToolCallDelta::new(*call).with_arguments(input)));
             }
         }
@@ -209,10 +219,10 @@ impl MessageAssembly {
         Ok(())
     }
 
-    fn end(&mut self, event: &Event<'_>) -> Result<(), Wrong> {
+    fn end(&mut self, event: &Event<'_>) -> Result<(), EventError> {
         self.usage.update(event.usage.unwrap_or_default());
         let Some(delta) = event.delta else { return Ok(()) };
-        let stop: Stop<'_> = serde_json::from_str(delta.get()).map_err(Wrong::Unreadable)?;
+        let stop: Stop<'_> = serde_json::from_str(delta.get()).map_err(EventError::Unreadable)?;
         if let (Some(reason), refusal) = stop.read() {
             self.finish_reason = Some(reason);
             self.refusal = refusal;
@@ -222,11 +232,11 @@ impl MessageAssembly {
 }
 
 /// Ends a block. The input of a call that did not grow is the one that it began with.
-fn close(block: &mut Growing, emit: Emit<'_>) {
+fn close(block: &mut PartialBlock, emit: Emit<'_>) {
     if !std::mem::take(&mut block.is_open) {
         return;
     }
-    if let (Kind::Call(call), true) = (&block.kind, block.input.is_empty()) {
+    if let (BlockKind::Call(call), true) = (&block.kind, block.input.is_empty()) {
         block.input = block.first_input();
         let delta = ToolCallDelta::new(*call).with_arguments(block.input.as_str());
         emit(ModelStreamEvent::ToolCall(delta));

@@ -1,6 +1,6 @@
 //! Streamed answers.
 
 mod assembly;
-mod growing;
+mod partial_block;
 
 pub(super) use assembly::MessageAssembly;

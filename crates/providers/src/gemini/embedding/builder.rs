@@ -3,10 +3,9 @@
 use super::{GeminiEmbeddingModel, Inner, TaskForm};
 use crate::gemini::name::ModelName;
 use crate::gemini::server::connect;
-use crate::protocol::connection::{Connection, connection_setters, set};
-use ai_services_core::{Error, Result};
-use secrecy::SecretString;
-use std::fmt;
+use crate::protocol::builder::{builder_methods, debug_fields, required_model};
+use crate::protocol::connection::{Connection, connection_setters};
+use ai_services_core::Result;
 use std::sync::Arc;
 
 /// The model of [`GeminiEmbeddingModel::from_env`]. A newer one would not understand vectors that were
@@ -42,25 +41,16 @@ pub struct GeminiEmbeddingModelBuilder {
 }
 
 impl GeminiEmbeddingModelBuilder {
-    /// Sets the key. It is sent in the header `x-goog-api-key`, never in the URL. Servers other than
-    /// Google's may need none.
-    pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        self.connection.api_key = Some(SecretString::from(key.into()));
-        self
-    }
-
-    /// Sets the server: the URL to which `/models/…` is appended, with the version of the API;
-    /// `https://generativelanguage.googleapis.com/v1beta` by default.
-    pub fn base_url(mut self, url: impl Into<String>) -> Self {
-        self.connection.base_url = Some(url.into());
-        self
-    }
-
-    /// Sets the model to ask, for example `gemini-embedding-001` or `gemini-embedding-2`. Vectors of
-    /// different models cannot be compared.
-    pub fn model(mut self, model: impl Into<Box<str>>) -> Self {
-        self.model = Some(model.into());
-        self
+    builder_methods! {
+        /// Sets the key. It is sent in the header `x-goog-api-key`, never in the URL. Servers other than
+        /// Google's may need none.
+        api_key;
+        /// Sets the server: the URL to which `/models/…` is appended, with the version of the API;
+        /// `https://generativelanguage.googleapis.com/v1beta` by default.
+        base_url;
+        /// Sets the model to ask, for example `gemini-embedding-001` or `gemini-embedding-2`. Vectors of
+        /// different models cannot be compared.
+        model;
     }
 
     /// Shortens vectors to this many numbers; by default they have as many as the model makes, 3072.
@@ -72,25 +62,23 @@ impl GeminiEmbeddingModelBuilder {
 
     connection_setters!();
 
-    /// Builds the model. Nothing is sent.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a model or for one whose
-    /// name could lead to another URL, without a key for Google, for a base URL that is not one, a key
-    /// or header that HTTP cannot carry, and if TLS cannot be set up.
-    pub fn build(self) -> Result<GeminiEmbeddingModel> {
-        self.build_with(|name| std::env::var(name).ok())
+    builder_methods! {
+        /// Builds the model. Nothing is sent.
+        ///
+        /// # Errors
+        ///
+        /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a model or for one whose
+        /// name could lead to another URL, without a key for Google, for a base URL that is not one, a key
+        /// or header that HTTP cannot carry, and if TLS cannot be set up.
+        build -> GeminiEmbeddingModel;
     }
 
-    /// The model of [`GeminiEmbeddingModel::from_env`].
-    pub(super) fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<GeminiEmbeddingModel> {
-        let model = set(&var, "GEMINI_EMBEDDING_MODEL").unwrap_or_else(|| DEFAULT_MODEL.to_owned());
-        Self::default().model(model).build_with(var)
+    builder_methods! {
+        from_env("GEMINI_EMBEDDING_MODEL", DEFAULT_MODEL) -> GeminiEmbeddingModel;
     }
 
     fn build_with(self, var: impl Fn(&str) -> Option<String>) -> Result<GeminiEmbeddingModel> {
-        let model = self.model.ok_or_else(|| Error::configuration("no model: call `model`"))?;
+        let model = required_model(self.model)?;
         let name = ModelName::of(&model)?;
         let server = connect(self.connection, var)?;
         Ok(GeminiEmbeddingModel(Arc::new(Inner {
@@ -103,12 +91,4 @@ impl GeminiEmbeddingModelBuilder {
     }
 }
 
-impl fmt::Debug for GeminiEmbeddingModelBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GeminiEmbeddingModelBuilder")
-            .field("model", &self.model)
-            .field("connection", &self.connection)
-            .field("dimensions", &self.dimensions)
-            .finish()
-    }
-}
+debug_fields!(GeminiEmbeddingModelBuilder { model, connection, dimensions });

@@ -4,6 +4,9 @@ mod builder;
 
 pub use builder::GeminiEmbeddingModelBuilder;
 
+use crate::protocol::builder::debug_fields;
+use crate::protocol::connection::environment;
+
 use crate::gemini::wire::usage;
 use crate::http::{Answer, Endpoint};
 use ai_services_core::model::{EmbeddingModel, EmbeddingPurpose, Embeddings, TokenUsage};
@@ -12,7 +15,6 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 /// How many texts a request may have.
@@ -76,7 +78,7 @@ impl GeminiEmbeddingModel {
     ///
     /// [`ErrorKind::Configuration`] if a variable is missing or wrong; the message names it.
     pub fn from_env() -> Result<Self> {
-        GeminiEmbeddingModelBuilder::from_env(|name| std::env::var(name).ok())
+        GeminiEmbeddingModelBuilder::from_env(environment)
     }
 }
 
@@ -216,11 +218,4 @@ impl EmbeddingModel for GeminiEmbeddingModel {
     }
 }
 
-impl fmt::Debug for GeminiEmbeddingModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GeminiEmbeddingModel")
-            .field("model", &self.0.model)
-            .field("endpoint", &self.0.endpoint)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(GeminiEmbeddingModel.0 { model, endpoint });

@@ -1,6 +1,6 @@
 //! JSON lines: one document a line, nothing around it.
 
-use super::pieces::Pieces;
+use super::limited_body::LimitedBody;
 use crate::http::body::Broken;
 use bytes::Bytes;
 use futures_util::Stream;
@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 
 /// The lines of a body that are not blank.
 pub(super) struct Lines {
-    pieces: Pieces,
+    pieces: LimitedBody,
     /// What was read but not looked at yet.
     rest: Bytes,
     /// The beginning of a line of which the end has not come.
@@ -24,7 +24,7 @@ pub(super) enum Wrong {
 }
 
 impl Lines {
-    pub(super) fn new(pieces: Pieces) -> Self {
+    pub(super) fn new(pieces: LimitedBody) -> Self {
         Self { pieces, rest: Bytes::new(), begun: Vec::new() }
     }
 

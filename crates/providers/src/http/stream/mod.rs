@@ -1,26 +1,26 @@
 //! An answer that comes event by event.
 //!
-//! [`Pieces`] takes the body apart under limits of size and time, `sse-stream` or [`Lines`] finds the
+//! [`LimitedBody`] takes the body apart under limits of size and time, `sse-stream` or [`Lines`] finds the
 //! events in it, [`Events`] turns what goes wrong into the crate's error.
 
+mod document_detection;
+mod idle_timeout;
 #[cfg(any(test, feature = "_fuzzing"))]
-pub(crate) mod given;
+pub(crate) mod in_memory;
+mod limited_body;
 mod lines;
-mod opening;
-mod pieces;
-mod silence;
 
 #[cfg(test)]
 mod tests;
 
-pub(super) use opening::open;
+pub(super) use document_detection::open;
 
 use super::body::Broken;
 use super::{Answer, Ends};
 use ai_services_core::{BoxError, Error, ErrorKind};
 use futures_util::Stream as _;
+use limited_body::{LimitedBody, Meter};
 use lines::Lines;
-use pieces::{Meter, Pieces};
 use reqwest::Body;
 use sse_stream::SseByteStream;
 use std::pin::Pin;
@@ -60,7 +60,7 @@ pub(crate) struct Events {
 }
 
 enum Source {
-    Events(SseByteStream<Pieces>),
+    Events(SseByteStream<LimitedBody>),
     Lines(Lines),
 }
 
@@ -74,7 +74,7 @@ enum Wrong {
 impl Events {
     /// The events in `body`.
     fn new(body: Body, answer: Answer, framing: Framing, ends: Ends) -> Self {
-        let pieces = Pieces::new(body, &answer.settings.limits);
+        let pieces = LimitedBody::new(body, &answer.settings.limits);
         let meter = pieces.meter();
         let source = match framing {
             Framing::Events => Source::Events(SseByteStream::new(pieces)),

@@ -1,4 +1,4 @@
-use super::given::{self, events_of};
+use super::in_memory::{self, events_of};
 use super::*;
 use crate::http::Limits;
 use bytes::Bytes;
@@ -34,12 +34,12 @@ async fn next(events: &mut Events) -> Option<Result<Event, Error>> {
 }
 
 fn read(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<Event, Error>> {
-    given::read(pieces, Framing::Events)
+    in_memory::read(pieces, Framing::Events)
 }
 
 /// The data of the JSON lines in a body, or the error at its end.
 fn lines(pieces: impl IntoIterator<Item = Vec<u8>>) -> Result<Vec<String>, Error> {
-    let lines = given::read(pieces, Framing::Lines).into_iter();
+    let lines = in_memory::read(pieces, Framing::Lines).into_iter();
     lines.map(|line| line.map(|line| line.data.trim_end().to_owned())).collect()
 }
 

@@ -2,19 +2,20 @@
 
 mod vector;
 
-use super::account::{Account, Site, account_setters};
+use super::account::{Account, account_setters};
 use crate::http::{Answer, Endpoint};
 use crate::protocol::batches::{self, BatchLimits};
-use crate::protocol::connection::{Connection, connection_setters, set};
-use crate::protocol::lenient::{Index, Text};
-use crate::protocol::members::Members;
+use crate::protocol::builder::{builder_methods, debug_fields, required_model};
+use crate::protocol::connection::{Connection, connection_setters, environment};
+use crate::protocol::json_object::JsonObject;
+use crate::protocol::site::Target;
+use crate::protocol::tolerant::{Index, Text};
 use ai_services_core::model::{EmbeddingModel, EmbeddingPurpose, Embeddings};
 use ai_services_core::{Error, ErrorKind, Result};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use std::fmt;
 use std::sync::Arc;
 use vector::Vector;
 
@@ -73,9 +74,7 @@ impl OpenAiEmbeddingModel {
     ///
     /// [`ErrorKind::Configuration`] if a variable is missing or wrong; the message names it.
     pub fn from_env() -> Result<Self> {
-        let var = |name: &str| std::env::var(name).ok();
-        let model = set(var, "OPENAI_EMBEDDING_MODEL").unwrap_or_else(|| DEFAULT_MODEL.to_owned());
-        Self::builder().model(model).build_with(var)
+        OpenAiEmbeddingModelBuilder::from_env(environment)
     }
 }
 
@@ -107,14 +106,7 @@ impl EmbeddingModel for OpenAiEmbeddingModel {
     }
 }
 
-impl fmt::Debug for OpenAiEmbeddingModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenAiEmbeddingModel")
-            .field("model", &self.0.model)
-            .field("endpoint", &self.0.endpoint)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(OpenAiEmbeddingModel.0 { model, endpoint });
 
 /// Builds an [`OpenAiEmbeddingModel`].
 ///
@@ -150,10 +142,9 @@ pub struct OpenAiEmbeddingModelBuilder {
 impl OpenAiEmbeddingModelBuilder {
     account_setters!("/embeddings");
 
-    /// Sets the model to ask, for example `text-embedding-3-small`.
-    pub fn model(mut self, model: impl Into<Box<str>>) -> Self {
-        self.model = Some(model.into());
-        self
+    builder_methods! {
+        /// Sets the model to ask, for example `text-embedding-3-small`.
+        model;
     }
 
     /// Sets how many numbers a vector should have; the model's own by default. Only models that can
@@ -186,20 +177,21 @@ impl OpenAiEmbeddingModelBuilder {
 
     connection_setters!();
 
-    /// Builds the model. Nothing is sent.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Configuration`] without a model, without a key for OpenAI, for a base URL that is
-    /// not one, a key or header that HTTP cannot carry, and if TLS cannot be set up.
-    pub fn build(self) -> Result<OpenAiEmbeddingModel> {
-        self.build_with(|name| std::env::var(name).ok())
+    builder_methods! {
+        /// Builds the model. Nothing is sent.
+        ///
+        /// # Errors
+        ///
+        /// [`ErrorKind::Configuration`] without a model, without a key for OpenAI, for a base URL that is
+        /// not one, a key or header that HTTP cannot carry, and if TLS cannot be set up.
+        build -> OpenAiEmbeddingModel;
+        from_env("OPENAI_EMBEDDING_MODEL", DEFAULT_MODEL) -> OpenAiEmbeddingModel;
     }
 
     fn build_with(mut self, var: impl Fn(&str) -> Option<String>) -> Result<OpenAiEmbeddingModel> {
-        let Site { url, headers, .. } = self.account.site(&mut self.connection, var)?;
-        let model = self.model.ok_or_else(|| Error::configuration("no model: call `model`"))?;
-        let mut head = Members::new(Some(&self.extra), b'{');
+        let Target { url, headers, .. } = self.account.target(&mut self.connection, var)?;
+        let model = required_model(self.model)?;
+        let mut head = JsonObject::new(Some(&self.extra), b'{');
         head.add("model", Some(&*model));
         head.add("dimensions", self.dimensions);
         head.add("encoding_format", Some("base64"));
@@ -217,14 +209,7 @@ impl OpenAiEmbeddingModelBuilder {
     }
 }
 
-impl fmt::Debug for OpenAiEmbeddingModelBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenAiEmbeddingModelBuilder")
-            .field("model", &self.model)
-            .field("connection", &self.connection)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(OpenAiEmbeddingModelBuilder { model, connection });
 
 #[derive(Deserialize)]
 struct Document<'a> {

@@ -1,25 +1,26 @@
-//! Building an [`OpenAiResponsesModel`].
+//! The builder of [`OpenAiResponsesModel`].
 
-use super::options::{EncryptedReasoning, Options, ParallelCalls, ReasoningSummary};
-use super::parameters::{self, Frame};
-use super::{Inner, OpenAiResponsesModel, ResponseStorage, default_capabilities};
-use crate::openai::account::{Account, Site, account_setters};
+use super::options::{
+    EncryptedReasoning, Options, ParallelCalls, ReasoningSummary, ResponseStorage,
+};
+use super::{OpenAiResponsesModel, Responses, default_capabilities, parameters};
+use crate::openai::account::{Account, account_setters};
 use crate::openai::builder::DEFAULT_MODEL;
 use crate::openai::options::{PromptCache, SchemaMode, prompt_cache_setters, schema_setters};
-use crate::protocol::connection::{Connection, connection_setters, set};
-use crate::protocol::frames::Frames;
+use crate::protocol::builder::{builder_methods, debug_fields, required_model};
+use crate::protocol::client::Client;
+use crate::protocol::connection::{Connection, connection_setters};
+use crate::protocol::site::Target;
+use ai_services_core::Result;
 #[cfg(doc)]
 use ai_services_core::model::Capability;
 use ai_services_core::model::{Capabilities, ChatRequestParameters};
-use ai_services_core::{Error, Result};
-use std::fmt;
-use std::sync::Arc;
 
 /// Builds an [`OpenAiResponsesModel`].
 ///
-/// Only [`model`](Self::model) is required. With neither [`api_key`](Self::api_key) nor
-/// [`base_url`](Self::base_url), key, server, organization and project come from the environment,
-/// as in [`OpenAiResponsesModel::from_env`]; if one of the two is set, the environment is not read.
+/// Only [`model`](Self::model) is required. If neither [`api_key`](Self::api_key) nor
+/// [`base_url`](Self::base_url) is set, the key, the server, the organization and the project come from
+/// the environment, as in [`OpenAiResponsesModel::from_env`].
 ///
 /// # Examples
 ///
@@ -52,49 +53,47 @@ pub struct OpenAiResponsesModelBuilder {
     capabilities: Option<Capabilities>,
 }
 
+debug_fields!(OpenAiResponsesModelBuilder { model, connection, parameters });
+
 impl OpenAiResponsesModelBuilder {
     account_setters!("/responses");
 
-    /// Sets the model to ask, for example `gpt-5-mini`.
-    pub fn model(mut self, model: impl Into<Box<str>>) -> Self {
-        self.model = Some(model.into());
-        self
-    }
-
-    /// Sets parameters for all requests; those of a request win over them.
-    ///
-    /// The API has no place for `stop`, `seed`, `top_k` and penalties. A tool choice is sent only with
-    /// tools. How wordy an answer is, is said by `extra("text", json!({"verbosity": "low"}))`.
-    pub fn parameters(mut self, parameters: ChatRequestParameters) -> Self {
-        self.parameters = parameters;
-        self
+    builder_methods! {
+        /// Sets the model, for example `gpt-5-mini`.
+        model;
+        /// Sets the parameters of all requests. Parameters of a request win over them.
+        ///
+        /// The API has no `stop`, `seed`, `top_k` and penalties. A tool choice is sent only with tools.
+        /// `extra("text", json!({"verbosity": "low"}))` sets the verbosity of answers.
+        parameters;
     }
 
     connection_setters!(streams);
 
-    /// Sets whether OpenAI stores answers; [`NotStored`](ResponseStorage::NotStored) by default.
+    /// Sets whether OpenAI stores answers. Default: [`NotStored`](ResponseStorage::NotStored).
     pub fn storage(mut self, storage: ResponseStorage) -> Self {
         self.storage = storage;
         self
     }
 
-    /// Sets whether reasoning is asked for in a form that can be sent back. By default it is, unless
-    /// answers are [stored](Self::storage), or the name of the model begins with that of one of OpenAI's
-    /// that does not reason: `gpt-4`, `gpt-3.5`, `chatgpt-`. To be set for a deployment whose name does
-    /// not tell.
+    /// Sets whether encrypted reasoning is requested, which can be sent back.
+    ///
+    /// By default it is requested unless answers are [stored](Self::storage), or the name of the model
+    /// begins like those of OpenAI's models without reasoning: `gpt-4`, `gpt-3.5`, `chatgpt-`. Set this
+    /// for a deployment with another name.
     pub fn encrypted_reasoning(mut self, reasoning: EncryptedReasoning) -> Self {
         self.encrypted_reasoning = Some(reasoning);
         self
     }
 
-    /// Asks for a summary of what the model thought, which becomes the thinking of its answers. By
-    /// default none is asked for. OpenAI gives summaries only to verified organizations.
+    /// Requests a summary of the reasoning, which becomes the thinking of an answer. Default: none.
+    /// OpenAI returns summaries only to verified organizations.
     pub fn reasoning_summary(mut self, summary: ReasoningSummary) -> Self {
         self.summary = Some(summary);
         self
     }
 
-    /// Sets whether one answer may call several tools; left to the provider by default, which allows it.
+    /// Sets whether one answer may call several tools. Default: the provider's, which allows it.
     pub fn parallel_calls(mut self, calls: ParallelCalls) -> Self {
         self.parallel_calls = Some(calls);
         self
@@ -104,38 +103,30 @@ impl OpenAiResponsesModelBuilder {
 
     prompt_cache_setters!();
 
-    /// Sets what the model can do. By default it calls tools, streams, looks at images and reads PDF
-    /// documents; at OpenAI and Azure also [`JsonSchema`](Capability::JsonSchema),
-    /// [`JsonSchemaWithTools`](Capability::JsonSchemaWithTools) and
-    /// [`JsonObject`](Capability::JsonObject), which other servers may ignore without a word.
-    pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
-        self.capabilities = Some(capabilities);
-        self
-    }
-
-    /// Builds the model. Nothing is sent.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a model, without a key
-    /// for OpenAI, for a base URL that is not one, a key or header that HTTP cannot carry, and if
-    /// TLS cannot be set up. [`ErrorKind::Unsupported`](ai_services_core::ErrorKind::Unsupported) for parameters
-    /// that the API does not have.
-    pub fn build(self) -> Result<OpenAiResponsesModel> {
-        self.build_with(|name| std::env::var(name).ok())
-    }
-
-    /// The model of [`OpenAiResponsesModel::from_env`].
-    pub(super) fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<OpenAiResponsesModel> {
-        let model = set(&var, "OPENAI_MODEL").unwrap_or_else(|| DEFAULT_MODEL.to_owned());
-        Self::default().model(model).build_with(var)
+    builder_methods! {
+        /// Sets the capabilities of the model. Default: tools, streams, images and PDF documents; at
+        /// OpenAI and Azure also [`JsonSchema`](Capability::JsonSchema),
+        /// [`JsonSchemaWithTools`](Capability::JsonSchemaWithTools) and
+        /// [`JsonObject`](Capability::JsonObject), which other servers may ignore silently.
+        capabilities;
+        /// Builds the model. Sends nothing.
+        ///
+        /// # Errors
+        ///
+        /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a model,
+        /// without a key for OpenAI, for an invalid base URL, for a key or header that HTTP cannot carry,
+        /// and if TLS cannot be set up.
+        /// [`ErrorKind::Unsupported`](ai_services_core::ErrorKind::Unsupported) for parameters that the
+        /// API lacks.
+        build -> OpenAiResponsesModel;
+        from_env("OPENAI_MODEL", DEFAULT_MODEL) -> OpenAiResponsesModel;
     }
 
     fn build_with(mut self, var: impl Fn(&str) -> Option<String>) -> Result<OpenAiResponsesModel> {
         parameters::check(&self.parameters)?;
-        let Site { url, headers, is_genuine } = self.account.site(&mut self.connection, var)?;
-        let model = self.parameters.model.clone().or(self.model);
-        let model = model.ok_or_else(|| Error::configuration("no model: call `model`"))?;
+        let Target { url, headers, is_official } =
+            self.account.target(&mut self.connection, var)?;
+        let model = required_model(self.parameters.model.clone().or(self.model))?;
         let options = Options {
             storage: self.storage,
             encrypted_reasoning: self.encrypted_reasoning,
@@ -143,27 +134,11 @@ impl OpenAiResponsesModelBuilder {
             parallel_calls: self.parallel_calls,
             cache: self.cache,
             tools: self.tool_schemas,
-            answers: self.response_schemas.unwrap_or(SchemaMode::of_answers_at(is_genuine)),
+            answers: self.response_schemas.unwrap_or(SchemaMode::default_for_answers(is_official)),
         };
-        let frames = Frames::new(self.parameters, |parameters, delivery| {
-            Frame::new(parameters, &model, &options, delivery)
-        });
-        Ok(OpenAiResponsesModel(Arc::new(Inner {
-            frames,
-            endpoint: self.connection.server(url, headers)?.endpoint("responses"),
-            options,
-            model,
-            capabilities: self.capabilities.unwrap_or_else(|| default_capabilities(is_genuine)),
-        })))
-    }
-}
-
-impl fmt::Debug for OpenAiResponsesModelBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenAiResponsesModelBuilder")
-            .field("model", &self.model)
-            .field("connection", &self.connection)
-            .field("parameters", &self.parameters)
-            .finish_non_exhaustive()
+        let endpoint = self.connection.server(url, headers)?.endpoint("responses");
+        let capabilities = self.capabilities.unwrap_or_else(|| default_capabilities(is_official));
+        let protocol = Responses { endpoint, options };
+        Ok(OpenAiResponsesModel(Client::new(protocol, model, self.parameters, capabilities)))
     }
 }

@@ -1,7 +1,7 @@
 //! Tool calls that come in pieces.
 
 use super::wire::Item;
-use crate::protocol::stream::{MAX_CALLS, Wrong};
+use crate::protocol::stream::{EventError, MAX_CALLS};
 use ai_services_core::message::ToolCall;
 use ai_services_core::model::ToolCallDelta;
 
@@ -40,7 +40,7 @@ impl Calls {
         &mut self,
         number: Option<u64>,
         mut item: Item<'_>,
-    ) -> Result<Option<ToolCallDelta>, Wrong> {
+    ) -> Result<Option<ToolCallDelta>, EventError> {
         let item_id = item.id.0.as_deref().unwrap_or_default().to_owned();
         let place = Place { number, id: Some(&item_id) };
         let arguments = item.arguments();
@@ -51,7 +51,7 @@ impl Calls {
             return Ok(self.complete(index, &arguments));
         }
         if self.0.len() >= MAX_CALLS {
-            return Err(Wrong::TooManyCalls);
+            return Err(EventError::TooManyCalls);
         }
         let name = item.name.into_owned().unwrap_or_default();
         let call = ToolCall::new(call_id, name, arguments);

@@ -14,18 +14,18 @@ use std::borrow::Cow;
 /// How an answer is said again. Encoded messages are kept with them and shared by all servers, so
 /// nothing else here may depend on options.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Form {
+pub(super) enum ItemForm {
     /// In the provider's words if they are complete, to a server that stored nothing.
     Complete,
     /// In the provider's words, to a server that stored what they refer to.
     Stored,
 }
 
-impl Form {
+impl ItemForm {
     /// This form, if it makes a difference for a message.
     pub(super) fn of(self, message: &ChatMessage) -> Self {
         match message {
-            ChatMessage::Ai(message) if provider_extensions(message).is_some() => self,
+            ChatMessage::Ai(message) if kept_items(message).is_some() => self,
             _ => Self::Complete,
         }
     }
@@ -40,25 +40,25 @@ impl Form {
 }
 
 /// What the provider said in this protocol, as a list of items.
-fn provider_extensions(message: &AiMessage) -> Option<&str> {
+fn kept_items(message: &AiMessage) -> Option<&str> {
     message.provider_content()?.json_of(PROTOCOL)
 }
 
 /// A message as items with commas in between; empty if the protocol cannot carry it, which
 /// [`unsupported`] explains.
-pub(super) fn encode(message: &ChatMessage, form: Form) -> Vec<u8> {
+pub(super) fn encode(message: &ChatMessage, form: ItemForm) -> Vec<u8> {
     try_encode(message, form).unwrap_or_default()
 }
 
 /// The error for a message that [`encode`] refused.
 pub(super) fn unsupported(message: &ChatMessage) -> Error {
-    let why = try_encode(message, Form::Complete)
+    let why = try_encode(message, ItemForm::Complete)
         .err()
         .unwrap_or("the message cannot be written as JSON");
     Error::new(ErrorKind::Unsupported, why)
 }
 
-fn try_encode(message: &ChatMessage, form: Form) -> Result<Vec<u8>, &'static str> {
+fn try_encode(message: &ChatMessage, form: ItemForm) -> Result<Vec<u8>, &'static str> {
     match message {
         ChatMessage::System(message) => write(&[Item::said("system", message.text())]),
         ChatMessage::User(message) => {
@@ -68,12 +68,10 @@ fn try_encode(message: &ChatMessage, form: Form) -> Result<Vec<u8>, &'static str
             };
             write(&[Item::Message { role: "user", content }])
         }
-        ChatMessage::Ai(message) => {
-            match provider_extensions(message).and_then(|json| again(json, form)) {
-                Some(items) => Ok(items),
-                None => write(&answer(message)),
-            }
-        }
+        ChatMessage::Ai(message) => match kept_items(message).and_then(|json| again(json, form)) {
+            Some(items) => Ok(items),
+            None => write(&answer(message)),
+        },
         ChatMessage::ToolResult(result) => write(&[output(result)?]),
         ChatMessage::Custom(message) => write(&[message.attributes()]),
     }
@@ -92,9 +90,9 @@ fn write(items: &[impl Serialize]) -> Result<Vec<u8>, &'static str> {
 }
 
 /// The items of a list as they are, unless a server that stored nothing would miss some of them.
-fn again(json: &str, form: Form) -> Option<Vec<u8>> {
+fn again(json: &str, form: ItemForm) -> Option<Vec<u8>> {
     let items = Items::read(json)?;
-    let can_be_sent = form == Form::Stored || items.are_self_contained();
+    let can_be_sent = form == ItemForm::Stored || items.are_self_contained();
     can_be_sent.then(|| items.joined().into_bytes()).filter(|items| !items.is_empty())
 }
 

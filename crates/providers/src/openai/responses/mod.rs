@@ -14,73 +14,68 @@ pub use builder::OpenAiResponsesModelBuilder;
 pub use options::{EncryptedReasoning, ParallelCalls, ReasoningSummary, ResponseStorage};
 
 use crate::http::Endpoint;
-use crate::protocol::frames::{Delivery, Frames};
-use crate::protocol::stream::ask_for_stream;
+use crate::protocol::client::{Client, Protocol, chat_model};
+use crate::protocol::request_body::ListPrefix;
+use crate::protocol::request_prefix::Delivery;
 use ai_services_core::Result;
-use ai_services_core::model::{
-    Capabilities, Capability, ChatModel, ChatRequest, ChatResponse, ModelStreamEvent, in_one_piece,
-};
-use async_trait::async_trait;
-use futures_util::stream::BoxStream;
+use ai_services_core::model::{Capabilities, Capability, ChatRequest, ChatRequestParameters};
 use options::Options;
-use parameters::Frame;
-use std::fmt;
-use std::sync::Arc;
+use std::borrow::Cow;
 use stream::ResponseAssembly;
 
-/// The name under which answers are kept in the words of this protocol.
+/// The name under which messages keep the items of this protocol.
 const PROTOCOL: &str = "openai-responses";
 
-/// A chat model behind OpenAI's responses API, or a server that is compatible with it.
+/// A chat model behind OpenAI's responses API or a compatible server.
 ///
-/// It is the API for models that reason: what they thought is sent back to them, encrypted, so that they
-/// go on where they were when they called a tool. For everything else
-/// [`OpenAiChatModel`](super::OpenAiChatModel) does the same, at more servers.
+/// Use it for reasoning models: their reasoning is sent back in encrypted form, so that they continue
+/// where they called a tool. For other models [`OpenAiChatModel`](super::OpenAiChatModel) is equivalent
+/// and supports more servers.
 ///
 /// Clones share connections and settings.
 ///
-/// # What is sent
+/// # Requests
 ///
-/// | message | becomes |
+/// | message | encoding |
 /// |---|---|
-/// | system | a message item of the role `system`, where it stands; `instructions` are left to [`extra`](ai_services_core::model::ChatRequestParameters::extra) |
-/// | user | a message item of a text or of parts: `input_text`, `input_image` (URL or data URL), `input_file` (PDF as base64 or URL), `input_audio` (base64); the API has no place for names |
-/// | assistant | all items of the answer as they came, if the answer had more than a text and calls; else a message item and `function_call` items. Arguments that are no JSON object become `{}`, a refusal is sent only where there is nothing else |
-/// | tool result | `function_call_output` with a text or parts, images and PDF documents too; the API has no mark for errors, so an error is sent as its text |
+/// | system | a message item of the role `system` at its position; [`extra`](ai_services_core::model::ChatRequestParameters::extra) can set `instructions` |
+/// | user | a message item with a text or parts: `input_text`, `input_image` (URL or data URL), `input_file` (PDF as base64 or URL), `input_audio` (base64); the API has no names |
+/// | assistant | all items of the answer unchanged, if the answer had more than a text and calls; else a message item and `function_call` items. Arguments that are not a JSON object become `{}`; a refusal is sent only if there is no other content |
+/// | tool result | `function_call_output` with a text or parts, including images and PDF documents; the API has no error flag, so an error is sent as text |
 /// | custom | its attributes as an item |
 ///
-/// Nothing is stored at the provider unless [`storage`](OpenAiResponsesModelBuilder::storage) says so:
-/// each request has `"store": false`, the whole history, and, for models that reason,
-/// `"include": ["reasoning.encrypted_content"]`. An answer with reasoning, with calls of the provider's
-/// own tools or with a phase keeps all of its items in
-/// [`AiMessage::provider_content`](ai_services_core::message::AiMessage::provider_content), and they are sent back in
-/// the same order, ids included, before the results of the calls. If some of the reasoning is only an id,
-/// which a server that stored nothing would refuse, text and calls are sent instead. So it is for answers
-/// that were cut off, and for calls whose arguments are not JSON.
+/// The provider stores nothing unless [`storage`](OpenAiResponsesModelBuilder::storage) is set: each
+/// request has `"store": false`, the whole history and, for reasoning models,
+/// `"include": ["reasoning.encrypted_content"]`. An answer with reasoning, calls of built-in tools or a
+/// phase keeps its items in
+/// [`AiMessage::provider_content`](ai_services_core::message::AiMessage::provider_content). They are
+/// sent back in the same order, with their ids, before the results of the calls. Text and calls are sent
+/// instead if reasoning is known only by id, which a server without storage rejects, if the answer was
+/// truncated, and if arguments are not JSON.
 ///
-/// What the API has no place for is [`ErrorKind::Unsupported`](ai_services_core::ErrorKind::Unsupported) before
-/// anything is sent: videos, and the parameters `stop`, `seed`, `top_k`, `frequency_penalty` and
-/// `presence_penalty`; when they are set for the model, building it fails. Members of `extra` win over
-/// what is written here, those of its objects `text` and `reasoning` one by one.
+/// Videos and the parameters `stop`, `seed`, `top_k`, `frequency_penalty` and `presence_penalty` fail
+/// with [`ErrorKind::Unsupported`](ai_services_core::ErrorKind::Unsupported) before anything is sent. If
+/// such a parameter is set for the model, building the model fails. Members of `extra` replace members
+/// of the request; the members of its objects `text` and `reasoning` do so one by one.
 ///
 /// # Answers
 ///
-/// Thinking is what the server shows of it: the reasoning itself at servers of open models, else its
+/// Thinking is the reasoning itself at servers of open models, else its
 /// [summary](OpenAiResponsesModelBuilder::reasoning_summary), with an empty line between two thoughts.
-/// Texts of several messages are joined. Items that are not understood are kept, but say nothing.
+/// Texts of several messages are joined. Unknown items are kept and otherwise ignored.
 ///
 /// # Streams
 ///
-/// A stream is complete with `response.completed` or `response.incomplete`; `[DONE]` may follow. That
-/// last event says everything again: what has not come before is handed over then. If it contradicts
-/// what came in pieces, the pieces count, because they have been shown already, and the items are not
-/// kept.
+/// A stream is complete with `response.completed` or `response.incomplete`; `[DONE]` may follow. The last
+/// event repeats the whole answer, and the stream delivers the parts that are still missing. If the last
+/// event contradicts the delivered pieces, the pieces count, because they may have been displayed, and
+/// the items are dropped.
 ///
 /// # Compatible servers
 ///
-/// llama.cpp and others ignore `text.format`, so that by default only OpenAI and Azure are asked for
-/// answers by a schema; see [`capabilities`](OpenAiResponsesModelBuilder::capabilities). llama.cpp treats
-/// the choice of one tool as a free choice.
+/// llama.cpp and others ignore `text.format`, so that by default only OpenAI and Azure receive schemas;
+/// see [`capabilities`](OpenAiResponsesModelBuilder::capabilities). llama.cpp treats the choice of one
+/// tool as a free choice.
 ///
 /// Limits, retries and failures are those of [`OpenAiChatModel`](super::OpenAiChatModel).
 ///
@@ -102,95 +97,62 @@ const PROTOCOL: &str = "openai-responses";
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct OpenAiResponsesModel(Arc<Inner>);
+pub struct OpenAiResponsesModel(Client<Responses>);
 
-struct Inner {
-    endpoint: Endpoint,
-    options: Options,
-    frames: Frames<Frame>,
-    model: Box<str>,
-    capabilities: Capabilities,
-}
+chat_model! {
+    OpenAiResponsesModel, built by OpenAiResponsesModelBuilder;
 
-impl OpenAiResponsesModel {
-    /// Starts a model.
-    pub fn builder() -> OpenAiResponsesModelBuilder {
-        OpenAiResponsesModelBuilder::default()
-    }
-
-    /// A model as the environment describes it: as
-    /// [`OpenAiChatModel::from_env`](super::OpenAiChatModel::from_env), with the same variables.
+    /// Creates a model from the environment variables of
+    /// [`OpenAiChatModel::from_env`](super::OpenAiChatModel::from_env).
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if a variable is missing or
-    /// wrong; the message names it.
-    pub fn from_env() -> Result<Self> {
-        OpenAiResponsesModelBuilder::from_env(|name| std::env::var(name).ok())
+    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if a variable is missing
+    /// or invalid; the message names the variable.
+    from_env
+}
+
+/// The responses API at one server.
+struct Responses {
+    endpoint: Endpoint,
+    options: Options,
+}
+
+impl Protocol for Responses {
+    type Prefix = ListPrefix;
+    type Assembly = ResponseAssembly;
+
+    fn checked_capabilities(model: Capabilities) -> Capabilities {
+        model.with(Capability::Videos)
+    }
+
+    fn check_parameters(
+        request: &ChatRequestParameters,
+        _defaults: &ChatRequestParameters,
+    ) -> Result<()> {
+        parameters::check(request)
+    }
+
+    fn endpoint(&self, _model: Option<&str>, _delivery: Delivery) -> Result<Cow<'_, Endpoint>> {
+        Ok(Cow::Borrowed(&self.endpoint))
+    }
+
+    fn prefix(
+        &self,
+        parameters: &ChatRequestParameters,
+        model: &str,
+        delivery: Delivery,
+    ) -> ListPrefix {
+        parameters::prefix(parameters, model, &self.options, delivery)
+    }
+
+    fn body(&self, request: &ChatRequest, prefix: &ListPrefix) -> Result<Vec<u8>> {
+        request::body(request, prefix, &self.options)
     }
 }
 
-/// All events of a streamed answer whose bytes are there already, split like this.
-#[cfg(feature = "_fuzzing")]
-pub(crate) fn read_pieces(
-    pieces: impl IntoIterator<Item = Vec<u8>>,
-) -> Vec<Result<ModelStreamEvent>> {
-    crate::protocol::stream::read_pieces(ResponseAssembly::default(), pieces)
-}
-
-impl Inner {
-    fn body(&self, request: &ChatRequest, delivery: Delivery) -> Result<Vec<u8>> {
-        // What the protocol has no words for is found where messages are written.
-        let can = self.capabilities.with(Capability::Videos);
-        can.check(request, self.frames.defaults(), &self.model)?;
-        parameters::check(request.parameters())?;
-        let frame = self.frames.of(request, delivery, |parameters| {
-            Frame::new(parameters, &self.model, &self.options, delivery)
-        });
-        request::body(request, &frame, &self.options)
-    }
-}
-
-#[async_trait]
-impl ChatModel for OpenAiResponsesModel {
-    async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
-        let inner = &*self.0;
-        let answer = inner.endpoint.post(inner.body(request, Delivery::Whole)?).await?;
-        response::read(&answer)
-    }
-
-    fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<ModelStreamEvent>> {
-        let inner = &*self.0;
-        if !inner.capabilities.include(Capability::Streaming) {
-            return in_one_piece(self, request);
-        }
-        ask_for_stream(
-            &inner.endpoint,
-            inner.body(request, Delivery::Stream),
-            ResponseAssembly::default(),
-        )
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.0.capabilities
-    }
-
-    fn name(&self) -> &str {
-        &self.0.model
-    }
-}
-
-impl fmt::Debug for OpenAiResponsesModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenAiResponsesModel")
-            .field("model", &self.0.model)
-            .field("endpoint", &self.0.endpoint)
-            .finish_non_exhaustive()
-    }
-}
-
-/// What a server can do as far as its host tells.
-fn default_capabilities(is_genuine: bool) -> Capabilities {
+/// Returns the capabilities of a server.
+fn default_capabilities(is_official: bool) -> Capabilities {
     let all = Capabilities::of([
         Capability::Tools,
         Capability::Streaming,
@@ -198,11 +160,19 @@ fn default_capabilities(is_genuine: bool) -> Capabilities {
         Capability::Pdfs,
         Capability::ToolChoice,
     ]);
-    match is_genuine {
-        true => all
-            .with(Capability::JsonSchema)
+    if is_official {
+        all.with(Capability::JsonSchema)
             .with(Capability::JsonSchemaWithTools)
-            .with(Capability::JsonObject),
-        false => all,
+            .with(Capability::JsonObject)
+    } else {
+        all
     }
+}
+
+/// Returns the events of a streamed answer that is already in memory.
+#[cfg(feature = "_fuzzing")]
+pub(crate) fn read_pieces(
+    pieces: impl IntoIterator<Item = Vec<u8>>,
+) -> Vec<Result<ai_services_core::model::ModelStreamEvent>> {
+    crate::protocol::stream::read_pieces(ResponseAssembly::default(), pieces)
 }

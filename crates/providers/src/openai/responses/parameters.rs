@@ -1,86 +1,67 @@
 //! The members of a request beside items and tools.
 
-use super::super::parameters::Named;
 use super::options::{EncryptedReasoning, Options, ParallelCalls, ResponseStorage};
 use crate::openai::options::SchemaMode;
-use crate::protocol::frames::Delivery;
-use crate::protocol::members::Members;
+use crate::openai::parameters::Named;
+use crate::protocol::json_object::JsonObject;
+use crate::protocol::request_body::ListPrefix;
+use crate::protocol::request_prefix::Delivery;
 use ai_services_core::model::{ChatRequestParameters, ResponseFormat, ToolChoice};
 use ai_services_core::{Error, ErrorKind, Result};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-/// The encoded parameters of a request, ready for its items and tools.
-pub(super) struct Frame {
-    /// `{"model":"…"` and all that does not depend on tools, without a comma at the end.
-    pub(super) head: Vec<u8>,
-    /// `,"tool_choice":…,"parallel_tool_calls":…`, which is sent only with tools, or nothing.
-    pub(super) tool_choice: Vec<u8>,
-    /// Whether `extra` brings items or tools of its own.
-    pub(super) own_input: bool,
-    pub(super) own_tools: bool,
+/// Encodes parameters. Members of `extra` replace the members with their names; the members of its
+/// objects `text` and `reasoning` do so one by one.
+pub(super) fn prefix(
+    parameters: &ChatRequestParameters,
+    default_model: &str,
+    options: &Options,
+    delivery: Delivery,
+) -> ListPrefix {
+    let extra = parameters.extra.as_deref();
+    let model = parameters.model.as_deref().unwrap_or(default_model);
+    let inner = |name| extra.and_then(|extra| extra.get(name)).and_then(Value::as_object);
+    let text = object(inner("text"), |text| {
+        let format = parameters.response_format.as_ref();
+        text.add("format", format.map(|format| Format(format, options.answers)));
+    });
+    let reasoning = object(inner("reasoning"), |reasoning| {
+        let effort = parameters.reasoning_effort.as_ref();
+        reasoning.add("effort", effort.map(|effort| effort.as_str()));
+        reasoning.add("summary", options.summary.map(|summary| summary.as_str()));
+    });
+    // Merged members are not written again.
+    let rest = extra.map(|extra| {
+        let is_merged = |name: &str| matches!(name, "text" | "reasoning");
+        let members = extra.iter().filter(|(name, value)| !is_merged(name) || !value.is_object());
+        members.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>()
+    });
+    let encrypted = options
+        .encrypted_reasoning
+        .unwrap_or_else(|| EncryptedReasoning::of(model, options.storage));
+    let mut head = JsonObject::new(rest.as_ref(), b'{');
+    head.add("model", Some(model));
+    head.add("store", Some(options.storage == ResponseStorage::Stored));
+    let asks = encrypted == EncryptedReasoning::Requested;
+    head.add("include", asks.then_some(["reasoning.encrypted_content"]));
+    head.add("temperature", parameters.temperature);
+    head.add("top_p", parameters.top_p);
+    head.add("max_output_tokens", parameters.max_output_tokens);
+    head.add("reasoning", reasoning);
+    head.add("text", text);
+    options.cache.add_to(&mut head);
+    head.add("stream", (delivery == Delivery::Stream).then_some(true));
+    head.add_extra();
+    let mut choice = JsonObject::new(extra, b',');
+    choice.add("tool_choice", parameters.tool_choice.as_ref().map(tool_choice));
+    let parallel = options.parallel_calls.map(|calls| calls == ParallelCalls::Allowed);
+    choice.add("parallel_tool_calls", parallel);
+    ListPrefix::new(head, choice, "input", extra)
 }
 
-impl Frame {
-    /// Encodes parameters. Members of `extra` replace what is written here; those of its objects `text`
-    /// and `reasoning` one by one.
-    pub(super) fn new(
-        parameters: &ChatRequestParameters,
-        default_model: &str,
-        options: &Options,
-        delivery: Delivery,
-    ) -> Self {
-        let extra = parameters.extra.as_deref();
-        let model = parameters.model.as_deref().unwrap_or(default_model);
-        let inner = |name| extra.and_then(|extra| extra.get(name)).and_then(Value::as_object);
-        let text = object(inner("text"), |text| {
-            let format = parameters.response_format.as_ref();
-            text.add("format", format.map(|format| Format(format, options.answers)));
-        });
-        let reasoning = object(inner("reasoning"), |reasoning| {
-            let effort = parameters.reasoning_effort.as_ref();
-            reasoning.add("effort", effort.map(|effort| effort.as_str()));
-            reasoning.add("summary", options.summary.map(|summary| summary.as_str()));
-        });
-        // What was merged is not written again.
-        let rest = extra.map(|extra| {
-            let is_merged = |name: &str| matches!(name, "text" | "reasoning");
-            let members =
-                extra.iter().filter(|(name, value)| !is_merged(name) || !value.is_object());
-            members.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>()
-        });
-        let encrypted = options
-            .encrypted_reasoning
-            .unwrap_or_else(|| EncryptedReasoning::of(model, options.storage));
-        let mut head = Members::new(rest.as_ref(), b'{');
-        head.add("model", Some(model));
-        head.add("store", Some(options.storage == ResponseStorage::Stored));
-        let asks = encrypted == EncryptedReasoning::Requested;
-        head.add("include", asks.then_some(["reasoning.encrypted_content"]));
-        head.add("temperature", parameters.temperature);
-        head.add("top_p", parameters.top_p);
-        head.add("max_output_tokens", parameters.max_output_tokens);
-        head.add("reasoning", reasoning);
-        head.add("text", text);
-        options.cache.add_to(&mut head);
-        head.add("stream", (delivery == Delivery::Stream).then_some(true));
-        head.add_extra();
-        let mut choice = Members::new(extra, b',');
-        choice.add("tool_choice", parameters.tool_choice.as_ref().map(tool_choice));
-        let parallel = options.parallel_calls.map(|calls| calls == ParallelCalls::Allowed);
-        choice.add("parallel_tool_calls", parallel);
-        let is_own = |name| extra.is_some_and(|extra| extra.contains_key(name));
-        Self {
-            head: head.into_bytes(),
-            tool_choice: choice.into_bytes(),
-            own_input: is_own("input"),
-            own_tools: is_own("tools"),
-        }
-    }
-}
-
-/// Refuses what the API has no place for.
+/// Fails for parameters that the API lacks.
 ///
 /// # Errors
 ///
@@ -104,12 +85,12 @@ pub(super) fn check(parameters: &ChatRequestParameters) -> Result<()> {
     }
 }
 
-/// An object of own members and those of `extra`, which win; nothing if it has none.
+/// Returns an object of the added members and those of `extra`, which win. `None` if it would be empty.
 fn object<'a>(
     extra: Option<&'a Map<String, Value>>,
-    add: impl FnOnce(&mut Members<'a>),
+    add: impl FnOnce(&mut JsonObject<'a>),
 ) -> Option<Box<RawValue>> {
-    let mut members = Members::new(extra, b'{');
+    let mut members = JsonObject::new(extra, b'{');
     add(&mut members);
     members.add_extra();
     let mut object = String::from_utf8(members.into_bytes()).ok()?;
@@ -129,7 +110,7 @@ fn tool_choice(choice: &ToolChoice) -> Value {
     }
 }
 
-/// `text.format`, with the members of its schema in order.
+/// The member `text.format`, with the members of its schema in their declared order.
 struct Format<'a>(&'a ResponseFormat, SchemaMode);
 
 impl Serialize for Format<'_> {

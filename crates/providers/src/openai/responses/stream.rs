@@ -4,8 +4,8 @@ use super::calls::{Calls, Place};
 use super::response::{self, FAILED, MISSING};
 use super::wire::{BETWEEN_THOUGHTS, Item, Items, Outcome, Response, Said, unquoted};
 use crate::http::{Answer, Framing};
-use crate::protocol::lenient::{Index, Text};
-use crate::protocol::stream::{self, Assembly, MAX_CALLS, Wrong};
+use crate::protocol::stream::{Assembly, EventError, MAX_CALLS, Progress};
+use crate::protocol::tolerant::{Index, Text};
 use ai_services_core::message::ProviderContent;
 use ai_services_core::model::{
     ChatResponse, FinishReason, ModelStreamEvent, PartialAnswer, TokenUsage,
@@ -80,17 +80,21 @@ type Emit<'a> = &'a mut dyn FnMut(ModelStreamEvent);
 impl Assembly for ResponseAssembly {
     const FRAMING: Framing = Framing::Events;
 
-    fn add(&mut self, data: &str, emit: Emit<'_>) -> Result<stream::Said, Wrong> {
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn add(&mut self, data: &str, emit: Emit<'_>) -> Result<Progress, EventError> {
         let data = data.trim_ascii();
         match data {
-            "" => return Ok(stream::Said::More),
-            DONE => return Ok(stream::Said::Done),
+            "" => return Ok(Progress::More),
+            DONE => return Ok(Progress::Done),
             _ => {}
         }
-        let event: Event<'_> = serde_json::from_str(data).map_err(Wrong::Unreadable)?;
+        let event: Event<'_> = serde_json::from_str(data).map_err(EventError::Unreadable)?;
         let kind = event.kind.0.as_deref().unwrap_or_default();
         if kind == "error" || (kind.is_empty() && event.error.is_some()) {
-            return Err(Wrong::Reported);
+            return Err(EventError::Reported);
         }
         match kind {
             "response.output_text.delta" => self.add_text(event.delta, emit),
@@ -122,12 +126,12 @@ impl Assembly for ResponseAssembly {
             | "response.cancelled"
             | "response.done" => {
                 self.end(kind, event.response, emit)?;
-                return Ok(stream::Said::Done);
+                return Ok(Progress::Done);
             }
             // What is said twice, what tools of the provider do, and what is yet to be invented.
             _ => {}
         }
-        Ok(stream::Said::More)
+        Ok(Progress::More)
     }
 
     fn is_complete(&self) -> bool {
@@ -201,9 +205,9 @@ impl ResponseAssembly {
 
     /// A call that begins or ends. Everything else that items say comes in events of its own, or with the
     /// last one.
-    fn add_item(&mut self, event: &Event<'_>, emit: Emit<'_>) -> Result<(), Wrong> {
+    fn add_item(&mut self, event: &Event<'_>, emit: Emit<'_>) -> Result<(), EventError> {
         let Some(raw) = event.item else { return Ok(()) };
-        let item: Item<'_> = serde_json::from_str(raw.get()).map_err(Wrong::Unreadable)?;
+        let item: Item<'_> = serde_json::from_str(raw.get()).map_err(EventError::Unreadable)?;
         if item.kind() == "function_call"
             && let Some(delta) = self.calls.add_item(event.output_index.0, item)?
         {
@@ -212,9 +216,10 @@ impl ResponseAssembly {
         Ok(())
     }
 
-    fn read_head(&mut self, raw: Option<&RawValue>) -> Result<(), Wrong> {
+    fn read_head(&mut self, raw: Option<&RawValue>) -> Result<(), EventError> {
         let Some(raw) = raw else { return Ok(()) };
-        let response: Response<'_> = serde_json::from_str(raw.get()).map_err(Wrong::Unreadable)?;
+        let response: Response<'_> =
+            serde_json::from_str(raw.get()).map_err(EventError::Unreadable)?;
         self.keep(&response);
         Ok(())
     }
@@ -230,10 +235,16 @@ impl ResponseAssembly {
     }
 
     /// The last event, which says everything again.
-    fn end(&mut self, kind: &str, raw: Option<&RawValue>, emit: Emit<'_>) -> Result<(), Wrong> {
-        let failed = |kind, message| Err(Wrong::Failed(Error::new(kind, message)));
+    fn end(
+        &mut self,
+        kind: &str,
+        raw: Option<&RawValue>,
+        emit: Emit<'_>,
+    ) -> Result<(), EventError> {
+        let failed = |kind, message| Err(EventError::Failed(Error::new(kind, message)));
         let raw = raw.map_or("{}", RawValue::get);
-        let mut response: Response<'_> = serde_json::from_str(raw).map_err(Wrong::Unreadable)?;
+        let mut response: Response<'_> =
+            serde_json::from_str(raw).map_err(EventError::Unreadable)?;
         self.keep(&response);
         let mut outcome = response.outcome();
         if response.status.0.is_none() {
@@ -250,7 +261,7 @@ impl ResponseAssembly {
         let stopped = match outcome {
             Outcome::Completed => None,
             Outcome::Incomplete(reason) => Some(reason),
-            Outcome::Failed if response.error.is_some() => return Err(Wrong::Reported),
+            Outcome::Failed if response.error.is_some() => return Err(EventError::Reported),
             Outcome::Failed => return failed(ErrorKind::Unavailable, FAILED),
             Outcome::Missing => return failed(ErrorKind::InvalidResponse, MISSING),
         };
@@ -276,7 +287,7 @@ impl ResponseAssembly {
         last: &Items<'_>,
         finished: &Items<'_>,
         emit: Emit<'_>,
-    ) -> Result<Option<ProviderContent>, Wrong> {
+    ) -> Result<Option<ProviderContent>, EventError> {
         for items in [last, finished] {
             if !items.is_empty() && self.add_rest(items.said(), emit)? {
                 return Ok(items.to_keep());
@@ -286,9 +297,9 @@ impl ResponseAssembly {
     }
 
     /// Adds what is missing of a whole answer, and says whether it begins with what came.
-    fn add_rest(&mut self, whole: Said, emit: Emit<'_>) -> Result<bool, Wrong> {
+    fn add_rest(&mut self, whole: Said, emit: Emit<'_>) -> Result<bool, EventError> {
         if whole.calls.len() > MAX_CALLS {
-            return Err(Wrong::TooManyCalls);
+            return Err(EventError::TooManyCalls);
         }
         let text = whole.text.as_deref().unwrap_or_default();
         let came = self.text.as_deref().unwrap_or_default();

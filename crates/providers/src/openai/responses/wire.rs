@@ -2,7 +2,7 @@
 
 use super::super::message::arguments;
 use super::PROTOCOL;
-use crate::protocol::lenient::{Content, Text, count};
+use crate::protocol::tolerant::{Content, Text, count};
 use ai_services_core::message::{AiMessage, ProviderContent, ToolCall};
 use ai_services_core::model::{FinishReason, TokenUsage};
 use serde::{Deserialize, Deserializer};

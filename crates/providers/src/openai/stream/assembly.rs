@@ -2,11 +2,11 @@
 
 use super::calls::Calls;
 use crate::http::{Answer, Framing};
+use crate::openai::extensions::{Details, MessageExtensions, marks_a_thought};
 use crate::openai::response;
 use crate::openai::wire::{Message, Parts, finish_reason, usage};
-use crate::openai::words::{Details, Words, marks_a_thought};
-use crate::protocol::lenient::{Index, Text, first};
-use crate::protocol::stream::{Assembly, Said, Wrong};
+use crate::protocol::stream::{Assembly, EventError, Progress};
+use crate::protocol::tolerant::{Index, Text, first};
 use ai_services_core::Result;
 use ai_services_core::model::{
     ChatResponse, FinishReason, ModelStreamEvent, PartialAnswer, TokenUsage,
@@ -62,30 +62,40 @@ pub(in crate::openai) struct ChatAssembly {
 impl Assembly for ChatAssembly {
     const FRAMING: Framing = Framing::Events;
 
-    fn add(&mut self, data: &str, emit: &mut dyn FnMut(ModelStreamEvent)) -> Result<Said, Wrong> {
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn add(
+        &mut self,
+        data: &str,
+        emit: &mut dyn FnMut(ModelStreamEvent),
+    ) -> Result<Progress, EventError> {
         let data = data.trim_ascii();
         match data {
-            "" => return Ok(Said::More),
-            DONE => return Ok(Said::Done),
+            "" => return Ok(Progress::More),
+            DONE => return Ok(Progress::Done),
             _ => {}
         }
-        let chunk: Chunk<'_> = serde_json::from_str(data).map_err(Wrong::Unreadable)?;
+        let chunk: Chunk<'_> = serde_json::from_str(data).map_err(EventError::Unreadable)?;
         if chunk.error.is_some() || (chunk.choices.is_none() && is_error(data)) {
-            return Err(Wrong::Reported);
+            return Err(EventError::Reported);
         }
         keep_first(&mut self.id, chunk.id);
         keep_first(&mut self.model, chunk.model);
         if let Some(usage) = chunk.usage {
             self.usage = usage;
         }
-        let Some(choice) = chunk.choices.filter(Choice::is_first) else { return Ok(Said::More) };
+        let Some(choice) = chunk.choices.filter(Choice::is_first) else {
+            return Ok(Progress::More);
+        };
         if let Some(delta) = choice.delta.or(choice.message.map(|message| *message)) {
             self.add_delta(delta, emit)?;
         }
         if let Some(reason) = finish_reason(choice.finish_reason) {
             self.finish_reason = Some(reason);
         }
-        Ok(Said::More)
+        Ok(Progress::More)
     }
 
     fn is_complete(&self) -> bool {
@@ -99,7 +109,7 @@ impl Assembly for ChatAssembly {
     fn into_response(self, attempts: u32) -> ChatResponse {
         let some = |text: String| Some(text).filter(|text| !text.is_empty()).map(Into::into);
         let details = self.details.into_list();
-        let words = Words {
+        let words = MessageExtensions {
             reasoning_details: details.as_deref(),
             extra_content: self.extra_content.as_deref(),
             calls: self.calls.extra_contents(),
@@ -137,7 +147,7 @@ impl ChatAssembly {
         &mut self,
         mut delta: Message<'_>,
         emit: &mut dyn FnMut(ModelStreamEvent),
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), EventError> {
         if let Some(thinking) = delta.take_thinking() {
             self.thinking.push_str(&thinking);
             emit(ModelStreamEvent::Thinking(thinking.into_owned()));

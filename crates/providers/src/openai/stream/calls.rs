@@ -1,7 +1,7 @@
 //! Tool calls that come in pieces.
 
 use crate::openai::wire;
-use crate::protocol::stream::{MAX_CALLS, Wrong};
+use crate::protocol::stream::{EventError, MAX_CALLS};
 use ai_services_core::message::ToolCall;
 use ai_services_core::model::ToolCallDelta;
 use serde_json::value::RawValue;
@@ -28,10 +28,13 @@ struct Growing {
 
 impl Calls {
     /// Adds a piece. Returns what is new in it, if anything is.
-    pub(super) fn add(&mut self, piece: wire::Call<'_>) -> Result<Option<ToolCallDelta>, Wrong> {
+    pub(super) fn add(
+        &mut self,
+        piece: wire::Call<'_>,
+    ) -> Result<Option<ToolCallDelta>, EventError> {
         let (index, arguments) = (piece.index.0, piece.arguments());
         if index.is_some_and(|index| index >= MAX_CALLS as u64) {
-            return Err(Wrong::TooManyCalls);
+            return Err(EventError::TooManyCalls);
         }
         let id = piece.id.0.unwrap_or_default();
         let name = piece.function.name.0.unwrap_or_default();
@@ -39,7 +42,7 @@ impl Calls {
             Some(at) if !self.begins_another(at, &id, &name, &arguments) => at,
             // A call begins with its first word.
             _ if id.is_empty() && name.is_empty() && arguments.is_empty() => return Ok(None),
-            _ if self.0.len() >= MAX_CALLS => return Err(Wrong::TooManyCalls),
+            _ if self.0.len() >= MAX_CALLS => return Err(EventError::TooManyCalls),
             _ => {
                 self.0.push(Growing { index, ..Growing::default() });
                 self.0.len() - 1

@@ -1,12 +1,12 @@
 //! How an engine of SearXNG is made.
 
 use super::{Inner, SearxngSearchEngine};
+use crate::protocol::builder::{builder_methods, debug_fields};
 use crate::protocol::connection::{Connection, connection_setters};
 use crate::web_search::terms::TIMEOUT;
 use ai_services_core::{Error, Result};
 use reqwest::header::HeaderMap;
 use serde_json::{Map, Value};
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,10 +42,9 @@ impl Default for SearxngSearchEngineBuilder {
 }
 
 impl SearxngSearchEngineBuilder {
-    /// Sets the server: the URL to which `/search` is appended.
-    pub fn base_url(mut self, url: impl Into<String>) -> Self {
-        self.connection.base_url = Some(url.into());
-        self
+    builder_methods! {
+        /// Sets the server: the URL to which `/search` is appended.
+        base_url;
     }
 
     /// Sets which engines the server asks, by their names in its settings; its own choice by default.
@@ -95,15 +94,7 @@ impl SearxngSearchEngineBuilder {
     }
 }
 
-impl fmt::Debug for SearxngSearchEngineBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SearxngSearchEngineBuilder")
-            .field("connection", &self.connection)
-            .field("engines", &self.engines)
-            .field("categories", &self.categories)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(SearxngSearchEngineBuilder { connection, engines, categories });
 
 /// Names as SearXNG wants them.
 fn joined(names: &[Box<str>]) -> Result<Option<String>> {

@@ -7,13 +7,13 @@ pub use builder::SearxngSearchEngineBuilder;
 
 use super::terms::{extra, terms};
 use crate::http::Endpoint;
+use crate::protocol::builder::debug_fields;
 use ai_services_core::rag::web_search::{
     SafeSearch, TimeRange, WebSearchEngine, WebSearchRequest, WebSearchResults,
 };
 use ai_services_core::{Error, Result};
 use async_trait::async_trait;
 use serde_json::{Map, Value};
-use std::fmt;
 use std::sync::Arc;
 
 /// What to do about a server that answers people only.
@@ -152,15 +152,7 @@ impl WebSearchEngine for SearxngSearchEngine {
     }
 }
 
-impl fmt::Debug for SearxngSearchEngine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SearxngSearchEngine")
-            .field("endpoint", &self.0.endpoint)
-            .field("engines", &self.0.engines)
-            .field("categories", &self.0.categories)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(SearxngSearchEngine.0 { endpoint, engines, categories });
 
 #[cfg(test)]
 mod tests {

@@ -5,17 +5,22 @@ use super::{
     TavilyTopic,
 };
 use crate::http::Server;
-use crate::protocol::connection::{Connection, bearer, connection_setters, set};
+use crate::protocol::builder::{builder_methods, debug_fields};
+use crate::protocol::connection::{Connection, connection_setters};
+use crate::protocol::site::{KeyHeader, Site, Target};
 use crate::web_search::terms::TIMEOUT;
-use ai_services_core::{Error, Result};
-use reqwest::header::{AUTHORIZATION, HeaderMap};
-use secrecy::SecretString;
+use ai_services_core::Result;
 use serde_json::Value;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-const TAVILY: &str = "https://api.tavily.com";
+static TAVILY: Site = Site {
+    base_url: "https://api.tavily.com",
+    domains: &["tavily.com"],
+    key_variables: &["TAVILY_API_KEY"],
+    base_url_variable: "TAVILY_BASE_URL",
+    key_header: KeyHeader::Bearer,
+};
 
 /// Builds a [`TavilySearchEngine`].
 ///
@@ -52,16 +57,11 @@ impl Default for TavilySearchEngineBuilder {
 }
 
 impl TavilySearchEngineBuilder {
-    /// Sets the key. A server of your own may need none.
-    pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        self.connection.api_key = Some(SecretString::from(key.into()));
-        self
-    }
-
-    /// Sets the server: the URL to which `/search` is appended; `https://api.tavily.com` by default.
-    pub fn base_url(mut self, url: impl Into<String>) -> Self {
-        self.connection.base_url = Some(url.into());
-        self
+    builder_methods! {
+        /// Sets the key. A server of your own may need none.
+        api_key;
+        /// Sets the server: the URL to which `/search` is appended; `https://api.tavily.com` by default.
+        base_url;
     }
 
     /// Sets how thoroughly is searched.
@@ -122,49 +122,32 @@ impl TavilySearchEngineBuilder {
 
     connection_setters!(but timeout);
 
-    /// Builds the engine. Nothing is sent.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a key for Tavily, for a base
-    /// URL that is not one, a key or header that HTTP cannot carry, and if TLS cannot be set up.
-    pub fn build(self) -> Result<TavilySearchEngine> {
-        let server = connect(self.connection, |name| std::env::var(name).ok())?;
+    builder_methods! {
+        /// Builds the engine. Nothing is sent.
+        ///
+        /// # Errors
+        ///
+        /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a key for Tavily, for a base
+        /// URL that is not one, a key or header that HTTP cannot carry, and if TLS cannot be set up.
+        build -> TavilySearchEngine;
+    }
+
+    fn build_with(self, var: impl Fn(&str) -> Option<String>) -> Result<TavilySearchEngine> {
+        let server = connect(self.connection, var)?;
         let endpoint = server.endpoint("search");
         Ok(TavilySearchEngine(Arc::new(Inner { endpoint, options: self.options })))
     }
 }
 
-impl fmt::Debug for TavilySearchEngineBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TavilySearchEngineBuilder")
-            .field("connection", &self.connection)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(TavilySearchEngineBuilder { connection });
 
-/// The server; the environment is read if neither key nor base URL was set.
+/// Returns the server of a connection. Reads the environment if neither a key nor a base URL was set.
 fn connect(
     mut connection: Connection,
     var: impl Fn(&str) -> Option<String>,
 ) -> Result<Arc<Server>> {
-    if connection.api_key.is_none() && connection.base_url.is_none() {
-        connection.api_key = set(&var, "TAVILY_API_KEY").map(SecretString::from);
-        connection.base_url = set(&var, "TAVILY_BASE_URL");
-    }
-    let base = connection.base(TAVILY)?;
-    let host = base.host_str().unwrap_or_default();
-    let is_tavily = host == "tavily.com" || host.ends_with(".tavily.com");
-    if is_tavily && connection.key().is_none() && !connection.has_header(AUTHORIZATION.as_str()) {
-        return Err(Error::configuration(
-            "no API key: set the environment variable TAVILY_API_KEY or call `api_key`",
-        ));
-    }
-    let mut headers = HeaderMap::new();
-    if let Some(key) = connection.key() {
-        headers.insert(AUTHORIZATION, bearer(key)?);
-    }
-    connection.server(base, headers)
+    let Target { url, headers, .. } = TAVILY.target(&mut connection, var)?;
+    connection.server(url, headers)
 }
 
 #[cfg(test)]

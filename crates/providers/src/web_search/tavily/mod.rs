@@ -7,14 +7,14 @@ pub use builder::TavilySearchEngineBuilder;
 
 use super::terms::{extra, terms};
 use crate::http::Endpoint;
-use crate::protocol::members::Members;
+use crate::protocol::builder::debug_fields;
+use crate::protocol::json_object::JsonObject;
 use ai_services_core::rag::web_search::{
     SafeSearch, TimeRange, WebSearchEngine, WebSearchRequest, WebSearchResults,
 };
 use ai_services_core::{Error, ErrorKind, Result};
 use async_trait::async_trait;
 use serde_json::{Map, Value};
-use std::fmt;
 use std::sync::Arc;
 
 /// The most results that Tavily gives at once.
@@ -144,7 +144,7 @@ impl TavilySearchEngine {
 impl Options {
     fn body(&self, request: &WebSearchRequest, terms: &str) -> Vec<u8> {
         let extra = extra(&self.extra, &request.extra);
-        let mut body = Members::new(Some(&extra), b'{');
+        let mut body = JsonObject::new(Some(&extra), b'{');
         body.add("query", Some(terms));
         body.add("max_results", Some(request.max_results.min(MAX_RESULTS)));
         body.add("search_depth", self.depth.map(TavilySearchDepth::name));
@@ -196,13 +196,7 @@ impl WebSearchEngine for TavilySearchEngine {
     }
 }
 
-impl fmt::Debug for TavilySearchEngine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TavilySearchEngine")
-            .field("endpoint", &self.0.endpoint)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(TavilySearchEngine.0 { endpoint });
 
 impl TavilySearchDepth {
     fn name(self) -> &'static str {

@@ -1,7 +1,7 @@
 //! What Tavily answers.
 
 use crate::http::Answer;
-use crate::protocol::lenient::Text;
+use crate::protocol::tolerant::Text;
 use crate::web_search::reading::{List, Number, Object, required, without_results};
 use ai_services_core::Result;
 use ai_services_core::document::Metadata;

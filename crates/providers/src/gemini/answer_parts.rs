@@ -4,7 +4,7 @@
 use super::PROTOCOL;
 use super::calls::Ids;
 use super::wire::{Part, compact};
-use crate::protocol::stream::{MAX_CALLS, Wrong};
+use crate::protocol::stream::{EventError, MAX_CALLS};
 use ai_services_core::message::{AiMessage, ProviderContent, ToolCall};
 use ai_services_core::model::{ModelStreamEvent, PartialAnswer, ToolCallDelta};
 use serde_json::json;
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 /// The parts of an answer so far.
 #[derive(Debug)]
-pub(super) struct Parts {
+pub(super) struct AnswerParts {
     text: String,
     thinking: String,
     calls: Vec<ToolCall>,
@@ -34,7 +34,7 @@ enum Block {
     },
 }
 
-impl Parts {
+impl AnswerParts {
     pub(super) fn new(ids: Ids) -> Self {
         let (text, thinking) = (String::new(), String::new());
         Self { text, thinking, calls: Vec::new(), blocks: Vec::new(), ids }
@@ -49,8 +49,8 @@ impl Parts {
         &mut self,
         raw: &RawValue,
         emit: &mut dyn FnMut(ModelStreamEvent),
-    ) -> Result<(), Wrong> {
-        let part: Part<'_> = serde_json::from_str(raw.get()).map_err(Wrong::Unreadable)?;
+    ) -> Result<(), EventError> {
+        let part: Part<'_> = serde_json::from_str(raw.get()).map_err(EventError::Unreadable)?;
         let (mut text, mut thinking) = (0, 0);
         if let Some(said) = part.text.filter(|text| !text.is_empty()) {
             if part.is_thought {
@@ -66,7 +66,7 @@ impl Parts {
         let is_call = part.call.is_some();
         if let Some(call) = part.call {
             if self.calls.len() >= MAX_CALLS {
-                return Err(Wrong::TooManyCalls);
+                return Err(EventError::TooManyCalls);
             }
             let index = self.calls.len();
             let id = call.id.0.as_deref().filter(|id| !id.is_empty()).map(str::to_owned);
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     fn message(parts: &[&str]) -> AiMessage {
-        let mut said = Parts::new(Ids::random());
+        let mut said = AnswerParts::new(Ids::random());
         for part in parts {
             let raw = RawValue::from_string((*part).to_owned()).unwrap();
             said.add(&raw, &mut |_| {}).unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// The parts of an error body.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Said {
+pub(super) struct ErrorBody {
     pub(super) message: Option<String>,
     /// The most specific code given: `code`, else `type`, else the reason in Google's `details`, else
     /// `status`.
@@ -16,7 +16,7 @@ pub(super) struct Said {
     pub(super) retry_after: Option<Duration>,
 }
 
-impl Said {
+impl ErrorBody {
     /// Reads `{"error": {…}}`, `{"error": "…"}`, `{"response": {"error": {…}}}`, `{"message": …}`, `{"detail": …}`,
     /// `{"detail": {"error": …}}`, and each of them as the only element of an array. `None` if the body is none of these.
     pub(super) fn parse(body: &[u8]) -> Option<Self> {
@@ -79,8 +79,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn parse(body: &Value) -> Said {
-        Said::parse(body.to_string().as_bytes()).unwrap()
+    fn parse(body: &Value) -> ErrorBody {
+        ErrorBody::parse(body.to_string().as_bytes()).unwrap()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! thoughts that only they can read.
 
 use super::PROTOCOL;
-use crate::protocol::fields::Fields;
+use crate::protocol::raw_object::RawObject;
 use ai_services_core::message::{AiMessage, ProviderContent};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 /// The members that a message of the model gets beside its own.
 #[derive(Default, Deserialize, Serialize)]
-pub(super) struct Words<'a> {
+pub(super) struct MessageExtensions<'a> {
     /// Thoughts with what proves them, at OpenRouter.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub(super) reasoning_details: Option<&'a RawValue>,
@@ -22,7 +22,7 @@ pub(super) struct Words<'a> {
     pub(super) calls: Vec<Option<&'a RawValue>>,
 }
 
-impl<'a> Words<'a> {
+impl<'a> MessageExtensions<'a> {
     /// Those of a message, as far as they fit to it.
     pub(super) fn of(message: &'a AiMessage) -> Self {
         let json = message.provider_content().and_then(|content| content.json_of(PROTOCOL));
@@ -97,7 +97,7 @@ impl Details {
 
 /// Adds an item to the last detail, or begins another.
 fn add<'a>(item: &'a RawValue, last: &mut Option<Detail<'a>>, list: &mut String) {
-    match (Fields::of(item), last.as_mut()) {
+    match (RawObject::of(item), last.as_mut()) {
         (Ok(piece), Some(last)) if last.goes_on_with(&piece) => last.add(piece),
         (Ok(piece), _) => {
             end(last, list);
@@ -142,13 +142,13 @@ enum Member<'a> {
 }
 
 impl<'a> Detail<'a> {
-    fn of(piece: Fields<'a>) -> Self {
+    fn of(piece: RawObject<'a>) -> Self {
         Self(piece.0.into_iter().map(|(name, value)| (name, Member::Whole(value))).collect())
     }
 
     /// Whether a piece is one of this detail. Servers number details, but some give one number to a
     /// summary and to the same thoughts encrypted, or to thoughts about several calls.
-    fn goes_on_with(&self, piece: &Fields<'a>) -> bool {
+    fn goes_on_with(&self, piece: &RawObject<'a>) -> bool {
         if self.0.len() > MAX_MEMBERS || piece.0.len() > MAX_MEMBERS {
             return false;
         }
@@ -175,7 +175,7 @@ impl<'a> Detail<'a> {
         }
     }
 
-    fn add(&mut self, piece: Fields<'a>) {
+    fn add(&mut self, piece: RawObject<'a>) {
         for (name, value) in piece.0 {
             match self.0.iter_mut().find(|(own, _)| *own == name) {
                 Some((name, own)) => own.add(value, JOINED.contains(&&**name)),
@@ -303,7 +303,11 @@ mod tests {
         let of = |details, extra| {
             let (details, extra) = (serde_json::from_str(details), serde_json::from_str(extra));
             let calls = vec![None, None];
-            let words = Words { reasoning_details: details.ok(), extra_content: extra.ok(), calls };
+            let words = MessageExtensions {
+                reasoning_details: details.ok(),
+                extra_content: extra.ok(),
+                calls,
+            };
             words.into_content().map(|content| content.json().to_owned())
         };
         for nothing in ["[]", "{}", "\"\""] {

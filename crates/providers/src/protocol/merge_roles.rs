@@ -1,52 +1,51 @@
-//! Messages of protocols in which each message has a role and a list of parts, and roles take turns:
-//! neighbours of one role become one message.
+//! Merging of messages for protocols in which the roles of messages alternate: consecutive messages of
+//! one role become one message with the parts of all.
 
 use ai_services_core::Result;
 use ai_services_core::message::ChatMessage;
-use std::borrow::Cow;
 
-/// How a protocol writes its messages.
-pub(crate) struct Grouping<'a> {
-    /// The member that holds the parts, for example `content`.
+/// The encoding of messages with roles and parts.
+pub(crate) struct RoleMerger<'a> {
+    /// Name of the member that holds the parts, for example `content`.
     pub(crate) parts: &'static str,
-    /// The encoded parts of a message, with commas in between and no brackets around; empty if it has
-    /// none to send.
-    pub(crate) encode: &'a dyn for<'m> Fn(&'m ChatMessage) -> Result<Cow<'m, [u8]>>,
-    /// The role of a message; `None` if it is said elsewhere.
+    /// Returns the encoded parts of a message with commas in between, without brackets. Empty if there
+    /// is nothing to send.
+    pub(crate) encode: &'a dyn for<'m> Fn(&'m ChatMessage) -> Result<&'m [u8]>,
+    /// Returns the role of a message; `None` if the message is sent elsewhere.
     pub(crate) role: fn(&ChatMessage) -> Option<&'static str>,
 }
 
-impl Grouping<'_> {
-    /// A list of messages as JSON, with brackets.
+impl RoleMerger<'_> {
+    /// Writes a JSON list of messages.
     ///
     /// # Errors
     ///
-    /// That of the first message that cannot be encoded.
+    /// The error of the first message that cannot be encoded.
     pub(crate) fn write<'m>(
         &self,
         messages: impl IntoIterator<Item = &'m ChatMessage>,
         body: &mut Vec<u8>,
     ) -> Result<()> {
         body.push(b'[');
-        let mut speaker = None;
+        let mut last_role = None;
         for message in messages {
             let Some(role) = (self.role)(message) else { continue };
             let parts = (self.encode)(message)?;
             if parts.is_empty() {
                 continue;
             }
-            if speaker == Some(role) {
+            if last_role == Some(role) {
                 body.push(b',');
             } else {
-                if speaker.is_some() {
+                if last_role.is_some() {
                     body.extend_from_slice(b"]},");
                 }
                 self.open(role, body);
-                speaker = Some(role);
+                last_role = Some(role);
             }
-            body.extend_from_slice(&parts);
+            body.extend_from_slice(parts);
         }
-        body.extend_from_slice(if speaker.is_some() { b"]}]" } else { b"]" });
+        body.extend_from_slice(if last_role.is_some() { b"]}]" } else { b"]" });
         Ok(())
     }
 
@@ -62,11 +61,9 @@ mod tests {
     use super::*;
 
     fn written(messages: &[ChatMessage]) -> String {
-        let grouping = Grouping {
+        let merger = RoleMerger {
             parts: "content",
-            encode: &|message| {
-                Ok(Cow::Owned(message.text().unwrap_or_default().to_owned().into_bytes()))
-            },
+            encode: &|message| Ok(message.text().unwrap_or_default().as_bytes()),
             role: |message| match message {
                 ChatMessage::System(_) => None,
                 ChatMessage::Ai(_) => Some("assistant"),
@@ -74,12 +71,12 @@ mod tests {
             },
         };
         let mut body = Vec::new();
-        grouping.write(messages, &mut body).unwrap();
+        merger.write(messages, &mut body).unwrap();
         String::from_utf8(body).unwrap()
     }
 
     #[test]
-    fn neighbours_of_one_role_are_one_message() {
+    fn consecutive_messages_of_one_role_are_merged() {
         assert_eq!(written(&[]), "[]");
         let messages = [
             ChatMessage::system("0"),

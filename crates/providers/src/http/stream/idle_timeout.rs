@@ -12,7 +12,7 @@ const GRACE: Duration = Duration::from_millis(20);
 
 /// Measures silences with one timer. It is not set anew for each of them: when it rings too early, it
 /// is set to the time at which the current silence is too long.
-pub(super) struct Silence {
+pub(super) struct IdleTimeout {
     limit: Duration,
     timer: Option<Pin<Box<Sleep>>>,
     phase: Phase,
@@ -26,7 +26,7 @@ enum Phase {
     Late(Instant),
 }
 
-impl Silence {
+impl IdleTimeout {
     pub(super) fn new(limit: Duration) -> Self {
         Self { limit, timer: None, phase: Phase::Talking }
     }

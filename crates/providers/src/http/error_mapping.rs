@@ -1,7 +1,7 @@
 //! From everything that can go wrong with a request to the crate's error.
 
+use super::error_body::ErrorBody;
 use super::retry::{self, Repeat};
-use super::said::Said;
 use super::{Ends, Limits};
 use ai_services_core::{BoxError, Error, ErrorKind};
 use reqwest::Response;
@@ -22,12 +22,12 @@ const WRONG_KEY: &str = "API_KEY_INVALID";
 const TOO_LONG: &str = "is too large to process";
 
 /// A failed attempt.
-pub(super) struct Fault {
+pub(super) struct FailedAttempt {
     pub(super) error: Error,
     pub(super) repeat: Repeat,
 }
 
-impl Fault {
+impl FailedAttempt {
     /// No head of an answer came.
     pub(super) fn of_sending(error: reqwest::Error, limits: &Limits, ends: Ends) -> Self {
         let error = error.without_url();
@@ -52,7 +52,7 @@ impl Fault {
     /// An answer came, with a status other than 2xx.
     pub(super) fn of_status(response: &Response, body: &[u8], secrets: &HeaderMap) -> Self {
         let (status, headers) = (response.status(), response.headers());
-        let said = Said::parse(body);
+        let said = ErrorBody::parse(body);
         let code = said.as_ref().and_then(|said| said.code.as_deref());
         let told = said.as_ref().and_then(|said| said.retry_after);
         let wait = retry::retry_after(headers).or(told);
@@ -88,7 +88,7 @@ impl Fault {
 
 /// The error for a body with status 2xx that is an error nevertheless.
 pub(super) fn error_in_body(body: &[u8], secrets: &HeaderMap) -> Error {
-    let said = Said::parse(body).unwrap_or_default();
+    let said = ErrorBody::parse(body).unwrap_or_default();
     let status = said.number.filter(|number| (400..600).contains(number));
     let code = said.code.as_deref();
     let kind = match status {

@@ -1,23 +1,23 @@
-//! The beginning of a request: members that are known before its messages.
+//! JSON objects written member by member.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Members of an object, except those that `extra` has too.
-///
-/// The first one is preceded by the byte that was given, all others by a comma.
-pub(crate) struct Members<'a> {
+/// The members of a JSON object, without the closing brace. Members of `extra` replace those that are
+/// added.
+pub(crate) struct JsonObject<'a> {
     out: Vec<u8>,
     extra: Option<&'a Map<String, Value>>,
     separator: u8,
 }
 
-impl<'a> Members<'a> {
+impl<'a> JsonObject<'a> {
+    /// Creates an object without members. `separator` precedes the first member, a comma all others.
     pub(crate) fn new(extra: Option<&'a Map<String, Value>>, separator: u8) -> Self {
         Self { out: Vec::new(), extra, separator }
     }
 
-    /// Adds a member, if there is a value and `extra` has none of this name.
+    /// Adds a member, unless it has no value or `extra` has a member of this name.
     pub(crate) fn add(&mut self, name: &str, value: Option<impl Serialize>) {
         if let Some(value) = value
             && !self.extra.is_some_and(|extra| extra.contains_key(name))
@@ -26,7 +26,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Adds all members of `extra`.
+    /// Adds the members of `extra`.
     pub(crate) fn add_extra(&mut self) {
         for (name, value) in self.extra.into_iter().flatten() {
             self.write(name, value);
@@ -40,14 +40,14 @@ impl<'a> Members<'a> {
             self.out.push(b':');
             serde_json::to_writer(&mut self.out, value)
         });
-        // Texts, numbers and JSON values can all be written; this only keeps the body well formed.
+        // Strings, numbers and JSON values always serialize. This only keeps the object well formed.
         match written {
             Ok(()) => self.separator = b',',
             Err(_) => self.out.truncate(start),
         }
     }
 
-    /// What was written.
+    /// Returns the encoded members.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.out
     }

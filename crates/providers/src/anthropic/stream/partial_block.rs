@@ -1,17 +1,17 @@
 //! Blocks that come in pieces.
 
 use crate::anthropic::content::{Part, Said, arguments};
-use crate::protocol::fields::Fields;
+use crate::protocol::raw_object::RawObject;
 use ai_services_core::message::ToolCall;
 use serde_json::value::RawValue;
 
 /// A block so far.
-pub(super) struct Growing {
+pub(super) struct PartialBlock {
     /// The number that the server gave.
     pub(super) index: u64,
     /// What the server said at its beginning, where some members are empty.
     start: Box<RawValue>,
-    pub(super) kind: Kind,
+    pub(super) kind: BlockKind,
     pub(super) is_open: bool,
     is_plain: bool,
     /// The members that grow, with what they began with.
@@ -24,7 +24,7 @@ pub(super) struct Growing {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum BlockKind {
     Text,
     Thinking,
     Redacted,
@@ -33,21 +33,21 @@ pub(super) enum Kind {
     Other,
 }
 
-impl Growing {
+impl PartialBlock {
     /// A block that begins like this. `calls` is how many calls there are before it.
     pub(super) fn new(
         index: u64,
         start: &RawValue,
         calls: usize,
     ) -> Result<Self, serde_json::Error> {
-        let fields = Fields::of(start)?;
+        let fields = RawObject::of(start)?;
         let Part { said, is_plain } = Part::of(&fields);
         let kind = match said {
-            Said::Text(_) => Kind::Text,
-            Said::Thinking(_) => Kind::Thinking,
-            Said::Call(_) => Kind::Call(calls),
-            Said::Redacted => Kind::Redacted,
-            Said::Other => Kind::Other,
+            Said::Text(_) => BlockKind::Text,
+            Said::Thinking(_) => BlockKind::Thinking,
+            Said::Call(_) => BlockKind::Call(calls),
+            Said::Redacted => BlockKind::Redacted,
+            Said::Other => BlockKind::Other,
         };
         Ok(Self {
             index,
@@ -76,7 +76,7 @@ impl Growing {
 
     /// The call, if it is one.
     pub(super) fn call(&self) -> Option<ToolCall> {
-        let Kind::Call(_) = self.kind else { return None };
+        let BlockKind::Call(_) = self.kind else { return None };
         let (id, name) = self.id_and_name();
         Some(ToolCall::new(id, name, self.input.as_str()))
     }
@@ -84,11 +84,11 @@ impl Growing {
     /// What the block says.
     pub(super) fn part(&self) -> Part {
         let said = match self.kind {
-            Kind::Text => Said::Text(self.text.clone()),
-            Kind::Thinking => Said::Thinking(self.thinking.clone()),
-            Kind::Call(_) => self.call().map_or(Said::Other, Said::Call),
-            Kind::Redacted => Said::Redacted,
-            Kind::Other => Said::Other,
+            BlockKind::Text => Said::Text(self.text.clone()),
+            BlockKind::Thinking => Said::Thinking(self.thinking.clone()),
+            BlockKind::Call(_) => self.call().map_or(Said::Other, Said::Call),
+            BlockKind::Redacted => Said::Redacted,
+            BlockKind::Other => Said::Other,
         };
         Part { said, is_plain: self.is_plain && self.citations.is_empty() }
     }
@@ -127,9 +127,9 @@ impl Growing {
         json
     }
 
-    fn fields(&self) -> Fields<'_> {
+    fn fields(&self) -> RawObject<'_> {
         // It was read before.
-        Fields::of(&self.start).unwrap_or_default()
+        RawObject::of(&self.start).unwrap_or_default()
     }
 }
 

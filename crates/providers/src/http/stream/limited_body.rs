@@ -1,6 +1,6 @@
 //! The body of a stream, piece by piece, under limits of size and time.
 
-use super::silence::Silence;
+use super::idle_timeout::IdleTimeout;
 use crate::http::Limits;
 use crate::http::body::Broken;
 use bytes::Bytes;
@@ -19,13 +19,13 @@ const MAX_EVENT_BYTES: usize = 4 << 20;
 const LAST_LINE_ENDS: &[u8] = b"\n\n";
 
 /// A body that is not read ahead: what nobody asks for stays with the server.
-pub(super) struct Pieces {
+pub(super) struct LimitedBody {
     body: Body,
     /// What came but would make an event too large, if it belongs to it.
     held: Bytes,
     left: usize,
     max: usize,
-    silence: Silence,
+    silence: IdleTimeout,
     meter: Arc<Meter>,
 }
 
@@ -51,14 +51,14 @@ impl Meter {
     }
 }
 
-impl Pieces {
+impl LimitedBody {
     pub(super) fn new(body: Body, limits: &Limits) -> Self {
         Self {
             body,
             held: Bytes::new(),
             left: limits.max_stream_bytes,
             max: limits.max_stream_bytes,
-            silence: Silence::new(limits.stream_idle_timeout),
+            silence: IdleTimeout::new(limits.stream_idle_timeout),
             meter: Arc::default(),
         }
     }
@@ -83,7 +83,7 @@ impl Pieces {
     }
 }
 
-impl Pieces {
+impl LimitedBody {
     /// The next bytes of the body, which are not empty.
     fn poll_body(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
         loop {
@@ -103,7 +103,7 @@ impl Pieces {
     }
 }
 
-impl Stream for Pieces {
+impl Stream for LimitedBody {
     type Item = Result<Bytes, Broken>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
