@@ -73,11 +73,11 @@ async fn redirects_are_followed_within_limits() {
     assert!(fetched([to("/elsewhere"), to("again"), image]).await.is_ok());
 
     let error = refused(std::iter::repeat_n(to("/loop"), 6)).await;
-    assert_eq!(error.to_string(), "there are more than 5 redirects");
+    assert_eq!(error.to_string(), "more than 5 redirects");
     for (location, message) in [
-        ("file:///etc/passwd", "`file` is not fetched, only http and https are"),
-        ("gopher://example.org", "`gopher` is not fetched, only http and https are"),
-        ("http://", "a redirect says not where to"),
+        ("file:///etc/passwd", "unsupported scheme `file`: use http or https"),
+        ("gopher://example.org", "unsupported scheme `gopher`: use http or https"),
+        ("http://", "a redirect without a valid `location` header"),
     ] {
         assert_eq!(refused([to(location)]).await.to_string(), message);
     }
@@ -100,7 +100,7 @@ async fn body_beyond_the_limit_is_not_read() {
     let small = limits().max_bytes(PNG.len() - 1);
     let announced = FaultServer::answering([answer(200, &[], PNG)]).await.unwrap();
     let error = fetch(&announced.url(), &small).await.unwrap_err();
-    assert_eq!(error.to_string(), "the media have more than 15 bytes, the limit of this call");
+    assert_eq!(error.to_string(), "the media are larger than 15 bytes, the limit of this call");
 
     let head = b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n".to_vec();
     let endless = FaultServer::start([vec![Step::Request, Step::Send(head), Step::Flood]]);

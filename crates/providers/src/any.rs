@@ -1,4 +1,4 @@
-//! Models by the name of their provider and their own.
+//! Chat models by name, as `provider/model`.
 
 #[cfg(feature = "anthropic")]
 use super::anthropic::AnthropicChatModel;
@@ -14,24 +14,24 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The chat model `provider/model`, with key and server from the environment.
+/// Builds the chat model `provider/model`, with the key and the server from the environment.
 ///
 /// | name | client | environment |
 /// |---|---|---|
 /// | `openai/gpt-4o-mini` | `openai::OpenAiChatModel` | `OPENAI_API_KEY`, `OPENAI_BASE_URL`, … |
-/// | `openai-responses/gpt-5` | `openai::OpenAiResponsesModel` | the same |
+/// | `openai-responses/gpt-5` | `openai::OpenAiResponsesModel` | `OPENAI_API_KEY`, `OPENAI_BASE_URL`, … |
 /// | `anthropic/claude-sonnet-4-5` | `anthropic::AnthropicChatModel` | `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL` |
 /// | `gemini/gemini-2.5-flash` | `gemini::GeminiChatModel` | `GEMINI_API_KEY` or `GOOGLE_API_KEY`, `GEMINI_BASE_URL` |
 /// | `ollama/llama3.2` | `ollama::OllamaChatModel` | `OLLAMA_HOST`, `OLLAMA_API_KEY` |
 ///
-/// For a choice that a user of your program makes; a client's own builder can be told more. Servers that
-/// are compatible with OpenAI are `openai/…` with `OPENAI_BASE_URL`, or [`ModelName::build_at`].
+/// Use it if users of your program choose the model. The builder of each client has more settings. For a
+/// server that is compatible with OpenAI, use `openai/…` with `OPENAI_BASE_URL` or [`ModelName::build_at`].
 ///
 /// # Errors
 ///
 /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) for a name that is not
-/// `provider/model`, for a provider that is unknown or whose feature is not enabled, and whenever the
-/// client's builder fails, for example without a key.
+/// `provider/model`, for an unknown provider, for a provider whose feature is not enabled, and if the
+/// builder of the client fails, for example without a key.
 ///
 /// # Examples
 ///
@@ -43,14 +43,14 @@ use std::sync::Arc;
 /// assert_eq!(model.name(), "llama3.2");
 /// # }
 /// let error = any_model("llama3.2").err().map(|error| error.to_string());
-/// assert_eq!(error.as_deref(), Some("`llama3.2` names no provider: write `provider/model`"));
+/// assert_eq!(error.as_deref(), Some("`llama3.2` does not name a provider: write `provider/model`"));
 /// # Ok::<(), ai_services::Error>(())
 /// ```
 pub fn any_model(name: &str) -> Result<Arc<dyn ChatModel>> {
     name.parse::<ModelName>()?.build()
 }
 
-/// A provider and one of its models, read from `provider/model`.
+/// A provider and one of its models, parsed from `provider/model`.
 ///
 /// # Examples
 ///
@@ -92,7 +92,7 @@ impl Provider {
         }
     }
 
-    /// The feature of this crate that it needs.
+    /// Returns the feature of this crate that contains the client.
     fn feature(self) -> &'static str {
         match self {
             Self::OpenAiResponses => "openai",
@@ -100,6 +100,7 @@ impl Provider {
         }
     }
 
+    /// Returns `true` if the feature of the provider is enabled.
     fn is_built_in(self) -> bool {
         match self {
             Self::OpenAi | Self::OpenAiResponses => cfg!(feature = "openai"),
@@ -111,39 +112,40 @@ impl Provider {
 }
 
 impl ModelName {
-    /// The provider, for example `anthropic`.
+    /// Returns the provider, for example `anthropic`.
     #[must_use]
     pub fn provider(&self) -> &'static str {
         self.provider.name()
     }
 
-    /// The model, as the provider calls it.
+    /// Returns the provider's name of the model.
     #[must_use]
     pub fn model(&self) -> &str {
         &self.model
     }
 
-    /// The model, with key and server from the environment; see [`any_model`].
+    /// Builds the model, with the key and the server from the environment; see [`any_model`].
     ///
     /// # Errors
     ///
-    /// As [`any_model`].
+    /// The errors of [`any_model`].
     pub fn build(&self) -> Result<Arc<dyn ChatModel>> {
         self.build_with(None)
     }
 
-    /// The model at another server that speaks the provider's protocol. The environment is not read, so
-    /// no key is sent there.
+    /// Builds the model at another server with the provider's protocol.
+    ///
+    /// Neither the environment nor a key is used.
     ///
     /// # Errors
     ///
-    /// As [`any_model`], and for a base URL that is not one.
+    /// The errors of [`any_model`], and for an invalid base URL.
     pub fn build_at(&self, base_url: &str) -> Result<Arc<dyn ChatModel>> {
         self.build_with(Some(base_url))
     }
 
     fn build_with(&self, base_url: Option<&str>) -> Result<Arc<dyn ChatModel>> {
-        /// Builders differ in type, not in what is set here.
+        // The builders differ in type, but share these setters.
         macro_rules! model {
             ($client:ident) => {{
                 let builder = $client::builder().model(&*self.model);
@@ -165,7 +167,7 @@ impl ModelName {
             Provider::Gemini => model!(GeminiChatModel),
             #[cfg(feature = "ollama")]
             Provider::Ollama => model!(OllamaChatModel),
-            #[allow(unreachable_patterns, reason = "with all features none is left")]
+            #[allow(unreachable_patterns, reason = "unreachable with all features")]
             other => Err(Error::configuration(format!(
                 "the provider `{}` needs the feature `{}` of ai-services",
                 other.name(),
@@ -182,17 +184,17 @@ impl FromStr for ModelName {
         let text = text.trim();
         let Some((provider, model)) = text.split_once('/') else {
             return Err(Error::configuration(format!(
-                "`{}` names no provider: write `provider/model`",
+                "`{}` does not name a provider: write `provider/model`",
                 text.escape_debug()
             )));
         };
-        // Google's own name is in use, too.
-        let wanted = if provider == "google" { "gemini" } else { provider };
-        let Some(provider) = Provider::ALL.into_iter().find(|known| known.name() == wanted) else {
+        // `google` is a common name of the provider, too.
+        let name = if provider == "google" { "gemini" } else { provider };
+        let Some(provider) = Provider::ALL.into_iter().find(|known| known.name() == name) else {
             let built_in = Provider::ALL.into_iter().filter(|known| known.is_built_in());
             let known: Vec<_> = built_in.map(|known| format!("`{}/…`", known.name())).collect();
             return Err(Error::configuration(format!(
-                "the provider `{}` is unknown; there are {}",
+                "unknown provider `{}`; available: {}",
                 provider.escape_debug(),
                 known.join(", ")
             )));
@@ -200,7 +202,7 @@ impl FromStr for ModelName {
         let model = model.trim();
         if model.is_empty() {
             let name = provider.name();
-            return Err(Error::configuration(format!("say which model: `{name}/NAME`")));
+            return Err(Error::configuration(format!("no model: write `{name}/NAME`")));
         }
         Ok(Self { provider, model: model.into() })
     }
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn name_is_provider_and_model() {
+    fn name_consists_of_provider_and_model() {
         for name in ["openai/gpt-4o-mini", "ollama/hf.co/x:1b", "anthropic/a", "openai-responses/b"]
         {
             assert_eq!(name.parse::<ModelName>().unwrap().to_string(), name);
@@ -230,15 +232,15 @@ mod tests {
     }
 
     #[test]
-    fn wrong_name_is_an_error_that_says_what_to_write() {
-        assert_eq!(error("gpt-4o"), "`gpt-4o` names no provider: write `provider/model`");
-        assert_eq!(error("openai/ "), "say which model: `openai/NAME`");
+    fn error_of_a_wrong_name_has_a_suggestion() {
+        assert_eq!(error("gpt-4o"), "`gpt-4o` does not name a provider: write `provider/model`");
+        assert_eq!(error("openai/ "), "no model: write `openai/NAME`");
         let unknown = error("acme/x");
-        assert!(unknown.starts_with("the provider `acme` is unknown; there are "), "{unknown}");
+        assert!(unknown.starts_with("unknown provider `acme`; available: "), "{unknown}");
     }
 
     #[test]
-    fn every_provider_that_is_built_in_makes_a_model() {
+    fn every_enabled_provider_builds_a_model() {
         for provider in Provider::ALL {
             let name = ModelName { provider, model: "m".into() };
             match name.build_at("http://localhost:1") {

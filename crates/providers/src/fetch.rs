@@ -1,4 +1,4 @@
-//! Fetching media, for whoever asks for it. Nothing else in this crate follows a URL that it was given.
+//! Downloads of media by URL. The clients of this crate do not fetch URLs from messages.
 
 use ai_services_core::message::{Content, Media};
 use ai_services_core::{Error, ErrorKind, Result};
@@ -7,7 +7,7 @@ use reqwest::{Client, Response, Url};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-/// How much [`fetch_media`] fetches, from where, and how long that may take.
+/// Limits of [`fetch_media`]: size, time, redirects and hosts.
 ///
 /// # Examples
 ///
@@ -26,20 +26,21 @@ pub struct FetchLimits {
     hosts: FetchHosts,
 }
 
-/// From where [`fetch_media`] fetches.
+/// Hosts that [`fetch_media`] accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FetchHosts {
-    /// Not from addresses of this machine and of private networks, nor from `localhost`, `*.local` and
-    /// `*.internal`. Judged by what the URL says: a public name may lead to a private address.
+    /// All hosts except this machine and private networks: loopback, private, link-local, shared
+    /// (100.64.0.0/10), multicast and reserved addresses, `localhost`, `*.localhost`, `*.local` and
+    /// `*.internal`. The URL alone is checked: a public name may resolve to a private address.
     #[default]
     Public,
-    /// From everywhere.
+    /// All hosts.
     Any,
 }
 
 impl FetchLimits {
-    /// The defaults: [`Media::MAX_BYTES`], 30 seconds, 5 redirects, public hosts.
+    /// Creates the default limits.
     pub fn new() -> Self {
         Self {
             max_bytes: Media::MAX_BYTES,
@@ -49,22 +50,22 @@ impl FetchLimits {
         }
     }
 
-    /// The largest body.
+    /// Sets the maximum size of the body in bytes. Default: [`Media::MAX_BYTES`].
     pub fn max_bytes(self, max_bytes: usize) -> Self {
         Self { max_bytes, ..self }
     }
 
-    /// The longest time, from connecting to the last byte, redirects included.
+    /// Sets the time limit of the whole call, with redirects. Default: 30 seconds.
     pub fn timeout(self, timeout: Duration) -> Self {
         Self { timeout, ..self }
     }
 
-    /// How many redirects are followed.
+    /// Sets the maximum number of redirects. Default: 5.
     pub fn max_redirects(self, max_redirects: usize) -> Self {
         Self { max_redirects, ..self }
     }
 
-    /// From where is fetched, redirects included.
+    /// Sets the accepted hosts of the URL and of redirects. Default: [`Public`](FetchHosts::Public).
     pub fn hosts(self, hosts: FetchHosts) -> Self {
         Self { hosts, ..self }
     }
@@ -76,26 +77,30 @@ impl Default for FetchLimits {
     }
 }
 
-/// Fetches an image, a recording, a film or a PDF, for a model that does not fetch URLs itself.
+/// Downloads an image, audio, video or PDF for a model that does not fetch URLs itself.
 ///
-/// Most providers fetch URLs of images themselves: then [`ImageContent::url`] is enough. The type is
-/// told by how the bytes begin, and has to agree with the `content-type`. `client` should be one of
-/// [`http_client_builder`](super::http_client_builder), which follows no redirects: they are followed
-/// here, to `http` and `https` only, never from `https` to `http`. Nothing is tried again.
+/// Most providers fetch URLs of images themselves; use [`ImageContent::url`] for these. The type is
+/// detected from the first bytes and must agree with the `content-type` header. Failed requests are not
+/// retried.
+///
+/// Build `client` with [`http_client_builder`](super::http_client_builder), which turns redirects off.
+/// This function follows redirects itself, to `http` and `https` only, never from `https` to `http`.
 ///
 /// # Security
 ///
-/// A URL that comes from a user or a model is a way to make this program ask something of a network
-/// that they cannot reach. What [`FetchHosts::Public`] refuses, it refuses by the URL alone; a name that
-/// somebody else controls can still lead to a private address. Where that matters, give the client a
-/// resolver or a proxy that decides. Cookies and keys are not sent, unless the client does that.
+/// A URL of a user or a model can make this program send a request to a network that its author cannot
+/// reach (server-side request forgery). [`FetchHosts::Public`] checks the URL alone: a name in a
+/// stranger's domain can still resolve to a private address. If this matters, use a client with a
+/// resolver or a proxy that checks addresses. Cookies and keys are sent only if the client adds them.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Media`] for a URL that is not fetched, for an answer that is too large, of an unknown
-/// type or of another one than it says, and for statuses that say that there is nothing;
-/// [`ErrorKind::Connection`], [`ErrorKind::Timeout`], [`ErrorKind::RateLimited`] and
-/// [`ErrorKind::Unavailable`] for what may work later. No error contains the URL, only the host.
+/// - [`ErrorKind::Media`] for a URL that is not accepted, too many redirects, an answer that is too large,
+///   of an unknown type or of another type than its `content-type`, and for other statuses than 200.
+/// - [`ErrorKind::Connection`], [`ErrorKind::Timeout`], [`ErrorKind::RateLimited`] (status 429) and
+///   [`ErrorKind::Unavailable`] (status 500 and above) for failures that may be temporary.
+///
+/// Errors contain the host of the URL, not the URL.
 ///
 /// # Cancellation
 ///
@@ -122,14 +127,14 @@ pub async fn fetch_media(client: &Client, url: &str, limits: &FetchLimits) -> Re
         Ok(content) => content,
         Err(_) => Err(Error::new(
             ErrorKind::Timeout,
-            format!("the media were not there after {:?}", limits.timeout),
+            format!("the media did not arrive within {:?}", limits.timeout),
         )),
     }
 }
 
 async fn fetch(client: &Client, url: &str, limits: &FetchLimits) -> Result<Content> {
     let mut url = Url::parse(url)
-        .map_err(|error| refused("the URL is malformed".to_owned()).with_source(error))?;
+        .map_err(|error| media_error("malformed URL".to_owned()).with_source(error))?;
     for _ in 0..=limits.max_redirects {
         check(&url, limits.hosts)?;
         let request = client.get(url.clone()).header(ACCEPT, "*/*").timeout(limits.timeout);
@@ -143,20 +148,20 @@ async fn fetch(client: &Client, url: &str, limits: &FetchLimits) -> Result<Conte
         }
         let next = target(&response)?;
         if url.scheme() == "https" && next.scheme() != "https" {
-            return Err(refused("a redirect leads from https to http".to_owned()));
+            return Err(media_error("a redirect leads from https to http".to_owned()));
         }
         url = next;
     }
-    Err(refused(format!("there are more than {} redirects", limits.max_redirects)))
+    Err(media_error(format!("more than {} redirects", limits.max_redirects)))
 }
 
 fn check(url: &Url, hosts: FetchHosts) -> Result<()> {
     if !matches!(url.scheme(), "http" | "https") {
-        let message = format!("`{}` is not fetched, only http and https are", url.scheme());
-        return Err(refused(message));
+        let message = format!("unsupported scheme `{}`: use http or https", url.scheme());
+        return Err(media_error(message));
     }
     if hosts == FetchHosts::Public && !is_public(url) {
-        return Err(refused(format!(
+        return Err(media_error(format!(
             "`{}` is not a public host; `FetchHosts::Any` allows all",
             host(url)
         )));
@@ -164,7 +169,7 @@ fn check(url: &Url, hosts: FetchHosts) -> Result<()> {
     Ok(())
 }
 
-/// Whether nothing in the URL says that the host is on this machine or in a private network.
+/// Returns `false` if the URL names a host on this machine or in a private network.
 fn is_public(url: &Url) -> bool {
     let name = host(url).trim_end_matches('.').to_ascii_lowercase();
     let address = name.trim_start_matches('[').trim_end_matches(']');
@@ -180,7 +185,7 @@ fn is_public(url: &Url) -> bool {
 
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [first, second, ..] = address.octets();
-    // 100.64/10 is shared by the customers of a provider; 0/8 is this machine; 240/4 is reserved.
+    // 100.64/10 is shared by the customers of a provider, 0/8 is this machine, 240/4 is reserved.
     let is_shared = first == 100 && (64..128).contains(&second);
     !(address.is_loopback()
         || address.is_private()
@@ -192,16 +197,16 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
-    // Addresses of the older version in three disguises: mapped, compatible, and translated.
-    let older = match address.segments() {
+    // IPv4 addresses in IPv6: mapped, compatible, and translated.
+    let embedded = match address.segments() {
         [0, 0, 0, 0, 0, 0xFFFF | 0, a, b] | [0x64, 0xFF9B, 0, 0, 0, 0, a, b] => {
             let ([a, b], [c, d]) = (a.to_be_bytes(), b.to_be_bytes());
             Some(Ipv4Addr::new(a, b, c, d))
         }
         _ => None,
     };
-    match older {
-        Some(older) => is_public_v4(older),
+    match embedded {
+        Some(address) => is_public_v4(address),
         None => {
             !(address.is_loopback()
                 || address.is_unspecified()
@@ -216,11 +221,12 @@ fn host(url: &Url) -> &str {
     url.host_str().unwrap_or_default()
 }
 
-/// Where a redirect leads.
+/// Returns the target of a redirect.
 fn target(response: &Response) -> Result<Url> {
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
     location.and_then(|location| response.url().join(location).ok()).ok_or_else(|| {
-        refused("a redirect says not where to".to_owned()).with_status(response.status().as_u16())
+        media_error("a redirect without a valid `location` header".to_owned())
+            .with_status(response.status().as_u16())
     })
 }
 
@@ -236,16 +242,16 @@ fn check_status(response: &Response) -> Result<()> {
     Err(Error::new(kind, message).with_status(status))
 }
 
-/// The whole body, if it has at most `max` bytes.
+/// Reads the whole body. Fails if it is larger than `max` bytes.
 async fn read(response: &mut Response, max: usize) -> Result<Vec<u8>> {
     let too_large =
-        || refused(format!("the media have more than {max} bytes, the limit of this call"));
+        || media_error(format!("the media are larger than {max} bytes, the limit of this call"));
     let announced = response.content_length().unwrap_or(0);
     if usize::try_from(announced).is_ok_and(|announced| announced > max) {
         return Err(too_large());
     }
     let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(broken)? {
+    while let Some(chunk) = response.chunk().await.map_err(interrupted)? {
         if bytes.len().saturating_add(chunk.len()) > max {
             return Err(too_large());
         }
@@ -258,7 +264,7 @@ fn content_type(headers: &HeaderMap) -> Option<&str> {
     headers.get(CONTENT_TYPE)?.to_str().ok()
 }
 
-fn refused(message: String) -> Error {
+fn media_error(message: String) -> Error {
     Error::new(ErrorKind::Media, message)
 }
 
@@ -267,9 +273,10 @@ fn unreachable(url: &Url, error: reqwest::Error) -> Error {
     Error::new(kind, format!("`{}` cannot be reached", host(url))).with_source(error.without_url())
 }
 
-fn broken(error: reqwest::Error) -> Error {
+fn interrupted(error: reqwest::Error) -> Error {
     let kind = if error.is_timeout() { ErrorKind::Timeout } else { ErrorKind::Connection };
-    Error::new(kind, "the media broke off").with_source(error.without_url())
+    Error::new(kind, "the connection broke before the end of the media")
+        .with_source(error.without_url())
 }
 
 #[cfg(test)]
@@ -277,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn private_hosts_are_told_by_the_url() {
+    fn private_hosts_are_recognized_by_url() {
         let is_public = |url: &str| is_public(&Url::parse(url).unwrap());
         for url in [
             "http://localhost/",

@@ -1,5 +1,5 @@
-//! What the fuzz targets call, and the tests that replay their corpus: each function takes any bytes
-//! and panics if they break a promise.
+//! Entry points of the fuzz targets and of the tests that replay their corpus. Each function takes
+//! arbitrary bytes and panics if an invariant does not hold.
 
 use crate::http::{Framing, in_memory};
 use ai_services_core::message::ToolCall;
@@ -8,7 +8,7 @@ use ai_services_core::{ErrorKind, Result};
 
 /// Server-sent events: how the bytes are split does not matter.
 ///
-/// The first byte says how they are split.
+/// The first byte is the size of the chunks.
 pub fn sse(input: &[u8]) {
     let Some((size, body)) = input.split_first() else { return };
     let read = |pieces| -> Vec<_> {
@@ -23,36 +23,36 @@ pub fn sse(input: &[u8]) {
     assert!(errors == 0 || (errors == 1 && whole.last().is_some_and(|last| last.is_err())));
 }
 
-/// A streamed answer: how the bytes are split does not matter, the pieces are what the answer consists
-/// of, and whatever is not a whole answer is an error.
+/// Checks that the events of a stream do not depend on the boundaries of the chunks, that they add up
+/// to the answer, and that an incomplete answer is an error.
 ///
-/// The first byte says how the bytes are split.
-fn same_however_split(input: &[u8], read: impl Fn(Vec<Vec<u8>>) -> Vec<Result<ModelStreamEvent>>) {
+/// The first byte is the size of the chunks.
+fn check_stream(input: &[u8], read: impl Fn(Vec<Vec<u8>>) -> Vec<Result<ModelStreamEvent>>) {
     let Some((size, body)) = input.split_first() else { return };
     let whole = summary(&read(vec![body.to_vec()]));
     let pieces = summary(&read(split(body, *size)));
     assert_eq!(whole, pieces, "split into {size}");
 }
 
-/// A streamed answer of a chat completion: however it is split, it is whole or an error.
+/// Checks that a stream of the chat completions API ends with a whole answer or an error.
 #[cfg(feature = "openai")]
 pub fn chat_stream(input: &[u8]) {
-    same_however_split(input, chat_events);
+    check_stream(input, chat_events);
 }
 
-/// The events of a streamed answer of a chat completion whose body consists of these pieces.
+/// Returns the events of a stream of the chat completions API with these chunks.
 #[cfg(feature = "openai")]
 pub fn chat_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<ModelStreamEvent>> {
     crate::openai::read_chat_pieces(pieces)
 }
 
-/// A streamed answer of the responses API: however it is split, it is whole or an error.
+/// Checks that a stream of the responses API ends with a whole answer or an error.
 #[cfg(feature = "openai")]
 pub fn responses_stream(input: &[u8]) {
-    same_however_split(input, responses_events);
+    check_stream(input, responses_events);
 }
 
-/// The events of a streamed answer of the responses API whose body consists of these pieces.
+/// Returns the events of a stream of the responses API with these chunks.
 #[cfg(feature = "openai")]
 pub fn responses_events(
     pieces: impl IntoIterator<Item = Vec<u8>>,
@@ -60,13 +60,13 @@ pub fn responses_events(
     crate::openai::read_response_pieces(pieces)
 }
 
-/// A streamed answer of Anthropic's messages: however it is split, it is whole or an error.
+/// Checks that a stream of Anthropic's messages API ends with a whole answer or an error.
 #[cfg(feature = "anthropic")]
 pub fn anthropic_stream(input: &[u8]) {
-    same_however_split(input, anthropic_events);
+    check_stream(input, anthropic_events);
 }
 
-/// The events of a streamed answer of Anthropic's messages whose body consists of these pieces.
+/// Returns the events of a stream of Anthropic's messages API with these chunks.
 #[cfg(feature = "anthropic")]
 pub fn anthropic_events(
     pieces: impl IntoIterator<Item = Vec<u8>>,
@@ -74,50 +74,50 @@ pub fn anthropic_events(
     crate::anthropic::read_pieces(pieces)
 }
 
-/// A streamed answer of Gemini: however it is split, it is whole or an error.
+/// Checks that a stream of Gemini ends with a whole answer or an error.
 #[cfg(feature = "gemini")]
 pub fn gemini_stream(input: &[u8]) {
-    same_however_split(input, gemini_events);
+    check_stream(input, gemini_events);
 }
 
-/// The events of a streamed answer of Gemini whose body consists of these pieces.
+/// Returns the events of a stream of Gemini with these chunks.
 #[cfg(feature = "gemini")]
 pub fn gemini_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<ModelStreamEvent>> {
     crate::gemini::read_pieces(pieces)
 }
 
-/// A streamed answer of Ollama: however it is split, it is whole or an error.
+/// Checks that a stream of Ollama ends with a whole answer or an error.
 #[cfg(feature = "ollama")]
 pub fn ollama_stream(input: &[u8]) {
-    same_however_split(input, ollama_events);
+    check_stream(input, ollama_events);
 }
 
-/// The events of a streamed answer of Ollama whose body consists of these pieces.
+/// Returns the events of a stream of Ollama with these chunks.
 #[cfg(feature = "ollama")]
 pub fn ollama_events(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<ModelStreamEvent>> {
     crate::ollama::read_pieces(pieces)
 }
 
-/// What a stream said, in a form that can be compared.
+/// The result of a stream, for comparisons.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// All text.
+    /// The whole text.
     pub text: String,
-    /// All thinking.
+    /// The whole thinking.
     pub thinking: String,
-    /// Each tool call, put together.
+    /// The id, name and arguments of each tool call.
     pub calls: Vec<(String, String, String)>,
-    /// The tokens it cost.
+    /// The token usage.
     pub usage: TokenUsage,
-    /// Why it failed, if it did.
+    /// The kind and the message of the error, if the stream failed.
     pub error: Option<(ErrorKind, String)>,
 }
 
-/// Puts the pieces of a stream together.
+/// Joins the events of a stream.
 ///
 /// # Panics
 ///
-/// If they are not what the answer carries at the end, or what the error says had come.
+/// Panics if the events do not add up to the final answer, or to the partial answer of the error.
 pub fn summary(events: &[Result<ModelStreamEvent>]) -> Summary {
     let mut summary = Summary::default();
     let Some((last, pieces)) = events.split_last() else {
@@ -133,14 +133,14 @@ pub fn summary(events: &[Result<ModelStreamEvent>]) -> Summary {
                     summary.calls.push(Default::default());
                 }
                 let call = summary.calls.get_mut(delta.index);
-                assert!(call.is_some(), "call {} comes out of order", delta.index);
+                assert!(call.is_some(), "tool call {} is out of order", delta.index);
                 let Some((id, name, arguments)) = call else { continue };
                 id.push_str(delta.id.as_deref().unwrap_or_default());
                 name.push_str(delta.name.as_deref().unwrap_or_default());
                 arguments.push_str(&delta.arguments);
             }
             Ok(ModelStreamEvent::Completed(_)) | Err(_) => {
-                assert!(piece.is_err() && piece.is_ok(), "something follows the end: {piece:?}");
+                assert!(piece.is_err() && piece.is_ok(), "event after the end: {piece:?}");
             }
         }
     }
@@ -149,7 +149,7 @@ pub fn summary(events: &[Result<ModelStreamEvent>]) -> Summary {
             let message = &response.message;
             assert_eq!(summary.text, message.text().unwrap_or_default());
             assert_eq!(summary.thinking, message.thinking().unwrap_or_default());
-            assert_eq!(summary.calls, parts(message.tool_calls()));
+            assert_eq!(summary.calls, call_fields(message.tool_calls()));
             assert!(response.finish_reason.is_some());
             summary.usage = response.usage;
         }
@@ -159,17 +159,17 @@ pub fn summary(events: &[Result<ModelStreamEvent>]) -> Summary {
             if let Some(partial) = partial {
                 assert_eq!(summary.text, partial.text);
                 assert_eq!(summary.thinking, partial.thinking);
-                assert_eq!(summary.calls, parts(&partial.tool_calls));
+                assert_eq!(summary.calls, call_fields(&partial.tool_calls));
             }
             summary.usage = error.usage().copied().unwrap_or_default();
             summary.error = Some((error.kind(), error.to_string()));
         }
-        piece => assert!(piece.is_err(), "the last item is no end: {piece:?}"),
+        piece => assert!(piece.is_err(), "the last event is not an end: {piece:?}"),
     }
     summary
 }
 
-fn parts(calls: &[ToolCall]) -> Vec<(String, String, String)> {
+fn call_fields(calls: &[ToolCall]) -> Vec<(String, String, String)> {
     calls
         .iter()
         .map(|call| (call.id().to_owned(), call.name().to_owned(), call.arguments().to_owned()))

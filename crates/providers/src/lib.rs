@@ -1,10 +1,31 @@
-//! Clients of model providers, each behind a feature of its own name.
+//! Clients of model providers and web search engines, each behind a feature.
 //!
-//! All share how they speak HTTP. A request is repeated until the head of an answer comes, never after
-//! it; redirects are not followed; documents, streams and single events have a largest size; time is
-//! limited for connecting, for an attempt, for the silence within a stream and, if asked for, for the
-//! whole call. Answers are read as they are asked for, and dropping a call or a stream closes its
-//! connection. Keys are in no error and no `Debug` output.
+//! Part of [`ai-services`](https://docs.rs/ai-services), which re-exports everything here as
+//! `ai_services::providers`, and the search engines also as `ai_services::rag::web_search`. The contracts are
+//! in [`ai_services_core::model`] and [`ai_services_core::rag::web_search`].
+//!
+//! | module and feature | models |
+//! |---|---|
+//! | `openai` | chat (completions and responses API), embedding and moderation, for compatible servers too |
+//! | `anthropic` | chat |
+//! | `gemini` | chat and embedding |
+//! | `ollama` | chat and embedding |
+//! | `cohere` | embedding and scoring, for compatible servers too |
+//! | `web_search`, feature `web-search` | the search engines Tavily and SearXNG |
+//!
+//! # HTTP
+//!
+//! All clients share one HTTP layer:
+//!
+//! - **Retries.** A failed request is retried with back-off until the head of an answer arrives, never
+//!   after it.
+//! - **Timeouts.** Connecting, each attempt and the idle time of a stream are limited. A deadline for the
+//!   whole call is optional.
+//! - **Sizes.** Documents, streams and single events have a maximum size.
+//! - **Back-pressure.** A stream is read only while it is polled.
+//! - **Cancellation.** Dropping a call or a stream closes its connection.
+//! - **Redirects** are not followed.
+//! - **Keys** do not appear in errors or in `Debug` output.
 
 #[cfg(feature = "anthropic")]
 pub mod anthropic;
@@ -40,15 +61,17 @@ pub use protocol::replay::ThinkingReplay;
 
 use ai_services_core::Result;
 
-/// The HTTP library of the clients.
+/// The HTTP library of the clients, for [`http_client_builder`].
 pub use reqwest;
 
-/// Starts an HTTP client as the clients of this crate use it: redirects off, 5 s for connecting,
-/// the TLS backend of the crate's features with the system's certificates, no decompression.
+/// Returns a builder of an HTTP client with the defaults of this crate.
 ///
-/// For an application that wants several models to share connections, or a proxy or certificate of
-/// its own. With the feature `rustls` this is also the way around installing a crypto provider,
-/// without which [`reqwest::Client::new`] panics.
+/// The defaults: redirects off, a connect timeout of 5 seconds, the TLS backend of the crate's features
+/// with the system's certificates, no decompression.
+///
+/// Use it to share connections between several models, or to configure a proxy or a certificate. With
+/// the feature `rustls`, this client needs no installed crypto provider; [`reqwest::Client::new`] panics
+/// without one.
 ///
 /// # Errors
 ///

@@ -90,9 +90,9 @@ async fn all_documents_go_into_one_request_unless_told() {
 #[tokio::test]
 async fn what_are_no_scores_is_an_error() {
     for (body, text) in [
-        (json!([{ "index": 0, "score": 1 }]), "leaves document 1 out"),
+        (json!([{ "index": 0, "score": 1 }]), "no score for document 1"),
         (json!({ "error": "no such model" }), "no such model"),
-        (json!([]), "leaves document 0 out"),
+        (json!([]), "no score for document 0"),
         (json!({}), "no scores"),
         (json!("x"), "not JSON"),
     ] {

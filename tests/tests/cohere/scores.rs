@@ -65,12 +65,12 @@ async fn anything_but_one_score_for_each_document_is_an_error() {
     let result = |index: Value, score: Value| json!({ "index": index, "relevance_score": score });
     let (a, b) = (result(0.into(), 0.5.into()), result(1.into(), 0.5.into()));
     for (results, text) in [
-        (json!([a]), "leaves document 1 out"),
+        (json!([a]), "no score for document 1"),
         (json!([a, a]), "scores document 0 twice"),
         (json!([a, b, b]), "scores document 1 twice"),
         (json!([a, result(2.into(), 0.5.into())]), "scores document 2"),
         (json!([a, result(1.into(), Value::Null)]), "score of document 1"),
-        (json!([a, result(Value::Null, 0.5.into())]), "without the number of a document"),
+        (json!([a, result(Value::Null, 0.5.into())]), "without a document index"),
         (json!([a, result((-1).into(), 0.5.into())]), "does not follow the protocol"),
         (json!([a, result(1.into(), "NaN".into())]), "does not follow the protocol"),
         (Value::Null, "no scores"),

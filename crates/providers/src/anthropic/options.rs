@@ -1,21 +1,21 @@
-//! How the API is asked to answer, beside the parameters that all providers share.
+//! Options of Anthropic.
 
-/// Whether the model thinks before it answers.
+/// The thinking of the model before it answers.
 ///
-/// While it thinks the API refuses to be told which tool to call, another `temperature` than 1, and
-/// `top_k`. Thoughts come as [`thinking`](ai_services_core::message::AiMessage::thinking), and are sent back as
-/// they came, with their signatures, for as long as the history has them.
+/// With thinking, the API rejects a tool choice that forces a call, a `temperature` other than 1, and
+/// `top_k`. Answers have the thoughts as [`thinking`](ai_services_core::message::AiMessage::thinking). The
+/// thoughts in the history are sent back unchanged, with their signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Thinking {
-    /// The model decides whether, and how much: for models since Claude Opus 4.6 and Sonnet 4.6. How
-    /// hard it tries is said by
-    /// [`reasoning_effort`](ai_services_core::model::ChatRequestParameters::reasoning_effort).
+    /// The model decides whether it thinks and how long. For models since Claude Opus 4.6 and Sonnet 4.6.
+    /// [`reasoning_effort`](ai_services_core::model::ChatRequestParameters::reasoning_effort) sets the
+    /// effort.
     Adaptive,
-    /// The model thinks for at most this many tokens, of at least 1024, which count as output: for
-    /// models up to Claude 4.5.
+    /// A maximum number of thinking tokens, at least 1024. They count as output tokens. For models up to
+    /// Claude 4.5.
     Budget(u32),
-    /// The model does not think, not even one that does so unless told otherwise.
+    /// No thinking, even for models that think by default.
     Disabled,
 }
 
@@ -28,25 +28,25 @@ impl Thinking {
     }
 }
 
-/// What the provider keeps of a request, so that the next one that begins with the same is cheaper.
+/// The part of a request that the provider caches for later requests with the same prefix.
 ///
-/// Writing into the cache costs more than reading a prompt the usual way, and reading from it a
-/// fraction. Prompts below about 1000 to 4000 tokens, depending on the model, are not kept. What was
-/// read and written is in [`TokenUsage`](ai_services_core::model::TokenUsage).
+/// A write to the cache costs more than uncached input, a read costs a fraction. Prompts below 1000 to
+/// 4000 tokens, depending on the model, are not cached.
+/// [`TokenUsage`](ai_services_core::model::TokenUsage) has the number of tokens that were read and written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PromptCaching {
-    /// Nothing.
+    /// No caching.
     #[default]
     Off,
     /// The tools and the system messages.
     Instructions(CacheLifetime),
-    /// These and the conversation so far: for conversations that go on, and for tool loops.
+    /// The tools, the system messages and the conversation so far: for long conversations and tool loops.
     Conversation(CacheLifetime),
 }
 
 impl PromptCaching {
-    /// The mark that ends a prefix to be kept, as one more member of its last block.
+    /// Returns the member that marks a block as the last one of the cached prefix.
     pub(super) fn mark(self) -> Option<&'static [u8]> {
         match self {
             Self::Off => None,
@@ -55,14 +55,14 @@ impl PromptCaching {
     }
 }
 
-/// How long a prompt is kept after it was last used.
+/// The lifetime of a cached prompt after its last use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CacheLifetime {
     /// Five minutes.
     #[default]
     FiveMinutes,
-    /// One hour; writing costs more.
+    /// One hour. Writes cost more.
     OneHour,
 }
 
@@ -75,23 +75,23 @@ impl CacheLifetime {
     }
 }
 
-/// Whether the model may call several tools in one answer.
+/// The permission for several tool calls in one answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParallelToolCalls {
-    /// It may.
+    /// Several tool calls are allowed.
     #[default]
     Allowed,
-    /// It calls at most one.
+    /// At most one tool call.
     Disabled,
 }
 
-/// What requests depend on, beside the parameters.
+/// The options of a client, beside the parameters of its requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Options {
     pub(super) thinking: Option<Thinking>,
     pub(super) caching: PromptCaching,
     pub(super) parallel: ParallelToolCalls,
-    /// The longest answer, of a request that does not say it.
+    /// The maximum number of output tokens of a request without a limit of its own.
     pub(super) max_tokens: u32,
 }

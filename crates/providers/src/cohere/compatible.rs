@@ -1,4 +1,4 @@
-//! Re-ranking by servers that are compatible with Cohere, more or less.
+//! Re-ranking by servers with an API like Cohere's.
 
 use super::reading;
 use crate::http::Endpoint;
@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// A re-ranker behind a server of any make.
+/// A scoring model behind a server with an API like Cohere's `/rerank`.
 ///
 /// | server | [`base_url`](RerankModelBuilder::base_url) | [`dialect`](RerankModelBuilder::dialect) |
 /// |---|---|---|
@@ -21,8 +21,8 @@ use std::sync::Arc;
 /// | Voyage | `https://api.voyageai.com/v1` | [`Documents`](RerankDialect::Documents) |
 /// | Text Embeddings Inference | `http://localhost:8080` | [`Texts`](RerankDialect::Texts) |
 ///
-/// Clones share connections and settings. The range of the scores is the model's own: llama.cpp, for
-/// one, gives negative ones, too.
+/// Clones share connections and settings. The range of the scores depends on the model; llama.cpp, for
+/// example, returns negative scores too.
 ///
 /// # Examples
 ///
@@ -51,19 +51,19 @@ struct Inner {
     batch: Option<usize>,
 }
 
-/// How documents are written. Answers are understood in every form.
+/// The form of the documents in a request. Answers are parsed in all known forms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RerankDialect {
-    /// As `documents`, which are not wanted back.
+    /// The member `documents`, with `return_documents` off.
     #[default]
     Documents,
-    /// As `texts`, like Text Embeddings Inference.
+    /// The member `texts`, as in Text Embeddings Inference.
     Texts,
 }
 
 impl RerankModel {
-    /// Starts a model.
+    /// Returns a builder.
     pub fn builder() -> RerankModelBuilder {
         RerankModelBuilder::default()
     }
@@ -141,31 +141,32 @@ impl RerankModelBuilder {
 
     connection_setters!();
 
-    /// Sets how documents are written; as [`Documents`](RerankDialect::Documents) by default.
+    /// Sets the form of the documents. Default: [`Documents`](RerankDialect::Documents).
     pub fn dialect(mut self, dialect: RerankDialect) -> Self {
         self.dialect = dialect;
         self
     }
 
-    /// Adds a member to all requests, for example `truncate`. It wins over what this client writes.
+    /// Adds a member to all requests, for example `truncate`. It replaces a member of the client with the
+    /// same name.
     pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.extra.insert(name.into(), value.into());
         self
     }
 
-    /// Sets how many documents go into one request at most; not limited by default. Text Embeddings
-    /// Inference takes 32 unless it is told otherwise.
+    /// Sets the maximum number of documents in one request. Default: unlimited. Text Embeddings Inference
+    /// accepts 32 by default.
     pub fn max_batch_documents(mut self, documents: usize) -> Self {
         self.batch = Some(documents);
         self
     }
 
-    /// Builds the model. Nothing is sent.
+    /// Builds the model. Sends nothing.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a base URL or for one
-    /// that is none, for a key or header that HTTP cannot carry, and if TLS cannot be set up.
+    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a base URL or for an
+    /// invalid one, for a key or header that HTTP cannot carry, and if TLS cannot be set up.
     pub fn build(self) -> Result<RerankModel> {
         if self.connection.base_url.is_none() {
             return Err(Error::configuration("no server: call `base_url`"));

@@ -1,4 +1,4 @@
-//! Embeddings by Cohere.
+//! Embedding by Cohere.
 
 use super::builder;
 use super::reading::Meta;
@@ -16,12 +16,13 @@ use std::sync::Arc;
 
 /// The model of [`CohereEmbeddingModel::from_env`].
 const DEFAULT_MODEL: &str = "embed-v4.0";
-/// The most that Cohere takes in one request.
+/// The maximum size of a request to Cohere.
 const LIMITS: BatchLimits = BatchLimits { texts: 96, bytes: 4 << 20 };
 
 /// An embedding model of Cohere.
 ///
-/// Clones share connections and settings. Texts go to the server in batches of 96, a few at a time.
+/// Clones share connections and settings. Texts are sent in batches of at most 96 texts and 4 MiB, at most
+/// four batches at a time.
 ///
 /// | purpose | `input_type` |
 /// |---|---|
@@ -54,13 +55,13 @@ struct Inner {
     limits: BatchLimits,
 }
 
-/// What happens to a text that is longer than the model reads.
+/// The treatment of texts that exceed the input limit of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LongTexts {
-    /// Its end is ignored.
+    /// The end of the text is ignored.
     CutEnd,
-    /// Its beginning is ignored.
+    /// The beginning of the text is ignored.
     CutStart,
     /// The request fails.
     Refuse,
@@ -77,22 +78,22 @@ impl LongTexts {
 }
 
 impl CohereEmbeddingModel {
-    /// Starts a model.
+    /// Returns a builder.
     pub fn builder() -> CohereEmbeddingModelBuilder {
         CohereEmbeddingModelBuilder::default()
     }
 
-    /// A model as the environment describes it.
+    /// Builds the model that environment variables describe.
     ///
     /// | variable | meaning |
     /// |---|---|
-    /// | `COHERE_API_KEY`, or `CO_API_KEY` | the key; may be missing if `COHERE_BASE_URL` is not Cohere's |
-    /// | `COHERE_BASE_URL` | the server, `https://api.cohere.com` by default |
-    /// | `COHERE_EMBEDDING_MODEL` | the model, `embed-v4.0` by default |
+    /// | `COHERE_API_KEY`, or `CO_API_KEY` | the key; optional if `COHERE_BASE_URL` is not Cohere's |
+    /// | `COHERE_BASE_URL` | the server; default: `https://api.cohere.com` |
+    /// | `COHERE_EMBEDDING_MODEL` | the model; default: `embed-v4.0` |
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`] if a variable is missing or wrong; the message names it.
+    /// [`ErrorKind::Configuration`], naming the variable, if a variable is missing or invalid.
     pub fn from_env() -> Result<Self> {
         CohereEmbeddingModelBuilder::from_env(environment)
     }
@@ -123,7 +124,7 @@ fn input_type(purpose: EmbeddingPurpose) -> &'static str {
 }
 
 #[derive(Deserialize)]
-struct Reply<'a> {
+struct EmbedResponse<'a> {
     #[serde(default)]
     embeddings: Option<Vectors>,
     #[serde(default)]
@@ -139,13 +140,13 @@ struct Vectors {
 }
 
 fn read(answer: &Answer) -> Result<Embeddings> {
-    let reply: Reply<'_> =
+    let response: EmbedResponse<'_> =
         serde_json::from_slice(&answer.body).map_err(|error| answer.unreadable(error))?;
-    if reply.error.is_some() {
+    if response.error.is_some() {
         return Err(answer.reported());
     }
-    let usage = reply.meta.unwrap_or_default().usage();
-    match reply.embeddings.and_then(|vectors| vectors.float) {
+    let usage = response.meta.unwrap_or_default().usage();
+    match response.embeddings.and_then(|vectors| vectors.float) {
         Some(vectors) => Ok(Embeddings::new(vectors).with_usage(usage)),
         None => {
             let error = Error::new(ErrorKind::InvalidResponse, "the answer has no vectors");
@@ -174,9 +175,9 @@ debug_fields!(CohereEmbeddingModel.0 { model, endpoint });
 
 /// Builds a [`CohereEmbeddingModel`].
 ///
-/// Only [`model`](Self::model) is required. With neither [`api_key`](Self::api_key) nor
-/// [`base_url`](Self::base_url), both come from the environment, as in
-/// [`CohereEmbeddingModel::from_env`]; if one of the two is set, it is not read.
+/// Only [`model`](Self::model) is required. If neither [`api_key`](Self::api_key) nor
+/// [`base_url`](Self::base_url) is set, both come from the environment, as in
+/// [`CohereEmbeddingModel::from_env`].
 ///
 /// # Examples
 ///
@@ -214,21 +215,20 @@ impl CohereEmbeddingModelBuilder {
 
     connection_setters!();
 
-    /// Sets what happens to texts that are longer than the model reads; Cohere's choice by default,
-    /// which is to cut their end.
+    /// Sets the treatment of texts that exceed the input limit of the model. Default: Cohere's, which
+    /// ignores their end.
     pub fn long_texts(mut self, long: LongTexts) -> Self {
         self.long = Some(long);
         self
     }
 
-    /// Sets how many numbers a vector has, for models that can give fewer than they have.
+    /// Sets the length of the vectors, for models that can shorten them. Default: the model's own.
     pub fn dimensions(mut self, dimensions: u32) -> Self {
         self.dimensions = Some(dimensions);
         self
     }
 
-    /// Sets how many texts go into one request at most; 96 by default, which is the most that Cohere
-    /// takes.
+    /// Sets the maximum number of texts in one request. Default: 96, the limit of Cohere.
     pub fn max_batch_texts(mut self, texts: usize) -> Self {
         self.batch = Some(texts);
         self

@@ -1,14 +1,14 @@
-//! Cohere's embeddings and re-ranking, and servers that re-rank like it.
+//! Clients of Cohere's embedding and re-ranking, and of servers with a compatible re-ranking API.
 //!
-//! | client | asks | for |
+//! | client | path | result |
 //! |---|---|---|
-//! | [`CohereScoringModel`] | `/v2/rerank` | how relevant documents are to a query |
+//! | [`CohereScoringModel`] | `/v2/rerank` | relevance of documents to a query |
 //! | [`CohereEmbeddingModel`] | `/v2/embed` | vectors of texts |
-//! | [`RerankModel`] | `/rerank` of Jina, llama.cpp, vLLM, Text Embeddings Inference and others | how relevant documents are to a query |
+//! | [`RerankModel`] | `/rerank` of Jina, llama.cpp, vLLM, Text Embeddings Inference and others | relevance of documents to a query |
 //!
-//! Re-rankers answer in the order of relevance and may leave documents out. Here every document has a
-//! score, in the order in which it was given: nothing is asked to be left out, and an answer that leaves
-//! a document out, scores it twice or by something that is no number, is an error.
+//! The servers return scores in the order of relevance and can omit documents. These clients return one
+//! score for each document, in the order of the documents. They never request a part of the documents. An
+//! answer without a document, with a document twice or with a score that is not a number is an error.
 
 mod builder;
 mod compatible;

@@ -1,4 +1,4 @@
-//! Scores and tokens, in all the forms in which servers write them.
+//! Parsing of scores and token usage in all known forms.
 
 use crate::http::Answer;
 use crate::protocol::tolerant::{Text, count};
@@ -9,15 +9,16 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::future::Future;
 
-/// How many batches are asked at once.
+/// The maximum number of concurrent batches.
 const CONCURRENT: usize = 4;
 
-/// One score for each document, in order: `ask` is called for each batch, a few at a time.
+/// Returns one score for each document, in the order of the documents. Calls `ask` for each batch, at
+/// most four at a time.
 ///
 /// # Errors
 ///
-/// That of the first batch that failed, with the tokens of those before it; what is on its way is
-/// cancelled.
+/// The error of the first batch that failed, with the usage of the batches before it. The other requests
+/// are cancelled.
 pub(super) async fn in_batches<'a, F>(
     documents: &'a [&'a str],
     max: Option<usize>,
@@ -27,9 +28,9 @@ where
     F: Future<Output = Result<Scores>>,
 {
     let batches = documents.chunks(max.unwrap_or(usize::MAX).max(1));
-    // The futures are made here and polled in order, so that the closure is not kept.
-    let asked: Vec<F> = batches.map(ask).collect();
-    let mut answers = stream::iter(asked).buffered(CONCURRENT);
+    // The futures are created first, so that the stream does not borrow the closure.
+    let requests: Vec<F> = batches.map(ask).collect();
+    let mut answers = stream::iter(requests).buffered(CONCURRENT);
     let mut whole = Scores::default();
     whole.scores.reserve_exact(documents.len());
     while let Some(answer) = answers.next().await {
@@ -44,14 +45,14 @@ where
     Ok(whole)
 }
 
-/// A re-ranker's answer: a list, or an object that has one.
+/// The answer of a server: a list of results, or an object with such a list.
 #[derive(Default, Deserialize)]
-struct Reply<'a> {
+struct RerankResponse<'a> {
     #[serde(default)]
-    results: Option<Vec<Scored>>,
-    /// Voyage's name for it.
+    results: Option<Vec<RerankResult>>,
+    /// Voyage's name of `results`.
     #[serde(default)]
-    data: Option<Vec<Scored>>,
+    data: Option<Vec<RerankResult>>,
     #[serde(borrow, default)]
     model: Text<'a>,
     #[serde(default)]
@@ -63,17 +64,17 @@ struct Reply<'a> {
 }
 
 #[derive(Deserialize)]
-struct Scored {
+struct RerankResult {
     #[serde(default)]
     index: Option<u64>,
     #[serde(default)]
     relevance_score: Option<f64>,
-    /// The same at Text Embeddings Inference.
+    /// The name of `relevance_score` in Text Embeddings Inference.
     #[serde(default)]
     score: Option<f64>,
 }
 
-/// What Cohere says about an answer.
+/// Cohere's metadata of an answer.
 #[derive(Default, Deserialize)]
 pub(super) struct Meta {
     #[serde(default)]
@@ -88,7 +89,7 @@ struct Tokens {
     input_tokens: Option<u64>,
     #[serde(default, deserialize_with = "count")]
     output_tokens: Option<u64>,
-    /// The same at servers that imitate OpenAI.
+    /// The name of `input_tokens` at servers like OpenAI's.
     #[serde(default, deserialize_with = "count")]
     prompt_tokens: Option<u64>,
     #[serde(default, deserialize_with = "count")]
@@ -105,63 +106,66 @@ impl Tokens {
 }
 
 impl Meta {
-    /// The tokens that were read; where only those that are billed are known, these.
+    /// Returns the tokens that were read, or else the billed tokens.
     pub(super) fn usage(&self) -> TokenUsage {
         let known = [&self.tokens, &self.billed_units].into_iter().flatten().map(Tokens::usage);
         known.into_iter().find(|usage| !usage.is_empty()).unwrap_or_default()
     }
 }
 
-/// Reads the scores of this many documents.
+/// Parses the scores of `documents` documents.
 ///
 /// # Errors
 ///
-/// The error that the answer reports, and [`ErrorKind::InvalidResponse`] for everything that is not
-/// exactly one finite score for each document.
+/// The error that the answer reports, and [`ErrorKind::InvalidResponse`] unless the answer has exactly
+/// one finite score for each document.
 pub(super) fn scores(answer: &Answer, documents: usize) -> Result<Scores> {
-    let reply = match answer.body.trim_ascii_start().first() {
+    let response = match answer.body.trim_ascii_start().first() {
         Some(b'[') => serde_json::from_slice(&answer.body)
-            .map(|results| Reply { results: Some(results), ..Reply::default() }),
+            .map(|results| RerankResponse { results: Some(results), ..Default::default() }),
         _ => serde_json::from_slice(&answer.body),
     };
-    let reply: Reply<'_> = reply.map_err(|error| answer.unreadable(error))?;
-    if reply.error.is_some() {
+    let response: RerankResponse<'_> = response.map_err(|error| answer.unreadable(error))?;
+    if response.error.is_some() {
         return Err(answer.reported());
     }
-    let usage = match (&reply.meta, &reply.usage) {
+    let usage = match (&response.meta, &response.usage) {
         (Some(meta), _) => meta.usage(),
         (None, Some(tokens)) => tokens.usage(),
         (None, None) => TokenUsage::default(),
     };
-    let model = reply.model.into_some().map(Into::into);
-    match in_order(reply.results.or(reply.data), documents) {
+    let model = response.model.into_some().map(Into::into);
+    match in_order(response.results.or(response.data), documents) {
         Ok(scores) => Ok(Scores::new(scores).with_usage(usage).with_model(model)),
-        Err(why) => {
-            let error = Error::new(ErrorKind::InvalidResponse, why);
+        Err(message) => {
+            let error = Error::new(ErrorKind::InvalidResponse, message);
             Err(answer.annotate(error.with_usage(usage)))
         }
     }
 }
 
-/// The scores by the documents' numbers.
-fn in_order(results: Option<Vec<Scored>>, documents: usize) -> Result<Vec<f64>, String> {
+/// Returns the scores in the order of the documents.
+fn in_order(results: Option<Vec<RerankResult>>, documents: usize) -> Result<Vec<f64>, String> {
     let results = results.ok_or("the answer has no scores")?;
     let mut scores = vec![None; documents];
-    for Scored { index, relevance_score, score } in results {
+    for RerankResult { index, relevance_score, score } in results {
         let index = index.and_then(|index| usize::try_from(index).ok());
-        let index = index.ok_or("the answer has a score without the number of a document")?;
+        let index = index.ok_or("the answer has a score without a document index")?;
         let place = scores.get_mut(index).ok_or_else(|| {
-            format!("the answer scores document {index}, but there were only {documents}")
+            format!("the answer scores document {index}, but only {documents} were sent")
         })?;
         let score = relevance_score.or(score).filter(|score| score.is_finite());
-        let score = score.ok_or_else(|| format!("the score of document {index} is no number"))?;
+        let score =
+            score.ok_or_else(|| format!("the score of document {index} is not a finite number"))?;
         if place.replace(score).is_some() {
             return Err(format!("the answer scores document {index} twice"));
         }
     }
     let all = scores.into_iter().enumerate();
-    all.map(|(index, score)| score.ok_or_else(|| format!("the answer leaves document {index} out")))
-        .collect()
+    all.map(|(index, score)| {
+        score.ok_or_else(|| format!("the answer has no score for document {index}"))
+    })
+    .collect()
 }
 
 #[cfg(test)]
@@ -173,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_are_put_into_the_order_of_the_documents() {
+    fn scores_have_the_order_of_the_documents() {
         let sorted = r#"[{"index":2,"relevance_score":0.9},{"index":0,"score":1},
             {"index":1,"relevance_score":-7.5,"document":{"text":"b"}}]"#;
         assert_eq!(read(sorted, 3).unwrap(), [1.0, -7.5, 0.9]);
@@ -181,15 +185,15 @@ mod tests {
     }
 
     #[test]
-    fn anything_but_one_score_for_each_document_is_refused() {
+    fn answer_without_one_score_per_document_is_an_error() {
         for (json, text) in [
             ("null", "no scores"),
-            (r#"[{"index":0,"score":1}]"#, "leaves document 1 out"),
+            (r#"[{"index":0,"score":1}]"#, "no score for document 1"),
             (r#"[{"index":0,"score":1},{"index":0,"score":1}]"#, "document 0 twice"),
             (r#"[{"index":2,"score":1}]"#, "only 2"),
             (r#"[{"index":18446744073709551615,"score":1}]"#, "only 2"),
-            (r#"[{"index":1,"score":null}]"#, "document 1 is no number"),
-            (r#"[{"score":1}]"#, "without the number"),
+            (r#"[{"index":1,"score":null}]"#, "document 1 is not a finite number"),
+            (r#"[{"score":1}]"#, "without a document index"),
         ] {
             let error = read(json, 2).unwrap_err();
             assert!(error.contains(text), "{error}");
@@ -197,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_that_were_read_count_more_than_those_that_are_billed() {
+    fn read_tokens_win_over_billed_tokens() {
         let usage = |json: &str| serde_json::from_str::<Meta>(json).unwrap().usage();
         let both = r#"{"billed_units":{"input_tokens":5,"search_units":1},
             "tokens":{"input_tokens":607.0,"output_tokens":13}}"#;

@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 /// The model of [`CohereScoringModel::from_env`].
 const DEFAULT_MODEL: &str = "rerank-v3.5";
-/// The most documents that Cohere wants in one request.
+/// The maximum number of documents that Cohere recommends for one request.
 const BATCH: usize = 1000;
 
-/// A re-ranker of Cohere.
+/// A scoring model of Cohere.
 ///
-/// Clones share connections and settings. Scores are between 0 and 1. More than 1,000 documents are
-/// scored in several requests, which does not change their scores.
+/// Clones share connections and settings. Scores are between 0 and 1. More than 1,000 documents are sent
+/// in several requests, which does not change the scores.
 ///
 /// # Examples
 ///
@@ -44,23 +44,23 @@ struct Inner {
 }
 
 impl CohereScoringModel {
-    /// Starts a model.
+    /// Returns a builder.
     pub fn builder() -> CohereScoringModelBuilder {
         CohereScoringModelBuilder::default()
     }
 
-    /// A model as the environment describes it.
+    /// Builds the model that environment variables describe.
     ///
     /// | variable | meaning |
     /// |---|---|
-    /// | `COHERE_API_KEY`, or `CO_API_KEY` | the key; may be missing if `COHERE_BASE_URL` is not Cohere's |
-    /// | `COHERE_BASE_URL` | the server, `https://api.cohere.com` by default |
-    /// | `COHERE_RERANK_MODEL` | the model, `rerank-v3.5` by default |
+    /// | `COHERE_API_KEY`, or `CO_API_KEY` | the key; optional if `COHERE_BASE_URL` is not Cohere's |
+    /// | `COHERE_BASE_URL` | the server; default: `https://api.cohere.com` |
+    /// | `COHERE_RERANK_MODEL` | the model; default: `rerank-v3.5` |
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if a variable is missing or
-    /// wrong; the message names it.
+    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration), naming the variable, if a
+    /// variable is missing or invalid.
     pub fn from_env() -> Result<Self> {
         CohereScoringModelBuilder::from_env(environment)
     }
@@ -71,7 +71,7 @@ impl Inner {
         let mut body = JsonObject::new(None, b'{');
         body.add("model", Some(&*self.model));
         body.add("query", Some(query));
-        // Without `top_n` all documents are scored.
+        // Without `top_n`, Cohere scores all documents.
         body.add("documents", Some(documents));
         body.add("max_tokens_per_doc", self.max_tokens);
         let mut body = body.into_bytes();
@@ -97,9 +97,9 @@ debug_fields!(CohereScoringModel.0 { model, endpoint });
 
 /// Builds a [`CohereScoringModel`].
 ///
-/// Only [`model`](Self::model) is required. With neither [`api_key`](Self::api_key) nor
-/// [`base_url`](Self::base_url), both come from the environment, as in
-/// [`CohereScoringModel::from_env`]; if one of the two is set, it is not read.
+/// Only [`model`](Self::model) is required. If neither [`api_key`](Self::api_key) nor
+/// [`base_url`](Self::base_url) is set, both come from the environment, as in
+/// [`CohereScoringModel::from_env`].
 ///
 /// # Examples
 ///
@@ -135,13 +135,13 @@ impl CohereScoringModelBuilder {
 
     connection_setters!();
 
-    /// Sets how much of a document is read, in tokens; 4,096 by default.
+    /// Sets the maximum number of tokens that are read of a document. Default: 4,096.
     pub fn max_tokens_per_document(mut self, tokens: u32) -> Self {
         self.max_tokens = Some(tokens);
         self
     }
 
-    /// Sets how many documents go into one request at most; 1,000 by default.
+    /// Sets the maximum number of documents in one request. Default: 1,000.
     pub fn max_batch_documents(mut self, documents: usize) -> Self {
         self.batch = Some(documents);
         self

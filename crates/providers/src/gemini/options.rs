@@ -1,8 +1,8 @@
-//! What only Gemini has.
+//! Options of Gemini.
 
 use serde::{Serialize, Serializer};
 
-/// In which dialect schemas of tools and answers are sent.
+/// The dialect of the schemas of tools and answers.
 ///
 /// # Examples
 ///
@@ -19,18 +19,18 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SchemaDialect {
-    /// The API's own, the part of `OpenAPI` that all models know, as `parameters` and `responseSchema`.
-    /// References are put into their places, and what only narrows a value down is left out where not
-    /// all models know it. A schema that the dialect has no words for (a type that contains itself, a
-    /// map, a tuple, a value of any type, a choice of numbers) is sent as JSON Schema.
+    /// The API's own dialect, the subset of `OpenAPI` that all models support, as `parameters` and
+    /// `responseSchema`. References are inlined. Constraints that not all models support are omitted. A
+    /// schema that the dialect cannot express (a recursive type, a map, a tuple, a value of any type, an
+    /// enumeration of numbers) is sent as JSON Schema.
     #[default]
     OpenApi,
-    /// JSON Schema as it is, as `parametersJsonSchema` and `responseJsonSchema`, which models since
-    /// Gemini 2.5 know. A type may contain itself only in members that are not required.
+    /// JSON Schema, as `parametersJsonSchema` and `responseJsonSchema`. Supported by models since Gemini
+    /// 2.5. A type can contain itself only in optional members.
     JsonSchema,
 }
 
-/// Whether summaries of what the model thought come with its answers.
+/// The request for summaries of the model's thoughts.
 ///
 /// # Examples
 ///
@@ -47,14 +47,14 @@ pub enum SchemaDialect {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ThoughtSummaries {
-    /// Nothing is asked for; the model thinks in silence.
+    /// Summaries are not requested.
     #[default]
     NotRequested,
-    /// `includeThoughts` asks for them. Models that do not think refuse that.
+    /// Summaries are requested with `includeThoughts`. Models that do not think reject the request.
     Requested,
 }
 
-/// A kind of harm that answers are looked through for.
+/// A category of harmful content that the API filters.
 ///
 /// # Examples
 ///
@@ -71,15 +71,15 @@ pub enum ThoughtSummaries {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HarmCategory {
-    /// Threats, bullying and the like.
+    /// Threats, bullying and other abuse.
     Harassment,
     /// Hatred of groups of people.
     HateSpeech,
     /// Sexually explicit content.
     SexuallyExplicit,
-    /// What helps to do dangerous things.
+    /// Content that facilitates dangerous acts.
     DangerousContent,
-    /// A category in the API's words, for example `HARM_CATEGORY_JAILBREAK`.
+    /// Another category, by its name in the API, for example `HARM_CATEGORY_JAILBREAK`.
     Other(Box<str>),
 }
 
@@ -95,7 +95,7 @@ impl HarmCategory {
     }
 }
 
-/// From which probability of harm on something is blocked.
+/// The probability of harm from which content is blocked.
 ///
 /// # Examples
 ///
@@ -112,15 +112,15 @@ impl HarmCategory {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HarmThreshold {
-    /// A low one or a higher one.
+    /// Low probability or above.
     LowAndAbove,
-    /// A medium one or a higher one.
+    /// Medium probability or above.
     MediumAndAbove,
-    /// Only a high one.
+    /// High probability only.
     OnlyHigh,
-    /// Nothing is blocked.
+    /// No blocking.
     Never,
-    /// Nothing is even looked at.
+    /// No blocking and no rating: the filter is off.
     Off,
 }
 
@@ -148,14 +148,14 @@ impl Serialize for HarmThreshold {
     }
 }
 
-/// From where on one kind of harm is blocked.
+/// The threshold of one category.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct SafetySetting {
     pub(super) category: HarmCategory,
     pub(super) threshold: HarmThreshold,
 }
 
-/// What requests depend on, beside the parameters.
+/// The options of a client, beside the parameters of its requests.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Options {
     pub(super) schemas: SchemaDialect,

@@ -1,4 +1,4 @@
-//! Embeddings.
+//! Embedding models.
 
 use super::options::KeepAlive;
 use super::server::parse;
@@ -16,15 +16,15 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// How many texts go into one request unless somebody says otherwise.
+/// The default maximum number of texts in one request.
 const BATCH: usize = 64;
-/// The most bytes of text in one request.
+/// The maximum number of bytes of text in one request.
 const BATCH_BYTES: usize = 1 << 20;
 
 /// An embedding model behind an Ollama server.
 ///
-/// Clones share connections and settings. Texts go to the server in batches. Ollama makes no difference
-/// between purposes; models that want one are told it in the text.
+/// Clones share connections and settings. Texts are sent in batches, at most four at a time. The
+/// [purpose](EmbeddingPurpose) has no effect; for models with task prefixes, write the prefix into the text.
 ///
 /// # Examples
 ///
@@ -46,29 +46,29 @@ struct Inner {
     server: OllamaServer,
     endpoint: Endpoint,
     model: Box<str>,
-    /// `,"truncate":…` and whatever else is the same in all requests.
+    /// `,"truncate":…` and the other members that all requests share.
     rest: Vec<u8>,
     dimensions: Option<u32>,
     limits: BatchLimits,
 }
 
 impl OllamaEmbeddingModel {
-    /// Starts a model.
+    /// Returns a builder.
     pub fn builder() -> OllamaEmbeddingModelBuilder {
         OllamaEmbeddingModelBuilder::default()
     }
 
-    /// A model as the environment describes it.
+    /// Builds the model that environment variables describe.
     ///
     /// | variable | meaning |
     /// |---|---|
-    /// | `OLLAMA_EMBEDDING_MODEL` | the model, `nomic-embed-text` by default |
+    /// | `OLLAMA_EMBEDDING_MODEL` | the model; default: `nomic-embed-text` |
     /// | `OLLAMA_HOST`, `OLLAMA_API_KEY` | the server, as in [`OllamaServer::from_env`] |
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if a variable is missing or
-    /// wrong; the message names it.
+    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration), naming the variable, if a
+    /// variable is missing or invalid.
     pub fn from_env() -> Result<Self> {
         OllamaEmbeddingModelBuilder::from_env(environment)
     }
@@ -86,15 +86,15 @@ impl Inner {
             Ok(answer) => answer,
             Err(error) => return Err(hint::explain(&self.server, &self.model, error).await),
         };
-        let reply: Reply = parse(&answer)?;
+        let response: EmbedResponse = parse(&answer)?;
         let mut usage = TokenUsage::default();
-        usage.input = reply.prompt_eval_count;
-        Ok(Embeddings::new(reply.embeddings).with_usage(usage).with_model(reply.model))
+        usage.input = response.prompt_eval_count;
+        Ok(Embeddings::new(response.embeddings).with_usage(usage).with_model(response.model))
     }
 }
 
 #[derive(Deserialize)]
-struct Reply {
+struct EmbedResponse {
     #[serde(default)]
     model: Option<Box<str>>,
     embeddings: Vec<Vec<f32>>,
@@ -122,9 +122,8 @@ debug_fields!(OllamaEmbeddingModel.0 { model, endpoint });
 
 /// Builds an [`OllamaEmbeddingModel`].
 ///
-/// Only [`model`](Self::model) is required. With neither [`api_key`](Self::api_key) nor
-/// [`base_url`](Self::base_url), both come from the environment, as in [`OllamaServer::from_env`]; if
-/// one of the two is set, it is not read.
+/// Only [`model`](Self::model) is required. If neither [`api_key`](Self::api_key) nor
+/// [`base_url`](Self::base_url) is set, both come from the environment, as in [`OllamaServer::from_env`].
 ///
 /// # Examples
 ///
@@ -152,11 +151,11 @@ pub struct OllamaEmbeddingModelBuilder {
     batch: Option<usize>,
 }
 
-/// What happens to a text that is longer than the model reads.
+/// The treatment of texts that exceed the input limit of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LongTexts {
-    /// Its end is ignored.
+    /// The end of the text is ignored.
     Cut,
     /// The request fails.
     Refuse,
@@ -175,21 +174,20 @@ impl OllamaEmbeddingModelBuilder {
 
     connection_setters!();
 
-    /// Sets what happens to texts that are longer than the model reads; the server's choice by
-    /// default, which is to cut them.
+    /// Sets the treatment of texts that exceed the input limit of the model. Default: the server's, which
+    /// truncates them.
     pub fn long_texts(mut self, long: LongTexts) -> Self {
         self.truncate = Some(long == LongTexts::Cut);
         self
     }
 
-    /// Sets how many numbers a vector has, for models that can give fewer than they have.
+    /// Sets the length of the vectors, for models that can shorten them. Default: the model's own.
     pub fn dimensions(mut self, dimensions: u32) -> Self {
         self.dimensions = Some(dimensions);
         self
     }
 
-    /// Sets how long the server keeps the model in memory; its own choice by default, mostly five
-    /// minutes.
+    /// Sets how long the server keeps the model loaded. Default: the server's, usually five minutes.
     pub fn keep_alive(mut self, keep_alive: KeepAlive) -> Self {
         self.keep_alive = Some(keep_alive);
         self
@@ -201,7 +199,8 @@ impl OllamaEmbeddingModelBuilder {
         self
     }
 
-    /// Sets how many texts go into one request at most; 64 by default, and not more than 1 MiB.
+    /// Sets the maximum number of texts in one request. Default: 64. A request has at most 1 MiB of text,
+    /// unless a single text is longer.
     pub fn max_batch_texts(mut self, texts: usize) -> Self {
         self.batch = Some(texts);
         self

@@ -1,4 +1,4 @@
-//! Models as a server describes them.
+//! Descriptions of the models of a server.
 
 #[cfg(doc)]
 use super::OllamaServer;
@@ -7,27 +7,27 @@ use ai_services_core::model::{Capabilities, Capability};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// A model that a server has.
+/// A model in the list of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OllamaModel {
-    /// The name to ask it by, for example `llama3.2:latest`.
+    /// Name for requests, for example `llama3.2:latest`.
     pub name: Box<str>,
-    /// Its size on disk, in bytes.
+    /// Size on disk in bytes.
     pub size: Option<u64>,
-    /// When it was changed last, as the server writes it (RFC 3339).
+    /// Time of the last change, in the server's format (RFC 3339).
     pub modified_at: Option<Box<str>>,
-    /// Its architecture, for example `llama`.
+    /// Architecture, for example `llama`.
     pub family: Option<Box<str>>,
-    /// How many parameters it has, for example `3.2B`.
+    /// Number of parameters, for example `3.2B`.
     pub parameter_size: Option<Box<str>>,
-    /// How they are stored, for example `Q4_K_M`.
+    /// Quantization of the parameters, for example `Q4_K_M`.
     pub quantization: Option<Box<str>>,
 }
 
 impl OllamaModel {
-    /// Whether it seems to be made for embeddings and not for chats: by its family, or by its name.
-    /// [`OllamaServer::model`] knows it exactly.
+    /// Returns `true` if the model seems to be an embedding model, by its family or its name.
+    /// [`OllamaServer::model`] returns the exact capabilities.
     #[must_use]
     pub fn seems_for_embeddings(&self) -> bool {
         let is_bert = self.family.as_deref().is_some_and(|family| family.contains("bert"));
@@ -35,27 +35,26 @@ impl OllamaModel {
     }
 }
 
-/// What a server knows about a model.
+/// The details of a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OllamaModelDetails {
-    /// What it can do in the server's words: `completion`, `tools`, `vision`, `thinking`, `embedding`
-    /// and others. Empty from servers before version 0.6.4.
+    /// Capabilities by the server's names: `completion`, `tools`, `vision`, `thinking`, `embedding` and
+    /// others. Empty for servers before version 0.6.4.
     pub capabilities: Vec<Box<str>>,
-    /// Its architecture, for example `llama`.
+    /// Architecture, for example `llama`.
     pub family: Option<Box<str>>,
-    /// How many parameters it has, for example `3.2B`.
+    /// Number of parameters, for example `3.2B`.
     pub parameter_size: Option<Box<str>>,
-    /// The longest conversation that it was made for, in tokens. How much of it the server reads is
-    /// its own setting, mostly far less; see
-    /// [`context_length`](super::OllamaChatModelBuilder::context_length).
+    /// Maximum context length of the model in tokens. The server is usually configured for a much shorter
+    /// context; see [`context_length`](super::OllamaChatModelBuilder::context_length).
     pub context_length: Option<u64>,
-    /// How many numbers its embeddings have.
+    /// Length of the vectors of the model.
     pub embedding_length: Option<u64>,
 }
 
 impl OllamaModelDetails {
-    /// The same in the words of this crate; `None` if the server does not say.
+    /// Returns the capabilities for chats, or `None` if the server does not report capabilities.
     #[must_use]
     pub fn chat_capabilities(&self) -> Option<Capabilities> {
         if self.capabilities.is_empty() {
@@ -116,8 +115,8 @@ pub(super) struct Show {
     model_info: Option<Map<String, Value>>,
 }
 
-/// What is not empty; models from elsewhere have empty details.
-fn some(text: Option<Box<str>>) -> Option<Box<str>> {
+/// Returns `None` for an empty text. Imported models have empty details.
+fn non_empty(text: Option<Box<str>>) -> Option<Box<str>> {
     text.filter(|text| !text.is_empty())
 }
 
@@ -125,12 +124,12 @@ impl From<Tag> for OllamaModel {
     fn from(tag: Tag) -> Self {
         let details = tag.details.unwrap_or_default();
         Self {
-            name: some(tag.name).or(tag.model).unwrap_or_default(),
+            name: non_empty(tag.name).or(tag.model).unwrap_or_default(),
             size: tag.size,
-            modified_at: some(tag.modified_at),
-            family: some(details.family),
-            parameter_size: some(details.parameter_size),
-            quantization: some(details.quantization_level),
+            modified_at: non_empty(tag.modified_at),
+            family: non_empty(details.family),
+            parameter_size: non_empty(details.parameter_size),
+            quantization: non_empty(details.quantization_level),
         }
     }
 }
@@ -139,13 +138,13 @@ impl From<Show> for OllamaModelDetails {
     fn from(show: Show) -> Self {
         let info = show.model_info.unwrap_or_default();
         let details = show.details.unwrap_or_default();
-        // The names begin with that of the architecture: `llama.context_length`.
+        // The architecture is the prefix of the names: `llama.context_length`.
         let architecture = info.get("general.architecture").and_then(Value::as_str);
         let number = |name: &str| info.get(&format!("{}.{name}", architecture?))?.as_u64();
         Self {
             capabilities: show.capabilities.unwrap_or_default(),
-            family: some(details.family),
-            parameter_size: some(details.parameter_size),
+            family: non_empty(details.family),
+            parameter_size: non_empty(details.parameter_size),
             context_length: number("context_length"),
             embedding_length: number("embedding_length"),
         }

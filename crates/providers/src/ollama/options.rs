@@ -1,24 +1,25 @@
-//! What only Ollama can be told.
+//! Options of Ollama.
 
 use crate::ThinkingReplay;
 use ai_services_core::model::ReasoningEffort;
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-/// How long the server keeps a model in memory after it answered; five minutes unless told.
+/// The time for which the server keeps a model loaded after an answer. Default: the server's, usually five
+/// minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeepAlive {
-    /// For this long. Zero is as [`Unload`](Self::Unload).
+    /// A duration. Zero has the effect of [`Unload`](Self::Unload).
     For(Duration),
-    /// Until the server ends.
+    /// Until the server stops.
     Forever,
-    /// Not at all: the model is unloaded at once.
+    /// No time: the model is unloaded immediately.
     Unload,
 }
 
 impl KeepAlive {
-    /// Seconds, of which a negative number is for ever.
+    /// Converts to seconds. A negative number means forever.
     pub(super) fn to_json(self) -> Value {
         match self {
             Self::For(time) if time.subsec_nanos() == 0 => time.as_secs().into(),
@@ -29,18 +30,19 @@ impl KeepAlive {
     }
 }
 
-/// Whether a model that can think before it answers does so.
+/// The thinking of the model before it answers.
 ///
-/// Models that cannot think refuse everything but [`Off`](Self::Off). Unless it is told, a thinking model
-/// thinks; servers before version 0.9 then leave its thoughts in the text, between `<think>` tags.
+/// Models without thinking reject all values except [`Off`](Self::Off). Without this setting, a thinking
+/// model thinks; servers before version 0.9 then leave the thoughts in the text, between `<think>` tags.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Think {
-    /// It answers at once.
+    /// No thinking.
     Off,
-    /// It thinks.
+    /// Thinking.
     On,
-    /// It thinks this much, if it knows levels, as `gpt-oss` does; all others just think.
+    /// Thinking with an effort, for models with levels such as `gpt-oss`. Other models think as with
+    /// [`On`](Self::On).
     Effort(ReasoningEffort),
 }
 
@@ -49,7 +51,7 @@ impl Think {
         match self {
             Self::Off => false.into(),
             Self::On => true.into(),
-            // The protocol has three levels, and models that always think have no "none".
+            // The protocol has three levels. Models that always think do not accept "none".
             Self::Effort(ReasoningEffort::Minimal) => "low".into(),
             Self::Effort(effort) => match effort.as_str() {
                 "none" | "false" => false.into(),
@@ -60,18 +62,19 @@ impl Think {
     }
 }
 
-/// What requests depend on, beside the parameters.
+/// The options of a client, beside the parameters of its requests.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Options {
     pub(super) replay: Option<ThinkingReplay>,
     pub(super) think: Option<Think>,
     pub(super) keep_alive: Option<KeepAlive>,
-    /// Members of `options` that parameters have no name for.
+    /// Members of `options` that are not request parameters.
     pub(super) own: Map<String, Value>,
 }
 
 impl Options {
-    /// A model that thinks between tool calls sees its thoughts of this turn, as in Ollama's own loop.
+    /// Returns the replay of thinking. Default: the current turn, so that a model sees its thoughts between
+    /// tool calls, as in Ollama's own loop.
     pub(super) fn replay(&self) -> ThinkingReplay {
         self.replay.unwrap_or(ThinkingReplay::CurrentTurn)
     }
@@ -82,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keep_alive_is_written_in_seconds() {
+    fn keep_alive_is_sent_in_seconds() {
         let json = |keep_alive: KeepAlive| keep_alive.to_json().to_string();
         assert_eq!(json(KeepAlive::For(Duration::from_secs(90))), "90");
         assert_eq!(json(KeepAlive::For(Duration::from_millis(1500))), "1.5");
@@ -91,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn effort_is_written_in_the_words_of_the_protocol() {
+    fn effort_is_sent_as_a_level_of_the_protocol() {
         let json = |effort| Think::Effort(effort).to_json().to_string();
         assert_eq!(json(ReasoningEffort::Minimal), r#""low""#);
         assert_eq!(json(ReasoningEffort::Medium), r#""medium""#);

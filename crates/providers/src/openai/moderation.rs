@@ -1,4 +1,4 @@
-//! Verdicts on what was said.
+//! Moderation models.
 
 use super::account::{Account, account_setters};
 use super::part::image_url;
@@ -19,14 +19,14 @@ use std::sync::Arc;
 /// The model of [`OpenAiModerationModel::from_env`].
 const DEFAULT_MODEL: &str = "omni-moderation-latest";
 
-/// What a verdict without categories is called.
+/// The category of a flagged result without categories.
 const UNNAMED: &str = "unspecified";
 
 /// A moderation model behind OpenAI's `/moderations` or a compatible server.
 ///
-/// Of a message it judges the texts, in one piece, and the images: the first one together with the
-/// texts, each further one alone. Recordings, videos and PDF documents are not judged, and models whose
-/// name begins with `text-` judge no images.
+/// The texts of a message are checked as one text. The first image is checked together with the texts,
+/// each other image in a request of its own. Audio, videos and PDFs are not checked. Images are not
+/// checked by models whose name begins with `text-`.
 ///
 /// Clones share connections and settings.
 ///
@@ -60,12 +60,12 @@ struct Request<'a> {
 #[serde(untagged)]
 enum Input<'a> {
     Text(&'a str),
-    Parts(Vec<Part<'a>>),
+    Parts(Vec<InputPart<'a>>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Part<'a> {
+enum InputPart<'a> {
     Text { text: &'a str },
     ImageUrl { image_url: ImageUrl<'a> },
 }
@@ -76,28 +76,30 @@ struct ImageUrl<'a> {
 }
 
 impl OpenAiModerationModel {
-    /// Starts a model.
+    /// Returns a builder.
     pub fn builder() -> OpenAiModerationModelBuilder {
         OpenAiModerationModelBuilder::default()
     }
 
-    /// A model as the environment describes it: as
-    /// [`OpenAiChatModel::from_env`](super::OpenAiChatModel::from_env), but for the model, which is
-    /// `OPENAI_MODERATION_MODEL`, `omni-moderation-latest` by default.
+    /// Builds the model that environment variables describe.
+    ///
+    /// The variables are those of [`OpenAiChatModel::from_env`](super::OpenAiChatModel::from_env), except for
+    /// the model: `OPENAI_MODERATION_MODEL`, default: `omni-moderation-latest`.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`] if a variable is missing or wrong; the message names it.
+    /// [`ErrorKind::Configuration`], naming the variable, if a variable is missing or invalid.
     pub fn from_env() -> Result<Self> {
         OpenAiModerationModelBuilder::from_env(environment)
     }
 }
 
 impl Inner {
-    async fn ask(&self, input: Input<'_>) -> Result<Moderation> {
+    async fn send(&self, input: Input<'_>) -> Result<Moderation> {
         let request = Request { model: &self.model, input };
         let body = serde_json::to_vec(&request).map_err(|source| {
-            Error::new(ErrorKind::InvalidRequest, "the text cannot be written").with_source(source)
+            Error::new(ErrorKind::InvalidRequest, "the text cannot be written as JSON")
+                .with_source(source)
         })?;
         read(&self.endpoint.post(body).await?)
     }
@@ -106,34 +108,32 @@ impl Inner {
 #[async_trait]
 impl ModerationModel for OpenAiModerationModel {
     async fn moderate(&self, text: &str) -> Result<Moderation> {
-        self.0.ask(Input::Text(text)).await
+        self.0.send(Input::Text(text)).await
     }
 
     async fn moderate_message(&self, message: &UserMessage) -> Result<Moderation> {
         let text = message.joined_text();
         let text = text.as_deref().filter(|text| !text.is_empty());
-        let mut images = match self.0.model.starts_with("text-") {
-            true => Vec::new(),
-            false => images(message)?,
-        }
-        .into_iter();
+        let is_text_model = self.0.model.starts_with("text-");
+        let images = if is_text_model { Vec::new() } else { images(message)? };
+        let mut images = images.into_iter();
         let input = match (text, images.next()) {
             (None, None) => return Ok(Moderation::passed()),
             (Some(text), None) => Input::Text(text),
             (text, Some(image)) => {
-                let text = text.map(|text| Part::Text { text });
+                let text = text.map(|text| InputPart::Text { text });
                 Input::Parts(text.into_iter().chain([image]).collect())
             }
         };
-        let mut verdict = self.0.ask(input).await?;
-        // OpenAI takes one image a request.
+        let mut moderation = self.0.send(input).await?;
+        // OpenAI accepts one image per request.
         for image in images {
-            if verdict.is_flagged() {
+            if moderation.is_flagged() {
                 break;
             }
-            verdict = self.0.ask(Input::Parts(vec![image])).await?;
+            moderation = self.0.send(Input::Parts(vec![image])).await?;
         }
-        Ok(verdict)
+        Ok(moderation)
     }
 
     fn name(&self) -> &str {
@@ -141,21 +141,23 @@ impl ModerationModel for OpenAiModerationModel {
     }
 }
 
-fn images(message: &UserMessage) -> Result<Vec<Part<'_>>> {
+fn images(message: &UserMessage) -> Result<Vec<InputPart<'_>>> {
     let images = message.contents().iter().filter_map(|content| match content {
         Content::Image(image) => Some(image_url(image.media())),
         _ => None,
     });
-    let images = images.map(|url| url.map(|url| Part::ImageUrl { image_url: ImageUrl { url } }));
-    images.collect::<Result<_, _>>().map_err(|why| Error::new(ErrorKind::Unsupported, why))
+    let parts =
+        images.map(|url| url.map(|url| InputPart::ImageUrl { image_url: ImageUrl { url } }));
+    parts.collect::<Result<_, _>>().map_err(|message| Error::new(ErrorKind::Unsupported, message))
 }
 
 debug_fields!(OpenAiModerationModel.0 { model, endpoint });
 
 /// Builds an [`OpenAiModerationModel`].
 ///
-/// Nothing is required. With neither [`api_key`](Self::api_key) nor [`base_url`](Self::base_url), key,
-/// server, organization and project come from the environment.
+/// All settings are optional. If neither [`api_key`](Self::api_key) nor [`base_url`](Self::base_url) is
+/// set, the key, the server, the organization and the project come from the environment, as in
+/// [`OpenAiModerationModel::from_env`].
 ///
 /// # Examples
 ///
@@ -207,16 +209,16 @@ impl OpenAiModerationModelBuilder {
 debug_fields!(OpenAiModerationModelBuilder { model, connection });
 
 #[derive(Deserialize)]
-struct Document<'a> {
+struct ModerationResponse<'a> {
     #[serde(borrow, default)]
-    results: Option<Vec<Verdict<'a>>>,
-    /// Gateways report errors with status 200.
+    results: Option<Vec<ModerationResult<'a>>>,
+    /// Some gateways report errors with status 200.
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
-struct Verdict<'a> {
+struct ModerationResult<'a> {
     #[serde(default)]
     flagged: Option<bool>,
     #[serde(borrow, default)]
@@ -226,30 +228,30 @@ struct Verdict<'a> {
 }
 
 fn read(answer: &Answer) -> Result<Moderation> {
-    let document: Document<'_> =
+    let response: ModerationResponse<'_> =
         serde_json::from_slice(&answer.body).map_err(|error| answer.unreadable(error))?;
-    if document.error.is_some() {
+    if response.error.is_some() {
         return Err(answer.reported());
     }
-    let results = document.results.unwrap_or_default();
-    if results.is_empty() || results.iter().any(Verdict::says_nothing) {
+    let results = response.results.unwrap_or_default();
+    if results.is_empty() || results.iter().any(ModerationResult::is_empty) {
         let error = Error::new(ErrorKind::InvalidResponse, "the answer has no verdict");
         return Err(answer.annotate(error));
     }
     let mut violations = BTreeMap::<Cow<'_, str>, f64>::new();
-    for (category, score) in results.into_iter().flat_map(Verdict::violations) {
+    for (category, score) in results.into_iter().flat_map(ModerationResult::violations) {
         let highest = violations.entry(category).or_insert(score);
         *highest = highest.max(score);
     }
     Ok(Moderation::flagged(violations))
 }
 
-impl<'a> Verdict<'a> {
-    fn says_nothing(&self) -> bool {
+impl<'a> ModerationResult<'a> {
+    fn is_empty(&self) -> bool {
         self.flagged.is_none() && self.categories.is_none()
     }
 
-    /// The violated categories with their scores. A category without a score has the highest.
+    /// Returns the violated categories with their scores. A category without a score gets the score 1.
     fn violations(self) -> Vec<(Cow<'a, str>, f64)> {
         let scores = self.category_scores.unwrap_or_default();
         let score = |category: &str| scores.get(category).copied().flatten().unwrap_or(1.0);

@@ -1,4 +1,4 @@
-//! Search engines: Tavily and servers that imitate it, SearXNG.
+//! Web search engines: Tavily, servers with its protocol, and SearXNG.
 
 mod reading;
 mod searxng;

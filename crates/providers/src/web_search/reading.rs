@@ -1,4 +1,4 @@
-//! JSON of servers that may write anything: what has not the expected form counts as nothing.
+//! Tolerant parsing of JSON from arbitrary servers: a value of an unexpected type becomes an empty value.
 
 use crate::http::Answer;
 use crate::protocol::tolerant::Text;
@@ -11,11 +11,11 @@ use serde_json::value::RawValue;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// The most elements of a list that are looked at.
+/// The maximum number of elements that are read of a list.
 const MAX_ELEMENTS: usize = 1000;
 
-/// A value that is made of one form of JSON, and is empty for all others.
-trait Form<'de>: Default {
+/// A value that is parsed from some JSON types and is empty for all others.
+trait TolerantValue<'de>: Default {
     fn of_number(_: f64) -> Self {
         Self::default()
     }
@@ -35,55 +35,55 @@ trait Form<'de>: Default {
     }
 }
 
-struct AnyForm<F>(PhantomData<F>);
+struct TolerantVisitor<V>(PhantomData<V>);
 
-impl<'de, F: Form<'de>> Visitor<'de> for AnyForm<F> {
-    type Value = F;
+impl<'de, V: TolerantValue<'de>> Visitor<'de> for TolerantVisitor<V> {
+    type Value = V;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("any value")
     }
 
-    fn visit_unit<E>(self) -> Result<F, E> {
-        Ok(F::default())
+    fn visit_unit<E>(self) -> Result<V, E> {
+        Ok(V::default())
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<F, E> {
-        Ok(F::default())
+    fn visit_bool<E>(self, _: bool) -> Result<V, E> {
+        Ok(V::default())
     }
 
-    fn visit_f64<E>(self, number: f64) -> Result<F, E> {
-        Ok(F::of_number(number))
+    fn visit_f64<E>(self, number: f64) -> Result<V, E> {
+        Ok(V::of_number(number))
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "a score or a guess")]
-    fn visit_u64<E>(self, number: u64) -> Result<F, E> {
-        Ok(F::of_number(number as f64))
+    #[allow(clippy::cast_precision_loss, reason = "a score or an estimate")]
+    fn visit_u64<E>(self, number: u64) -> Result<V, E> {
+        Ok(V::of_number(number as f64))
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "a score or a guess")]
-    fn visit_i64<E>(self, number: i64) -> Result<F, E> {
-        Ok(F::of_number(number as f64))
+    #[allow(clippy::cast_precision_loss, reason = "a score or an estimate")]
+    fn visit_i64<E>(self, number: i64) -> Result<V, E> {
+        Ok(V::of_number(number as f64))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<F, E> {
-        Ok(F::of_text(text))
+    fn visit_str<E>(self, text: &str) -> Result<V, E> {
+        Ok(V::of_text(text))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<F, A::Error> {
-        F::of_list(list)
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<V, A::Error> {
+        V::of_list(list)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<F, A::Error> {
-        F::of_object(object)
+    fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<V, A::Error> {
+        V::of_object(object)
     }
 }
 
-/// A number, also one in a text.
+/// A finite number, or a string with one.
 #[derive(Default)]
 pub(super) struct Number(pub(super) Option<f64>);
 
-impl Form<'_> for Number {
+impl TolerantValue<'_> for Number {
     fn of_number(number: f64) -> Self {
         Self(Some(number).filter(|number| number.is_finite()))
     }
@@ -95,11 +95,11 @@ impl Form<'_> for Number {
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyForm(PhantomData))
+        deserializer.deserialize_any(TolerantVisitor(PhantomData))
     }
 }
 
-/// The first elements of a list.
+/// A list, with at most [`MAX_ELEMENTS`] elements.
 pub(super) struct List<T>(pub(super) Option<Vec<T>>);
 
 impl<T> Default for List<T> {
@@ -108,7 +108,7 @@ impl<T> Default for List<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Form<'de> for List<T> {
+impl<'de, T: Deserialize<'de>> TolerantValue<'de> for List<T> {
     fn of_list<A: SeqAccess<'de>>(mut list: A) -> Result<Self, A::Error> {
         let mut elements = Vec::new();
         while elements.len() < MAX_ELEMENTS {
@@ -122,7 +122,7 @@ impl<'de, T: Deserialize<'de>> Form<'de> for List<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyForm(PhantomData))
+        deserializer.deserialize_any(TolerantVisitor(PhantomData))
     }
 }
 
@@ -135,7 +135,7 @@ impl<T> Default for Object<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Form<'de> for Object<T> {
+impl<'de, T: Deserialize<'de>> TolerantValue<'de> for Object<T> {
     fn of_object<A: MapAccess<'de>>(object: A) -> Result<Self, A::Error> {
         T::deserialize(MapAccessDeserializer::new(object)).map(|value| Self(Some(value)))
     }
@@ -143,16 +143,16 @@ impl<'de, T: Deserialize<'de>> Form<'de> for Object<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyForm(PhantomData))
+        deserializer.deserialize_any(TolerantVisitor(PhantomData))
     }
 }
 
-/// A text that is empty if it is missing.
+/// Returns a text, or an empty string if it is missing.
 pub(super) fn required(text: Text<'_>) -> Box<str> {
     text.into_owned().unwrap_or_default()
 }
 
-/// The error for an answer without a list of results: what it reports itself, if it does.
+/// Returns the error for an answer without a list of results: the error that the answer reports, if any.
 pub(super) fn without_results(answer: &Answer, reported: Option<&RawValue>) -> Error {
     if reported.is_some() {
         return answer.reported();
@@ -176,9 +176,9 @@ mod tests {
     }
 
     #[test]
-    fn what_has_another_form_counts_as_nothing() {
-        for nothing in ["null", "true", "1", "-1", "1.5", r#""x""#, r#"{"a":[1]}"#] {
-            assert_eq!(points(nothing), None, "{nothing}");
+    fn unexpected_type_is_an_empty_value() {
+        for unexpected in ["null", "true", "1", "-1", "1.5", r#""x""#, r#"{"a":[1]}"#] {
+            assert_eq!(points(unexpected), None, "{unexpected}");
         }
         assert_eq!(points("[]"), Some(vec![]));
         let json = r#"[null,7,"x",[[]],{},{"x":1},{"x":"-2.5","y":{}},{"x":"NaN"},{"x":[1]}]"#;
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn long_list_is_read_to_its_end_but_not_kept() {
+    fn long_list_is_parsed_to_its_end_but_truncated() {
         let json = format!("[{}1]", "{},".repeat(5000));
         assert_eq!(points(&json).unwrap().len(), MAX_ELEMENTS);
         assert!(serde_json::from_str::<List<Number>>(&format!("[{}", "1,".repeat(2000))).is_err());

@@ -1,4 +1,4 @@
-//! What is searched for, as it may be sent.
+//! Search terms and extra options of requests.
 
 use ai_services_core::rag::web_search::WebSearchRequest;
 use ai_services_core::{Error, ErrorKind, Result};
@@ -7,18 +7,20 @@ use std::borrow::Cow;
 use std::time::Duration;
 use tracing::debug;
 
-/// How long a search may take by default. A thorough one takes ten seconds.
+/// The default time limit of a search. A thorough search takes ten seconds.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The most characters that are sent. Tavily refuses more, and a longer text is no search but a document.
+/// The maximum number of characters of the search terms, which is Tavily's limit.
 const MAX_TERMS: usize = 400;
 
-/// The terms on one line, cut off behind a word, without the words that `keep` does not want. A word is cut
-/// itself if the text would lose more than half otherwise, as in languages without blanks.
+/// Returns the terms on one line, without the words for which `keep` returns `None`.
+///
+/// Long terms are truncated after a word. A word is truncated itself if more than half of the limit would
+/// be unused otherwise, as in languages without spaces.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidRequest`] if nothing is left.
+/// [`ErrorKind::InvalidRequest`] if no terms remain.
 pub(super) fn terms<'a>(
     request: &'a WebSearchRequest,
     keep: impl Fn(&'a str) -> Option<&'a str>,
@@ -32,7 +34,7 @@ pub(super) fn terms<'a>(
         let length = word.chars().count() + blank;
         let is_long = length > left;
         if is_long {
-            debug!(limit = MAX_TERMS, "search terms are too long and are cut off");
+            debug!(limit = MAX_TERMS, "the search terms were truncated");
             if left < MAX_TERMS / 2 {
                 break;
             }
@@ -44,12 +46,12 @@ pub(super) fn terms<'a>(
         left -= length;
     }
     if terms.is_empty() {
-        return Err(Error::new(ErrorKind::InvalidRequest, "there are no terms to search for"));
+        return Err(Error::new(ErrorKind::InvalidRequest, "the search terms are empty"));
     }
     Ok(terms)
 }
 
-/// What was said for all searches, and what for this one, which wins.
+/// Merges the extra options of all searches with those of one search, which win.
 pub(super) fn extra<'a>(
     all: &'a Map<String, Value>,
     one: &'a Map<String, Value>,
@@ -74,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn long_terms_are_cut_behind_a_word() {
+    fn long_terms_are_truncated_after_a_word() {
         assert_eq!(sent(" a\r\n\u{0}b\t c ").unwrap(), "a b c");
         let words = "abc ".repeat(100);
         assert_eq!(sent(&words).unwrap(), words.trim_end());
@@ -86,11 +88,11 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_not_searched_for() {
+    fn empty_terms_are_an_error() {
         for text in ["", " \n", "\u{0}"] {
             assert_eq!(sent(text).unwrap_err().kind(), ErrorKind::InvalidRequest);
         }
         let error = terms(&WebSearchRequest::new("a b"), |_| None).unwrap_err();
-        assert_eq!(error.to_string(), "there are no terms to search for");
+        assert_eq!(error.to_string(), "the search terms are empty");
     }
 }

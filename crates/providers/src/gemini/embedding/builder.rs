@@ -1,4 +1,4 @@
-//! Building a [`GeminiEmbeddingModel`].
+//! The builder of [`GeminiEmbeddingModel`].
 
 use super::{GeminiEmbeddingModel, Inner, TaskForm};
 use crate::gemini::name::ModelName;
@@ -8,15 +8,15 @@ use crate::protocol::connection::{Connection, connection_setters};
 use ai_services_core::Result;
 use std::sync::Arc;
 
-/// The model of [`GeminiEmbeddingModel::from_env`]. A newer one would not understand vectors that were
-/// stored with it.
+/// The model of [`GeminiEmbeddingModel::from_env`]. It stays the same in newer versions: stored vectors
+/// cannot be compared with the vectors of another model.
 const DEFAULT_MODEL: &str = "gemini-embedding-001";
 
 /// Builds a [`GeminiEmbeddingModel`].
 ///
-/// Only [`model`](Self::model) is required. With neither [`api_key`](Self::api_key) nor
-/// [`base_url`](Self::base_url), key and server come from the environment, as in
-/// [`GeminiEmbeddingModel::from_env`]; if one of the two is set, the environment is not read.
+/// Only [`model`](Self::model) is required. If neither [`api_key`](Self::api_key) nor
+/// [`base_url`](Self::base_url) is set, the key and the server come from the environment, as in
+/// [`GeminiEmbeddingModel::from_env`].
 ///
 /// # Examples
 ///
@@ -53,8 +53,7 @@ impl GeminiEmbeddingModelBuilder {
         model;
     }
 
-    /// Shortens vectors to this many numbers; by default they have as many as the model makes, 3072.
-    /// Google recommends 768, 1536 and 3072.
+    /// Sets the length of the vectors. Default: the model's own, 3072. Google recommends 768, 1536 or 3072.
     pub fn dimensions(mut self, dimensions: usize) -> Self {
         self.dimensions = Some(dimensions);
         self

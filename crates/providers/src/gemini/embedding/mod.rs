@@ -1,4 +1,4 @@
-//! Embeddings.
+//! Embedding models.
 
 mod builder;
 
@@ -17,16 +17,16 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// How many texts a request may have.
+/// The maximum number of texts in one request.
 const MAX_TEXTS: usize = 100;
 
 /// An embedding model behind Google's Gemini API.
 ///
-/// More than 100 texts are asked for in several requests, one after the other. What the vectors are for is
-/// told as `taskType`, and to `gemini-embedding-2` and later, which know none, in the words in front of the
-/// text that Google gives for this. Vectors that `gemini-embedding-001` shortens to
-/// [`dimensions`](GeminiEmbeddingModelBuilder::dimensions) do not have the length 1: compare their
-/// directions, as the cosine does.
+/// More than 100 texts are sent in several requests, one after the other. The
+/// [purpose](EmbeddingPurpose) is sent as `taskType`. `gemini-embedding-2` and later do not support
+/// `taskType`; for these models, the purpose is the prefix of the text that Google documents. Vectors of
+/// `gemini-embedding-001` that are shortened to [`dimensions`](GeminiEmbeddingModelBuilder::dimensions) are
+/// not normalized: compare them by cosine similarity.
 ///
 /// # Examples
 ///
@@ -47,49 +47,51 @@ pub struct GeminiEmbeddingModel(Arc<Inner>);
 struct Inner {
     endpoint: Endpoint,
     model: Box<str>,
-    /// The name with its collection, which each text of a batch repeats.
+    /// The name of the model with its collection, which is repeated for each text of a batch.
     resource: Box<str>,
     dimensions: Option<usize>,
     task: TaskForm,
 }
 
-/// How the model is told what vectors are for.
+/// The encoding of the purpose in a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum TaskForm {
+    /// The member `taskType`.
     Member,
+    /// A prefix of the text.
     Words,
 }
 
 impl GeminiEmbeddingModel {
-    /// Starts a model.
+    /// Returns a builder.
     pub fn builder() -> GeminiEmbeddingModelBuilder {
         GeminiEmbeddingModelBuilder::default()
     }
 
-    /// A model as the environment describes it.
+    /// Builds the model that environment variables describe.
     ///
     /// | variable | meaning |
     /// |---|---|
-    /// | `GEMINI_API_KEY`, else `GOOGLE_API_KEY` | the key; may be missing if `GEMINI_BASE_URL` is not Google's |
-    /// | `GEMINI_BASE_URL` | the server, `https://generativelanguage.googleapis.com/v1beta` by default |
-    /// | `GEMINI_EMBEDDING_MODEL` | the model, `gemini-embedding-001` by default |
+    /// | `GEMINI_API_KEY`, or `GOOGLE_API_KEY` | the key; optional if `GEMINI_BASE_URL` is not Google's |
+    /// | `GEMINI_BASE_URL` | the server; default: `https://generativelanguage.googleapis.com/v1beta` |
+    /// | `GEMINI_EMBEDDING_MODEL` | the model; default: `gemini-embedding-001` |
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`] if a variable is missing or wrong; the message names it.
+    /// [`ErrorKind::Configuration`], naming the variable, if a variable is missing or invalid.
     pub fn from_env() -> Result<Self> {
         GeminiEmbeddingModelBuilder::from_env(environment)
     }
 }
 
 #[derive(Serialize)]
-struct Batch<'a> {
-    requests: Vec<Request<'a>>,
+struct BatchRequest<'a> {
+    requests: Vec<EmbedRequest<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Request<'a> {
+struct EmbedRequest<'a> {
     model: &'a str,
     content: Content<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,17 +102,17 @@ struct Request<'a> {
 
 #[derive(Serialize)]
 struct Content<'a> {
-    parts: [Part<'a>; 1],
+    parts: [TextPart<'a>; 1],
 }
 
 #[derive(Serialize)]
-struct Part<'a> {
+struct TextPart<'a> {
     text: Cow<'a, str>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Document<'a> {
+struct BatchResponse<'a> {
     #[serde(default)]
     embeddings: Option<Vec<Embedding>>,
     #[serde(default, deserialize_with = "usage")]
@@ -127,24 +129,26 @@ struct Embedding {
 
 impl Inner {
     fn body(&self, texts: &[&str], purpose: EmbeddingPurpose) -> Result<Vec<u8>> {
-        let request = |text: &&'_ str| Request {
+        let request = |text: &&'_ str| EmbedRequest {
             model: &self.resource,
-            content: Content { parts: [Part { text: Cow::Owned(self.said(text, purpose)) }] },
+            content: Content {
+                parts: [TextPart { text: Cow::Owned(self.with_prefix(text, purpose)) }],
+            },
             task_type: (self.task == TaskForm::Member).then(|| task_type(purpose)),
             output_dimensionality: self.dimensions,
         };
-        let batch = Batch { requests: texts.iter().map(request).collect() };
+        let batch = BatchRequest { requests: texts.iter().map(request).collect() };
         serde_json::to_vec(&batch).map_err(|error| {
-            let wrong = Error::new(ErrorKind::Configuration, "the texts cannot be written as JSON");
-            wrong.with_source(error)
+            Error::new(ErrorKind::Configuration, "the texts cannot be written as JSON")
+                .with_source(error)
         })
     }
 
-    /// A text as it is sent.
-    fn said(&self, text: &str, purpose: EmbeddingPurpose) -> String {
+    /// Adds the prefix of the purpose to a text, if the model uses prefixes.
+    fn with_prefix(&self, text: &str, purpose: EmbeddingPurpose) -> String {
         match self.task {
             TaskForm::Member => text.to_owned(),
-            TaskForm::Words => format!("{}{text}", words(purpose)),
+            TaskForm::Words => format!("{}{text}", task_prefix(purpose)),
         }
     }
 
@@ -155,15 +159,16 @@ impl Inner {
 }
 
 fn read(answer: &Answer, expected: usize) -> Result<Embeddings> {
-    let document: Document<'_> =
+    let response: BatchResponse<'_> =
         serde_json::from_slice(&answer.body).map_err(|error| answer.unreadable(error))?;
-    if document.error.is_some() {
+    if response.error.is_some() {
         return Err(answer.reported());
     }
-    let usage = document.usage_metadata.unwrap_or_default();
-    let vectors = document.embeddings.unwrap_or_default();
+    let usage = response.usage_metadata.unwrap_or_default();
+    let vectors = response.embeddings.unwrap_or_default();
     if vectors.len() != expected || vectors.iter().any(|vector| vector.values.is_empty()) {
-        let message = format!("{expected} vectors were asked for, {} came", vectors.len());
+        let message =
+            format!("expected {expected} non-empty vectors, got {} vectors", vectors.len());
         let error = Error::new(ErrorKind::InvalidResponse, message);
         return Err(answer.annotate(error.with_usage(usage)));
     }
@@ -180,7 +185,7 @@ fn task_type(purpose: EmbeddingPurpose) -> &'static str {
     }
 }
 
-fn words(purpose: EmbeddingPurpose) -> &'static str {
+fn task_prefix(purpose: EmbeddingPurpose) -> &'static str {
     match purpose {
         EmbeddingPurpose::Document => "title: none | text: ",
         EmbeddingPurpose::Query => "task: search result | query: ",

@@ -1,4 +1,4 @@
-//! Vectors of texts.
+//! Embedding models.
 
 mod vector;
 
@@ -22,15 +22,15 @@ use vector::Vector;
 /// The model of [`OpenAiEmbeddingModel::from_env`].
 const DEFAULT_MODEL: &str = "text-embedding-3-small";
 
-/// The most texts of a request by default. OpenAI takes 2048, but so many vectors of the largest size
-/// are a document of 33 MB.
+/// The default limits of one request. OpenAI accepts 2048 texts, but as many vectors of the maximum length
+/// make a document of 33 MB.
 const BATCH: BatchLimits = BatchLimits { texts: 512, bytes: 600_000 };
 
 /// An embedding model behind OpenAI's `/embeddings` or a compatible server.
 ///
-/// Texts go in batches, four at a time; vectors come back in the order of the texts. They are asked for
-/// as base64, which is a third of the size, and understood in both forms. No texts, no request. The
-/// [purpose](EmbeddingPurpose) makes no difference.
+/// Texts are sent in batches, at most four at a time. Vectors are returned in the order of the texts. They
+/// are requested as base64, which has a third of the size, and parsed as base64 or as lists of numbers.
+/// Without texts, no request is sent. The [purpose](EmbeddingPurpose) has no effect.
 ///
 /// Clones share connections and settings.
 ///
@@ -53,7 +53,7 @@ pub struct OpenAiEmbeddingModel(Arc<Inner>);
 
 struct Inner {
     endpoint: Endpoint,
-    /// The beginning of every request.
+    /// The beginning of all requests.
     head: Vec<u8>,
     model: Box<str>,
     dimensions: Option<usize>,
@@ -61,18 +61,19 @@ struct Inner {
 }
 
 impl OpenAiEmbeddingModel {
-    /// Starts a model.
+    /// Returns a builder.
     pub fn builder() -> OpenAiEmbeddingModelBuilder {
         OpenAiEmbeddingModelBuilder::default()
     }
 
-    /// A model as the environment describes it: as
-    /// [`OpenAiChatModel::from_env`](super::OpenAiChatModel::from_env), but for the model, which is
-    /// `OPENAI_EMBEDDING_MODEL`, `text-embedding-3-small` by default.
+    /// Builds the model that environment variables describe.
+    ///
+    /// The variables are those of [`OpenAiChatModel::from_env`](super::OpenAiChatModel::from_env), except for
+    /// the model: `OPENAI_EMBEDDING_MODEL`, default: `text-embedding-3-small`.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`] if a variable is missing or wrong; the message names it.
+    /// [`ErrorKind::Configuration`], naming the variable, if a variable is missing or invalid.
     pub fn from_env() -> Result<Self> {
         OpenAiEmbeddingModelBuilder::from_env(environment)
     }
@@ -83,7 +84,8 @@ impl Inner {
         let mut body = self.head.clone();
         body.extend_from_slice(br#","input":"#);
         serde_json::to_writer(&mut body, texts).map_err(|source| {
-            Error::new(ErrorKind::InvalidRequest, "the texts cannot be written").with_source(source)
+            Error::new(ErrorKind::InvalidRequest, "the texts cannot be written as JSON")
+                .with_source(source)
         })?;
         body.push(b'}');
         let answer = self.endpoint.post(body).await?;
@@ -110,8 +112,9 @@ debug_fields!(OpenAiEmbeddingModel.0 { model, endpoint });
 
 /// Builds an [`OpenAiEmbeddingModel`].
 ///
-/// Only [`model`](Self::model) is required. With neither [`api_key`](Self::api_key) nor
-/// [`base_url`](Self::base_url), key, server, organization and project come from the environment.
+/// Only [`model`](Self::model) is required. If neither [`api_key`](Self::api_key) nor
+/// [`base_url`](Self::base_url) is set, the key, the server, the organization and the project come from
+/// the environment, as in [`OpenAiEmbeddingModel::from_env`].
 ///
 /// # Examples
 ///
@@ -147,29 +150,30 @@ impl OpenAiEmbeddingModelBuilder {
         model;
     }
 
-    /// Sets how many numbers a vector should have; the model's own by default. Only models that can
-    /// shorten their vectors accept it.
+    /// Sets the length of the vectors, for models that can shorten them. Default: the model's own.
     pub fn dimensions(mut self, dimensions: usize) -> Self {
         self.dimensions = Some(dimensions);
         self
     }
 
-    /// Sets the most texts of one request; 512 by default, at OpenAI at most 2048. More need a larger
-    /// [`max_response_bytes`](Self::max_response_bytes): a vector of 3072 numbers is 16 KB.
+    /// Sets the maximum number of texts in one request. Default: 512. OpenAI accepts at most 2048.
+    ///
+    /// Larger batches need a larger [`max_response_bytes`](Self::max_response_bytes): a vector with 3072
+    /// components has 16 KB.
     pub fn max_batch_size(mut self, texts: usize) -> Self {
         self.max_batch_size = Some(texts);
         self
     }
 
-    /// Sets the most bytes of text of one request; 600,000 by default, because OpenAI takes 300,000
-    /// tokens at once. A longer text goes alone.
+    /// Sets the maximum number of bytes of text in one request. Default: 600,000, because OpenAI accepts
+    /// 300,000 tokens. A longer text is sent in a request of its own.
     pub fn max_batch_bytes(mut self, bytes: usize) -> Self {
         self.max_batch_bytes = Some(bytes);
         self
     }
 
-    /// Adds a member to every request. It wins over what the client writes itself: `encoding_format`
-    /// for a server that refuses `base64`, for example.
+    /// Adds a member to all requests, for example `encoding_format` for a server that rejects `base64`. It
+    /// replaces a member of the client with the same name.
     pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.extra.insert(name.into(), value.into());
         self
@@ -212,14 +216,14 @@ impl OpenAiEmbeddingModelBuilder {
 debug_fields!(OpenAiEmbeddingModelBuilder { model, connection });
 
 #[derive(Deserialize)]
-struct Document<'a> {
+struct EmbeddingsResponse<'a> {
     #[serde(default)]
     data: Option<Vec<Embedding>>,
     #[serde(borrow, default)]
     model: Text<'a>,
     #[serde(default, deserialize_with = "super::wire::usage")]
     usage: Option<ai_services_core::model::TokenUsage>,
-    /// Gateways report errors with status 200.
+    /// Some gateways report errors with status 200.
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
 }
@@ -232,20 +236,20 @@ struct Embedding {
 }
 
 fn read(answer: &Answer, texts: usize) -> Result<Embeddings> {
-    let document: Document<'_> =
+    let response: EmbeddingsResponse<'_> =
         serde_json::from_slice(&answer.body).map_err(|error| answer.unreadable(error))?;
-    if document.error.is_some() {
+    if response.error.is_some() {
         return Err(answer.reported());
     }
-    let usage = document.usage.unwrap_or_default();
-    let vectors = in_order(document.data.unwrap_or_default(), texts).map_err(|message| {
+    let usage = response.usage.unwrap_or_default();
+    let vectors = in_order(response.data.unwrap_or_default(), texts).map_err(|message| {
         let error = Error::new(ErrorKind::InvalidResponse, message);
         answer.annotate(error.with_usage(usage))
     })?;
-    Ok(Embeddings::new(vectors).with_usage(usage).with_model(document.model.into_owned()))
+    Ok(Embeddings::new(vectors).with_usage(usage).with_model(response.model.into_owned()))
 }
 
-/// The vectors in the order of the texts. Servers number them; one that numbers none keeps the order.
+/// Returns the vectors in the order of the texts, by their indices or, without indices, in their own order.
 fn in_order(data: Vec<Embedding>, texts: usize) -> Result<Vec<Vec<f32>>, String> {
     if data.len() != texts {
         return Err(format!("the answer has {} vectors for {texts} texts", data.len()));
@@ -261,7 +265,7 @@ fn in_order(data: Vec<Embedding>, texts: usize) -> Result<Vec<Vec<f32>>, String>
         let index = one.index.0.and_then(|index| usize::try_from(index).ok());
         match index.and_then(|index| places.get_mut(index)) {
             Some(place) if place.is_empty() => *place = one.embedding.0,
-            Some(_) => return Err("the answer has two vectors for one text".to_owned()),
+            Some(_) => return Err("the answer has two vectors for the same text".to_owned()),
             None => return Err("the answer has a vector for a text that was not sent".to_owned()),
         }
     }

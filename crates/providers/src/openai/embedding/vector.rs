@@ -1,24 +1,24 @@
-//! A vector in both forms in which servers write it.
+//! A vector as a list of numbers or as base64.
 
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 use std::fmt;
 
-/// The most numbers for which space is reserved before they are read.
+/// The maximum number of components for which memory is reserved in advance.
 const MAX_RESERVED: usize = 4096;
 
-/// The numbers of a vector: a list, or base64 of little-endian `f32`. All of them are finite.
+/// The components of a vector, parsed from a list or from base64 of little-endian `f32`. All are finite.
 #[derive(Debug, PartialEq)]
 pub(super) struct Vector(pub(super) Vec<f32>);
 
 impl<'de> Deserialize<'de> for Vector {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(EitherForm)
+        deserializer.deserialize_any(VectorVisitor)
     }
 }
 
-struct EitherForm;
+struct VectorVisitor;
 
-impl<'de> Visitor<'de> for EitherForm {
+impl<'de> Visitor<'de> for VectorVisitor {
     type Value = Vector;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -45,20 +45,21 @@ impl<'de> Visitor<'de> for EitherForm {
 }
 
 fn finite<E: Error>(numbers: Vec<f32>) -> Result<Vector, E> {
-    match numbers.iter().all(|number| number.is_finite()) {
-        true => Ok(Vector(numbers)),
-        false => Err(E::custom("the vector has a component that is no number")),
+    if numbers.iter().all(|number| number.is_finite()) {
+        Ok(Vector(numbers))
+    } else {
+        Err(E::custom("the vector has a component that is not a finite number"))
     }
 }
 
-/// The bytes of base64 in the standard alphabet, padded or not.
+/// Decodes base64 in the standard alphabet, padded or not.
 fn decode(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=').as_bytes();
     let mut bytes = Vec::with_capacity(digits.len() / 4 * 3 + 2);
     for four in digits.chunks(4) {
         let mut bits = 0_u32;
         for digit in four {
-            bits = bits << 6 | value(*digit)?;
+            bits = bits << 6 | digit_value(*digit)?;
         }
         let [_, a, b, c] = (bits << (6 * (4 - four.len()))).to_be_bytes();
         match four.len() {
@@ -71,7 +72,7 @@ fn decode(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn value(digit: u8) -> Option<u32> {
+fn digit_value(digit: u8) -> Option<u32> {
     Some(u32::from(match digit {
         b'A'..=b'Z' => digit - b'A',
         b'a'..=b'z' => digit - b'a' + 26,
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_of_the_standard_are_met() {
+    fn base64_matches_the_test_vectors_of_the_rfc() {
         // RFC 4648, section 10.
         let encoded = ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"];
         let plain = ["", "f", "fo", "foo", "foob", "fooba", "foobar"];
@@ -105,14 +106,14 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_are_read() {
+    fn list_and_base64_are_parsed() {
         // 1.0, -2.5 and 0.1 as little-endian f32.
         assert_eq!(read(r#""AACAPwAAIMDNzMw9""#), Some(vec![1.0, -2.5, 0.1]));
         assert_eq!(read("[1, -2.5, 1e-1]"), Some(vec![1.0, -2.5, 0.1]));
     }
 
     #[test]
-    fn what_is_no_vector_is_refused() {
+    fn malformed_vector_is_an_error() {
         // Half a number, infinity, NaN.
         for wrong in [r#""AACAPwAA""#, r#""AACAfw==""#, r#""AADAfw==""#, "[1e99]", "[null]", "{}"] {
             assert_eq!(read(wrong), None, "{wrong}");

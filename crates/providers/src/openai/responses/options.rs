@@ -1,8 +1,8 @@
-//! What only the responses API has.
+//! Options of the responses API.
 
 use super::super::options::{PromptCache, SchemaMode};
 
-/// Whether OpenAI stores answers.
+/// The storage of answers at OpenAI.
 ///
 /// # Examples
 ///
@@ -16,15 +16,15 @@ use super::super::options::{PromptCache, SchemaMode};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResponseStorage {
-    /// `"store": false`: nothing is stored, and the history says everything again.
+    /// No storage (`"store": false`). Each request has the whole history.
     #[default]
     NotStored,
-    /// `"store": true`: answers can be seen in OpenAI's dashboard for at least 30 days. The history
-    /// still says everything again, but reasoning may be named by the id under which it is stored.
+    /// Storage (`"store": true`): OpenAI's dashboard shows answers for at least 30 days. Each request
+    /// still has the whole history, but can refer to stored reasoning by its id.
     Stored,
 }
 
-/// Whether reasoning is asked for in a form that can be sent back.
+/// The request for encrypted reasoning, which can be sent back without storage.
 ///
 /// # Examples
 ///
@@ -38,26 +38,27 @@ pub enum ResponseStorage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncryptedReasoning {
-    /// `"include": ["reasoning.encrypted_content"]`.
+    /// Encrypted reasoning is requested (`"include": ["reasoning.encrypted_content"]`).
     Requested,
-    /// Nothing is asked for. Models that do not reason refuse the whole request otherwise.
+    /// Encrypted reasoning is not requested. Models without reasoning reject requests for it.
     NotRequested,
 }
 
 impl EncryptedReasoning {
-    /// What suits a model, by the names of OpenAI's models that do not reason.
+    /// Returns the default for a model, by the names of OpenAI's models without reasoning.
     pub(super) fn of(model: &str, storage: ResponseStorage) -> Self {
         let model = model.strip_prefix("ft:").unwrap_or(model);
         let names = ["gpt-3.5", "gpt-4", "chatgpt-"];
         let reasons = !names.into_iter().any(|name| model.starts_with(name));
-        match reasons && storage == ResponseStorage::NotStored {
-            true => Self::Requested,
-            false => Self::NotRequested,
+        if reasons && storage == ResponseStorage::NotStored {
+            Self::Requested
+        } else {
+            Self::NotRequested
         }
     }
 }
 
-/// Whether a model tells what it thought, and how much of it.
+/// The length of the reasoning summary that a model returns.
 ///
 /// # Examples
 ///
@@ -71,11 +72,11 @@ impl EncryptedReasoning {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReasoningSummary {
-    /// As much as the model can tell.
+    /// The most detailed summary that the model supports.
     Auto,
-    /// In short.
+    /// A short summary.
     Concise,
-    /// At length.
+    /// A long summary.
     Detailed,
 }
 
@@ -89,7 +90,7 @@ impl ReasoningSummary {
     }
 }
 
-/// Whether one answer may call several tools.
+/// The permission for several tool calls in one answer.
 ///
 /// # Examples
 ///
@@ -103,13 +104,13 @@ impl ReasoningSummary {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParallelCalls {
-    /// As many as the model wants.
+    /// Any number of tool calls.
     Allowed,
-    /// At most one.
+    /// At most one tool call.
     Forbidden,
 }
 
-/// What requests depend on, beside the parameters.
+/// The options of a client, beside the parameters of its requests.
 #[derive(Clone, Debug)]
 pub(super) struct Options {
     pub(super) storage: ResponseStorage,

@@ -1,4 +1,4 @@
-//! How an engine of SearXNG is made.
+//! The builder of [`SearxngSearchEngine`].
 
 use super::{Inner, SearxngSearchEngine};
 use crate::protocol::builder::{builder_methods, debug_fields};
@@ -47,27 +47,26 @@ impl SearxngSearchEngineBuilder {
         base_url;
     }
 
-    /// Sets which engines the server asks, by their names in its settings; its own choice by default.
+    /// Sets the engines, by their names in the settings of the server. Default: chosen by the server.
     pub fn engines<N: Into<Box<str>>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.engines = names.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets in which categories is searched, for example `general` and `science`; the server's own choice
-    /// by default.
+    /// Sets the categories, for example `general` and `science`. Default: chosen by the server.
     pub fn categories<N: Into<Box<str>>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.categories = names.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Adds a parameter to the query of all searches. It wins over what this client writes; lists are
-    /// joined by commas, and `null` leaves the parameter out.
+    /// Adds a query parameter to all searches. It replaces a parameter of the client with the same name.
+    /// Lists are joined with commas; `null` removes the parameter.
     pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.extra.insert(name.into(), value.into());
         self
     }
 
-    /// Sets how long one attempt may take, from connecting to the last byte; 20 s by default.
+    /// Sets the timeout of one attempt, from connecting to the last byte. Default: 20 seconds.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.connection.limits.timeout = timeout;
         self
@@ -75,12 +74,13 @@ impl SearxngSearchEngineBuilder {
 
     connection_setters!(but timeout);
 
-    /// Builds the engine. Nothing is sent.
+    /// Builds the engine. Sends nothing.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a base URL or for one that
-    /// is none, for a name with a comma, for a header that HTTP cannot carry, and if TLS cannot be set up.
+    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a base URL or for an
+    /// invalid one, for a name that is blank or has a comma, for a header that HTTP cannot carry, and if TLS
+    /// cannot be set up.
     pub fn build(self) -> Result<SearxngSearchEngine> {
         if self.connection.base_url.is_none() {
             return Err(Error::configuration("no server: call `base_url`"));
@@ -96,11 +96,11 @@ impl SearxngSearchEngineBuilder {
 
 debug_fields!(SearxngSearchEngineBuilder { connection, engines, categories });
 
-/// Names as SearXNG wants them.
+/// Joins names with commas, the separator of SearXNG.
 fn joined(names: &[Box<str>]) -> Result<Option<String>> {
     if let Some(name) = names.iter().find(|name| name.contains(',') || name.trim().is_empty()) {
         return Err(Error::configuration(format!(
-            "`{}` is no name of an engine or category: a name is not empty and has no comma",
+            "invalid name of an engine or category `{}`: a name must not be blank or have a comma",
             name.escape_debug()
         )));
     }

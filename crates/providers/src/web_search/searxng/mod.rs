@@ -1,4 +1,4 @@
-//! SearXNG, which asks other search engines.
+//! SearXNG, a metasearch engine.
 
 mod builder;
 mod reading;
@@ -16,32 +16,32 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// What to do about a server that answers people only.
+/// The hint for servers without JSON output.
 const JSON_IS_OFF: &str =
-    "if JSON is switched off there, add `json` to `search.formats` in the settings.yml of SearXNG";
+    "if JSON output is disabled, add `json` to `search.formats` in the settings.yml of SearXNG";
 
-/// A server of SearXNG, which asks many search engines and puts together what they find.
+/// A SearXNG server, which merges the results of many search engines.
 ///
-/// The server must be allowed to answer in JSON, which it is not by default: its `settings.yml` needs `json`
-/// in `search.formats`. Most public servers refuse it.
+/// JSON output must be enabled on the server: add `json` to `search.formats` in its `settings.yml`. It is
+/// disabled by default and on most public servers.
 ///
-/// Clones share connections and settings. A page has its score, in SearXNG's own measure, and `engine` and
-/// `published_date` in its metadata, as far as they are known. An answer holds one page of results, mostly
-/// ten to thirty, whatever is asked for.
+/// Clones share connections and settings. A result has the score of SearXNG and, if known, `engine` and
+/// `published_date` in its metadata. An answer has one page of results, usually ten to thirty, for any
+/// requested number of results.
 ///
-/// | of a request | |
+/// | member of a request | use |
 /// |---|---|
-/// | [`terms`](WebSearchRequest::terms) | cut off behind the last word within 400 characters, see below |
-/// | [`language`](WebSearchRequest::language) | as it is; `all` for no preference |
-/// | [`safe_search`](WebSearchRequest::safe_search), [`time_range`](WebSearchRequest::time_range), [`page`](WebSearchRequest::page) | for those engines that support it |
-/// | [`extra`](WebSearchRequest::extra) | parameters of the query; lists are joined by commas, `null` leaves one out |
+/// | [`terms`](WebSearchRequest::terms) | truncated after the last word within 400 characters, see below |
+/// | [`language`](WebSearchRequest::language) | sent unchanged; `all` for no preference |
+/// | [`safe_search`](WebSearchRequest::safe_search), [`time_range`](WebSearchRequest::time_range), [`page`](WebSearchRequest::page) | for the engines that support it |
+/// | [`extra`](WebSearchRequest::extra) | query parameters; lists are joined with commas, `null` removes a parameter |
 ///
-/// SearXNG takes words that begin with `!`, `?`, `:` or `<` as commands, which choose engines and languages and
-/// send the client to other hosts. Terms are data, so these signs are left out at the beginning of words.
-/// Which engines are asked is for the builder. Operators that SearXNG hands on, such as `site:`, stay.
+/// SearXNG treats words that begin with `!`, `?`, `:` or `<` as commands, which select engines and languages
+/// and redirect the client to other hosts. The terms are data, so these characters are removed at the
+/// beginning of words. Select the engines with [`engines`](SearxngSearchEngineBuilder::engines). Operators
+/// for the search engines, such as `site:`, are sent unchanged.
 ///
-/// If nothing was found and an engine did not answer, that is an error: nobody knows whether there is
-/// anything to be found.
+/// An answer without results is an error if some engines did not answer, because the search is incomplete.
 ///
 /// # Examples
 ///
@@ -60,7 +60,7 @@ const JSON_IS_OFF: &str =
 ///
 /// # Differences from LangChain4j
 ///
-/// Safe search is left to the server unless it is asked for. Scores are kept.
+/// Without a level of safe search, the server decides. Scores are part of the results.
 #[derive(Clone)]
 #[doc(alias = "SearXNGWebSearchEngine")]
 pub struct SearxngSearchEngine(Arc<Inner>);
@@ -73,14 +73,14 @@ struct Inner {
 }
 
 impl SearxngSearchEngine {
-    /// Starts an engine.
+    /// Returns a builder.
     pub fn builder() -> SearxngSearchEngineBuilder {
         SearxngSearchEngineBuilder::default()
     }
 }
 
 impl Inner {
-    /// The URL of a search.
+    /// Returns the URL of a search.
     fn endpoint(&self, request: &WebSearchRequest, terms: &str) -> Endpoint {
         let extra = extra(&self.extra, &request.extra);
         let page = (request.page > 1).then(|| request.page.to_string());
@@ -99,7 +99,7 @@ impl Inner {
             .filter_map(|(name, value)| Some((name, value?)))
             .fold(self.endpoint.clone(), |url, (name, value)| url.with_query(name, value));
         let more = extra.iter().filter(|(_, value)| !value.is_null());
-        more.fold(endpoint, |url, (name, value)| url.with_query(name, &written(value)))
+        more.fold(endpoint, |url, (name, value)| url.with_query(name, &query_value(value)))
     }
 }
 
@@ -111,35 +111,35 @@ fn level(filter: SafeSearch) -> &'static str {
     }
 }
 
-/// A value in a query.
-fn written(value: &Value) -> String {
+/// Formats a value of a query parameter.
+fn query_value(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Array(list) => list.iter().map(written).collect::<Vec<_>>().join(","),
+        Value::Array(list) => list.iter().map(query_value).collect::<Vec<_>>().join(","),
         value => value.to_string(),
     }
 }
 
-/// The word without what would make it a command of SearXNG; `None` if nothing else is left.
+/// Removes the prefix that makes a word a command of SearXNG. `None` if the word has no other characters.
 ///
-/// The commands are those of `searx/query.py`.
-fn without_command(word: &str) -> Option<&str> {
+/// `searx/query.py` defines the commands.
+fn strip_command(word: &str) -> Option<&str> {
     Some(word.trim_start_matches(['!', ':', '<', '?'])).filter(|word| !word.is_empty())
 }
 
-/// The same error with what to do about it, if the server refuses; it has no keys that it could refuse.
+/// Adds the hint about JSON output to an error with status 403. SearXNG has no keys that could be wrong.
 fn explain(error: Error) -> Error {
     if error.status() != Some(403) {
         return error;
     }
-    let message = format!("the server refuses to answer (status 403); {JSON_IS_OFF}");
+    let message = format!("the server rejected the request (status 403); {JSON_IS_OFF}");
     error.replied(message).with_source(error)
 }
 
 #[async_trait]
 impl WebSearchEngine for SearxngSearchEngine {
     async fn search(&self, request: &WebSearchRequest) -> Result<WebSearchResults> {
-        let terms = terms(request, without_command)?;
+        let terms = terms(request, strip_command)?;
         if request.max_results == 0 {
             return Ok(WebSearchResults::default());
         }
@@ -171,14 +171,14 @@ mod tests {
             ("a!b", Some("a!b")),
             ("!!", None),
         ] {
-            assert_eq!(without_command(word), kept);
+            assert_eq!(strip_command(word), kept);
         }
     }
 
     #[test]
-    fn values_of_all_kinds_go_into_a_query() {
-        assert_eq!(written(&json!("a b")), "a b");
-        assert_eq!(written(&json!(["a", 1, true])), "a,1,true");
-        assert_eq!(written(&json!({ "a": 1.5 })), r#"{"a":1.5}"#);
+    fn values_of_all_types_become_query_parameters() {
+        assert_eq!(query_value(&json!("a b")), "a b");
+        assert_eq!(query_value(&json!(["a", 1, true])), "a,1,true");
+        assert_eq!(query_value(&json!({ "a": 1.5 })), r#"{"a":1.5}"#);
     }
 }

@@ -1,4 +1,4 @@
-//! What SearXNG answers.
+//! The answers of SearXNG.
 
 use super::JSON_IS_OFF;
 use crate::http::Answer;
@@ -10,16 +10,16 @@ use ai_services_core::{Error, ErrorKind, Result};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The most engines that an error names.
+/// The maximum number of engines in an error message.
 const MAX_NAMED: usize = 10;
 
 #[derive(Deserialize)]
-struct Reply<'a> {
+struct SearchResponse<'a> {
     #[serde(borrow, default)]
     results: List<Object<Page<'a>>>,
     #[serde(default)]
     number_of_results: Number,
-    /// Names and reasons.
+    /// Pairs of a name and a reason.
     #[serde(borrow, default)]
     unresponsive_engines: List<List<Text<'a>>>,
     #[serde(borrow, default)]
@@ -42,37 +42,37 @@ struct Page<'a> {
     published_date: Text<'a>,
 }
 
-/// Reads what was found.
+/// Parses the results of a search.
 ///
 /// # Errors
 ///
-/// The error that the answer reports, [`ErrorKind::InvalidResponse`] for everything without a list of
-/// results, and [`ErrorKind::Unavailable`] if there are none because engines did not answer.
+/// The error that the answer reports, [`ErrorKind::InvalidResponse`] for an answer without a list of
+/// results, and [`ErrorKind::Unavailable`] for an empty list if some engines did not answer.
 pub(super) fn results(answer: &Answer) -> Result<WebSearchResults> {
-    let reply: Reply<'_> = serde_json::from_slice(&answer.body).map_err(|error| {
+    let response: SearchResponse<'_> = serde_json::from_slice(&answer.body).map_err(|error| {
         let error = answer.unreadable(error);
         let is_page = answer.body.trim_ascii_start().first() == Some(&b'<');
         if is_page { error.with_hint(JSON_IS_OFF) } else { error }
     })?;
-    let Some(pages) = reply.results.0 else {
-        return Err(without_results(answer, reply.error));
+    let Some(pages) = response.results.0 else {
+        return Err(without_results(answer, response.error));
     };
-    let silent = reply.unresponsive_engines.0.unwrap_or_default();
-    if pages.is_empty() && !silent.is_empty() {
-        return Err(unanswered(answer, &silent));
+    let unresponsive = response.unresponsive_engines.0.unwrap_or_default();
+    if pages.is_empty() && !unresponsive.is_empty() {
+        return Err(incomplete(answer, &unresponsive));
     }
     let found =
         WebSearchResults::new(pages.into_iter().filter_map(|page| page.0).map(Page::into_result));
-    // Most servers do not know, and say zero.
-    Ok(match reply.number_of_results.0.filter(|total| *total >= 1.0) {
+    // Most servers have no estimate and write zero.
+    Ok(match response.number_of_results.0.filter(|total| *total >= 1.0) {
         Some(total) => found.with_total(total as u64),
         None => found,
     })
 }
 
-/// The error for engines that did not answer.
-fn unanswered(answer: &Answer, silent: &[List<Text<'_>>]) -> Error {
-    let named = silent.iter().take(MAX_NAMED).map(|engine| {
+/// Returns the error for a search without results in which some engines did not answer.
+fn incomplete(answer: &Answer, unresponsive: &[List<Text<'_>>]) -> Error {
+    let names = unresponsive.iter().take(MAX_NAMED).map(|engine| {
         let mut parts = engine.0.iter().flatten().filter_map(|part| part.0.as_deref());
         let name = parts.next().unwrap_or("unknown");
         match parts.next() {
@@ -80,8 +80,8 @@ fn unanswered(answer: &Answer, silent: &[List<Text<'_>>]) -> Error {
             None => name.to_owned(),
         }
     });
-    let named = answer.quote(&named.collect::<Vec<_>>().join(", "));
-    let message = format!("nothing was found, and not all engines answered: {named}");
+    let names = answer.quote(&names.collect::<Vec<_>>().join(", "));
+    let message = format!("no results, and some engines did not answer: {names}");
     answer.annotate(Error::new(ErrorKind::Unavailable, message))
 }
 

@@ -1,4 +1,4 @@
-//! How an engine of Tavily is made.
+//! The builder of [`TavilySearchEngine`].
 
 use super::{
     Inner, Options, TavilyAnswer, TavilyRawContent, TavilySearchDepth, TavilySearchEngine,
@@ -24,9 +24,9 @@ static TAVILY: Site = Site {
 
 /// Builds a [`TavilySearchEngine`].
 ///
-/// With neither [`api_key`](Self::api_key) nor [`base_url`](Self::base_url), both come from the
-/// environment, as in [`TavilySearchEngine::from_env`]; if one of the two is set, it is not read. What is
-/// not set is not sent, so that Tavily's own defaults hold.
+/// If neither [`api_key`](Self::api_key) nor [`base_url`](Self::base_url) is set, both come from the
+/// environment, as in [`TavilySearchEngine::from_env`]. Options that are not set are not sent, so Tavily's
+/// defaults apply.
 ///
 /// # Examples
 ///
@@ -64,33 +64,34 @@ impl TavilySearchEngineBuilder {
         base_url;
     }
 
-    /// Sets how thoroughly is searched.
+    /// Sets the thoroughness of searches. Default: Tavily's, [`Basic`](TavilySearchDepth::Basic).
     pub fn search_depth(mut self, depth: TavilySearchDepth) -> Self {
         self.options.depth = Some(depth);
         self
     }
 
-    /// Sets what kind of pages is searched.
+    /// Sets the kind of pages. Default: Tavily's, [`General`](TavilyTopic::General).
     pub fn topic(mut self, topic: TavilyTopic) -> Self {
         self.options.topic = Some(topic);
         self
     }
 
-    /// Wants an [answer](ai_services_core::rag::web_search::WebSearchResults::answer) beside the pages; none by default.
+    /// Requests an [answer](ai_services_core::rag::web_search::WebSearchResults::answer) in addition to the
+    /// pages. Default: none.
     #[doc(alias = "includeAnswer")]
     pub fn answer(mut self, answer: TavilyAnswer) -> Self {
         self.options.answer = Some(answer);
         self
     }
 
-    /// Wants the text of each page; only passages of it by default.
+    /// Requests the whole text of each page. Default: only passages.
     #[doc(alias = "includeRawContent")]
     pub fn raw_content(mut self, form: TavilyRawContent) -> Self {
         self.options.raw_content = Some(form);
         self
     }
 
-    /// Searches pages of these domains only, 300 at most.
+    /// Restricts searches to pages of these domains, at most 300.
     pub fn include_domains<D: Into<Box<str>>>(
         mut self,
         domains: impl IntoIterator<Item = D>,
@@ -99,7 +100,7 @@ impl TavilySearchEngineBuilder {
         self
     }
 
-    /// Leaves out pages of these domains, 150 at most.
+    /// Excludes pages of these domains, at most 150.
     pub fn exclude_domains<D: Into<Box<str>>>(
         mut self,
         domains: impl IntoIterator<Item = D>,
@@ -108,13 +109,14 @@ impl TavilySearchEngineBuilder {
         self
     }
 
-    /// Adds a member to all requests, for example `country`. It wins over what this client writes.
+    /// Adds a member to all requests, for example `country`. It replaces a member of the client with the
+    /// same name.
     pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.options.extra.insert(name.into(), value.into());
         self
     }
 
-    /// Sets how long one attempt may take, from connecting to the last byte; 20 s by default.
+    /// Sets the timeout of one attempt, from connecting to the last byte. Default: 20 seconds.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.connection.limits.timeout = timeout;
         self

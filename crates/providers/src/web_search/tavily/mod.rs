@@ -1,4 +1,4 @@
-//! Tavily, and servers that speak its protocol.
+//! Tavily, and servers with its protocol.
 
 mod builder;
 mod reading;
@@ -20,18 +20,18 @@ use std::sync::Arc;
 /// The most results that Tavily gives at once.
 const MAX_RESULTS: usize = 20;
 
-/// Tavily, a search engine made for language models, or a server that speaks its protocol.
+/// Tavily, a search engine for language models, or a server with its protocol.
 ///
-/// Clones share connections and settings. A page has the passages that fit best as its snippet and, if
-/// [raw content](TavilySearchEngineBuilder::raw_content) is wanted, its text as its content; its score is
-/// between 0 and 1; its metadata have `published_date` if Tavily tells it, which it does for news.
+/// Clones share connections and settings. The snippet of a result has the best passages of the page. The
+/// content has the whole text if [raw content](TavilySearchEngineBuilder::raw_content) is requested. The
+/// score is between 0 and 1. The metadata has `published_date` if Tavily returns it, as for news.
 ///
-/// | of a request | |
+/// | member of a request | use |
 /// |---|---|
-/// | [`terms`](WebSearchRequest::terms) | cut off behind the last word within 400 characters, Tavily's limit |
-/// | [`max_results`](WebSearchRequest::max_results) | 20 at most |
-/// | [`safe_search`](WebSearchRequest::safe_search) | on or off; not every account may |
-/// | [`time_range`](WebSearchRequest::time_range) | as it is |
+/// | [`terms`](WebSearchRequest::terms) | truncated after the last word within 400 characters, Tavily's limit |
+/// | [`max_results`](WebSearchRequest::max_results) | at most 20 |
+/// | [`safe_search`](WebSearchRequest::safe_search) | sent as on or off; not available to every account |
+/// | [`time_range`](WebSearchRequest::time_range) | sent unchanged |
 /// | [`language`](WebSearchRequest::language), a [`page`](WebSearchRequest::page) after the first | [`ErrorKind::Unsupported`] |
 /// | [`extra`](WebSearchRequest::extra) | members of the request, for example `country` |
 ///
@@ -52,7 +52,8 @@ const MAX_RESULTS: usize = 20;
 ///
 /// # Differences from LangChain4j
 ///
-/// The answer is [beside the results](WebSearchResults::answer), not the first of them. Scores are kept.
+/// The answer is [separate from the results](WebSearchResults::answer), not the first of them. Scores are
+/// part of the results.
 #[derive(Clone)]
 #[doc(alias = "TavilyWebSearchEngine")]
 pub struct TavilySearchEngine(Arc<Inner>);
@@ -62,7 +63,7 @@ struct Inner {
     options: Options,
 }
 
-/// What is said of every search.
+/// The options of all searches.
 #[derive(Default)]
 struct Options {
     depth: Option<TavilySearchDepth>,
@@ -74,25 +75,25 @@ struct Options {
     extra: Map<String, Value>,
 }
 
-/// How thoroughly Tavily searches.
+/// The thoroughness of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TavilySearchDepth {
-    /// What a page is about as a whole. Tavily's default.
+    /// One summary for each page. Tavily's default.
     Basic,
-    /// The passages that fit best; slower, at twice the price.
+    /// The best passages of each page. Slower, at twice the price.
     Advanced,
-    /// Faster, with passages.
+    /// The best passages of each page, with low latency.
     Fast,
-    /// As fast as possible.
+    /// The lowest latency.
     UltraFast,
 }
 
-/// What kind of pages Tavily searches.
+/// The kind of pages in a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TavilyTopic {
-    /// All. Tavily's default.
+    /// All pages. Tavily's default.
     General,
     /// News.
     News,
@@ -100,42 +101,42 @@ pub enum TavilyTopic {
     Finance,
 }
 
-/// How Tavily answers the question itself, by a language model.
+/// The length of the answer that Tavily generates with a language model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TavilyAnswer {
-    /// Short.
+    /// A short answer.
     Basic,
-    /// In detail.
+    /// A detailed answer.
     Advanced,
 }
 
-/// How Tavily writes the text of a page.
+/// The format of the text of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TavilyRawContent {
-    /// As Markdown.
+    /// Markdown.
     Markdown,
-    /// As plain text, which may take longer.
+    /// Plain text. Searches may take longer.
     Text,
 }
 
 impl TavilySearchEngine {
-    /// Starts an engine.
+    /// Returns a builder.
     pub fn builder() -> TavilySearchEngineBuilder {
         TavilySearchEngineBuilder::default()
     }
 
-    /// An engine as the environment describes it.
+    /// Builds the engine that environment variables describe.
     ///
     /// | variable | meaning |
     /// |---|---|
-    /// | `TAVILY_API_KEY` | the key; may be missing if `TAVILY_BASE_URL` is not Tavily's |
-    /// | `TAVILY_BASE_URL` | the server, `https://api.tavily.com` by default |
+    /// | `TAVILY_API_KEY` | the key; optional if `TAVILY_BASE_URL` is not Tavily's |
+    /// | `TAVILY_BASE_URL` | the server; default: `https://api.tavily.com` |
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`] if a variable is missing or wrong; the message names it.
+    /// [`ErrorKind::Configuration`], naming the variable, if a variable is missing or invalid.
     pub fn from_env() -> Result<Self> {
         Self::builder().build()
     }
@@ -153,8 +154,8 @@ impl Options {
         body.add("safe_search", request.safe_search.map(|filter| filter != SafeSearch::Off));
         body.add("include_answer", self.answer.map(TavilyAnswer::name));
         body.add("include_raw_content", self.raw_content.map(TavilyRawContent::name));
-        body.add("include_domains", filled(&self.include_domains));
-        body.add("exclude_domains", filled(&self.exclude_domains));
+        body.add("include_domains", non_empty(&self.include_domains));
+        body.add("exclude_domains", non_empty(&self.exclude_domains));
         body.add_extra();
         let mut body = body.into_bytes();
         body.push(b'}');
@@ -162,18 +163,18 @@ impl Options {
     }
 }
 
-fn filled(domains: &[Box<str>]) -> Option<&[Box<str>]> {
+fn non_empty(domains: &[Box<str>]) -> Option<&[Box<str>]> {
     Some(domains).filter(|domains| !domains.is_empty())
 }
 
-/// Whether Tavily can do all that is asked.
+/// Fails if the request has options that Tavily does not support.
 fn check(request: &WebSearchRequest) -> Result<()> {
-    let refuse = |what: &'static str| Err(Error::new(ErrorKind::Unsupported, what));
+    let unsupported = |message: &'static str| Err(Error::new(ErrorKind::Unsupported, message));
     if request.language.is_some() {
-        return refuse("tavily cannot search in a language; leave `language` out");
+        return unsupported("Tavily does not support `language`; remove it from the request");
     }
     if request.page > 1 {
-        return refuse("tavily has no further pages of results; leave `page` out");
+        return unsupported("Tavily has a single page of results; remove `page` from the request");
     }
     Ok(())
 }

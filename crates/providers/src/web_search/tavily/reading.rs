@@ -1,4 +1,4 @@
-//! What Tavily answers.
+//! The answers of Tavily.
 
 use crate::http::Answer;
 use crate::protocol::tolerant::Text;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 #[derive(Deserialize)]
-struct Reply<'a> {
+struct SearchResponse<'a> {
     #[serde(borrow, default)]
     results: List<Object<Page<'a>>>,
     #[serde(borrow, default)]
@@ -37,21 +37,21 @@ struct Page<'a> {
     published_date: Text<'a>,
 }
 
-/// Reads what was found.
+/// Parses the results of a search.
 ///
 /// # Errors
 ///
-/// The error that the answer reports, and [`InvalidResponse`](ai_services_core::ErrorKind::InvalidResponse) for
-/// everything without a list of results.
+/// The error that the answer reports, and [`InvalidResponse`](ai_services_core::ErrorKind::InvalidResponse)
+/// for an answer without a list of results.
 pub(super) fn results(answer: &Answer) -> Result<WebSearchResults> {
-    let reply: Reply<'_> =
+    let response: SearchResponse<'_> =
         serde_json::from_slice(&answer.body).map_err(|error| answer.unreadable(error))?;
-    let Some(pages) = reply.results.0 else {
-        return Err(without_results(answer, reply.error.or(reply.detail)));
+    let Some(pages) = response.results.0 else {
+        return Err(without_results(answer, response.error.or(response.detail)));
     };
     let pages = pages.into_iter().filter_map(|page| page.0).map(Page::into_result);
     let found = WebSearchResults::new(pages);
-    Ok(match reply.answer.0 {
+    Ok(match response.answer.0 {
         Some(answer) => found.with_answer(&answer),
         None => found,
     })
