@@ -18,6 +18,7 @@ mod difference;
 mod history;
 mod in_memory;
 mod lease;
+mod lease_request;
 mod message_window;
 mod provider;
 mod single_slot;
@@ -35,7 +36,8 @@ pub use conversation::{
     Conversation, ConversationStore, EvictedMessages, HistoryEntry, HistoryPosition, RawRecord,
 };
 pub use in_memory::{InMemoryChatMemoryStore, InMemoryChatMemoryStoreBuilder};
-pub use lease::{ConversationLeases, Lease, LeaseOptions, LeaseRequest, LeaseToken};
+pub use lease::{ConversationLeases, LeaseOptions, LeaseToken};
+pub use lease_request::{Lease, LeaseRequest};
 pub use message_window::{MessageWindowChatMemory, MessageWindowChatMemoryBuilder};
 pub use provider::{ChatMemoryProvider, IntoChatMemory};
 pub use single_slot::SingleSlotChatMemoryStore;

@@ -1,32 +1,8 @@
-//! Attempts at a request: the failed ones, and their token usage.
+//! Failed attempts at a request, and their token usage.
 
-use super::{ChatResponse, TokenUsage};
+use super::TokenUsage;
 use crate::error::{Error, ErrorKind};
 use std::fmt;
-
-/// The origin of an answer.
-///
-/// # Examples
-///
-/// ```
-/// use ai_services::message::AiMessage;
-/// use ai_services::model::{AnswerOrigin, ChatResponse};
-///
-/// let response = ChatResponse::new(AiMessage::new("Hi."));
-/// assert_eq!(response.origin, AnswerOrigin::Model);
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum AnswerOrigin {
-    /// The model answered the first request. All of the usage belongs to this answer.
-    #[default]
-    Model,
-    /// The model answered after failed attempts. The usage of the response is the sum of these
-    /// usages. The last one belongs to the answer itself.
-    Attempts(Vec<ModelUsage>),
-    /// The answer came from a cache. No model was called, and the answer cost no tokens.
-    Cache,
-}
 
 /// The tokens that one model used.
 ///
@@ -75,40 +51,6 @@ impl ModelUsage {
             (None, None) => Vec::new(),
         }
     }
-
-    /// Returns the usage that a response reports, by model. `model` is the name of the model that
-    /// was called.
-    #[doc(hidden)]
-    pub fn of_response(response: &ChatResponse, model: &str) -> Vec<Self> {
-        match &response.origin {
-            AnswerOrigin::Model => {
-                vec![Self::new(response.model.as_deref().unwrap_or(model), response.usage)]
-            }
-            AnswerOrigin::Attempts(usages) => usages.clone(),
-            AnswerOrigin::Cache => Vec::new(),
-        }
-    }
-}
-
-impl ChatResponse {
-    /// Adds the usage and the number of failed attempts that came before this answer of `model`.
-    pub(crate) fn after(mut self, failed: &[FailedAttempt], model: &str) -> Self {
-        if failed.is_empty() {
-            return self;
-        }
-        let own = ModelUsage::of_response(&self, model);
-        let earlier =
-            failed.iter().flat_map(|attempt| ModelUsage::of_error(&attempt.error, &attempt.model));
-        let mut usages: Vec<ModelUsage> = earlier.collect();
-        if !usages.is_empty() {
-            usages.extend(own);
-            self.usage = usages.iter().fold(TokenUsage::default(), |sum, one| sum + one.usage);
-            self.origin = AnswerOrigin::Attempts(usages);
-        }
-        let sent = failed.iter().map(FailedAttempt::send_count).fold(0, u32::saturating_add);
-        self.attempts = Some(self.attempts.unwrap_or(1).saturating_add(sent));
-        self
-    }
 }
 
 /// A failed attempt at a request.
@@ -127,7 +69,7 @@ impl FailedAttempt {
     }
 
     /// Returns the number of times the request was sent in this attempt.
-    fn send_count(&self) -> u32 {
+    pub(super) fn send_count(&self) -> u32 {
         self.error.attempts().unwrap_or(1)
     }
 }
@@ -207,24 +149,10 @@ impl std::error::Error for FailedAttempts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::AiMessage;
 
     fn failed(model: &str, tokens: u64) -> FailedAttempt {
         let error = Error::new(ErrorKind::Unavailable, format!("{model} is down"));
         FailedAttempt::new(model, error.with_usage(TokenUsage::new(tokens, 0)))
-    }
-
-    #[test]
-    fn usage_of_nested_attempts_is_counted_once() {
-        let inner = FailedAttempts::into_error(vec![failed("a", 1)], failed("b", 2));
-        assert_eq!(inner.usage(), Some(&TokenUsage::new(3, 0)));
-        let outer = FailedAttempt::new("a", inner);
-        let response = ChatResponse::new(AiMessage::new("x")).with_usage(TokenUsage::new(10, 5));
-        let response = response.after(&[outer], "c");
-        assert_eq!((response.usage, response.attempts), (TokenUsage::new(13, 5), Some(3)));
-        let AnswerOrigin::Attempts(usages) = response.origin else { panic!("no attempts") };
-        let expected = [("a", 1, 0), ("b", 2, 0), ("c", 10, 5)];
-        assert_eq!(usages, expected.map(|(m, i, o)| ModelUsage::new(m, TokenUsage::new(i, o))));
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod scoring;
 mod tool;
 
 pub use crate::usage::{TokenUsage, UsageMeter};
-pub use attempts::{AnswerOrigin, FailedAttempt, FailedAttempts, ModelUsage};
+pub use attempts::{FailedAttempt, FailedAttempts, ModelUsage};
 pub use capabilities::{Capabilities, Capability};
 pub use chat::{ChatModel, ModelStreamEvent, ToolCallDelta};
 #[doc(hidden)]
@@ -25,6 +25,6 @@ pub use moderation::{Moderation, ModerationModel};
 pub use parameters::{ChatRequestParameters, ReasoningEffort, ResponseFormat, ToolChoice};
 pub use price::{Price, PriceTable};
 pub use request::{ChatRequest, ChatRequestBuilder};
-pub use response::{ChatResponse, FinishReason, PartialAnswer};
+pub use response::{AnswerOrigin, ChatResponse, FinishReason, PartialAnswer};
 pub use scoring::{Scores, ScoringModel};
 pub use tool::{ToolSpecification, ToolSpecifications};

@@ -13,7 +13,7 @@ pub(super) async fn prompt_model(
 ) -> Result<String> {
     let request = ChatRequest::new([ChatMessage::user(prompt)]);
     let response = meter_error(model.chat(&request).await, model.name(), turn)?;
-    add_to_meter(ModelUsage::of_response(&response, model.name()), turn);
+    add_to_meter(response.usage_by_model(model.name()), turn);
     Ok(response.message.text().unwrap_or_default().trim().to_owned())
 }
 

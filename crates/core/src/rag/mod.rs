@@ -15,8 +15,8 @@ mod pipeline;
 mod prompt;
 mod query;
 mod retriever;
+mod route;
 mod routing;
-mod tool;
 mod tool_output;
 mod transform;
 pub mod web_search;
@@ -33,7 +33,8 @@ pub use embedding_store::{
 pub use inject::{ContentInjector, DefaultContentInjector, DefaultContentInjectorBuilder};
 pub use pipeline::{DefaultRetrievalAugmentor, DefaultRetrievalAugmentorBuilder};
 pub use query::{Query, QueryTransformer};
-pub use retriever::{ContentRetriever, FailurePolicy, QueryRouter, Route};
+pub use retriever::ContentRetriever;
+pub use route::{FailurePolicy, QueryRouter, Route};
 pub use routing::{
     DefaultQueryRouter, LanguageModelQueryRouter, LanguageModelQueryRouterBuilder, RoutingFallback,
 };

@@ -38,13 +38,13 @@
 //! # }
 //! ```
 
-mod builder;
 mod ingestor;
+mod plan;
 mod progress;
 mod run;
 mod source;
 mod tasks;
 
-pub use builder::{EmbeddingStoreIngestorBuilder, IngestionErrorPolicy, MissingSources};
-pub use ingestor::EmbeddingStoreIngestor;
+pub use ingestor::{EmbeddingStoreIngestor, EmbeddingStoreIngestorBuilder};
+pub use plan::{IngestionErrorPolicy, MissingSources};
 pub use progress::{IngestionFailure, IngestionProgress, IngestionReport, IngestionStopped};

@@ -1,10 +1,10 @@
 //! One run of an ingestor: sources are checked, then embedded and stored in groups, concurrently.
 
 use super::IngestionFailure;
-use super::builder::{IngestionErrorPolicy, MissingSources, Plan};
+use super::plan::{IngestionErrorPolicy, MissingSources, Plan};
 use super::progress::{IngestionReport, IngestionStopped, Tally};
 use super::source::{Source, Sources, Unusable};
-use super::tasks::{Checked, Prepared, check, embed_and_store};
+use super::tasks::{Checked, Prepared, RunContext, check, embed_and_store};
 use crate::LoadError;
 use ai_services_core::document::{Document, MetadataValue, key};
 use ai_services_core::embedding::Filter;
@@ -41,13 +41,6 @@ pub(super) struct Run {
 }
 
 type Outcome = Result<Checked, IngestionFailure>;
-
-/// The state shared by the tasks of a run.
-pub(super) struct RunContext {
-    pub(super) plan: Arc<Plan>,
-    pub(super) tally: Tally,
-    pub(super) permits: Semaphore,
-}
 
 enum Event {
     /// The number of a source, the outcome of its check, and its number of documents.

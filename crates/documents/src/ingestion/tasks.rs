@@ -1,8 +1,8 @@
 //! The tasks for a source: split it, check whether it has changed, embed it, store it.
 
 use super::IngestionFailure;
-use super::builder::Plan;
-use super::run::RunContext;
+use super::plan::Plan;
+use super::progress::Tally;
 use super::source::{Source, digest, id};
 use ai_services_core::document::{TextSegment, key};
 use ai_services_core::embedding::{EmbeddingEntry, EmbeddingPurpose, Filter};
@@ -12,7 +12,15 @@ use futures_util::stream;
 use std::collections::HashSet;
 use std::slice;
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
+
+/// The state shared by the tasks of a run.
+pub(super) struct RunContext {
+    pub(super) plan: Arc<Plan>,
+    pub(super) tally: Tally,
+    pub(super) permits: Semaphore,
+}
 
 /// A source that is split and ready to be embedded.
 pub(super) struct Prepared {
@@ -28,23 +36,6 @@ pub(super) enum Checked {
 }
 
 type Vectors = Vec<Vec<f32>>;
-
-impl Plan {
-    /// Returns a filter for the entries of the ingestor's collection; `None` without a collection.
-    pub(super) fn own(&self) -> Option<Filter> {
-        let collection = self.options.collection.clone()?;
-        Some(Filter::key(key::COLLECTION).is(collection))
-    }
-
-    /// Returns a filter for the stored entries of a source.
-    fn stored(&self, source: &str) -> Filter {
-        let stored = Filter::key(key::SOURCE).is(source);
-        match self.own() {
-            Some(own) => own.and(stored),
-            None => stored,
-        }
-    }
-}
 
 /// Splits a source and checks whether the store already has its current version.
 pub(super) async fn check(

@@ -110,7 +110,7 @@ impl LanguageModelJudge {
             .build();
         let answer = model.chat(&request).await;
         let response = answer.map_err(|error| count_failed(error, model.name(), turn))?;
-        count(ModelUsage::of_response(&response, model.name()), turn);
+        count(response.usage_by_model(model.name()), turn);
         verdict::read(&response, name)
     }
 

@@ -1,7 +1,8 @@
 //! Media: bytes with a media type, or a URL.
 
-use super::base64;
 use crate::error::{Error, ErrorKind, Result};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use std::fmt;
 
 /// An image, audio recording, video or PDF document: its bytes or URL, and its media type.
@@ -28,7 +29,7 @@ use std::fmt;
 ///
 /// let icon = ImageContent::new(Media::bytes([0, 0, 1, 0], "image/x-icon")?);
 /// assert_eq!(icon.media().media_type(), Some("image/x-icon"));
-/// Audio only, but in a container that could also hold a video.
+/// // Audio only, but in a container that could also hold a video.
 /// let sound = AudioContent::new(Media::bytes(b"\0\0\0\x18ftypisom", "audio/mp4")?);
 /// # Ok::<(), ai_services::Error>(())
 /// ```
@@ -93,7 +94,7 @@ impl Media {
         if bytes.len() > max_bytes {
             return Err(too_large(bytes.len(), max_bytes));
         }
-        Ok(Self::base64(base64::encode(bytes), media_type))
+        Ok(Self::base64(STANDARD.encode(bytes), media_type))
     }
 
     /// Sets the media type.

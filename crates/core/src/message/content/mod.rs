@@ -1,6 +1,5 @@
 //! Parts of a message: text, images and other media.
 
-mod base64;
 mod declared;
 mod detect;
 mod file;

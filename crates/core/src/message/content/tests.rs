@@ -20,6 +20,12 @@ fn bytes_are_encoded_with_the_detected_type() {
 }
 
 #[test]
+fn bytes_are_encoded_in_the_padded_standard_alphabet() {
+    let media = Media::bytes([0xFB, 0xFF, 0xFE, 0xFF], "image/x-icon").unwrap();
+    assert_eq!(media, Media::base64("+//+/w==", "image/x-icon"));
+}
+
+#[test]
 fn error_names_the_detected_type() {
     let error = AudioContent::bytes(PNG).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Media);

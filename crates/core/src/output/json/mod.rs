@@ -3,11 +3,13 @@
 mod number;
 mod parse;
 mod string;
+mod syntax_error;
 #[cfg(test)]
 mod tests;
 
 pub(super) use number::{float, integer, is_decimal};
-pub(super) use parse::{SyntaxError, parse_complete, parse_partial, parse_prefix};
+pub(super) use parse::{parse_complete, parse_partial, parse_prefix};
+pub(super) use syntax_error::SyntaxError;
 
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -1,7 +1,7 @@
 //! JSON strings and their escapes.
 
 use super::Text;
-use super::parse::SyntaxError;
+use super::syntax_error::SyntaxError;
 use std::borrow::Cow;
 
 /// Parses the string whose opening quote is at `start`. Returns the string and its end.

@@ -52,7 +52,7 @@ impl<'de> SeqAccess<'de> for &mut Items<'de> {
                 Ok(value) => Ok(Some(value)),
                 Err(error) => Err(error.in_item(index).with_omit_hint(node)),
             },
-            None if index < self.length => seed.deserialize(Empty::new(options)).map(Some),
+            None if index < self.length => seed.deserialize(Empty::item(options)).map(Some),
             None => Ok(None),
         }
     }
@@ -86,7 +86,6 @@ pub(super) struct Members<'de> {
     value: Option<(&'de str, Option<&'de Node<'de>>)>,
     options: ReadOptions<'de>,
     skips_nulls: bool,
-    depth: usize,
 }
 
 impl<'de> Members<'de> {
@@ -106,21 +105,6 @@ impl<'de> Members<'de> {
             value: None,
             options,
             skips_nulls,
-            depth: 0,
-        }
-    }
-
-    /// Creates the members of a struct that is entirely missing so far.
-    pub(super) fn none(options: ReadOptions<'de>, target: HintTarget, depth: usize) -> Self {
-        let filled = options.hints.map(|hints| hints.filled_members(target));
-        Self {
-            members: &[],
-            rest: [].iter(),
-            filled: Box::new(filled.into_iter().flatten()),
-            value: None,
-            options,
-            skips_nulls: false,
-            depth,
         }
     }
 
@@ -163,9 +147,9 @@ impl<'de> MapAccess<'de> for Members<'de> {
             Some((name, Some(node))) => seed
                 .deserialize(Reader { node, options })
                 .map_err(|error| error.in_member(name).with_omit_hint(node)),
-            Some((name, None)) => seed
-                .deserialize(Empty { options, depth: self.depth + 1 })
-                .map_err(|error| error.in_member(name)),
+            Some((name, None)) => {
+                seed.deserialize(Empty::member(options)).map_err(|error| error.in_member(name))
+            }
             None => Err(ReadError::custom("a value was requested before its key")),
         }
     }

@@ -1,21 +1,27 @@
 //! Empty values for members that are missing so far.
 
-use super::access::Members;
 use super::hints::HintTarget;
+use super::key::Key;
 use super::{ReadError, ReadOptions};
-use serde::de::{DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 /// A deserializer that returns the empty value of a type: `""`, `[]`, `{}`, 0, `false`, `None`, `()`.
 /// Fails for types without one.
 #[derive(Clone, Copy)]
 pub(super) struct Empty<'de> {
-    pub(super) options: ReadOptions<'de>,
-    pub(super) depth: usize,
+    options: ReadOptions<'de>,
+    depth: usize,
 }
 
 impl<'de> Empty<'de> {
-    pub(super) fn new(options: ReadOptions<'de>) -> Self {
+    /// Creates the empty value of an item of a list.
+    pub(super) fn item(options: ReadOptions<'de>) -> Self {
         Self { options, depth: 0 }
+    }
+
+    /// Creates the empty value of a member of an object.
+    pub(super) fn member(options: ReadOptions<'de>) -> Self {
+        Self { options, depth: 1 }
     }
 
     /// Returns the deserializer for one level deeper. Fails below the maximum depth.
@@ -127,7 +133,7 @@ impl<'de> Deserializer<'de> for Empty<'de> {
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         let no_node = HintTarget::Node(0);
-        visitor.visit_map(Members::none(self.options, no_node, self.depth))
+        visitor.visit_map(EmptyMembers::new(self, no_node))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -136,9 +142,8 @@ impl<'de> Deserializer<'de> for Empty<'de> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ReadError> {
-        let Self { options, depth } = self.deeper()?;
         let target = HintTarget::Struct(fields.as_ptr().addr());
-        let members = Members::none(options, target, depth);
+        let members = EmptyMembers::new(self.deeper()?, target);
         visitor.visit_map(members).map_err(|error| error.with_fill_hint(target))
     }
 
@@ -176,5 +181,42 @@ impl<'de> SeqAccess<'de> for Repeated<'de> {
                 seed.deserialize(self.item).map(Some)
             }
         }
+    }
+}
+
+/// The required members of an object that is entirely missing so far.
+struct EmptyMembers<'de> {
+    parent: Empty<'de>,
+    names: Box<dyn Iterator<Item = &'static str> + 'de>,
+    /// The member whose value comes next.
+    name: Option<&'static str>,
+}
+
+impl<'de> EmptyMembers<'de> {
+    fn new(parent: Empty<'de>, target: HintTarget) -> Self {
+        let names = parent.options.hints.map(|hints| hints.filled_members(target));
+        Self { parent, names: Box::new(names.into_iter().flatten()), name: None }
+    }
+}
+
+impl<'de> MapAccess<'de> for EmptyMembers<'de> {
+    type Error = ReadError;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, ReadError> {
+        let Some(name) = self.names.next() else { return Ok(None) };
+        self.name = Some(name);
+        let key = Key { name, is_lenient: self.parent.options.is_lenient };
+        seed.deserialize(key).map(Some).map_err(|error| error.in_member(name))
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, ReadError> {
+        let Some(name) = self.name.take() else {
+            return Err(ReadError::custom("a value was requested before its key"));
+        };
+        let value = Empty { depth: self.parent.depth + 1, ..self.parent };
+        seed.deserialize(value).map_err(|error| error.in_member(name))
     }
 }
