@@ -127,7 +127,7 @@ fn filter(criterion: &mut Criterion) {
         bencher.iter(|| runtime.block_on(store.search(&search)).unwrap());
     });
     group.bench_function("count", |bencher| {
-        bencher.iter(|| runtime.block_on(store.count(Some(&rare))).unwrap());
+        bencher.iter(|| runtime.block_on(store.count_matching(&rare)).unwrap());
     });
 }
 

@@ -147,11 +147,11 @@ async fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .await
         .with_context(|| format!("cannot open the index `{}`", file.display()))?;
     if args.rebuild {
-        store.remove_all(None).await?;
+        store.clear().await?;
     }
     index::check(&store, &vector).await?;
     let report = progress::ingest(&folder, Arc::new(store.clone()), Arc::clone(&model)).await?;
-    let passages = store.count(None).await?;
+    let passages = store.count().await?;
     report_ingestion(&report, passages, &file);
     if passages == 0 {
         bail!("no text, Markdown, HTML or PDF files in `{}`", folder.display());

@@ -2,7 +2,7 @@
 
 use super::samples::{described, ids, nearest};
 use ai_services::document::Metadata;
-use ai_services::embedding::{EmbeddingStore, Filter};
+use ai_services::embedding::{EmbeddingStore, Filter, Replace};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
@@ -57,7 +57,7 @@ pub(crate) async fn remaining(store: &dyn EmbeddingStore) -> Remaining {
         expected.sort_unstable();
         expected == found
     };
-    assert_eq!(store.count(None).await.unwrap(), found.len() as u64);
+    assert_eq!(store.count().await.unwrap(), found.len() as u64);
     assert_eq!(super::samples::with_words(store, "text").await.len(), found.len());
     match (is(entries("old", 3)), is(entries("new", ADDED))) {
         (true, false) => Remaining::Old,
@@ -83,5 +83,5 @@ async fn child() {
         #[allow(unreachable_patterns, reason = "one of the features may be off")]
         _ => panic!("{location}"),
     };
-    store.replace(Some(&of_document()), entries("new", ADDED)).await.unwrap();
+    store.replace(Replace::Matching(&of_document()), entries("new", ADDED)).await.unwrap();
 }

@@ -2,7 +2,7 @@
 
 use super::samples::{described, ids, nearest, with_words};
 use ai_services::document::{Metadata, MetadataValue};
-use ai_services::embedding::{Comparison, EmbeddingStore, Filter};
+use ai_services::embedding::{Comparison, EmbeddingStore, Filter, Replace};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -97,7 +97,7 @@ pub(crate) fn check_random_filters(runtime: &tokio::runtime::Runtime, store: &dy
         TestRunner::new(Config { cases: 500, failure_persistence: None, ..Config::default() });
     let outcome = runner.run(&cases, |(all, filters)| {
         runtime.block_on(async {
-            store.remove_all(None).await.unwrap();
+            store.clear().await.unwrap();
             let named = |number: usize| format!("e{number}");
             let entries =
                 all.iter().enumerate().map(|(number, it)| described(&named(number), it.clone()));
@@ -113,7 +113,7 @@ pub(crate) fn check_random_filters(runtime: &tokio::runtime::Runtime, store: &dy
                 for (found, (_, metadata)) in found.iter().zip(&accepted) {
                     prop_assert_eq!(found.segment.metadata(), *metadata);
                 }
-                let count = store.count(Some(filter)).await.unwrap();
+                let count = store.count_matching(filter).await.unwrap();
                 prop_assert_eq!(count, accepted.len() as u64);
                 for key in ["a", "k\0"] {
                     let values = store.values(key, Some(filter)).await.unwrap();
@@ -123,9 +123,9 @@ pub(crate) fn check_random_filters(runtime: &tokio::runtime::Runtime, store: &dy
                 }
             }
             let removed = &filters[0];
-            store.replace(Some(removed), vec![]).await.unwrap();
+            store.replace(Replace::Matching(removed), vec![]).await.unwrap();
             let remaining = all.iter().filter(|metadata| !removed.accepts(metadata)).count();
-            prop_assert_eq!(store.count(None).await.unwrap(), remaining as u64);
+            prop_assert_eq!(store.count().await.unwrap(), remaining as u64);
             prop_assert_eq!(with_words(store, "text").await.len(), remaining);
             Ok(())
         })
@@ -149,15 +149,15 @@ pub(crate) async fn check_large_filters(store: &dyn EmbeddingStore) {
     store.add((0..100).map(numbered).collect()).await.unwrap();
     let any: Vec<Filter> =
         (0..4_000).map(|number| Filter::key("n").greater_than(number * 1_000 + 97)).collect();
-    assert_eq!(store.count(Some(&Filter::Any(any))).await.unwrap(), 2);
+    assert_eq!(store.count_matching(&Filter::Any(any)).await.unwrap(), 2);
     let every: Vec<Filter> = (0..4_000).map(|number| Filter::key("n").is_not(number + 1)).collect();
-    assert_eq!(store.count(Some(&Filter::All(every))).await.unwrap(), 1);
+    assert_eq!(store.count_matching(&Filter::All(every)).await.unwrap(), 1);
     let one_of = Filter::key("n").is_in(50..5_000_i64);
-    assert_eq!(store.count(Some(&one_of)).await.unwrap(), 50);
+    assert_eq!(store.count_matching(&one_of).await.unwrap(), 50);
     let deep = (1..Filter::MAX_DEPTH).fold(Filter::key("n").is(7), |inner, level| {
         if level % 2 == 0 { Filter::Not(Box::new(inner)) } else { Filter::Any(vec![inner]) }
     });
     let expected =
         if (1..Filter::MAX_DEPTH).filter(|level| level % 2 == 0).count() % 2 == 0 { 1 } else { 99 };
-    assert_eq!(store.count(Some(&deep)).await.unwrap(), expected);
+    assert_eq!(store.count_matching(&deep).await.unwrap(), expected);
 }

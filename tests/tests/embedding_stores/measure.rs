@@ -2,7 +2,9 @@
 
 #![allow(clippy::print_stdout, reason = "the result of a measurement")]
 use ai_services::document::{Metadata, TextSegment};
-use ai_services::embedding::{EmbeddingEntry, EmbeddingStore, Filter, TextSearch, VectorSearch};
+use ai_services::embedding::{
+    EmbeddingEntry, EmbeddingStore, Filter, Replace, TextSearch, VectorSearch,
+};
 use std::time::{Duration, Instant};
 
 const ENTRIES: u64 = 20_000;
@@ -97,11 +99,11 @@ async fn measure(name: &str, store: &dyn EmbeddingStore) {
     }
     let of_document = Filter::key("source").is("7.md");
     timed(&format!("{name}: replace 200"), async |_| {
-        store.replace(Some(&of_document), changed.clone()).await.unwrap();
+        store.replace(Replace::Matching(&of_document), changed.clone()).await.unwrap();
     })
     .await;
     timed(&format!("{name}: count of 50 %"), async |_| {
-        store.count(Some(&Filter::key("is_public").is(true))).await.unwrap()
+        store.count_matching(&Filter::key("is_public").is(true)).await.unwrap()
     })
     .await;
 }

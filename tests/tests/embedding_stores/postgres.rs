@@ -5,7 +5,7 @@ use super::samples::{described, entry, ids, nearest};
 use super::{filters, words};
 use ai_services::ErrorKind;
 use ai_services::document::Metadata;
-use ai_services::embedding::{EmbeddingStore, Filter, VectorSearch};
+use ai_services::embedding::{EmbeddingStore, Filter, Replace, VectorSearch};
 use ai_services::store::postgres::{
     HnswOptions, PostgresEmbeddingStore, PostgresEmbeddingStoreBuilder, VectorIndex,
 };
@@ -130,7 +130,7 @@ async fn tables_can_be_created_concurrently() {
 async fn missing_tables_and_extension_are_reported() {
     let Some(server) = server::with_vectors() else { return };
     let store = builder(server, &table()).build().unwrap();
-    let error = store.count(None).await.unwrap_err();
+    let error = store.count().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration);
     assert!(error.to_string().contains("call `ensure_schema`"), "{error}");
 
@@ -193,7 +193,7 @@ async fn replacements_are_serialized() {
                 let segments = 0..=writer;
                 let entries =
                     segments.map(|n| described(&format!("{writer}-{n}"), metadata.clone()));
-                store.replace(Some(of_document), entries.collect()).await.unwrap();
+                store.replace(Replace::Matching(of_document), entries.collect()).await.unwrap();
             }
         }
     });
@@ -201,7 +201,7 @@ async fn replacements_are_serialized() {
     let writers = store.values("writer", None).await.unwrap();
     assert_eq!(writers.len(), 1, "{writers:?}");
     let writer = writers[0].as_integer().unwrap();
-    assert_eq!(store.count(None).await.unwrap(), writer.unsigned_abs() + 1);
+    assert_eq!(store.count().await.unwrap(), writer.unsigned_abs() + 1);
 }
 
 /// The first of several writers defines the number of dimensions.

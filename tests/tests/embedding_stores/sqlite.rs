@@ -94,7 +94,7 @@ async fn file_is_shared_by_several_stores() {
     assert_eq!(ids(&nearest(&store, &[1.0, 0.0], None).await), ["a", "c"]);
     let clone = store.clone();
     store.close().await;
-    let error = clone.count(None).await.unwrap_err();
+    let error = clone.count().await.unwrap_err();
     assert!(error.to_string().contains("cannot count embeddings: the SQLite store is closed"));
 }
 
@@ -110,7 +110,7 @@ async fn dimensions_come_from_first_entry_or_settings() {
     assert_eq!(error.kind(), ErrorKind::Configuration);
     assert!(error.to_string().contains("`dimensions(3)`"), "{error}");
     let store = with(2).await.unwrap();
-    store.remove_all(None).await.unwrap();
+    store.clear().await.unwrap();
     for error in [
         store.add(vec![entry("a", &[1.0], "a")]).await.unwrap_err(),
         store.search(&VectorSearch::new(&[1.0])).await.unwrap_err(),
@@ -167,7 +167,7 @@ async fn dropped_change_is_atomic() {
         }
         drop(adding);
         // Waits for the dropped change.
-        let count = store.count(None).await.unwrap();
+        let count = store.count().await.unwrap();
         assert!([1, 501].contains(&count), "{count}");
     }
 }
@@ -199,14 +199,14 @@ async fn removed_entry_leaves_no_rows() {
     let many = (0..10).map(|n| described(&format!("{n}"), Metadata::new().with("n", n)));
     store.add(many.collect()).await.unwrap();
     store.remove(&["0", "1"]).await.unwrap();
-    store.remove_all(Some(&Filter::key("n").less_than(5))).await.unwrap();
+    store.remove_matching(&Filter::key("n").less_than(5)).await.unwrap();
     let raw = Connection::open(&path).unwrap();
     let rows = |table: &str| -> i64 {
         let count = format!("SELECT count(*) FROM embeddings_{table}");
         raw.query_row(&count, [], |row| row.get(0)).unwrap()
     };
     assert_eq!(["entry", "segment", "metadata", "words_docsize"].map(rows), [5; 4]);
-    store.remove_all(None).await.unwrap();
+    store.clear().await.unwrap();
     assert_eq!(["entry", "segment", "metadata", "words_docsize"].map(rows), [0; 4]);
 }
 
@@ -227,7 +227,7 @@ async fn text_search_ignores_removed_entries() {
     let ids: Vec<_> = (0..50).map(|number| format!("x{number}")).collect();
     changed.remove(&ids.iter().map(String::as_str).collect::<Vec<_>>()).await.unwrap();
     for store in [&fresh, &changed] {
-        assert_eq!(store.count(None).await.unwrap(), 12);
+        assert_eq!(store.count().await.unwrap(), 12);
     }
     let found = with_words(&changed, "cat").await;
     assert!(!found.is_empty());

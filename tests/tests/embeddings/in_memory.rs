@@ -4,7 +4,8 @@ use super::{block_on, entries, entry, step, vector};
 use ai_services::ErrorKind;
 use ai_services::document::{Metadata, MetadataValue, TextSegment};
 use ai_services::embedding::{
-    EmbeddingEntry, EmbeddingStore, Filter, InMemoryEmbeddingStore, TextSearch, VectorSearch,
+    EmbeddingEntry, EmbeddingStore, Filter, InMemoryEmbeddingStore, Replace, TextSearch,
+    VectorSearch,
 };
 use ai_services::testing::embedding_stores::EmbeddingStoreSuite;
 use proptest::collection::vec;
@@ -139,7 +140,7 @@ fn searches_see_whole_batches_on_many_threads() {
         scope.spawn(|| {
             let everything = Filter::key("round").exists();
             for round in 1..=ROUNDS {
-                block_on(store.replace(Some(&everything), batch(round))).unwrap();
+                block_on(store.replace(Replace::Matching(&everything), batch(round))).unwrap();
             }
             done.store(true, Ordering::Relaxed);
         });
@@ -170,7 +171,7 @@ async fn running_search_does_not_see_changes() {
     let search = VectorSearch::new(&query).max_results(1);
     let mut found = pin!(store.search(&search));
     assert!(step(found.as_mut()).await.is_none());
-    store.remove_all(None).await.unwrap();
+    store.clear().await.unwrap();
     store.add(vec![EmbeddingEntry::new("other", vec![1.0], TextSegment::new(""))]).await.unwrap();
     let found = found.await.unwrap();
     assert_eq!((&*found[0].id, found[0].score > 0.999_99), ("1999", true));
@@ -186,9 +187,9 @@ async fn full_store_accepts_only_replacements() {
     assert!(error.to_string().contains("at most 3 entries"), "{error}");
     store.add(entries(1..3)).await.unwrap();
     let first = Filter::key("number").less_than(2);
-    store.replace(Some(&first), entries(3..5)).await.unwrap();
+    store.replace(Replace::Matching(&first), entries(3..5)).await.unwrap();
     let everything = Filter::All(Vec::new());
-    assert!(store.replace(Some(&everything), entries(10..14)).await.is_err());
+    assert!(store.replace(Replace::Matching(&everything), entries(10..14)).await.is_err());
     assert_eq!(store.values("number", None).await.unwrap(), [2, 3, 4].map(MetadataValue::from));
     let error = InMemoryEmbeddingStore::builder().max_entries(0).build().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration);
@@ -200,11 +201,11 @@ async fn dimensions_can_change_if_all_entries_are_replaced() {
     store.add(entries(0..3)).await.unwrap();
     let new = || vec![EmbeddingEntry::new("new", vec![1.0, 2.0], TextSegment::new(""))];
     let some = Filter::key("number").at_least(1);
-    let error = store.replace(Some(&some), new()).await.unwrap_err();
+    let error = store.replace(Replace::Matching(&some), new()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidRequest);
     assert!(error.to_string().contains("2 numbers, but those in the store have 384"), "{error}");
     assert_eq!(store.len(), 3);
-    store.replace(Some(&Filter::All(Vec::new())), new()).await.unwrap();
+    store.replace(Replace::Matching(&Filter::All(Vec::new())), new()).await.unwrap();
     assert_eq!((store.len(), store.dimensions()), (1, Some(2)));
 }
 

@@ -4,7 +4,7 @@ use ai_services::document::{
     Document, DocumentSplitter, LoadError, Metadata, MetadataValue, TextSegment, key,
 };
 use ai_services::embedding::{
-    EmbeddingEntry, EmbeddingModel, EmbeddingPurpose, EmbeddingStore, Embeddings, Filter,
+    EmbeddingEntry, EmbeddingModel, EmbeddingPurpose, EmbeddingStore, Embeddings, Filter, Replace,
     SearchMatch, VectorSearch,
 };
 use ai_services::ingestion::{EmbeddingStoreIngestor, EmbeddingStoreIngestorBuilder};
@@ -123,7 +123,7 @@ fn accepts(filter: Option<&Filter>, entry: &EmbeddingEntry) -> bool {
 
 #[async_trait]
 impl EmbeddingStore for Store {
-    async fn replace(&self, removed: Option<&Filter>, added: Vec<EmbeddingEntry>) -> Result<()> {
+    async fn replace(&self, removed: Replace<'_>, added: Vec<EmbeddingEntry>) -> Result<()> {
         if let Some(refused) = *self.refused.lock().unwrap()
             && added.iter().any(|entry| entry.segment.text().contains(refused))
         {
@@ -131,7 +131,9 @@ impl EmbeddingStore for Store {
         }
         *self.writes.lock().unwrap() += 1;
         let mut entries = self.entries.lock().unwrap();
-        entries.retain(|_, entry| removed.is_none() || !accepts(removed, entry));
+        if let Replace::Matching(filter) = removed {
+            entries.retain(|_, entry| !accepts(Some(filter), entry));
+        }
         entries.extend(added.into_iter().map(|entry| (entry.id.clone(), entry)));
         Ok(())
     }
@@ -144,14 +146,22 @@ impl EmbeddingStore for Store {
         panic!("the ingestor does not remove by id")
     }
 
-    async fn remove_all(&self, filter: Option<&Filter>) -> Result<()> {
-        self.entries.lock().unwrap().retain(|_, entry| !accepts(filter, entry));
+    async fn remove_matching(&self, filter: &Filter) -> Result<()> {
+        self.entries.lock().unwrap().retain(|_, entry| !accepts(Some(filter), entry));
         Ok(())
     }
 
-    async fn count(&self, filter: Option<&Filter>) -> Result<u64> {
+    async fn clear(&self) -> Result<()> {
+        panic!("the ingestor does not clear the store")
+    }
+
+    async fn count(&self) -> Result<u64> {
+        Ok(self.entries.lock().unwrap().len() as u64)
+    }
+
+    async fn count_matching(&self, filter: &Filter) -> Result<u64> {
         let entries = self.entries.lock().unwrap();
-        Ok(entries.values().filter(|entry| accepts(filter, entry)).count() as u64)
+        Ok(entries.values().filter(|entry| accepts(Some(filter), entry)).count() as u64)
     }
 
     async fn values(&self, key: &str, filter: Option<&Filter>) -> Result<Vec<MetadataValue>> {

@@ -47,6 +47,6 @@ async fn dropped_run_leaves_each_source_old_or_new() {
         fixture.model.gate.add_permits(1000);
         ingestor.ingest(new()).await.unwrap();
         assert_eq!(fixture.model.take().len(), 6 - done, "after {answered}");
-        assert_eq!(fixture.store.count(None).await.unwrap(), 6);
+        assert_eq!(fixture.store.count().await.unwrap(), 6);
     }
 }

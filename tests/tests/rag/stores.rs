@@ -3,7 +3,7 @@
 use crate::{query, texts, turn};
 use ai_services::document::{Metadata, MetadataValue, TextSegment};
 use ai_services::embedding::{
-    EmbeddingEntry, EmbeddingModel, EmbeddingPurpose, EmbeddingStore, Embeddings, Filter,
+    EmbeddingEntry, EmbeddingModel, EmbeddingPurpose, EmbeddingStore, Embeddings, Filter, Replace,
     SearchMatch, TextSearch, VectorSearch,
 };
 use ai_services::memory::MemoryId;
@@ -59,7 +59,7 @@ impl StubStore {
 
 #[ai_services::async_trait]
 impl EmbeddingStore for StubStore {
-    async fn replace(&self, _: Option<&Filter>, _: Vec<EmbeddingEntry>) -> Result<()> {
+    async fn replace(&self, _: Replace<'_>, _: Vec<EmbeddingEntry>) -> Result<()> {
         unreachable!("retrieval only reads")
     }
 
@@ -88,11 +88,19 @@ impl EmbeddingStore for StubStore {
         unreachable!("retrieval only reads")
     }
 
-    async fn remove_all(&self, _: Option<&Filter>) -> Result<()> {
+    async fn remove_matching(&self, _: &Filter) -> Result<()> {
         unreachable!("retrieval only reads")
     }
 
-    async fn count(&self, _: Option<&Filter>) -> Result<u64> {
+    async fn clear(&self) -> Result<()> {
+        unreachable!("retrieval only reads")
+    }
+
+    async fn count(&self) -> Result<u64> {
+        unreachable!("retrieval only searches")
+    }
+
+    async fn count_matching(&self, _: &Filter) -> Result<u64> {
         unreachable!("retrieval only searches")
     }
 

@@ -1,155 +1,44 @@
 //! The trait of embedding stores.
 
-use super::Filter;
-use crate::document::{MetadataValue, TextSegment};
+use super::{EmbeddingEntry, Filter, SearchMatch, TextSearch, VectorSearch};
+use crate::document::MetadataValue;
 use crate::error::{Error, ErrorKind, Result};
 use crate::forward::forward_through_arc;
 use async_trait::async_trait;
 
-/// A vector with its text.
+/// The entries that [`EmbeddingStore::replace`] removes.
+///
+/// An enum instead of an optional filter, because `None` could be read as "no entries" or as "all entries". It
+/// is exhaustive, because a store must support every variant.
 ///
 /// # Examples
 ///
 /// ```
-/// use ai_services::document::{Metadata, TextSegment};
-/// use ai_services::embedding::EmbeddingEntry;
+/// use ai_services::embedding::{Filter, Replace};
 ///
-/// let text = TextSegment::new("Bananas are berries.");
-/// let text = text.with_metadata(Metadata::new().with("source", "fruit.md"));
-/// // With a stable id, adding the text again replaces the entry.
-/// let entry = EmbeddingEntry::new("fruit.md#0", vec![0.1, 0.7], text);
-/// assert!(entry.check().is_ok());
+/// let of_file = Filter::key("file").is("fruit.md");
+/// assert!(Replace::Matching(&of_file).check().is_ok());
+/// assert!(Replace::Nothing.check().is_ok());
 /// ```
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct EmbeddingEntry {
-    /// The unique id of the entry in its store. At most [`MAX_ID_BYTES`](Self::MAX_ID_BYTES).
-    pub id: Box<str>,
-    /// The vector. All vectors of a store have the same length.
-    pub vector: Vec<f32>,
-    /// The text with its metadata.
-    pub segment: TextSegment,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Replace<'a> {
+    /// No entries: the new entries are only added. Equal to [`add`](EmbeddingStore::add).
+    Nothing,
+    /// The entries that match the filter.
+    Matching(&'a Filter),
 }
 
-impl EmbeddingEntry {
-    /// Creates an entry.
-    #[must_use]
-    pub fn new(id: impl Into<Box<str>>, vector: Vec<f32>, segment: TextSegment) -> Self {
-        Self { id: id.into(), vector, segment }
-    }
-}
-
-/// A search by vector.
-///
-/// # Examples
-///
-/// ```
-/// use ai_services::embedding::{Filter, VectorSearch};
-///
-/// let (question, recent) = ([0.3, 0.4], Filter::key("year").at_least(2025));
-/// let search = VectorSearch::new(&question).max_results(5).min_score(0.7).filter(&recent);
-/// assert!(search.check().is_ok());
-/// ```
-#[derive(Clone, Debug)]
-#[must_use]
-#[non_exhaustive]
-pub struct VectorSearch<'a> {
-    /// The vector that entries are compared with.
-    pub vector: &'a [f32],
-    /// Maximum number of results. Default: 3.
-    pub max_results: usize,
-    /// Minimum score, between 0 and 1. Default: 0. See [`SearchMatch::score`].
-    pub min_score: f64,
-    /// The filter of entries. Default: `None`, which searches all entries.
-    pub filter: Option<&'a Filter>,
-}
-
-impl<'a> VectorSearch<'a> {
-    /// Creates a search for the entries nearest to this vector.
-    pub fn new(vector: &'a [f32]) -> Self {
-        Self { vector, max_results: 3, min_score: 0.0, filter: None }
-    }
-
-    /// Sets the maximum number of results. Default: 3.
-    pub fn max_results(mut self, max: usize) -> Self {
-        self.max_results = max;
-        self
-    }
-
-    /// Sets the minimum score, between 0 and 1. Default: 0.
-    pub fn min_score(mut self, score: f64) -> Self {
-        self.min_score = score;
-        self
-    }
-
-    /// Searches only entries that match the filter.
-    pub fn filter(mut self, filter: &'a Filter) -> Self {
-        self.filter = Some(filter);
-        self
-    }
-}
-
-/// A full-text search.
-///
-/// # Examples
-///
-/// ```
-/// use ai_services::embedding::TextSearch;
-///
-/// // Finds texts with some of the words; the minus sign has no meaning.
-/// let search = TextSearch::new("refund of a booking -insurance").max_results(5);
-/// assert!(search.check().is_ok());
-/// ```
-#[derive(Clone, Debug)]
-#[must_use]
-#[non_exhaustive]
-pub struct TextSearch<'a> {
-    /// The words to search for. They are data: operators are not interpreted. The search ignores case.
-    /// Word boundaries and stemming depend on the store.
-    pub text: &'a str,
-    /// Maximum number of results. Default: 3.
-    pub max_results: usize,
-    /// The filter of entries. Default: `None`, which searches all entries.
-    pub filter: Option<&'a Filter>,
-}
-
-impl<'a> TextSearch<'a> {
-    /// Creates a search for entries with some of these words.
-    pub fn new(text: &'a str) -> Self {
-        Self { text, max_results: 3, filter: None }
-    }
-
-    /// Sets the maximum number of results. Default: 3.
-    pub fn max_results(mut self, max: usize) -> Self {
-        self.max_results = max;
-        self
-    }
-
-    /// Searches only entries that match the filter.
-    pub fn filter(mut self, filter: &'a Filter) -> Self {
-        self.filter = Some(filter);
-        self
-    }
-}
-
-/// A search result.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct SearchMatch {
-    /// The id of the entry.
-    pub id: Box<str>,
-    /// The score; higher is better. A search by vector returns `(1 + cosine) / 2`, a number between 0
-    /// and 1. The scores of a full-text search depend on the store.
-    pub score: f64,
-    /// The text.
-    pub segment: TextSegment,
-}
-
-impl SearchMatch {
-    /// Creates a search result.
-    #[must_use]
-    pub fn new(id: impl Into<Box<str>>, score: f64, segment: TextSegment) -> Self {
-        Self { id: id.into(), score, segment }
+impl Replace<'_> {
+    /// Checks the filter against the rules of every store. Stores call this method before they write.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidRequest`](ErrorKind::InvalidRequest) if the filter is [rejected](Filter::check).
+    pub fn check(self) -> Result<()> {
+        match self {
+            Self::Nothing => Ok(()),
+            Self::Matching(filter) => filter.check(),
+        }
     }
 }
 
@@ -172,6 +61,14 @@ impl SearchMatch {
 ///
 /// `ai_services::testing::embedding_stores` (feature `testing`) tests a store for all these guarantees.
 ///
+/// # Filters
+///
+/// An operation on all entries and the same operation on matching entries are two methods:
+/// [`clear`](Self::clear) and [`remove_matching`](Self::remove_matching), [`count`](Self::count) and
+/// [`count_matching`](Self::count_matching). A missing filter is therefore a compile error and cannot empty a
+/// store. Only [`values`](Self::values) and the searches take an optional filter: they do not write, and
+/// without a filter they read all entries.
+///
 /// # Examples
 ///
 /// Replaces the texts of a file atomically, so that no search sees the file without texts:
@@ -179,7 +76,7 @@ impl SearchMatch {
 /// ```
 /// use ai_services::document::{Metadata, TextSegment};
 /// use ai_services::embedding::{
-///     EmbeddingEntry, EmbeddingModel, EmbeddingPurpose, EmbeddingStore, Filter,
+///     EmbeddingEntry, EmbeddingModel, EmbeddingPurpose, EmbeddingStore, Filter, Replace,
 /// };
 ///
 /// async fn read_again(
@@ -196,7 +93,7 @@ impl SearchMatch {
 ///         let segment = TextSegment::new(text).with_metadata(metadata.clone());
 ///         EmbeddingEntry::new(format!("{file}#{number}"), vector, segment)
 ///     });
-///     store.replace(Some(&Filter::key("file").is(file)), entries.collect()).await
+///     store.replace(Replace::Matching(&Filter::key("file").is(file)), entries.collect()).await
 /// }
 /// # struct Length;
 /// # #[ai_services::async_trait]
@@ -216,8 +113,8 @@ impl SearchMatch {
 /// # read_again(&store, &Length, "a.md", "One.\n\nTwo.\n\nThree.").await?;
 /// # read_again(&store, &Length, "b.md", "One.").await?;
 /// # read_again(&store, &Length, "a.md", "Four.\n\nFive.").await?;
-/// # assert_eq!(store.count(Some(&Filter::key("file").is("a.md"))).await?, 2);
-/// # assert_eq!(store.count(None).await?, 3);
+/// # assert_eq!(store.count_matching(&Filter::key("file").is("a.md")).await?, 2);
+/// # assert_eq!(store.count().await?, 3);
 /// # Ok(())
 /// # }
 /// ```
@@ -230,17 +127,16 @@ pub trait EmbeddingStore: Send + Sync {
     ///
     /// Fails if an entry is invalid or if the store cannot be written. The store is then unchanged.
     async fn add(&self, entries: Vec<EmbeddingEntry>) -> Result<()> {
-        self.replace(None, entries).await
+        self.replace(Replace::Nothing, entries).await
     }
 
-    /// Removes the entries that match the filter and adds new entries, in one atomic step.
-    ///
-    /// With `None` no entry is removed. The new entries are added whether or not they match the filter.
+    /// Removes existing entries and adds new ones, in one atomic step. The new entries are added whether or
+    /// not they match the filter of the removed ones.
     ///
     /// # Errors
     ///
     /// See [`add`](Self::add).
-    async fn replace(&self, removed: Option<&Filter>, added: Vec<EmbeddingEntry>) -> Result<()>;
+    async fn replace(&self, removed: Replace<'_>, added: Vec<EmbeddingEntry>) -> Result<()>;
 
     /// Returns the entries nearest to a vector.
     ///
@@ -267,22 +163,38 @@ pub trait EmbeddingStore: Send + Sync {
     /// Fails if the store cannot be written. The store is then unchanged.
     async fn remove(&self, ids: &[&str]) -> Result<()>;
 
-    /// Removes all entries that match the filter. With `None`, **all** entries are removed.
+    /// Removes the entries that match the filter.
     ///
     /// # Errors
     ///
     /// Fails if the filter is invalid or if the store cannot be written. The store is then unchanged.
-    async fn remove_all(&self, filter: Option<&Filter>) -> Result<()>;
+    async fn remove_matching(&self, filter: &Filter) -> Result<()>;
 
-    /// Returns the number of entries that match the filter. With `None`, all entries are counted.
+    /// Removes **all** entries.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be written. The store is then unchanged.
+    #[doc(alias = "remove_all")]
+    async fn clear(&self) -> Result<()>;
+
+    /// Returns the number of all entries.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be read.
+    async fn count(&self) -> Result<u64>;
+
+    /// Returns the number of entries that match the filter.
     ///
     /// # Errors
     ///
     /// Fails if the filter is invalid or if the store cannot be read.
-    async fn count(&self, filter: Option<&Filter>) -> Result<u64>;
+    async fn count_matching(&self, filter: &Filter) -> Result<u64>;
 
-    /// Returns the distinct values of a key in the entries that match the filter, in any order. With `None`,
-    /// all entries are searched. The integer 1, the float 1 and the text `1` are distinct values.
+    /// Returns the distinct values of a key in the entries that match the filter, in any order. Without a
+    /// filter, returns the values in all entries. The integer 1, the float 1 and the text `1` are distinct
+    /// values.
     ///
     /// # Errors
     ///
@@ -295,7 +207,7 @@ forward_through_arc! {
         async fn add<'a>(&'a self, entries: Vec<EmbeddingEntry>) -> Result<()>;
         async fn replace<'a, 'b>(
             &'a self,
-            removed: Option<&'b Filter>,
+            removed: Replace<'b>,
             added: Vec<EmbeddingEntry>,
         ) -> Result<()>;
         async fn search<'a, 'b, 'c>(&'a self, search: &'b VectorSearch<'c>) -> Result<Vec<SearchMatch>>;
@@ -304,8 +216,10 @@ forward_through_arc! {
             search: &'b TextSearch<'c>,
         ) -> Result<Vec<SearchMatch>>;
         async fn remove<'a, 'b, 'c>(&'a self, ids: &'b [&'c str]) -> Result<()>;
-        async fn remove_all<'a, 'b>(&'a self, filter: Option<&'b Filter>) -> Result<()>;
-        async fn count<'a, 'b>(&'a self, filter: Option<&'b Filter>) -> Result<u64>;
+        async fn remove_matching<'a, 'b>(&'a self, filter: &'b Filter) -> Result<()>;
+        async fn clear<'a>(&'a self) -> Result<()>;
+        async fn count<'a>(&'a self) -> Result<u64>;
+        async fn count_matching<'a, 'b>(&'a self, filter: &'b Filter) -> Result<u64>;
         async fn values<'a, 'b, 'c>(
             &'a self,
             key: &'b str,

@@ -1,46 +1,11 @@
 //! Vector arithmetic.
 
-use super::EmbeddingEntry;
-use super::check::wrong;
-use crate::error::Result;
-
 /// Number of partial sums of a dot product. They are independent of each other, so that the processor
 /// adds as fast as it reads. 32 lanes use eight registers of SSE2, four of AVX, and eight of the 32
 /// registers of NEON.
 const LANES: usize = 32;
 
-/// Fails if a vector has no direction: if it is empty, too long, zero, or not finite.
-pub(super) fn check_vector(vector: &[f32]) -> Result<()> {
-    let max = EmbeddingEntry::MAX_DIMENSIONS;
-    if vector.is_empty() {
-        return Err(wrong("the vector has no numbers"));
-    }
-    if vector.len() > max {
-        let length = vector.len();
-        return Err(wrong(format!("the vector has {length} numbers, but {max} are possible")));
-    }
-    if let Some(at) = vector.iter().position(|number| !number.is_finite()) {
-        return Err(wrong(format!("number {} of the vector is not finite", at + 1)));
-    }
-    if vector.iter().all(|number| *number == 0.0) {
-        return Err(wrong("the vector is zero"));
-    }
-    Ok(())
-}
-
-/// Fails if a vector has another length than the vectors of the store.
-#[doc(hidden)]
-pub fn check_dimensions(found: usize, expected: usize) -> Result<()> {
-    if found == expected {
-        return Ok(());
-    }
-    Err(wrong(format!(
-        "the vector has {found} numbers, but those in the store have {expected}; use the embedding model \
-                 that created the entries"
-    )))
-}
-
-/// Scales a [checked](check_vector) vector to length 1.
+/// Scales a vector that is finite and not zero to length 1.
 #[doc(hidden)]
 pub fn normalize(vector: &mut [f32]) {
     // As `f32`, the squares of large numbers are infinite and those of small numbers are zero.
@@ -87,6 +52,7 @@ pub fn score(cosine: f32) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::check::check_vector;
     use super::*;
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -127,15 +93,5 @@ mod tests {
             normalize(&mut vector);
             assert_eq!(vector, [0.5, -0.5, 0.5, 0.5]);
         }
-    }
-
-    #[test]
-    fn vectors_without_a_direction_are_rejected() {
-        let message = |vector: &[f32]| check_vector(vector).unwrap_err().to_string();
-        assert_eq!(message(&[]), "the vector has no numbers");
-        assert_eq!(message(&[1.0, f32::NAN]), "number 2 of the vector is not finite");
-        assert_eq!(message(&[0.0, -0.0]), "the vector is zero");
-        let long = vec![1.0; 65_537];
-        assert_eq!(message(&long), "the vector has 65537 numbers, but 65536 are possible");
     }
 }

@@ -86,7 +86,7 @@ pub struct LeaseOptions {
     /// service renews the lease after each third of this time. A process that crashes blocks the
     /// conversation for at most this time.
     pub duration: Duration,
-    /// Time limit of waiting for a lease. After it, the caller gets [`ErrorKind::Busy`]. Default:
+    /// Time limit of waiting for a lease. After it, the caller gets [`ErrorKind::Busy`](crate::ErrorKind::Busy). Default:
     /// 60 seconds.
     pub max_wait: Duration,
 }

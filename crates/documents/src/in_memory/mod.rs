@@ -14,7 +14,7 @@ pub use file::{UnreadableEmbeddings, UnreadableEmbeddingsProblem};
 use ai_services_core::Result;
 use ai_services_core::document::MetadataValue;
 use ai_services_core::embedding::{
-    EmbeddingEntry, EmbeddingStore, Filter, SearchMatch, TextSearch, VectorSearch,
+    EmbeddingEntry, EmbeddingStore, Filter, Replace, SearchMatch, TextSearch, VectorSearch,
     check_dimensions, normalize,
 };
 use async_trait::async_trait;
@@ -159,7 +159,7 @@ impl InMemoryEmbeddingStore {
     /// # store.add(vec![EmbeddingEntry::new("a", vec![1.0], TextSegment::new("Hello!"))]).await?;
     /// store.save(&path).await?;
     /// let again = InMemoryEmbeddingStore::load(&path).await?;
-    /// assert_eq!(again.count(None).await?, store.count(None).await?);
+    /// assert_eq!(again.count().await?, store.count().await?);
     /// # std::fs::remove_file(path).ok();
     /// # Ok(())
     /// # }
@@ -197,8 +197,8 @@ impl InMemoryEmbeddingStore {
 
 #[async_trait]
 impl EmbeddingStore for InMemoryEmbeddingStore {
-    async fn replace(&self, removed: Option<&Filter>, added: Vec<EmbeddingEntry>) -> Result<()> {
-        removed.map_or(Ok(()), Filter::check)?;
+    async fn replace(&self, removed: Replace<'_>, added: Vec<EmbeddingEntry>) -> Result<()> {
+        removed.check()?;
         let addition = Addition::new(added).await?;
         let max_entries = self.0.max_entries;
         self.change(|table| table.replace(removed, addition, max_entries)).map(drop)
@@ -224,17 +224,22 @@ impl EmbeddingStore for InMemoryEmbeddingStore {
         Ok(())
     }
 
-    async fn remove_all(&self, filter: Option<&Filter>) -> Result<()> {
-        filter.map_or(Ok(()), Filter::check)?;
-        match filter {
-            Some(filter) => drop(self.change(|table| table.remove_accepted(filter))),
-            None => drop(self.change(std::mem::take)),
-        }
+    async fn remove_matching(&self, filter: &Filter) -> Result<()> {
+        filter.check()?;
+        drop(self.change(|table| table.remove_matching(filter)));
         Ok(())
     }
 
-    async fn count(&self, filter: Option<&Filter>) -> Result<u64> {
-        let Some(filter) = filter else { return Ok(self.len() as u64) };
+    async fn clear(&self) -> Result<()> {
+        drop(self.change(std::mem::take));
+        Ok(())
+    }
+
+    async fn count(&self) -> Result<u64> {
+        Ok(self.len() as u64)
+    }
+
+    async fn count_matching(&self, filter: &Filter) -> Result<u64> {
         filter.check()?;
         if let Some(source) = only_source(filter) {
             return Ok(self.table().of_source(source, filter).count() as u64);

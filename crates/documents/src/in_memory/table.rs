@@ -2,9 +2,9 @@
 
 use super::block::{Block, Row};
 use super::sources::{Sources, only_source};
-use ai_services_core::embedding::wrong;
-use ai_services_core::embedding::{EmbeddingEntry, Filter};
-use ai_services_core::embedding::{check_dimensions, normalize};
+use ai_services_core::embedding::{
+    EmbeddingEntry, Filter, Replace, check_dimensions, normalize, wrong,
+};
 use ai_services_core::{Error, ErrorKind, Result};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -66,15 +66,17 @@ impl Table {
         self.places.len()
     }
 
-    /// Removes the entries that the filter accepts and inserts others, or fails without a change. Returns the
-    /// removed entries.
+    /// Removes entries and inserts others, or fails without a change. Returns the removed entries.
     pub(super) fn replace(
         &mut self,
-        removed: Option<&Filter>,
+        removed: Replace<'_>,
         added: Addition,
         max_entries: usize,
     ) -> Result<Vec<Row>> {
-        let gone = removed.map(|filter| self.accepted(filter)).unwrap_or_default();
+        let gone = match removed {
+            Replace::Nothing => Vec::new(),
+            Replace::Matching(filter) => self.matching(filter),
+        };
         let kept = self.len() - gone.len();
         if kept > 0 && !added.entries.is_empty() {
             check_dimensions(added.dimensions, self.now.dimensions)?;
@@ -96,19 +98,20 @@ impl Table {
         ids.iter().filter_map(|id| self.take(id)).collect()
     }
 
-    /// Removes the entries that the filter accepts and returns them.
-    pub(super) fn remove_accepted(&mut self, filter: &Filter) -> Vec<Row> {
-        let gone = self.accepted(filter);
+    /// Removes the entries that match the filter and returns them.
+    pub(super) fn remove_matching(&mut self, filter: &Filter) -> Vec<Row> {
+        let gone = self.matching(filter);
         gone.iter().filter_map(|id| self.take(id)).collect()
     }
 
-    fn accepted(&self, filter: &Filter) -> Vec<Arc<str>> {
+    /// Returns the ids of the entries that match the filter.
+    fn matching(&self, filter: &Filter) -> Vec<Arc<str>> {
         let id = |row: &Row| Arc::clone(&row.id);
         if let Some(source) = only_source(filter) {
             return self.of_source(source, filter).map(id).collect();
         }
-        let accepted = |row: &&Row| filter.accepts(row.segment.metadata());
-        self.now.rows().filter(accepted).map(id).collect()
+        let matches = |row: &&Row| filter.accepts(row.segment.metadata());
+        self.now.rows().filter(matches).map(id).collect()
     }
 
     /// Returns the entries of one source that a filter accepts.
@@ -277,13 +280,13 @@ mod tests {
                         map.retain(|id, _| !ids.contains(id));
                     }
                     Step::RemoveAccepted(value) => {
-                        table.remove_accepted(&Filter::key("value").is(value));
+                        table.remove_matching(&Filter::key("value").is(value));
                         map.retain(|_, (own, _)| *own != f32::from(value));
                     }
                     Step::RemoveSource(number) => {
                         let filter = Filter::key(key::SOURCE).is(number.to_string());
                         let filter = filter.and(Filter::key("value").less_than(3));
-                        table.remove_accepted(&filter);
+                        table.remove_matching(&filter);
                         map.retain(|_, (own, _)| *own >= 3.0 || *own % 2.0 != f32::from(number));
                     }
                     Step::TakeSnapshot => snapshots.push((table.snapshot(), map.clone())),

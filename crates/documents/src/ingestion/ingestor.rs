@@ -98,7 +98,7 @@ impl EmbeddingStoreIngestorBuilder {
     ///
     /// The name of the model and its configured dimensions are part of the digest of a source: with another
     /// model everything is embedded again. If the new vectors have another length,
-    /// [empty](EmbeddingStore::remove_all) the store first.
+    /// [clear](EmbeddingStore::clear) the store first.
     #[doc(alias = "embeddingModel")]
     pub fn model(mut self, model: impl EmbeddingModel + 'static) -> Self {
         self.model = Some(Arc::new(model));

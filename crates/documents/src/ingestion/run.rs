@@ -248,7 +248,7 @@ impl Run {
                 Some(own) => own.and(these),
                 None => these,
             };
-            match plan.store.remove_all(Some(&filter)).await {
+            match plan.store.remove_matching(&filter).await {
                 Ok(()) => tally.count(|totals| totals.sources_removed += chunk.len() as u64),
                 Err(error) => self.fail(failed(error), 0)?,
             }

@@ -5,7 +5,7 @@ use super::plan::Plan;
 use super::progress::Tally;
 use super::source::{Source, digest, id};
 use ai_services_core::document::{TextSegment, key};
-use ai_services_core::embedding::{EmbeddingEntry, EmbeddingPurpose, Filter};
+use ai_services_core::embedding::{EmbeddingEntry, EmbeddingPurpose, Filter, Replace};
 use ai_services_core::{Error, ErrorKind, Result};
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -58,7 +58,7 @@ pub(super) async fn check(
     if expected > 0 {
         filter = filter.and(Filter::key(key::DIGEST).is(prepared.digest.as_str()));
     }
-    match shared.plan.store.count(Some(&filter)).await {
+    match shared.plan.store.count_matching(&filter).await {
         Ok(stored) if stored == expected => Ok(Checked::Unchanged),
         Ok(_) => Ok(Checked::Changed(prepared)),
         Err(error) => Err(failed(error)),
@@ -139,7 +139,7 @@ async fn store(plan: &Plan, source: &Prepared, vectors: Vectors) -> Result<()> {
         EmbeddingEntry::new(id, vector, segment.clone())
     };
     let entries = source.segments.iter().zip(vectors).enumerate().map(entry).collect();
-    plan.store.replace(Some(&plan.stored(&source.name)), entries).await
+    plan.store.replace(Replace::Matching(&plan.stored(&source.name)), entries).await
 }
 
 /// Returns the vectors of each source; sources may share requests.

@@ -18,7 +18,8 @@ use super::error_mapping::retry;
 use ai_services_core::Result;
 use ai_services_core::document::MetadataValue;
 use ai_services_core::embedding::{
-    EmbeddingEntry, EmbeddingStore, Filter, SearchMatch, TextSearch, VectorSearch, check_dimensions,
+    EmbeddingEntry, EmbeddingStore, Filter, Replace, SearchMatch, TextSearch, VectorSearch,
+    check_dimensions,
 };
 use ai_services_core::store_kit::embeddings::{CheckedEntries, SearchWords, normalized};
 use async_trait::async_trait;
@@ -142,10 +143,10 @@ impl PostgresEmbeddingStore {
 
 #[async_trait]
 impl EmbeddingStore for PostgresEmbeddingStore {
-    async fn replace(&self, removed: Option<&Filter>, added: Vec<EmbeddingEntry>) -> Result<()> {
-        removed.map_or(Ok(()), Filter::check)?;
+    async fn replace(&self, removed: Replace<'_>, added: Vec<EmbeddingEntry>) -> Result<()> {
+        removed.check()?;
         let added = &CheckedEntries::new(added, self.0.dimensions)?;
-        if removed.is_none() && added.entries.is_empty() {
+        if removed == Replace::Nothing && added.entries.is_empty() {
             return Ok(());
         }
         retry(|_| self.replace_once(removed, added)).await
@@ -172,14 +173,22 @@ impl EmbeddingStore for PostgresEmbeddingStore {
         retry(|_| self.remove_once(ids)).await
     }
 
-    async fn remove_all(&self, filter: Option<&Filter>) -> Result<()> {
-        filter.map_or(Ok(()), Filter::check)?;
+    async fn remove_matching(&self, filter: &Filter) -> Result<()> {
+        filter.check()?;
         retry(|_| self.remove_matching_once(filter)).await
     }
 
-    async fn count(&self, filter: Option<&Filter>) -> Result<u64> {
-        filter.map_or(Ok(()), Filter::check)?;
-        retry(|_| self.count_once(filter)).await
+    async fn clear(&self) -> Result<()> {
+        retry(|_| self.clear_once()).await
+    }
+
+    async fn count(&self) -> Result<u64> {
+        retry(|_| self.count_once(None)).await
+    }
+
+    async fn count_matching(&self, filter: &Filter) -> Result<u64> {
+        filter.check()?;
+        retry(|_| self.count_once(Some(filter))).await
     }
 
     async fn values(&self, key: &str, filter: Option<&Filter>) -> Result<Vec<MetadataValue>> {

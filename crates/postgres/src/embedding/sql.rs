@@ -51,6 +51,7 @@ pub(super) struct Sql {
     pub(super) is_empty: String,
     pub(super) insert: String,
     pub(super) remove: String,
+    pub(super) clear: String,
 }
 
 impl Sql {
@@ -65,6 +66,7 @@ impl Sql {
             is_empty: fill("SELECT NOT EXISTS (SELECT FROM {entries})"),
             insert: fill(INSERT),
             remove: fill("DELETE FROM {entries} WHERE id = ANY($1)"),
+            clear: fill("DELETE FROM {entries}"),
         }
     }
 }

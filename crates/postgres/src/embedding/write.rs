@@ -4,7 +4,7 @@ use super::super::connection::{Connection, Parameters};
 use super::super::error_mapping::AttemptFailure;
 use super::filter::Statement;
 use super::{PostgresEmbeddingStore, record};
-use ai_services_core::embedding::{EmbeddingEntry, Filter, check_dimensions};
+use ai_services_core::embedding::{EmbeddingEntry, Filter, Replace, check_dimensions};
 use ai_services_core::store_kit::embeddings::CheckedEntries;
 use ai_services_core::store_kit::failpoint::failpoint;
 use ai_services_core::{Error, Result};
@@ -34,12 +34,15 @@ enum ChangeOutcome {
 impl PostgresEmbeddingStore {
     pub(super) async fn replace_once(
         &self,
-        removed: Option<&Filter>,
+        removed: Replace<'_>,
         added: &CheckedEntries,
     ) -> Result<(), AttemptFailure> {
         let mut connection = self.0.server.connect().await?;
         // Replacements must not overlap: each has to see the entries that the other one has added.
-        let lock = if removed.is_some() { LayoutLock::Exclusive } else { LayoutLock::Shared };
+        let lock = match removed {
+            Replace::Nothing => LayoutLock::Shared,
+            Replace::Matching(_) => LayoutLock::Exclusive,
+        };
         if let ChangeOutcome::NeedsLock = self.change(&mut connection, removed, added, lock).await?
         {
             self.change(&mut connection, removed, added, LayoutLock::Exclusive).await?;
@@ -50,15 +53,15 @@ impl PostgresEmbeddingStore {
     async fn change(
         &self,
         connection: &mut Connection,
-        removed: Option<&Filter>,
+        removed: Replace<'_>,
         added: &CheckedEntries,
         lock: LayoutLock,
     ) -> Result<ChangeOutcome, AttemptFailure> {
         connection.begin().await?;
         let known = self.lock(connection, lock).await?;
         failpoint!("postgres.embedding.locked");
-        if removed.is_some() {
-            self.remove_matching(connection, removed).await?;
+        if let Replace::Matching(filter) = removed {
+            self.remove_matching(connection, filter).await?;
             failpoint!("postgres.embedding.removed");
         }
         if let Some(dimensions) = added.dimensions
@@ -149,10 +152,12 @@ impl PostgresEmbeddingStore {
         Ok(())
     }
 
-    pub(super) async fn remove_matching_once(
-        &self,
-        filter: Option<&Filter>,
-    ) -> Result<(), AttemptFailure> {
+    pub(super) async fn clear_once(&self) -> Result<(), AttemptFailure> {
+        self.0.server.connect().await?.execute(&self.0.sql.clear, &[]).await?;
+        Ok(())
+    }
+
+    pub(super) async fn remove_matching_once(&self, filter: &Filter) -> Result<(), AttemptFailure> {
         let mut connection = self.0.server.connect().await?;
         self.remove_matching(&mut connection, filter).await
     }
@@ -160,10 +165,10 @@ impl PostgresEmbeddingStore {
     async fn remove_matching(
         &self,
         connection: &mut Connection,
-        filter: Option<&Filter>,
+        filter: &Filter,
     ) -> Result<(), AttemptFailure> {
         let mut statement = Statement::new(self.0.names.fill("DELETE FROM {entries}"));
-        statement.push_filter(" WHERE ", filter);
+        statement.push_filter(" WHERE ", Some(filter));
         connection.query_once(&statement.sql, &statement.parameters()).await?;
         Ok(())
     }

@@ -30,7 +30,7 @@ mod tests {
     use super::super::{search, write};
     use super::CallerGuard;
     use ai_services_core::document::TextSegment;
-    use ai_services_core::embedding::{EmbeddingEntry, EmbeddingStore};
+    use ai_services_core::embedding::{EmbeddingEntry, EmbeddingStore, Replace};
     use ai_services_core::store_kit::embeddings::CheckedEntries;
 
     #[tokio::test]
@@ -41,10 +41,10 @@ mod tests {
         let added = CheckedEntries::new(vec![entry("b")], None).unwrap();
         let changed = store.write("change", move |connection, sql, _| {
             let cancelled = CallerGuard::default().cancellation();
-            write::replace(connection, sql, None, &added, &cancelled)
+            write::replace(connection, sql, Replace::Nothing, &added, &cancelled)
         });
         assert!(changed.await.unwrap_err().to_string().contains("closed"));
-        assert_eq!(store.count(None).await.unwrap(), 1);
+        assert_eq!(store.count().await.unwrap(), 1);
         let found = store.read("search", |connection, sql, _| {
             let cancelled = CallerGuard::default().cancellation();
             let nearest = search::NearestQuery { vector: &[1.0], max_results: 1, min_score: 0.0 };

@@ -15,7 +15,8 @@ use super::error_mapping::TaskFailure;
 use ai_services_core::Result;
 use ai_services_core::document::MetadataValue;
 use ai_services_core::embedding::{
-    EmbeddingEntry, EmbeddingStore, Filter, SearchMatch, TextSearch, VectorSearch, check_dimensions,
+    EmbeddingEntry, EmbeddingStore, Filter, Replace, SearchMatch, TextSearch, VectorSearch,
+    check_dimensions,
 };
 use ai_services_core::store_kit::embeddings::{CheckedEntries, SearchWords, normalized};
 use async_trait::async_trait;
@@ -164,12 +165,16 @@ impl SqliteEmbeddingStore {
 
 #[async_trait]
 impl EmbeddingStore for SqliteEmbeddingStore {
-    async fn replace(&self, removed: Option<&Filter>, added: Vec<EmbeddingEntry>) -> Result<()> {
-        removed.map_or(Ok(()), Filter::check)?;
+    async fn replace(&self, removed: Replace<'_>, added: Vec<EmbeddingEntry>) -> Result<()> {
+        removed.check()?;
         let added = CheckedEntries::new(added, self.0.dimensions)?;
-        let removed = removed.cloned();
+        let filter = match removed {
+            Replace::Nothing => None,
+            Replace::Matching(filter) => Some(filter.clone()),
+        };
         self.write("change", move |connection, sql, cancellation| {
-            write::replace(connection, sql, removed.as_ref(), &added, cancellation)
+            let removed = filter.as_ref().map_or(Replace::Nothing, Replace::Matching);
+            write::replace(connection, sql, removed, &added, cancellation)
         })
         .await
     }
@@ -209,23 +214,28 @@ impl EmbeddingStore for SqliteEmbeddingStore {
         .await
     }
 
-    async fn remove_all(&self, filter: Option<&Filter>) -> Result<()> {
-        filter.map_or(Ok(()), Filter::check)?;
-        let filter = filter.cloned();
-        self.write("remove", move |connection, sql, cancellation| match &filter {
-            Some(filter) => write::remove_matching(connection, sql, filter, cancellation),
-            None => write::clear(connection, sql),
+    async fn remove_matching(&self, filter: &Filter) -> Result<()> {
+        filter.check()?;
+        let filter = filter.clone();
+        self.write("remove", move |connection, sql, cancellation| {
+            write::remove_matching(connection, sql, &filter, cancellation)
         })
         .await
     }
 
-    async fn count(&self, filter: Option<&Filter>) -> Result<u64> {
-        filter.map_or(Ok(()), Filter::check)?;
-        let filter = filter.cloned();
-        self.read("count", move |connection, sql, _| {
-            search::count(connection, sql, filter.as_ref())
-        })
-        .await
+    async fn clear(&self) -> Result<()> {
+        self.write("remove", |connection, sql, _| write::clear(connection, sql)).await
+    }
+
+    async fn count(&self) -> Result<u64> {
+        self.read("count", |connection, sql, _| search::count(connection, sql, None)).await
+    }
+
+    async fn count_matching(&self, filter: &Filter) -> Result<u64> {
+        filter.check()?;
+        let filter = filter.clone();
+        self.read("count", move |connection, sql, _| search::count(connection, sql, Some(&filter)))
+            .await
     }
 
     async fn values(&self, key: &str, filter: Option<&Filter>) -> Result<Vec<MetadataValue>> {

@@ -5,7 +5,7 @@ use super::cancellation::Cancellation;
 use super::filter::{Kind, Statement, stored};
 use super::sql::Sql;
 use super::{schema, search};
-use ai_services_core::embedding::{EmbeddingEntry, Filter, check_dimensions};
+use ai_services_core::embedding::{EmbeddingEntry, Filter, Replace, check_dimensions};
 use ai_services_core::store_kit::embeddings::CheckedEntries;
 use ai_services_core::store_kit::failpoint::failpoint;
 use rusqlite::{CachedStatement, Connection, OptionalExtension};
@@ -16,11 +16,11 @@ const CHECK_INTERVAL: usize = 64;
 pub(super) fn replace(
     connection: &Connection,
     sql: &Sql,
-    removed: Option<&Filter>,
+    removed: Replace<'_>,
     added: &CheckedEntries,
     cancellation: &Cancellation,
 ) -> Result<(), TaskFailure> {
-    if let Some(filter) = removed {
+    if let Replace::Matching(filter) = removed {
         remove_matching(connection, sql, filter, cancellation)?;
         failpoint!("sqlite.embedding.removed");
     }

@@ -56,7 +56,7 @@ impl Case {
 
     /// Checks that the store has exactly these entries, with `count` and with a search.
     pub(super) async fn expect(&self, expected: &[EmbeddingEntry]) -> CheckResult {
-        let count = self.store.count(None).await?;
+        let count = self.store.count().await?;
         ensure(count == expected.len() as u64, || {
             format!("`count` returns {count}, expected {}", expected.len())
         })?;

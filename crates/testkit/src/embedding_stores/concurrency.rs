@@ -2,7 +2,7 @@
 
 use super::case::{Case, CheckResult, ensure, entry_with};
 use ai_services_core::document::{MetadataValue, TextSegment};
-use ai_services_core::embedding::{EmbeddingEntry, Filter};
+use ai_services_core::embedding::{EmbeddingEntry, Filter, Replace};
 use futures_util::future::{join, join_all};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,7 +44,8 @@ async fn batches_are_atomic(case: &Case) -> CheckResult {
     let write = async {
         let mut written = Ok(());
         for generation in 1..=GENERATIONS {
-            written = case.store().replace(Some(&any_generation()), batch(generation)).await;
+            written =
+                case.store().replace(Replace::Matching(&any_generation()), batch(generation)).await;
             if written.is_err() {
                 break;
             }
@@ -61,7 +62,7 @@ async fn batches_are_atomic(case: &Case) -> CheckResult {
                 format!("batch {generation} is found after batch {last}")
             })?;
             last = generation;
-            let count = case.store().count(None).await?;
+            let count = case.store().count().await?;
             ensure(count == BATCH as u64, || format!("`count` returns {count}, expected {BATCH}"))?;
             let values = case.store().values("generation", None).await?;
             ensure(values.len() == 1, || format!("the generations are {values:?}"))?;
@@ -104,7 +105,8 @@ async fn dropped_change_is_atomic(case: &Case) -> CheckResult {
     for generation in 1..=TRIES {
         let filter = any_generation();
         {
-            let mut change = pin!(case.store().replace(Some(&filter), batch(generation)));
+            let mut change =
+                pin!(case.store().replace(Replace::Matching(&filter), batch(generation)));
             for _ in 0..generation {
                 let polled = std::future::poll_fn(|context| {
                     Poll::Ready(change.as_mut().poll(context).is_ready())
@@ -119,6 +121,6 @@ async fn dropped_change_is_atomic(case: &Case) -> CheckResult {
         let values = case.store().values("generation", None).await?;
         ensure(values.len() == 1, || format!("the generations are {values:?}"))?;
     }
-    case.store().replace(Some(&any_generation()), batch(-1)).await?;
+    case.store().replace(Replace::Matching(&any_generation()), batch(-1)).await?;
     case.expect(&batch(-1)).await
 }

@@ -5,16 +5,17 @@ use super::case::{
 };
 use ai_services_core::ErrorKind;
 use ai_services_core::document::{Metadata, MetadataValue, TextSegment};
-use ai_services_core::embedding::{EmbeddingEntry, Filter, VectorSearch};
+use ai_services_core::embedding::{EmbeddingEntry, Filter, Replace, VectorSearch};
 
 super::checks![
     entries_round_trip,
     entry_with_a_known_id_is_replaced,
     last_entry_with_an_id_wins,
     batch_with_an_invalid_entry_changes_nothing,
-    replacement_removes_accepted_entries,
+    replacement_removes_matching_entries,
     removed_entries_are_not_found,
-    remove_all_removes_only_accepted_entries,
+    remove_matching_removes_only_matching_entries,
+    clear_removes_all_entries,
     entries_are_counted,
     values_of_every_type_are_distinct,
     large_batches_are_accepted,
@@ -81,26 +82,26 @@ async fn batch_with_an_invalid_entry_changes_nothing(case: &Case) -> CheckResult
         let batch = || vec![entry("new"), entry_with_text("a", "changed"), wrong.clone()];
         rejected(mistake, case.store().add(batch()).await, ErrorKind::InvalidRequest)?;
         case.expect(&kept).await?;
-        let replaced = case.store().replace(Some(&everything), batch()).await;
+        let replaced = case.store().replace(Replace::Matching(&everything), batch()).await;
         rejected(mistake, replaced, ErrorKind::InvalidRequest)?;
         case.expect(&kept).await?;
     }
     Ok(())
 }
 
-async fn replacement_removes_accepted_entries(case: &Case) -> CheckResult {
+async fn replacement_removes_matching_entries(case: &Case) -> CheckResult {
     let of = |id: &str, file: &str| entry_with(id, "file", file);
     case.add([of("a1", "a"), of("a2", "a"), of("b1", "b")]).await?;
     let file = |name: &str| Filter::key("file").is(name);
     // One removed entry is added again, one kept entry is changed, and added entries are not removed.
     let added = [of("a2", "a"), of("a3", "a"), entry_with("b1", "file", "b changed")];
-    case.store().replace(Some(&file("a")), added.clone().into()).await?;
+    case.store().replace(Replace::Matching(&file("a")), added.clone().into()).await?;
     case.expect(&added).await?;
-    case.store().replace(Some(&file("none")), vec![of("c", "c")]).await?;
-    case.store().replace(None, vec![of("d", "d")]).await?;
+    case.store().replace(Replace::Matching(&file("none")), vec![of("c", "c")]).await?;
+    case.store().replace(Replace::Nothing, vec![of("d", "d")]).await?;
     let [a2, a3, b1] = added;
     case.expect(&[a2, a3, b1.clone(), of("c", "c"), of("d", "d")]).await?;
-    case.store().replace(Some(&file("a")), Vec::new()).await?;
+    case.store().replace(Replace::Matching(&file("a")), Vec::new()).await?;
     case.expect(&[b1, of("c", "c"), of("d", "d")]).await
 }
 
@@ -124,19 +125,27 @@ async fn removed_entries_are_not_found(case: &Case) -> CheckResult {
     case.expect(&[entry("a")]).await
 }
 
-async fn remove_all_removes_only_accepted_entries(case: &Case) -> CheckResult {
+async fn remove_matching_removes_only_matching_entries(case: &Case) -> CheckResult {
     let entries: Vec<_> =
         (0..10).map(|number| entry_with(number.to_string(), "n", number)).collect();
     case.add(entries.clone()).await?;
-    case.store().remove_all(Some(&Filter::key("n").less_than(4))).await?;
+    case.store().remove_matching(&Filter::key("n").less_than(4)).await?;
     let kept: Vec<_> = entries.into_iter().skip(4).collect();
     case.expect(&kept).await?;
-    case.store().remove_all(Some(&Filter::key("n").less_than(4))).await?;
-    case.expect(&kept).await?;
-    case.store().remove_all(None).await?;
-    case.expect(&[]).await?;
-    case.add(kept.clone()).await?;
+    case.store().remove_matching(&Filter::key("n").less_than(4)).await?;
     case.expect(&kept).await
+}
+
+async fn clear_removes_all_entries(case: &Case) -> CheckResult {
+    let entries = ["a", "b", "c"].map(|id| entry_with(id, "key", id));
+    case.add(entries.clone()).await?;
+    case.store().clear().await?;
+    case.expect(&[]).await?;
+    let values = case.store().values("key", None).await?;
+    ensure(values.is_empty(), || format!("a cleared store has the values {values:?}"))?;
+    case.store().clear().await?;
+    case.add(entries.clone()).await?;
+    case.expect(&entries).await
 }
 
 async fn entries_are_counted(case: &Case) -> CheckResult {
@@ -146,17 +155,19 @@ async fn entries_are_counted(case: &Case) -> CheckResult {
     };
     case.add((0..31).map(entry).collect::<Vec<_>>()).await?;
     let rest = || Filter::key("rest");
+    let count = case.store().count().await?;
+    ensure(count == 31, || format!("`count` returns {count}, expected 31"))?;
     let counts = [
-        (None, 31),
-        (Some(rest().is(1)), 10),
-        (Some(rest().exists()), 20),
-        (Some(!rest().exists()), 11),
-        (Some(rest().is(7)), 0),
+        (Filter::All(Vec::new()), 31),
+        (rest().is(1), 10),
+        (rest().exists(), 20),
+        (!rest().exists(), 11),
+        (rest().is(7), 0),
     ];
     for (filter, expected) in counts {
-        let count = case.store().count(filter.as_ref()).await?;
+        let count = case.store().count_matching(&filter).await?;
         ensure(count == expected, || {
-            format!("`count` returns {count} for {filter:?}, expected {expected}")
+            format!("`count_matching` returns {count} for {filter:?}, expected {expected}")
         })?;
     }
     Ok(())
@@ -206,10 +217,10 @@ async fn large_batches_are_accepted(case: &Case) -> CheckResult {
         (0..COUNT).map(|number| entry_with(number.to_string(), "n", number as i64)).collect();
     case.add(entries.get(..10).unwrap_or_default()).await?;
     let even = Filter::key("n").is_in((0..9_000_i64).map(|number| number * 2));
-    let count = case.store().count(Some(&even)).await?;
+    let count = case.store().count_matching(&even).await?;
     ensure(count == 5, || format!("{count} entries have one of 9,000 values, expected 5"))?;
     case.add(entries.clone()).await?;
-    let count = case.store().count(None).await?;
+    let count = case.store().count().await?;
     ensure(count == COUNT as u64, || format!("`count` returns {count}, expected {COUNT}"))?;
     let ids: Vec<_> = (0..REMOVED).map(|number| number.to_string()).collect();
     case.store().remove(&ids.iter().map(String::as_str).collect::<Vec<_>>()).await?;

@@ -2,7 +2,8 @@
 
 use ai_services_core::document::{Metadata, MetadataValue, TextSegment};
 use ai_services_core::embedding::{
-    Comparison, EmbeddingEntry, EmbeddingStore, Filter, SearchMatch, TextSearch, VectorSearch,
+    Comparison, EmbeddingEntry, EmbeddingStore, Filter, Replace, SearchMatch, TextSearch,
+    VectorSearch,
 };
 use ai_services_core::{Error, ErrorKind, Result};
 use async_trait::async_trait;
@@ -34,9 +35,10 @@ pub(super) enum Fault {
     AddsOneByOne,
     RemovesBeforeChecking,
     AddsBeforeRemoving,
-    MissingFilterRemovesAll,
+    ReplaceNothingRemovesAll,
     RemovesOnlyTheFirst,
     RemovesEverything,
+    ClearKeepsOneEntry,
     CountIgnoresFilter,
     ValuesAreTexts,
     TruncatesAtTenThousand,
@@ -282,14 +284,15 @@ impl FaultyStore {
     fn replaced(
         &self,
         mut entries: Entries,
-        removed: Option<&Filter>,
+        removed: Replace<'_>,
         added: &[EmbeddingEntry],
     ) -> Entries {
-        if removed.is_none() && added.len() == 1 && self.is(Fault::MissingFilterRemovesAll) {
+        let is_addition = removed == Replace::Nothing;
+        if is_addition && added.len() == 1 && self.is(Fault::ReplaceNothingRemovesAll) {
             entries.clear();
         }
         let remove = |entries: &mut Entries| {
-            if let Some(filter) = removed {
+            if let Replace::Matching(filter) = removed {
                 entries.retain(|_, entry| !self.accepts(filter, entry.segment.metadata()));
             }
         };
@@ -343,8 +346,10 @@ impl FaultyStore {
 
 #[async_trait]
 impl EmbeddingStore for FaultyStore {
-    async fn replace(&self, removed: Option<&Filter>, added: Vec<EmbeddingEntry>) -> Result<()> {
-        self.check_filter(removed)?;
+    async fn replace(&self, removed: Replace<'_>, added: Vec<EmbeddingEntry>) -> Result<()> {
+        if let Replace::Matching(filter) = removed {
+            self.check_filter(Some(filter))?;
+        }
         let before = self.entries();
         if self.is(Fault::RemovesBeforeChecking) {
             *self.entries.lock().unwrap() = self.replaced(before.clone(), removed, &[]);
@@ -429,21 +434,31 @@ impl EmbeddingStore for FaultyStore {
         Ok(())
     }
 
-    async fn remove_all(&self, filter: Option<&Filter>) -> Result<()> {
-        self.check_filter(filter)?;
+    async fn remove_matching(&self, filter: &Filter) -> Result<()> {
+        self.check_filter(Some(filter))?;
         let accepts = |entry: &Entry| {
-            self.is(Fault::RemovesEverything)
-                || filter.is_none_or(|filter| self.accepts(filter, entry.segment.metadata()))
+            self.is(Fault::RemovesEverything) || self.accepts(filter, entry.segment.metadata())
         };
         self.entries.lock().unwrap().retain(|_, entry| !accepts(entry));
         Ok(())
     }
 
-    async fn count(&self, filter: Option<&Filter>) -> Result<u64> {
-        self.check_filter(filter)?;
-        let filter = filter.filter(|_| !self.is(Fault::CountIgnoresFilter));
-        let count = self.accepted(filter).len() as u64;
+    async fn clear(&self) -> Result<()> {
+        let mut entries = self.entries.lock().unwrap();
+        let kept = entries.pop_first().filter(|_| self.is(Fault::ClearKeepsOneEntry));
+        *entries = kept.into_iter().collect();
+        Ok(())
+    }
+
+    async fn count(&self) -> Result<u64> {
+        let count = self.entries().len() as u64;
         Ok(if self.is(Fault::CountsOneMore) { count + 1 } else { count })
+    }
+
+    async fn count_matching(&self, filter: &Filter) -> Result<u64> {
+        self.check_filter(Some(filter))?;
+        let filter = Some(filter).filter(|_| !self.is(Fault::CountIgnoresFilter));
+        Ok(self.accepted(filter).len() as u64)
     }
 
     async fn values(&self, key: &str, filter: Option<&Filter>) -> Result<Vec<MetadataValue>> {

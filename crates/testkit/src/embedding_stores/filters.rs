@@ -3,7 +3,9 @@
 use super::case::{Case, CheckResult, Stop, direction, ensure, entry, entry_with, ids, rejected};
 use ai_services_core::ErrorKind;
 use ai_services_core::document::{Metadata, MetadataValue, TextSegment};
-use ai_services_core::embedding::{Comparison, EmbeddingEntry, Filter, TextSearch, VectorSearch};
+use ai_services_core::embedding::{
+    Comparison, EmbeddingEntry, Filter, Replace, TextSearch, VectorSearch,
+};
 
 super::checks![
     comparisons_of_every_type_are_correct,
@@ -30,9 +32,9 @@ async fn agrees(case: &Case, entries: &[EmbeddingEntry], filter: &Filter) -> Che
     expected.sort_unstable();
     let found = case.ids(Some(filter)).await.map_err(about)?;
     ensure(found == expected, || format!("{filter:?} accepts {found:?}, expected {expected:?}"))?;
-    let count = case.store().count(Some(filter)).await.map_err(|error| about(error.into()))?;
+    let count = case.store().count_matching(filter).await.map_err(|error| about(error.into()))?;
     ensure(count == expected.len() as u64, || {
-        format!("`count` returns {count} for {filter:?}, expected {}", expected.len())
+        format!("`count_matching` returns {count} for {filter:?}, expected {}", expected.len())
     })
 }
 
@@ -188,17 +190,18 @@ async fn invalid_filters_are_rejected(case: &Case) -> CheckResult {
     ];
     let (store, vector) = (case.store(), direction(0.0));
     for (mistake, wrong) in &wrong {
-        let (wrong, kind) = (Some(wrong), ErrorKind::InvalidRequest);
+        let kind = ErrorKind::InvalidRequest;
         let by = |operation: &str| format!("`{operation}` with {mistake}");
         let mut search = VectorSearch::new(&vector);
-        search.filter = wrong;
+        search.filter = Some(wrong);
         rejected(&by("search"), store.search(&search).await, kind)?;
-        rejected(&by("count"), store.count(wrong).await, kind)?;
-        rejected(&by("values"), store.values("key", wrong).await, kind)?;
-        rejected(&by("remove_all"), store.remove_all(wrong).await, kind)?;
-        rejected(&by("replace"), store.replace(wrong, vec![entry("c")]).await, kind)?;
+        rejected(&by("count_matching"), store.count_matching(wrong).await, kind)?;
+        rejected(&by("values"), store.values("key", Some(wrong)).await, kind)?;
+        rejected(&by("remove_matching"), store.remove_matching(wrong).await, kind)?;
+        let replaced = store.replace(Replace::Matching(wrong), vec![entry("c")]).await;
+        rejected(&by("replace"), replaced, kind)?;
         let mut search = TextSearch::new("text");
-        search.filter = wrong;
+        search.filter = Some(wrong);
         let found = store.search_text(&search).await;
         if !matches!(&found, Err(error) if error.kind() == ErrorKind::Unsupported) {
             rejected(&by("search_text"), found, kind)?;

@@ -6,7 +6,7 @@ use super::case::{
 use super::unusual_values::UNUSUAL;
 use ai_services_core::ErrorKind;
 use ai_services_core::document::{Metadata, TextSegment};
-use ai_services_core::embedding::{Filter, TextSearch};
+use ai_services_core::embedding::{Filter, Replace, TextSearch};
 
 super::checks![
     text_search_finds_words,
@@ -175,8 +175,8 @@ async fn text_search_follows_changes(case: &Case) -> CheckResult {
     finds(case, "first", &["c"]).await?;
     let has_key = Filter::key("key").exists();
     let added = vec![entry_with("d", "key", "d"), entry_with_text("e", "second")];
-    case.store().replace(Some(&!has_key), added).await?;
+    case.store().replace(Replace::Matching(&!has_key), added).await?;
     finds(case, "second", &["e"]).await?;
-    case.store().remove_all(None).await?;
+    case.store().clear().await?;
     finds(case, "first second text", &[]).await
 }

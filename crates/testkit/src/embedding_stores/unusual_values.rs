@@ -50,7 +50,7 @@ async fn unusual_ids_are_distinct(case: &Case) -> CheckResult {
     case.expect(&entries).await?;
     while let Some(removed) = entries.pop() {
         case.store().remove(&[&removed.id]).await?;
-        let (count, expected) = (case.store().count(None).await?, entries.len() as u64);
+        let (count, expected) = (case.store().count().await?, entries.len() as u64);
         ensure(count == expected, || {
             format!("{count} entries are left after removing {:?}, expected {expected}", removed.id)
         })?;
@@ -91,7 +91,7 @@ async fn unusual_keys_and_values_are_data(case: &Case) -> CheckResult {
     let values: BTreeSet<_> = values.iter().filter_map(|value| value.as_text()).collect();
     ensure(values == UNUSUAL.iter().copied().collect(), || format!("the values are {values:?}"))?;
     let first = Filter::key("v").is_in(UNUSUAL.iter().copied().take(UNUSUAL.len() / 2));
-    case.store().remove_all(Some(&first)).await?;
+    case.store().remove_matching(&first).await?;
     case.expect(entries.get(UNUSUAL.len() / 2..).unwrap_or_default()).await
 }
 

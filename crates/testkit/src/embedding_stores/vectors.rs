@@ -4,7 +4,7 @@ use super::EmbeddingStoreSuite;
 use super::case::{ALL, Case, CheckResult, direction, ensure, entry, ids, rejected};
 use ai_services_core::ErrorKind;
 use ai_services_core::document::TextSegment;
-use ai_services_core::embedding::{EmbeddingEntry, SearchMatch, VectorSearch};
+use ai_services_core::embedding::{EmbeddingEntry, Replace, SearchMatch, VectorSearch};
 use std::f32::consts::PI;
 
 super::checks![
@@ -29,9 +29,9 @@ async fn empty_store_returns_no_matches(case: &Case) -> CheckResult {
     ensure(store.values("key", None).await?.is_empty(), || "an empty store has values".into())?;
     store.remove(&[]).await?;
     store.remove(&["unknown"]).await?;
-    store.remove_all(None).await?;
+    store.clear().await?;
     store.add(Vec::new()).await?;
-    store.replace(None, Vec::new()).await?;
+    store.replace(Replace::Nothing, Vec::new()).await?;
     case.expect(&[]).await
 }
 

@@ -4,7 +4,7 @@ use super::read::{self, LoadFailure};
 use super::{Table, UnreadableEmbeddingsProblem, checksum, write};
 use crate::in_memory::table::{Addition, Snapshot};
 use ai_services_core::document::{Metadata, MetadataValue, TextSegment};
-use ai_services_core::embedding::EmbeddingEntry;
+use ai_services_core::embedding::{EmbeddingEntry, Replace};
 use futures_util::FutureExt;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -39,7 +39,7 @@ fn entries() -> impl Strategy<Value = Vec<EmbeddingEntry>> {
 fn table(entries: Vec<EmbeddingEntry>) -> Table {
     let mut table = Table::default();
     let addition = Addition::new(entries).now_or_never().unwrap().unwrap();
-    table.replace(None, addition, usize::MAX).unwrap();
+    table.replace(Replace::Nothing, addition, usize::MAX).unwrap();
     table
 }
 
