@@ -116,7 +116,6 @@
 extern crate self as ai_services;
 
 #[doc(hidden)]
-#[path = "private.rs"]
 pub mod __private;
 pub mod combinators;
 pub mod docs;

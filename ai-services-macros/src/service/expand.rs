@@ -219,9 +219,9 @@ fn variables(service: &Service<'_>, method: &Method<'_>) -> Vec<usize> {
 }
 
 // Output:
-//     <R as MethodReturn>::call(&self.service, &__METHOD_0, Arguments { memory_id: … })
+//     call::<<R as MethodReturn>::This>(&self.service, &__METHOD_0, Arguments { memory_id: … })
 // or for a stream
-//     <R as StreamReturn>::stream(&self.service, &__METHOD_0, Arguments { memory_id: … })
+//     stream::<<R as StreamReturn>::This>(&self.service, &__METHOD_0, Arguments { memory_id: … })
 fn call(service: &Service<'_>, method: &Method<'_>, index: usize) -> TokenStream {
     let name = static_name(index);
     let this = method.item.sig.inputs.iter().find_map(|input| match input {
@@ -254,21 +254,25 @@ fn call(service: &Service<'_>, method: &Method<'_>, index: usize) -> TokenStream
             context: #context,
         }
     };
-    let call = from_return(method, &output, if method.streams() { "stream" } else { "call" });
-    let arguments = parenthesized(ty::ends(&output).1, arguments);
-    quote!(#call #arguments)
+    let (first, last) = ty::ends(&output);
+    let function = format_ident!("{}", if method.streams() { "stream" } else { "call" });
+    let this = from_return(method, &output, "This");
+    let open = quote_spanned!(first=> __rt::#function::<);
+    let close = quote_spanned!(last=> >);
+    let arguments = parenthesized(last, arguments);
+    quote!(#open #this #close #arguments)
 }
 
 // Output:
-//     <R as MethodReturn>::function
+//     <R as MethodReturn>::item
 //
-// All tokens have the span of the type, or rustc would report a mistake in it several times.
-fn from_return(method: &Method<'_>, output: &TokenStream, function: &str) -> TokenStream {
+// All tokens have the span of the type. Otherwise rustc reports a mistake in the type several times.
+fn from_return(method: &Method<'_>, output: &TokenStream, item: &str) -> TokenStream {
     let (first, last) = ty::ends(output);
     let kind = format_ident!("{}", if method.streams() { "StreamReturn" } else { "MethodReturn" });
-    let function = format_ident!("{function}");
+    let item = Ident::new(item, last);
     let open = quote_spanned!(first=> <);
-    let close = quote_spanned!(last=> as __rt::#kind>::#function);
+    let close = quote_spanned!(last=> as __rt::#kind>::#item);
     quote!(#open #output #close)
 }
 

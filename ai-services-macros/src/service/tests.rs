@@ -90,9 +90,9 @@ fn method_is_a_static_description() {
 #[test]
 fn method_body_is_one_call() {
     expect![[r#"
-        <Result<
-            String,
-        > as __rt::MethodReturn>::call(
+        __rt::call::<
+            <Result<String> as __rt::MethodReturn>::This,
+        >(
             &self.service,
             &__METHOD_0,
             __rt::Arguments {
@@ -105,7 +105,7 @@ fn method_body_is_one_call() {
             },
         )
     "#]]
-    .assert_eq(&item(&support(), "<Result<"));
+    .assert_eq(&item(&support(), "__rt::call::<"));
 }
 
 #[test]
@@ -119,7 +119,9 @@ fn body_of_a_streaming_method_is_one_call() {
         },
     );
     expect![[r#"
-        <AnswerStream as __rt::StreamReturn>::stream(
+        __rt::stream::<
+            <AnswerStream as __rt::StreamReturn>::This,
+        >(
             &self.service,
             &__METHOD_0,
             __rt::Arguments {
@@ -132,7 +134,7 @@ fn body_of_a_streaming_method_is_one_call() {
             },
         )
     "#]]
-    .assert_eq(&item(&text, "<AnswerStream as __rt::StreamReturn>::stream("));
+    .assert_eq(&item(&text, "__rt::stream::<"));
     expect![[r#"
         static __METHOD_0: __rt::Method = __rt::Method {
             name: "chat",
@@ -339,9 +341,9 @@ fn parameters_and_context_are_passed() {
         },
     );
     expect![[r#"
-        <Result<
-            String,
-        > as __rt::MethodReturn>::call(
+        __rt::call::<
+            <Result<String> as __rt::MethodReturn>::This,
+        >(
             &self.service,
             &__METHOD_0,
             __rt::Arguments {
@@ -356,7 +358,7 @@ fn parameters_and_context_are_passed() {
             },
         )
     "#]]
-    .assert_eq(&item(&text, "<Result<"));
+    .assert_eq(&item(&text, "__rt::call::<"));
 }
 
 #[test]

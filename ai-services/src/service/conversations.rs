@@ -1,8 +1,7 @@
-//! The queue of each conversation, and the memories that live here.
+//! The queue of each conversation, and the memories that live in the service.
 //!
-//! An id costs something only while a call uses it, unless its memory has no store to live in.
+//! An idle conversation costs nothing, unless its memory has no store to live in.
 
-use super::components::ConcurrentCalls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::invocation::MemoryId;
 use crate::memory::{ChatMemory, Residence};
@@ -13,19 +12,32 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
 
-/// How many parts the conversations are in, so that calls of different ids seldom meet.
+/// Policy for a second call on a memory id that is in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConcurrentCalls {
+    /// The call waits. Calls on one id run in the order in which they were made.
+    #[default]
+    Queue,
+    /// The call fails with [`ErrorKind::Busy`](crate::ErrorKind::Busy).
+    Reject,
+}
+
+/// Number of shards without a bound on the kept memories. Calls on different ids rarely share a lock.
 const SHARDS: usize = 32;
 
-/// All conversations in use, and those whose memory lives here.
+/// The conversations in use, and the idle ones whose memory lives in the service.
 pub(super) struct Conversations {
-    shards: Box<[Arc<Mutex<Shard>>]>,
+    first: Arc<Mutex<Shard>>,
+    /// The other shards.
+    others: Box<[Arc<Mutex<Shard>>]>,
     hasher: RandomState,
 }
 
 #[derive(Default)]
 struct Shard {
     by_id: HashMap<MemoryId, Entry>,
-    /// Idle conversations that are kept, by the time of their last use. Only if there is a bound.
+    /// Idle conversations that are kept, by the time of their last use. Empty without a bound.
     idle: BTreeMap<u64, MemoryId>,
     clock: u64,
     max_kept: Option<usize>,
@@ -36,59 +48,65 @@ struct Entry {
     last_used: u64,
 }
 
-/// One conversation: whose turn it is, and its memory if that lives here.
+/// One conversation: its queue, and its memory if that lives in the service.
 pub(super) struct Slot {
-    /// One permit, given in the order of asking.
-    turns: Semaphore,
+    /// A fair semaphore with one permit.
+    permits: Semaphore,
     memory: Mutex<Option<Arc<dyn ChatMemory>>>,
-    /// Calls that use the slot or wait for it. Grows only under the lock of the shard.
+    /// Number of calls that use the slot or wait for it. Grows only under the lock of the shard.
     users: AtomicUsize,
 }
 
 impl Conversations {
-    /// With a bound there is one shard, so that exactly the least recently used memory goes.
+    /// Creates an empty map. A bound needs a single shard: the memory to drop is the least recently
+    /// used of all.
     pub(super) fn new(max_kept: Option<usize>) -> Self {
         let shards = if max_kept.is_some() { 1 } else { SHARDS };
         let shard = || Arc::new(Mutex::new(Shard { max_kept, ..Shard::default() }));
-        Self { shards: (0..shards).map(|_| shard()).collect(), hasher: RandomState::new() }
+        Self {
+            first: shard(),
+            others: (1..shards).map(|_| shard()).collect(),
+            hasher: RandomState::new(),
+        }
     }
 
-    /// Waits until no other call uses `id`.
-    pub(super) async fn lease(
+    /// Waits until no other call uses `id`, and locks the conversation.
+    pub(super) async fn lock(
         &self,
         id: &MemoryId,
         concurrent_calls: ConcurrentCalls,
-    ) -> Result<Lease> {
-        let place = self.enter(id)?;
-        let turn = Turn::take(&place.slot, id, concurrent_calls).await?;
-        Ok(Lease { turn, _place: Some(place) })
+    ) -> Result<ConversationLock> {
+        let user = self.enter(id);
+        let permit = Permit::acquire(&user.slot, id, concurrent_calls).await?;
+        Ok(ConversationLock { permit, _user: Some(user) })
     }
 
-    /// The memory that is kept for `id`, else the one that `provide` makes.
+    /// Returns the memory that is kept for `id`, or the result of `provide`.
     pub(super) fn memory(
         &self,
         id: &MemoryId,
         provide: impl FnOnce() -> Result<Arc<dyn ChatMemory>>,
     ) -> Result<Arc<dyn ChatMemory>> {
-        self.enter(id)?.slot.memory(provide)
+        self.enter(id).slot.memory(provide)
     }
 
-    /// Drops the memory that is kept for `id`; says whether there was one.
+    /// Drops the memory that is kept for `id`. Returns `true` if there was one.
     pub(super) fn evict(&self, id: &MemoryId) -> bool {
-        let Ok(place) = self.enter(id) else { return false };
-        let evicted = lock(&place.slot.memory).take();
+        let user = self.enter(id);
+        let evicted = lock(&user.slot.memory).take();
         evicted.is_some()
     }
 
-    /// How many ids cost something.
+    /// Returns the number of ids that take up space.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.shards.iter().map(|shard| lock(shard).by_id.len()).sum()
+        let shards = self.others.iter().chain([&self.first]);
+        shards.map(|shard| lock(shard).by_id.len()).sum()
     }
 
-    fn enter(&self, id: &MemoryId) -> Result<Place> {
-        let index = self.hasher.hash_one(id) as usize % self.shards.len().max(1);
-        let shard = self.shards.get(index).ok_or_else(no_place)?;
+    fn enter(&self, id: &MemoryId) -> SlotUser {
+        let index = self.hasher.hash_one(id) as usize % (self.others.len() + 1);
+        let shard = self.others.get(index).unwrap_or(&self.first);
         let mut guard = lock(shard);
         let Shard { by_id, idle, .. } = &mut *guard;
         let entry = by_id
@@ -98,13 +116,13 @@ impl Conversations {
             idle.remove(&entry.last_used);
         }
         let slot = Arc::clone(&entry.slot);
-        Ok(Place { shard: Arc::clone(shard), slot, id: id.clone() })
+        SlotUser { shard: Arc::clone(shard), slot, id: id.clone() }
     }
 }
 
 impl Slot {
     pub(super) fn new(memory: Option<Arc<dyn ChatMemory>>) -> Self {
-        Self { turns: Semaphore::new(1), memory: Mutex::new(memory), users: AtomicUsize::new(0) }
+        Self { permits: Semaphore::new(1), memory: Mutex::new(memory), users: AtomicUsize::new(0) }
     }
 
     fn memory(
@@ -114,58 +132,58 @@ impl Slot {
         if let Some(kept) = &*lock(&self.memory) {
             return Ok(Arc::clone(kept));
         }
-        let made = provide()?;
-        match made.residence() {
-            // Whoever was first decides: a memory that lives here must not exist twice.
-            Residence::Here => Ok(Arc::clone(lock(&self.memory).get_or_insert(made))),
-            Residence::Store => Ok(made),
+        let provided = provide()?;
+        match provided.residence() {
+            // The first one wins: a memory without a store must not exist twice.
+            Residence::Here => Ok(Arc::clone(lock(&self.memory).get_or_insert(provided))),
+            Residence::Store => Ok(provided),
         }
     }
 }
 
-/// The right to use a conversation. Gives it back when dropped.
-pub(super) struct Lease {
-    /// Given back before the place, so that the next in line finds the slot.
-    turn: Turn,
-    _place: Option<Place>,
+/// Exclusive use of a conversation within this process. Unlocks on drop.
+pub(super) struct ConversationLock {
+    /// Declared first, so that the permit is released while the slot is still registered.
+    permit: Permit,
+    _user: Option<SlotUser>,
 }
 
-impl Lease {
-    /// Waits until no other call uses a slot that belongs to no id.
+impl ConversationLock {
+    /// Waits until no other call uses a slot without an id, and locks it.
     pub(super) async fn of_slot(
         slot: &Arc<Slot>,
         id: &MemoryId,
         concurrent_calls: ConcurrentCalls,
     ) -> Result<Self> {
-        let turn = Turn::take(slot, id, concurrent_calls).await?;
-        Ok(Self { turn, _place: None })
+        let permit = Permit::acquire(slot, id, concurrent_calls).await?;
+        Ok(Self { permit, _user: None })
     }
 
-    /// The memory of the conversation, made by `provide` unless it is kept.
+    /// Returns the memory that is kept for the conversation, or the result of `provide`.
     pub(super) fn memory(
         &self,
         provide: impl FnOnce() -> Result<Arc<dyn ChatMemory>>,
     ) -> Result<Arc<dyn ChatMemory>> {
-        self.turn.0.memory(provide)
+        self.permit.0.memory(provide)
     }
 }
 
-/// The one permit of a slot.
-struct Turn(Arc<Slot>);
+/// The permit of a slot.
+struct Permit(Arc<Slot>);
 
-impl Turn {
-    async fn take(
+impl Permit {
+    async fn acquire(
         slot: &Arc<Slot>,
         id: &MemoryId,
         concurrent_calls: ConcurrentCalls,
     ) -> Result<Self> {
         let permit = match concurrent_calls {
-            ConcurrentCalls::Queue => slot.turns.acquire().await.ok(),
-            ConcurrentCalls::Reject => slot.turns.try_acquire().ok(),
+            ConcurrentCalls::Queue => slot.permits.acquire().await.ok(),
+            ConcurrentCalls::Reject => slot.permits.try_acquire().ok(),
         };
         match permit {
             Some(permit) => {
-                // Given back by `drop`, so that the turn need not borrow the slot.
+                // `drop` returns the permit, so that it need not borrow the slot.
                 permit.forget();
                 Ok(Self(Arc::clone(slot)))
             }
@@ -177,30 +195,30 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for Permit {
     fn drop(&mut self) {
-        self.0.turns.add_permits(1);
+        self.0.permits.add_permits(1);
     }
 }
 
-/// One user of a slot, working or waiting.
-struct Place {
+/// One user of a slot, running or waiting.
+struct SlotUser {
     shard: Arc<Mutex<Shard>>,
     slot: Arc<Slot>,
     id: MemoryId,
 }
 
-impl Drop for Place {
+impl Drop for SlotUser {
     fn drop(&mut self) {
         if self.slot.users.fetch_sub(1, Ordering::AcqRel) > 1 {
             return;
         }
-        // Dropped behind the lock: a memory may be anybody's code.
+        // Declared before the guard: memories run foreign code on drop, which must not hold the lock.
         let mut forgotten = Vec::new();
         let mut guard = lock(&self.shard);
         let Shard { by_id, idle, clock, max_kept } = &mut *guard;
         let Some(entry) = by_id.get_mut(&self.id) else { return };
-        // Meanwhile somebody may have come, or even gone and left another slot under this id.
+        // Another call may have entered since, or even replaced the slot and left.
         let is_idle =
             Arc::ptr_eq(&entry.slot, &self.slot) && self.slot.users.load(Ordering::Acquire) == 0;
         if !is_idle {
@@ -220,14 +238,9 @@ impl Drop for Place {
     }
 }
 
-/// No lock is held across user code, so a poisoned one is as good as any.
+/// Locks a mutex. No lock is held while foreign code runs, so poisoning is harmless.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// There is at least one shard.
-fn no_place() -> Error {
-    Error::configuration("the service has no place for conversations")
 }
 
 #[cfg(test)]
@@ -247,27 +260,27 @@ mod tests {
         })
     }
 
-    async fn lease(conversations: &Conversations, id: &MemoryId) -> Lease {
-        conversations.lease(id, ConcurrentCalls::Queue).await.unwrap()
+    async fn queue(conversations: &Conversations, id: &MemoryId) -> ConversationLock {
+        conversations.lock(id, ConcurrentCalls::Queue).await.unwrap()
     }
 
     #[tokio::test]
-    async fn idle_id_with_a_store_costs_nothing() {
+    async fn idle_id_with_a_store_takes_no_space() {
         let conversations = Conversations::new(None);
         let id = MemoryId::from("ann");
-        let held = lease(&conversations, &id).await;
-        held.memory(|| memory(&id, Some(Arc::default()))).unwrap();
+        let lock = queue(&conversations, &id).await;
+        lock.memory(|| memory(&id, Some(Arc::default()))).unwrap();
         assert_eq!(conversations.len(), 1);
-        drop(held);
+        drop(lock);
         assert_eq!(conversations.len(), 0);
     }
 
     #[tokio::test]
-    async fn memory_that_lives_here_is_made_once() {
+    async fn memory_without_a_store_is_provided_once() {
         let conversations = Conversations::new(None);
         let id = MemoryId::from("ann");
-        let first = lease(&conversations, &id).await.memory(|| memory(&id, None)).unwrap();
-        let second = lease(&conversations, &id).await.memory(|| memory(&id, None)).unwrap();
+        let first = queue(&conversations, &id).await.memory(|| memory(&id, None)).unwrap();
+        let second = queue(&conversations, &id).await.memory(|| memory(&id, None)).unwrap();
         assert!(Arc::ptr_eq(&first, &second));
         assert!(conversations.evict(&id));
         assert_eq!(conversations.len(), 0);
@@ -277,11 +290,11 @@ mod tests {
     async fn dropped_waiter_leaves_the_queue() {
         let conversations = Conversations::new(None);
         let id = MemoryId::from("ann");
-        let held = lease(&conversations, &id).await;
-        let mut waiting = Box::pin(conversations.lease(&id, ConcurrentCalls::Queue));
+        let lock = queue(&conversations, &id).await;
+        let mut waiting = Box::pin(conversations.lock(&id, ConcurrentCalls::Queue));
         assert!((&mut waiting).now_or_never().is_none());
         drop(waiting);
-        drop(held);
+        drop(lock);
         assert_eq!(conversations.len(), 0);
     }
 }

@@ -1,37 +1,45 @@
-//! The engine behind every generated service. `invoke.rs` is the place to start reading.
+//! The engine of every generated service. Start reading at `invoke.rs`.
 
-mod ask;
+mod answer_check;
 mod builder;
-mod check;
+mod call;
 mod components;
 mod conversations;
 mod description;
-mod form;
+pub(crate) mod entry;
+mod guardrail_context;
 mod guards;
 mod handle;
-mod invocation;
 mod invoke;
+mod memories;
+mod memory_session;
+mod method_plan;
+mod model_call;
 mod moderation;
-mod opening;
-mod recall;
+mod output_plan;
+mod preparation;
+mod prepared_message;
+mod prompts;
+mod rejected_answer;
+mod remembered;
 mod response;
 mod retrieval;
-mod spent;
+mod settings;
 mod stream;
+mod tool_events;
+mod tool_loop;
 mod turn;
-mod unfinished;
+mod unfinished_turn;
+mod usage_and_cost;
 mod user_message;
-mod watch;
 
 pub use builder::{AiServiceBuilder, ChatModelGiven, MemoryGiven, ModerationGiven};
-pub use components::ConcurrentCalls;
-pub use description::{
-    Arguments, DeclaredGuardrails, Given, Method, Missing, Optional, Required, Service,
-};
-pub use form::OutputStrategy;
-pub use handle::AiService;
-pub use opening::Remembered;
+pub use conversations::ConcurrentCalls;
+pub use description::{Arguments, DeclaredGuardrails, Given, Method, Missing, Optional, Required};
+pub use handle::{AiService, Service};
+pub use output_plan::OutputStrategy;
+pub use rejected_answer::RejectedAnswer;
+pub use remembered::Remembered;
 pub use response::{MethodReturn, Response, Returned};
 pub use stream::{AnswerStream, PartialStream, StreamEvent, StreamReturn, TextStream};
-pub use turn::RejectedAnswer;
-pub use unfinished::UnfinishedTurn;
+pub use unfinished_turn::UnfinishedTurn;

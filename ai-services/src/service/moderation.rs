@@ -1,6 +1,6 @@
-//! Judging the user's message beside the first call of the model, and the answer before anybody is told.
+//! Moderation of the user message, concurrent with the first model call, and of the answer.
 
-use super::invocation::Invocation;
+use super::call::Call;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Event;
 use crate::guardrail::GuardrailStage;
@@ -11,31 +11,33 @@ use std::future::Future;
 use std::time::Instant;
 use tracing::{Instrument, Span, field};
 
-/// A verdict that is there, or on its way.
-pub(super) enum Verdict<'a> {
-    Pending(BoxFuture<'a, Result<()>>),
+/// The moderation of the user message, running or passed.
+pub(super) enum PendingModeration<'a> {
+    Running(BoxFuture<'a, Result<()>>),
     Passed,
 }
 
-impl<'a> Verdict<'a> {
-    /// Asks for a verdict, if there is somebody to ask. Nothing happens before the first await.
-    pub(super) fn ask(invocation: &'a Invocation<'_>, message: &'a UserMessage) -> Self {
-        match invocation.moderation_model() {
-            Some(model) => Self::Pending(judge_message(invocation, model, message).boxed()),
+impl<'a> PendingModeration<'a> {
+    /// Prepares the moderation of `message`, if the method asks for one. Nothing is sent before the
+    /// first poll.
+    pub(super) fn new(call: &'a Call, message: &'a UserMessage) -> Self {
+        match call.message_moderation() {
+            Some(model) => Self::Running(moderate_message(call, model, message).boxed()),
             None => Self::Passed,
         }
     }
 
-    /// Waits for `work`, and for the verdict beside it. A bad verdict ends the work at once.
-    pub(super) async fn beside<T>(
+    /// Runs `work` and the moderation concurrently, until `work` is done. A flagged message ends the
+    /// work immediately.
+    pub(super) async fn alongside<T>(
         &mut self,
         work: impl Future<Output = Result<T>> + Send,
     ) -> Result<T> {
-        let Self::Pending(verdict) = self else { return work.await };
+        let Self::Running(moderation) = self else { return work.await };
         let work = std::pin::pin!(work);
-        match future::select(verdict, work).await {
-            Either::Left((verdict, work)) => {
-                verdict?;
+        match future::select(moderation, work).await {
+            Either::Left((outcome, work)) => {
+                outcome?;
                 *self = Self::Passed;
                 work.await
             }
@@ -43,59 +45,64 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// Waits for the verdict, before anything has an effect.
-    pub(super) async fn verify(&mut self) -> Result<()> {
-        if let Self::Pending(verdict) = self {
-            verdict.await?;
+    /// Waits until the message passed. Must precede everything that has an effect.
+    ///
+    /// # Errors
+    ///
+    /// If the message was flagged, or if the moderation model failed.
+    pub(super) async fn passed(&mut self) -> Result<()> {
+        if let Self::Running(moderation) = self {
+            moderation.await?;
             *self = Self::Passed;
         }
         Ok(())
     }
 }
 
-/// Asks for a verdict on an answer.
-pub(super) async fn judge_answer(
-    invocation: &Invocation<'_>,
-    model: &dyn ModerationModel,
-    answer: &str,
-) -> Result<()> {
-    let judge = Judge { invocation, model, stage: GuardrailStage::Output };
-    judge.pass(async { model.moderate(answer).await }).await
-}
-
-async fn judge_message(
-    invocation: &Invocation<'_>,
+async fn moderate_message(
+    call: &Call,
     model: &dyn ModerationModel,
     message: &UserMessage,
 ) -> Result<()> {
-    let judge = Judge { invocation, model, stage: GuardrailStage::Input };
-    judge.pass(async { model.moderate_message(message).await }).await
+    let moderation = ModerationCall { call, model, stage: GuardrailStage::Input };
+    moderation.run(async { model.moderate_message(message).await }).await
 }
 
-/// Who judges what.
-struct Judge<'a> {
-    invocation: &'a Invocation<'a>,
+/// Moderates an answer.
+///
+/// # Errors
+///
+/// If the answer was flagged, or if the moderation model failed.
+pub(super) async fn moderate_answer(
+    call: &Call,
+    model: &dyn ModerationModel,
+    answer: &str,
+) -> Result<()> {
+    let moderation = ModerationCall { call, model, stage: GuardrailStage::Output };
+    moderation.run(async { model.moderate(answer).await }).await
+}
+
+/// One call of a moderation model.
+struct ModerationCall<'a> {
+    call: &'a Call,
     model: &'a dyn ModerationModel,
     stage: GuardrailStage,
 }
 
-impl Judge<'_> {
-    /// Waits for a verdict, tells of it, and fails if it is a bad one.
-    async fn pass(self, verdict: impl Future<Output = Result<Moderation>>) -> Result<()> {
-        let Self { invocation, model, stage } = self;
+impl ModerationCall<'_> {
+    /// Waits for the result, emits an event, and fails if the content was flagged.
+    async fn run(self, moderation: impl Future<Output = Result<Moderation>>) -> Result<()> {
+        let Self { call, model, stage } = self;
         let (model, span) = (model.name(), self.span());
         let started = Instant::now();
-        let outcome = verdict.instrument(span.clone()).await;
+        let outcome = moderation.instrument(span.clone()).await;
         let verdict = outcome.inspect_err(|error| {
             span.record("error.type", field::debug(error.kind()));
         })?;
         span.record("ai_services.moderation.flagged", verdict.is_flagged());
         let duration = started.elapsed();
-        invocation.emit(&Event::Moderated { model, stage, verdict: &verdict, duration });
-        match verdict.is_flagged() {
-            true => Err(flagged(stage, verdict)),
-            false => Ok(()),
-        }
+        call.emit(&Event::Moderated { model, stage, verdict: &verdict, duration });
+        if verdict.is_flagged() { Err(flagged(stage, verdict)) } else { Ok(()) }
     }
 
     fn span(&self) -> Span {
@@ -115,10 +122,10 @@ impl Judge<'_> {
 }
 
 fn flagged(stage: GuardrailStage, verdict: Moderation) -> Error {
-    let what = match stage {
+    let content = match stage {
         GuardrailStage::Input => "user message",
         GuardrailStage::Output => "answer",
     };
-    Error::new(ErrorKind::Moderation, format!("the {what} violates the content policy: {verdict}"))
-        .with_source(verdict)
+    let message = format!("the {content} violates the content policy: {verdict}");
+    Error::new(ErrorKind::Moderation, message).with_source(verdict)
 }

@@ -1,16 +1,14 @@
-//! What a service method gives back.
+//! The return types of service methods.
 
-use super::description::{Arguments, Method};
-use super::handle::{self, AiService};
-use super::turn::RejectedAnswer;
+use super::rejected_answer::RejectedAnswer;
+use super::turn::FinishedTurn;
 use crate::error::{Error, Result};
 use crate::invocation::ToolExecution;
 use crate::model::{ChatResponse, Cost, FinishReason, TokenUsage};
 use crate::output::{Output, Shape};
 use crate::rag::RetrievedContent;
-use futures_util::future::BoxFuture;
 
-/// A method's value together with what it took to get it.
+/// The value of a method, with the usage, tools and responses of its turn.
 ///
 /// # Examples
 ///
@@ -38,28 +36,43 @@ use futures_util::future::BoxFuture;
 pub struct Response<T> {
     /// The answer.
     pub value: T,
-    /// The tokens of all model calls of the turn together.
+    /// The tokens of all model calls of the turn.
     pub token_usage: TokenUsage,
-    /// What all model calls of the turn cost together, failed attempts included as far as they are
-    /// known; `None` unless the service has a
-    /// [price table](crate::AiServiceBuilder::price_table).
+    /// The cost of all model calls of the turn, including failed attempts with a known cost; `None`
+    /// unless the service has a [price table](crate::AiServiceBuilder::price_table).
     pub cost: Option<Cost>,
-    /// Why the model stopped.
+    /// The reason why the model stopped.
     pub finish_reason: Option<FinishReason>,
-    /// The tools that ran, in order.
+    /// The tool calls that ran, in order.
     pub tool_executions: Vec<ToolExecution>,
-    /// The answers that called tools, in order.
+    /// The responses that called tools, in order.
     pub intermediate_responses: Vec<ChatResponse>,
-    /// The answers that could not be read as a value, or that output guardrails rejected, in order. Not
-    /// in the memory.
+    /// The answers that could not be parsed, or that output guardrails rejected, in order. They are
+    /// not remembered.
     pub rejected_answers: Vec<RejectedAnswer>,
-    /// What was retrieved and told to the model, best first.
+    /// The retrieved content that was sent to the model, best first.
     pub sources: Vec<RetrievedContent>,
-    /// The last answer of the model, as the output guardrails left it.
+    /// The last response of the model, with the rewrites of the output guardrails.
     pub final_response: ChatResponse,
 }
 
-/// The value inside the `Result` of a method: an [`Output`], or a [`Response`] of one.
+impl<T> Response<T> {
+    pub(super) fn new(value: T, turn: FinishedTurn, sources: Vec<RetrievedContent>) -> Self {
+        Self {
+            value,
+            token_usage: turn.spent.usage,
+            cost: turn.spent.cost,
+            finish_reason: turn.answer.finish_reason.clone(),
+            tool_executions: turn.executions,
+            intermediate_responses: turn.intermediate,
+            rejected_answers: turn.rejected,
+            sources,
+            final_response: turn.answer,
+        }
+    }
+}
+
+/// The value in the `Result` of a method: an [`Output`], or a [`Response`] of an output.
 #[diagnostic::on_unimplemented(
     message = "an AI service method cannot return `{Self}`",
     label = "not a supported AI service output",
@@ -89,7 +102,7 @@ impl<T: Output> Returned for Response<T> {
     }
 }
 
-/// What a service method returns: `Result<T, E>` where `E` can be made from an
+/// The return type of a service method: a `Result<T, E>` where `E` converts from an
 /// [`Error`](crate::Error).
 #[diagnostic::on_unimplemented(
     message = "an AI service method must return a `Result`, not `{Self}`",
@@ -99,32 +112,24 @@ impl<T: Output> Returned for Response<T> {
     note = "a method that streams its answer is a plain `fn` that returns an `AnswerStream`"
 )]
 pub trait MethodReturn: Send + Sized {
+    /// The type itself. Generated code names its return types through this item: rustc then reports a
+    /// type without the trait once instead of twice.
+    #[doc(hidden)]
+    type This: MethodReturn;
     #[doc(hidden)]
     type Value: Returned;
     #[doc(hidden)]
     fn from_result(result: Result<Self::Value>) -> Self;
 
-    /// What the answer should look like.
+    /// Returns the expected form of the answer.
     #[doc(hidden)]
     fn shape() -> Shape {
         <Self::Value as Returned>::Output::shape()
     }
-
-    /// The body of a method, in the shape of its trait.
-    #[doc(hidden)]
-    fn call<'a>(
-        service: &'a AiService,
-        method: &'static Method,
-        arguments: Arguments<'_>,
-    ) -> BoxFuture<'a, Self>
-    where
-        Self: 'a,
-    {
-        Box::pin(handle::call(service, method, arguments))
-    }
 }
 
 impl<T: Returned, E: From<Error> + Send> MethodReturn for Result<T, E> {
+    type This = Self;
     type Value = T;
 
     fn from_result(result: Result<T>) -> Self {

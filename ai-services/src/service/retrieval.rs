@@ -1,8 +1,8 @@
-//! Retrieval for one call: what is found is told to listeners, and put into the message that is sent.
+//! Retrieval for one call.
 
-use super::invocation::Invocation;
-use super::opening::Background;
-use super::stream::Progress;
+use super::call::Call;
+use super::guardrail_context::GuardrailContext;
+use super::stream::StreamItem;
 use crate::error::Result;
 use crate::event::Event;
 use crate::invocation::TurnContext;
@@ -10,10 +10,10 @@ use crate::message::UserMessage;
 use crate::rag::Retrieved;
 use tracing::{Instrument, field};
 
-/// What fits what the user said, if somebody looks for it.
-pub(super) async fn retrieve(invocation: &Invocation<'_>, turn: TurnContext) -> Result<Background> {
-    let Some(augmentor) = &invocation.components.augmentor else {
-        return Ok(Background::new(turn, Retrieved::default()));
+/// Retrieves content for the user message, if the service has a retriever.
+pub(super) async fn retrieve(call: &Call, turn: TurnContext) -> Result<GuardrailContext> {
+    let Some(augmentor) = &call.components.settings.augmentor else {
+        return Ok(GuardrailContext::new(turn, Retrieved::default()));
     };
     let span = tracing::info_span!(
         "retrieve",
@@ -28,22 +28,22 @@ pub(super) async fn retrieve(invocation: &Invocation<'_>, turn: TurnContext) -> 
     })?;
     span.record("ai_services.retrieval.contents", retrieved.contents.len());
     span.record("ai_services.retrieval.skipped", retrieved.skipped.len());
-    invocation
-        .emit(&Event::Retrieved { contents: &retrieved.contents, skipped: &retrieved.skipped });
-    if let Some(outlet) = invocation.outlet {
-        outlet.announce(Progress::Retrieved(retrieved.contents.clone()));
+    let (contents, skipped) = (&retrieved.contents, &retrieved.skipped);
+    call.emit(&Event::Retrieved { contents, skipped });
+    if let Some(queue) = call.delivery.queue() {
+        queue.announce(StreamItem::Retrieved(retrieved.contents.clone()));
     }
-    Ok(Background::new(turn, retrieved))
+    Ok(GuardrailContext::new(turn, retrieved))
 }
 
-/// The message with what was found for it, if anything was.
-pub(super) fn inject(
-    invocation: &Invocation<'_>,
-    user: &UserMessage,
-    background: &Background,
+/// Returns the message with the retrieved content, if there is any.
+pub(super) fn augment(
+    call: &Call,
+    message: &UserMessage,
+    context: &GuardrailContext,
 ) -> Result<Option<UserMessage>> {
-    match (&invocation.components.augmentor, &*background.retrieved.contents) {
+    match (&call.components.settings.augmentor, context.contents()) {
         (None, _) | (_, []) => Ok(None),
-        (Some(augmentor), contents) => augmentor.inject(user, contents).map(Some),
+        (Some(augmentor), contents) => augmentor.inject(message, contents).map(Some),
     }
 }

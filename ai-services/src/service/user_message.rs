@@ -1,21 +1,21 @@
-//! The user's message: the text of a template, and arguments.
+//! The user message of a method: the text of a template, and arguments.
 
 use super::description::Method;
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::{Content, UserMessage};
 use crate::prompt::Part;
 
-/// The template's text, then the arguments in the order of their declaration.
+/// Builds the user message: the template's text, then the arguments in the order of declaration.
 ///
 /// # Errors
 ///
-/// If there is nothing to say: a list of images may be empty, an option `None`.
-pub(super) fn of(
+/// If the message is empty: a list of images may be empty, an option may be `None`.
+pub(super) fn build(
     method: &Method,
     template: Option<String>,
     parts: &[Part<'_>],
 ) -> Result<UserMessage> {
-    // One text, the usual message, needs no list.
+    // The usual message is one text and needs no list.
     match (template, parts) {
         (Some(text), []) => Ok(UserMessage::new(text)),
         (None, [Part::Text(text)]) => Ok(UserMessage::new(text.to_text()?)),
@@ -27,15 +27,15 @@ pub(super) fn of(
                     Part::Contents(part) => part.append_to(&mut contents),
                 }
             }
-            match contents.is_empty() {
-                true => Err(nothing_to_say(method)),
-                false => Ok(UserMessage::from_contents(contents)),
+            if contents.is_empty() {
+                return Err(empty_message(method));
             }
+            Ok(UserMessage::from_contents(contents))
         }
     }
 }
 
-fn nothing_to_say(method: &Method) -> Error {
+fn empty_message(method: &Method) -> Error {
     Error::new(
         ErrorKind::Prompt,
         format!(

@@ -1,17 +1,17 @@
-//! What comes before and after the model: retrieval and guardrails.
+//! The builder of services: retrieval and guardrails.
 
-use super::AiServiceBuilder;
+use super::service_builder::AiServiceBuilder;
 use crate::guardrail::{ChunkGuardrail, InputGuardrail, OutputGuardrail};
 use crate::rag::{ContentRetriever, DefaultRetrievalAugmentor, RetrievalAugmentor};
-use crate::service::opening::Remembered;
+use crate::service::remembered::Remembered;
 use std::sync::Arc;
 
 impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation> {
-    /// Sets where something is looked up for what the user said. What is found is sent behind it, and is in
-    /// [`Response::sources`](crate::Response::sources).
+    /// Sets the retriever of content for user messages. The content is sent after the message, and is
+    /// in [`Response::sources`](crate::Response::sources).
     ///
-    /// Short for a [`retrieval_augmentor`](Self::retrieval_augmentor) made [of](DefaultRetrievalAugmentor::of) this retriever; the last call of
-    /// either counts.
+    /// Shorthand for a [`retrieval_augmentor`](Self::retrieval_augmentor)
+    /// [of](DefaultRetrievalAugmentor::of) this retriever. The last call of either method wins.
     ///
     /// # Examples
     ///
@@ -51,88 +51,91 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
         self.retrieval_augmentor(DefaultRetrievalAugmentor::of(retriever))
     }
 
-    /// Sets who looks something up for what the user said, and puts it into the message that is sent.
+    /// Sets the augmentor, which retrieves content for user messages and adds it to the prompt.
     pub fn retrieval_augmentor(mut self, augmentor: impl RetrievalAugmentor + 'static) -> Self {
-        self.parts.augmentor = Some(Arc::new(augmentor));
+        self.parts.settings.augmentor = Some(Arc::new(augmentor));
         self
     }
 
-    /// Sets what is remembered of a message for which something was retrieved: the user's own words by
-    /// default.
+    /// Sets the form of the user message that is remembered when content was retrieved for it.
+    /// Default: [`Remembered::UserMessage`].
     pub fn remember(mut self, remembered: Remembered) -> Self {
-        self.parts.remembered = remembered;
+        self.parts.settings.remembered = remembered;
         self
     }
 
-    /// Adds a guardrail of what users say. May be called several times.
+    /// Adds an input guardrail, which checks user messages. May be called several times.
     ///
-    /// Guardrails run in order: those of the builder, those of the trait's `#[input_guardrails(…)]`, those
-    /// of the method's. They see the message without what was looked up for it, and beside it what was
-    /// found. What a guardrail says instead is what the next one sees, what is moderated, sent and
-    /// remembered. A message that is rejected is not sent to the model, and not remembered.
+    /// Guardrails run in order: the builder's, then those of the trait's `#[input_guardrails(…)]`,
+    /// then those of the method's. They receive the message without the retrieved content, and the
+    /// content next to it. A rewritten message is passed to the next guardrail, and is moderated, sent
+    /// and remembered. A rejected message is neither sent to the model nor remembered.
     ///
-    /// Something is looked up before, for the message as it was written, so whoever is asked for that sees
-    /// what a guardrail takes out: an embedding model, a search engine, the model of a query transformer.
+    /// Retrieval runs before the guardrails, with the original message. Text that a guardrail removes
+    /// is therefore sent to the embedding model, the search engine or the model of a query
+    /// transformer.
     ///
     /// # Differences from LangChain4j
     ///
-    /// There the guardrails of the builder replace those of the method, and those of the method replace
-    /// those of the interface. Here all of them run, so that none is bypassed by adding another.
+    /// In LangChain4j, guardrails of the builder replace those of the method, which replace those of
+    /// the interface. Here all of them run, so that adding one bypasses none.
     pub fn input_guardrail(mut self, guardrail: impl InputGuardrail + 'static) -> Self {
         self.parts.guards.add_input(guardrail);
         self
     }
 
-    /// Adds a guardrail of what models answer. May be called several times.
+    /// Adds an output guardrail, which checks answers. May be called several times.
     ///
-    /// Guardrails run in order: those of the builder, those of the trait's `#[output_guardrails(…)]`, those
-    /// of the method's. They see the answer that ends a turn, also if results of tools are the answer, but
-    /// not what a model says beside calls of tools. They see it before it is read as a value. Once one wants
-    /// the model to be asked again, the whole chain runs for its next answer. Rejected answers are in
-    /// [`Response::rejected_answers`](crate::Response::rejected_answers) and not in the memory; what they
-    /// cost is counted.
+    /// Guardrails run in order: the builder's, then those of the trait's `#[output_guardrails(…)]`,
+    /// then those of the method's. They receive the answer that ends a turn before it is parsed, also
+    /// if the results of tools are the answer. Text next to tool calls is not checked. If a guardrail
+    /// requests another answer, all guardrails run again for the next answer. Rejected answers are in
+    /// [`Response::rejected_answers`](crate::Response::rejected_answers). They are not remembered, but
+    /// their usage counts.
     ///
-    /// Who wants the same to be asked again behind a [cache](crate::combinators) gets the same answer: such a
-    /// guardrail had better reprompt.
+    /// Behind a [cache](crate::combinators), `Retry` returns the cached answer; use `Reprompt`.
     ///
-    /// Of a stream, nothing that belongs to an answer is told before the answer was accepted: its text, what
-    /// the model thought before it, results of tools that are the answer. If this takes too long, use
-    /// [`chunk_guardrail`](Self::chunk_guardrail). What the model thought is told with an answer that is
-    /// accepted as it is, and dropped from one that is rewritten. Whoever minds what is in it looks at the
-    /// [thinking](crate::message::AiMessage::thinking) of the message as well.
+    /// A stream delivers no part of an answer before the answer was accepted: neither its text, nor
+    /// the thinking before it, nor the results of tools that are the answer. If this takes too long,
+    /// use [`chunk_guardrail`](Self::chunk_guardrail). The thinking is delivered with an answer that
+    /// is accepted unchanged, and dropped from a rewritten answer. A guardrail that must check the
+    /// thinking reads it from the [message](crate::message::AiMessage::thinking).
     ///
     /// # Differences from LangChain4j
     ///
     /// All guardrails run, as with [`input_guardrail`](Self::input_guardrail). The accepted answer is
-    /// remembered, not the first one. A guardrail may want another answer after an earlier one rewrote it:
-    /// the rewritten text is dropped. One that lets the call fail does so even if a later one would ask
-    /// again. Answers that tools gave are checked as well.
+    /// remembered, not the first one. If a guardrail requests another answer after an earlier one
+    /// rewrote the text, the rewritten text is dropped. A guardrail that fails the call takes
+    /// precedence over a later one that requests another answer. Answers of tools are checked as well.
     pub fn output_guardrail(mut self, guardrail: impl OutputGuardrail + 'static) -> Self {
         self.parts.guards.add_output(guardrail);
         self
     }
 
-    /// Adds a guardrail that sees the text of answers piece by piece; `make` makes one for each answer of
-    /// the model. May be called several times: each sees what the one before it tells.
+    /// Adds a chunk guardrail, which checks the text of answers piece by piece. `create` returns a new
+    /// guardrail for each response of the model. May be called several times: each guardrail receives
+    /// the output of the one before it.
     ///
-    /// Of an answer with calls of tools, the text beside them is checked as well; results of tools are not,
-    /// even if they are the answer. A text that the pieces do not amount to is checked as a whole.
+    /// Text next to tool calls is checked as well. Results of tools are not checked, even if they are
+    /// the answer. If the pieces do not add up to the text of the response, the text is checked as a
+    /// whole.
     pub fn chunk_guardrail<G: ChunkGuardrail + 'static>(
         mut self,
-        make: impl Fn() -> G + Send + Sync + 'static,
+        create: impl Fn() -> G + Send + Sync + 'static,
     ) -> Self {
-        self.parts.guards.add_chunk(make);
+        self.parts.guards.add_chunk(create);
         self
     }
 
-    /// Sets how often a model is asked again because of output guardrails: twice by default, so that it
-    /// is asked three times in all. `#[output_guardrails(…, max_retries = N)]` wins.
+    /// Sets the largest number of retries because of output guardrails. Default: 2, which makes at
+    /// most 3 calls of the model. `#[output_guardrails(…, max_retries = N)]` takes precedence.
     ///
-    /// Answers that cannot be read have a number of their own: [`output_retries`](Self::output_retries).
+    /// Answers that cannot be parsed have a limit of their own:
+    /// [`output_retries`](Self::output_retries).
     ///
     /// # Differences from LangChain4j
     ///
-    /// There the number is that of all calls of the model.
+    /// In LangChain4j, the limit counts all calls of the model.
     #[doc(alias = "maxRetries")]
     pub fn max_guardrail_retries(mut self, retries: usize) -> Self {
         self.parts.guards.set_max_retries(retries);

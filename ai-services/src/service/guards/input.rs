@@ -1,37 +1,37 @@
-//! The guardrails of what the user said.
+//! Runs the input guardrails of a call.
 
-use super::{Guards, verdict_of};
+use super::set::Guards;
+use super::verdict_span::in_span;
 use crate::error::Result;
 use crate::event::Event;
 use crate::guardrail::{GuardrailStage, InputGuardrailRequest, InputVerdict, Objection, Rejection};
 use crate::message::UserMessage;
-use crate::service::invocation::Invocation;
-use crate::service::opening::Background;
+use crate::service::call::Call;
+use crate::service::guardrail_context::GuardrailContext;
 
 impl Guards {
-    /// What the guardrails make of what the user said.
+    /// Checks the user message and returns it with the rewrites of the guardrails.
     ///
     /// # Errors
     ///
-    /// If one of them objects or cannot decide.
-    pub(in crate::service) async fn pass_input(
+    /// If a guardrail rejects the message or fails.
+    pub(in crate::service) async fn check_input(
         &self,
-        invocation: &Invocation<'_>,
-        background: &Background,
+        call: &Call,
+        context: &GuardrailContext,
     ) -> Result<UserMessage> {
-        let mut message = background.turn.user_message().clone();
+        let mut message = context.turn.user_message().clone();
         let mut objections = Vec::new();
         for guardrail in &self.input {
             let name = guardrail.name();
-            let request = InputGuardrailRequest::new(&message, &background.turn)
-                .with_contents(&background.segments);
+            let request = InputGuardrailRequest::new(&message, &context.turn)
+                .with_contents(&context.segments);
             let check = guardrail.check(request);
-            let verdict =
-                verdict_of(name, GuardrailStage::Input, check, InputVerdict::name).await?;
-            invocation.emit(&Event::InputChecked { guardrail: name, verdict: &verdict });
+            let verdict = in_span(name, GuardrailStage::Input, check, InputVerdict::name).await?;
+            call.emit(&Event::InputChecked { guardrail: name, verdict: &verdict });
             match verdict {
                 InputVerdict::Success => {}
-                InputVerdict::Rewrite(instead) => message = instead,
+                InputVerdict::Rewrite(rewritten) => message = rewritten,
                 InputVerdict::Failure(reason) => objections.push(Objection::new(name, reason)),
                 InputVerdict::Fatal(reason) => {
                     objections.push(Objection::new(name, reason));
@@ -39,9 +39,9 @@ impl Guards {
                 }
             }
         }
-        match objections.is_empty() {
-            true => Ok(message),
-            false => Err(Rejection::new(GuardrailStage::Input, objections).into_error()),
+        if objections.is_empty() {
+            return Ok(message);
         }
+        Err(Rejection::new(GuardrailStage::Input, objections).into_error())
     }
 }

@@ -1,86 +1,89 @@
-//! The guardrails of what the model answered.
+//! Runs the output guardrails of a call.
 
-use super::{Guards, verdict_of};
+use super::set::Guards;
+use super::verdict_span::in_span;
 use crate::error::Result;
 use crate::event::Event;
 use crate::guardrail::{
     GuardrailStage, Objection, OutputGuardrailRequest, OutputVerdict, Rejection,
 };
 use crate::model::ChatResponse;
-use crate::service::invocation::Invocation;
-use crate::service::opening::Background;
-use crate::service::turn::{Checked, rewritten};
+use crate::service::call::Call;
+use crate::service::guardrail_context::GuardrailContext;
+use crate::service::turn::{CheckOutcome, rewritten};
 use std::borrow::Cow;
 
+/// The consequence of an objection.
+enum Consequence {
+    /// The model is called again, with this prompt if there is one.
+    CallModel(Option<Box<str>>),
+    /// The call fails after the other guardrails ran.
+    Fail,
+    /// The call fails now.
+    FailNow,
+}
+
 impl Guards {
-    /// What the guardrails make of an answer, `rejected` others of which were rejected before.
+    /// Checks an answer, after `rejected` answers of the turn were rejected.
     ///
-    /// Who wants the model to be asked again ends the chain: it runs from its beginning for the next
-    /// answer. After an objection that ends the call nobody is asked again.
+    /// `Retry` and `Reprompt` stop the chain. It restarts with the next answer. After an objection
+    /// that fails the call, the model is not called again.
     ///
     /// # Errors
     ///
-    /// If one of them wants the call to fail, or cannot decide.
-    pub(in crate::service) async fn pass_output(
+    /// If a guardrail rejects the answer for good, or fails.
+    pub(in crate::service) async fn check_output(
         &self,
-        invocation: &Invocation<'_>,
-        background: &Background,
+        call: &Call,
+        context: &GuardrailContext,
         (response, rejected): (&ChatResponse, usize),
-    ) -> Result<Checked> {
+    ) -> Result<CheckOutcome> {
+        let rejected = u32::try_from(rejected).unwrap_or(u32::MAX);
         let mut response = Cow::Borrowed(response);
         let mut objections = Vec::new();
         for guardrail in &self.output {
             let name = guardrail.name();
-            let rejected = u32::try_from(rejected).unwrap_or(u32::MAX);
-            let request = OutputGuardrailRequest::new(&response, &background.turn)
-                .with_contents(&background.segments)
+            let request = OutputGuardrailRequest::new(&response, &context.turn)
+                .with_contents(&context.segments)
                 .with_rejected(rejected);
             let check = guardrail.check(request);
-            let verdict =
-                verdict_of(name, GuardrailStage::Output, check, OutputVerdict::name).await?;
-            invocation.emit(&Event::OutputChecked { guardrail: name, verdict: &verdict });
-            let (reason, then) = match verdict {
+            let verdict = in_span(name, GuardrailStage::Output, check, OutputVerdict::name).await?;
+            call.emit(&Event::OutputChecked { guardrail: name, verdict: &verdict });
+            let (reason, consequence) = match verdict {
                 OutputVerdict::Success => continue,
                 OutputVerdict::Rewrite(text) if response.message.text() == Some(&*text) => continue,
                 OutputVerdict::Rewrite(text) => {
                     response = Cow::Owned(rewritten(response.into_owned(), text));
                     continue;
                 }
-                OutputVerdict::Retry(reason) => (reason, Then::AskAgain(None)),
+                OutputVerdict::Retry(reason) => (reason, Consequence::CallModel(None)),
                 OutputVerdict::Reprompt { reason, prompt } => {
-                    // No protocol sends an empty message.
-                    (reason, Then::AskAgain(Some(prompt).filter(|it| !it.trim().is_empty())))
+                    // No protocol accepts an empty message.
+                    let prompt = Some(prompt).filter(|prompt| !prompt.trim().is_empty());
+                    (reason, Consequence::CallModel(prompt))
                 }
-                OutputVerdict::Failure(reason) => (reason, Then::GoOn),
-                OutputVerdict::Fatal(reason) => (reason, Then::Stop),
+                OutputVerdict::Failure(reason) => (reason, Consequence::Fail),
+                OutputVerdict::Fatal(reason) => (reason, Consequence::FailNow),
             };
-            let may_ask_again = objections.is_empty();
+            let is_first = objections.is_empty();
             objections.push(Objection::new(name, reason));
-            match then {
-                Then::AskAgain(prompt) if may_ask_again => {
+            match consequence {
+                Consequence::CallModel(prompt) if is_first => {
                     let rejection = Rejection::new(GuardrailStage::Output, objections);
-                    return Ok(Checked::Again { rejection, prompt });
+                    return Ok(CheckOutcome::Rejected { rejection, prompt });
                 }
-                Then::AskAgain(_) | Then::GoOn => {}
-                Then::Stop => break,
+                Consequence::CallModel(_) | Consequence::Fail => {}
+                Consequence::FailNow => break,
             }
         }
         if !objections.is_empty() {
             return Err(Rejection::new(GuardrailStage::Output, objections).into_error());
         }
         Ok(match response {
-            Cow::Borrowed(_) => Checked::Accepted,
+            Cow::Borrowed(_) => CheckOutcome::Accepted,
             Cow::Owned(response) => {
-                Checked::Rewritten(response.message.text().unwrap_or_default().into())
+                CheckOutcome::Rewritten(response.message.text().unwrap_or_default().into())
             }
         })
     }
-}
-
-/// What follows from an objection.
-enum Then {
-    /// The model is asked again, and told this.
-    AskAgain(Option<Box<str>>),
-    GoOn,
-    Stop,
 }

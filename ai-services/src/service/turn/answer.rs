@@ -1,31 +1,13 @@
-//! What counts as an answer, and what is said to one that does not.
+//! Extracts the answer from a response, and words the complaint about an unusable one.
 
 use crate::error::Error;
 use crate::invocation::ToolExecution;
 use crate::message::{AiMessage, Content, ToolCall};
 use crate::model::{ChatResponse, FinishReason};
-use std::sync::Arc;
 
-/// An answer that was not a value of the method's type, or that output guardrails objected to, so that the
-/// model was asked again.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct RejectedAnswer {
-    /// What the model said.
-    pub response: ChatResponse,
-    /// What was wrong with it. Of one that guardrails rejected, the
-    /// [`Rejection`](crate::guardrail::Rejection) is a detail.
-    pub error: Arc<Error>,
-}
-
-impl RejectedAnswer {
-    pub(super) fn new(response: ChatResponse, error: Error) -> Self {
-        Self { response, error: Arc::new(error) }
-    }
-}
-
-/// Tells the answer from other calls, if a tool takes the answer: what is left to be done, and the
-/// answer with its arguments as the text.
+/// Separates the calls of the tool whose arguments are the answer from the other calls.
+///
+/// Returns the response without the separated calls, and the answer with the arguments as its text.
 pub(super) fn split(
     mut response: ChatResponse,
     answer_tool: Option<&str>,
@@ -36,7 +18,7 @@ pub(super) fn split(
     if answers.is_empty() {
         return (response, None);
     }
-    // Of several different ones none is the answer, which its reader will find.
+    // Conflicting answers are joined so that parsing fails.
     let texts: Vec<&str> = answers.iter().map(ToolCall::arguments).collect();
     let mut message = AiMessage::builder().text(texts.join("\n"));
     if let Some(thinking) = response.message.thinking() {
@@ -50,7 +32,7 @@ pub(super) fn split(
     (response, Some(answer))
 }
 
-/// The answer that the results of tools are: their texts, one below the other.
+/// Returns the results of tools as an answer: their texts, separated by line breaks.
 pub(super) fn of_results(executions: &[ToolExecution]) -> ChatResponse {
     let contents = executions.iter().flat_map(|execution| execution.result().contents());
     let texts: Vec<&str> = contents.filter_map(Content::text).collect();
@@ -58,8 +40,10 @@ pub(super) fn of_results(executions: &[ToolExecution]) -> ChatResponse {
         .with_finish_reason(FinishReason::ToolExecution)
 }
 
-/// The answer with another text. What it says in the provider's own words would contradict that, and so
-/// would a refusal; what the model thought may hold what the text holds no longer.
+/// Returns the answer with another text.
+///
+/// Drops the provider's own content and the refusal, which could contradict the new text, and the
+/// thinking, which could contain the removed text.
 pub(crate) fn rewritten(answer: ChatResponse, text: impl Into<Box<str>>) -> ChatResponse {
     let mut message = AiMessage::builder().text(text);
     if let Some(attributes) = answer.message.attributes() {
@@ -68,7 +52,7 @@ pub(crate) fn rewritten(answer: ChatResponse, text: impl Into<Box<str>>) -> Chat
     ChatResponse { message: message.build(), ..answer }
 }
 
-/// What the model is told about an answer that cannot be read.
+/// Returns the message to the model about an answer that cannot be parsed.
 pub(super) fn complaint(error: &Error) -> String {
     format!(
         "Your last answer could not be used: {error}.\nAnswer again, in the form that was asked for, and with nothing else."

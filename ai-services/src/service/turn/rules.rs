@@ -1,17 +1,17 @@
-//! What decides about the course of a turn.
+//! The rules of a turn.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::ToolCall;
-use crate::service::spent::Prices;
+use crate::service::usage_and_cost::Prices;
 
-/// How far a turn may go.
+/// Limits on the tool calls of a turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Answers with tool calls in one turn.
+    /// Largest number of responses with tool calls in one turn.
     pub(crate) tool_rounds: usize,
-    /// Tool calls in one answer.
+    /// Largest number of tool calls in one response.
     pub(crate) calls_per_answer: usize,
-    /// Bytes of the arguments of one call.
+    /// Largest size of the arguments of one call, in bytes.
     pub(crate) argument_bytes: usize,
 }
 
@@ -21,27 +21,31 @@ impl Default for Limits {
     }
 }
 
-/// What decides about the course of a turn.
+/// The rules that decide on the next step of a turn.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rules<'a> {
     pub(crate) limits: Limits,
     /// The tool whose arguments are the answer.
     pub(crate) answer_tool: Option<&'a str>,
-    /// How often the model is told what is wrong with its answer.
+    /// Largest number of retries because of answers that cannot be parsed.
     pub(crate) output_retries: usize,
-    /// Whether answers are checked before they are read.
+    /// `true` if answers are checked before they are parsed.
     pub(crate) checks_answers: bool,
-    /// How often the model is asked again because of these checks.
+    /// Largest number of retries because of these checks.
     pub(crate) check_retries: usize,
-    /// What model calls cost.
+    /// The prices of model calls.
     pub(crate) prices: Option<Prices<'a>>,
 }
 
 impl Limits {
-    /// Whether these calls may run after so many rounds of others.
+    /// Checks the tool calls of a response, after `rounds` earlier responses with tool calls.
+    ///
+    /// # Errors
+    ///
+    /// If a limit is exceeded.
     pub(super) fn check(self, rounds: usize, calls: &[ToolCall]) -> Result<()> {
         let Self { tool_rounds, calls_per_answer, argument_bytes } = self;
-        let exceeded = |what: String| Err(Error::new(ErrorKind::LimitExceeded, what));
+        let exceeded = |message: String| Err(Error::new(ErrorKind::LimitExceeded, message));
         if rounds >= tool_rounds {
             return exceeded(format!(
                 "the model still calls tools after {tool_rounds} rounds; raise `max_tool_rounds` if it needs more"

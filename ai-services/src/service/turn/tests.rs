@@ -1,8 +1,15 @@
 use super::*;
+use crate::error::{Error, ErrorKind, Result};
 use crate::guardrail::{GuardrailStage, Objection, Rejection};
-use crate::message::{ChatMessage, ToolResult};
-use crate::model::{Price, PriceTable, TokenUsage};
-use crate::service::spent::Prices;
+use crate::invocation::ToolExecution;
+use crate::message::{AiMessage, ChatMessage, ToolCall, ToolResult};
+use crate::model::{
+    ChatRequest, ChatResponse, FinishReason, Price, PriceTable, TokenUsage, ToolChoice,
+};
+use crate::service::unfinished_turn::UnfinishedTurn;
+use crate::service::usage_and_cost::{Prices, UsageAndCost};
+use crate::tool::ResultUse;
+use std::sync::Arc;
 use std::time::Duration;
 
 fn turn(limits: Limits) -> Turn<'static> {
@@ -10,7 +17,7 @@ fn turn(limits: Limits) -> Turn<'static> {
 }
 
 fn turn_by(rules: Rules<'_>) -> Turn<'_> {
-    Turn::new(ChatRequest::new([ChatMessage::user("go")]), rules, Spent::default())
+    Turn::new(ChatRequest::new([ChatMessage::user("go")]), rules, UsageAndCost::default())
 }
 
 fn limits() -> Limits {
@@ -23,30 +30,55 @@ fn calling(ids: &[&str]) -> ChatResponse {
         .with_usage(TokenUsage::new(1, 1))
 }
 
-fn executed(turn: &Turn<'_>) -> Vec<ToolExecution> {
-    let Step::RunTools(message) = turn.next() else { panic!("no tools to run") };
+fn round(step: Step) -> ToolRound {
+    let Step::RunTools(round) = step else { panic!("no tools to run") };
+    round
+}
+
+/// Runs the tools of the step, which all succeed.
+fn run_tools(turn: &mut Turn<'_>, step: Step, result_use: ResultUse) -> Next {
+    let round = round(step);
+    let executions = executions(&round);
+    turn.tools_replied(round, executions, result_use)
+}
+
+fn executions(round: &ToolRound) -> Vec<ToolExecution> {
     let execution = |(index, call): (usize, &ToolCall)| {
         let result = ToolResult::new(call.id(), call.name(), index.to_string());
         ToolExecution::new(call, result, Duration::ZERO)
     };
-    message.tool_calls().iter().enumerate().map(execution).collect()
+    round.message.tool_calls().iter().enumerate().map(execution).collect()
+}
+
+/// Takes a response with tool calls, and the results of the tools.
+fn call_tools(turn: &mut Turn<'_>, response: ChatResponse) {
+    let step = turn.model_replied(response).unwrap();
+    let next = run_tools(turn, step, ResultUse::SendToModel);
+    assert!(matches!(next, Next::Step(Step::CallModel)));
+}
+
+fn unchecked(step: Step) -> ChatResponse {
+    let Step::CheckAnswer(answer) = step else { panic!("no answer to check") };
+    answer
+}
+
+fn unparsed(step: Step) -> ChatResponse {
+    let Step::ParseAnswer(answer) = step else { panic!("no answer to parse") };
+    answer
 }
 
 #[test]
 fn turn_asks_runs_asks_and_finishes() {
     let mut turn = turn(limits());
-    assert!(matches!(turn.next(), Step::AskModel));
-    turn.model_replied(calling(&["1", "2"])).unwrap();
-    let results = executed(&turn);
+    let step = turn.model_replied(calling(&["1", "2"])).unwrap();
+    let round = round(step);
+    let results = executions(&round);
     assert_eq!(results.len(), 2);
-    turn.tools_replied(results, false);
-    assert!(matches!(turn.next(), Step::AskModel));
+    let next = turn.tools_replied(round, results, ResultUse::SendToModel);
+    assert!(matches!(next, Next::Step(Step::CallModel)));
     assert_eq!(turn.request().message_count(), 4);
-    turn.model_replied(ChatResponse::new(AiMessage::new("done"))).unwrap();
-    assert!(matches!(turn.next(), Step::ReadAnswer));
-    assert!(!turn.answer_read(Ok(())).unwrap());
-    assert!(matches!(turn.next(), Step::Finish));
-    let (request, finished) = turn.finish().unwrap();
+    let step = turn.model_replied(ChatResponse::new(AiMessage::new("done"))).unwrap();
+    let (request, finished) = turn.finish(unparsed(step));
     assert_eq!(request.message_count(), 5);
     assert_eq!((finished.executions.len(), finished.intermediate.len()), (2, 1));
     assert_eq!(finished.spent.usage, TokenUsage::new(1, 1));
@@ -55,20 +87,21 @@ fn turn_asks_runs_asks_and_finishes() {
 #[test]
 fn results_can_be_the_answer() {
     let mut turn = turn(limits());
-    turn.model_replied(calling(&["1", "2"])).unwrap();
-    let results = executed(&turn);
-    turn.tools_replied(results, true);
-    assert_eq!(turn.answer().unwrap().message.text(), Some("0\n1"));
-    assert_eq!(turn.answer().unwrap().finish_reason, Some(FinishReason::ToolExecution));
+    let step = turn.model_replied(calling(&["1", "2"])).unwrap();
+    let next = run_tools(&mut turn, step, ResultUse::ReturnAsAnswer);
+    let Next::Step(step) = next else { panic!("no answer") };
+    let answer = unparsed(step);
+    assert_eq!(answer.message.text(), Some("0\n1"));
+    assert_eq!(answer.finish_reason, Some(FinishReason::ToolExecution));
 }
 
 #[test]
-fn limits_strike_before_tools_run() {
+fn limits_are_checked_before_tools_run() {
     let exceeds = |response: ChatResponse| {
         let mut turn = turn(limits());
         let error = turn.model_replied(response).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::LimitExceeded);
-        assert!(matches!(turn.next(), Step::AskModel));
+        assert_eq!(turn.request().message_count(), 1);
     };
     exceeds(calling(&["1", "2", "3", "4"]));
     let large = ToolCall::new("1", "t", "01234567890");
@@ -79,9 +112,7 @@ fn limits_strike_before_tools_run() {
 fn rounds_are_counted() {
     let mut turn = turn(limits());
     for _ in 0..2 {
-        turn.model_replied(calling(&["1"])).unwrap();
-        let results = executed(&turn);
-        turn.tools_replied(results, false);
+        call_tools(&mut turn, calling(&["1"]));
     }
     let error = turn.model_replied(calling(&["1"])).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
@@ -91,19 +122,18 @@ fn rounds_are_counted() {
 }
 
 #[test]
-fn ids_are_made_unique_only_where_they_are_not() {
+fn only_duplicate_ids_are_replaced() {
     let unique = |ids: &[&str]| -> Vec<String> {
         let mut turn = turn(limits());
-        turn.model_replied(calling(ids)).unwrap();
-        let Step::RunTools(message) = turn.next() else { panic!("no tools to run") };
-        message.tool_calls().iter().map(|call| call.id().to_owned()).collect()
+        let round = round(turn.model_replied(calling(ids)).unwrap());
+        round.message.tool_calls().iter().map(|call| call.id().to_owned()).collect()
     };
     assert_eq!(unique(&["a", "b"]), ["a", "b"]);
     assert_eq!(unique(&["a", "a", ""]), ["a", "call_1_1", "call_1_2"]);
     assert_eq!(unique(&["call_1_1", ""]), ["call_1_1", "call_1_3"]);
 }
 
-/// A rule with a tool for the answer, and one retry.
+/// Rules with a tool whose arguments are the answer, and one retry.
 const TYPED: Rules<'static> = Rules {
     limits: Limits { tool_rounds: 2, calls_per_answer: 3, argument_bytes: 10 },
     answer_tool: Some("final_answer"),
@@ -113,11 +143,11 @@ const TYPED: Rules<'static> = Rules {
     prices: None,
 };
 
-fn unreadable() -> Result<()> {
-    Err(Error::new(ErrorKind::Output, "age: expected u8"))
+fn unreadable() -> Error {
+    Error::new(ErrorKind::Output, "age: expected u8")
 }
 
-/// An answer beside calls of other tools.
+/// A response with answers next to calls of other tools.
 fn answering(answers: &[&str], others: &[&str]) -> ChatResponse {
     let answers = answers.iter().map(|text| ToolCall::new("a", "final_answer", *text));
     let others = others.iter().map(|id| ToolCall::new(*id, "t", "{}"));
@@ -127,53 +157,49 @@ fn answering(answers: &[&str], others: &[&str]) -> ChatResponse {
 #[test]
 fn arguments_of_the_answer_tool_are_the_answer() {
     let mut turn = turn_by(TYPED);
-    turn.model_replied(answering(&[r#"{"value":12345}"#], &[])).unwrap();
-    assert!(matches!(turn.next(), Step::ReadAnswer));
-    turn.answer_read(Ok(())).unwrap();
-    let (request, finished) = turn.finish().unwrap();
+    let step = turn.model_replied(answering(&[r#"{"value":12345}"#], &[])).unwrap();
+    let (request, finished) = turn.finish(unparsed(step));
     let texts: Vec<_> = request.messages().map(|message| message.text().unwrap()).collect();
     assert_eq!(texts, ["go", r#"{"value":12345}"#]);
     assert!(finished.answer.message.tool_calls().is_empty());
 }
 
 #[test]
-fn answer_beside_calls_counts_if_they_succeed() {
+fn answer_next_to_calls_counts_if_they_succeed() {
     let mut turn = turn_by(TYPED);
-    turn.model_replied(answering(&["1"], &["x"])).unwrap();
-    let results = executed(&turn);
+    let step = turn.model_replied(answering(&["1"], &["x"])).unwrap();
+    let round = round(step);
+    let results = executions(&round);
     assert_eq!(results.len(), 1);
-    assert!(!turn.tools_replied(results, false));
-    assert_eq!(turn.answer().unwrap().message.text(), Some("1"));
+    let next = turn.tools_replied(round, results, ResultUse::SendToModel);
+    let Next::Step(step) = next else { panic!("the answer is void") };
+    assert_eq!(unparsed(step).message.text(), Some("1"));
     assert_eq!(turn.request().message_count(), 4);
 }
 
 #[test]
-fn answer_beside_a_failed_call_is_void() {
+fn answer_next_to_a_failed_call_is_void() {
     let mut turn = turn_by(TYPED);
-    turn.model_replied(answering(&["1"], &["x"])).unwrap();
+    let step = turn.model_replied(answering(&["1"], &["x"])).unwrap();
     let call = ToolCall::new("x", "t", "{}");
     let result = ToolResult::new("x", "t", "no").into_error();
     let execution = ToolExecution::new(&call, result, Duration::ZERO);
-    assert!(turn.tools_replied(vec![execution], false));
-    assert!(matches!(turn.next(), Step::AskModel));
-    assert!(turn.answer().is_none());
+    let next = turn.tools_replied(round(step), vec![execution], ResultUse::SendToModel);
+    assert!(matches!(next, Next::Restart));
+    assert!(turn.into_unfinished().answer.is_none());
 }
 
 #[test]
-fn unreadable_answer_is_asked_for_again_and_not_remembered() {
+fn unreadable_answer_is_repaired_and_not_remembered() {
     let mut turn = turn_by(TYPED);
-    turn.model_replied(ChatResponse::new(AiMessage::new("old"))).unwrap();
-    assert!(turn.answer_read(unreadable()).unwrap());
-    assert!(matches!(turn.next(), Step::AskModel));
+    let step = turn.model_replied(ChatResponse::new(AiMessage::new("old"))).unwrap();
+    turn.repair(unparsed(step), unreadable()).unwrap();
     let complaint = turn.request().messages().last().unwrap().text().unwrap().to_owned();
     assert!(complaint.contains("age: expected u8"), "{complaint}");
 
-    turn.model_replied(calling(&["1"])).unwrap();
-    let results = executed(&turn);
-    turn.tools_replied(results, false);
-    turn.model_replied(ChatResponse::new(AiMessage::new("good"))).unwrap();
-    turn.answer_read(Ok(())).unwrap();
-    let (request, finished) = turn.finish().unwrap();
+    call_tools(&mut turn, calling(&["1"]));
+    let step = turn.model_replied(ChatResponse::new(AiMessage::new("good"))).unwrap();
+    let (request, finished) = turn.finish(unparsed(step));
     let texts: Vec<_> = request.messages().filter_map(ChatMessage::text).collect();
     assert_eq!(texts, ["go", "0", "good"]);
     assert_eq!(request.message_count(), 4);
@@ -181,15 +207,12 @@ fn unreadable_answer_is_asked_for_again_and_not_remembered() {
 }
 
 #[test]
-fn retries_end_with_all_attempts_in_the_error() {
+fn last_error_contains_all_attempts() {
     let mut turn = turn_by(TYPED);
-    for text in ["first", "second"] {
-        turn.model_replied(ChatResponse::new(AiMessage::new(text))).unwrap();
-        if text == "first" {
-            assert!(turn.answer_read(unreadable()).unwrap());
-        }
-    }
-    let error = turn.answer_read(unreadable()).unwrap_err();
+    let step = turn.model_replied(ChatResponse::new(AiMessage::new("first"))).unwrap();
+    turn.repair(unparsed(step), unreadable()).unwrap();
+    let step = turn.model_replied(ChatResponse::new(AiMessage::new("second"))).unwrap();
+    let error = turn.repair(unparsed(step), unreadable()).unwrap_err();
     let error = turn.into_unfinished().attach_to(error);
     let report = error.detail::<UnfinishedTurn>().unwrap();
     assert_eq!(report.rejected_answers[0].response.message.text(), Some("first"));
@@ -197,25 +220,23 @@ fn retries_end_with_all_attempts_in_the_error() {
 }
 
 #[test]
-fn answer_that_was_cut_or_refused_is_not_asked_for_again() {
+fn truncated_or_refused_answer_is_not_repaired() {
     let cut = ChatResponse::new(AiMessage::new("{")).with_finish_reason(FinishReason::Length);
     let mut turn = turn_by(TYPED);
-    turn.model_replied(cut).unwrap();
-    assert!(turn.answer_read(unreadable()).is_err());
+    let step = turn.model_replied(cut).unwrap();
+    assert!(turn.repair(unparsed(step), unreadable()).is_err());
     let mut turn = turn_by(TYPED);
-    turn.model_replied(ChatResponse::new(AiMessage::new("no"))).unwrap();
-    assert!(turn.answer_read(Err(Error::new(ErrorKind::Refused, "no"))).is_err());
+    let step = turn.model_replied(ChatResponse::new(AiMessage::new("no"))).unwrap();
+    assert!(turn.repair(unparsed(step), Error::new(ErrorKind::Refused, "no")).is_err());
 }
 
 #[test]
-fn model_is_made_to_call_until_it_answers() {
+fn tool_choice_is_relaxed_after_the_first_round() {
     let choice_after_a_call = |choice: ToolChoice, rules: Rules<'static>| {
         let parameters = crate::model::ChatRequestParameters::new().tool_choice(choice);
         let mut turn = turn_by(rules);
         turn.request_mut().parameters = Arc::new(parameters);
-        turn.model_replied(calling(&["1"])).unwrap();
-        let results = executed(&turn);
-        turn.tools_replied(results, false);
+        call_tools(&mut turn, calling(&["1"]));
         turn.request().parameters().tool_choice.clone().unwrap()
     };
     let plain = Rules { answer_tool: None, ..TYPED };
@@ -238,17 +259,23 @@ fn every_answer_is_priced_by_its_model() {
     assert_eq!(turn.spent().cost.unwrap().parts(), 6_000_000);
 }
 
-/// Rules that check answers, and ask again once for each reason.
+/// Rules that check answers, with one retry for each reason.
 const CHECKED: Rules<'static> = Rules { checks_answers: true, check_retries: 1, ..TYPED };
 
 fn answered(text: &str) -> ChatResponse {
     ChatResponse::new(AiMessage::new(text))
 }
 
-fn again(prompt: Option<&str>) -> Checked {
+fn rejected(prompt: Option<&str>) -> CheckOutcome {
     let objections = vec![Objection::new("tone", "rude".into())];
     let rejection = Rejection::new(GuardrailStage::Output, objections);
-    Checked::Again { rejection, prompt: prompt.map(Into::into) }
+    CheckOutcome::Rejected { rejection, prompt: prompt.map(Into::into) }
+}
+
+/// Takes a response that is an answer, and the outcome of its checks.
+fn check(turn: &mut Turn<'_>, response: ChatResponse, outcome: CheckOutcome) -> Result<Step> {
+    let step = turn.model_replied(response)?;
+    turn.answer_checked(unchecked(step), outcome)
 }
 
 fn texts(request: &ChatRequest) -> Vec<&str> {
@@ -256,36 +283,31 @@ fn texts(request: &ChatRequest) -> Vec<&str> {
 }
 
 #[test]
-fn answer_is_checked_before_it_is_read() {
+fn answer_is_checked_before_it_is_parsed() {
     let mut turn = turn_by(CHECKED);
-    turn.model_replied(answered("hi")).unwrap();
-    assert!(matches!(turn.next(), Step::CheckAnswer));
-    turn.answer_checked(Checked::Accepted).unwrap();
-    assert!(matches!(turn.next(), Step::ReadAnswer));
-    turn.answer_read(Ok(())).unwrap();
-    assert!(matches!(turn.next(), Step::Finish));
+    let step = turn.model_replied(answered("hi")).unwrap();
+    let step = turn.answer_checked(unchecked(step), CheckOutcome::Accepted).unwrap();
+    assert!(matches!(step, Step::ParseAnswer(_)));
 }
 
 #[test]
-fn rewritten_answer_replaces_what_the_model_said() {
-    let said = AiMessage::builder().text("raw").thinking("hm").refusal("no").build();
+fn rewritten_answer_replaces_the_original() {
+    let original = AiMessage::builder().text("raw").thinking("hm").refusal("no").build();
     let mut turn = turn_by(CHECKED);
-    turn.model_replied(ChatResponse::new(said)).unwrap();
-    turn.answer_checked(Checked::Rewritten("clean".into())).unwrap();
-    assert_eq!(turn.answer().unwrap().message.text(), Some("clean"));
-    turn.answer_read(Ok(())).unwrap();
-    let (request, finished) = turn.finish().unwrap();
+    let outcome = CheckOutcome::Rewritten("clean".into());
+    let answer = unparsed(check(&mut turn, ChatResponse::new(original), outcome).unwrap());
+    assert_eq!(answer.message.text(), Some("clean"));
+    let (request, finished) = turn.finish(answer);
     assert_eq!(texts(&request), ["go", "clean"]);
-    assert_eq!(finished.answer.message.thinking(), None, "it may hold what was taken out");
+    assert_eq!(finished.answer.message.thinking(), None, "may contain the removed text");
     assert_eq!(finished.answer.message.refusal(), None);
 }
 
 #[test]
-fn retry_sends_the_same_request_without_the_answer() {
+fn retry_sends_the_request_without_the_answer() {
     let mut turn = turn_by(CHECKED);
-    turn.model_replied(answered("bad")).unwrap();
-    turn.answer_checked(again(None)).unwrap();
-    assert!(matches!(turn.next(), Step::AskModel));
+    let step = check(&mut turn, answered("bad"), rejected(None)).unwrap();
+    assert!(matches!(step, Step::CallModel));
     assert_eq!(texts(turn.request()), ["go"]);
     assert_eq!(turn.rejected(), 1);
 }
@@ -293,29 +315,24 @@ fn retry_sends_the_same_request_without_the_answer() {
 #[test]
 fn reprompt_is_sent_and_not_remembered() {
     let mut turn = turn_by(CHECKED);
-    turn.model_replied(answered("bad")).unwrap();
-    turn.answer_checked(again(Some("Politely, please."))).unwrap();
+    check(&mut turn, answered("bad"), rejected(Some("Politely, please."))).unwrap();
     assert_eq!(texts(turn.request()), ["go", "bad", "Politely, please."]);
-    turn.model_replied(answered("good")).unwrap();
-    turn.answer_checked(Checked::Accepted).unwrap();
-    turn.answer_read(Ok(())).unwrap();
-    let (request, finished) = turn.finish().unwrap();
+    let step = check(&mut turn, answered("good"), CheckOutcome::Accepted).unwrap();
+    let (request, finished) = turn.finish(unparsed(step));
     assert_eq!(texts(&request), ["go", "good"]);
     assert_eq!(finished.rejected[0].response.message.text(), Some("bad"));
     assert!(finished.rejected[0].error.detail::<Rejection>().is_some());
 }
 
 #[test]
-fn checks_and_repairs_have_budgets_of_their_own() {
+fn checks_and_repairs_have_separate_limits() {
     let mut turn = turn_by(CHECKED);
-    turn.model_replied(answered("rude")).unwrap();
-    turn.answer_checked(again(None)).unwrap();
-    turn.model_replied(answered("no number")).unwrap();
-    turn.answer_checked(Checked::Accepted).unwrap();
-    assert!(turn.answer_read(unreadable()).unwrap(), "the repair is not used up");
-    turn.model_replied(answered("rude again")).unwrap();
-    assert!(matches!(turn.next(), Step::CheckAnswer), "the whole chain runs again");
-    let error = turn.answer_checked(again(Some("?"))).unwrap_err();
+    check(&mut turn, answered("rude"), rejected(None)).unwrap();
+    let step = check(&mut turn, answered("no number"), CheckOutcome::Accepted).unwrap();
+    assert!(turn.repair(unparsed(step), unreadable()).is_ok(), "the repair is not used up");
+    let step = turn.model_replied(answered("rude again")).unwrap();
+    // The whole chain runs again.
+    let error = turn.answer_checked(unchecked(step), rejected(Some("?"))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Guardrail);
     let error = turn.into_unfinished().attach_to(error);
     let report = error.detail::<UnfinishedTurn>().unwrap();
@@ -328,25 +345,22 @@ fn checks_and_repairs_have_budgets_of_their_own() {
 fn tool_rounds_are_counted_over_all_attempts() {
     let mut turn = turn_by(CHECKED);
     for _ in 0..2 {
-        turn.model_replied(calling(&["1"])).unwrap();
-        let results = executed(&turn);
-        turn.tools_replied(results, false);
+        call_tools(&mut turn, calling(&["1"]));
     }
-    turn.model_replied(answered("bad")).unwrap();
-    turn.answer_checked(again(None)).unwrap();
+    check(&mut turn, answered("bad"), rejected(None)).unwrap();
     assert_eq!(turn.model_replied(calling(&["1"])).unwrap_err().kind(), ErrorKind::LimitExceeded);
 }
 
 #[test]
-fn turn_knows_how_its_answer_came_about() {
+fn source_of_the_answer_is_recorded() {
     let mut turn = turn_by(CHECKED);
-    turn.model_replied(answering(&["1"], &["x"])).unwrap();
-    let results = executed(&turn);
-    turn.tools_replied(results, false);
-    assert_eq!(turn.answered_by(), AnsweredBy::TextBesideCalls);
-    turn.answer_checked(again(None)).unwrap();
-    turn.model_replied(calling(&["1"])).unwrap();
-    let results = executed(&turn);
-    turn.tools_replied(results, true);
-    assert_eq!(turn.answered_by(), AnsweredBy::Results);
+    let step = turn.model_replied(answering(&["1"], &["x"])).unwrap();
+    let Next::Step(step) = run_tools(&mut turn, step, ResultUse::SendToModel) else {
+        panic!("the answer is void")
+    };
+    assert_eq!(turn.answer_source(), AnswerSource::BesideToolCalls);
+    turn.answer_checked(unchecked(step), rejected(None)).unwrap();
+    let step = turn.model_replied(calling(&["1"])).unwrap();
+    run_tools(&mut turn, step, ResultUse::ReturnAsAnswer);
+    assert_eq!(turn.answer_source(), AnswerSource::ToolResults);
 }

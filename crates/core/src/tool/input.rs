@@ -10,7 +10,7 @@ use crate::model::UsageMeter;
 #[derive(Clone, Debug)]
 pub struct ToolInput {
     call: ToolCall,
-    surroundings: Surroundings,
+    context: ToolContext,
 }
 
 /// The context that all tool calls of one service call share.
@@ -18,18 +18,18 @@ pub struct ToolInput {
 /// Cloning is cheap: it copies three pointers.
 #[doc(hidden)]
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings {
+pub struct ToolContext {
     /// The memory id, if the service method has a `#[memory_id]` parameter.
     pub memory_id: Option<MemoryId>,
     /// The application's data for this call.
-    pub context: InvocationContext,
+    pub invocation: InvocationContext,
     /// The meter that counts the usage of models that tools call.
     pub meter: UsageMeter,
 }
 
 impl ToolInput {
-    pub(crate) fn new(call: &ToolCall, surroundings: &Surroundings) -> Self {
-        Self { call: call.clone(), surroundings: surroundings.clone() }
+    pub(crate) fn new(call: &ToolCall, context: &ToolContext) -> Self {
+        Self { call: call.clone(), context: context.clone() }
     }
 
     /// Returns the call as the model wrote it.
@@ -41,19 +41,19 @@ impl ToolInput {
     /// Returns the memory id. `None` if the service method has no `#[memory_id]` parameter.
     #[must_use]
     pub fn memory_id(&self) -> Option<&MemoryId> {
-        self.surroundings.memory_id.as_ref()
+        self.context.memory_id.as_ref()
     }
 
     /// Returns the application's data for this call.
     #[must_use]
     pub fn context(&self) -> &InvocationContext {
-        &self.surroundings.context
+        &self.context.invocation
     }
 
     /// Returns the meter for the usage of models that the tool calls.
     #[must_use]
     pub fn meter(&self) -> &UsageMeter {
-        &self.surroundings.meter
+        &self.context.meter
     }
 
     /// Parses the arguments.

@@ -24,11 +24,11 @@ pub use provider::{ToolProvider, ToolRequest};
 #[doc(hidden)]
 pub use arguments::is_optional as argument_is_optional;
 #[doc(hidden)]
-pub use input::Surroundings;
+pub use input::ToolContext;
 #[doc(hidden)]
-pub use policy::ToolPolicies;
+pub use policy::ToolSettings;
 #[doc(hidden)]
-pub use run::{Observer, Runner};
+pub use run::{ResultUse, Runner, ToolObserver};
 #[doc(hidden)]
 pub use toolbox::Toolbox;
 

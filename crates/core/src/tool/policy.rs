@@ -1,4 +1,6 @@
-//! Policies for failed tool calls.
+//! Policies for failed tool calls, and limits of tool calls.
+
+use std::time::Duration;
 
 /// The reaction to a call of a tool that does not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,11 +37,33 @@ pub enum ToolErrorPolicy {
     Fail,
 }
 
-/// All policies for failed tool calls.
+/// The policies and limits of the tool calls of one service.
 #[doc(hidden)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ToolPolicies {
-    pub unknown: UnknownToolPolicy,
+#[derive(Clone, Copy, Debug)]
+pub struct ToolSettings {
+    /// Policy for calls of a tool that does not exist.
+    pub unknown_tool: UnknownToolPolicy,
+    /// Policy for arguments that do not match the parameters of the tool.
     pub arguments: ToolArgumentsPolicy,
+    /// Policy for tools that fail.
     pub error: ToolErrorPolicy,
+    /// Time limit of one tool call, for tools without their own. Default: 60 seconds.
+    pub timeout: Duration,
+    /// Largest number of tools that run concurrently. 0 is treated as 1. Default: 8.
+    pub concurrency: usize,
+    /// Largest size of one result, in bytes. A larger result fails the service call. Default: 256 KiB.
+    pub max_result_bytes: usize,
+}
+
+impl Default for ToolSettings {
+    fn default() -> Self {
+        Self {
+            unknown_tool: UnknownToolPolicy::default(),
+            arguments: ToolArgumentsPolicy::default(),
+            error: ToolErrorPolicy::default(),
+            timeout: Duration::from_secs(60),
+            concurrency: 8,
+            max_result_bytes: 256 * 1024,
+        }
+    }
 }

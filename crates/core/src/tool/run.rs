@@ -2,9 +2,9 @@
 
 use super::Order;
 use super::error::{FailureKind, ToolError};
-use super::input::{Surroundings, ToolInput};
+use super::input::{ToolContext, ToolInput};
 use super::output::ToolOutput;
-use super::policy::{ToolArgumentsPolicy, ToolErrorPolicy, ToolPolicies, UnknownToolPolicy};
+use super::policy::{ToolArgumentsPolicy, ToolErrorPolicy, ToolSettings, UnknownToolPolicy};
 use super::toolbox::Toolbox;
 use crate::error::{Error, ErrorKind, Result, panic_text};
 use crate::invocation::ToolExecution;
@@ -12,12 +12,12 @@ use crate::message::{ToolCall, ToolResult};
 use futures_util::future::FutureExt;
 use futures_util::stream::{self, StreamExt};
 use std::panic::AssertUnwindSafe;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tracing::{Instrument, Span, field};
 
 /// A receiver of the start and end of tool calls.
 #[doc(hidden)]
-pub trait Observer: Sync {
+pub trait ToolObserver: Sync {
     /// Called before a tool starts, also if the tool does not exist.
     fn tool_started(&self, call: &ToolCall);
     /// Called when a tool has finished or failed.
@@ -30,27 +30,30 @@ pub struct Runner<'a> {
     /// The available tools.
     pub toolbox: &'a Toolbox,
     /// The context that all tool calls share.
-    pub surroundings: &'a Surroundings,
-    /// The policies for failed calls.
-    pub policies: ToolPolicies,
-    /// Time limit of one tool call, for tools without their own.
-    pub timeout: Duration,
-    /// Maximum number of tools that run at the same time. 0 is treated as 1.
-    pub concurrency: usize,
-    /// Maximum size of one result, in bytes. A larger result fails the service call.
-    pub max_result_bytes: usize,
+    pub context: &'a ToolContext,
+    /// The policies and limits of the tool calls.
+    pub settings: &'a ToolSettings,
     /// The receiver of the start and end of each tool call.
-    pub observer: &'a dyn Observer,
+    pub observer: &'a dyn ToolObserver,
 }
 
-/// The results of the tool calls of one answer.
+/// The outcome of the tool calls of one answer.
 pub struct ToolRun {
     /// The executions, in the order of the calls.
     pub executions: Vec<ToolExecution>,
     /// The first error that fails the service call, if any.
-    pub failed: Option<Error>,
-    /// `true` if the results are the answer of the service.
-    pub is_answer: bool,
+    pub failure: Option<Error>,
+    /// The use of the results.
+    pub result_use: ResultUse,
+}
+
+/// The use of the results of one round of tool calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultUse {
+    /// The results are sent to the model.
+    SendToModel,
+    /// The results are the answer of the turn.
+    ReturnAsAnswer,
 }
 
 impl Runner<'_> {
@@ -68,7 +71,8 @@ impl Runner<'_> {
                     for call in group {
                         running.push(self.run_one(call));
                     }
-                    let mut running = stream::iter(running).buffered(self.concurrency.max(1));
+                    let mut running =
+                        stream::iter(running).buffered(self.settings.concurrency.max(1));
                     while let Some(outcome) = running.next().await {
                         outcomes.push(outcome);
                     }
@@ -76,15 +80,24 @@ impl Runner<'_> {
             }
             next = outcomes.len();
         }
+        self.collect(calls, outcomes)
+    }
+
+    fn collect(
+        &self,
+        calls: &[ToolCall],
+        outcomes: Vec<(ToolExecution, Option<Error>)>,
+    ) -> ToolRun {
         let is_answer = self.toolbox.answers(calls)
             && outcomes.iter().all(|(execution, _)| !execution.result().is_error());
-        let mut ran =
-            ToolRun { executions: Vec::with_capacity(outcomes.len()), failed: None, is_answer };
-        for (execution, failed) in outcomes {
-            ran.failed = ran.failed.or(failed);
-            ran.executions.push(execution);
+        let result_use = if is_answer { ResultUse::ReturnAsAnswer } else { ResultUse::SendToModel };
+        let executions = Vec::with_capacity(outcomes.len());
+        let mut run = ToolRun { executions, failure: None, result_use };
+        for (execution, failure) in outcomes {
+            run.failure = run.failure.or(failure);
+            run.executions.push(execution);
         }
-        ran
+        run
     }
 
     /// Returns the number of calls in the next group: the calls before the next sequential tool run
@@ -99,7 +112,7 @@ impl Runner<'_> {
     }
 
     async fn run_one(&self, call: &ToolCall) -> (ToolExecution, Option<Error>) {
-        let input = ToolInput::new(call, self.surroundings);
+        let input = ToolInput::new(call, self.context);
         let span = tracing::info_span!(
             "execute_tool",
             otel.name = %format_args!("execute_tool {}", call.name()),
@@ -111,17 +124,17 @@ impl Runner<'_> {
         self.observer.tool_started(call);
         let started = Instant::now();
         let outcome = self.call(call, input).instrument(span.clone()).await;
-        let (result, failed) = self.result(call, outcome, &span);
+        let (result, failure) = self.result(call, outcome, &span);
         let execution = ToolExecution::new(call, result, started.elapsed());
         self.observer.tool_finished(&execution);
-        (execution, failed)
+        (execution, failure)
     }
 
     async fn call(&self, call: &ToolCall, input: ToolInput) -> Result<ToolOutput, ToolError> {
         let Some(tool) = self.toolbox.get(call.name()) else {
             return Err(self.unknown_tool(call));
         };
-        let timeout = tool.0.timeout.unwrap_or(self.timeout);
+        let timeout = tool.0.timeout.unwrap_or(self.settings.timeout);
         // Also catches a panic of `timeout` itself, which needs a runtime with a timer.
         let running = async { tokio::time::timeout(timeout, tool.call(input)).await };
         match AssertUnwindSafe(running).catch_unwind().await {
@@ -158,8 +171,8 @@ impl Runner<'_> {
         span: &Span,
     ) -> (ToolResult, Option<Error>) {
         let error = match outcome {
-            Ok(output) if output.size() > self.max_result_bytes => {
-                let (size, max) = (output.size(), self.max_result_bytes);
+            Ok(output) if output.size() > self.settings.max_result_bytes => {
+                let (size, max) = (output.size(), self.settings.max_result_bytes);
                 let error = Error::new(
                     ErrorKind::LimitExceeded,
                     format!(
@@ -177,7 +190,7 @@ impl Runner<'_> {
             Err(error) => error,
         };
         span.record("error.type", field::debug(error.failure));
-        let message = match (error.failure, self.policies.error) {
+        let message = match (error.failure, self.settings.error) {
             (
                 FailureKind::Tool | FailureKind::Panic | FailureKind::Timeout,
                 ToolErrorPolicy::Conceal,
@@ -185,23 +198,23 @@ impl Runner<'_> {
             _ => error.told_to_model(),
         };
         let result = ToolResult::new(call.id(), call.name(), message).into_error();
-        let failed = self.must_fail(error.failure).then(|| {
+        let failure = self.must_fail(error.failure).then(|| {
             Error::new(ErrorKind::Tool, format!("tool `{}` failed: {error}", call.name()))
                 .with_source(error)
         });
-        (result, failed)
+        (result, failure)
     }
 
     /// Returns `true` if a failure of this kind fails the service call.
     fn must_fail(&self, failure: FailureKind) -> bool {
         match failure {
-            FailureKind::UnknownTool => self.policies.unknown == UnknownToolPolicy::Fail,
-            FailureKind::Arguments => self.policies.arguments == ToolArgumentsPolicy::Fail,
+            FailureKind::UnknownTool => self.settings.unknown_tool == UnknownToolPolicy::Fail,
+            FailureKind::Arguments => self.settings.arguments == ToolArgumentsPolicy::Fail,
             FailureKind::Fatal => true,
             FailureKind::Tool
             | FailureKind::Concealed
             | FailureKind::Timeout
-            | FailureKind::Panic => self.policies.error == ToolErrorPolicy::Fail,
+            | FailureKind::Panic => self.settings.error == ToolErrorPolicy::Fail,
         }
     }
 }

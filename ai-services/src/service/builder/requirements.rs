@@ -1,8 +1,8 @@
-//! What has to be given before a service can be built.
+//! The components that must be set before a service can be built.
 
 use crate::service::description::{Given, Missing, Optional};
 
-/// A builder that has a chat model.
+/// A builder with a chat model.
 #[diagnostic::on_unimplemented(
     message = "this AI service has no chat model",
     label = "call `.chat_model(...)` before `.build()`"
@@ -11,7 +11,7 @@ pub trait ChatModelGiven {}
 
 impl ChatModelGiven for Given {}
 
-/// A builder that has the memory that its trait needs.
+/// A builder with the memory that its trait requires.
 #[diagnostic::on_unimplemented(
     message = "this AI service has a `#[memory_id]` but no chat memory provider",
     label = "call `.chat_memory_provider(...)` before `.build()`",
@@ -22,7 +22,7 @@ pub trait MemoryGiven<Need> {}
 impl<Need> MemoryGiven<Need> for Given {}
 impl MemoryGiven<Optional> for Missing {}
 
-/// A builder that has the moderation model that its trait needs.
+/// A builder with the moderation model that its trait requires.
 #[diagnostic::on_unimplemented(
     message = "this AI service has a `#[moderate]` method but no moderation model",
     label = "call `.moderation_model(...)` before `.build()`"

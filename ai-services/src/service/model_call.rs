@@ -1,24 +1,26 @@
-//! Asking the model, beside the verdict on the user's message.
+//! One call of the chat model.
 
-use super::guards::Chunks;
-use super::invocation::Invocation;
-use super::moderation::Verdict;
-use super::stream::{Listening, listen};
+use super::call::Call;
+use super::guards::ChunkGuards;
+use super::moderation::PendingModeration;
+use super::stream::{ModelRelay, relay};
 use crate::error::Result;
 use crate::event::Event;
 use crate::model::{ChatRequest, ChatResponse};
 use tracing::{Instrument, Span, field};
 
-/// The model's answer, told while it grows if somebody listens.
-pub(super) async fn ask_model(
-    invocation: &Invocation<'_>,
+/// Sends a request to the chat model and returns its response. If the call has a stream, the response
+/// is relayed while it arrives.
+pub(super) async fn call_model(
+    call: &Call,
     request: &ChatRequest,
-    verdict: &mut Verdict<'_>,
+    moderation: &mut PendingModeration<'_>,
 ) -> Result<ChatResponse> {
-    let components = invocation.components;
-    // Called through its `Arc`, the model's future would be boxed twice.
+    let (components, plan) = (&*call.components, &*call.plan);
+    // A call through the `Arc` would box the model's future twice.
     let model = &*components.model;
-    let transformed = components.chat_request_transformer.as_ref().map(|f| f(request.clone()));
+    let transformer = components.settings.chat_request_transformer.as_ref();
+    let transformed = transformer.map(|transform| transform(request.clone()));
     let request = transformed.as_ref().unwrap_or(request);
     let span = tracing::info_span!(
         "chat",
@@ -32,23 +34,20 @@ pub(super) async fn ask_model(
         gen_ai.usage.output_tokens = field::Empty,
         error.r#type = field::Empty,
     );
-    let answer_tool = invocation.form.answer_tool();
-    invocation.emit(&Event::RequestIssued { request });
-    let outcome = match invocation.outlet {
-        None => verdict
-            .beside(model.chat(request).instrument(span.clone()))
-            .await
-            .and_then(|response| invocation.guards.pass_whole(response, answer_tool)),
-        Some(_) => {
-            let (outlet, chunks) = (invocation.live_outlet(), Chunks::new(invocation.guards));
-            let listening = Listening { outlet, answer_tool, chunks };
-            listen(model.stream(request), verdict, listening).instrument(span.clone()).await
-        }
+    let answer_tool = plan.output.answer_tool();
+    call.emit(&Event::RequestIssued { request });
+    let outcome = if call.delivery.queue().is_none() {
+        let response = moderation.alongside(model.chat(request).instrument(span.clone())).await;
+        response.and_then(|response| plan.guards.check_whole(response, answer_tool))
+    } else {
+        let guards = ChunkGuards::new(&plan.guards);
+        let target = ModelRelay::new(call.delivery.live(), guards, answer_tool);
+        relay(model.stream(request), moderation, target).instrument(span.clone()).await
     };
     match &outcome {
         Ok(response) => {
             record_response(&span, response);
-            invocation.emit(&Event::ResponseReceived { response });
+            call.emit(&Event::ResponseReceived { response });
         }
         Err(error) => {
             span.record("error.type", field::debug(error.kind()));

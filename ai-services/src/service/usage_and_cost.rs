@@ -1,32 +1,33 @@
-//! What the model calls of a turn took.
+//! Token usage and cost of the model calls of one turn.
 
 use crate::error::Error;
 use crate::model::{ChatResponse, Cost, IncurredCost, PriceTable, TokenUsage, UsageMeter};
 
-/// The prices of a service, and the model that it asks.
+/// The price table of a service and the name of its chat model.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Prices<'a> {
-    pub(crate) table: &'a PriceTable,
-    pub(crate) model: &'a str,
+pub(super) struct Prices<'a> {
+    pub(super) table: &'a PriceTable,
+    pub(super) model: &'a str,
 }
 
-/// Tokens, and money if there are prices.
+/// Token usage, and the cost if the service has prices.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spent {
-    pub(crate) usage: TokenUsage,
-    pub(crate) cost: Option<Cost>,
+pub(super) struct UsageAndCost {
+    pub(super) usage: TokenUsage,
+    pub(super) cost: Option<Cost>,
 }
 
-impl Spent {
-    pub(crate) fn add(&mut self, response: &ChatResponse, prices: Option<Prices<'_>>) {
+impl UsageAndCost {
+    /// Adds a response of the chat model.
+    pub(super) fn add(&mut self, response: &ChatResponse, prices: Option<Prices<'_>>) {
         self.usage += response.usage;
         if let Some(Prices { table, model }) = prices {
             *self.cost.get_or_insert_default() += table.cost_of(response, model);
         }
     }
 
-    /// Adds what other models used on behalf of the call since the last time.
-    pub(crate) fn count(&mut self, meter: &UsageMeter, prices: Option<Prices<'_>>) {
+    /// Moves the usage of other models out of `meter` and adds it.
+    pub(super) fn add_metered(&mut self, meter: &UsageMeter, prices: Option<Prices<'_>>) {
         for (model, usage) in meter.take() {
             self.usage += usage;
             if let Some(Prices { table, .. }) = prices {
@@ -35,8 +36,8 @@ impl Spent {
         }
     }
 
-    /// The error with everything that was spent, on itself included.
-    pub(crate) fn attach_to(self, error: Error, prices: Option<Prices<'_>>) -> Error {
+    /// Returns the error with the usage and cost of the whole turn, its own included.
+    pub(super) fn attach_to(self, error: Error, prices: Option<Prices<'_>>) -> Error {
         let own = error.usage().copied().unwrap_or_default();
         let cost = prices.map(|Prices { table, model }| {
             self.cost.unwrap_or_default() + table.cost_of_error(&error, model)

@@ -1,152 +1,17 @@
-//! Items that generated code refers to. Not part of the public API: they may change in any release.
+//! Items for generated tools.
 
-pub use crate::memory::MemoryId;
-pub use crate::prompt::{Part, Piece, Template, Variable};
-pub use crate::service::{
-    AiService, Arguments, DeclaredGuardrails, Method, MethodReturn, Optional, Required, Service,
-    StreamReturn,
-};
 pub use crate::tool::{Tool, ToolError, ToolInput, ToolOutput, ToolSet};
-pub use async_trait::async_trait;
-pub use serde_json::Value;
-pub use std::boxed::Box;
-pub use std::string::String;
-pub use std::sync::Arc;
-pub use std::time::Duration;
-pub use std::vec::Vec;
 
-use crate::guardrail::{InputGuardrail, OutputGuardrail};
-use crate::invocation::{InvocationContext, ToMemoryId};
 use crate::message::ToContents;
-use crate::model::{ChatRequestParameters, ToolSpecification};
-use crate::prompt::{TemplateValue, UserPart};
+use crate::model::ToolSpecification;
 use crate::schema::{self, Property, Requirement};
 use crate::tool::{
     FromToolInput, IntoToolError, IntoToolOutput, ToolParameter, argument_is_optional,
 };
-use std::fmt::{self, Display};
+use serde_json::Value;
+use std::fmt;
 use std::future::Future;
-use std::marker::PhantomData;
-
-/// Converts a `#[memory_id]` argument.
-pub fn memory_id<T: ToMemoryId + ?Sized>(id: &T) -> MemoryId {
-    id.to_memory_id()
-}
-
-/// Converts a `#[v]` argument to a template variable.
-pub fn variable<T: TemplateValue>(value: &T) -> Variable<'_> {
-    Variable::new(value)
-}
-
-/// Type of a `#[user_message]` argument, which selects between content and text.
-///
-/// The inherent items apply to types that implement `ToContents` (or `Display`). For all other types the
-/// compiler falls back to the items of [`TextArgument`], so these types are treated as text.
-#[derive(Debug)]
-pub struct UserArgument<T>(PhantomData<T>);
-
-impl<T: Display> UserArgument<T> {
-    pub const PRINTS: bool = true;
-}
-
-impl<T: ToContents> UserArgument<T> {
-    pub const IS_CONTENT: bool = true;
-
-    pub fn part(value: &T) -> Part<'_> {
-        Part::contents(value)
-    }
-
-    pub const fn assert_user_part<U>() {}
-}
-
-/// Fallback for `#[user_message]` arguments that are text.
-pub trait TextArgument {
-    const PRINTS: bool = false;
-    const IS_CONTENT: bool = false;
-
-    fn part<T: UserPart>(value: &T) -> Part<'_> {
-        Part::text(value)
-    }
-
-    fn assert_user_part<T: UserPart>() {}
-}
-
-impl<T> TextArgument for UserArgument<T> {}
-
-/// Converts a `#[parameters]` argument.
-pub fn parameters<T: CallParameters>(parameters: T) -> ChatRequestParameters {
-    parameters.into_parameters()
-}
-
-/// Converts a `#[context]` argument.
-pub fn context<T: CallContext>(context: T) -> InvocationContext {
-    context.into_context()
-}
-
-/// Converts an argument of `#[input_guardrails]`.
-pub fn input_guardrail<G: InputGuardrail + 'static>(guardrail: G) -> Arc<dyn InputGuardrail> {
-    Arc::new(guardrail)
-}
-
-/// Converts an argument of `#[output_guardrails]`.
-pub fn output_guardrail<G: OutputGuardrail + 'static>(guardrail: G) -> Arc<dyn OutputGuardrail> {
-    Arc::new(guardrail)
-}
-
-/// Collects the guardrails of one attribute.
-pub fn guardrails<G, const N: usize>(guardrails: [G; N]) -> Vec<G> {
-    guardrails.into()
-}
-
-/// A value that can be a `#[parameters]` argument.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the parameters of a call",
-    label = "not `ChatRequestParameters`",
-    note = "a `#[parameters]` parameter is a `ChatRequestParameters`, a reference to one, or an `Option` of these"
-)]
-pub trait CallParameters {
-    fn into_parameters(self) -> ChatRequestParameters;
-}
-
-impl CallParameters for ChatRequestParameters {
-    fn into_parameters(self) -> ChatRequestParameters {
-        self
-    }
-}
-
-impl CallParameters for &ChatRequestParameters {
-    fn into_parameters(self) -> ChatRequestParameters {
-        self.clone()
-    }
-}
-
-impl<T: CallParameters> CallParameters for Option<T> {
-    fn into_parameters(self) -> ChatRequestParameters {
-        self.map(T::into_parameters).unwrap_or_default()
-    }
-}
-
-/// A value that can be a `#[context]` argument.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the context of a call",
-    label = "not an `InvocationContext`",
-    note = "a `#[context]` parameter is an `InvocationContext` or a reference to one"
-)]
-pub trait CallContext {
-    fn into_context(self) -> InvocationContext;
-}
-
-impl CallContext for InvocationContext {
-    fn into_context(self) -> InvocationContext {
-        self
-    }
-}
-
-impl CallContext for &InvocationContext {
-    fn into_context(self) -> InvocationContext {
-        self.clone()
-    }
-}
+use std::time::Duration;
 
 /// Description of a tool, created by generated code.
 pub struct ToolDescription {
@@ -333,14 +198,3 @@ impl ValueTag {
         value.into_tool_output()
     }
 }
-
-// Type checks whose errors are reported at the user's own span.
-
-pub const fn assert_return<T: MethodReturn>() {}
-pub const fn assert_stream<T: StreamReturn>() {}
-pub const fn assert_memory_id<T: ToMemoryId + ?Sized>() {}
-pub const fn assert_variable<T: TemplateValue>() {}
-pub const fn assert_parameters<T: CallParameters>() {}
-pub const fn assert_context<T: CallContext>() {}
-pub const fn assert_tool_parameter<T: ToolParameter>() {}
-pub const fn assert_injected<'a, T: FromToolInput<'a>>() {}

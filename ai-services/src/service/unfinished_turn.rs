@@ -1,15 +1,15 @@
 //! The report of a turn that failed late.
 
-use super::turn::RejectedAnswer;
+use super::rejected_answer::RejectedAnswer;
 use crate::error::{BoxError, Error};
 use crate::invocation::ToolExecution;
 use crate::model::ChatResponse;
 use std::fmt;
 
-/// What a turn had done when it failed: the [detail](Error::detail) of errors that strike after tools
-/// ran or after the answer arrived.
+/// The work of a turn before it failed.
 ///
-/// Nothing of it is remembered; what the tools did, is done.
+/// A [detail](Error::detail) of every error that occurs after tools ran or after the answer arrived.
+/// The memory is unchanged; the effects of the tools remain.
 ///
 /// # Examples
 ///
@@ -18,19 +18,18 @@ use std::fmt;
 ///
 /// fn report(error: &ai_services::Error) {
 ///     if let Some(turn) = error.detail::<UnfinishedTurn>() {
-///         eprintln!("{} tools had run", turn.tool_executions.len());
+///         eprintln!("{} tools ran", turn.tool_executions.len());
 ///     }
 /// }
 /// # let _ = report;
 /// ```
 #[non_exhaustive]
 pub struct UnfinishedTurn {
-    /// The tools that ran.
+    /// The tool calls that ran.
     pub tool_executions: Vec<ToolExecution>,
-    /// The answers that called them.
+    /// The responses of the model that called these tools.
     pub intermediate_responses: Vec<ChatResponse>,
-    /// The answers that could not be read as a value of the method's type, or that output guardrails
-    /// rejected, before the last one.
+    /// The answers before the last one that could not be parsed, or that output guardrails rejected.
     pub rejected_answers: Vec<RejectedAnswer>,
     /// The final answer, if it had arrived.
     pub answer: Option<ChatResponse>,
@@ -38,7 +37,7 @@ pub struct UnfinishedTurn {
 }
 
 impl UnfinishedTurn {
-    pub(crate) fn new(
+    pub(super) fn new(
         tool_executions: Vec<ToolExecution>,
         intermediate_responses: Vec<ChatResponse>,
         rejected_answers: Vec<RejectedAnswer>,
@@ -47,8 +46,8 @@ impl UnfinishedTurn {
         Self { tool_executions, intermediate_responses, rejected_answers, answer, source: None }
     }
 
-    /// The error with this report in its chain of sources.
-    pub(crate) fn attach_to(mut self, error: Error) -> Error {
+    /// Returns the error with this report in its chain of sources, or unchanged if the report is empty.
+    pub(super) fn attach_to(mut self, error: Error) -> Error {
         let is_empty = self.tool_executions.is_empty()
             && self.rejected_answers.is_empty()
             && self.answer.is_none();
@@ -64,13 +63,18 @@ impl UnfinishedTurn {
 
 impl fmt::Display for UnfinishedTurn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tools = self.tool_executions.len();
-        let answered = if self.answer.is_some() { "was" } else { "was not" };
-        write!(f, "{tools} tools had run, and the final answer {answered} there")
+        let tools = match self.tool_executions.len() {
+            1 => "1 tool ran".to_owned(),
+            tools => format!("{tools} tools ran"),
+        };
+        match self.answer {
+            Some(_) => write!(f, "{tools}, and the final answer had arrived"),
+            None => write!(f, "{tools}, but no final answer arrived"),
+        }
     }
 }
 
-/// Numbers only: errors are logged with all their sources, and what was said is content.
+/// Prints numbers only: errors are logged with all their sources, and messages are confidential.
 impl fmt::Debug for UnfinishedTurn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("UnfinishedTurn")

@@ -1,0 +1,16 @@
+//! Type checks whose errors are reported at the user's own span.
+
+use super::service::{CallContext, CallParameters};
+use crate::invocation::ToMemoryId;
+use crate::prompt::TemplateValue;
+use crate::service::{MethodReturn, StreamReturn};
+use crate::tool::{FromToolInput, ToolParameter};
+
+pub const fn assert_return<T: MethodReturn>() {}
+pub const fn assert_stream<T: StreamReturn>() {}
+pub const fn assert_memory_id<T: ToMemoryId + ?Sized>() {}
+pub const fn assert_variable<T: TemplateValue>() {}
+pub const fn assert_parameters<T: CallParameters>() {}
+pub const fn assert_context<T: CallContext>() {}
+pub const fn assert_tool_parameter<T: ToolParameter>() {}
+pub const fn assert_injected<'a, T: FromToolInput<'a>>() {}

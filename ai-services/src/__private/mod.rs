@@ -1,0 +1,31 @@
+//! Items that generated code refers to. Not part of the public API: they may change in any release.
+//!
+//! Generated code imports this module as `__rt`.
+
+mod check;
+mod guardrail;
+mod service;
+mod tool;
+
+pub use async_trait::async_trait;
+pub use check::{
+    assert_context, assert_injected, assert_memory_id, assert_parameters, assert_return,
+    assert_stream, assert_tool_parameter, assert_variable,
+};
+pub use guardrail::{guardrails, input_guardrail, output_guardrail};
+pub use serde_json::Value;
+pub use service::{
+    AiService, Arguments, CallContext, CallParameters, DeclaredGuardrails, MemoryId, Method,
+    MethodReturn, Optional, Part, Piece, Required, Service, StreamReturn, Template, TextArgument,
+    UserArgument, Variable, call, context, memory_id, parameters, stream, variable,
+};
+pub use std::boxed::Box;
+pub use std::string::String;
+pub use std::sync::Arc;
+pub use std::time::Duration;
+pub use std::vec::Vec;
+pub use tool::{
+    ContentsKind, ContentsResultKind, ContentsResultTag, ContentsTag, Lent, Out, ResultKind,
+    ResultTag, Tool, ToolDescription, ToolError, ToolInput, ToolOutput, ToolParameterDescription,
+    ToolSet, ValueKind, ValueTag, default_value, from_context, kinds, parameter, tool,
+};

@@ -1,0 +1,287 @@
+//! The builder of services: models, memories, tools and settings.
+
+use super::parts::Parts;
+use super::requirements::{ChatModelGiven, MemoryGiven, ModerationGiven};
+use crate::error::Result;
+use crate::event::Listener;
+use crate::invocation::MemoryId;
+use crate::memory::{ChatMemory, ChatMemoryProvider};
+use crate::model::{ChatModel, ChatRequest, ChatRequestParameters, ModerationModel, PriceTable};
+use crate::prompt::Clock;
+use crate::service::conversations::ConcurrentCalls;
+use crate::service::description::{Given, Missing};
+use crate::service::handle::{AiService, Service};
+use crate::service::output_plan::OutputStrategy;
+use crate::tool::{ToolArgumentsPolicy, ToolErrorPolicy, ToolProvider, ToolSet, UnknownToolPolicy};
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Builds a service. Returned by `{Trait}Service::builder()`.
+///
+/// [`build`](Self::build) compiles only if all required components are set:
+///
+/// - always a [`chat_model`](Self::chat_model),
+/// - a [`chat_memory_provider`](Self::chat_memory_provider) if a method has a `#[memory_id]`,
+/// - a [`moderation_model`](Self::moderation_model) if a method is `#[moderate]`.
+///
+/// The last three type parameters record which of them are set.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::ai_service;
+/// use ai_services::testing::ScriptedChatModel;
+///
+/// #[ai_service]
+/// trait Assistant {
+///     async fn chat(&self, message: &str) -> ai_services::Result<String>;
+/// }
+///
+/// # fn main() -> ai_services::Result<()> {
+/// let assistant = AssistantService::builder()
+///     .chat_model(ScriptedChatModel::replies(["Hi."]))
+///     .max_tool_rounds(5)
+///     .build()?;
+/// # let _ = assistant;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use]
+pub struct AiServiceBuilder<S, Model = Missing, Memory = Missing, Moderation = Missing> {
+    pub(super) parts: Parts,
+    state: State<S, Model, Memory, Moderation>,
+}
+
+type State<S, Model, Memory, Moderation> = PhantomData<fn() -> (S, Model, Memory, Moderation)>;
+
+impl<S: Service> AiServiceBuilder<S> {
+    /// Creates a builder without components.
+    pub fn new() -> Self {
+        Self { parts: Parts::default(), state: PhantomData }
+    }
+}
+
+impl<S: Service> Default for AiServiceBuilder<S> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation> {
+    fn becoming<M, Y, O>(self) -> AiServiceBuilder<S, M, Y, O> {
+        AiServiceBuilder { parts: self.parts, state: PhantomData }
+    }
+
+    /// Sets the chat model.
+    pub fn chat_model(
+        mut self,
+        model: impl ChatModel + 'static,
+    ) -> AiServiceBuilder<S, Given, Memory, Moderation> {
+        self.parts.model = Some(Arc::new(model));
+        self.becoming()
+    }
+
+    /// Sets the provider of the memory for each `#[memory_id]`.
+    ///
+    /// A memory with a store is created for every call. A memory without a store is created once and
+    /// kept until [`evict_chat_memory`](AiService::evict_chat_memory) or
+    /// [`max_kept_memories`](Self::max_kept_memories) drops it.
+    pub fn chat_memory_provider(
+        mut self,
+        provider: impl ChatMemoryProvider + 'static,
+    ) -> AiServiceBuilder<S, Model, Given, Moderation> {
+        self.parts.memories.provider = Some(Arc::new(provider));
+        self.becoming()
+    }
+
+    /// Sets the model that checks the messages and answers of `#[moderate]` methods.
+    pub fn moderation_model(
+        mut self,
+        model: impl ModerationModel + 'static,
+    ) -> AiServiceBuilder<S, Model, Memory, Given> {
+        self.parts.settings.moderation_model = Some(Arc::new(model));
+        self.becoming()
+    }
+
+    /// Sets the memory that all methods without a `#[memory_id]` share.
+    pub fn chat_memory(mut self, memory: impl ChatMemory + 'static) -> Self {
+        self.parts.memories.shared = Some(Arc::new(memory));
+        self
+    }
+
+    /// Sets the largest number of idle memories without a store. Default: unlimited.
+    ///
+    /// The least recently used memory is dropped first, and its conversation is lost. Memories with a
+    /// store do not count.
+    pub fn max_kept_memories(mut self, max: usize) -> Self {
+        self.parts.memories.max_kept = Some(max);
+        self
+    }
+
+    /// Sets the policy for a call whose memory is in use. Default: [`ConcurrentCalls::Queue`].
+    pub fn concurrent_calls(mut self, concurrent_calls: ConcurrentCalls) -> Self {
+        self.parts.settings.concurrent_calls = concurrent_calls;
+        self
+    }
+
+    /// Sets the parameters of all requests. The parameters of a call take precedence.
+    pub fn parameters(mut self, parameters: ChatRequestParameters) -> Self {
+        self.parts.settings.parameters = Arc::new(parameters);
+        self
+    }
+
+    /// Sets the provider of the system message for methods that declare none. The text is not a
+    /// template.
+    pub fn system_message_provider(
+        mut self,
+        provider: impl Fn(Option<&MemoryId>) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.parts.settings.system_message_provider = Some(Arc::new(provider));
+        self
+    }
+
+    /// Sets a function that changes every request before it is sent, including the requests after
+    /// tool calls. The changes are not remembered.
+    pub fn chat_request_transformer(
+        mut self,
+        transformer: impl Fn(ChatRequest) -> ChatRequest + Send + Sync + 'static,
+    ) -> Self {
+        self.parts.settings.chat_request_transformer = Some(Arc::new(transformer));
+        self
+    }
+
+    /// Sets the clock of `{{current_date}}`, `{{current_time}}` and `{{current_date_time}}`. Default:
+    /// the system clock.
+    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
+        self.parts.settings.clock = Arc::new(clock);
+        self
+    }
+
+    /// Adds tools. May be called several times. Tool names must be unique.
+    pub fn tools(mut self, tools: impl ToolSet) -> Self {
+        self.parts.tools.extend(Arc::new(tools).tools());
+        self
+    }
+
+    /// Adds a provider that chooses additional tools for each call.
+    pub fn tool_provider(mut self, provider: impl ToolProvider + 'static) -> Self {
+        self.parts.settings.tool_providers.push(Arc::new(provider));
+        self
+    }
+
+    /// Sets the largest number of responses with tool calls in one turn. Default: 32.
+    pub fn max_tool_rounds(mut self, rounds: usize) -> Self {
+        self.parts.settings.limits.tool_rounds = rounds;
+        self
+    }
+
+    /// Sets the largest number of tool calls in one response. Default: 128.
+    pub fn max_tool_calls_per_answer(mut self, calls: usize) -> Self {
+        self.parts.settings.limits.calls_per_answer = calls;
+        self
+    }
+
+    /// Sets the largest size of the arguments of one tool call, in bytes. Default: 1 MiB.
+    pub fn max_tool_argument_bytes(mut self, bytes: usize) -> Self {
+        self.parts.settings.limits.argument_bytes = bytes;
+        self
+    }
+
+    /// Sets the largest size of one tool result, in bytes. Default: 256 KiB.
+    pub fn max_tool_result_bytes(mut self, bytes: usize) -> Self {
+        self.parts.settings.tools.max_result_bytes = bytes;
+        self
+    }
+
+    /// Sets the largest number of tools of one response that run concurrently. Default: 8.
+    pub fn tool_concurrency(mut self, tools: usize) -> Self {
+        self.parts.settings.tools.concurrency = tools;
+        self
+    }
+
+    /// Sets the time limit of tools that have no limit of their own. Default: 60 seconds.
+    pub fn tool_timeout(mut self, timeout: Duration) -> Self {
+        self.parts.settings.tools.timeout = timeout;
+        self
+    }
+
+    /// Sets the policy for calls of a tool that does not exist.
+    #[doc(alias = "hallucinatedToolNameStrategy")]
+    pub fn unknown_tool_policy(mut self, policy: UnknownToolPolicy) -> Self {
+        self.parts.settings.tools.unknown_tool = policy;
+        self
+    }
+
+    /// Sets the policy for arguments that do not match the parameters of the tool.
+    pub fn tool_arguments_policy(mut self, policy: ToolArgumentsPolicy) -> Self {
+        self.parts.settings.tools.arguments = policy;
+        self
+    }
+
+    /// Sets the policy for tools that fail.
+    pub fn tool_error_policy(mut self, policy: ToolErrorPolicy) -> Self {
+        self.parts.settings.tools.error = policy;
+        self
+    }
+
+    /// Sets the mechanism by which the model returns JSON, for methods that return more than text.
+    /// Default: [`OutputStrategy::Auto`].
+    pub fn output_strategy(mut self, strategy: OutputStrategy) -> Self {
+        self.parts.settings.output_strategy = strategy;
+        self
+    }
+
+    /// Sets the largest number of retries for an answer that is not a value of the method's type.
+    /// Default: 1.
+    ///
+    /// The model gets the error and answers again. Rejected answers are not remembered, but their
+    /// usage counts.
+    pub fn output_retries(mut self, retries: usize) -> Self {
+        self.parts.settings.output_retries = retries;
+        self
+    }
+
+    /// Sets the prices of models.
+    ///
+    /// With prices, each [`Response`](crate::Response) contains its cost. Each error contains the cost
+    /// of the failed turn as a detail of type [`IncurredCost`](crate::model::IncurredCost).
+    pub fn price_table(mut self, prices: impl Into<Arc<PriceTable>>) -> Self {
+        self.parts.settings.price_table = Some(prices.into());
+        self
+    }
+
+    /// Adds a listener for the events of every call.
+    pub fn listener(mut self, listener: impl Listener + 'static) -> Self {
+        self.parts.settings.listeners.push(Arc::new(listener));
+        self
+    }
+
+    /// Builds the service.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the configuration is inconsistent: two tools share a name, a tool name is invalid, the
+    /// tool concurrency is zero, or the model does not support the output strategy.
+    pub fn build(self) -> Result<S>
+    where
+        S: Service,
+        Model: ChatModelGiven,
+        Memory: MemoryGiven<S::Memory>,
+        Moderation: ModerationGiven<S::Moderation>,
+    {
+        self.parts
+            .build(S::NAME, S::METHODS, &S::GUARDRAILS)
+            .map(|components| S::from_ai_service(AiService::new(components)))
+    }
+}
+
+impl<S, Model, Memory, Moderation> fmt::Debug for AiServiceBuilder<S, Model, Memory, Moderation> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AiServiceBuilder")
+            .field("tools", &self.parts.tools)
+            .field("limits", &self.parts.settings.limits)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,167 @@
+//! One call of a service method.
+
+use super::components::Components;
+use super::description::{Arguments, Method};
+use super::method_plan::MethodPlan;
+use super::prompts::Prompts;
+use super::stream::{EventQueue, StreamItem};
+use super::usage_and_cost::Prices;
+use crate::error::Result;
+use crate::event::{self, Event};
+use crate::invocation::MemoryId;
+use crate::model::{ChatRequestParameters, ModerationModel, UsageMeter};
+use crate::tool::ToolContext;
+use std::sync::Arc;
+
+/// One call of a service method.
+///
+/// Owns or shares all of its data, so that the stream of a call may outlive the arguments.
+pub(super) struct Call {
+    pub(super) components: Arc<Components>,
+    pub(super) plan: Arc<MethodPlan>,
+    pub(super) prompts: Prompts,
+    /// The parameters of the call, merged with those of the plan.
+    pub(super) parameters: Arc<ChatRequestParameters>,
+    pub(super) context: ToolContext,
+    pub(super) delivery: Delivery,
+}
+
+/// Delivery of an answer to the stream of the call.
+pub(super) enum Delivery {
+    /// The call has no stream.
+    None,
+    /// Pieces are delivered as they arrive.
+    Live(Arc<EventQueue>),
+    /// The answer is delivered after it passed all checks.
+    AfterCheck(Arc<EventQueue>),
+}
+
+impl Call {
+    /// Renders the prompts and plans the delivery. The stream of the call reads from `queue`.
+    ///
+    /// # Errors
+    ///
+    /// If a prompt cannot be rendered, or if the user message is empty.
+    pub(super) fn new(
+        components: &Arc<Components>,
+        method: &'static Method,
+        arguments: Arguments<'_>,
+        queue: Option<Arc<EventQueue>>,
+    ) -> Result<Self> {
+        let plan = components.plan(method)?;
+        let prompts = Prompts::render(components, &plan, &arguments)?;
+        let Arguments { memory_id, parameters, context, .. } = arguments;
+        let shared = plan.output.parameters();
+        Ok(Self {
+            components: Arc::clone(components),
+            prompts,
+            parameters: match parameters {
+                Some(own) => Arc::new(own.or(shared)),
+                None => Arc::clone(shared),
+            },
+            context: ToolContext {
+                memory_id,
+                invocation: context.unwrap_or_default(),
+                meter: UsageMeter::default(),
+            },
+            delivery: match queue {
+                None => Delivery::None,
+                Some(queue) if plan.checks_answers => Delivery::AfterCheck(queue),
+                Some(queue) => Delivery::Live(queue),
+            },
+            plan,
+        })
+    }
+
+    pub(super) fn memory_id(&self) -> Option<&MemoryId> {
+        self.context.memory_id.as_ref()
+    }
+
+    /// Returns the usage of the models that are called in addition to the chat model.
+    pub(super) fn meter(&self) -> &UsageMeter {
+        &self.context.meter
+    }
+
+    pub(super) fn prices(&self) -> Option<Prices<'_>> {
+        self.components.prices()
+    }
+
+    /// Returns the model that checks the user message, if the method asks for it.
+    pub(super) fn message_moderation(&self) -> Option<&dyn ModerationModel> {
+        self.moderation_model().filter(|_| self.plan.method.moderate)
+    }
+
+    /// Returns the model that checks the answer, if the method asks for it.
+    pub(super) fn answer_moderation(&self) -> Option<&dyn ModerationModel> {
+        self.moderation_model().filter(|_| self.plan.method.moderate_answer)
+    }
+
+    fn moderation_model(&self) -> Option<&dyn ModerationModel> {
+        self.components.settings.moderation_model.as_deref()
+    }
+
+    /// Sends an event to the listeners.
+    pub(super) fn emit(&self, event: &Event<'_>) {
+        let listeners = &self.components.settings.listeners;
+        if listeners.is_empty() {
+            return;
+        }
+        let (service, method) = (self.components.name, self.plan.method.name);
+        let call = event::Call::new(service, method, self.memory_id(), &self.context.invocation);
+        for listener in listeners {
+            listener.on_event(&call, event);
+        }
+    }
+}
+
+impl Delivery {
+    /// Returns the queue of the stream, if there is one.
+    pub(super) fn queue(&self) -> Option<&EventQueue> {
+        match self {
+            Self::None => None,
+            Self::Live(queue) | Self::AfterCheck(queue) => Some(queue),
+        }
+    }
+
+    /// Returns the queue if pieces of the answer are delivered as they arrive.
+    pub(super) fn live(&self) -> Option<&EventQueue> {
+        match self {
+            Self::Live(queue) => Some(queue),
+            Self::None | Self::AfterCheck(_) => None,
+        }
+    }
+
+    /// Returns the queue if the answer is delivered after it passed all checks.
+    pub(super) fn after_check(&self) -> Option<&EventQueue> {
+        match self {
+            Self::AfterCheck(queue) => Some(queue),
+            Self::None | Self::Live(_) => None,
+        }
+    }
+
+    /// Adds an item to the stream, if there is one.
+    pub(super) fn emit(&self, item: impl FnOnce() -> StreamItem) {
+        if let Some(queue) = self.queue() {
+            queue.push(item());
+        }
+    }
+
+    /// Declares the delivered pieces of the answer void, if there may be any.
+    pub(super) fn restart(&self) {
+        if let Some(queue) = self.live() {
+            queue.push(StreamItem::Restarted);
+        }
+    }
+
+    /// Returns `true` once the stream has an item.
+    pub(super) fn is_used(&self) -> bool {
+        self.queue().is_some_and(EventQueue::is_used)
+    }
+
+    /// Waits until the stream's caller has received all items and polls for more.
+    pub(super) async fn flush(&self) {
+        if let Some(queue) = self.queue() {
+            queue.drained().await;
+        }
+    }
+}

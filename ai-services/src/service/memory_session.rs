@@ -1,0 +1,98 @@
+//! The memory of one call: locked, loaded once, fitted into its window, committed once.
+
+use super::call::Call;
+use super::conversations::{ConcurrentCalls, ConversationLock};
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::memory::{ChatMemory, CompletedTurn, Lease, Snapshot};
+use crate::message::ChatMessage;
+use crate::model::ChatRequest;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The memory of one call, if it has one. No other call of the service uses the memory meanwhile.
+pub(super) struct MemorySession(Option<(Arc<dyn ChatMemory>, ConversationLock)>);
+
+impl MemorySession {
+    /// Waits until no other call uses the memory, and locks it.
+    pub(super) async fn open(call: &Call) -> Result<Self> {
+        let memories = &call.components.memories;
+        let concurrent_calls = call.components.settings.concurrent_calls;
+        if let Some(id) = call.memory_id() {
+            if id.as_str().is_empty() {
+                return Err(empty_id(call.plan.method.name));
+            }
+            let lock = memories.conversations.lock(id, concurrent_calls).await?;
+            let memory = lock.memory(|| memories.provide(id))?;
+            return Ok(Self(Some((memory, lock))));
+        }
+        let Some(shared) = &memories.shared else { return Ok(Self(None)) };
+        let memory = Arc::clone(&shared.memory);
+        let lock = ConversationLock::of_slot(&shared.slot, memory.id(), concurrent_calls).await?;
+        Ok(Self(Some((memory, lock))))
+    }
+
+    /// Returns the memory itself. Calls through its `Arc` would box every future twice.
+    fn memory(&self) -> Option<&dyn ChatMemory> {
+        self.0.as_ref().map(|(memory, _)| &**memory)
+    }
+
+    /// Waits until no other process uses the conversation, if its store supports leases.
+    pub(super) async fn lease(&self, call: &Call) -> Result<Option<Lease>> {
+        let request = self.memory().and_then(|memory| memory.lease_request());
+        match request {
+            Some(request) => request.wait(max_wait(call)).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Loads the history. A malformed history is repaired and reported.
+    pub(super) async fn load(&self, call: &Call) -> Result<Snapshot> {
+        let Some(memory) = self.memory() else { return Ok(Snapshot::default()) };
+        let (snapshot, repair) = memory.load().await?.into_turns();
+        if repair.is_needed() {
+            let (dropped, invented) = (repair.dropped, repair.invented);
+            tracing::warn!(dropped, invented, "the stored history was malformed and was repaired");
+            call.emit(&Event::HistoryRepaired { dropped, invented });
+        }
+        Ok(snapshot)
+    }
+
+    /// Skips the messages of the history that do not fit into the window.
+    pub(super) fn fit(&self, snapshot: &Snapshot, request: &mut ChatRequest) -> Result<()> {
+        let skipped = self.skipped(snapshot, request.system.as_ref(), &request.turn)?;
+        request.skipped = snapshot.start() + skipped;
+        Ok(())
+    }
+
+    /// Returns how many messages of the history do not fit into the window with these messages.
+    pub(super) fn skipped(
+        &self,
+        snapshot: &Snapshot,
+        system: Option<&ChatMessage>,
+        turn: &[ChatMessage],
+    ) -> Result<usize> {
+        self.memory().map_or(Ok(0), |memory| memory.fit(snapshot, system, turn))
+    }
+
+    /// Remembers the turn, completely or not at all.
+    pub(super) async fn commit(&self, turn: CompletedTurn) -> Result<()> {
+        match self.memory() {
+            Some(memory) => memory.commit(turn).await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns how long a call waits for other processes. A store may set a lower limit.
+pub(super) fn max_wait(call: &Call) -> Duration {
+    match call.components.settings.concurrent_calls {
+        ConcurrentCalls::Queue => Duration::MAX,
+        ConcurrentCalls::Reject => Duration::ZERO,
+    }
+}
+
+/// The error of an empty id: all callers without an id would share one memory.
+fn empty_id(method: &str) -> Error {
+    Error::configuration(format!("the memory id of a call of `{method}` is empty"))
+}

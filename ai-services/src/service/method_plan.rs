@@ -1,0 +1,19 @@
+//! The part of a method's calls that never changes.
+
+use super::description::Method;
+use super::guards::Guards;
+use super::output_plan::OutputPlan;
+use crate::message::SystemMessage;
+
+/// Everything about a method that is the same in all its calls. Made when the service is built.
+pub(super) struct MethodPlan {
+    pub(super) method: &'static Method,
+    /// The system message, if it has no variables. It is encoded only once.
+    pub(super) system: Option<SystemMessage>,
+    pub(super) output: OutputPlan,
+    pub(super) guards: Guards,
+    /// `true` if calls are prepared by retrieval, or checked by guardrails.
+    pub(super) needs_context: bool,
+    /// `true` if answers are checked as a whole before they are delivered.
+    pub(super) checks_answers: bool,
+}

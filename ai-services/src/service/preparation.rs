@@ -1,0 +1,69 @@
+//! Preparation of the user message: retrieval, input guardrails, instructions.
+
+use super::call::Call;
+use super::guardrail_context::GuardrailContext;
+use super::memory_session::MemorySession;
+use super::prepared_message::PreparedMessage;
+use super::retrieval::{augment, retrieve};
+use super::usage_and_cost::UsageAndCost;
+use crate::error::Result;
+use crate::invocation::TurnContext;
+use crate::memory::Snapshot;
+use crate::message::ChatMessage;
+
+/// The prepared user message. The context is `None` without retrieval and guardrails.
+pub(super) type Prepared<'a> = (PreparedMessage<'a>, Option<GuardrailContext>);
+
+/// Prepares the user message. The usage of other models is added to `spent` even on failure.
+pub(super) async fn prepare<'a>(
+    call: &'a Call,
+    session: &MemorySession,
+    snapshot: &Snapshot,
+    spent: &mut UsageAndCost,
+) -> Result<Prepared<'a>> {
+    let (message, context) = if call.plan.needs_context {
+        let turn = turn_context(call, session, snapshot);
+        let outcome = Box::pin(retrieve_and_check(call, turn)).await;
+        spent.add_metered(call.meter(), call.prices());
+        let (message, context) = outcome?;
+        (message, Some(context))
+    } else {
+        (PreparedMessage::new(&call.prompts.user), None)
+    };
+    let instructed = call.plan.output.instruct(message.augmented());
+    Ok((message.with_instructed(instructed), context))
+}
+
+/// Retrieves content, runs the input guardrails, which see the content, and adds it to the message.
+async fn retrieve_and_check(
+    call: &Call,
+    turn: TurnContext,
+) -> Result<(PreparedMessage<'_>, GuardrailContext)> {
+    let mut context = retrieve(call, turn).await?;
+    let mut message = PreparedMessage::new(&call.prompts.user);
+    if call.plan.guards.has_input() {
+        let guarded = call.plan.guards.check_input(call, &context).await?;
+        // Output guardrails must not see text that was removed from the message.
+        context.turn = context.turn.with_user_message(guarded.clone());
+        message = message.with_guarded(Some(guarded));
+    }
+    let augmented = augment(call, message.guarded(), &context)?;
+    Ok((message.with_augmented(augmented), context))
+}
+
+fn turn_context(call: &Call, session: &MemorySession, snapshot: &Snapshot) -> TurnContext {
+    let user = &call.prompts.user;
+    let system = call.prompts.system.as_ref().or(snapshot.system());
+    let mut turn = TurnContext::builder(user.clone())
+        .invocation(call.context.invocation.clone())
+        .meter(call.meter().clone());
+    if let Some(ChatMessage::System(system)) = system {
+        turn = turn.system_message(system.clone());
+    }
+    if let Some(id) = call.memory_id() {
+        turn = turn.memory_id(id.clone());
+    }
+    // A message that is too large for the window may still become smaller before it is sent.
+    let skipped = session.skipped(snapshot, system, &[user.clone().into()]).unwrap_or(0);
+    turn.shared_history(snapshot.messages().clone(), snapshot.start() + skipped).build()
+}

@@ -1,0 +1,51 @@
+//! The rendered prompts of one call.
+
+use super::components::Components;
+use super::description::Arguments;
+use super::method_plan::MethodPlan;
+use super::user_message;
+use crate::error::Result;
+use crate::message::{ChatMessage, SystemMessage, UserMessage};
+
+/// The rendered prompts of one call.
+pub(super) struct Prompts {
+    pub(super) system: Option<ChatMessage>,
+    pub(super) user: UserMessage,
+}
+
+impl Prompts {
+    /// Renders the prompts. Values are text: nothing in them is read as a template.
+    pub(super) fn render(
+        components: &Components,
+        plan: &MethodPlan,
+        arguments: &Arguments<'_>,
+    ) -> Result<Self> {
+        let system = system_message(components, plan, arguments)?;
+        let clock = &*components.settings.clock;
+        let template = plan.method.user.map(|template| template.render(arguments.variables, clock));
+        let mut user =
+            user_message::build(plan.method, template.transpose()?, arguments.user_message)?;
+        if let Some(name) = &arguments.user_name {
+            user = user.with_name(name.to_text()?);
+        }
+        Ok(Self { system: system.map(Into::into), user })
+    }
+}
+
+fn system_message(
+    components: &Components,
+    plan: &MethodPlan,
+    arguments: &Arguments<'_>,
+) -> Result<Option<SystemMessage>> {
+    let settings = &components.settings;
+    if let Some(fixed) = &plan.system {
+        return Ok(Some(fixed.clone()));
+    }
+    if let Some(template) = &plan.method.system {
+        let text = template.render(arguments.variables, &*settings.clock)?;
+        return Ok(Some(SystemMessage::new(text)));
+    }
+    let provider = settings.system_message_provider.as_ref();
+    let text = provider.and_then(|provider| provider(arguments.memory_id.as_ref()));
+    Ok(text.map(SystemMessage::new))
+}

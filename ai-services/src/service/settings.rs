@@ -1,0 +1,59 @@
+//! The settings of a service.
+
+use super::conversations::ConcurrentCalls;
+use super::output_plan::OutputStrategy;
+use super::remembered::Remembered;
+use super::turn::Limits;
+use crate::event::Listener;
+use crate::invocation::MemoryId;
+use crate::model::{ChatRequest, ChatRequestParameters, ModerationModel, PriceTable};
+use crate::prompt::{Clock, SystemClock};
+use crate::rag::RetrievalAugmentor;
+use crate::tool::{ToolProvider, ToolSettings};
+use std::sync::Arc;
+
+pub(super) type SystemMessageProvider = dyn Fn(Option<&MemoryId>) -> Option<String> + Send + Sync;
+pub(super) type RequestTransformer = dyn Fn(ChatRequest) -> ChatRequest + Send + Sync;
+
+/// The settings that a builder collects and a service uses unchanged.
+pub(super) struct Settings {
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) system_message_provider: Option<Arc<SystemMessageProvider>>,
+    pub(super) augmentor: Option<Arc<dyn RetrievalAugmentor>>,
+    pub(super) moderation_model: Option<Arc<dyn ModerationModel>>,
+    pub(super) concurrent_calls: ConcurrentCalls,
+    pub(super) remembered: Remembered,
+    /// Parameters of all requests.
+    pub(super) parameters: Arc<ChatRequestParameters>,
+    pub(super) chat_request_transformer: Option<Arc<RequestTransformer>>,
+    pub(super) tool_providers: Vec<Arc<dyn ToolProvider>>,
+    pub(super) tools: ToolSettings,
+    pub(super) limits: Limits,
+    pub(super) output_strategy: OutputStrategy,
+    /// Largest number of retries because of answers that cannot be parsed.
+    pub(super) output_retries: usize,
+    pub(super) price_table: Option<Arc<PriceTable>>,
+    pub(super) listeners: Vec<Arc<dyn Listener>>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            clock: Arc::new(SystemClock),
+            system_message_provider: None,
+            augmentor: None,
+            moderation_model: None,
+            concurrent_calls: ConcurrentCalls::default(),
+            remembered: Remembered::default(),
+            parameters: Arc::default(),
+            chat_request_transformer: None,
+            tool_providers: Vec::new(),
+            tools: ToolSettings::default(),
+            limits: Limits::default(),
+            output_strategy: OutputStrategy::default(),
+            output_retries: 1,
+            price_table: None,
+            listeners: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The conversation between model and tools, up to an answer that passed all checks.
+
+use super::answer_check::check_answer;
+use super::call::Call;
+use super::guardrail_context::GuardrailContext;
+use super::memory_session::MemorySession;
+use super::model_call::call_model;
+use super::moderation::PendingModeration;
+use super::stream::{StreamItem, emit_round};
+use super::tool_events::ToolEvents;
+use super::turn::{CheckOutcome, Next, Step, ToolRound, Turn};
+use crate::error::Result;
+use crate::memory::Snapshot;
+use crate::model::ChatResponse;
+use crate::tool::{ResultUse, Runner, Toolbox};
+
+/// The surroundings of the loop, which do not change within one attempt at a turn.
+pub(super) struct ToolLoop<'a> {
+    pub(super) call: &'a Call,
+    pub(super) session: &'a MemorySession,
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) toolbox: &'a Toolbox,
+    pub(super) context: Option<&'a GuardrailContext>,
+}
+
+impl ToolLoop<'_> {
+    /// Calls the model and its tools until there is an answer that passed all checks.
+    pub(super) async fn next_answer(
+        &self,
+        turn: &mut Turn<'_>,
+        moderation: &mut PendingModeration<'_>,
+    ) -> Result<ChatResponse> {
+        let call = self.call;
+        let mut step = Step::CallModel;
+        loop {
+            step = match step {
+                Step::CallModel => {
+                    self.session.fit(self.snapshot, turn.request_mut())?;
+                    let response = call_model(call, turn.request(), moderation).await?;
+                    let next = turn.model_replied(response)?;
+                    turn.add_metered(call.meter());
+                    call.delivery.emit(|| StreamItem::Usage(turn.usage()));
+                    next
+                }
+                Step::RunTools(round) => {
+                    // Tools have effects.
+                    moderation.passed().await?;
+                    self.run_tools(turn, round).await?
+                }
+                Step::CheckAnswer(answer) => {
+                    match self.check(turn.rejected(), moderation, &answer).await {
+                        Ok(outcome) => turn.answer_checked(answer, outcome)?,
+                        Err(error) => return Err(turn.failed(answer, error)),
+                    }
+                }
+                Step::ParseAnswer(answer) => {
+                    return match moderation.passed().await {
+                        Ok(()) => Ok(answer),
+                        Err(error) => Err(turn.failed(answer, error)),
+                    };
+                }
+            }
+        }
+    }
+
+    async fn run_tools(&self, turn: &mut Turn<'_>, round: ToolRound) -> Result<Step> {
+        let Self { call, toolbox, .. } = *self;
+        if let Some(queue) = call.delivery.after_check() {
+            emit_round(queue, &round.message);
+        }
+        call.delivery.flush().await;
+        let tool_calls = round.message.tool_calls();
+        let events = ToolEvents::new(call, toolbox, tool_calls);
+        let settings = &call.components.settings.tools;
+        let runner = Runner { toolbox, context: &call.context, settings, observer: &events };
+        let outcome = runner.run(tool_calls).await;
+        if outcome.result_use == ResultUse::SendToModel {
+            events.release(&outcome.executions);
+        }
+        let step = match turn.tools_replied(round, outcome.executions, outcome.result_use) {
+            Next::Step(step) => step,
+            Next::Restart => {
+                call.delivery.restart();
+                Step::CallModel
+            }
+        };
+        match outcome.failure {
+            None => Ok(step),
+            Some(error) => Err(error),
+        }
+    }
+
+    async fn check(
+        &self,
+        rejected: usize,
+        moderation: &mut PendingModeration<'_>,
+        answer: &ChatResponse,
+    ) -> Result<CheckOutcome> {
+        moderation.passed().await?;
+        Box::pin(check_answer(self.call, self.context, answer, rejected)).await
+    }
+}

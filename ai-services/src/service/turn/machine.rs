@@ -1,0 +1,319 @@
+//! The state machine of a turn.
+//!
+//! The machine decides and does no I/O: each method takes the outcome of a step and returns the next
+//! one. One driver therefore serves whole and streamed answers.
+
+use super::answer;
+use super::check_outcome::{AnswerSource, CheckOutcome};
+use super::finished_turn::FinishedTurn;
+use super::rules::Rules;
+use crate::error::{Error, ErrorKind, Result};
+use crate::invocation::ToolExecution;
+use crate::message::{AiMessage, ChatMessage, ToolCall};
+use crate::model::{ChatRequest, ChatResponse, FinishReason, TokenUsage, ToolChoice, UsageMeter};
+use crate::service::rejected_answer::RejectedAnswer;
+use crate::service::unfinished_turn::UnfinishedTurn;
+use crate::service::usage_and_cost::UsageAndCost;
+use crate::tool::ResultUse;
+use std::sync::Arc;
+
+/// The next step of a turn.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Send [`Turn::request`] to the model, then call [`Turn::model_replied`].
+    CallModel,
+    /// Run the tool calls of the round, then call [`Turn::tools_replied`].
+    RunTools(ToolRound),
+    /// Check the answer, then call [`Turn::answer_checked`].
+    CheckAnswer(ChatResponse),
+    /// Parse the answer, then call [`Turn::finish`] or [`Turn::repair`].
+    ParseAnswer(ChatResponse),
+}
+
+/// The continuation of a turn after its tools ran.
+#[derive(Debug)]
+pub(crate) enum Next {
+    Step(Step),
+    /// Call the model. The answer next to the tool calls is void because a tool failed.
+    Restart,
+}
+
+/// A message of the model that calls tools.
+#[derive(Debug)]
+pub(crate) struct ToolRound {
+    pub(crate) message: AiMessage,
+    /// The answer next to the calls. It counts if all tools succeed.
+    answer: Option<ChatResponse>,
+}
+
+/// A turn in progress.
+#[derive(Debug)]
+pub(crate) struct Turn<'a> {
+    request: ChatRequest,
+    rules: Rules<'a>,
+    rounds: usize,
+    spent: UsageAndCost,
+    executions: Vec<ToolExecution>,
+    intermediate: Vec<ChatResponse>,
+    answer_source: AnswerSource,
+    /// Number of retries because of answers that could not be parsed.
+    repairs: usize,
+    /// Number of retries because of checks.
+    check_retries: usize,
+    rejected: Vec<RejectedAnswer>,
+    /// Positions of the rejected answers in the turn. Each is followed by a message to the model.
+    rejected_at: Vec<usize>,
+    /// The answer that failed the turn, for the report.
+    failed_answer: Option<ChatResponse>,
+}
+
+impl<'a> Turn<'a> {
+    /// Creates a turn that starts with `request`, after `spent` was spent on it. The first step is
+    /// [`Step::CallModel`].
+    pub(crate) fn new(request: ChatRequest, rules: Rules<'a>, spent: UsageAndCost) -> Self {
+        Self {
+            request,
+            rules,
+            rounds: 0,
+            spent,
+            executions: Vec::new(),
+            intermediate: Vec::new(),
+            answer_source: AnswerSource::Message,
+            repairs: 0,
+            check_retries: 0,
+            rejected: Vec::new(),
+            rejected_at: Vec::new(),
+            failed_answer: None,
+        }
+    }
+
+    /// Returns the next request to the model.
+    pub(crate) fn request(&self) -> &ChatRequest {
+        &self.request
+    }
+
+    /// Returns the next request to the model, to be fitted into a window.
+    pub(crate) fn request_mut(&mut self) -> &mut ChatRequest {
+        &mut self.request
+    }
+
+    /// Returns the token usage so far.
+    pub(crate) fn usage(&self) -> TokenUsage {
+        self.spent.usage
+    }
+
+    /// Returns the token usage and the cost so far.
+    pub(crate) fn spent(&self) -> UsageAndCost {
+        self.spent
+    }
+
+    /// Adds the usage of other models on behalf of the turn.
+    pub(crate) fn add_metered(&mut self, meter: &UsageMeter) {
+        self.spent.add_metered(meter, self.rules.prices);
+    }
+
+    /// Returns the number of rejected answers so far.
+    pub(crate) fn rejected(&self) -> usize {
+        self.rejected.len()
+    }
+
+    pub(crate) fn answer_source(&self) -> AnswerSource {
+        self.answer_source
+    }
+
+    /// Returns `true` if a tool ran.
+    pub(crate) fn has_effects(&self) -> bool {
+        !self.executions.is_empty()
+    }
+
+    /// Returns the tool executions of the last round.
+    pub(crate) fn last_executions(&self) -> &[ToolExecution] {
+        let calls = self.intermediate.last().map_or(0, |last| last.message.tool_calls().len());
+        let before = self.executions.len().saturating_sub(calls);
+        self.executions.get(before..).unwrap_or_default()
+    }
+
+    /// Takes the response of the model.
+    ///
+    /// # Errors
+    ///
+    /// If the response calls more tools than a limit allows. None of the tools has run.
+    pub(crate) fn model_replied(&mut self, response: ChatResponse) -> Result<Step> {
+        self.spent.add(&response, self.rules.prices);
+        let (mut response, answer) = answer::split(response, self.rules.answer_tool);
+        if response.message.tool_calls().is_empty() {
+            return Ok(self.answered(answer.unwrap_or(response), AnswerSource::Message));
+        }
+        self.rules.limits.check(self.rounds, response.message.tool_calls())?;
+        self.rounds += 1;
+        response.message = self.with_unique_ids(response.message);
+        let message = response.message.clone();
+        self.request.turn.push(message.clone().into());
+        self.intermediate.push(response);
+        Ok(Step::RunTools(ToolRound { message, answer }))
+    }
+
+    /// Takes the results of the tools of a round.
+    pub(crate) fn tools_replied(
+        &mut self,
+        round: ToolRound,
+        executions: Vec<ToolExecution>,
+        result_use: ResultUse,
+    ) -> Next {
+        let results = executions.iter().map(|execution| execution.result().clone().into());
+        self.request.turn.extend(results);
+        self.relax_tool_choice();
+        let all_succeeded = executions.iter().all(|execution| !execution.result().is_error());
+        let next = match (round.answer, result_use) {
+            (Some(answer), _) if all_succeeded => {
+                Next::Step(self.answered(answer, AnswerSource::BesideToolCalls))
+            }
+            (Some(_), _) => Next::Restart,
+            (None, ResultUse::ReturnAsAnswer) => {
+                let answer = answer::of_results(&executions);
+                Next::Step(self.answered(answer, AnswerSource::ToolResults))
+            }
+            (None, ResultUse::SendToModel) => Next::Step(Step::CallModel),
+        };
+        self.executions.extend(executions);
+        next
+    }
+
+    /// Takes the outcome of checking the answer.
+    ///
+    /// # Errors
+    ///
+    /// If the answer was rejected and no retry is left.
+    pub(crate) fn answer_checked(
+        &mut self,
+        answer: ChatResponse,
+        outcome: CheckOutcome,
+    ) -> Result<Step> {
+        match outcome {
+            CheckOutcome::Accepted => Ok(Step::ParseAnswer(answer)),
+            CheckOutcome::Rewritten(text) => {
+                let answer = answer::rewritten(answer, text);
+                if self.answer_source == AnswerSource::ToolResults {
+                    self.answer_source = AnswerSource::Message;
+                }
+                if let Some(last) = self.request.turn.last_mut() {
+                    *last = answer.message.clone().into();
+                }
+                Ok(Step::ParseAnswer(answer))
+            }
+            CheckOutcome::Rejected { rejection, .. }
+                if self.check_retries >= self.rules.check_retries =>
+            {
+                Err(self.failed(answer, rejection.into_error_after(self.check_retries)))
+            }
+            CheckOutcome::Rejected { rejection, prompt } => {
+                self.check_retries += 1;
+                match prompt {
+                    Some(prompt) => self.reprompt(prompt),
+                    // Without the answer, the request is the same as before.
+                    None => drop(self.request.turn.pop()),
+                }
+                self.rejected.push(RejectedAnswer::new(answer, rejection.into_error()));
+                Ok(Step::CallModel)
+            }
+        }
+    }
+
+    /// Takes an answer that cannot be parsed. The next step is [`Step::CallModel`].
+    ///
+    /// # Errors
+    ///
+    /// Returns `error` if no retry is left, or if a retry would be useless.
+    pub(crate) fn repair(&mut self, answer: ChatResponse, error: Error) -> Result<()> {
+        if !self.may_repair(&answer, &error) {
+            return Err(self.failed(answer, error));
+        }
+        self.repairs += 1;
+        self.reprompt(answer::complaint(&error));
+        self.rejected.push(RejectedAnswer::new(answer, error));
+        Ok(())
+    }
+
+    /// Records the answer that fails the turn, and returns the error.
+    pub(crate) fn failed(&mut self, answer: ChatResponse, error: Error) -> Error {
+        self.failed_answer = Some(answer);
+        error
+    }
+
+    /// Ends the turn with this answer.
+    ///
+    /// Returns the request, whose messages are to be remembered, and the report. Rejected answers are
+    /// in the report only.
+    pub(crate) fn finish(self, answer: ChatResponse) -> (ChatRequest, FinishedTurn) {
+        let Self { mut request, spent, executions, intermediate, rejected, .. } = self;
+        for at in self.rejected_at.into_iter().rev() {
+            let end = request.turn.len().min(at + 2);
+            request.turn.drain(at..end);
+        }
+        (request, FinishedTurn { spent, executions, intermediate, rejected, answer })
+    }
+
+    /// Returns the report of a turn that failed.
+    pub(crate) fn into_unfinished(self) -> UnfinishedTurn {
+        let Self { executions, intermediate, rejected, failed_answer, .. } = self;
+        UnfinishedTurn::new(executions, intermediate, rejected, failed_answer)
+    }
+
+    fn answered(&mut self, answer: ChatResponse, source: AnswerSource) -> Step {
+        self.answer_source = source;
+        self.request.turn.push(answer.message.clone().into());
+        if self.rules.checks_answers {
+            Step::CheckAnswer(answer)
+        } else {
+            Step::ParseAnswer(answer)
+        }
+    }
+
+    /// Appends a message to the model after its answer, which is the last message.
+    fn reprompt(&mut self, prompt: impl Into<Box<str>>) {
+        self.rejected_at.push(self.request.turn.len().saturating_sub(1));
+        self.request.turn.push(ChatMessage::user(prompt));
+    }
+
+    /// Returns `true` if a retry is left. An answer that was truncated would be truncated again.
+    fn may_repair(&self, answer: &ChatResponse, error: &Error) -> bool {
+        error.kind() == ErrorKind::Output
+            && self.repairs < self.rules.output_retries
+            && answer.finish_reason != Some(FinishReason::Length)
+    }
+
+    /// Stops forcing tool calls after the first round: the turn would never end. If a tool takes the
+    /// answer, some tool call stays required.
+    fn relax_tool_choice(&mut self) {
+        let relaxed = match (&self.request.parameters.tool_choice, self.rules.answer_tool) {
+            (Some(ToolChoice::Required | ToolChoice::Tool(_)), None) => ToolChoice::Auto,
+            (Some(ToolChoice::Tool(name)), Some(answer)) if **name != *answer => {
+                ToolChoice::Required
+            }
+            _ => return,
+        };
+        Arc::make_mut(&mut self.request.parameters).tool_choice = Some(relaxed);
+    }
+
+    /// Returns the message with a unique id for each call.
+    fn with_unique_ids(&self, message: AiMessage) -> AiMessage {
+        let calls = message.tool_calls();
+        let is_taken = |index: usize, id: &str| {
+            id.is_empty() || calls.iter().take(index).any(|earlier| earlier.id() == id)
+        };
+        if !calls.iter().enumerate().any(|(index, call)| is_taken(index, call.id())) {
+            return message;
+        }
+        let mut unique: Vec<ToolCall> = Vec::with_capacity(calls.len());
+        for (index, call) in calls.iter().enumerate() {
+            let mut id = call.id().to_owned();
+            let mut attempt = index;
+            while id.is_empty() || unique.iter().any(|earlier| earlier.id() == id) {
+                id = format!("call_{}_{attempt}", self.rounds);
+                attempt += calls.len();
+            }
+            unique.push(call.clone().with_id(id));
+        }
+        message.with_tool_calls(unique)
+    }
+}
