@@ -6,7 +6,7 @@ use ai_services_core::message::ToolCall;
 use ai_services_core::model::{ModelStreamEvent, PartialAnswer, TokenUsage};
 use ai_services_core::{ErrorKind, Result};
 
-/// Server-sent events: how the bytes are split does not matter.
+/// Checks that server-sent events do not depend on the boundaries of the chunks.
 ///
 /// The first byte is the size of the chunks.
 pub fn sse(input: &[u8]) {

@@ -7,6 +7,7 @@
 mod answers;
 mod breaks;
 mod contents;
+mod encodings;
 mod framing;
 mod retries;
 mod stalls;

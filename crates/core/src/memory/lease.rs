@@ -86,8 +86,8 @@ pub struct LeaseOptions {
     /// service renews the lease after each third of this time. A process that crashes blocks the
     /// conversation for at most this time.
     pub duration: Duration,
-    /// Time limit of waiting for a lease. After it, the caller gets [`ErrorKind::Busy`](crate::ErrorKind::Busy). Default:
-    /// 60 seconds.
+    /// Time limit of waiting for a lease. After it, the caller gets
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy). Default: 60 seconds.
     pub max_wait: Duration,
 }
 

@@ -56,7 +56,8 @@ pub trait ContentRetriever: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Return an error if the search fails. The [`FailurePolicy`](super::FailurePolicy) of the route then applies.
+    /// Return an error if the search fails. The [`FailurePolicy`](super::FailurePolicy) of the route then
+    /// applies.
     async fn retrieve(&self, query: &Query) -> Result<Vec<RetrievedContent>>;
 
     /// Converts the retriever into a tool, for a model that decides itself when to search.

@@ -4,7 +4,6 @@ use super::{ContentRetriever, Query};
 use crate::error::Result;
 use crate::forward::forward_through_arc;
 use async_trait::async_trait;
-use futures_util::future::{BoxFuture, FutureExt};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -136,18 +135,14 @@ pub trait QueryRouter: Send + Sync {
     async fn route(&self, query: &Query) -> Result<Vec<Route>>;
 }
 
+#[async_trait]
 impl<F, Fut> QueryRouter for F
 where
     F: Fn(Query) -> Fut + Send + Sync,
     Fut: Future<Output = Result<Vec<Route>>> + Send + 'static,
 {
-    fn route<'a, 'b, 'z>(&'a self, query: &'b Query) -> BoxFuture<'z, Result<Vec<Route>>>
-    where
-        'a: 'z,
-        'b: 'z,
-        Self: 'z,
-    {
-        self(query.clone()).boxed()
+    async fn route(&self, query: &Query) -> Result<Vec<Route>> {
+        self(query.clone()).await
     }
 }
 

@@ -86,7 +86,6 @@ use ai_services_core::model::ChatModel;
 use ai_services_core::model::{Capabilities, Capability, ChatRequest, ChatRequestParameters};
 use options::Options;
 use parameters::MessagesPrefix;
-use std::borrow::Cow;
 use stream::MessageAssembly;
 
 /// A chat model behind Anthropic's messages API or a compatible server.
@@ -168,8 +167,8 @@ impl Protocol for Messages {
         parameters::check(request, defaults)
     }
 
-    fn endpoint(&self, _model: Option<&str>, _delivery: Delivery) -> Result<Cow<'_, Endpoint>> {
-        Ok(Cow::Borrowed(&self.endpoint))
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
     }
 
     fn prefix(

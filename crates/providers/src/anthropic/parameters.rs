@@ -19,11 +19,11 @@ pub(super) struct MessagesPrefix {
     pub(super) instruction: Vec<u8>,
     /// `,"tool_choice":…` or nothing. Sent only with tools.
     pub(super) tool_choice: Vec<u8>,
-    /// Whether `extra` has its own system prompt.
+    /// `true` if `extra` has its own system prompt.
     pub(super) has_system: bool,
-    /// Whether `extra` has its own messages.
+    /// `true` if `extra` has its own messages.
     pub(super) has_messages: bool,
-    /// Whether `extra` has its own tools.
+    /// `true` if `extra` has its own tools.
     pub(super) has_tools: bool,
 }
 

@@ -45,10 +45,9 @@ pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
         return Err(answer.annotate(error.with_usage(usage)));
     };
     let (finish_reason, refusal) = whole.stop.read();
-    let blocks: Vec<&RawValue> = match content.get().starts_with('[') {
-        true => serde_json::from_str(content.get()).map_err(unreadable)?,
-        false => Vec::new(),
-    };
+    let is_list = content.get().starts_with('[');
+    let blocks: Vec<&RawValue> =
+        if is_list { serde_json::from_str(content.get()).map_err(unreadable)? } else { Vec::new() };
     let mut parts = Vec::with_capacity(blocks.len());
     for block in &blocks {
         parts.push(Part::of(&RawObject::of(block).map_err(unreadable)?));

@@ -1,6 +1,6 @@
 //! Re-ranking by servers with an API like Cohere's.
 
-use super::reading;
+use super::response;
 use crate::http::Endpoint;
 use crate::protocol::builder::{builder_methods, debug_fields};
 use crate::protocol::connection::{Connection, connection_setters};
@@ -70,7 +70,7 @@ impl RerankModel {
 }
 
 impl Inner {
-    async fn ask(&self, query: &str, documents: &[&str]) -> Result<Scores> {
+    async fn send(&self, query: &str, documents: &[&str]) -> Result<Scores> {
         let mut body = JsonObject::new(Some(&self.extra), b'{');
         body.add("model", self.model.as_deref());
         body.add("query", Some(query));
@@ -85,7 +85,7 @@ impl Inner {
         let mut body = body.into_bytes();
         body.push(b'}');
         let answer = self.endpoint.post(body).await?;
-        reading::scores(&answer, documents.len())
+        response::scores(&answer, documents.len())
     }
 }
 
@@ -93,7 +93,7 @@ impl Inner {
 impl ScoringModel for RerankModel {
     async fn score(&self, query: &str, documents: &[&str]) -> Result<Scores> {
         let inner = &*self.0;
-        reading::in_batches(documents, inner.batch, |batch| inner.ask(query, batch)).await
+        response::in_batches(documents, inner.batch, |batch| inner.send(query, batch)).await
     }
 
     fn name(&self) -> &str {
@@ -131,11 +131,11 @@ pub struct RerankModelBuilder {
 
 impl RerankModelBuilder {
     builder_methods! {
-        /// Sets the key. A server of your own may need none.
+        /// Sets the API key. Self-hosted servers may need none.
         api_key;
-        /// Sets the server: the URL to which `/rerank` is appended.
+        /// Sets the server: the URL to which `/rerank` is appended. Required.
         base_url;
-        /// Sets the model to ask, for servers that have more than one.
+        /// Sets the model, for servers with more than one.
         model;
     }
 

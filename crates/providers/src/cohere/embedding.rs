@@ -1,7 +1,7 @@
 //! Embedding by Cohere.
 
-use super::builder;
-use super::reading::Meta;
+use super::response::Meta;
+use super::server::COHERE;
 use crate::http::{Answer, Endpoint};
 use crate::protocol::batches::{self, BatchLimits};
 use crate::protocol::builder::{builder_methods, debug_fields, required_model};
@@ -100,7 +100,7 @@ impl CohereEmbeddingModel {
 }
 
 impl Inner {
-    async fn ask(&self, texts: &[&str], purpose: EmbeddingPurpose) -> Result<Embeddings> {
+    async fn send(&self, texts: &[&str], purpose: EmbeddingPurpose) -> Result<Embeddings> {
         let mut body = JsonObject::new(None, b'{');
         body.add("model", Some(&*self.model));
         body.add("input_type", Some(input_type(purpose)));
@@ -159,7 +159,7 @@ fn read(answer: &Answer) -> Result<Embeddings> {
 impl EmbeddingModel for CohereEmbeddingModel {
     async fn embed(&self, texts: &[&str], purpose: EmbeddingPurpose) -> Result<Embeddings> {
         let inner = &*self.0;
-        batches::embed(texts, inner.limits, |batch| inner.ask(batch, purpose)).await
+        batches::embed(texts, inner.limits, |batch| inner.send(batch, purpose)).await
     }
 
     fn dimensions(&self) -> Option<usize> {
@@ -205,11 +205,11 @@ pub struct CohereEmbeddingModelBuilder {
 
 impl CohereEmbeddingModelBuilder {
     builder_methods! {
-        /// Sets the key.
+        /// Sets the API key.
         api_key;
-        /// Sets the server: the URL to which `/v2/embed` is appended; `https://api.cohere.com` by default.
+        /// Sets the server: the URL to which `/v2/embed` is appended. Default: `https://api.cohere.com`.
         base_url;
-        /// Sets the model to ask, for example `embed-v4.0`.
+        /// Sets the model, for example `embed-v4.0`.
         model;
     }
 
@@ -235,18 +235,18 @@ impl CohereEmbeddingModelBuilder {
     }
 
     builder_methods! {
-        /// Builds the model. Nothing is sent.
+        /// Builds the model. Sends nothing.
         ///
         /// # Errors
         ///
-        /// [`ErrorKind::Configuration`] without a model, without a key for Cohere, for a base URL that is
-        /// not one, a key or header that HTTP cannot carry, and if TLS cannot be set up.
+        /// [`ErrorKind::Configuration`] without a model, without a key for Cohere, for an invalid base URL,
+        /// for a key or header that HTTP cannot carry, and if TLS cannot be set up.
         build -> CohereEmbeddingModel;
         from_env("COHERE_EMBEDDING_MODEL", DEFAULT_MODEL) -> CohereEmbeddingModel;
     }
 
     fn build_with(self, var: impl Fn(&str) -> Option<String>) -> Result<CohereEmbeddingModel> {
-        let server = builder::connect(self.connection, var)?;
+        let server = COHERE.connect(self.connection, var)?;
         let model = required_model(self.model)?;
         Ok(CohereEmbeddingModel(Arc::new(Inner {
             endpoint: server.endpoint("v2/embed"),

@@ -10,11 +10,11 @@
 //! score for each document, in the order of the documents. They never request a part of the documents. An
 //! answer without a document, with a document twice or with a score that is not a number is an error.
 
-mod builder;
 mod compatible;
 mod embedding;
-mod reading;
+mod response;
 mod scoring;
+mod server;
 
 pub use compatible::{RerankDialect, RerankModel, RerankModelBuilder};
 pub use embedding::{CohereEmbeddingModel, CohereEmbeddingModelBuilder, LongTexts};

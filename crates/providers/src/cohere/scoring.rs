@@ -1,6 +1,7 @@
 //! Re-ranking by Cohere.
 
-use super::{builder, reading};
+use super::response;
+use super::server::COHERE;
 use crate::http::Endpoint;
 use crate::protocol::builder::{builder_methods, debug_fields, required_model};
 use crate::protocol::connection::{Connection, connection_setters, environment};
@@ -67,7 +68,7 @@ impl CohereScoringModel {
 }
 
 impl Inner {
-    async fn ask(&self, query: &str, documents: &[&str]) -> Result<Scores> {
+    async fn send(&self, query: &str, documents: &[&str]) -> Result<Scores> {
         let mut body = JsonObject::new(None, b'{');
         body.add("model", Some(&*self.model));
         body.add("query", Some(query));
@@ -77,7 +78,7 @@ impl Inner {
         let mut body = body.into_bytes();
         body.push(b'}');
         let answer = self.endpoint.post(body).await?;
-        reading::scores(&answer, documents.len())
+        response::scores(&answer, documents.len())
     }
 }
 
@@ -85,7 +86,7 @@ impl Inner {
 impl ScoringModel for CohereScoringModel {
     async fn score(&self, query: &str, documents: &[&str]) -> Result<Scores> {
         let inner = &*self.0;
-        reading::in_batches(documents, Some(inner.batch), |batch| inner.ask(query, batch)).await
+        response::in_batches(documents, Some(inner.batch), |batch| inner.send(query, batch)).await
     }
 
     fn name(&self) -> &str {
@@ -125,11 +126,11 @@ pub struct CohereScoringModelBuilder {
 
 impl CohereScoringModelBuilder {
     builder_methods! {
-        /// Sets the key.
+        /// Sets the API key.
         api_key;
-        /// Sets the server: the URL to which `/v2/rerank` is appended; `https://api.cohere.com` by default.
+        /// Sets the server: the URL to which `/v2/rerank` is appended. Default: `https://api.cohere.com`.
         base_url;
-        /// Sets the model to ask, for example `rerank-v3.5`.
+        /// Sets the model, for example `rerank-v3.5`.
         model;
     }
 
@@ -148,19 +149,19 @@ impl CohereScoringModelBuilder {
     }
 
     builder_methods! {
-        /// Builds the model. Nothing is sent.
+        /// Builds the model. Sends nothing.
         ///
         /// # Errors
         ///
-        /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a model, without a key
-        /// for Cohere, for a base URL that is not one, a key or header that HTTP cannot carry, and if TLS
-        /// cannot be set up.
+        /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a model,
+        /// without a key for Cohere, for an invalid base URL, for a key or header that HTTP cannot carry, and
+        /// if TLS cannot be set up.
         build -> CohereScoringModel;
         from_env("COHERE_RERANK_MODEL", DEFAULT_MODEL) -> CohereScoringModel;
     }
 
     fn build_with(self, var: impl Fn(&str) -> Option<String>) -> Result<CohereScoringModel> {
-        let server = builder::connect(self.connection, var)?;
+        let server = COHERE.connect(self.connection, var)?;
         let model = required_model(self.model)?;
         Ok(CohereScoringModel(Arc::new(Inner {
             endpoint: server.endpoint("v2/rerank"),

@@ -4,7 +4,7 @@ use super::name::{Generation, ModelName};
 use super::options::{
     HarmCategory, HarmThreshold, Options, SafetySetting, SchemaDialect, ThoughtSummaries,
 };
-use super::server::connect;
+use super::server::GOOGLE;
 use super::{GeminiChatModel, GenerateContent};
 use crate::protocol::builder::{builder_methods, debug_fields, required_model};
 use crate::protocol::client::Client;
@@ -128,7 +128,7 @@ impl GeminiChatModelBuilder {
     fn build_with(self, var: impl Fn(&str) -> Option<String>) -> Result<GeminiChatModel> {
         let model = required_model(self.parameters.model.clone().or(self.model))?;
         let name = ModelName::of(&model)?;
-        let server = connect(self.connection, var)?;
+        let server = GOOGLE.connect(self.connection, var)?;
         let capabilities =
             self.capabilities.unwrap_or_else(|| default_capabilities(name.generation()));
         let protocol = GenerateContent::new(server, name, self.options);

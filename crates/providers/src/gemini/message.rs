@@ -83,10 +83,7 @@ fn try_encode(
         ChatMessage::User(message) => {
             let parts: Vec<_> =
                 message.contents().iter().map(part::part).collect::<std::result::Result<_, _>>()?;
-            match parts.is_empty() {
-                true => list([Part::Text(Cow::Borrowed(""))]),
-                false => list(parts),
-            }
+            if parts.is_empty() { list([Part::Text(Cow::Borrowed(""))]) } else { list(parts) }
         }
         ChatMessage::Ai(message) => match kept_parts(message) {
             Some(parts) => Ok(parts.as_bytes().to_vec()),

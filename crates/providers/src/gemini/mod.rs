@@ -171,7 +171,11 @@ impl Protocol for GenerateContent {
     type Prefix = ContentsPrefix;
     type Assembly = GeminiAssembly;
 
-    fn endpoint(&self, model: Option<&str>, delivery: Delivery) -> Result<Cow<'_, Endpoint>> {
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoints.whole
+    }
+
+    fn endpoint_of(&self, model: Option<&str>, delivery: Delivery) -> Result<Cow<'_, Endpoint>> {
         if let Some(model) = model {
             let model = ModelName::of(model)?;
             return Ok(Cow::Owned(model_endpoint(&self.server, model, delivery)));

@@ -17,11 +17,11 @@ pub(super) struct ContentsPrefix {
     pub(super) head: Vec<u8>,
     /// `,"toolConfig":…` or nothing. Sent only with tools.
     pub(super) tool_config: Vec<u8>,
-    /// Whether `extra` has its own messages.
+    /// `true` if `extra` has its own messages.
     pub(super) has_contents: bool,
-    /// Whether `extra` has its own system prompt.
+    /// `true` if `extra` has its own system prompt.
     pub(super) has_system: bool,
-    /// Whether `extra` has its own tools.
+    /// `true` if `extra` has its own tools.
     pub(super) has_tools: bool,
 }
 

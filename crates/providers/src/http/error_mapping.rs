@@ -302,9 +302,8 @@ fn clean(text: &str, max: usize) -> String {
 
 /// The text without secrets, which some servers echo.
 fn hide<'a>(text: &'a str, headers: &HeaderMap) -> Cow<'a, str> {
-    secrets_in(headers).fold(text.into(), |text, secret| match text.contains(secret) {
-        true => text.replace(secret, "[secret]").into(),
-        false => text,
+    secrets_in(headers).fold(text.into(), |text, secret| {
+        if text.contains(secret) { text.replace(secret, "[secret]").into() } else { text }
     })
 }
 

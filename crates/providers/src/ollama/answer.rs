@@ -1,7 +1,7 @@
 //! Answers, whole and in pieces: both have the same form.
 
 use crate::http::Answer;
-use crate::protocol::tolerant::{Text, count};
+use crate::protocol::tolerant::{Text, count, unquoted};
 use ai_services_core::message::{AiMessage, ToolCall};
 use ai_services_core::model::{ChatResponse, FinishReason, TokenUsage};
 use ai_services_core::{Error, ErrorKind, Result};
@@ -73,12 +73,7 @@ impl Call<'_> {
     /// The call, with an id of `ids` if the server gives none.
     pub(super) fn into_call(self, ids: &mut Ids) -> ToolCall {
         // An object by the protocol; a text that contains it at servers that imitate it.
-        let raw = self.function.arguments.map_or("", RawValue::get);
-        let unquoted = match raw.starts_with('"') {
-            true => serde_json::from_str::<Text<'_>>(raw).ok().and_then(|text| text.0),
-            false => None,
-        };
-        let arguments = unquoted.unwrap_or(Cow::Borrowed(raw));
+        let arguments = unquoted(self.function.arguments);
         let name = self.function.name.into_owned().unwrap_or_default();
         let id = self.id.into_some().map(Into::into);
         ToolCall::new(id.unwrap_or_else(|| ids.next()), name, arguments)

@@ -75,7 +75,7 @@ impl OllamaEmbeddingModel {
 }
 
 impl Inner {
-    async fn ask(&self, texts: &[&str]) -> Result<Embeddings> {
+    async fn send(&self, texts: &[&str]) -> Result<Embeddings> {
         let mut body = JsonObject::new(None, b'{');
         body.add("model", Some(&*self.model));
         body.add("input", Some(texts));
@@ -106,7 +106,7 @@ struct EmbedResponse {
 impl EmbeddingModel for OllamaEmbeddingModel {
     async fn embed(&self, texts: &[&str], _: EmbeddingPurpose) -> Result<Embeddings> {
         let inner = &*self.0;
-        batches::embed(texts, inner.limits, |batch| inner.ask(batch)).await
+        batches::embed(texts, inner.limits, |batch| inner.send(batch)).await
     }
 
     fn dimensions(&self) -> Option<usize> {
@@ -163,12 +163,12 @@ pub enum LongTexts {
 
 impl OllamaEmbeddingModelBuilder {
     builder_methods! {
-        /// Sets the key, which only `ollama.com` needs.
+        /// Sets the API key, which only `ollama.com` requires.
         api_key;
-        /// Sets the server: the URL to which `/api/embed` is appended; `http://127.0.0.1:11434` by
-        /// default.
+        /// Sets the server: the URL to which `/api/embed` is appended. Default:
+        /// `http://127.0.0.1:11434`.
         base_url;
-        /// Sets the model to ask, for example `nomic-embed-text`.
+        /// Sets the model, for example `nomic-embed-text`.
         model;
     }
 
@@ -207,11 +207,11 @@ impl OllamaEmbeddingModelBuilder {
     }
 
     builder_methods! {
-        /// Builds the model. Nothing is sent.
+        /// Builds the model. Sends nothing.
         ///
         /// # Errors
         ///
-        /// As [`OllamaChatModelBuilder::build`](super::OllamaChatModelBuilder::build).
+        /// The errors of [`OllamaChatModelBuilder::build`](super::OllamaChatModelBuilder::build).
         build -> OllamaEmbeddingModel;
         from_env("OLLAMA_EMBEDDING_MODEL", "nomic-embed-text") -> OllamaEmbeddingModel;
     }

@@ -70,7 +70,6 @@ use ai_services_core::{Error, Result};
 use assembly::OllamaAssembly;
 use futures_util::stream::{BoxStream, StreamExt};
 use options::Options;
-use std::borrow::Cow;
 
 /// A chat model behind an Ollama server.
 ///
@@ -135,8 +134,8 @@ impl Protocol for Chat {
     type Prefix = ListPrefix;
     type Assembly = OllamaAssembly;
 
-    fn endpoint(&self, _model: Option<&str>, _delivery: Delivery) -> Result<Cow<'_, Endpoint>> {
-        Ok(Cow::Borrowed(&self.endpoint))
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
     }
 
     fn prefix(

@@ -39,7 +39,8 @@ pub(super) fn prefix(
     ListPrefix::new(head, tool_choice, "messages", Some(&extra))
 }
 
-/// The member `options`: those of the client, over them the parameters, over them those of `extra`.
+/// Returns the member `options`. The members of `extra` win over the parameters, which win over the options
+/// of the client.
 fn sampling(
     parameters: &ChatRequestParameters,
     client: &Map<String, Value>,
@@ -68,7 +69,7 @@ fn sampling(
     options
 }
 
-/// `format`, with the members of its schema in order.
+/// The member `format`, with the members of its schema in their declared order.
 struct Format<'a>(&'a ResponseFormat);
 
 impl Serialize for Format<'_> {

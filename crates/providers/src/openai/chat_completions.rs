@@ -12,7 +12,6 @@ use ai_services_core::Result;
 #[cfg(doc)]
 use ai_services_core::model::ChatModel;
 use ai_services_core::model::{Capabilities, Capability, ChatRequest, ChatRequestParameters};
-use std::borrow::Cow;
 
 /// A chat model behind OpenAI's chat completions or a compatible server.
 ///
@@ -85,8 +84,8 @@ impl Protocol for ChatCompletions {
         model.with(Capability::Videos)
     }
 
-    fn endpoint(&self, _model: Option<&str>, _delivery: Delivery) -> Result<Cow<'_, Endpoint>> {
-        Ok(Cow::Borrowed(&self.endpoint))
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
     }
 
     fn prefix(

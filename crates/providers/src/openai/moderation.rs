@@ -180,18 +180,18 @@ impl OpenAiModerationModelBuilder {
     account_setters!("/moderations");
 
     builder_methods! {
-        /// Sets the model to ask; `omni-moderation-latest` by default.
+        /// Sets the model. Default: `omni-moderation-latest`.
         model;
     }
 
     connection_setters!();
 
     builder_methods! {
-        /// Builds the model. Nothing is sent.
+        /// Builds the model. Sends nothing.
         ///
         /// # Errors
         ///
-        /// [`ErrorKind::Configuration`] without a key for OpenAI, for a base URL that is not one, a key or
+        /// [`ErrorKind::Configuration`] without a key for OpenAI, for an invalid base URL, for a key or
         /// header that HTTP cannot carry, and if TLS cannot be set up.
         build -> OpenAiModerationModel;
         from_env("OPENAI_MODERATION_MODEL", DEFAULT_MODEL) -> OpenAiModerationModel;

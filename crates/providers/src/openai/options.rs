@@ -32,7 +32,7 @@ pub enum SchemaMode {
     Loose,
     /// The schema is sent for OpenAI's strict mode: no additional members, all members required, the
     /// optional ones nullable. The model cannot deviate from the schema. A schema that strict mode
-    /// cannot express, with maps, tuples or values of any type, is sent as [`Loose`](Self::Loose).
+    /// cannot express, with maps, tuples or values of any type, is sent as in [`Loose`](Self::Loose).
     Strict,
 }
 
@@ -72,7 +72,7 @@ pub enum StreamUsage {
     /// `stream_options` requests the usage.
     #[default]
     Requested,
-    /// Nothing is requested, for servers that reject `stream_options`. Some report the usage anyway.
+    /// The usage is not requested, for servers that reject `stream_options`. Some report it anyway.
     NotRequested,
 }
 

@@ -1,7 +1,7 @@
 //! The parts that whole answers and streamed ones have in common.
 
 use super::extensions::MessageExtensions;
-use crate::protocol::tolerant::{Content, Index, Text, count};
+use crate::protocol::tolerant::{Content, Index, Text, count, unquoted};
 use ai_services_core::message::{AiMessage, ProviderContent, ToolCall};
 use ai_services_core::model::{FinishReason, TokenUsage};
 use serde::de::{SeqAccess, Visitor};
@@ -99,12 +99,7 @@ impl<'a> Message<'a> {
 impl<'a> Call<'a> {
     /// The arguments: a text that contains JSON, by the protocol; at some servers the JSON itself.
     pub(super) fn arguments(&self) -> Cow<'a, str> {
-        let raw = self.function.arguments.map_or("", RawValue::get);
-        let unquoted = match raw.starts_with('"') {
-            true => serde_json::from_str::<Text<'_>>(raw).ok().and_then(|text| text.0),
-            false => None,
-        };
-        unquoted.unwrap_or(Cow::Borrowed(raw))
+        unquoted(self.function.arguments)
     }
 }
 

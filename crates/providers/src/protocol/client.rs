@@ -43,8 +43,14 @@ pub(crate) trait Protocol: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Returns the endpoint of a request that names a model of its own, or of all others.
-    fn endpoint(&self, model: Option<&str>, delivery: Delivery) -> Result<Cow<'_, Endpoint>>;
+    /// Returns the endpoint for whole answers of the client's model.
+    fn endpoint(&self) -> &Endpoint;
+
+    /// Returns the endpoint of a request. `model` is the model that the request names, if any. The
+    /// default is [`endpoint`](Self::endpoint) for all requests.
+    fn endpoint_of(&self, _model: Option<&str>, _delivery: Delivery) -> Result<Cow<'_, Endpoint>> {
+        Ok(Cow::Borrowed(self.endpoint()))
+    }
 
     /// Encodes parameters. `model` is the model of parameters that name none.
     fn prefix(
@@ -102,12 +108,10 @@ impl<P: Protocol> Client<P> {
 
     /// Formats a public model under its own name.
     pub(crate) fn fmt_as(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct(name);
-        debug.field("model", &self.0.model);
-        if let Ok(endpoint) = self.0.protocol.endpoint(None, Delivery::Whole) {
-            debug.field("endpoint", &endpoint);
-        }
-        debug.finish_non_exhaustive()
+        f.debug_struct(name)
+            .field("model", &self.0.model)
+            .field("endpoint", self.0.protocol.endpoint())
+            .finish_non_exhaustive()
     }
 }
 
@@ -122,7 +126,8 @@ impl<P: Protocol> Inner<P> {
         let capabilities = P::checked_capabilities(self.capabilities);
         capabilities.check(request, defaults, self.model_of(request))?;
         P::check_parameters(request.parameters(), defaults)?;
-        let endpoint = self.protocol.endpoint(request.parameters().model.as_deref(), delivery)?;
+        let endpoint =
+            self.protocol.endpoint_of(request.parameters().model.as_deref(), delivery)?;
         let prefix = self.prefixes.of(request, delivery, |parameters| {
             self.protocol.prefix(parameters, &self.model, delivery)
         });

@@ -1,10 +1,12 @@
 //! The servers of providers: their addresses, their keys, and the environment variables for both.
 
 use super::connection::{Connection, secret, variable};
+use crate::http::Server;
 use ai_services_core::{Error, Result};
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName};
 use secrecy::SecretString;
+use std::sync::Arc;
 
 /// The public server of a provider.
 pub(crate) struct Site {
@@ -67,6 +69,16 @@ impl Site {
             )));
         }
         Ok(Target { url, headers, is_official })
+    }
+
+    /// Connects to the [`target`](Self::target) of a connection.
+    pub(crate) fn connect(
+        &self,
+        mut connection: Connection,
+        var: impl Fn(&str) -> Option<String>,
+    ) -> Result<Arc<Server>> {
+        let Target { url, headers, .. } = self.target(&mut connection, var)?;
+        connection.server(url, headers)
     }
 
     fn headers(&self, connection: &Connection) -> Result<HeaderMap> {

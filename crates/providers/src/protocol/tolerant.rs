@@ -2,6 +2,7 @@
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
@@ -160,6 +161,14 @@ impl<'de> Visitor<'de> for AnyForm {
         }
         Ok(content)
     }
+}
+
+/// Returns a string that contains JSON, or the JSON itself: by most protocols arguments are a string, but
+/// some servers send the object.
+pub(crate) fn unquoted(raw: Option<&RawValue>) -> Cow<'_, str> {
+    let raw = raw.map_or("", RawValue::get);
+    let text = if raw.starts_with('"') { serde_json::from_str::<Text<'_>>(raw).ok() } else { None };
+    text.and_then(|text| text.0).unwrap_or(Cow::Borrowed(raw))
 }
 
 /// The number of a call or of an answer, if the server numbers them; also written as a text.

@@ -1,9 +1,9 @@
 //! Web search engines: Tavily, servers with its protocol, and SearXNG.
 
-mod reading;
 mod searxng;
 mod tavily;
 mod terms;
+mod tolerant_json;
 
 pub use searxng::{SearxngSearchEngine, SearxngSearchEngineBuilder};
 pub use tavily::{

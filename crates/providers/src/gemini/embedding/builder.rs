@@ -1,8 +1,8 @@
 //! The builder of [`GeminiEmbeddingModel`].
 
-use super::{GeminiEmbeddingModel, Inner, TaskForm};
+use super::{GeminiEmbeddingModel, Inner, TaskEncoding};
 use crate::gemini::name::ModelName;
-use crate::gemini::server::connect;
+use crate::gemini::server::GOOGLE;
 use crate::protocol::builder::{builder_methods, debug_fields, required_model};
 use crate::protocol::connection::{Connection, connection_setters};
 use ai_services_core::Result;
@@ -42,14 +42,14 @@ pub struct GeminiEmbeddingModelBuilder {
 
 impl GeminiEmbeddingModelBuilder {
     builder_methods! {
-        /// Sets the key. It is sent in the header `x-goog-api-key`, never in the URL. Servers other than
-        /// Google's may need none.
+        /// Sets the API key. It is sent in the header `x-goog-api-key`, never in the URL. Servers other
+        /// than Google's may need none.
         api_key;
-        /// Sets the server: the URL to which `/models/…` is appended, with the version of the API;
-        /// `https://generativelanguage.googleapis.com/v1beta` by default.
+        /// Sets the server: the URL to which `/models/…` is appended, with the version of the API.
+        /// Default: `https://generativelanguage.googleapis.com/v1beta`.
         base_url;
-        /// Sets the model to ask, for example `gemini-embedding-001` or `gemini-embedding-2`. Vectors of
-        /// different models cannot be compared.
+        /// Sets the model, for example `gemini-embedding-001` or `gemini-embedding-2`. Vectors of different
+        /// models cannot be compared.
         model;
     }
 
@@ -62,13 +62,13 @@ impl GeminiEmbeddingModelBuilder {
     connection_setters!();
 
     builder_methods! {
-        /// Builds the model. Nothing is sent.
+        /// Builds the model. Sends nothing.
         ///
         /// # Errors
         ///
-        /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a model or for one whose
-        /// name could lead to another URL, without a key for Google, for a base URL that is not one, a key
-        /// or header that HTTP cannot carry, and if TLS cannot be set up.
+        /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a model or for
+        /// one whose name could lead to another URL, without a key for Google, for an invalid base URL, for a
+        /// key or header that HTTP cannot carry, and if TLS cannot be set up.
         build -> GeminiEmbeddingModel;
     }
 
@@ -79,12 +79,16 @@ impl GeminiEmbeddingModelBuilder {
     fn build_with(self, var: impl Fn(&str) -> Option<String>) -> Result<GeminiEmbeddingModel> {
         let model = required_model(self.model)?;
         let name = ModelName::of(&model)?;
-        let server = connect(self.connection, var)?;
+        let server = GOOGLE.connect(self.connection, var)?;
         Ok(GeminiEmbeddingModel(Arc::new(Inner {
             endpoint: server.endpoint(&name.method("batchEmbedContents")),
             resource: name.resource().into(),
             dimensions: self.dimensions,
-            task: if name.embeds_by_words() { TaskForm::Words } else { TaskForm::Member },
+            task: if name.embeds_by_words() {
+                TaskEncoding::TextPrefix
+            } else {
+                TaskEncoding::Member
+            },
             model,
         })))
     }

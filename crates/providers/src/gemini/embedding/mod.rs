@@ -50,16 +50,16 @@ struct Inner {
     /// The name of the model with its collection, which is repeated for each text of a batch.
     resource: Box<str>,
     dimensions: Option<usize>,
-    task: TaskForm,
+    task: TaskEncoding,
 }
 
 /// The encoding of the purpose in a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum TaskForm {
+enum TaskEncoding {
     /// The member `taskType`.
     Member,
     /// A prefix of the text.
-    Words,
+    TextPrefix,
 }
 
 impl GeminiEmbeddingModel {
@@ -134,7 +134,7 @@ impl Inner {
             content: Content {
                 parts: [TextPart { text: Cow::Owned(self.with_prefix(text, purpose)) }],
             },
-            task_type: (self.task == TaskForm::Member).then(|| task_type(purpose)),
+            task_type: (self.task == TaskEncoding::Member).then(|| task_type(purpose)),
             output_dimensionality: self.dimensions,
         };
         let batch = BatchRequest { requests: texts.iter().map(request).collect() };
@@ -147,8 +147,8 @@ impl Inner {
     /// Adds the prefix of the purpose to a text, if the model uses prefixes.
     fn with_prefix(&self, text: &str, purpose: EmbeddingPurpose) -> String {
         match self.task {
-            TaskForm::Member => text.to_owned(),
-            TaskForm::Words => format!("{}{text}", task_prefix(purpose)),
+            TaskEncoding::Member => text.to_owned(),
+            TaskEncoding::TextPrefix => format!("{}{text}", task_prefix(purpose)),
         }
     }
 

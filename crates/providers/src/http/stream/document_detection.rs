@@ -39,9 +39,10 @@ pub(in crate::http) async fn open(
         }
     }
     let body = reqwest::Body::from(response);
-    let body = match first.is_empty() {
-        true => body,
-        false => reqwest::Body::wrap(Begun { first: Some(first), rest: body }),
+    let body = if first.is_empty() {
+        body
+    } else {
+        reqwest::Body::wrap(Begun { first: Some(first), rest: body })
     };
     Ok(Streamed::Events(Box::new(Events::new(body, answer, framing, ends))))
 }

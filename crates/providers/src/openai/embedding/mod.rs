@@ -80,7 +80,7 @@ impl OpenAiEmbeddingModel {
 }
 
 impl Inner {
-    async fn ask(&self, texts: &[&str]) -> Result<Embeddings> {
+    async fn send(&self, texts: &[&str]) -> Result<Embeddings> {
         let mut body = self.head.clone();
         body.extend_from_slice(br#","input":"#);
         serde_json::to_writer(&mut body, texts).map_err(|source| {
@@ -96,7 +96,7 @@ impl Inner {
 #[async_trait]
 impl EmbeddingModel for OpenAiEmbeddingModel {
     async fn embed(&self, texts: &[&str], _: EmbeddingPurpose) -> Result<Embeddings> {
-        batches::embed(texts, self.0.limits, |batch| self.0.ask(batch)).await
+        batches::embed(texts, self.0.limits, |batch| self.0.send(batch)).await
     }
 
     fn dimensions(&self) -> Option<usize> {
@@ -146,7 +146,7 @@ impl OpenAiEmbeddingModelBuilder {
     account_setters!("/embeddings");
 
     builder_methods! {
-        /// Sets the model to ask, for example `text-embedding-3-small`.
+        /// Sets the model, for example `text-embedding-3-small`.
         model;
     }
 
@@ -182,12 +182,12 @@ impl OpenAiEmbeddingModelBuilder {
     connection_setters!();
 
     builder_methods! {
-        /// Builds the model. Nothing is sent.
+        /// Builds the model. Sends nothing.
         ///
         /// # Errors
         ///
-        /// [`ErrorKind::Configuration`] without a model, without a key for OpenAI, for a base URL that is
-        /// not one, a key or header that HTTP cannot carry, and if TLS cannot be set up.
+        /// [`ErrorKind::Configuration`] without a model, without a key for OpenAI, for an invalid base URL,
+        /// for a key or header that HTTP cannot carry, and if TLS cannot be set up.
         build -> OpenAiEmbeddingModel;
         from_env("OPENAI_EMBEDDING_MODEL", DEFAULT_MODEL) -> OpenAiEmbeddingModel;
     }

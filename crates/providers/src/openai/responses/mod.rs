@@ -20,7 +20,6 @@ use crate::protocol::request_prefix::Delivery;
 use ai_services_core::Result;
 use ai_services_core::model::{Capabilities, Capability, ChatRequest, ChatRequestParameters};
 use options::Options;
-use std::borrow::Cow;
 use stream::ResponseAssembly;
 
 /// The name under which messages keep the items of this protocol.
@@ -133,8 +132,8 @@ impl Protocol for Responses {
         parameters::check(request)
     }
 
-    fn endpoint(&self, _model: Option<&str>, _delivery: Delivery) -> Result<Cow<'_, Endpoint>> {
-        Ok(Cow::Borrowed(&self.endpoint))
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
     }
 
     fn prefix(

@@ -67,14 +67,14 @@ pub(super) fn prefix(
 ///
 /// [`ErrorKind::Unsupported`], naming the parameter.
 pub(super) fn check(parameters: &ChatRequestParameters) -> Result<()> {
-    let asked = [
+    let unsupported = [
         (parameters.top_k.is_some(), "top_k"),
         (parameters.frequency_penalty.is_some(), "frequency_penalty"),
         (parameters.presence_penalty.is_some(), "presence_penalty"),
         (!parameters.stop.is_empty(), "stop"),
         (parameters.seed.is_some(), "seed"),
     ];
-    match asked.into_iter().find(|(is_asked, _)| *is_asked) {
+    match unsupported.into_iter().find(|(is_set, _)| *is_set) {
         None => Ok(()),
         Some((_, name)) => Err(Error::new(
             ErrorKind::Unsupported,

@@ -2,10 +2,10 @@
 
 use super::calls::{Calls, Place};
 use super::response::{self, FAILED, MISSING};
-use super::wire::{BETWEEN_THOUGHTS, Item, Items, Outcome, Response, Said, unquoted};
+use super::wire::{BETWEEN_THOUGHTS, Item, Items, Outcome, Response, Said};
 use crate::http::{Answer, Framing};
 use crate::protocol::stream::{Assembly, EventError, MAX_CALLS, Progress};
-use crate::protocol::tolerant::{Index, Text};
+use crate::protocol::tolerant::{Index, Text, unquoted};
 use ai_services_core::message::ProviderContent;
 use ai_services_core::model::{
     ChatResponse, FinishReason, ModelStreamEvent, PartialAnswer, TokenUsage,
@@ -194,9 +194,10 @@ impl ResponseAssembly {
             return;
         }
         let is_next = self.thought.as_ref().is_some_and(|last| *last != thought);
-        let piece = match is_next && !self.thinking.is_empty() {
-            true => [BETWEEN_THOUGHTS, &piece].concat(),
-            false => piece.into_owned(),
+        let piece = if is_next && !self.thinking.is_empty() {
+            [BETWEEN_THOUGHTS, &piece].concat()
+        } else {
+            piece.into_owned()
         };
         self.thought = Some(thought);
         self.thinking.push_str(&piece);

@@ -2,7 +2,7 @@
 
 use super::super::message::arguments;
 use super::PROTOCOL;
-use crate::protocol::tolerant::{Content, Text, count};
+use crate::protocol::tolerant::{Content, Text, count, unquoted};
 use ai_services_core::message::{AiMessage, ProviderContent, ToolCall};
 use ai_services_core::model::{FinishReason, TokenUsage};
 use serde::{Deserialize, Deserializer};
@@ -202,22 +202,13 @@ impl<'a> Item<'a> {
     }
 }
 
-/// A text that contains JSON, or the JSON itself.
-pub(super) fn unquoted(raw: Option<&RawValue>) -> Cow<'_, str> {
-    let raw = raw.map_or("", RawValue::get);
-    let text = match raw.starts_with('"') {
-        true => serde_json::from_str::<Text<'_>>(raw).ok().and_then(|text| text.0),
-        false => None,
-    };
-    text.unwrap_or(Cow::Borrowed(raw))
-}
-
 /// The texts of a list of parts that are not empty.
 fn texts(parts: Option<&RawValue>) -> impl Iterator<Item = Cow<'_, str>> {
     let parts = parts.map_or("", RawValue::get);
-    let texts: Vec<Text<'_>> = match parts.starts_with('[') {
-        true => serde_json::from_str(parts).unwrap_or_default(),
-        false => serde_json::from_str(parts).ok().into_iter().collect(),
+    let texts: Vec<Text<'_>> = if parts.starts_with('[') {
+        serde_json::from_str(parts).unwrap_or_default()
+    } else {
+        serde_json::from_str(parts).ok().into_iter().collect()
     };
     texts.into_iter().filter_map(Text::into_some)
 }

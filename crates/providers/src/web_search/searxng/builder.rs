@@ -43,7 +43,7 @@ impl Default for SearxngSearchEngineBuilder {
 
 impl SearxngSearchEngineBuilder {
     builder_methods! {
-        /// Sets the server: the URL to which `/search` is appended.
+        /// Sets the server: the URL to which `/search` is appended. Required.
         base_url;
     }
 

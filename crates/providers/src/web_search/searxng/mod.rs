@@ -1,7 +1,7 @@
 //! SearXNG, a metasearch engine.
 
 mod builder;
-mod reading;
+mod response;
 
 pub use builder::SearxngSearchEngineBuilder;
 
@@ -144,7 +144,7 @@ impl WebSearchEngine for SearxngSearchEngine {
             return Ok(WebSearchResults::default());
         }
         let answer = self.0.endpoint(request, &terms).get().await.map_err(explain)?;
-        Ok(reading::results(&answer)?.at_most(request.max_results))
+        Ok(response::results(&answer)?.at_most(request.max_results))
     }
 
     fn name(&self) -> &'static str {

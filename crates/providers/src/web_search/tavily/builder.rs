@@ -4,10 +4,9 @@ use super::{
     Inner, Options, TavilyAnswer, TavilyRawContent, TavilySearchDepth, TavilySearchEngine,
     TavilyTopic,
 };
-use crate::http::Server;
 use crate::protocol::builder::{builder_methods, debug_fields};
 use crate::protocol::connection::{Connection, connection_setters};
-use crate::protocol::site::{KeyHeader, Site, Target};
+use crate::protocol::site::{KeyHeader, Site};
 use crate::web_search::terms::TIMEOUT;
 use ai_services_core::Result;
 use serde_json::Value;
@@ -58,9 +57,9 @@ impl Default for TavilySearchEngineBuilder {
 
 impl TavilySearchEngineBuilder {
     builder_methods! {
-        /// Sets the key. A server of your own may need none.
+        /// Sets the API key. Self-hosted servers may need none.
         api_key;
-        /// Sets the server: the URL to which `/search` is appended; `https://api.tavily.com` by default.
+        /// Sets the server: the URL to which `/search` is appended. Default: `https://api.tavily.com`.
         base_url;
     }
 
@@ -125,17 +124,18 @@ impl TavilySearchEngineBuilder {
     connection_setters!(but timeout);
 
     builder_methods! {
-        /// Builds the engine. Nothing is sent.
+        /// Builds the engine. Sends nothing.
         ///
         /// # Errors
         ///
-        /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a key for Tavily, for a base
-        /// URL that is not one, a key or header that HTTP cannot carry, and if TLS cannot be set up.
+        /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) without a key for
+        /// Tavily, for an invalid base URL, for a key or header that HTTP cannot carry, and if TLS cannot be
+        /// set up.
         build -> TavilySearchEngine;
     }
 
     fn build_with(self, var: impl Fn(&str) -> Option<String>) -> Result<TavilySearchEngine> {
-        let server = connect(self.connection, var)?;
+        let server = TAVILY.connect(self.connection, var)?;
         let endpoint = server.endpoint("search");
         Ok(TavilySearchEngine(Arc::new(Inner { endpoint, options: self.options })))
     }
@@ -143,22 +143,13 @@ impl TavilySearchEngineBuilder {
 
 debug_fields!(TavilySearchEngineBuilder { connection });
 
-/// Returns the server of a connection. Reads the environment if neither a key nor a base URL was set.
-fn connect(
-    mut connection: Connection,
-    var: impl Fn(&str) -> Option<String>,
-) -> Result<Arc<Server>> {
-    let Target { url, headers, .. } = TAVILY.target(&mut connection, var)?;
-    connection.server(url, headers)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use ai_services_core::ErrorKind;
 
     fn url(variables: &[(&str, &str)]) -> Result<String> {
-        let server = connect(Connection::default(), |name| {
+        let server = TAVILY.connect(Connection::default(), |name| {
             let found = variables.iter().find(|(variable, _)| *variable == name);
             found.map(|(_, value)| (*value).to_owned())
         });

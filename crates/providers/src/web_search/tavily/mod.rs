@@ -1,7 +1,7 @@
 //! Tavily, and servers with its protocol.
 
 mod builder;
-mod reading;
+mod response;
 
 pub use builder::TavilySearchEngineBuilder;
 
@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// The most results that Tavily gives at once.
+/// The maximum number of results of one search.
 const MAX_RESULTS: usize = 20;
 
 /// Tavily, a search engine for language models, or a server with its protocol.
@@ -189,7 +189,7 @@ impl WebSearchEngine for TavilySearchEngine {
             return Ok(WebSearchResults::default());
         }
         let answer = endpoint.post(options.body(request, &terms)).await?;
-        Ok(reading::results(&answer)?.at_most(request.max_results))
+        Ok(response::results(&answer)?.at_most(request.max_results))
     }
 
     fn name(&self) -> &'static str {

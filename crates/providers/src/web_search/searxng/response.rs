@@ -3,7 +3,7 @@
 use super::JSON_IS_OFF;
 use crate::http::Answer;
 use crate::protocol::tolerant::Text;
-use crate::web_search::reading::{List, Number, Object, required, without_results};
+use crate::web_search::tolerant_json::{List, Number, Object, required, without_results};
 use ai_services_core::document::Metadata;
 use ai_services_core::rag::web_search::{WebSearchResult, WebSearchResults};
 use ai_services_core::{Error, ErrorKind, Result};

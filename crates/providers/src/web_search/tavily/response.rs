@@ -2,7 +2,7 @@
 
 use crate::http::Answer;
 use crate::protocol::tolerant::Text;
-use crate::web_search::reading::{List, Number, Object, required, without_results};
+use crate::web_search::tolerant_json::{List, Number, Object, required, without_results};
 use ai_services_core::Result;
 use ai_services_core::document::Metadata;
 use ai_services_core::rag::web_search::{WebSearchResult, WebSearchResults};

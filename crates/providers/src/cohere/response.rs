@@ -12,7 +12,7 @@ use std::future::Future;
 /// The maximum number of concurrent batches.
 const CONCURRENT: usize = 4;
 
-/// Returns one score for each document, in the order of the documents. Calls `ask` for each batch, at
+/// Returns one score for each document, in the order of the documents. Calls `send` for each batch, at
 /// most four at a time.
 ///
 /// # Errors
@@ -22,14 +22,14 @@ const CONCURRENT: usize = 4;
 pub(super) async fn in_batches<'a, F>(
     documents: &'a [&'a str],
     max: Option<usize>,
-    ask: impl Fn(&'a [&'a str]) -> F,
+    send: impl Fn(&'a [&'a str]) -> F,
 ) -> Result<Scores>
 where
     F: Future<Output = Result<Scores>>,
 {
     let batches = documents.chunks(max.unwrap_or(usize::MAX).max(1));
     // The futures are created first, so that the stream does not borrow the closure.
-    let requests: Vec<F> = batches.map(ask).collect();
+    let requests: Vec<F> = batches.map(send).collect();
     let mut answers = stream::iter(requests).buffered(CONCURRENT);
     let mut whole = Scores::default();
     whole.scores.reserve_exact(documents.len());

@@ -1,12 +1,8 @@
-//! The server of Cohere's clients.
+//! Cohere's server.
 
-use crate::http::Server;
-use crate::protocol::connection::Connection;
-use crate::protocol::site::{KeyHeader, Site, Target};
-use ai_services_core::Result;
-use std::sync::Arc;
+use crate::protocol::site::{KeyHeader, Site};
 
-static COHERE: Site = Site {
+pub(super) static COHERE: Site = Site {
     base_url: "https://api.cohere.com",
     domains: &["cohere.com", "cohere.ai"],
     key_variables: &["COHERE_API_KEY", "CO_API_KEY"],
@@ -14,22 +10,14 @@ static COHERE: Site = Site {
     key_header: KeyHeader::Bearer,
 };
 
-/// Returns the server of a connection. Reads the environment if neither a key nor a base URL was set.
-pub(super) fn connect(
-    mut connection: Connection,
-    var: impl Fn(&str) -> Option<String>,
-) -> Result<Arc<Server>> {
-    let Target { url, headers, .. } = COHERE.target(&mut connection, var)?;
-    connection.server(url, headers)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ai_services_core::ErrorKind;
+    use crate::protocol::connection::Connection;
+    use ai_services_core::{ErrorKind, Result};
 
     fn url(variables: &[(&str, &str)]) -> Result<String> {
-        let server = connect(Connection::default(), |name| {
+        let server = COHERE.connect(Connection::default(), |name| {
             let found = variables.iter().find(|(variable, _)| *variable == name);
             found.map(|(_, value)| (*value).to_owned())
         });
