@@ -9,8 +9,8 @@ pub mod sources;
 pub mod streams;
 pub mod turns;
 
-/// How long anything may take before a test gives up. Nothing waits that long when all is well, however
-/// busy the machine is.
+/// Time limit of every wait in tests. Working code never waits that long, even on a busy
+/// machine.
 pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// The example of the README compiles.

@@ -1,4 +1,4 @@
-//! What a program logs, at every level.
+//! Capture of all logs of a process.
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use std::fmt::{Debug, Write};
@@ -8,19 +8,19 @@ use tracing::span;
 
 static LOGGED: Mutex<String> = Mutex::new(String::new());
 
-/// Begins to write down all that the program logs. To be called once.
+/// Starts the capture. Must be called once per process.
 pub fn start() {
     tracing::subscriber::set_global_default(Capture).unwrap();
     log::set_logger(&Capture).unwrap();
     log::set_max_level(log::LevelFilter::Trace);
 }
 
-/// What was logged since the last time.
+/// Returns the logs since the last call.
 pub fn take() -> String {
     std::mem::take(&mut *LOGGED.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Writes down every span, event and record at every level.
+/// Captures every span, event and record at every level.
 struct Capture;
 
 struct Line<'a>(&'a mut String);

@@ -7,6 +7,7 @@ mod injection;
 mod judge;
 mod query_redaction;
 mod redaction;
+mod steps;
 
 pub use injection::{InjectionSign, PromptInjectionPatterns};
 pub use judge::{LanguageModelJudge, LanguageModelJudgeBuilder};

@@ -1,6 +1,6 @@
 //! Generated code does not depend on names in scope, and passes all lints.
 //!
-//! `tests/tests/hygiene.rs` does the same in edition 2024, with the crate under its own name.
+//! `tests/tests/it/hygiene.rs` does the same in edition 2024, with the crate under its own name.
 
 #![no_implicit_prelude]
 #![deny(missing_docs, warnings)]

@@ -1,4 +1,4 @@
-//! Lets several processes play turns in the same conversations, and checks that each is there once.
+//! Lets several processes play turns in the same conversations, and checks that each turn is stored once.
 
 #![allow(clippy::print_stdout, reason = "the result of a harness")]
 
@@ -18,35 +18,35 @@ use std::time::Instant;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Child;
 
-/// How many turns a process plays at the same time.
+/// Number of concurrent turns of a process.
 const TASKS: u64 = 8;
 
 /// Several processes play turns in the same conversations; a checker looks for lost, duplicated,
 /// incomplete and interleaved turns.
 #[derive(Clone, Debug, Parser)]
 struct Args {
-    /// Which store
+    /// Store
     #[arg(long)]
     store: Kind,
-    /// How many processes
+    /// Number of processes
     #[arg(long, default_value_t = 4)]
     processes: u64,
-    /// How many conversations
+    /// Number of conversations
     #[arg(long, default_value_t = 100)]
     ids: u64,
-    /// How many turns, over all processes
+    /// Number of turns of all processes
     #[arg(long, default_value_t = 10_000)]
     turns: u64,
-    /// Take turns by leases, so that no answer is paid for twice
+    /// Use leases, so that no model call is wasted
     #[arg(long)]
     leases: bool,
-    /// For the choice of conversations
+    /// Seed for the choice of conversations
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Be one of the processes, with this number
+    /// Run as the child process with this number
     #[arg(long, hide = true, requires = "place")]
     process: Option<u64>,
-    /// Where the store is
+    /// Location of the store
     #[arg(long, hide = true)]
     place: Option<String>,
 }
@@ -64,7 +64,7 @@ async fn main() -> anyhow::Result<ExitCode> {
     }
 }
 
-/// One process: several tasks, each a client of its own.
+/// One process: several tasks, each with its own client.
 async fn play(args: &Args, process: u64, place: &Place) -> anyhow::Result<()> {
     let leases = args.leases.then(LeaseOptions::new);
     let player = Player::new(place.open(leases).await?)?;
@@ -89,7 +89,7 @@ async fn play(args: &Args, process: u64, place: &Place) -> anyhow::Result<()> {
     Ok(acknowledge("conflicts", &conflicts.into_inner().to_string())?)
 }
 
-/// What one of `count` gets of `all`, so that nothing is left.
+/// Returns the share of one of `count` processes. The shares add up to `all`.
 fn share(all: u64, count: u64, index: u64) -> u64 {
     all / count.max(1) + u64::from(index < all % count.max(1))
 }
@@ -98,7 +98,7 @@ fn name(id: u64) -> String {
     format!("conversation {id}")
 }
 
-/// Starts the processes, listens to them, checks the store.
+/// Starts the processes, reads their output, checks the store.
 async fn direct(args: &Args) -> anyhow::Result<ExitCode> {
     let stage = Stage::set(args.store)?;
     let place = stage.place();
@@ -149,14 +149,14 @@ fn arguments(args: &Args, process: u64, place: &Place) -> Vec<String> {
     arguments
 }
 
-/// What a process tells until it ends.
+/// Reads the output of a process until it ends.
 async fn listen(mut child: Child, bar: ProgressBar) -> anyhow::Result<(Acknowledged, u64)> {
     let out = child.stdout.take().context("the process has no output")?;
     let reading = async {
         let (mut turns, mut conflicts) = (Acknowledged::default(), 0);
         let mut lines = BufReader::new(out).lines();
         while let Some(line) = lines.next_line().await? {
-            let (id, tag) = line.rsplit_once(' ').context("the process told nonsense")?;
+            let (id, tag) = line.rsplit_once(' ').context("invalid output of the process")?;
             if id == "conflicts" {
                 conflicts = tag.parse()?;
             } else {

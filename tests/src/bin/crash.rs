@@ -1,7 +1,7 @@
-//! Kills a process that plays turns, again and again, and checks what is left of them.
+//! Repeatedly kills a process that plays turns, and checks the stored turns.
 
 #![allow(clippy::print_stdout, reason = "the result of a harness")]
-#![allow(clippy::disallowed_methods, reason = "what a process tells is read while it is killed")]
+#![allow(clippy::disallowed_methods, reason = "the output of a process is read while it is killed")]
 
 use ai_services::memory::MemoryId;
 use ai_services::message::ChatMessage;
@@ -21,50 +21,50 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdout};
 use tokio::time::{sleep, timeout};
 
-/// How many conversations a process has, each with a task of its own.
+/// Number of conversations of a process, each with its own task.
 const CONVERSATIONS: u64 = 4;
 
-/// How many turns a replacement leaves.
+/// Number of turns that a replacement keeps.
 const REMEMBERED_TURNS: usize = 4;
 
-/// How long opening the store and reading a conversation may take after a crash.
+/// Time limit for opening the store and reading a conversation after a crash.
 const REOPEN_LIMIT: Duration = Duration::from_secs(1);
 
-/// How long a process plays at most, if it does not come to its point.
+/// Time limit of a process that does not reach its failpoint.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Kills a process that plays turns, at random moments and at named points of the store, and checks
-/// after each kill that every acknowledged turn is there once and that no half of one is.
+/// after each kill that every acknowledged turn is stored once and that no turn is incomplete.
 #[derive(Clone, Debug, Parser)]
 struct Args {
-    /// Which store
+    /// Store
     #[arg(long)]
     store: Kind,
-    /// How many kills
+    /// Number of kills
     #[arg(long, default_value_t = 1_000)]
     kills: u64,
-    /// Who is killed
+    /// Process to kill
     #[arg(long, default_value = "client")]
     victim: Victim,
-    /// For the moments of the kills
+    /// Seed for the moments of the kills
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Play turns as this client until killed
+    /// Run as this client until killed
     #[arg(long, hide = true, requires = "place")]
     client: Option<String>,
-    /// Where the store is
+    /// Location of the store
     #[arg(long, hide = true)]
     place: Option<String>,
-    /// What the client does
+    /// Work of the client
     #[arg(long, hide = true, default_value = "turns")]
     way: Way,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Victim {
-    /// The process that plays
+    /// The process that plays turns
     Client,
-    /// The server of the store; what was acknowledged before must be there when it is back
+    /// The server of the store. All acknowledged turns must be stored after its restart
     Server,
 }
 
@@ -97,7 +97,7 @@ async fn play(client: &str, place: &Place) -> anyhow::Result<()> {
                 let tag = tag(client, n);
                 match player.play(&id, &tag).await {
                     Ok(_) => acknowledge(&id, &tag)?,
-                    // Nobody is told that the turn succeeded. The server may be back soon.
+                    // The turn is not acknowledged. The server may be back soon.
                     Err(_) => sleep(Duration::from_millis(10)).await,
                 }
             }
@@ -135,7 +135,7 @@ async fn rewrite(client: &str, place: &Place) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Replaces memories that are too long to be evicted in one step. Nobody is told.
+/// Replaces memories that are too long to be evicted in one step, without acknowledgement.
 async fn replace_long_turns(client: &str, place: &Place) -> anyhow::Result<()> {
     let store = place.open(None).await?;
     let id = MemoryId::from(name(client, 0));
@@ -147,8 +147,8 @@ async fn replace_long_turns(client: &str, place: &Place) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Begins conversations and deletes them together. Nothing is promised of them but that none is left
-/// half deleted.
+/// Begins conversations and deletes them together. The only guarantee is that none is left
+/// half-deleted.
 async fn clean_up(client: &str, place: &Place) -> anyhow::Result<()> {
     let store = place.open(None).await?;
     for n in 0_u64.. {
@@ -165,19 +165,19 @@ fn name(client: &str, number: u64) -> String {
     format!("{client}-{number}")
 }
 
-/// All conversations of a client; a short-lived one is there in whole or not at all.
+/// Returns all conversations of a client. A short-lived one is stored completely or not at all.
 fn names(client: &str) -> impl Iterator<Item = String> {
     let names = (0..CONVERSATIONS).map(move |number| name(client, number));
     names.flat_map(|name| [format!("{name}-short-lived"), name])
 }
 
-/// What came out of all kills so far.
+/// Results of all kills so far.
 #[derive(Default)]
 struct Outcome {
     verdict: Verdict,
     acknowledged: u64,
     slowest_reopen: Duration,
-    /// How often a process ended at a point of its own.
+    /// Number of processes that ended at a failpoint.
     ended_at: BTreeMap<&'static str, u64>,
 }
 
@@ -271,7 +271,7 @@ async fn kill_server(
     let store = place.open(None).await?;
     store.load(&name(&client, 0).into()).await?;
     outcome.slowest_reopen = outcome.slowest_reopen.max(began.elapsed());
-    // The process finds the server again by itself.
+    // The process reconnects to the server.
     sleep(Duration::from_millis(200 + dice.below(200))).await;
     child.kill().await?;
     let acknowledged = told.await??;
@@ -297,12 +297,12 @@ fn start(
     again(&arguments, point)
 }
 
-/// What the process told before it was killed.
+/// Reads the output of the process before it was killed.
 async fn listen(out: ChildStdout) -> anyhow::Result<Acknowledged> {
     let mut turns = Acknowledged::default();
     let mut lines = BufReader::new(out).lines();
     while let Some(line) = lines.next_line().await? {
-        let (id, tag) = line.rsplit_once(' ').context("the process told nonsense")?;
+        let (id, tag) = line.rsplit_once(' ').context("invalid output of the process")?;
         turns.add(id, tag);
     }
     Ok(turns)

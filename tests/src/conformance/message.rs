@@ -1,4 +1,4 @@
-//! Messages as the cases write them.
+//! Messages in the format of the cases.
 
 use super::{Malformed, read};
 use ai_services::message::{AiMessage, ChatMessage, Content, ToolCall, ToolResult, UserMessage};

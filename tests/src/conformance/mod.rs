@@ -29,29 +29,29 @@ struct Case {
     expected: Value,
 }
 
-/// What came of a case that could be read.
+/// Outcome of a valid case.
 #[derive(Debug)]
 enum Outcome {
     Passed,
     /// "expected … got …"
     Failed(String),
-    /// Why the case does not apply.
+    /// The reason why the case does not apply.
     Skipped(&'static str),
 }
 
-/// A case that does not have the form that it should have.
+/// A malformed case.
 type Malformed = String;
 
-/// What came of all cases.
+/// Outcomes of all cases.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// How many cases passed.
+    /// Number of passed cases.
     pub passed: usize,
-    /// One line for each case that failed.
+    /// One line per failed case.
     pub failures: Vec<String>,
-    /// How many cases were skipped, by operation and reason.
+    /// Numbers of skipped cases, by operation and reason.
     pub skipped: BTreeMap<(String, &'static str), usize>,
-    /// One line for each file or line that could not be read.
+    /// One line per unreadable file or line.
     pub unreadable: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ impl Report {
         Ok(())
     }
 
-    /// How many cases were skipped whose operation is among these.
+    /// Returns the number of skipped cases of these operations.
     #[must_use]
     pub fn skipped_of(&self, ops: &[&str]) -> usize {
         let skipped = self.skipped.iter().filter(|((op, _), _)| ops.contains(&op.as_str()));
@@ -128,12 +128,12 @@ fn run(case: &Case, op: &str) -> Result<Outcome, Malformed> {
     }
 }
 
-/// A value in the form that it should have.
+/// Deserializes a value.
 fn read<T: DeserializeOwned>(value: &Value) -> Result<T, Malformed> {
     T::deserialize(value).map_err(|error| error.to_string())
 }
 
-/// Passed if both are equal.
+/// Returns [`Outcome::Passed`] if both are equal.
 fn compare<T: fmt::Debug + PartialEq>(what: &str, expected: &T, got: &T) -> Result<(), String> {
     match expected == got {
         true => Ok(()),

@@ -1,9 +1,9 @@
 //! The `parse` operation: the text of an answer as a value of a type.
 //!
-//! The schema is compared as far as the reference's is right: its name, the types of values, members and
-//! items, the names of variants. Not compared are bounds and nullability, which only ours has, the
-//! items of a list of integers, which there are objects by mistake, and a date inside of an object, which
-//! there is an object.
+//! The schema is compared where the reference is right: its name, the types of values, members and
+//! items, the names of variants. Not compared: bounds and nullability, which only this project has, the
+//! items of a list of integers, which the reference describes as objects by mistake, and a date inside an object, which
+//! the reference describes as an object.
 
 #![allow(clippy::indexing_slicing, reason = "a JSON value without the member is null")]
 
@@ -68,7 +68,7 @@ pub(super) fn run(case: &Case) -> Result<Outcome, Malformed> {
     })
 }
 
-/// A value in the form in which both can be compared.
+/// A value in a comparable form.
 type Plain = fn(&Value) -> Value;
 
 fn check<T: Output + Serialize>(text: Option<&str>, expected: &Expected, plain: Plain) -> Outcome {
@@ -105,7 +105,7 @@ fn ai_message(case: &Case, text: Option<&str>) -> Result<Outcome, Malformed> {
     Ok(outcome(compare("message", &Some(expected), &got.ok())))
 }
 
-/// What is compared of a schema.
+/// The compared part of a schema.
 fn form(schema: &Value, root: &Value) -> Value {
     if let Some(name) = schema["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
         return form(&root["$defs"][name], root);
@@ -137,7 +137,7 @@ fn form(schema: &Value, root: &Value) -> Value {
 
 fn float(value: &Value) -> Value {
     let number = value["number"].as_str().map_or_else(|| value.as_f64(), |text| text.parse().ok());
-    // The written form tells -0 from 0, and is the shortest of its type.
+    // The text distinguishes -0 from 0, and is the shortest of its type.
     json!(number.map(|number| format!("{}", number as f32)))
 }
 
@@ -176,7 +176,7 @@ fn persons(value: &Value) -> Value {
     json!(value.as_array().map(|persons| persons.iter().map(person).collect::<Vec<_>>()))
 }
 
-/// There, numbers and booleans that are missing are 0 and false.
+/// In the reference, missing numbers and booleans are 0 and false.
 fn person(value: &Value) -> Value {
     with_zeros(value, &[("age", json!(0)), ("active", json!(false))])
 }
@@ -281,7 +281,7 @@ fn digits<'de, D: Deserializer<'de>>(
     if is_number(&text) { Ok(text) } else { Err(D::Error::custom("expected a number")) }
 }
 
-/// A date and a time, of which the seconds may be missing.
+/// A date and a time with optional seconds.
 #[derive(JsonSchema, Serialize)]
 #[schemars(transparent)]
 struct Minutes(NaiveDateTime);

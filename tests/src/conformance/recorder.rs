@@ -1,4 +1,4 @@
-//! A store that counts how often it is written.
+//! A store that counts its writes.
 
 use ai_services::memory::{Change, ChatMemoryStore, InMemoryChatMemoryStore, MemoryId, Snapshot};
 use ai_services::message::ChatMessage;
@@ -13,7 +13,7 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// How often the store was written since this was asked.
+    /// Returns the number of writes since the last call.
     pub(super) fn take_writes(&self) -> usize {
         self.writes.swap(0, Ordering::Relaxed)
     }

@@ -14,7 +14,7 @@ use futures_util::FutureExt;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A content as the cases write it.
+/// A content in the format of the cases.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -51,7 +51,7 @@ fn lists(lists: &[Value]) -> Result<Vec<Vec<RetrievedContent>>, Malformed> {
     lists.iter().map(contents).collect()
 }
 
-/// What is expected of a fusion; `None` for an error.
+/// Expected result of a fusion. `None` for an error.
 fn fused(case: &Case) -> Result<Option<Vec<RetrievedContent>>, Malformed> {
     case.expected.get("fused").map(contents).transpose()
 }
@@ -106,7 +106,7 @@ struct InjectInput {
     metadata_keys: Option<Vec<String>>,
 }
 
-/// A template of the reference with the name that its variable has here.
+/// Converts a template of the reference to the variable names of this project.
 pub(super) fn translated(template: &str) -> String {
     template.replace("userMessage", "user_message")
 }
@@ -116,7 +116,7 @@ pub(super) fn inject(case: &Case) -> Result<Outcome, Malformed> {
         read(&case.input)?;
     let contents = contents(&input)?;
     let ChatMessage::User(said) = message(&said)? else {
-        return Err("contents are told in a user message".into());
+        return Err("contents are sent in a user message".into());
     };
     let told = || {
         let mut injector = DefaultContentInjector::builder();

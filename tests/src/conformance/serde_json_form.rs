@@ -24,7 +24,7 @@ fn check(input: &[ChatMessage], reference: &Value) -> Result<(), String> {
     compare("written", &meaning(reference), &meaning(&written))
 }
 
-/// The value without what means the same when it is absent: nulls, empty attributes, no error.
+/// Removes members that mean the same as absent ones: nulls, empty attributes, no error.
 fn meaning(value: &Value) -> Value {
     match value {
         Value::Array(values) => values.iter().map(meaning).collect(),

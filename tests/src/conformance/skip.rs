@@ -1,4 +1,4 @@
-//! Where this project differs on purpose: all rules by which a case is skipped.
+//! Deliberate differences: all rules by which a case is skipped.
 //!
 //! The tags of the cases say where a difference is likely (`regex_edge`, `java_tostring`,
 //! `null_value`); the rules here say exactly where it is, so that all other cases run.
@@ -6,7 +6,7 @@
 use super::{Case, skip_parse, skip_retrieval};
 use serde_json::Value;
 
-/// Why the case does not apply, if it does not.
+/// Returns the reason if the case does not apply.
 pub(super) fn reason(case: &Case, op: &str) -> Option<&'static str> {
     match op {
         "parse" => return skip_parse::reason(case),

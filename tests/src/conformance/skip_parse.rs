@@ -1,11 +1,11 @@
-//! Where reading an answer differs on purpose: all rules by which a `parse` case is skipped.
+//! Deliberate differences in parsing: all rules by which a `parse` case is skipped.
 
 #![allow(clippy::indexing_slicing, reason = "windows have two items")]
 
 use super::Case;
 use serde_json::{Deserializer, Value};
 
-/// A rule, and why it is as it is here.
+/// A rule and its reason.
 type Rule = (fn(&Answer<'_>) -> bool, &'static str);
 
 const RULES: &[Rule] = &[
@@ -18,10 +18,10 @@ const RULES: &[Rule] = &[
     (has_bullets, "parse: marks of a list are not part of its items"),
     (is_number_of_java, "parse: Java's own spellings of numbers, and infinity, are not numbers"),
     (is_wrapped_date, "parse: dates have a schema, and are wrapped like other values"),
-    (is_coerced, "parse: a number is no boolean and no variant, and an empty text is no value"),
+    (is_coerced, "parse: a number is not a boolean or a variant, and an empty text is not a value"),
 ];
 
-/// Why the case does not apply, if it does not.
+/// Returns the reason if the case does not apply.
 pub(super) fn reason(case: &Case) -> Option<&'static str> {
     let answer = Answer {
         kind: case.input.get("type").and_then(Value::as_str)?,
@@ -35,9 +35,9 @@ pub(super) fn reason(case: &Case) -> Option<&'static str> {
 struct Answer<'a> {
     kind: &'a str,
     text: &'a str,
-    /// Whether the reference refuses it.
+    /// Returns `true` if the reference rejects the text.
     fails: bool,
-    /// What the reference makes of it.
+    /// Returns the result of the reference.
     value: &'a Value,
 }
 
@@ -46,7 +46,7 @@ impl Answer<'_> {
         kinds.contains(&self.kind)
     }
 
-    /// The pieces of JSON in the text that start with this bracket, and where they start.
+    /// Returns the pieces of JSON in the text that start with this bracket, and their positions.
     fn blocks(&self, bracket: char) -> Vec<(usize, Value)> {
         let mut found = Vec::new();
         let mut at = 0;
@@ -76,7 +76,7 @@ fn is_null(answer: &Answer<'_>) -> bool {
 fn is_ambiguous(answer: &Answer<'_>) -> bool {
     let objects = answer.objects();
     let differ = objects.windows(2).any(|pair| pair[0] != pair[1]);
-    // The items of a list are no blocks of their own.
+    // The items of a list are not separate blocks.
     let is_list = answer.text.trim_start().starts_with('[') || answer.kind == "list_person";
     answer.is(&["person", "order", "map"]) && differ && !is_list
 }
@@ -100,7 +100,7 @@ fn has_other_keys(value: &Value, known: &[&str]) -> bool {
     }
 }
 
-/// Types whose values the reference looks for in prose.
+/// Types whose values the reference searches in prose.
 const OBJECTS: &[&str] = &["person", "order", "map"];
 
 fn is_found_elsewhere(answer: &Answer<'_>) -> bool {
@@ -122,7 +122,7 @@ fn is_cut_to_an_integer(answer: &Answer<'_>) -> bool {
             .any(|(_, value)| has_fraction(value, answer.kind == "list_integer", &names))
 }
 
-/// Whether a number with a fraction stands where an integer is wanted.
+/// Returns `true` if there is a number with a fraction in place of an integer.
 fn has_fraction(value: &Value, is_wanted: bool, names: &[&str]) -> bool {
     match value {
         Value::Number(number) => {

@@ -1,4 +1,4 @@
-//! Where retrieval differs on purpose: all rules by which its cases are skipped.
+//! Deliberate differences in retrieval: all rules by which its cases are skipped.
 
 use super::retrieval::{contents, translated};
 use super::{Case, read};
@@ -6,7 +6,7 @@ use ai_services::prompt::PromptTemplate;
 use ai_services::rag::RetrievedContent;
 use serde_json::Value;
 
-/// Why the case does not apply, if it does not.
+/// Returns the reason if the case does not apply.
 pub(super) fn reason(case: &Case, op: &str) -> Option<&'static str> {
     match op {
         "rrf" | "aggregate" => fusion(case),
@@ -21,7 +21,7 @@ fn fusion(case: &Case) -> Option<&'static str> {
     if lists.iter().flatten().any(|content| content.segment.text().trim().is_empty()) {
         return Some("fusion: a blank text is a text");
     }
-    // An error is one with duplicates as well.
+    // An error remains an error with duplicates.
     let expected = contents(case.expected.get("fused")?).ok()?;
     let here = replayed(case, Duplicates::AreIgnored, Ranks::AreExact);
     let there = replayed(case, Duplicates::Count, Ranks::Overflow);
@@ -46,7 +46,7 @@ fn groups(input: &Value) -> impl Iterator<Item = &Vec<Value>> {
     inputs.filter_map(|input| input.get("lists")?.as_array())
 }
 
-/// What comes of a case by these rules.
+/// Returns the result of a case by these rules.
 fn replayed(case: &Case, duplicates: Duplicates, ranks: Ranks) -> Vec<RetrievedContent> {
     let k = case.input.get("k").and_then(Value::as_i64).unwrap_or(60);
     let ranked = |lists| ranked(lists, k, duplicates, ranks);
@@ -61,14 +61,14 @@ fn replayed(case: &Case, duplicates: Duplicates, ranks: Ranks) -> Vec<RetrievedC
     }
 }
 
-/// What becomes of a content that a list has twice.
+/// Treatment of a content that a list contains twice.
 #[derive(Clone, Copy, PartialEq)]
 enum Duplicates {
     Count,
     AreIgnored,
 }
 
-/// How `k` and the rank are added.
+/// Integer width of the sum of `k` and the rank.
 #[derive(Clone, Copy, PartialEq)]
 enum Ranks {
     /// In 32 bits.
@@ -76,7 +76,7 @@ enum Ranks {
     AreExact,
 }
 
-/// Reciprocal rank fusion, the plain way.
+/// Plain reciprocal rank fusion.
 fn ranked(
     lists: Vec<Vec<RetrievedContent>>,
     k: i64,
@@ -110,7 +110,7 @@ fn injection(case: &Case) -> Option<&'static str> {
     let has_parts = case.input.pointer("/message/contents").is_some();
     let is_error = case.expected.get("error").is_some();
     if has_contents && has_parts && is_error {
-        return Some("inject: a message of several parts is no error");
+        return Some("inject: a message of several parts is not an error");
     }
     let template: String = read(case.input.get("template")?).ok()?;
     let template = PromptTemplate::parse(&translated(&template)).ok()?;
@@ -148,7 +148,7 @@ mod tests {
                 json!({"op": "aggregate", "queries": [{"text": "q", "lists": [["a"], ["a"]]}]}),
                 json!({"fused": ["a"]}),
             ),
-            // What the reference could not have answered is not excused.
+            // Results that the reference cannot produce are not skipped.
             (json!({"op": "rrf", "lists": [["b", "a", "a"]]}), json!({"fused": ["b", "a", "c"]})),
             (
                 json!({"op": "inject", "contents": ["a"], "message": {}, "template": "{{missing}}"}),

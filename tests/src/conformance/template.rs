@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// The clock of the cases that give none. They use no more of it than the date.
+/// The clock of cases without one. They only use the date.
 const DEFAULT_CLOCK: &str = "2026-08-15T00:00:00Z";
 
 #[derive(Deserialize)]
@@ -35,10 +35,10 @@ pub(super) fn run(case: &Case) -> Result<Outcome, Malformed> {
 
     let mut got = render(&input.template.unwrap_or_default(), &variables, now);
     if let Some(missing) = &mut got.missing {
-        // Null is a kind of its own there, and no value here.
+        // Null is a value in the reference but not in this project.
         missing.retain(|name| variables.get(name) != Some(&Value::Null));
     }
-    // An error for another reason than a missing value.
+    // An error with another cause than a missing value.
     expected.missing =
         expected.missing.or_else(|| expected.stage.as_ref().map(|_| BTreeSet::new()));
     got.missing = got.missing.or_else(|| got.stage.as_ref().map(|_| BTreeSet::new()));

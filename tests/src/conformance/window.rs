@@ -59,12 +59,12 @@ enum Op {
     Max(Option<i64>),
 }
 
-/// A window and all that a step looks at.
+/// A window and the things that a step checks.
 struct Subject {
     id: MemoryId,
     memory: Box<dyn ChatMemory>,
     maximum: Arc<AtomicUsize>,
-    /// None if the window has its own store.
+    /// `None` if the window has its own store.
     store: Option<Recorder>,
     estimator: Option<Arc<dyn TokenCountEstimator>>,
 }
@@ -149,7 +149,7 @@ impl Subject {
         Ok(Self { id, memory, maximum, store, estimator })
     }
 
-    /// Puts messages into the store behind the window's back.
+    /// Writes messages into the store without the window.
     async fn fill(&self, messages: &[ChatMessage]) -> Result<(), Malformed> {
         let Some(store) = &self.store else { return Err("`initial` without a store".into()) };
         let filled = store.update_messages(&self.id, messages).await;
@@ -157,7 +157,7 @@ impl Subject {
         filled.map_err(|error| error.to_string())
     }
 
-    /// Does an operation and compares what came of it.
+    /// Performs an operation and compares the result.
     async fn step(&self, op: &Op, step: &Step) -> Result<Result<(), String>, Malformed> {
         let failed = self.operate(op).await?.is_err();
         if failed != step.error.is_some() {
@@ -212,7 +212,7 @@ impl Subject {
     }
 }
 
-/// Numbers that are none there are zero here: the type has no others.
+/// Missing numbers are zero, because the type has no other value.
 fn at_least_zero(maximum: Option<i64>) -> usize {
     maximum.and_then(|maximum| usize::try_from(maximum).ok()).unwrap_or(0)
 }

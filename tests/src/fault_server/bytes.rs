@@ -7,14 +7,14 @@ pub fn answer(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> 
     with_length(status, headers, body.len(), body)
 }
 
-/// [`answer`] after which the client cannot use the connection again, so that the next request is on
-/// one of its own.
+/// An [`answer`] after which the connection cannot be reused, so that the next request opens
+/// a new one.
 #[must_use]
 pub fn once(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Vec<u8> {
     answer(status, &[headers, &[("connection", "close")]].concat(), body)
 }
 
-/// An answer that claims to have this length.
+/// An answer that announces this length.
 #[must_use]
 pub fn with_length(
     status: u16,
@@ -66,13 +66,13 @@ pub fn until_close(version: &str, content_type: &str, body: impl AsRef<[u8]>) ->
     [&head(version, 200, &headers)[..], body.as_ref()].concat()
 }
 
-/// An answer 1xx, which comes before the one that counts.
+/// An interim answer (1xx).
 #[must_use]
 pub fn interim(status: u16) -> Vec<u8> {
     head("1.1", status, &[("link", "</style.css>; rel=preload")])
 }
 
-/// An answer that sends the client somewhere else.
+/// A redirect.
 #[must_use]
 pub fn redirect(status: u16, location: &str) -> Vec<u8> {
     once(status, &[("location", location)], "")

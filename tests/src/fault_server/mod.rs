@@ -1,8 +1,8 @@
-//! An HTTP server that does what it is told, byte by byte, so that clients can be shown every way
-//! in which a server fails.
+//! A scripted HTTP server that controls every byte, to test clients against all failures
+//! of a server.
 //!
-//! Each connection plays one script. A script consists of [`Step`]s; after the last one the
-//! connection is closed. Everything that was received is recorded.
+//! Each connection plays one script. A script consists of [`Step`]s. After the last one the
+//! connection is closed. All requests are recorded.
 //!
 //! | failure | script |
 //! |---|---|
@@ -29,14 +29,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// What a connection does next.
+/// A step of a connection.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Reads and records one request with its body, as far as `content-length` says.
+    /// Reads and records one request, with a body of `content-length` bytes.
     Request,
     /// Sends these bytes.
     Send(Vec<u8>),
-    /// Sends these bytes one by one, with this pause before each.
+    /// Sends these bytes one by one, with this pause before each byte.
     Trickle(Vec<u8>, Duration),
     /// Sends the letter `x` until the client closes.
     Flood,
@@ -44,13 +44,13 @@ pub enum Step {
     Repeat(Vec<u8>),
     /// Waits.
     Pause(Duration),
-    /// Closes without a sound. If something was received that was not read, the client sees a reset.
+    /// Closes the connection. If received data was not read, the client sees a reset.
     Close,
-    /// Says that nothing more will be sent, but goes on to receive.
+    /// Closes the sending side, but continues to receive.
     Finish,
     /// Resets the connection: the client sees an error, not an end.
     Reset,
-    /// Waits without an answer until the client closes, and counts that.
+    /// Waits until the client closes the connection, and counts it.
     Hang,
 }
 
@@ -71,7 +71,7 @@ impl Recorded {
         lines.into_iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, v)| v.trim())
     }
 
-    /// The body as JSON; `null` if it is none.
+    /// Returns the body as JSON, or `null` if it is not JSON.
     #[must_use]
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
@@ -108,7 +108,7 @@ impl FaultServer {
     ///
     /// # Errors
     ///
-    /// If no port can be opened.
+    /// Fails if no port can be opened.
     pub async fn start(scripts: impl IntoIterator<Item = Vec<Step>>) -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
@@ -119,18 +119,18 @@ impl FaultServer {
         Ok(Self { address, state, task })
     }
 
-    /// Starts a server that gives these answers in order, over any number of connections that are
+    /// Starts a server that sends these answers in order, over any number of connections that are
     /// kept alive.
     ///
     /// # Errors
     ///
-    /// If no port can be opened.
+    /// Fails if no port can be opened.
     pub async fn answering(answers: impl IntoIterator<Item = Vec<u8>>) -> std::io::Result<Self> {
         let answers = answers.into_iter().flat_map(|answer| [Step::Request, Step::Send(answer)]);
         Self::start([answers.chain([Step::Hang]).collect()]).await
     }
 
-    /// Sets what the next connections play, in place of what is left.
+    /// Replaces the remaining scripts.
     pub fn play(&self, scripts: impl IntoIterator<Item = Vec<Step>>) {
         self.state.log().scripts = scripts.into_iter().collect();
     }
@@ -153,7 +153,7 @@ impl FaultServer {
         self.state.log().requests.clone()
     }
 
-    /// How many connections were opened.
+    /// Returns the number of opened connections.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.state.log().connections
@@ -164,21 +164,21 @@ impl FaultServer {
         self.state.until(|log| log.requests.len() >= count).await;
     }
 
-    /// How many bytes of [`Step::Flood`] and [`Step::Repeat`] the network has taken.
+    /// Returns the number of bytes of [`Step::Flood`] and [`Step::Repeat`] that were sent.
     #[must_use]
     pub fn flooded(&self) -> usize {
         self.state.log().flooded
     }
 
-    /// Waits until the network takes no more of [`Step::Flood`] or [`Step::Repeat`], because the
-    /// client does not read: nothing for 100 ms.
+    /// Waits until [`Step::Flood`] or [`Step::Repeat`] cannot send for 100 ms, because the
+    /// client does not read.
     pub async fn stuck(&self) {
         let more = |before| self.state.until(move |log| log.flooded > before);
         while tokio::time::timeout(Duration::from_millis(100), more(self.flooded())).await.is_ok() {
         }
     }
 
-    /// Waits until every connection that was opened is closed, by whichever side.
+    /// Waits until all connections are closed by either side.
     pub async fn deserted(&self) {
         self.state.until(|log| log.ended == log.connections).await;
     }
@@ -224,7 +224,7 @@ async fn serve(listener: TcpListener, state: Arc<State>) {
         state.change(|log| log.connections += 1);
         let state = Arc::clone(&state);
         connections.spawn(async move {
-            // A client that goes away in the middle of a script is no failure of the server.
+            // A client that disconnects during a script is not an error of the server.
             let _ = play(stream, script, &state).await;
             state.change(|log| log.ended += 1);
         });
@@ -272,7 +272,7 @@ async fn trickle(
     };
     let mut buffer = [0; 1024];
     let gone = async { while !matches!(receiver.read(&mut buffer).await, Ok(0) | Err(_)) {} };
-    // A client that has gone is noticed by reading or by writing.
+    // A closed connection is noticed by reading or writing.
     let sent = tokio::select! {
         sent = send => sent,
         () = gone => Err(std::io::ErrorKind::BrokenPipe.into()),

@@ -1,4 +1,4 @@
-//! Asking a model in both ways, and what is true of whatever comes back.
+//! Requests with and without streaming, and properties of all outcomes.
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a panic is how a test fails")]
 
 use super::{Client, Protocol, all};
@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// No call takes longer. Far above every limit that is set here, for machines that are busy.
+/// Time limit of a call. Far above all limits in the tests, for busy machines.
 const HANG: Duration = PATIENCE.saturating_mul(2);
 
-/// How an answer is asked for.
+/// The form of a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mode {
     /// With [`ChatModel::chat`].
@@ -25,25 +25,25 @@ pub enum Mode {
     Stream,
 }
 
-/// A protocol, and how its server is asked.
+/// A protocol and the form of the request.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange {
     /// The protocol.
     pub protocol: Protocol,
-    /// How.
+    /// With or without streaming.
     pub mode: Mode,
 }
 
-/// What came of asking.
+/// The outcome of a request.
 #[derive(Debug)]
 pub struct Outcome {
-    /// All pieces together, or what the answer says.
-    pub said: Summary,
-    /// The answer, or why there is none.
+    /// Summary of all pieces, or of the whole answer.
+    pub content: Summary,
+    /// The answer or the error.
     pub end: Result<ChatResponse>,
 }
 
-/// Every protocol in both ways.
+/// Returns all protocols, with and without streaming.
 pub fn exchanges() -> impl Iterator<Item = Exchange> {
     all()
         .into_iter()
@@ -51,7 +51,7 @@ pub fn exchanges() -> impl Iterator<Item = Exchange> {
 }
 
 impl Exchange {
-    /// What a server sends that does not fail.
+    /// Returns the body of a successful answer.
     #[must_use]
     pub fn body(&self) -> String {
         match self.mode {
@@ -60,7 +60,7 @@ impl Exchange {
         }
     }
 
-    /// The content type of [`body`](Self::body).
+    /// Returns the content type of [`body`](Self::body).
     #[must_use]
     pub fn content_type(&self) -> &'static str {
         match self.mode {
@@ -69,7 +69,7 @@ impl Exchange {
         }
     }
 
-    /// The answer of a server that does not fail, the last one on its connection.
+    /// Returns a successful answer that closes its connection.
     #[must_use]
     pub fn answer(&self) -> Vec<u8> {
         once(200, &[("content-type", self.content_type())], self.body())
@@ -81,7 +81,7 @@ impl Exchange {
         self.client_with(server, |_| {})
     }
 
-    /// A client that is set up differently.
+    /// Returns a client with these settings.
     #[must_use]
     pub fn client_with(
         &self,
@@ -94,22 +94,22 @@ impl Exchange {
         (self.protocol.client)(&client).unwrap()
     }
 
-    /// What comes of asking this model.
+    /// Sends a request to this model.
     pub async fn ask(&self, model: &dyn ChatModel) -> Outcome {
         let asked = timeout(HANG, ask(model, self.mode)).await;
         asked.unwrap_or_else(|_| unreachable!("{self:?} hangs"))
     }
 
-    /// What comes of one answer, at a client that never retries.
+    /// Sends a request to a server with this answer, without retries.
     pub async fn ask_once(&self, bytes: impl Into<Vec<u8>>) -> Outcome {
         let server = FaultServer::answering([bytes.into()]).await.unwrap();
         self.ask(&*self.client(&server)).await
     }
 
-    /// What a server that does not fail says.
+    /// Returns the summary of a successful answer.
     #[must_use]
     pub fn expected(&self) -> Summary {
-        said(&(self.protocol.read)(vec![(self.protocol.stream)().into()]))
+        content_of(&(self.protocol.read)(vec![(self.protocol.stream)().into()]))
     }
 }
 
@@ -119,26 +119,26 @@ impl Outcome {
         self.end.unwrap_err()
     }
 
-    /// Whether there is an answer.
+    /// Returns `true` if there is an answer.
     #[must_use]
     pub fn is_ok(&self) -> bool {
         self.end.is_ok()
     }
 
-    /// The kind of the error, if it is one.
+    /// Returns the kind of the error.
     #[must_use]
     pub fn kind(&self) -> Option<ErrorKind> {
         self.end.as_ref().err().map(Error::kind)
     }
 
-    /// The whole answer, nothing less.
+    /// Asserts that the outcome is the whole answer.
     pub fn assert_whole(&self, exchange: &Exchange, context: &str) {
         assert!(self.is_ok(), "{exchange:?}, {context}: {:?}", self.end);
-        assert_eq!(self.said, exchange.expected(), "{exchange:?}, {context}");
+        assert_eq!(self.content, exchange.expected(), "{exchange:?}, {context}");
     }
 
-    /// The whole answer, or an error that says what a server or a network can do wrong, with the
-    /// beginning of the answer.
+    /// Asserts that the outcome is the whole answer, or an error of the server or the network with
+    /// the beginning of the answer.
     pub fn assert_whole_or_error(&self, exchange: &Exchange, context: &str) {
         let Err(error) = &self.end else { return self.assert_whole(exchange, context) };
         let kinds = [
@@ -152,11 +152,11 @@ impl Outcome {
         ];
         assert!(kinds.contains(&error.kind()), "{exchange:?}, {context}: {error:?}");
         assert!(error.attempts().is_some(), "{exchange:?}, {context}: {error:?}");
-        assert_begins(&exchange.expected(), &self.said, &format!("{exchange:?}, {context}"));
+        assert_begins(&exchange.expected(), &self.content, &format!("{exchange:?}, {context}"));
     }
 }
 
-/// Asserts that `part` is how `whole` begins.
+/// Asserts that `whole` begins with `part`.
 pub fn assert_begins(whole: &Summary, part: &Summary, context: &str) {
     assert!(whole.text.starts_with(&part.text), "{context}: {part:?}");
     assert!(whole.thinking.starts_with(&part.thinking), "{context}: {part:?}");
@@ -166,7 +166,7 @@ pub fn assert_begins(whole: &Summary, part: &Summary, context: &str) {
     }
 }
 
-/// What every server is asked.
+/// Returns the request of all exchanges.
 pub fn hello() -> ChatRequest {
     ChatRequest::new([ChatMessage::user("Hello!")])
 }
@@ -178,30 +178,30 @@ async fn ask(model: &dyn ChatModel, mode: Mode) -> Outcome {
         return ended(events);
     }
     let end = model.chat(&request).await;
-    let said = end.as_ref().map(said_whole).unwrap_or_default();
-    Outcome { said, end }
+    let content = end.as_ref().map(content_of_response).unwrap_or_default();
+    Outcome { content, end }
 }
 
-/// A stream, which has one end and nothing behind it.
+/// Returns the outcome of a stream. Asserts that it ends once.
 fn ended(mut events: Vec<Result<ModelStreamEvent>>) -> Outcome {
-    let said = said(&events);
+    let content = content_of(&events);
     let end = match events.pop() {
         Some(Ok(ModelStreamEvent::Completed(response))) => Ok(*response),
         Some(Err(error)) => Err(error),
         last => unreachable!("no end: {last:?}"),
     };
-    Outcome { said, end }
+    Outcome { content, end }
 }
 
-/// What a stream said. An error before it began has nothing to keep.
-pub fn said(events: &[Result<ModelStreamEvent>]) -> Summary {
+/// Returns the summary of a stream. It is empty for an error before the first event.
+pub fn content_of(events: &[Result<ModelStreamEvent>]) -> Summary {
     match events {
         [Err(error)] if error.detail::<PartialAnswer>().is_none() => Summary::default(),
         _ => Summary { error: None, ..summary(events) },
     }
 }
 
-fn said_whole(response: &ChatResponse) -> Summary {
+fn content_of_response(response: &ChatResponse) -> Summary {
     let message = &response.message;
     let call = |call: &ToolCall| {
         (call.id().to_owned(), call.name().to_owned(), call.arguments().to_owned())

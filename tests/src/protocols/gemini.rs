@@ -66,6 +66,6 @@ fn stream_error() -> String {
 }
 
 fn error(message: &str) -> String {
-    // The API repeats the status as a number; without it, these words decide.
+    // The API also has the status as a number; without it, the text decides.
     json!({ "error": { "message": message, "status": "INTERNAL" } }).to_string()
 }

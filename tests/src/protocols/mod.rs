@@ -1,4 +1,4 @@
-//! What every protocol's client is asked in the same way: how to make one, and what its server says.
+//! Chat protocols as a table: constructors of the clients, and answers of the servers.
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
@@ -10,7 +10,7 @@ mod ollama;
 mod openai_chat;
 mod openai_responses;
 
-pub use exchange::{Exchange, Mode, Outcome, assert_begins, exchanges, hello, said};
+pub use exchange::{Exchange, Mode, Outcome, assert_begins, content_of, exchanges, hello};
 
 use crate::PATIENCE;
 use ai_services::Result;
@@ -27,7 +27,7 @@ pub const TEXT: &str = "Hi, é and 😀!";
 /// A protocol, and the client that speaks it.
 #[derive(Clone, Copy)]
 pub struct Protocol {
-    /// What it is called in test reports, for example `anthropic`.
+    /// The name in test reports, for example `anthropic`.
     pub name: &'static str,
     /// A client with the key [`CANARY`].
     pub client: fn(&Client<'_>) -> Result<Arc<dyn ChatModel>>,
@@ -52,24 +52,24 @@ impl std::fmt::Debug for Protocol {
     }
 }
 
-/// How a client is set up.
+/// Settings of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Client<'a> {
     /// Scheme, host and port of the server; each protocol adds its usual path.
     pub server: &'a str,
-    /// How often a failed request is sent again.
+    /// Maximum number of retries.
     pub max_retries: u32,
-    /// The pause before the first retry.
+    /// Delay before the first retry.
     pub retry_delay: Duration,
-    /// The longest attempt.
+    /// Time limit of an attempt.
     pub timeout: Duration,
-    /// The longest call.
+    /// Time limit of a call.
     pub deadline: Option<Duration>,
-    /// The longest silence within a stream.
+    /// Idle timeout of a stream.
     pub stream_idle_timeout: Duration,
-    /// The largest document.
+    /// Size limit of a document, in bytes.
     pub max_response_bytes: usize,
-    /// The largest stream.
+    /// Size limit of a stream, in bytes.
     pub max_stream_bytes: usize,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// Sets a builder up; all have the same setters.
+/// Applies the settings to a builder. All builders have the same setters.
 macro_rules! set_up {
     ($builder:expr, $client:expr) => {{
         let client: &$crate::protocols::Client<'_> = $client;
@@ -109,7 +109,7 @@ macro_rules! set_up {
 }
 pub(crate) use set_up;
 
-/// All protocols that were built in.
+/// Returns all enabled protocols.
 #[must_use]
 pub fn all() -> Vec<Protocol> {
     vec![

@@ -1,4 +1,4 @@
-//! Checking what became of turns.
+//! Checks of the stored turns.
 
 use super::play::{answer, uses_tool};
 use ai_services::Result;
@@ -7,28 +7,28 @@ use ai_services::message::ChatMessage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// How many messages are read at a time.
+/// Number of messages per read.
 const PAGE: usize = 1_000;
 
-/// What is wrong with the turns of a store.
+/// Violations in the turns of a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// Turns that were acknowledged and are not there, or not in the order of their client.
+    /// Acknowledged turns that are missing, or not in the order of their client.
     pub lost: u64,
-    /// Turns that are there more than once.
+    /// Duplicate turns.
     pub duplicated: u64,
-    /// Turns of which only a part is there.
+    /// Incomplete turns.
     pub partial: u64,
-    /// Turns with messages of another one inside.
+    /// Turns that contain messages of another turn.
     pub interleaved: u64,
-    /// Turns that are there although nobody was told: the process ended in between.
+    /// Stored turns without acknowledgement: the process ended in between.
     pub unacknowledged: u64,
-    /// The first things that were wrong.
+    /// Descriptions of the first violations.
     pub examples: Vec<String>,
 }
 
 impl Verdict {
-    /// Whether nothing is wrong.
+    /// Returns `true` if there are no violations.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.lost + self.duplicated + self.partial + self.interleaved == 0
@@ -62,40 +62,40 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The tag of turn `n` of a client.
+/// Returns the tag of turn `n` of a client.
 #[must_use]
 pub fn tag(client: &str, n: u64) -> String {
     format!("{client}/{n}")
 }
 
-/// The tags that were acknowledged, by conversation, in the order of their clients.
+/// The acknowledged tags, by conversation, in the order of their clients.
 #[derive(Clone, Debug, Default)]
 pub struct Acknowledged(BTreeMap<String, Vec<String>>);
 
 impl Acknowledged {
-    /// Adds the turn that a process told of.
+    /// Adds an acknowledged turn.
     pub fn add(&mut self, id: &str, tag: &str) {
         self.0.entry(id.to_owned()).or_default().push(tag.to_owned());
     }
 
-    /// How many turns were acknowledged.
+    /// Returns the number of acknowledged turns.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.0.values().map(|tags| tags.len() as u64).sum()
     }
 
-    /// Adds what another process told of.
+    /// Adds the acknowledged turns of another process.
     pub fn extend(&mut self, other: Self) {
         for (id, tags) in other.0 {
             self.0.entry(id).or_default().extend(tags);
         }
     }
 
-    /// Compares these conversations with what is in the store.
+    /// Compares these conversations with the store.
     ///
     /// # Errors
     ///
-    /// As the store: a conversation that cannot be read is an error.
+    /// Fails if a conversation cannot be read.
     pub async fn check(
         &self,
         store: &dyn ConversationStore,
@@ -118,7 +118,7 @@ impl Acknowledged {
     }
 }
 
-/// All that was said, evicted or not.
+/// Returns all messages, including evicted ones.
 async fn everything(store: &dyn ConversationStore, id: &MemoryId) -> Result<Vec<ChatMessage>> {
     let (mut messages, mut position) = (Vec::new(), HistoryPosition::Oldest);
     loop {
@@ -129,7 +129,7 @@ async fn everything(store: &dyn ConversationStore, id: &MemoryId) -> Result<Vec<
     }
 }
 
-/// The tags of the complete turns, in order.
+/// Returns the tags of the complete turns, in order.
 fn turns(id: &str, messages: &[ChatMessage], verdict: &mut Verdict) -> Vec<String> {
     let mut present = Vec::new();
     let mut rest = messages.iter().peekable();
@@ -175,7 +175,7 @@ fn says(message: &ChatMessage, text: &str) -> bool {
     message.text().is_some_and(|said| said == text)
 }
 
-/// What was acknowledged must be there once, in the order of each client.
+/// Checks that every acknowledged turn is stored once, in the order of each client.
 fn compare(id: &str, expected: &[String], present: &[String], verdict: &mut Verdict) {
     let mut seen = BTreeMap::new();
     for (place, tag) in present.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What the harnesses share: a store of their own, processes that play, numbers by chance.
+//! Shared parts of the harnesses: stores, child processes, random numbers.
 
 use super::kind::Kind;
 use super::place::Place;
@@ -8,37 +8,39 @@ use std::io::Write;
 use std::process::Stdio;
 use tokio::process::{Child, Command};
 
-/// A store of one's own, gone when dropped.
+/// A temporary store. It is removed when dropped.
 #[derive(Debug)]
 pub enum Stage {
     /// A file in a temporary directory.
     Sqlite(tempfile::TempDir),
-    /// A server of its own.
+    /// A temporary server.
     Postgres(postgres::Postgres),
-    /// A server of its own.
+    /// A temporary server.
     Redis(redis::Redis),
-    /// A node of its own.
+    /// A temporary node.
     Cassandra(cassandra::Cassandra),
 }
 
 impl Stage {
-    /// Starts what the store needs.
+    /// Creates the store or starts its server.
     ///
     /// # Errors
     ///
-    /// If the server is not installed, or there is no temporary directory.
+    /// Fails if the server is not installed, or if there is no temporary directory.
     pub fn set(kind: Kind) -> anyhow::Result<Self> {
         Ok(match kind {
             Kind::Sqlite => Self::Sqlite(tempfile::tempdir()?),
-            Kind::Postgres => Self::Postgres(postgres::start().context("there is no PostgreSQL")?),
-            Kind::Redis => Self::Redis(redis::start().context("there is no Redis")?),
+            Kind::Postgres => {
+                Self::Postgres(postgres::start().context("PostgreSQL is not installed")?)
+            }
+            Kind::Redis => Self::Redis(redis::start().context("Redis is not installed")?),
             Kind::Cassandra => {
-                Self::Cassandra(cassandra::start().context("there is no Cassandra")?)
+                Self::Cassandra(cassandra::start().context("Cassandra is not installed")?)
             }
         })
     }
 
-    /// Where the store is.
+    /// Returns the location of the store.
     #[must_use]
     pub fn place(&self) -> Place {
         match self {
@@ -49,7 +51,7 @@ impl Stage {
         }
     }
 
-    /// Where there is no store yet.
+    /// Returns the location of a store that does not exist yet.
     #[must_use]
     pub fn fresh_place(&self, number: u64) -> Place {
         match self.place() {
@@ -64,7 +66,7 @@ impl Stage {
     ///
     /// # Errors
     ///
-    /// If there is no server.
+    /// Fails if the store has no server.
     pub fn crash_server(&mut self) -> anyhow::Result<()> {
         match self {
             Self::Sqlite(_) => anyhow::bail!("SQLite has no server"),
@@ -85,11 +87,11 @@ impl Stage {
     }
 }
 
-/// Starts this program again, with other arguments, and reads what it prints.
+/// Starts this program again with other arguments, and captures its output.
 ///
 /// # Errors
 ///
-/// If it cannot be started.
+/// Fails if the process cannot be started.
 pub fn again(arguments: &[String], failpoint: Option<&str>) -> anyhow::Result<Child> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
@@ -100,29 +102,29 @@ pub fn again(arguments: &[String], failpoint: Option<&str>) -> anyhow::Result<Ch
     command.spawn().context("this program cannot be started again")
 }
 
-/// Tells whoever started this process that a turn was acknowledged: one line, in one piece.
+/// Reports an acknowledged turn to the parent process as one line in one write.
 ///
 /// # Errors
 ///
-/// If nobody listens any more.
+/// Fails if the output is closed.
 pub fn acknowledge(id: &str, tag: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(format!("{id} {tag}\n").as_bytes())?;
     out.flush()
 }
 
-/// Numbers that look like chance and are the same for the same seed (xorshift64*).
+/// Pseudo-random numbers that depend only on the seed (xorshift64*).
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// Dice for a seed; 0 is as good as any.
+    /// Creates a generator from any seed, including 0.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed ^ 0x9e37_79b9_7f4a_7c15)
     }
 
-    /// A number below `limit`, or 0.
+    /// Returns a number below `limit`, or 0.
     pub fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;

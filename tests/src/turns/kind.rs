@@ -1,29 +1,29 @@
-//! Which stores the harnesses know.
+//! The stores of the harnesses.
 
 use clap::ValueEnum;
 
-/// Which store a harness works on.
+/// The store of a harness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Kind {
     /// A file in a temporary directory.
     Sqlite,
-    /// A server of its own.
+    /// A temporary server.
     Postgres,
-    /// A server of its own.
+    /// A temporary server.
     Redis,
-    /// A node of its own.
+    /// A temporary node.
     Cassandra,
 }
 
 impl Kind {
-    /// How a harness is told of this store.
+    /// Returns the name of the store on the command line.
     #[must_use]
     pub fn as_argument(self) -> String {
         let value = self.to_possible_value();
         format!("--store={}", value.as_ref().map_or("", |value| value.get_name()))
     }
 
-    /// The points at which the store can be told to end the process.
+    /// Returns the failpoints of the store.
     #[must_use]
     pub fn points(self) -> &'static [Point] {
         use Way::{Beginning, Cleanups, LongTurns, Rewrites, Turns};
@@ -71,23 +71,23 @@ impl Kind {
     }
 }
 
-/// A point of a store, and what has to be done to reach it.
+/// A failpoint of a store, and the work that reaches it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point(pub &'static str, pub Way);
 
-/// What a process does until it is killed.
+/// Work of a process until it is killed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Way {
-    /// It plays turns.
+    /// Plays turns.
     #[default]
     Turns,
-    /// It plays turns in a store that is not there yet.
+    /// Plays turns in a store that does not exist yet.
     Beginning,
-    /// It replaces whole memories, and deletes conversations.
+    /// Replaces whole memories, and deletes conversations.
     Rewrites,
-    /// It replaces memories of several megabytes.
+    /// Replaces memories of several megabytes.
     LongTurns,
-    /// It begins conversations and deletes all that are not used, again and again.
+    /// Repeatedly begins conversations and deletes all idle ones.
     Cleanups,
 }
 
@@ -97,7 +97,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    /// The points in the source of a store of chat memories. What is below it in folders is none.
+    /// Returns the failpoints in the source of a store, without its subfolders.
     fn in_source(folder: &Path) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         for entry in std::fs::read_dir(folder).unwrap() {

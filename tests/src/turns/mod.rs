@@ -1,8 +1,8 @@
-//! Turns that can be recognised in a store, for the harnesses that kill processes and let them race.
+//! Recognizable turns for the crash and race harnesses.
 //!
-//! Each turn has a tag, said by the user and repeated by the assistant; every third turn calls a tool in
-//! between. So a checker sees from the messages alone which turns are there, in which order, and
-//! whether one is incomplete or has another one inside.
+//! Each turn has a tag in the messages of the user and of the assistant. Every third turn calls a tool in
+//! between. From the messages alone, a checker recognizes the stored turns, their order, and
+//! incomplete or interleaved turns.
 
 pub mod check;
 pub mod harness;

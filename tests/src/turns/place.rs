@@ -1,4 +1,4 @@
-//! Where the harnesses keep their turns.
+//! Locations of the stores of the harnesses.
 
 use ai_services::memory::{ConversationStore, EvictedMessages, LeaseOptions};
 use ai_services::{Error, ErrorKind, Result};
@@ -12,15 +12,15 @@ use std::sync::Arc;
 pub enum Place {
     /// A file.
     Sqlite(PathBuf),
-    /// The URL of a PostgreSQL server, with the prefix of the tables behind a `#`.
+    /// The URL of a PostgreSQL server, with the prefix of the tables after a `#`.
     Postgres(String),
-    /// The URL of a Redis server, with the prefix of the keys behind a `#`.
+    /// The URL of a Redis server, with the prefix of the keys after a `#`.
     Redis(String),
-    /// `cassandra://` and the address of a node, with the prefix of the tables behind a `#`.
+    /// `cassandra://` and the address of a node, with the prefix of the tables after a `#`.
     Cassandra(String),
 }
 
-/// The address, and the prefix behind it.
+/// Splits a location into address and prefix.
 fn split(text: &str) -> (&str, &str) {
     text.split_once('#').unwrap_or((text, "chat"))
 }
@@ -49,12 +49,12 @@ impl fmt::Display for Place {
 }
 
 impl Place {
-    /// Opens the store, creating it if need be. What windows evict is kept, so that all turns can be
+    /// Opens the store and creates it if necessary. Evicted messages are kept, so that all turns can be
     /// checked.
     ///
     /// # Errors
     ///
-    /// As the store itself; and if the store is not among the features of this build.
+    /// Fails if the store cannot be opened, or if its feature is disabled.
     pub async fn open(&self, leases: Option<LeaseOptions>) -> Result<Arc<dyn ConversationStore>> {
         let kept = EvictedMessages::Keep;
         match self {

@@ -1,4 +1,4 @@
-//! Playing turns through a real service.
+//! Plays turns with a real service.
 
 use ai_services::memory::{ConversationStore, MemoryId, MessageWindowChatMemory};
 use ai_services::message::{AiMessage, ChatMessage, ToolCall, ToolResult};
@@ -6,10 +6,10 @@ use ai_services::model::{ChatModel, ChatRequest, ChatResponse};
 use ai_services::{ErrorKind, Result, ai_service, async_trait, tool};
 use std::sync::Arc;
 
-/// How many messages a model is reminded of: few, so that most commits evict something.
+/// Window of the memory, in messages: small, so that most commits evict messages.
 const WINDOW: usize = 10;
 
-/// An assistant that repeats what it is told.
+/// An assistant that repeats the message.
 #[ai_service]
 trait Parrot {
     /// One turn.
@@ -20,19 +20,19 @@ trait Parrot {
 #[derive(Clone, Debug)]
 pub struct Player(ParrotService);
 
-/// How a turn ended that was not lost to a failure of the store.
+/// Outcome of a turn without a store error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Played {
-    /// How often it had to be begun anew by the caller, because others were faster.
+    /// Number of restarts because of conflicts.
     pub conflicts: u64,
 }
 
 impl Player {
-    /// A player on this store.
+    /// Creates a player on this store.
     ///
     /// # Errors
     ///
-    /// As the builder of a service.
+    /// Fails if the service cannot be built.
     pub fn new(store: Arc<dyn ConversationStore>) -> Result<Self> {
         let service = ParrotService::builder()
             .chat_model(Echo)
@@ -45,11 +45,11 @@ impl Player {
         Ok(Self(service))
     }
 
-    /// Plays one turn, again and again if others change the conversation meanwhile.
+    /// Plays one turn. Restarts it on conflicts.
     ///
     /// # Errors
     ///
-    /// As the store.
+    /// Fails if the store fails.
     pub async fn play(&self, id: &str, tag: &str) -> Result<Played> {
         let mut conflicts = 0;
         loop {
@@ -62,7 +62,7 @@ impl Player {
     }
 }
 
-/// The messages of the turn with this tag.
+/// Returns the messages of the turn with this tag.
 #[must_use]
 pub fn messages(tag: &str) -> Vec<ChatMessage> {
     let mut turn = vec![ChatMessage::user(tag)];
@@ -75,7 +75,7 @@ pub fn messages(tag: &str) -> Vec<ChatMessage> {
     turn
 }
 
-/// Looks something up.
+/// Looks up a tag.
 #[tool]
 fn look(
     /// The tag of the turn.
@@ -84,12 +84,12 @@ fn look(
     tag
 }
 
-/// Whether the turn with this tag calls a tool.
+/// Returns `true` if the turn with this tag calls a tool.
 pub(super) fn uses_tool(tag: &str) -> bool {
     tag.bytes().map(u32::from).sum::<u32>() % 3 == 0
 }
 
-/// What the assistant answers.
+/// Returns the answer of the assistant.
 pub(super) fn answer(tag: &str) -> String {
     format!("re: {tag}")
 }

@@ -1,4 +1,4 @@
-//! The guardrails that come with the crate, within the calls of a service.
+//! Built-in guardrails in calls of a service.
 
 use super::journal::{Desk as _, Journal, remembered, turn, words};
 use ai_services::guardrail::{
@@ -19,7 +19,7 @@ fn reasons(error: &Error) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn message_that_is_too_long_is_sent_nowhere() {
+async fn too_long_message_is_not_sent() {
     let journal = Journal::default();
     let model = journal.replies(["never"]);
     let desk = journal.desk(&model).input_guardrail(MaxLength::characters(5)).build().unwrap();
@@ -32,7 +32,7 @@ async fn message_that_is_too_long_is_sent_nowhere() {
 }
 
 #[tokio::test]
-async fn answer_that_is_too_long_is_asked_for_again() {
+async fn too_long_answer_is_requested_again() {
     let journal = Journal::default();
     let texts = ["Once upon a time.", "Once.", "There was a time.", "Then."];
     let model = journal.model(texts.map(|text| ScriptedAnswer::text(text).in_pieces_of(3)));
@@ -48,7 +48,7 @@ async fn answer_that_is_too_long_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn answer_becomes_json_by_itself_or_by_being_asked_again() {
+async fn answer_becomes_json_by_repair_or_by_reprompting() {
     let journal = Journal::default();
     let fenced = "```json\n{\"days\": 3}\n```";
     let model = journal.replies([fenced, "Three days.", "{\"weeks\": 1}", "{\"days\": 4}"]);
@@ -66,7 +66,7 @@ async fn answer_becomes_json_by_itself_or_by_being_asked_again() {
 }
 
 #[tokio::test]
-async fn answer_that_never_becomes_json_fails_with_what_is_wrong() {
+async fn answer_that_never_becomes_json_fails_with_the_reason() {
     let journal = Journal::default();
     let model = journal.replies(["a", "b"]);
     let json = ValidJson::any();
@@ -78,7 +78,7 @@ async fn answer_that_never_becomes_json_fails_with_what_is_wrong() {
     assert!(remembered(&desk, "ann").await.is_empty());
 }
 
-/// Flags what contains "bad", and images.
+/// Flags texts that contain "bad", and images.
 struct Strict(Journal);
 
 #[async_trait]
@@ -119,13 +119,13 @@ async fn moderation_as_a_guardrail_comes_before_the_model() {
     let error = desk.look("ann", &["why?".into(), image]).await.unwrap_err();
     assert!(reasons(&error)[0].contains("nudity"), "{error}");
     let error = desk.ask("ann", "broken").await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unavailable, "no verdict is no consent");
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "a missing verdict is not consent");
     assert!(model.requests().is_empty());
     assert!(remembered(&desk, "ann").await.is_empty());
 }
 
 #[tokio::test]
-async fn moderation_as_a_guardrail_judges_answers_whole() {
+async fn moderation_as_a_guardrail_checks_whole_answers() {
     let journal = Journal::default();
     let answer = |text| ScriptedAnswer::text(text).in_pieces_of(2);
     let model = journal.model(["good", "bad answer", "a bad one", "broken"].map(answer));
@@ -139,7 +139,7 @@ async fn moderation_as_a_guardrail_judges_answers_whole() {
     assert_eq!(remembered(&desk, "ann").await, turn("?", "good"));
 }
 
-/// A model that judges, for ten tokens a verdict.
+/// A judge model that uses ten tokens per verdict.
 fn judge(verdicts: &[&'static str], on_rejection: OnRejection) -> LanguageModelJudge {
     let verdicts = verdicts
         .iter()
@@ -156,7 +156,7 @@ const ACCEPT: &str = r#"{"verdict": "accept"}"#;
 const REJECT: &str = r#"{"verdict": "reject", "reason": "It is rude."}"#;
 
 #[tokio::test]
-async fn what_a_judge_takes_is_paid_for_by_the_call() {
+async fn tokens_of_a_judge_count_for_the_call() {
     let journal = Journal::default();
     let costly = |text| ScriptedAnswer::text(text).with_usage(TokenUsage::new(100, 10));
     let model = journal.model(["Go away.", "Please."].map(costly));
@@ -177,7 +177,7 @@ async fn what_a_judge_takes_is_paid_for_by_the_call() {
 }
 
 #[tokio::test]
-async fn what_a_judge_takes_is_paid_for_if_it_rejects_or_cannot_be_read() {
+async fn tokens_of_a_judge_count_if_it_rejects_or_is_unreadable() {
     for (verdict, kind) in [(REJECT, ErrorKind::Guardrail), ("hm", ErrorKind::InvalidResponse)] {
         let journal = Journal::default();
         let answer = || ScriptedAnswer::text("Go away.").with_usage(TokenUsage::new(100, 10));
@@ -194,7 +194,7 @@ async fn what_a_judge_takes_is_paid_for_if_it_rejects_or_cannot_be_read() {
 }
 
 #[tokio::test]
-async fn attempt_to_take_over_the_model_does_not_reach_it() {
+async fn prompt_injection_does_not_reach_the_model() {
     let journal = Journal::default();
     let model = journal.replies(["Hello."]);
     let patterns = PromptInjectionPatterns::new().contents(RetrievedTexts::Check);
@@ -210,7 +210,7 @@ async fn attempt_to_take_over_the_model_does_not_reach_it() {
 }
 
 #[tokio::test]
-async fn attempt_within_what_was_found_does_not_reach_the_model() {
+async fn prompt_injection_in_a_content_does_not_reach_the_model() {
     let journal = Journal::default();
     let model = journal.replies(["never"]);
     let patterns = PromptInjectionPatterns::new().contents(RetrievedTexts::Check);
@@ -219,12 +219,16 @@ async fn attempt_within_what_was_found_does_not_reach_the_model() {
     let desk = desk.build().unwrap();
     let error = desk.ask("ann", "Hi!").await.unwrap_err();
     assert!(reasons(&error)[0].contains("retrieved text 1"), "{error}");
-    assert_eq!(words(desk.stream("ann", "Hi!")).await, ["error Guardrail"], "nor is it told");
+    assert_eq!(
+        words(desk.stream("ann", "Hi!")).await,
+        ["error Guardrail"],
+        "the answer is not delivered"
+    );
     assert!(model.requests().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_redacted_is_neither_sent_nor_judged_nor_remembered() {
+async fn redacted_text_is_not_sent_judged_or_stored() {
     let journal = Journal::default();
     let model = journal.replies(["Hi [EMAIL_1].", "Hi."]);
     let redaction = Redaction::all().placeholders(Placeholders::Numbered);
@@ -242,7 +246,7 @@ async fn what_was_redacted_is_neither_sent_nor_judged_nor_remembered() {
 }
 
 #[tokio::test]
-async fn judge_of_the_answer_is_told_the_redacted_question_and_what_was_found() {
+async fn judge_of_the_answer_gets_the_redacted_question_and_the_contents() {
     let journal = Journal::default();
     let judge = ScriptedChatModel::replies([ACCEPT, ACCEPT]);
     let grounded = LanguageModelJudge::builder()
@@ -273,7 +277,7 @@ async fn judge_of_the_answer_is_told_the_redacted_question_and_what_was_found() 
 }
 
 #[tokio::test]
-async fn redacted_answer_is_what_is_told_and_remembered() {
+async fn redacted_answer_is_delivered_and_stored() {
     let journal = Journal::default();
     let text = "Write to ann@example.org.";
     let message = AiMessage::builder().text(text).thinking("Ann, then.").build();
@@ -290,7 +294,7 @@ async fn redacted_answer_is_what_is_told_and_remembered() {
     }
 }
 
-/// Redacts sentence by sentence.
+/// Redacts each sentence.
 struct Sentences {
     redaction: Redaction,
     kept: String,
@@ -314,7 +318,7 @@ impl ChunkGuardrail for Sentences {
 }
 
 #[tokio::test]
-async fn redaction_by_the_sentence_lets_the_stream_flow() {
+async fn redaction_of_sentences_does_not_block_the_stream() {
     let journal = Journal::default();
     let answer = ScriptedAnswer::text("Hello. Write to ann@example.org. Bye.").in_pieces_of(3);
     let model = journal.model([answer]);

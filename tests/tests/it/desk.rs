@@ -1,4 +1,4 @@
-//! A desk full of tools, and agents that use them.
+//! Tools and agents for the tests of tool calls.
 
 use ai_services::memory::MemoryId;
 use ai_services::message::{ChatMessage, ToolCall};
@@ -123,7 +123,7 @@ pub(crate) fn calling(calls: impl IntoIterator<Item = ToolCall>) -> ScriptedChat
     ScriptedChatModel::new([ScriptedAnswer::tool_calls(calls), ScriptedAnswer::text("done")])
 }
 
-/// What the model was told by the tools it called in its first answer.
+/// Returns the tool results in the second request.
 pub(crate) async fn told(calls: impl IntoIterator<Item = ToolCall>) -> Vec<(String, bool)> {
     let model = calling(calls);
     let agent = AgentService::builder()

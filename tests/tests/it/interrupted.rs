@@ -1,4 +1,4 @@
-//! Guardrails that are asked again, that panic, and for which nobody waits.
+//! Guardrails that run again, that panic, and that are cancelled.
 
 use super::journal::{Desk, Journal, calling, opinionated, remembered, turn};
 use ai_services::async_trait;
@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 use std::panic::AssertUnwindSafe;
 
 #[tokio::test]
-async fn tools_do_not_run_again_for_another_answer() {
+async fn reprompting_does_not_run_tools_again() {
     let journal = Journal::default();
     let text = ScriptedAnswer::text;
     let model = journal.model([calling("act"), text("again"), text("ask"), text("good")]);
@@ -72,14 +72,14 @@ impl OutputGuardrail for Odd {
 }
 
 #[tokio::test]
-async fn conversation_goes_on_after_a_guardrail_that_did_not() {
+async fn conversation_continues_after_a_hanging_or_panicking_guardrail() {
     for odd in [Odd::Panics, Odd::Hangs] {
         for (question, answers) in [("odd", ["good"].as_slice()), ("?", &["odd", "good"])] {
             let journal = Journal::default();
             let model = journal.model(answers.iter().map(|text| ScriptedAnswer::text(*text)));
             let desk =
                 journal.desk(&model).input_guardrail(odd).output_guardrail(odd).build().unwrap();
-            // Dropped where it hangs, unwound where it panics.
+            // A hanging call is dropped; a panicking call unwinds.
             let first = AssertUnwindSafe(desk.ask("ann", question)).catch_unwind().now_or_never();
             assert!(first.is_none_or(|outcome| outcome.is_err()));
             assert!(remembered(&desk, "ann").await.is_empty());

@@ -1,4 +1,4 @@
-//! What holds whatever models, tools and users do.
+//! Invariants for arbitrary models, tools and users.
 
 use ai_services::guardrail::{
     InputGuardrail, InputGuardrailRequest, InputVerdict, OutputGuardrail, OutputGuardrailRequest,
@@ -51,7 +51,7 @@ impl Desk {
     }
 }
 
-/// What a model does when it is asked.
+/// Action of a model for one request.
 #[derive(Clone, Debug)]
 enum Reply {
     Text(String),
@@ -78,7 +78,7 @@ fn reply() -> impl Strategy<Value = Reply> {
     ]
 }
 
-/// What guardrails think, over and over; nothing, if there are none.
+/// Verdicts of the guardrails, repeated. Empty: no guardrails.
 #[derive(Clone, Debug, Default)]
 struct Opinions {
     of_input: Vec<bool>,
@@ -91,7 +91,7 @@ fn opinions() -> impl Strategy<Value = Opinions> {
     (of_input, of_output).prop_map(|(of_input, of_output)| Opinions { of_input, of_output })
 }
 
-/// Gives its opinions in turn.
+/// Returns its verdicts in turn.
 struct Moody<T>(Vec<T>, Mutex<usize>);
 
 impl<T: Copy> Moody<T> {
@@ -139,7 +139,7 @@ impl OutputGuardrail for Moody<u8> {
     }
 }
 
-/// What a moody guardrail makes of a message.
+/// Returns the verdict of a moody guardrail on a message.
 fn rewritten(text: &str) -> String {
     format!("<{text}>")
 }
@@ -160,7 +160,7 @@ fn answer(reply: &Reply) -> ScriptedAnswer {
     }
 }
 
-/// The grammar of a request, written a second time: `system (user (calls results)* answer)*`, the
+/// The grammar of a request, implemented a second time: `system (user (calls results)* answer)*`, the
 /// last turn without its answer.
 fn check_request(messages: &[ChatMessage]) {
     let [system, rest @ ..] = messages else { panic!("empty request") };
@@ -194,14 +194,14 @@ enum Window {
     Tokens(usize),
 }
 
-/// How an answer is asked for.
+/// The form of a request.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Whole,
     Streamed,
     Typed,
     TypedStream,
-    /// A stream that is dropped after so many items.
+    /// A stream that is dropped after this number of items.
     Dropped(usize),
 }
 
@@ -215,7 +215,7 @@ fn way() -> impl Strategy<Value = Way> {
     ]
 }
 
-/// What is remembered of a turn, if it succeeds.
+/// The stored messages of a successful turn.
 struct Told {
     answer: Option<String>,
     answers_with_calls: usize,
@@ -328,7 +328,7 @@ async fn check_calls(
     }
 }
 
-/// Replies over and over.
+/// Repeats its replies.
 struct Replies(Vec<Reply>, usize);
 
 impl Replies {
@@ -344,7 +344,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 
 proptest! {
     #[test]
-    fn requests_are_well_formed_and_memory_is_what_succeeded(
+    fn requests_are_well_formed_and_memory_has_successful_turns_only(
         window in prop_oneof![(2..14_usize).prop_map(Window::Messages), (20..200_usize).prop_map(Window::Tokens)],
         strategy in prop_oneof![Just(OutputStrategy::JsonSchema), Just(OutputStrategy::Tool), Just(OutputStrategy::Prompt)],
         opinions in opinions(),
@@ -355,7 +355,7 @@ proptest! {
     }
 
     #[test]
-    fn template_value_appears_as_it_is(a in any::<String>(), b in any::<String>()) {
+    fn template_value_is_unchanged(a in any::<String>(), b in any::<String>()) {
         let model = ScriptedChatModel::replies(["ok"]);
         let as_usual = (OutputStrategy::Auto, &Opinions::default());
         let service = service(&model, Window::Messages(9), as_usual);

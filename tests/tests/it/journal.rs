@@ -1,4 +1,4 @@
-//! Doubles that write into one journal what happens, in the order in which it happens.
+//! Test doubles that record their calls in one journal, in order.
 
 use ai_services::guardrail::{
     InputGuardrail, InputGuardrailRequest, InputVerdict, OutputGuardrail, OutputGuardrailRequest,
@@ -75,7 +75,7 @@ pub(crate) trait Desk {
     fn stream_guarded(&self, #[memory_id] user: &str, #[user_message] text: &str) -> AnswerStream;
 }
 
-/// A builder to which nothing that is required is missing.
+/// A builder with all required parts.
 pub(crate) type Ready = AiServiceBuilder<DeskService, Given, Given, Given>;
 
 #[derive(Clone, Default)]
@@ -90,7 +90,7 @@ impl Journal {
         self.0.lock().unwrap().clone()
     }
 
-    /// A model that gives these answers.
+    /// A model with these answers.
     pub(crate) fn model(
         &self,
         answers: impl IntoIterator<Item = ScriptedAnswer>,
@@ -105,7 +105,7 @@ impl Journal {
         })
     }
 
-    /// A model that gives these texts.
+    /// A model that answers with these texts.
     pub(crate) fn replies<const N: usize>(&self, texts: [&'static str; N]) -> ScriptedChatModel {
         self.model(texts.map(ScriptedAnswer::text))
     }
@@ -136,7 +136,7 @@ impl Journal {
     }
 }
 
-/// What is remembered of a conversation; read around the journal.
+/// Returns the stored messages of a conversation, without a journal entry.
 pub(crate) async fn remembered(desk: &DeskService, user: &str) -> Vec<ChatMessage> {
     desk.chat_memory(user).unwrap().messages().await.unwrap()
 }
@@ -146,7 +146,7 @@ pub(crate) fn turn(user: &str, answer: &str) -> [ChatMessage; 2] {
     [ChatMessage::user(user), ChatMessage::ai(answer)]
 }
 
-/// One word for each item of a stream.
+/// Returns one word per item of a stream.
 pub(crate) async fn words(mut stream: AnswerStream) -> Vec<String> {
     let mut words = Vec::new();
     while let Some(event) = stream.next().await {
@@ -173,7 +173,7 @@ pub(crate) fn word(event: &StreamEvent) -> String {
     }
 }
 
-/// Keeps conversations.
+/// A store of conversations.
 struct Store {
     journal: Journal,
     kept: InMemoryChatMemoryStore,
@@ -227,7 +227,7 @@ impl Actor {
     }
 }
 
-/// Flags what contains "bad", after a while.
+/// Flags texts that contain "bad", after a delay.
 struct Judge {
     journal: Journal,
     takes: Duration,
@@ -252,7 +252,7 @@ impl ModerationModel for Judge {
     }
 }
 
-/// Finds the same for everything, and needs 3 tokens of a model for it.
+/// Returns the same content for every query, and uses 3 tokens.
 pub(crate) struct Shelf {
     journal: Journal,
     found: &'static [&'static str],
@@ -324,7 +324,7 @@ pub(crate) fn calling(tool: &str) -> ScriptedAnswer {
     ScriptedAnswer::tool_calls([ToolCall::new("1", tool, "{}")])
 }
 
-/// Has an opinion on what the answer says.
+/// A guardrail with a verdict on the answer.
 pub(crate) fn opinion(text: &str, _: u32) -> OutputVerdict {
     match text {
         "again" => OutputVerdict::Retry("not that".into()),
@@ -336,7 +336,7 @@ pub(crate) fn opinion(text: &str, _: u32) -> OutputVerdict {
     }
 }
 
-/// A service that has an opinion on answers.
+/// A service with a guardrail for answers.
 pub(crate) fn opinionated(journal: &Journal, model: &ScriptedChatModel) -> DeskService {
     journal.desk(model).output_guardrail(journal.output("critic", opinion)).build().unwrap()
 }

@@ -1,4 +1,4 @@
-//! Limits of a turn: checked before anything runs, reported with what had run.
+//! Limits of a turn: checked before tools run, reported with the tools that ran.
 
 use ai_services::message::ToolCall;
 use ai_services::model::TokenUsage;
@@ -54,7 +54,7 @@ async fn exactly_the_allowed_rounds_succeed() {
 }
 
 #[tokio::test]
-async fn one_round_more_is_an_error_with_what_ran() {
+async fn one_round_too_many_is_an_error_with_the_executions() {
     let (outcome, ran) = outcome(ScriptedChatModel::from_fn(|_, _| calls(1, "{}"))).await;
     let error = outcome.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
@@ -64,7 +64,7 @@ async fn one_round_more_is_an_error_with_what_ran() {
 }
 
 #[tokio::test]
-async fn too_many_calls_at_once_run_none() {
+async fn too_many_parallel_calls_run_no_tool() {
     let (outcome, ran) = outcome(ScriptedChatModel::new([calls(4, "{}")])).await;
     let error = outcome.unwrap_err();
     assert_eq!((error.kind(), ran), (ErrorKind::LimitExceeded, 0));
@@ -72,7 +72,7 @@ async fn too_many_calls_at_once_run_none() {
 }
 
 #[tokio::test]
-async fn large_arguments_run_nothing() {
+async fn too_large_arguments_run_no_tool() {
     let (outcome, ran) =
         outcome(ScriptedChatModel::new([calls(1, r#"{"text":"0123456789"}"#)])).await;
     assert_eq!((outcome.unwrap_err().kind(), ran), (ErrorKind::LimitExceeded, 0));

@@ -1,26 +1,38 @@
-//! Integration tests: each asserts what the model was sent, what was remembered, what was returned.
+//! Tests of the facade: AI services, model combinators, outputs, guardrails, the layout of the sources, the examples.
+//!
+//! Each test of a service asserts the request that the model received, the stored conversation, or the answer.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test that fails panics"
+    reason = "tests panic on failure"
 )]
 
 mod answers;
+mod architecture;
+mod assistant;
 mod built_in;
+mod builtin_guardrails;
 mod checked_streams;
+mod combinators;
 mod concurrency;
+mod conformance;
 mod desk;
 mod events;
+mod fuzz_corpus;
 mod guardrails;
+pub mod hygiene;
 mod interrupted;
 mod invariants;
 mod journal;
+mod language;
 mod leases;
 mod limits;
 mod memory;
 mod moderation;
 mod multimodal;
+mod outputs;
 mod pipeline;
 mod prompts;
 mod retrieval;

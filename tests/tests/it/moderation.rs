@@ -1,4 +1,4 @@
-//! Moderation: beside the first model call, before any effect; of the answer before anybody is told.
+//! Moderation: concurrent with the first model call, before any effect; of answers before delivery.
 
 use super::journal::{Desk as _, Journal, calling, opinion, remembered, turn, words};
 use ai_services::event::{Call, Event};
@@ -24,7 +24,7 @@ trait Chat {
     ) -> ai_services::Result<String>;
 }
 
-/// Flags what contains "bad", after a while.
+/// Flags texts that contain "bad", after a delay.
 struct Judge;
 
 #[async_trait]
@@ -64,7 +64,7 @@ fn service(model: ScriptedChatModel, effects: &Arc<Effects>) -> ChatService {
 }
 
 #[tokio::test(start_paused = true)]
-async fn flagged_message_has_no_effect_and_is_forgotten() {
+async fn flagged_message_has_no_effect_and_is_not_stored() {
     let effects = Arc::new(Effects::default());
     let model = ScriptedChatModel::from_fn(|_, request| match request.message_count() {
         1 => ScriptedAnswer::tool_calls([ToolCall::new("1", "act", "{}")]),
@@ -81,7 +81,7 @@ async fn flagged_message_has_no_effect_and_is_forgotten() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn verdict_runs_beside_the_first_model_call() {
+async fn moderation_is_concurrent_with_the_first_model_call() {
     let answer = || ScriptedAnswer::text("hi").after(Duration::from_millis(50));
     let model = ScriptedChatModel::from_fn(move |_, _| answer());
     let chat = service(model, &Arc::default());
@@ -91,13 +91,13 @@ async fn verdict_runs_beside_the_first_model_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn text_is_never_let_through_unjudged() {
+async fn failed_moderation_fails_the_call() {
     let chat = service(ScriptedChatModel::replies(["hi"]), &Arc::default());
     assert_eq!(chat.chat(1, "broken").await.unwrap_err().kind(), ErrorKind::Unavailable);
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_has_happened_by_the_time_of_the_verdict() {
+async fn no_effect_precedes_the_verdict() {
     let journal = Journal::default();
     let model = journal.model([calling("act"), calling("act")]);
     let desk = journal.desk(&model).content_retriever(journal.shelf(&["first"])).build().unwrap();
@@ -112,7 +112,7 @@ async fn nothing_has_happened_by_the_time_of_the_verdict() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tools_run_and_tokens_are_told_after_the_verdict() {
+async fn tools_run_and_tokens_are_delivered_after_the_verdict() {
     let journal = Journal::default();
     let model = journal.model([calling("act"), ScriptedAnswer::text("done")]);
     let desk = journal.desk(&model).content_retriever(journal.shelf(&["first"])).build().unwrap();
@@ -121,14 +121,14 @@ async fn tools_run_and_tokens_are_told_after_the_verdict() {
     assert_eq!(
         journal.entries(),
         ["loaded", "looked up good", "asked 0", "judged good"],
-        "sources are told after the verdict"
+        "sources are delivered after the verdict"
     );
     stream.collect().await.unwrap();
     assert_eq!(journal.entries()[4..], ["acted", "asked 1", "stored"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn model_call_beside_a_bad_verdict_is_paid_if_it_was_faster() {
+async fn usage_of_a_faster_model_call_counts_after_a_flagging_verdict() {
     let journal = Journal::default();
     let usage = TokenUsage::new(3, 4);
     let answer =
@@ -142,7 +142,7 @@ async fn model_call_beside_a_bad_verdict_is_paid_if_it_was_faster() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn flagged_answer_is_neither_told_nor_remembered() {
+async fn flagged_answer_is_neither_delivered_nor_stored() {
     let journal = Journal::default();
     let usage = TokenUsage::new(3, 4);
     let answer = || ScriptedAnswer::text("bad answer").in_pieces_of(3).with_usage(usage);
@@ -163,7 +163,7 @@ async fn flagged_answer_is_neither_told_nor_remembered() {
     assert!(remembered(&desk, "ann").await.is_empty());
 }
 
-/// Breaks off after it has cost something.
+/// Fails after it has used tokens.
 struct Cut(TokenUsage);
 
 #[async_trait]
@@ -174,7 +174,7 @@ impl ChatModel for Cut {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failed_model_call_beside_a_bad_verdict_is_paid() {
+async fn usage_of_a_failed_model_call_counts_after_a_flagging_verdict() {
     let usage = TokenUsage::new(3, 4);
     let journal = Journal::default();
     let desk = journal.desk(&journal.replies([])).chat_model(Cut(usage)).build().unwrap();
@@ -183,7 +183,7 @@ async fn failed_model_call_beside_a_bad_verdict_is_paid() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn empty_answer_is_not_judged() {
+async fn empty_answer_is_not_moderated() {
     let journal = Journal::default();
     let model = journal.replies([""]);
     let desk = journal.desk(&model).build().unwrap();
@@ -192,7 +192,7 @@ async fn empty_answer_is_not_judged() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answer_is_judged_as_the_guardrails_left_it() {
+async fn answer_is_moderated_after_the_guardrails() {
     let journal = Journal::default();
     let model = journal.replies(["again", "raw"]);
     let desk =
@@ -226,7 +226,7 @@ impl ModerationModel for Prude {
 }
 
 #[tokio::test]
-async fn images_are_judged_with_the_text() {
+async fn images_are_moderated_with_the_text() {
     let viewer = ViewerService::builder()
         .chat_model(ScriptedChatModel::replies(["a", "b"]))
         .moderation_model(Prude)
@@ -239,7 +239,7 @@ async fn images_are_judged_with_the_text() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn message_and_answer_are_both_judged_whole_and_streamed() {
+async fn message_and_answer_are_moderated_with_and_without_streaming() {
     let journal = Journal::default();
     let model = journal.model(
         ["good", "bad answer", "unheard", "good", "bad answer", "unheard"]
@@ -283,7 +283,7 @@ async fn message_and_answer_are_both_judged_whole_and_streamed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn stream_of_a_flagged_message_tells_why_and_runs_no_tool() {
+async fn stream_of_a_flagged_message_has_the_error_and_runs_no_tool() {
     let journal = Journal::default();
     let model = journal.model([calling("act"), calling("finish")]);
     let desk = journal.desk(&model).build().unwrap();
@@ -302,7 +302,7 @@ async fn stream_of_a_flagged_message_tells_why_and_runs_no_tool() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_to_judge_is_no_verdict() {
+async fn missing_moderation_model_gives_no_verdict() {
     let journal = Journal::default();
     let model = journal.model([
         calling("act"),
@@ -321,13 +321,13 @@ async fn nobody_to_judge_is_no_verdict() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn stream_dropped_before_the_verdict_leaves_memory_as_it_was() {
+async fn stream_dropped_before_the_verdict_does_not_change_memory() {
     let journal = Journal::default();
     let model = journal.model([calling("act")]);
     let desk = journal.desk(&model).build().unwrap();
     let mut stream = desk.stream_judged("ann", "good");
     let soon = tokio::time::timeout(Duration::from_millis(49), stream.next());
-    assert!(soon.await.is_err(), "nothing is told while the judge thinks");
+    assert!(soon.await.is_err(), "nothing is delivered before the verdict");
     drop(stream);
     assert_eq!(journal.entries(), ["loaded", "asked 0"]);
     assert!(remembered(&desk, "ann").await.is_empty());
@@ -341,7 +341,7 @@ trait Added {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_trait_and_method_want_judged_adds_up() {
+async fn moderation_of_trait_and_method_is_combined() {
     let added = AddedService::builder()
         .chat_model(ScriptedChatModel::replies(["good", "bad", "good"]))
         .moderation_model(Judge)
@@ -353,7 +353,7 @@ async fn what_trait_and_method_want_judged_adds_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn listeners_are_told_every_verdict() {
+async fn listeners_receive_every_verdict() {
     let journal = Journal::default();
     let notes = journal.clone();
     let model = journal.model([calling("act"), ScriptedAnswer::text("bad answer")]);
@@ -365,7 +365,7 @@ async fn listeners_are_told_every_verdict() {
                     GuardrailStage::Input => "message",
                     GuardrailStage::Output => "answer",
                 };
-                notes.note(format!("told of {model}, the {what}: {verdict}"));
+                notes.note(format!("verdict of {model}, the {what}: {verdict}"));
             }
         })
         .build()
@@ -377,11 +377,11 @@ async fn listeners_are_told_every_verdict() {
             "loaded",
             "asked 0",
             "judged hi",
-            "told of judge, the message: nothing to object to",
+            "verdict of judge, the message: nothing to object to",
             "acted",
             "asked 1",
             "judged bad answer",
-            "told of judge, the answer: flagged for hate, spite",
+            "verdict of judge, the answer: flagged for hate, spite",
         ]
     );
 }

@@ -1,4 +1,4 @@
-//! Retrieval that is put together from parts, within the calls of a service.
+//! Composed retrieval in calls of a service.
 
 use super::journal::{Desk as _, Journal, remembered, turn, words};
 use ai_services::document::{Metadata, TextSegment};
@@ -29,7 +29,7 @@ trait Helpdesk {
     ) -> ai_services::Result<Response<String>>;
 }
 
-/// Remembers nothing.
+/// A store that stores nothing.
 #[ai_service]
 pub(super) trait Kiosk {
     async fn ask(&self, text: &str) -> ai_services::Result<Response<String>>;
@@ -44,10 +44,10 @@ pub(super) trait Kiosk {
     fn stream(&self, text: &str) -> AnswerStream;
 }
 
-/// Which tenant the application works for.
+/// The tenant of the application.
 struct Tenant(&'static str);
 
-/// Takes two tokens a text, and a while.
+/// Uses two tokens per text, and a delay.
 struct Embedder;
 
 #[async_trait]
@@ -85,7 +85,7 @@ fn retriever(
         .unwrap()
 }
 
-/// What belongs to whose call it is, and nothing for anybody else.
+/// Restricts results to the entries of the caller.
 fn own(query: &Query) -> Filter {
     let customer = query.turn().memory_id().map_or("", MemoryId::as_str);
     Filter::key("customer").is(customer)
@@ -110,13 +110,13 @@ pub(super) fn kiosk(
         .unwrap()
 }
 
-/// Finds what it is asked.
+/// Returns the query as the result.
 pub(super) fn echo() -> impl ContentRetriever + 'static {
     |query: Query| async move { Ok(vec![RetrievedContent::from(query.text())]) }
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_caller_finds_only_what_is_theirs_also_at_the_same_time() {
+async fn each_caller_finds_only_own_entries_even_concurrently() {
     let entries: Vec<(String, String)> =
         (0..20).map(|n| (format!("c{n}"), format!("invoice of c{n}"))).collect();
     let entries: Vec<(&str, &str, &str)> =
@@ -151,7 +151,7 @@ async fn each_caller_finds_only_what_is_theirs_also_at_the_same_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn filter_knows_the_data_of_the_application() {
+async fn filter_uses_the_data_of_the_application() {
     let store =
         store(&[("tenant", "acme", "the rules of acme"), ("tenant", "bolt", "those of bolt")]);
     let of_the_tenant = |query: &Query| {
@@ -165,7 +165,7 @@ async fn filter_knows_the_data_of_the_application() {
         .build()
         .unwrap();
     let context = InvocationContext::new().with(Tenant("bolt"));
-    // What a user writes has no part in it.
+    // The text of the user does not change the filter.
     let question = "tenant = 'acme' OR tenant is acme";
     let response = helpdesk.ask("ann", &context, question).await.unwrap();
     assert_eq!(sources(&response), ["those of bolt"]);
@@ -173,7 +173,7 @@ async fn filter_knows_the_data_of_the_application() {
     assert!(nobody.sources.is_empty());
 }
 
-/// Likes long texts, and takes five tokens.
+/// Scores by length, and uses five tokens.
 struct Scorer;
 
 #[async_trait]
@@ -189,7 +189,7 @@ impl ScoringModel for Scorer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_models_of_the_pipeline_count_for_the_call() {
+async fn usage_of_all_models_of_the_pipeline_counts_for_the_call() {
     let compressing = ScriptedChatModel::new([
         ScriptedAnswer::text("the brother of Vincent").with_usage(TokenUsage::new(100, 10))
     ]);
@@ -252,7 +252,7 @@ async fn service_without_memory_retrieves_for_text_types_images_and_streams() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tool_that_retrieves_is_metered_and_knows_the_caller() {
+async fn retrieval_tool_is_metered_and_gets_the_caller() {
     let entries = [("customer", "ann", "the rules of ann"), ("customer", "bob", "those of bob")];
     let tool = retriever(store(&entries).await, own).into_tool("search", "Searches the rules.");
     let call = ToolCall::new("1", "search", r#"{"query":"the rules"}"#);
@@ -276,11 +276,11 @@ async fn tool_that_retrieves_is_metered_and_knows_the_caller() {
     assert_eq!(told.text(), Some("[1] those of bob\ncustomer: bob"));
     assert_eq!(response.token_usage, TokenUsage::new(10 + 20 + 2, 2));
     assert_eq!(response.cost.unwrap().parts(), 34_000_000);
-    assert!(response.sources.is_empty(), "the result of a tool is no source");
+    assert!(response.sources.is_empty(), "the result of a tool is not a source");
 }
 
 #[tokio::test]
-async fn redaction_keeps_personal_data_from_whoever_searches() {
+async fn redaction_keeps_personal_data_from_retrievers() {
     let journal = Journal::default();
     let noted = journal.clone();
     let web = move |query: Query| {
@@ -307,7 +307,7 @@ async fn redaction_keeps_personal_data_from_whoever_searches() {
 }
 
 #[tokio::test]
-async fn redaction_takes_out_what_the_conversation_brought_back() {
+async fn redaction_removes_data_that_the_history_brought_back() {
     let journal = Journal::default();
     let noted = journal.clone();
     let web = move |query: Query| {

@@ -1,4 +1,4 @@
-//! Retrieval in a service: what is found is sent, told and counted, and remembered only if that is wanted.
+//! Retrieval in a service: contents are sent, reported and counted, and stored only if configured.
 
 use super::journal::{Desk, DeskService, Journal, calling, remembered, turn, words};
 use ai_services::document::TextSegment;
@@ -24,7 +24,7 @@ fn desk(journal: &Journal) -> (DeskService, ScriptedChatModel) {
 }
 
 #[tokio::test]
-async fn what_is_found_is_sent_and_returned_but_not_remembered() {
+async fn contents_are_sent_and_returned_but_not_stored() {
     let (desk, model) = desk(&Journal::default());
     let response = desk.ask("ann", "why?").await.unwrap();
     assert_eq!(
@@ -41,7 +41,7 @@ async fn what_is_found_is_sent_and_returned_but_not_remembered() {
 }
 
 #[tokio::test]
-async fn augmented_message_is_remembered_if_wanted() {
+async fn augmented_message_is_stored_if_configured() {
     let journal = Journal::default();
     let model = journal.replies(["3"]);
     let desk = journal
@@ -59,7 +59,7 @@ async fn augmented_message_is_remembered_if_wanted() {
 }
 
 #[tokio::test]
-async fn neither_sources_nor_instructions_are_remembered() {
+async fn neither_sources_nor_instructions_are_stored() {
     let journal = Journal::default();
     let model = journal.replies(["3"]);
     let desk = journal
@@ -102,7 +102,7 @@ async fn stages_follow_each_other_with_one_load_and_one_commit() {
 }
 
 #[tokio::test]
-async fn images_and_name_stay_with_the_augmented_message() {
+async fn augmented_message_keeps_images_and_name() {
     let (desk, model) = desk(&Journal::default());
     let image = Content::image_url("https://example.org/cat.png");
     desk.look("ann", &["why?".into(), image.clone()]).await.unwrap();
@@ -113,7 +113,7 @@ async fn images_and_name_stay_with_the_augmented_message() {
 }
 
 #[tokio::test]
-async fn nothing_is_looked_up_for_a_message_without_text() {
+async fn message_without_text_is_not_augmented() {
     let journal = Journal::default();
     let (desk, model) = desk(&journal);
     let image = Content::image_url("https://example.org/cat.png");
@@ -124,7 +124,7 @@ async fn nothing_is_looked_up_for_a_message_without_text() {
 }
 
 #[tokio::test]
-async fn failed_retrieval_fails_the_call_and_tells_what_it_cost() {
+async fn failed_retrieval_fails_the_call_with_its_usage() {
     let journal = Journal::default();
     let model = journal.replies(["never"]);
     let desk = journal
@@ -159,7 +159,7 @@ async fn usage_and_cost_are_those_of_all_models() {
     assert_eq!((cost.parts(), cost.is_complete()), (83_000_000, true));
 }
 
-/// Keeps the turns that it is asked for.
+/// Records the turns of its calls.
 #[derive(Clone, Default)]
 struct Curious(Arc<Mutex<Vec<TurnContext>>>);
 
@@ -176,7 +176,7 @@ impl RetrievalAugmentor for Curious {
 }
 
 #[tokio::test]
-async fn augmentor_sees_the_turn_with_the_history_that_is_sent() {
+async fn augmentor_gets_the_turn_with_the_sent_history() {
     let journal = Journal::default();
     let model = journal.replies(["1", "2", "3", "4", "5", "6"]);
     let curious = Curious::default();
@@ -198,7 +198,7 @@ async fn augmentor_sees_the_turn_with_the_history_that_is_sent() {
 }
 
 #[tokio::test]
-async fn stream_tells_sources_first() {
+async fn stream_delivers_sources_first() {
     let journal = Journal::default();
     let (desk, _) = desk(&journal);
     let told = words(desk.stream("ann", "why?")).await;
@@ -207,7 +207,7 @@ async fn stream_tells_sources_first() {
 }
 
 #[tokio::test]
-async fn listeners_are_told_what_was_found() {
+async fn listeners_receive_the_contents() {
     let journal = Journal::default();
     let (notes, model) = (journal.clone(), journal.replies(["because"]));
     let desk = journal
@@ -216,17 +216,17 @@ async fn listeners_are_told_what_was_found() {
         .listener(move |_: &Call<'_>, event: &Event<'_>| {
             if let Event::Retrieved { contents, skipped } = event {
                 assert_eq!(contents[0].segment, TextSegment::new("first"));
-                notes.note(format!("told of {} and {}", contents.len(), skipped.len()));
+                notes.note(format!("received {} and {}", contents.len(), skipped.len()));
             }
         })
         .build()
         .unwrap();
     desk.ask("ann", "why?").await.unwrap();
-    assert_eq!(journal.entries()[1..3], ["looked up why?", "told of 1 and 0"]);
+    assert_eq!(journal.entries()[1..3], ["looked up why?", "received 1 and 0"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn turn_that_is_played_again_is_looked_up_checked_and_judged_anew() {
+async fn restarted_turn_is_retrieved_checked_and_moderated_again() {
     let (journal, store) = (Journal::default(), Arc::new(InMemoryChatMemoryStore::new()));
     let (notes, intruder) = (journal.clone(), Arc::clone(&store));
     let model = ScriptedChatModel::from_fn(move |number, _| {

@@ -1,4 +1,4 @@
-//! Retrieval that fails, takes too long, or is not waited for, within the calls of a service.
+//! Retrieval that fails, times out or is cancelled in calls of a service.
 
 use super::journal::{Desk as _, Journal, remembered, words};
 use super::pipeline::{Kiosk as _, KioskService, echo, kiosk, sources};
@@ -14,7 +14,7 @@ use ai_services_tests::retrievers::Endless;
 use futures_util::FutureExt;
 use std::time::Duration;
 
-/// Fails, after it needed 4 tokens.
+/// Fails after it has used 4 tokens.
 fn down() -> impl ContentRetriever + 'static {
     |_: Query| async {
         let error = Error::new(ErrorKind::Unavailable, "down");
@@ -27,7 +27,7 @@ fn broken() -> Route {
 }
 
 #[tokio::test]
-async fn failure_that_is_passed_over_is_told_and_paid() {
+async fn skipped_failure_is_reported_and_counted() {
     let copy = Route::new(echo()).name("copy");
     let replaced = (FailurePolicy::fallback(copy), vec!["own", "why?"], "skipped []");
     let skipped = (FailurePolicy::Skip, vec!["own"], "skipped [\"wiki\"]");
@@ -58,7 +58,7 @@ async fn failure_that_is_passed_over_is_told_and_paid() {
 }
 
 #[tokio::test]
-async fn failure_that_is_not_passed_over_fails_call_and_stream() {
+async fn failure_without_skip_fails_call_and_stream() {
     let model = ScriptedChatModel::replies([""; 0]);
     let augmentor = DefaultRetrievalAugmentor::builder()
         .content_retriever(echo())
@@ -77,7 +77,7 @@ async fn failure_that_is_not_passed_over_fails_call_and_stream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn slow_retriever_is_left_in_time() {
+async fn slow_retriever_times_out() {
     let endless = Endless::default();
     let route = Route::new(endless.clone()).timeout(Duration::from_secs(3));
     let augmentor = DefaultRetrievalAugmentor::builder()
@@ -89,11 +89,11 @@ async fn slow_retriever_is_left_in_time() {
     let kiosk = kiosk(&ScriptedChatModel::replies(["because"]), augmentor);
     assert_eq!(sources(&kiosk.ask("why?").await.unwrap()), ["why?"]);
     assert_eq!(started.elapsed(), Duration::from_secs(3));
-    assert_eq!(endless.counts(), (1, 1), "begun and dropped");
+    assert_eq!(endless.counts(), (1, 1), "started and dropped");
 }
 
 #[tokio::test]
-async fn call_dropped_while_retrieving_drops_the_search_and_remembers_nothing() {
+async fn call_dropped_during_retrieval_cancels_the_search_and_stores_nothing() {
     let (journal, endless) = (Journal::default(), Endless::default());
     let notes = journal.clone();
     let model = journal.replies(["never"]);
@@ -120,7 +120,7 @@ async fn call_dropped_while_retrieving_drops_the_search_and_remembers_nothing() 
 }
 
 #[tokio::test]
-async fn tool_that_fails_to_retrieve_is_paid_and_told_to_the_model() {
+async fn failed_retrieval_tool_is_counted_and_reported_to_the_model() {
     let call = ToolCall::new("1", "search", r#"{"query":"the rules"}"#);
     let model = ScriptedChatModel::new([
         ScriptedAnswer::tool_calls([call]),

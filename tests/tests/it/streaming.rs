@@ -1,4 +1,4 @@
-//! Streams: the same turn as that of a call, told piece by piece.
+//! Streams: the same turn as in a call, delivered in pieces.
 
 use ai_services::memory::{ChatMemory, MemoryId, MessageWindowChatMemory};
 use ai_services::message::{ChatMessage, ToolCall};
@@ -56,7 +56,7 @@ async fn remembered(chat: &ChatService) -> Vec<ChatMessage> {
     chat.chat_memory("room").unwrap().messages().await.unwrap()
 }
 
-/// One word an event.
+/// Returns one word per event.
 fn word(event: &StreamEvent) -> String {
     match event {
         StreamEvent::Text(text) => format!("text {text}"),
@@ -90,7 +90,7 @@ fn calculation() -> ScriptedChatModel {
 }
 
 #[tokio::test]
-async fn stream_tells_everything_in_order_and_remembers_the_turn() {
+async fn stream_delivers_all_events_in_order_and_stores_the_turn() {
     let desk = Arc::new(Desk::default());
     let chat = service(calculation(), &desk);
     let told = words(chat.chat("room", "1+2?")).await;
@@ -120,7 +120,7 @@ async fn nothing_happens_before_the_first_poll() {
 }
 
 #[tokio::test]
-async fn collected_stream_is_the_answer_of_a_call() {
+async fn collected_stream_equals_the_answer_of_a_call() {
     let desk = Arc::new(Desk::default());
     let response = service(calculation(), &desk).chat("room", "1+2?").collect().await.unwrap();
     assert_eq!(response.value, "It is 3.");
@@ -135,7 +135,7 @@ async fn text_is_only_text() {
 }
 
 #[tokio::test]
-async fn failed_stream_ends_with_its_error_and_remembers_nothing() {
+async fn failed_stream_ends_with_its_error_and_stores_nothing() {
     let broken = ScriptedAnswer::pieces(["It "]).then_error(ErrorKind::Connection, "cut");
     let chat = service(ScriptedChatModel::new([broken]), &Arc::default());
     assert_eq!(words(chat.chat("room", "hi")).await, ["text It ", "error cut"]);
@@ -143,14 +143,14 @@ async fn failed_stream_ends_with_its_error_and_remembers_nothing() {
 }
 
 #[tokio::test]
-async fn wrong_prompt_is_the_first_item() {
+async fn invalid_prompt_is_the_first_item() {
     let chat = service(ScriptedChatModel::replies(["hi"]), &Arc::default());
     let told = words(chat.chat("", "hi")).await;
     assert_eq!(told.len(), 1);
     assert!(told[0].starts_with("error the memory id"), "{told:?}");
 }
 
-/// A model that only streams, and says what the function gives it to say.
+/// A model that only streams, with events from a function.
 struct Streaming<F>(F);
 
 #[async_trait]
@@ -174,7 +174,7 @@ fn a() -> model::ModelStreamEvent {
     model::ModelStreamEvent::Text("a".to_owned())
 }
 
-/// A model whose stream ends without an end.
+/// A model whose stream stops without a last event.
 fn endless() -> impl ChatModel + 'static {
     Streaming(|| stream::iter([a()]).boxed())
 }
@@ -187,7 +187,7 @@ async fn end_without_an_answer_is_an_error() {
     assert!(remembered(&chat).await.is_empty());
 }
 
-/// Calls a tool, then answers, and waits wherever it may.
+/// Calls a tool, then answers, and yields at every step.
 fn hesitant() -> ScriptedChatModel {
     ScriptedChatModel::from_fn(|_, request| match request.messages().last() {
         Some(ChatMessage::User(_)) => {
@@ -198,7 +198,7 @@ fn hesitant() -> ScriptedChatModel {
 }
 
 #[tokio::test(start_paused = true)]
-async fn stream_dropped_at_any_poll_leaves_memory_as_it_was() {
+async fn stream_dropped_at_any_poll_does_not_change_memory() {
     let chat = service(hesitant(), &Arc::default());
     chat.chat("room", "first").collect().await.unwrap();
     let before = remembered(&chat).await;
@@ -225,7 +225,7 @@ async fn stream_dropped_at_any_poll_leaves_memory_as_it_was() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn stream_that_is_not_read_stops_reading_the_model() {
+async fn unread_stream_causes_back_pressure() {
     let taken = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&taken);
     let model = Streaming(move || {
@@ -261,7 +261,7 @@ async fn streams_on_one_id_run_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn conversation_changed_meanwhile_is_a_conflict_with_the_answer() {
+async fn concurrent_change_is_a_conflict_with_the_answer() {
     let store = Arc::new(ai_services::memory::InMemoryChatMemoryStore::new());
     let memory = |id: &MemoryId| {
         let builder = MessageWindowChatMemory::builder().id(id).max_messages(100);
@@ -287,7 +287,7 @@ async fn conversation_changed_meanwhile_is_a_conflict_with_the_answer() {
     assert_eq!(report.answer.as_ref().unwrap().message.text(), Some("ab"));
 }
 
-/// Flags what contains "bad" once it is told to.
+/// Flags texts that contain "bad", after a signal.
 struct Judge(Arc<tokio::sync::Semaphore>);
 
 #[async_trait]
@@ -312,7 +312,7 @@ fn guarded(gate: &Arc<tokio::sync::Semaphore>) -> (GuardedService, ScriptedChatM
 }
 
 #[tokio::test]
-async fn nothing_is_told_before_the_verdict() {
+async fn nothing_is_delivered_before_the_verdict() {
     let gate = Arc::new(tokio::sync::Semaphore::new(0));
     let (service, model) = guarded(&gate);
     let mut stream = service.chat("good");
@@ -320,13 +320,13 @@ async fn nothing_is_told_before_the_verdict() {
     for _ in 0..10 {
         assert!(pin!(stream.next()).poll(&mut context).is_pending());
     }
-    assert_eq!(model.requests().len(), 1, "the model is asked beside the judge");
+    assert_eq!(model.requests().len(), 1, "the model call is concurrent with the moderation");
     gate.add_permits(1);
     assert_eq!(words(stream).await, ["text fine", "usage 0", "completed fine"]);
 }
 
 #[tokio::test]
-async fn flagged_message_is_told_nothing_but_the_error() {
+async fn stream_of_a_flagged_message_has_only_the_error() {
     let (service, _) = guarded(&Arc::new(tokio::sync::Semaphore::new(1)));
     let told = words(service.chat("bad")).await;
     assert_eq!(told.len(), 1);
@@ -334,7 +334,7 @@ async fn flagged_message_is_told_nothing_but_the_error() {
 }
 
 #[tokio::test]
-async fn listeners_hear_of_a_stream_as_of_a_call() {
+async fn listeners_receive_the_same_events_for_streams_and_calls() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let hears = Arc::clone(&heard);
     let chat = ChatService::builder()

@@ -3,11 +3,11 @@
 use ai_services_tests::protocols::{TEXT, exchanges};
 
 #[tokio::test]
-async fn answer_is_what_every_other_test_expects() {
+async fn successful_answers_are_read() {
     for exchange in exchanges() {
         let outcome = exchange.ask_once(exchange.answer()).await;
         outcome.assert_whole(&exchange, "no failure");
-        let said = &outcome.said;
+        let said = &outcome.content;
         assert_eq!(said.text, TEXT, "{exchange:?}");
         let [(_, name, arguments)] = &said.calls[..] else {
             unreachable!("{exchange:?}: {said:?}")

@@ -1,4 +1,4 @@
-//! Connections that break, at every moment of an exchange.
+//! Connections that break at every moment of an exchange.
 
 use super::start;
 use ai_services::ErrorKind;
@@ -33,7 +33,7 @@ async fn connection_lost_before_an_answer_is_retried() {
 }
 
 #[tokio::test]
-async fn connection_lost_before_an_answer_is_an_error_in_the_end() {
+async fn connection_always_lost_before_an_answer_is_an_error() {
     for exchange in exchanges() {
         for end in [Close, Reset] {
             let server = start([(); 3].map(|()| vec![Request, end.clone()])).await;
@@ -63,7 +63,7 @@ async fn head_cut_anywhere_is_retried() {
 }
 
 #[tokio::test]
-async fn answer_that_breaks_after_its_head_is_not_asked_for_again() {
+async fn answer_that_breaks_after_its_head_is_not_retried() {
     for exchange in exchanges() {
         let answer = exchange.answer();
         let head = answer.len() - exchange.body().len();
@@ -83,7 +83,7 @@ async fn answer_that_breaks_after_its_head_is_not_asked_for_again() {
             outcome.assert_whole_or_error(&exchange, &context);
             let error = outcome.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Connection, "{context}: {error}");
-            // A reset may overtake the head, and then nothing was answered.
+            // A reset may overtake the head; the client then received no answer.
             if server.requests().len() == 1 {
                 assert_eq!((error.status(), error.attempts()), (Some(200), Some(1)), "{context}");
             }
@@ -91,7 +91,7 @@ async fn answer_that_breaks_after_its_head_is_not_asked_for_again() {
     }
 }
 
-/// One answer as servers frame it: by length, in chunks, until the connection closes.
+/// One answer in each framing: by length, in chunks, until the connection closes.
 fn framings(content_type: &str, body: &str) -> [Vec<u8>; 5] {
     [
         once(200, &[("content-type", content_type)], body),
@@ -102,7 +102,7 @@ fn framings(content_type: &str, body: &str) -> [Vec<u8>; 5] {
     ]
 }
 
-/// Some places between `from` and `to`, all of the last ones.
+/// Some positions between `from` and `to`, including all of the last ones.
 fn places(from: usize, to: usize) -> impl Iterator<Item = usize> {
     let step = ((to - from) / 24).max(1);
     (from..to.saturating_sub(10)).step_by(step).chain(to.saturating_sub(10)..=to)
@@ -120,8 +120,8 @@ async fn answer_cut_anywhere_is_whole_or_an_error() {
                 let context = format!("{cut} of {}", whole.len());
                 let outcome = exchange.ask(&*model).await;
                 outcome.assert_whole_or_error(&exchange, &context);
-                // The last bytes of a chunked body say nothing that matters, and the last line of a
-                // stream need not end.
+                // The last bytes of a chunked body are insignificant, and the last line of a
+                // stream may be incomplete.
                 assert!(!outcome.is_ok() || cut + 11 >= whole.len(), "{exchange:?}, {context}");
                 assert!(cut < whole.len() || outcome.is_ok(), "{exchange:?}, {context}");
                 let kinds = [None, Some(ErrorKind::Connection), Some(ErrorKind::InvalidResponse)];
@@ -144,7 +144,7 @@ async fn answer_in_single_bytes_is_read() {
 }
 
 #[tokio::test]
-async fn connection_that_was_closed_in_the_meantime_is_replaced() {
+async fn stale_connection_is_replaced() {
     for exchange in exchanges() {
         let content_type = [("content-type", exchange.content_type())];
         let kept = answer(200, &content_type, exchange.body());
@@ -158,7 +158,7 @@ async fn connection_that_was_closed_in_the_meantime_is_replaced() {
                 assert_eq!(outcome.end.unwrap().attempts, Some(attempts), "{exchange:?}");
             }
         }
-        // Closed before the second request: whether the client notices in time is chance.
+        // Closed before the second request. The client may or may not notice in time.
         let server = start([(); 8].map(|()| vec![Request, Send(kept.clone()), Close])).await;
         let model = exchange.client_with(&server, |client| client.max_retries = 2);
         for _ in 0..4 {
@@ -168,7 +168,7 @@ async fn connection_that_was_closed_in_the_meantime_is_replaced() {
 }
 
 #[tokio::test]
-async fn connection_is_used_again_after_the_end() {
+async fn connection_is_reused_after_the_end() {
     for exchange in exchanges() {
         let content_type = [("content-type", exchange.content_type())];
         let kept = answer(200, &content_type, exchange.body());
@@ -187,12 +187,12 @@ async fn connection_is_used_again_after_the_end() {
 }
 
 #[tokio::test]
-async fn server_that_is_not_there_is_a_connection_error() {
+async fn refused_connection_is_a_connection_error() {
     for exchange in exchanges() {
         let server = start([]).await;
         let model = exchange.client_with(&server, |client| client.max_retries = 1);
         drop(server);
-        // The port is closed only when the server's task has ended.
+        // The port stays open until the task of the server has ended.
         tokio::task::yield_now().await;
         let error = exchange.ask(&*model).await.unwrap_err();
         let what = (error.kind(), error.attempts(), error.is_retryable());
@@ -201,7 +201,7 @@ async fn server_that_is_not_there_is_a_connection_error() {
 }
 
 #[tokio::test]
-async fn stream_cut_in_the_middle_keeps_what_had_come() {
+async fn stream_cut_in_the_middle_keeps_the_partial_answer() {
     for exchange in exchanges().filter(|exchange| exchange.mode == Mode::Stream) {
         let body = exchange.body();
         for end in [Close, Finish] {
@@ -211,7 +211,7 @@ async fn stream_cut_in_the_middle_keeps_what_had_come() {
             outcome.assert_whole_or_error(&exchange, "cut");
             let error = outcome.end.unwrap_err();
             let partial = error.detail::<PartialAnswer>().unwrap();
-            assert_eq!(partial.text, outcome.said.text, "{exchange:?}");
+            assert_eq!(partial.text, outcome.content.text, "{exchange:?}");
             assert!(!partial.text.is_empty(), "{exchange:?}");
             assert!(!format!("{error:?} {error}").contains(&partial.text), "{exchange:?}");
         }

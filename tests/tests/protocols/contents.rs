@@ -1,4 +1,4 @@
-//! Answers with status 200 that are not what was asked for.
+//! Answers with status 200 and unexpected content.
 
 use super::start;
 use ai_services::ErrorKind;
@@ -6,7 +6,7 @@ use ai_services_tests::fault_server::Step::{Request, Send};
 use ai_services_tests::fault_server::{answer, chunked, gzip_bomb, once, until_close};
 use ai_services_tests::protocols::{Exchange, Mode, exchanges};
 
-/// Everything that a server may call its answer.
+/// Content types that servers send.
 const CONTENT_TYPES: [&str; 6] = [
     "application/json",
     "application/json; charset=utf-8",
@@ -17,7 +17,7 @@ const CONTENT_TYPES: [&str; 6] = [
 ];
 
 #[tokio::test]
-async fn answer_is_read_whatever_it_is_called() {
+async fn answer_with_any_content_type_is_read() {
     for exchange in exchanges() {
         for content_type in CONTENT_TYPES {
             let bytes = answer(200, &[("content-type", content_type)], exchange.body());
@@ -28,7 +28,7 @@ async fn answer_is_read_whatever_it_is_called() {
 }
 
 #[tokio::test]
-async fn document_in_place_of_a_stream_is_read() {
+async fn document_instead_of_a_stream_is_read() {
     for exchange in exchanges().filter(|exchange| exchange.mode == Mode::Stream) {
         let whole = Exchange { mode: Mode::Whole, ..exchange };
         for content_type in ["application/json", "text/plain"] {
@@ -39,7 +39,7 @@ async fn document_in_place_of_a_stream_is_read() {
 }
 
 #[tokio::test]
-async fn stream_in_place_of_a_document_is_an_error() {
+async fn stream_instead_of_a_document_is_an_error() {
     for exchange in exchanges().filter(|exchange| exchange.mode == Mode::Whole) {
         let stream = Exchange { mode: Mode::Stream, ..exchange };
         let outcome = exchange.ask_once(stream.answer()).await;
@@ -72,7 +72,7 @@ async fn error_with_status_200_is_an_error() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_an_error() {
+async fn invalid_answer_is_an_error() {
     for exchange in exchanges() {
         for body in [
             "",
@@ -125,7 +125,7 @@ async fn text_that_is_not_utf_8_is_never_part_of_an_answer() {
             let bytes = once(200, &[("content-type", exchange.content_type())], damaged);
             let outcome = exchange.ask_once(bytes).await;
             let context = format!("{exchange:?} {at}");
-            let said = &outcome.said;
+            let said = &outcome.content;
             assert!(!format!("{said:?}").contains('\u{fffd}'), "{context}: {said:?}");
             let kinds = [None, Some(ErrorKind::InvalidResponse)];
             assert!(kinds.contains(&outcome.kind()), "{context}: {:?}", outcome.end);
@@ -134,13 +134,13 @@ async fn text_that_is_not_utf_8_is_never_part_of_an_answer() {
 }
 
 #[tokio::test]
-async fn compressed_answer_is_not_asked_for_and_not_unpacked() {
+async fn compressed_answer_is_not_requested_and_not_unpacked() {
     for exchange in exchanges() {
         let bomb = gzip_bomb();
         for content_type in [exchange.content_type(), "application/octet-stream"] {
             let headers = [("content-type", content_type), ("content-encoding", "gzip")];
             let server = start([vec![Request, Send(once(200, &headers, &bomb))]]).await;
-            // Unpacked it would be too large, which would be another error.
+            // The unpacked answer would be too large, which is a different error.
             let model = exchange.client_with(&server, |client| {
                 (client.max_response_bytes, client.max_stream_bytes) = (2 << 20, 2 << 20);
             });

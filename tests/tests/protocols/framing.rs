@@ -1,4 +1,4 @@
-//! HTTP that is wrong, old or hostile.
+//! Invalid, outdated and malicious HTTP.
 
 use super::start;
 use ai_services::ErrorKind;
@@ -9,7 +9,7 @@ use ai_services_tests::protocols::exchanges;
 use tokio::time::timeout;
 
 #[tokio::test]
-async fn what_is_not_http_is_an_error() {
+async fn invalid_http_is_an_error() {
     for exchange in exchanges() {
         for garbage in [
             &b"SSH-2.0-OpenSSH_9.6\r\n\r\n"[..],
@@ -32,7 +32,7 @@ async fn what_is_not_http_is_an_error() {
             let model = exchange.client_with(&server, |client| client.max_retries = 1);
             let outcome = exchange.ask(&*model).await;
             let context = format!("{exchange:?} {:?}", String::from_utf8_lossy(garbage));
-            // Asking again would bring the same.
+            // A retry would fail in the same way.
             let error = outcome.unwrap_err();
             let what = (error.kind(), error.attempts());
             assert_eq!(what, (ErrorKind::InvalidResponse, Some(1)), "{context}: {error:?}");
@@ -65,7 +65,7 @@ async fn wrong_length_is_never_a_shorter_answer() {
 }
 
 #[tokio::test]
-async fn what_follows_an_answer_is_not_the_next_one() {
+async fn data_after_an_answer_is_not_the_next_answer() {
     for exchange in exchanges() {
         let evil = once(200, &[("content-type", exchange.content_type())], "evil");
         let headers = [("content-type", exchange.content_type())];
@@ -124,7 +124,7 @@ async fn many_headers_are_read_and_too_many_are_an_error() {
 }
 
 #[tokio::test]
-async fn endless_head_is_abandoned() {
+async fn endless_head_is_aborted() {
     for exchange in exchanges() {
         for head in ["HTTP/1.1 200 OK\r\nx: ", "HTTP/1.1 200 ", ""] {
             let server = start([vec![Request, Send(head.into()), Flood]]).await;
@@ -144,7 +144,7 @@ async fn answer_before_the_request_was_read_is_an_answer_or_an_error() {
                 .await;
         let outcome = exchange.ask(&*exchange.client(&server)).await;
         outcome.assert_whole_or_error(&exchange, "early answer");
-        // A refusal that does not wait for the request is still a refusal, or a broken connection.
+        // An early refusal is an error of the same kind, or a broken connection.
         let body = (exchange.protocol.error)("too large");
         let server = start([vec![Send(once(413, &[], body)), Hang]]).await;
         let outcome = exchange.ask(&*exchange.client(&server)).await;

@@ -1,4 +1,4 @@
-//! When a request is sent again, and after which pause.
+//! Retries and their back-off.
 
 use super::start;
 use ai_services::ErrorKind;
@@ -14,8 +14,8 @@ async fn failing(status: u16, headers: &[(&str, &str)], answer: Vec<u8>) -> Faul
 }
 
 #[tokio::test]
-async fn provider_decides_how_long_to_wait() {
-    // With a pause of an hour between attempts only the header can make this quick.
+async fn retry_delay_of_the_provider_wins() {
+    // The back-off is one hour, so only the header can shorten the wait.
     let hour = Duration::from_secs(3600);
     for exchange in exchanges() {
         for (status, name, value) in [
@@ -37,7 +37,7 @@ async fn provider_decides_how_long_to_wait() {
 }
 
 #[tokio::test]
-async fn wait_that_the_provider_asks_for_is_kept() {
+async fn retry_delay_of_the_provider_is_waited_for() {
     for exchange in exchanges() {
         let wait = Duration::from_millis(60);
         let server = failing(429, &[("retry-after-ms", "60")], exchange.answer()).await;
@@ -49,7 +49,7 @@ async fn wait_that_the_provider_asks_for_is_kept() {
 }
 
 #[tokio::test]
-async fn too_long_a_wait_is_left_to_the_caller() {
+async fn too_long_retry_delay_is_an_error() {
     for exchange in exchanges() {
         for (name, value, at_least) in [
             ("retry-after", "61", 61),
@@ -71,7 +71,7 @@ async fn too_long_a_wait_is_left_to_the_caller() {
 }
 
 #[tokio::test]
-async fn nonsense_in_place_of_a_wait_is_ignored() {
+async fn invalid_retry_delay_is_ignored() {
     for exchange in exchanges() {
         for value in ["-1", "NaN", "inf", "1e400", "soon", "", "99999999999999999999"] {
             let server = failing(503, &[("retry-after", value)], exchange.answer()).await;
@@ -82,7 +82,7 @@ async fn nonsense_in_place_of_a_wait_is_ignored() {
 }
 
 #[tokio::test]
-async fn provider_decides_whether_a_retry_is_worth_it() {
+async fn provider_can_forbid_or_request_retries() {
     for exchange in exchanges() {
         for (status, told, attempts) in
             [(400, "true", 2), (401, "true", 2), (503, "false", 1), (429, "false", 1)]
@@ -101,7 +101,7 @@ async fn provider_decides_whether_a_retry_is_worth_it() {
 }
 
 #[tokio::test]
-async fn wait_beyond_the_deadline_is_not_begun() {
+async fn retry_delay_beyond_the_deadline_fails_at_once() {
     for exchange in exchanges() {
         let server = failing(503, &[("retry-after", "50")], exchange.answer()).await;
         let model = exchange.client_with(&server, |client| {
@@ -109,7 +109,7 @@ async fn wait_beyond_the_deadline_is_not_begun() {
         });
         let begin = Instant::now();
         let error = exchange.ask(&*model).await.unwrap_err();
-        // The cause is more useful than that there was no time.
+        // The error is the cause and not the deadline.
         assert_eq!((error.kind(), error.attempts()), (ErrorKind::Unavailable, Some(1)));
         assert!(begin.elapsed() < Duration::from_secs(15), "{exchange:?}");
     }

@@ -1,4 +1,4 @@
-//! Servers that are silent, slow or endless, and callers that do not wait.
+//! Stalled, slow and endless answers, and callers that cancel.
 
 use super::start;
 use ai_services::ErrorKind;
@@ -12,12 +12,12 @@ use futures_util::future::join_all;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
-/// What is waited for at most.
+/// Time limit of a wait.
 const LIMIT: Duration = Duration::from_millis(200);
-/// How much later that may be noticed, on a machine that is busy.
+/// Tolerance on a busy machine.
 const LATE: Duration = Duration::from_secs(1);
 
-/// Asks with a client that is set up like this, and expects to be told in time that time is up.
+/// Sends a request with this client and asserts that it times out in time.
 async fn assert_left(exchange: Exchange, steps: Vec<Step>, set_up: fn(&mut Client<'_>)) {
     let context = format!("{exchange:?} {:?}", steps.last());
     let server = start([steps]).await;
@@ -29,14 +29,14 @@ async fn assert_left(exchange: Exchange, steps: Vec<Step>, set_up: fn(&mut Clien
     let error = outcome.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, Some(1)), "{context}");
     assert!(error.is_retryable(), "{context}: {error:?}");
-    // It says which limit it was.
+    // The message names the limit.
     assert!(error.to_string().ends_with(&format!("{LIMIT:?}")), "{context}: {error}");
     assert!((LIMIT..LIMIT + LATE).contains(&took), "{context}: {took:?}");
-    // Where the request had not been sent in time, nobody hangs up.
+    // If the request was not sent in time, there is no connection to close.
     timeout(PATIENCE, server.deserted()).await.unwrap();
 }
 
-/// Every place in which a server can stop.
+/// Every position at which a server can stall.
 fn stalls(exchange: &Exchange) -> Vec<Vec<Step>> {
     let answer = exchange.answer();
     let head = answer.len() - exchange.body().len();
@@ -48,13 +48,13 @@ fn stalls(exchange: &Exchange) -> Vec<Vec<Step>> {
         cut(head),
         cut(head + 1),
         cut((head + answer.len()) / 2),
-        // An end mark that is complete would be an end.
+        // A complete end mark would end the stream.
         cut(answer.len() - 12),
     ]
 }
 
 #[tokio::test]
-async fn silent_server_is_left_at_the_timeout() {
+async fn silent_server_times_out_at_the_timeout() {
     for exchange in exchanges() {
         let left = |steps| assert_left(exchange, steps, |client| client.timeout = LIMIT);
         join_all(stalls(&exchange).into_iter().map(left)).await;
@@ -62,7 +62,7 @@ async fn silent_server_is_left_at_the_timeout() {
 }
 
 #[tokio::test]
-async fn silent_server_is_left_at_the_deadline() {
+async fn silent_server_times_out_at_the_deadline() {
     for exchange in exchanges() {
         let set_up: fn(&mut Client<'_>) = |client| {
             (client.deadline, client.max_retries) = (Some(LIMIT), 3);
@@ -73,19 +73,19 @@ async fn silent_server_is_left_at_the_deadline() {
 }
 
 #[tokio::test]
-async fn stream_that_stops_is_left_at_the_idle_timeout() {
+async fn stalled_stream_times_out_at_the_idle_timeout() {
     for exchange in exchanges().filter(|exchange| exchange.mode == Mode::Stream) {
         let set_up: fn(&mut Client<'_>) = |client| client.stream_idle_timeout = LIMIT;
         let left = |steps| assert_left(exchange, steps, set_up);
-        // Before the head only the timeout of the attempt counts.
+        // Before the head, only the timeout of the attempt applies.
         join_all(stalls(&exchange).into_iter().skip(3).map(left)).await;
     }
 }
 
 #[tokio::test]
-async fn server_that_sends_byte_by_byte_is_left_at_the_deadline() {
+async fn slow_loris_times_out_at_the_deadline() {
     for exchange in exchanges() {
-        // Slower than any limit of silence would notice, but for seconds.
+        // Each pause is below the idle timeout, but the whole answer takes seconds.
         let pause = Duration::from_millis(5);
         let (mut head, body) = (exchange.answer(), exchange.body());
         head.truncate(head.len() - body.len());
@@ -98,7 +98,7 @@ async fn server_that_sends_byte_by_byte_is_left_at_the_deadline() {
 }
 
 #[tokio::test]
-async fn answer_that_is_slow_but_in_time_is_read() {
+async fn slow_answer_in_time_is_read() {
     for exchange in exchanges() {
         let server = start([vec![Request, Trickle(exchange.answer(), Duration::ZERO)]]).await;
         exchange.ask(&*exchange.client(&server)).await.assert_whole(&exchange, "byte by byte");
@@ -106,11 +106,11 @@ async fn answer_that_is_slow_but_in_time_is_read() {
 }
 
 #[tokio::test]
-async fn silent_server_is_asked_again() {
+async fn silent_server_is_retried() {
     let asked = async |exchange: Exchange| {
         let server = start([vec![Request, Hang], vec![Request, Send(exchange.answer())]]).await;
         let model = exchange.client_with(&server, |client| {
-            // The second attempt needs some of it.
+            // The second attempt needs part of the time.
             (client.timeout, client.max_retries) = (10 * LIMIT, 1);
         });
         let outcome = exchange.ask(&*model).await;
@@ -137,7 +137,7 @@ async fn dropped_call_closes_the_connection() {
     }
 }
 
-/// A server that begins a stream, and goes on with `then`.
+/// A server that sends the start of a stream and continues with `then`.
 async fn beginning(exchange: &Exchange, then: Step) -> FaultServer {
     let body = exchange.body();
     let begun = until_close("1.1", exchange.content_type(), &body[..body.len() * 3 / 4]);
@@ -150,7 +150,7 @@ async fn dropped_stream_closes_the_connection() {
         let server = beginning(&exchange, Hang).await;
         let (model, request) = (exchange.client(&server), hello());
         let mut events = model.stream(&request);
-        // The first piece does not wait for the second.
+        // The first piece arrives before the second is sent.
         assert!(timeout(PATIENCE, events.next()).await.unwrap().unwrap().is_ok(), "{exchange:?}");
         drop(events);
         timeout(PATIENCE, server.hung_up(1)).await.unwrap();
@@ -158,14 +158,14 @@ async fn dropped_stream_closes_the_connection() {
 }
 
 #[tokio::test]
-async fn reader_that_is_slow_holds_the_server_back() {
+async fn slow_reader_causes_back_pressure() {
     for exchange in exchanges().filter(|exchange| exchange.mode == Mode::Stream) {
         let server = beginning(&exchange, Flood).await;
         let (model, request) = (exchange.client(&server), hello());
         let mut events = model.stream(&request);
         assert!(events.next().await.unwrap().is_ok(), "{exchange:?}");
         server.stuck().await;
-        // What the sockets of both sides hold; nobody reads ahead.
+        // Size of the socket buffers of both sides; the client does not read ahead.
         assert!(server.flooded() < 16 << 20, "{exchange:?}: {}", server.flooded());
         drop(events);
         timeout(PATIENCE, server.hung_up(1)).await.unwrap();
@@ -173,10 +173,10 @@ async fn reader_that_is_slow_holds_the_server_back() {
 }
 
 #[tokio::test]
-async fn end_of_the_body_is_not_waited_for_long() {
+async fn end_of_the_body_has_a_short_time_limit() {
     for exchange in exchanges().filter(|exchange| exchange.mode == Mode::Stream) {
         let mut bytes = once(200, &[("content-type", exchange.content_type())], exchange.body());
-        // One byte more is announced.
+        // The server announces one byte more.
         let length = exchange.body().len();
         let announced = (length + 1).to_string();
         let text = String::from_utf8(bytes).unwrap().replacen(&length.to_string(), &announced, 1);
@@ -186,7 +186,7 @@ async fn end_of_the_body_is_not_waited_for_long() {
         let begin = Instant::now();
         let outcome = exchange.ask(&*model).await;
         assert!(begin.elapsed() < LIMIT + LATE, "{exchange:?}");
-        // A protocol that has no end mark cannot know that this was all.
+        // Without an end mark, the client has to wait for the end of the body.
         outcome.assert_whole_or_error(&exchange, "no end");
         assert!(matches!(outcome.kind(), None | Some(ErrorKind::Timeout)), "{exchange:?}");
         timeout(PATIENCE, server.hung_up(1)).await.unwrap();

@@ -1,4 +1,4 @@
-//! What each status means, whole and streamed.
+//! HTTP statuses, with and without streaming.
 
 use super::start;
 use ai_services::ErrorKind;
@@ -8,12 +8,12 @@ use ai_services_tests::fault_server::{FaultServer, interim, once, redirect};
 use ai_services_tests::protocols::{Exchange, exchanges};
 use std::time::Duration;
 
-/// Statuses, their kind, and whether they are worth another attempt.
+/// Statuses, the kind of their error, and whether they are retried.
 const STATUSES: &[(&[u16], ErrorKind, bool)] = &[
     (&[300, 301, 302, 303, 304, 307, 308], ErrorKind::InvalidResponse, false),
     (&[400, 404, 405, 410, 413, 415, 418, 422, 431, 451, 499], ErrorKind::InvalidRequest, false),
     (&[401, 403], ErrorKind::Authentication, false),
-    // An empty account, which no waiting fills.
+    // An empty account. A retry is useless.
     (&[402], ErrorKind::RateLimited, false),
     (&[408], ErrorKind::Timeout, true),
     (&[429], ErrorKind::RateLimited, true),
@@ -28,13 +28,13 @@ fn statuses() -> impl Iterator<Item = (u16, ErrorKind, bool)> {
     STATUSES.iter().flat_map(of)
 }
 
-/// A server that gives this answer to everything.
+/// A server that sends this answer to every request.
 async fn always(bytes: &[u8]) -> FaultServer {
     start([(); 8].map(|()| vec![Request, Send(bytes.to_vec())])).await
 }
 
 #[tokio::test]
-async fn status_decides_the_kind_of_error_and_on_retries() {
+async fn status_determines_kind_and_retries() {
     for exchange in exchanges() {
         let body = (exchange.protocol.error)("no");
         for (status, kind, again) in statuses() {
@@ -56,7 +56,7 @@ async fn status_decides_the_kind_of_error_and_on_retries() {
 }
 
 #[tokio::test]
-async fn error_says_how_long_to_wait() {
+async fn error_contains_the_retry_delay() {
     for exchange in exchanges() {
         let body = (exchange.protocol.error)("no");
         for (status, kind, again) in statuses() {
@@ -71,7 +71,7 @@ async fn error_says_how_long_to_wait() {
 }
 
 #[tokio::test]
-async fn same_bytes_are_sent_again() {
+async fn retry_sends_the_same_bytes() {
     for exchange in exchanges() {
         let body = (exchange.protocol.error)("no");
         let scripts = [once(503, &[], &body), once(429, &[], ""), exchange.answer()];
@@ -97,7 +97,7 @@ async fn every_success_is_read() {
             let outcome = exchange.ask_once(once(status, &headers, exchange.body())).await;
             outcome.assert_whole(&exchange, &status.to_string());
         }
-        // They have no body, whatever follows.
+        // These statuses have no body.
         for status in [204, 205] {
             let answer = format!("HTTP/1.1 {status} Status\r\nconnection: close\r\n\r\n");
             let server = start([vec![Request, Send(answer.into())]]).await;
@@ -116,7 +116,7 @@ async fn interim_answers_are_not_the_answer() {
             bytes.extend(exchange.answer());
             exchange.ask_once(bytes).await.assert_whole(&exchange, &format!("{before:?}"));
         }
-        // Nobody asked for another protocol.
+        // The client did not request a protocol upgrade.
         let upgrade =
             b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n";
         let server = start([vec![Request, Send(upgrade.to_vec()), Hang]]).await;
@@ -142,7 +142,7 @@ async fn redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn error_that_is_not_the_protocols_is_quoted() {
+async fn unknown_error_format_is_quoted() {
     let quoted = async |exchange: &Exchange, body: &[u8]| {
         let error = exchange.ask_once(once(502, &[], body)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{exchange:?}");
@@ -161,7 +161,7 @@ async fn error_that_is_not_the_protocols_is_quoted() {
 }
 
 #[tokio::test]
-async fn error_whose_body_never_ends_is_still_the_error() {
+async fn error_with_an_endless_body_keeps_its_kind() {
     for exchange in exchanges() {
         let head = b"HTTP/1.1 401 No\r\ncontent-length: 9\r\n\r\n".to_vec();
         let server = start([vec![Request, Send(head), Hang]]).await;

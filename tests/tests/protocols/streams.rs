@@ -8,28 +8,28 @@ use ai_services_tests::PATIENCE;
 use ai_services_tests::fault_server::Step::{Hang, Request, Send};
 use ai_services_tests::fault_server::{FaultServer, once, until_close};
 use ai_services_tests::protocols::{self, Protocol};
-use ai_services_tests::protocols::{Exchange, Mode, assert_begins, exchanges, said};
+use ai_services_tests::protocols::{Exchange, Mode, assert_begins, content_of, exchanges};
 use tokio::time::timeout;
 
 fn streams() -> impl Iterator<Item = Exchange> {
     exchanges().filter(|exchange| exchange.mode == Mode::Stream)
 }
 
-/// What these pieces say, and why they failed.
+/// Summary of the answer in these pieces, with its error.
 fn read(protocol: &Protocol, pieces: Vec<Vec<u8>>) -> (Summary, Option<ai_services::Error>) {
     let mut events = (protocol.read)(pieces);
-    let said = said(&events);
+    let said = content_of(&events);
     (said, events.pop().and_then(Result::err))
 }
 
-/// Where each event of a stream ends.
+/// Ends of the events of a stream.
 fn ends(protocol: &Protocol, stream: &str) -> Vec<usize> {
     let end = if protocol.stream_type == "text/event-stream" { "\n\n" } else { "\n" };
     stream.match_indices(end).map(|(at, _)| at + end.len()).collect()
 }
 
 #[test]
-fn stream_split_anywhere_says_the_same() {
+fn stream_split_anywhere_gives_the_same_answer() {
     for protocol in protocols::all() {
         let stream = (protocol.stream)();
         let (whole, error) = read(&protocol, vec![stream.clone().into()]);
@@ -47,7 +47,7 @@ fn stream_split_anywhere_says_the_same() {
 }
 
 #[test]
-fn stream_with_other_line_ends_says_the_same() {
+fn stream_with_other_line_ends_gives_the_same_answer() {
     for protocol in protocols::all() {
         let stream = (protocol.stream)();
         let whole = read(&protocol, vec![stream.clone().into()]).0;
@@ -57,7 +57,7 @@ fn stream_with_other_line_ends_says_the_same() {
 }
 
 #[test]
-fn stream_cut_anywhere_is_whole_or_an_error_with_what_had_come() {
+fn stream_cut_anywhere_is_whole_or_an_error_with_the_partial_answer() {
     for protocol in protocols::all() {
         let stream = (protocol.stream)();
         let whole = read(&protocol, vec![stream.clone().into()]).0;
@@ -68,7 +68,7 @@ fn stream_cut_anywhere_is_whole_or_an_error_with_what_had_come() {
             let context = format!("{protocol:?} at {cut} of {}", stream.len());
             let (part, error) = read(&protocol, vec![stream.as_bytes()[..cut].to_vec()]);
             let Some(error) = error else {
-                // Only the server's own end is an end; how its line ends does not matter.
+                // Only the end mark of the server ends the answer. Its line end is optional.
                 assert!(cut > last_event, "{context}");
                 assert_eq!(part, whole, "{context}");
                 continue;
@@ -85,14 +85,14 @@ fn stream_cut_anywhere_is_whole_or_an_error_with_what_had_come() {
 }
 
 #[test]
-fn stream_without_one_of_its_events_keeps_its_promises() {
+fn stream_without_any_event_is_consistent() {
     for protocol in protocols::all() {
         let stream = (protocol.stream)();
         let ends = ends(&protocol, &stream);
         let begins = [0].into_iter().chain(ends.iter().copied());
         for (begin, end) in begins.zip(&ends) {
             let without = [&stream[..begin], &stream[*end..]].concat();
-            // Checks that the pieces are what the answer, or the error, consists of.
+            // Asserts that the pieces add up to the answer or the error.
             let (_, error) = read(&protocol, vec![without.into()]);
             assert!(*end < stream.len() || error.is_some(), "{protocol:?}: no end mark");
         }
@@ -100,7 +100,7 @@ fn stream_without_one_of_its_events_keeps_its_promises() {
 }
 
 #[test]
-fn stream_damaged_anywhere_keeps_its_promises() {
+fn stream_damaged_anywhere_is_consistent() {
     for protocol in protocols::all() {
         let stream = (protocol.stream)();
         for at in 0..stream.len() {
@@ -115,7 +115,7 @@ fn stream_damaged_anywhere_keeps_its_promises() {
 }
 
 #[test]
-fn error_between_any_two_events_keeps_what_had_come() {
+fn error_between_any_two_events_keeps_the_partial_answer() {
     for protocol in protocols::all() {
         let stream = (protocol.stream)();
         let whole = read(&protocol, vec![stream.clone().into()]).0;
@@ -141,7 +141,7 @@ fn error_between_any_two_events_keeps_what_had_come() {
 }
 
 #[test]
-fn what_follows_the_end_is_ignored() {
+fn data_after_the_end_is_ignored() {
     for protocol in protocols::all().iter().filter(|protocol| !ends_with_body(protocol)) {
         let stream = (protocol.stream)();
         let whole = read(protocol, vec![stream.clone().into()]).0;
@@ -150,8 +150,8 @@ fn what_follows_the_end_is_ignored() {
     }
 }
 
-/// Whether only the end of the body is the end of an answer, by what the protocol does: an error
-/// behind its last event is an error.
+/// Returns `true` if the answer ends only with the body: then an error
+/// after the last event is reported.
 fn ends_with_body(protocol: &Protocol) -> bool {
     let more = [(protocol.stream)(), (protocol.stream_error)()].concat();
     (protocol.read)(vec![more.into()]).last().is_some_and(Result::is_err)
@@ -168,12 +168,12 @@ async fn error_in_the_middle_ends_the_stream_and_the_connection() {
         let server = start([vec![Request, Send(bytes), Hang]]).await;
         let model = exchange.client_with(&server, |client| client.max_retries = 2);
         let outcome = exchange.ask(&*model).await;
-        assert!(!outcome.said.text.is_empty(), "{exchange:?}");
+        assert!(!outcome.content.text.is_empty(), "{exchange:?}");
         let error = outcome.unwrap_err();
         assert!(error.to_string().ends_with(": broken"), "{exchange:?}: {error}");
         assert_eq!((error.status(), error.attempts()), (Some(200), Some(1)), "{exchange:?}");
         timeout(PATIENCE, server.hung_up(1)).await.unwrap();
-        // What may have been paid for is not asked for again.
+        // The request is not repeated, because its tokens may have been charged.
         assert_eq!(server.requests().len(), 1, "{exchange:?}");
     }
 }
@@ -191,7 +191,7 @@ async fn streamed_answer_equals_the_whole_one() {
 }
 
 #[tokio::test]
-async fn text_comes_in_the_pieces_of_the_server() {
+async fn text_is_delivered_in_the_pieces_of_the_server() {
     for exchange in streams() {
         let events = (exchange.protocol.read)(vec![exchange.body().into()]);
         let is_text = |event: &&_| matches!(event, Ok(ModelStreamEvent::Text(_)));

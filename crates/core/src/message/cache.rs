@@ -17,7 +17,7 @@ struct Form {
     dialect: &'static str,
     bytes: Box<[u8]>,
     /// The form of another dialect. `OnceLock<Box<Form>>` would be twice as large.
-    next: OnceBox<Form>,
+    next: OnceBox<Self>,
 }
 
 impl Form {

@@ -3,6 +3,7 @@
 use super::json::{self, List, Node, SyntaxError};
 use super::lines;
 use super::shape::{Root, Structure};
+use super::steps;
 
 /// Returns the possible values of a text, the most likely first.
 ///
@@ -138,6 +139,7 @@ pub(super) fn fences(text: &str) -> Vec<&str> {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(FENCE) {
         rest = after;
+        steps::add(before.len());
         if !before.rsplit('\n').next().unwrap_or(before).trim().is_empty() {
             continue;
         }
@@ -154,6 +156,7 @@ pub(super) fn fences(text: &str) -> Vec<&str> {
             }
             None => body.split_once(FENCE).unwrap_or((body, "")),
         };
+        steps::add(content.len());
         found.push(content.trim());
         rest = after;
     }
@@ -202,5 +205,7 @@ fn blocks<'a>(text: &'a str, structure: &Structure) -> Result<Vec<Node<'a>>, Str
 pub(super) fn next_start(text: &str, at: usize, root: Root) -> Option<usize> {
     let rest = text.as_bytes().get(at..)?;
     let starts = |byte: &u8| *byte == b'{' || (*byte == b'[' && root == Root::Values);
-    rest.iter().position(starts).map(|offset| at + offset)
+    let offset = rest.iter().position(starts);
+    steps::add(offset.unwrap_or(rest.len()));
+    offset.map(|offset| at + offset)
 }

@@ -8,6 +8,7 @@ mod name;
 mod partial;
 mod read;
 mod shape;
+mod steps;
 mod typed;
 mod unreadable;
 

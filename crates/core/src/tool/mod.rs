@@ -28,7 +28,7 @@ pub use input::ToolContext;
 #[doc(hidden)]
 pub use policy::ToolSettings;
 #[doc(hidden)]
-pub use run::{ResultUse, Runner, ToolObserver};
+pub use run::{ResultUse, Runner, ToolObserver, ToolRun};
 #[doc(hidden)]
 pub use toolbox::Toolbox;
 

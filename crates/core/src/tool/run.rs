@@ -26,6 +26,7 @@ pub trait ToolObserver: Sync {
 
 /// Runs the tools of one service call.
 #[doc(hidden)]
+#[allow(missing_debug_implementations, reason = "an observer has nothing to show")]
 pub struct Runner<'a> {
     /// The available tools.
     pub toolbox: &'a Toolbox,
@@ -38,6 +39,7 @@ pub struct Runner<'a> {
 }
 
 /// The outcome of the tool calls of one answer.
+#[derive(Debug)]
 pub struct ToolRun {
     /// The executions, in the order of the calls.
     pub executions: Vec<ToolExecution>,

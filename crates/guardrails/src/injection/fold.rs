@@ -1,5 +1,6 @@
 //! Normalization of texts with look-alike and invisible characters.
 
+use crate::steps;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -56,6 +57,7 @@ static LETTERS: LazyLock<HashMap<char, &'static str>> = LazyLock::new(|| {
 pub(super) fn fold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
+        steps::add(1);
         match c {
             c if c.is_ascii() => out.push(ascii(c)),
             c if is_invisible(c) => {}

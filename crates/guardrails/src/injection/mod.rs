@@ -248,6 +248,7 @@ impl fmt::Debug for PromptInjectionPatterns {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::steps;
     use proptest::prelude::*;
 
     #[test]
@@ -284,10 +285,9 @@ mod tests {
             "<|",
             "аé",
         ] {
-            let text = part.repeat(100_000 / part.len());
-            let started = std::time::Instant::now();
-            let _ = patterns.sign_of(&text);
-            assert!(started.elapsed().as_secs() < 20, "{part}: {:?}", started.elapsed());
+            steps::assert_linear(part, 100_000, |size| {
+                let _ = patterns.sign_of(&part.repeat(size / part.len()));
+            });
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::InjectionSign;
 use super::fold::fold;
+use crate::steps;
 use ai_services_core::{Error, Result};
 use std::collections::HashMap;
 
@@ -143,6 +144,7 @@ impl Phrases {
 
     /// Returns `true` if the words start with a phrase.
     fn starts_with(&self, words: &[Word], slots: &[Slot]) -> bool {
+        steps::add(1);
         let Some((slot, slots)) = slots.split_first() else { return true };
         match slot {
             Slot::OneOf(all) => {
@@ -209,7 +211,9 @@ impl Phrases {
                 |length: usize| places.iter().rev().nth(length - 1).map_or(0, |place| place.0);
             let mut best = (remaining(1) + 1, None);
             let start = text.as_bytes().get(at..).and_then(|rest| rest.first_chunk());
+            steps::add(1);
             for length in start.and_then(|start| self.lengths.get(start)).into_iter().flatten() {
+                steps::add(*length);
                 let word = text.get(at..at + length).map_or(0, |word| self.number(word));
                 if word > 0 && remaining(*length) <= best.0 {
                     best = (remaining(*length), Some((word, *length)));
@@ -238,6 +242,7 @@ fn tokens(folded: &str) -> Vec<String> {
     let mut word = String::new();
     let mut chars = folded.chars().peekable();
     while let Some(c) = chars.next() {
+        steps::add(1);
         let word_continues = chars.peek().is_some_and(|next| next.is_alphanumeric());
         let is_letter = !word.is_empty() && (c == '$' || (c == '@' && word_continues));
         if is_han(c) {

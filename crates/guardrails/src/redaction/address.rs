@@ -1,6 +1,7 @@
 //! E-mail addresses.
 
 use super::scan::at;
+use crate::steps;
 use std::ops::Range;
 
 /// Returns `true` if a character may be a letter of an address. Scripts that are written without blanks are
@@ -18,6 +19,7 @@ fn is_local(c: char) -> bool {
 pub(super) fn emails(text: &str, found: &mut Vec<Range<usize>>) {
     let mut from = 0;
     while let Some(sign) = text.get(from..).and_then(|rest| rest.find('@')) {
+        steps::add(sign);
         let sign = from + sign;
         // Start after the previous address, so that addresses do not overlap.
         let before = text.get(from..sign).unwrap_or_default();
@@ -35,6 +37,7 @@ pub(super) fn emails(text: &str, found: &mut Vec<Range<usize>>) {
 fn local(text: &str) -> usize {
     let start = text.char_indices().rev().take_while(|(_, c)| is_local(*c)).last();
     let Some(run) = start.and_then(|(start, _)| text.get(start..)) else { return 0 };
+    steps::add(run.len());
     run.trim_start_matches(['.', '\'', '-', '%', '+']).len()
 }
 
@@ -42,6 +45,7 @@ fn local(text: &str) -> usize {
 fn domain(text: &str) -> usize {
     let run = text.find(|c| !is_letter(c) && c != '.' && c != '-').unwrap_or(text.len());
     let run = text.get(..run).unwrap_or_default();
+    steps::add(run.len());
     let (mut end, mut length) = (0, 0);
     for (index, label) in run.split('.').enumerate() {
         let label = label.trim_end_matches('-');

@@ -1,6 +1,7 @@
 //! API keys, tokens and private keys.
 
 use super::scan::{at, follows_word};
+use crate::steps;
 use std::ops::Range;
 
 /// The format of a vendor's keys: the prefix, the alphabet of the rest, and the minimum length of the rest.
@@ -125,6 +126,7 @@ impl Run {
             // A full stop after a key belongs to the sentence.
             let stops = run.iter().rev().take_while(|b| **b == b'.').count();
             let is_digit = |b: &u8| b.is_ascii_digit();
+            steps::add(run.len());
             self.end = body + run.len() - stops;
             self.last_digit = run.iter().rposition(is_digit).map_or(0, |last| body + last + 1);
         }
@@ -155,6 +157,7 @@ pub(super) fn web_tokens(text: &str, found: &mut Vec<Range<usize>>) {
             let from = if parts == 0 { end } else { end + 1 };
             let is_joined = parts == 0 || at(bytes, end) == b'.';
             let part = bytes.iter().skip(from).take_while(|b| is_sign(b)).count();
+            steps::add(part);
             if !is_joined || part == 0 {
                 break;
             }
@@ -181,6 +184,7 @@ pub(super) fn private_keys(text: &str, found: &mut Vec<Range<usize>>) {
     let bytes = text.as_bytes();
     let mut from = 0;
     while let Some(start) = text.get(from..).and_then(|rest| rest.find(BEGIN)) {
+        steps::add(start);
         let start = from + start;
         from = start + BEGIN.len();
         let Some(label) = label(bytes, from) else { continue };
@@ -205,7 +209,10 @@ pub(super) fn find_private_key(text: &str, mut from: usize) -> Option<PartialKey
     const MAX_LAST_LINE: usize = END.len() + MAX_LABEL + 2 * DASHES.len();
     let bytes = text.as_bytes();
     loop {
-        let start = from + text.get(from..)?.find(BEGIN)?;
+        let rest = text.get(from..)?;
+        let distance = rest.find(BEGIN);
+        steps::add(distance.unwrap_or(rest.len()));
+        let start = from + distance?;
         from = start + BEGIN.len();
         let Some(label) = label(bytes, from) else {
             if bytes.len() - from < MAX_LABEL + DASHES.len() {

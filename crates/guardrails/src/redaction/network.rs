@@ -1,6 +1,7 @@
 //! IP addresses.
 
 use super::scan::{at, follows_word};
+use crate::steps;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
@@ -13,6 +14,7 @@ pub(super) fn addresses(text: &str, found: &mut Vec<Range<usize>>) {
     let mut start = 0;
     while start < bytes.len() {
         let run = run(bytes, start);
+        steps::add(1 + run);
         if run == 0 {
             start += 1;
             continue;

@@ -1,6 +1,7 @@
 //! Telephone numbers.
 
 use super::scan::at;
+use crate::steps;
 use std::ops::Range;
 
 /// A run of digits.
@@ -48,6 +49,7 @@ pub(super) fn phones(text: &str, found: &mut Vec<Range<usize>>) {
 fn next_group(bytes: &[u8], from: usize, is_first: bool) -> Option<Group> {
     let start = from + bytes.iter().skip(from).position(u8::is_ascii_digit)?;
     let length = bytes.iter().skip(start).take_while(|b| b.is_ascii_digit()).count();
+    steps::add(start + length - from);
     let between = bytes.get(from..start).unwrap_or_default();
     let before = if is_first { Before::Nothing } else { before(between) };
     Some(Group { start, end: start + length, before })
@@ -101,6 +103,7 @@ fn number(bytes: &[u8], groups: &[Group], first: &Group) -> Option<(Range<usize>
         ends_at_word_boundary(bytes, groups) && is_number(bytes, groups, is_plus)
     })?;
     let end = groups.get(count - 1)?.end;
+    steps::add(end - first.start);
     let is_closed = || bytes.get(first.start..end).is_some_and(|number| number.contains(&b')'));
     let sign = is_plus || (previous == b'(' && is_closed());
     Some((first.start - usize::from(sign)..end, count))
@@ -117,6 +120,7 @@ fn ends_at_word_boundary(bytes: &[u8], groups: &[Group]) -> bool {
 
 /// Returns `true` if the groups have the format of a telephone number.
 fn is_number(bytes: &[u8], groups: &[Group], is_plus: bool) -> bool {
+    steps::add(groups.len());
     let mut lengths = [0; MAX_GROUPS];
     for (length, group) in lengths.iter_mut().zip(groups) {
         *length = group.end - group.start;

@@ -2,6 +2,7 @@
 
 use super::scan::Finding;
 use super::{Finder, Redaction};
+use crate::steps;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -106,7 +107,10 @@ impl<'a> Writer<'a> {
         let max_length = labels.max().unwrap_or(0) + MAX_DIGITS + 2;
         let mut start = from;
         loop {
-            start += text.get(start..)?.find('[')?;
+            let rest = text.get(start..)?;
+            let distance = rest.find('[');
+            steps::add(distance.unwrap_or(rest.len()) + max_length);
+            start += distance?;
             let inner = text.as_bytes().get(start + 1..).unwrap_or_default();
             let length = inner.iter().take(max_length).position(|b| *b == b']');
             let inner = length.and_then(|length| text.get(start + 1..start + 1 + length));

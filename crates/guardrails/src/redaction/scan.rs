@@ -1,5 +1,6 @@
 //! Search for sensitive data in a text, with the treatment of overlaps.
 
+use crate::steps;
 use std::ops::Range;
 
 /// A function that finds data of one kind: sorted ranges that do not overlap.
@@ -14,6 +15,7 @@ pub(super) struct Finding {
 
 /// Returns the byte at an index, or 0 after the end, which no finder searches for.
 pub(super) fn at(bytes: &[u8], index: usize) -> u8 {
+    steps::add(1);
     bytes.get(index).copied().unwrap_or(0)
 }
 
@@ -67,6 +69,7 @@ pub(super) fn find_all(
             continue;
         }
         let Some(piece) = text.get(part.clone()) else { continue };
+        steps::add(piece.len());
         find(piece, &mut found);
         let joined = without_overlaps(std::mem::take(&mut found));
         let mut start = part.start;

@@ -11,6 +11,7 @@ pub(super) use number::{float, integer, is_decimal};
 pub(super) use parse::{parse_complete, parse_partial, parse_prefix};
 pub(super) use syntax_error::SyntaxError;
 
+use super::steps;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -69,6 +70,7 @@ impl Object<'_> {
     fn duplicate_key(&self) -> Option<&str> {
         /// Up to this number of members, comparing all pairs is faster than a hash set.
         const MAX_PAIRWISE: usize = 8;
+        steps::add(self.members.len());
         let keys = || self.members.iter().map(|(key, _)| &**key);
         if self.members.len() <= MAX_PAIRWISE {
             return keys().enumerate().find_map(|(index, key)| {

@@ -1,5 +1,6 @@
 //! A JSON parser that also accepts a comma before a closing bracket.
 
+use super::super::steps;
 use super::string;
 use super::syntax_error::{MAX_DEPTH, SyntaxError};
 use super::{List, Node, Object};
@@ -190,6 +191,7 @@ impl<'a> Parser<'a> {
     }
 
     fn peek(&self) -> Option<u8> {
+        steps::add(1);
         self.text.as_bytes().get(self.at).copied()
     }
 

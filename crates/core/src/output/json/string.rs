@@ -1,5 +1,6 @@
 //! JSON strings and their escapes.
 
+use super::super::steps;
 use super::Text;
 use super::syntax_error::SyntaxError;
 use std::borrow::Cow;
@@ -17,6 +18,7 @@ pub(super) fn read(
     let mut unescaped: Option<String> = None;
     let part = |from: usize, to: usize| text.get(from..to).ok_or(SyntaxError::Unexpected(from));
     loop {
+        steps::add(1);
         let (byte, escape) = match text.as_bytes().get(at) {
             Some(b'\\') => (Some(b'\\'), escape(text, at)),
             byte => (byte.copied(), Ok(None)),

@@ -1,0 +1,20 @@
+//! Tests that install or measure a thing of the whole process: loggers, subscribers, memory.
+//!
+//! Each runs in a process of its own, see [`own_process`].
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests panic on failure"
+)]
+
+mod canary;
+#[cfg(target_os = "linux")]
+mod floods;
+#[cfg(target_os = "linux")]
+mod footprint;
+mod own_process;
+mod rag_traces;
+mod traces;
+#[cfg(feature = "web-search")]
+mod web_search_logs;
