@@ -108,7 +108,7 @@
 //! | `uuid` | memory ids from `uuid::Uuid` | no |
 //! | `testing` | test doubles, and test suites for your own stores and guardrails | no |
 //!
-//! Without default features the crate has no HTTP client and fewer than 35 dependencies.
+//! Without default features the crate has no HTTP client and at most 40 third-party dependencies.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -128,15 +128,6 @@ pub mod store;
 #[cfg(feature = "testing")]
 #[cfg_attr(docsrs, doc(cfg(feature = "testing")))]
 pub mod testing;
-
-mod error {
-    pub(crate) use ai_services_core::{BoxError, Error, ErrorKind, Result};
-}
-mod invocation {
-    pub(crate) use ai_services_core::__private::ToolExecution;
-    pub(crate) use ai_services_core::memory::{MemoryId, ToMemoryId};
-    pub(crate) use ai_services_core::{InvocationContext, TurnContext};
-}
 
 #[doc(inline)]
 pub use ai_services_core::{

@@ -1,7 +1,7 @@
 //! Type checks whose errors are reported at the user's own span.
 
 use super::service::{CallContext, CallParameters};
-use crate::invocation::ToMemoryId;
+use crate::memory::ToMemoryId;
 use crate::prompt::TemplateValue;
 use crate::service::{MethodReturn, StreamReturn};
 use crate::tool::{FromToolInput, ToolParameter};

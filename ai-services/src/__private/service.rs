@@ -8,7 +8,8 @@ pub use crate::service::{
     StreamReturn,
 };
 
-use crate::invocation::{InvocationContext, ToMemoryId};
+use crate::InvocationContext;
+use crate::memory::ToMemoryId;
 use crate::message::ToContents;
 use crate::model::ChatRequestParameters;
 use crate::prompt::{TemplateValue, UserPart};

@@ -7,7 +7,7 @@ use super::method_plan::MethodPlan;
 use super::output_plan::{ModelAbilities, OutputPlan};
 use super::settings::Settings;
 use super::usage_and_cost::Prices;
-use crate::error::Result;
+use crate::Result;
 use crate::message::SystemMessage;
 use crate::model::ChatModel;
 use crate::tool::Toolbox;
@@ -60,9 +60,9 @@ impl Components {
             system: method.system.and_then(|template| template.fixed()).map(SystemMessage::new),
             output: OutputPlan::new((method.shape)(), &abilities)?,
             needs_context: self.settings.augmentor.is_some()
-                || guards.has_input()
-                || guards.has_output(),
-            checks_answers: guards.has_output() || moderates_answers,
+                || !guards.input().is_empty()
+                || !guards.output().is_empty(),
+            checks_answers: !guards.output().is_empty() || moderates_answers,
             guards,
         }))
     }

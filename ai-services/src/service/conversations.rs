@@ -2,9 +2,9 @@
 //!
 //! An idle conversation costs nothing, unless its memory has no store to live in.
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::invocation::MemoryId;
+use crate::memory::MemoryId;
 use crate::memory::{ChatMemory, Residence};
+use crate::{Error, ErrorKind, Result};
 use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;

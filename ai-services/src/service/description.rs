@@ -1,7 +1,8 @@
 //! The description of a service in generated code: plain data.
 
+use crate::InvocationContext;
 use crate::guardrail::{InputGuardrail, OutputGuardrail};
-use crate::invocation::{InvocationContext, MemoryId};
+use crate::memory::MemoryId;
 use crate::model::ChatRequestParameters;
 use crate::output::Shape;
 use crate::prompt::{Part, Template, Variable};

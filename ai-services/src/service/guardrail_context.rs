@@ -1,7 +1,7 @@
 //! The turn as guardrails see it.
 
+use crate::TurnContext;
 use crate::document::TextSegment;
-use crate::invocation::TurnContext;
 use crate::rag::{Retrieved, RetrievedContent};
 
 /// The turn and the retrieved content, as input and output guardrails see them.

@@ -2,9 +2,9 @@
 
 use super::components::Components;
 use super::description::{DeclaredGuardrails, Method};
-use crate::error::Result;
-use crate::invocation::ToMemoryId;
+use crate::Result;
 use crate::memory::ChatMemory;
+use crate::memory::ToMemoryId;
 use std::fmt;
 use std::sync::Arc;
 

@@ -12,13 +12,13 @@ use super::tool_events::emit_finished;
 use super::tool_loop::ToolLoop;
 use super::turn::{AnswerSource, Rules, Turn};
 use super::usage_and_cost::UsageAndCost;
-use crate::error::{Error, ErrorKind, Result};
 use crate::event::Event;
 use crate::memory::{CompletedTurn, LeaseToken, Snapshot};
 use crate::message::UserMessage;
 use crate::model::{ChatRequest, ChatResponse};
 use crate::output::Output;
 use crate::tool::{ToolRequest, Toolbox};
+use crate::{Error, ErrorKind, Result};
 use std::borrow::Cow;
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! The memories of a service.
 
 use super::conversations::{Conversations, Slot};
-use crate::error::{Error, Result};
-use crate::invocation::MemoryId;
+use crate::memory::MemoryId;
 use crate::memory::{ChatMemory, ChatMemoryProvider};
+use crate::{Error, Result};
 use std::sync::Arc;
 
 /// The memories of a service, as its builder received them.

@@ -2,11 +2,11 @@
 
 use super::call::Call;
 use super::conversations::{ConcurrentCalls, ConversationLock};
-use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::memory::{ChatMemory, CompletedTurn, Lease, Snapshot};
 use crate::message::ChatMessage;
 use crate::model::ChatRequest;
+use crate::{Error, Result};
 use std::sync::Arc;
 use std::time::Duration;
 

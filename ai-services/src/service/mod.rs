@@ -1,8 +1,8 @@
 //! The engine of every generated service. Start reading at `invoke.rs`.
 
-mod answer_check;
 mod builder;
 mod call;
+mod checks;
 mod components;
 mod conversations;
 mod description;
@@ -15,6 +15,7 @@ mod memories;
 mod memory_session;
 mod method_plan;
 mod model_call;
+mod model_relay;
 mod moderation;
 mod output_plan;
 mod preparation;

@@ -2,9 +2,9 @@
 
 use super::call::Call;
 use super::guards::ChunkGuards;
+use super::model_relay::{ModelRelay, relay};
 use super::moderation::PendingModeration;
-use super::stream::{ModelRelay, relay};
-use crate::error::Result;
+use crate::Result;
 use crate::event::Event;
 use crate::model::{ChatRequest, ChatResponse};
 use tracing::{Instrument, Span, field};

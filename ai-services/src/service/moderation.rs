@@ -1,11 +1,11 @@
 //! Moderation of the user message, concurrent with the first model call, and of the answer.
 
 use super::call::Call;
-use crate::error::{Error, ErrorKind, Result};
 use crate::event::Event;
 use crate::guardrail::GuardrailStage;
 use crate::message::UserMessage;
 use crate::model::{Moderation, ModerationModel};
+use crate::{Error, ErrorKind, Result};
 use futures_util::future::{self, BoxFuture, Either, FutureExt};
 use std::future::Future;
 use std::time::Instant;

@@ -1,6 +1,5 @@
 //! The mechanism by which the model returns an answer of the method's type.
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::message::{Content, UserMessage};
 use crate::model::{
     Capability, ChatModel, ChatRequestParameters, ResponseFormat, ToolChoice, ToolSpecification,
@@ -9,6 +8,7 @@ use crate::model::{
 use crate::output::Shape;
 use crate::schema::Schema;
 use crate::tool::Toolbox;
+use crate::{Error, ErrorKind, Result};
 use std::sync::Arc;
 
 /// The mechanism by which a model returns JSON of the required form.

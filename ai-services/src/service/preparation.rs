@@ -1,13 +1,14 @@
 //! Preparation of the user message: retrieval, input guardrails, instructions.
 
 use super::call::Call;
+use super::checks::check_input;
 use super::guardrail_context::GuardrailContext;
 use super::memory_session::MemorySession;
 use super::prepared_message::PreparedMessage;
 use super::retrieval::{augment, retrieve};
 use super::usage_and_cost::UsageAndCost;
-use crate::error::Result;
-use crate::invocation::TurnContext;
+use crate::Result;
+use crate::TurnContext;
 use crate::memory::Snapshot;
 use crate::message::ChatMessage;
 
@@ -41,8 +42,8 @@ async fn retrieve_and_check(
 ) -> Result<(PreparedMessage<'_>, GuardrailContext)> {
     let mut context = retrieve(call, turn).await?;
     let mut message = PreparedMessage::new(&call.prompts.user);
-    if call.plan.guards.has_input() {
-        let guarded = call.plan.guards.check_input(call, &context).await?;
+    if !call.plan.guards.input().is_empty() {
+        let guarded = check_input(call, &context).await?;
         // Output guardrails must not see text that was removed from the message.
         context.turn = context.turn.with_user_message(guarded.clone());
         message = message.with_guarded(Some(guarded));

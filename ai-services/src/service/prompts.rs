@@ -4,7 +4,7 @@ use super::components::Components;
 use super::description::Arguments;
 use super::method_plan::MethodPlan;
 use super::user_message;
-use crate::error::Result;
+use crate::Result;
 use crate::message::{ChatMessage, SystemMessage, UserMessage};
 
 /// The rendered prompts of one call.

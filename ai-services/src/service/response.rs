@@ -2,11 +2,11 @@
 
 use super::rejected_answer::RejectedAnswer;
 use super::turn::FinishedTurn;
-use crate::error::{Error, Result};
-use crate::invocation::ToolExecution;
 use crate::model::{ChatResponse, Cost, FinishReason, TokenUsage};
 use crate::output::{Output, Shape};
 use crate::rag::RetrievedContent;
+use crate::tool::ToolExecution;
+use crate::{Error, Result};
 
 /// The value of a method, with the usage, tools and responses of its turn.
 ///

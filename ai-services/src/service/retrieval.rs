@@ -3,9 +3,9 @@
 use super::call::Call;
 use super::guardrail_context::GuardrailContext;
 use super::stream::StreamItem;
-use crate::error::Result;
+use crate::Result;
+use crate::TurnContext;
 use crate::event::Event;
-use crate::invocation::TurnContext;
 use crate::message::UserMessage;
 use crate::rag::Retrieved;
 use tracing::{Instrument, field};

@@ -5,7 +5,7 @@ use super::output_plan::OutputStrategy;
 use super::remembered::Remembered;
 use super::turn::Limits;
 use crate::event::Listener;
-use crate::invocation::MemoryId;
+use crate::memory::MemoryId;
 use crate::model::{ChatRequest, ChatRequestParameters, ModerationModel, PriceTable};
 use crate::prompt::{Clock, SystemClock};
 use crate::rag::RetrievalAugmentor;

@@ -3,8 +3,8 @@
 use super::call::Call;
 use super::stream::StreamItem;
 use crate::event::Event;
-use crate::invocation::ToolExecution;
 use crate::message::ToolCall;
+use crate::tool::ToolExecution;
 use crate::tool::{ToolObserver, Toolbox};
 
 /// Sends the events of the tool calls of one round to the listeners and the stream.

@@ -1,7 +1,7 @@
 //! The conversation between model and tools, up to an answer that passed all checks.
 
-use super::answer_check::check_answer;
 use super::call::Call;
+use super::checks::check_answer;
 use super::guardrail_context::GuardrailContext;
 use super::memory_session::MemorySession;
 use super::model_call::call_model;
@@ -9,7 +9,7 @@ use super::moderation::PendingModeration;
 use super::stream::{StreamItem, emit_round};
 use super::tool_events::ToolEvents;
 use super::turn::{CheckOutcome, Next, Step, ToolRound, Turn};
-use crate::error::Result;
+use crate::Result;
 use crate::memory::Snapshot;
 use crate::model::ChatResponse;
 use crate::tool::{ResultUse, Runner, Toolbox};

@@ -1,6 +1,6 @@
 //! Token usage and cost of the model calls of one turn.
 
-use crate::error::Error;
+use crate::Error;
 use crate::model::{ChatResponse, Cost, IncurredCost, PriceTable, TokenUsage, UsageMeter};
 
 /// The price table of a service and the name of its chat model.

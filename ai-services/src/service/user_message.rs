@@ -1,9 +1,9 @@
 //! The user message of a method: the text of a template, and arguments.
 
 use super::description::Method;
-use crate::error::{Error, ErrorKind, Result};
 use crate::message::{Content, UserMessage};
 use crate::prompt::Part;
+use crate::{Error, ErrorKind, Result};
 
 /// Builds the user message: the template's text, then the arguments in the order of declaration.
 ///

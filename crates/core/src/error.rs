@@ -312,8 +312,7 @@ impl Error {
 }
 
 /// Returns the message of a panic.
-#[doc(hidden)]
-pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("no message")

@@ -52,12 +52,5 @@ pub use error::{BoxError, Error, ErrorKind, Result};
 pub use invocation::{InvocationContext, TurnContext, TurnContextBuilder};
 pub use tool::Tool;
 
-/// For implementing the traits of this crate, which have async methods.
+/// Attribute for implementations of the traits of this crate with async methods.
 pub use async_trait::async_trait;
-
-/// Parts of this crate that only the other crates of the workspace use. No stability.
-#[doc(hidden)]
-pub mod __private {
-    pub use crate::error::panic_text;
-    pub use crate::invocation::ToolExecution;
-}

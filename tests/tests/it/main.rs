@@ -35,6 +35,7 @@ mod multimodal;
 mod outputs;
 mod pipeline;
 mod prompts;
+mod public_paths;
 mod retrieval;
 mod retrieval_faults;
 mod streaming;

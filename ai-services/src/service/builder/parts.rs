@@ -1,6 +1,5 @@
 //! The parts that a builder has collected.
 
-use crate::error::{Error, Result};
 use crate::model::ChatModel;
 use crate::service::components::Components;
 use crate::service::description::{DeclaredGuardrails, Method};
@@ -8,6 +7,7 @@ use crate::service::guards::Guards;
 use crate::service::memories::{Memories, MemorySources};
 use crate::service::settings::Settings;
 use crate::tool::{Tool, Toolbox};
+use crate::{Error, Result};
 use std::sync::Arc;
 
 /// The parts that a builder has collected.

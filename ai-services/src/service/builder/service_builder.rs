@@ -2,9 +2,9 @@
 
 use super::parts::Parts;
 use super::requirements::{ChatModelGiven, MemoryGiven, ModerationGiven};
-use crate::error::Result;
+use crate::Result;
 use crate::event::Listener;
-use crate::invocation::MemoryId;
+use crate::memory::MemoryId;
 use crate::memory::{ChatMemory, ChatMemoryProvider};
 use crate::model::{ChatModel, ChatRequest, ChatRequestParameters, ModerationModel, PriceTable};
 use crate::prompt::Clock;

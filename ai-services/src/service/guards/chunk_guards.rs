@@ -1,10 +1,10 @@
 //! The chunk guardrails of one answer.
 
 use super::set::Guards;
-use crate::error::{Error, Result};
 use crate::guardrail::{ChunkGuardrail, ChunkVerdict, GuardrailStage, Objection, Rejection};
 use crate::message::ToolCall;
 use crate::model::ChatResponse;
+use crate::{Error, Result};
 
 /// The chunk guardrails of one answer, with their state.
 pub(in crate::service) struct ChunkGuards<'a> {
@@ -185,7 +185,7 @@ fn blocked(guardrail: &str, reason: Box<str>) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
+    use crate::ErrorKind;
     use crate::message::AiMessage;
 
     /// Releases whole words only, and hides one.

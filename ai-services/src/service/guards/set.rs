@@ -11,8 +11,8 @@ type CreateChunkGuardrail = dyn Fn() -> Box<dyn ChunkGuardrail> + Send + Sync;
 /// The guardrails of a method, in the order in which they run.
 #[derive(Clone, Default)]
 pub(in crate::service) struct Guards {
-    pub(super) input: Vec<Arc<dyn InputGuardrail>>,
-    pub(super) output: Vec<Arc<dyn OutputGuardrail>>,
+    input: Vec<Arc<dyn InputGuardrail>>,
+    output: Vec<Arc<dyn OutputGuardrail>>,
     chunk: Vec<Arc<CreateChunkGuardrail>>,
     max_retries: Option<usize>,
 }
@@ -54,12 +54,12 @@ impl Guards {
         self.max_retries.unwrap_or(Self::MAX_RETRIES)
     }
 
-    pub(in crate::service) fn has_input(&self) -> bool {
-        !self.input.is_empty()
+    pub(in crate::service) fn input(&self) -> &[Arc<dyn InputGuardrail>] {
+        &self.input
     }
 
-    pub(in crate::service) fn has_output(&self) -> bool {
-        !self.output.is_empty()
+    pub(in crate::service) fn output(&self) -> &[Arc<dyn OutputGuardrail>] {
+        &self.output
     }
 
     pub(super) fn has_chunk(&self) -> bool {

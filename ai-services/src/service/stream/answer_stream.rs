@@ -2,9 +2,9 @@
 
 use super::event::StreamEvent;
 use super::event_queue::{EventQueue, StreamItem};
-use crate::error::{Error, ErrorKind, Result};
 use crate::output::{Output, Shape};
 use crate::service::response::Response;
+use crate::{Error, ErrorKind, Result};
 use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, FusedStream, Stream, StreamExt};
 use std::collections::VecDeque;

@@ -1,11 +1,11 @@
 //! The events of a streamed answer.
 
 use super::event_queue::StreamItem;
-use crate::invocation::ToolExecution;
 use crate::message::ToolCall;
 use crate::model::{TokenUsage, ToolCallDelta};
 use crate::rag::RetrievedContent;
 use crate::service::response::Response;
+use crate::tool::ToolExecution;
 
 /// An item of an [`AnswerStream`](super::AnswerStream): an event of the call, or the answer.
 ///

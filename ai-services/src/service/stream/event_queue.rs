@@ -1,9 +1,9 @@
 //! The queue between a running call and its stream.
 
-use crate::invocation::ToolExecution;
 use crate::message::ToolCall;
 use crate::model::{TokenUsage, ToolCallDelta};
 use crate::rag::RetrievedContent;
+use crate::tool::ToolExecution;
 use std::collections::VecDeque;
 use std::future;
 use std::sync::{Mutex, MutexGuard, PoisonError};

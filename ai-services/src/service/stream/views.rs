@@ -2,7 +2,7 @@
 
 use super::answer_stream::AnswerStream;
 use super::event::StreamEvent;
-use crate::error::Result;
+use crate::Result;
 use crate::output::{Growing, Output};
 use futures_util::ready;
 use futures_util::stream::Stream;

@@ -1,9 +1,9 @@
 //! Extracts the answer from a response, and words the complaint about an unusable one.
 
-use crate::error::Error;
-use crate::invocation::ToolExecution;
+use crate::Error;
 use crate::message::{AiMessage, Content, ToolCall};
 use crate::model::{ChatResponse, FinishReason};
+use crate::tool::ToolExecution;
 
 /// Separates the calls of the tool whose arguments are the answer from the other calls.
 ///

@@ -1,10 +1,10 @@
 //! A turn with an accepted answer.
 
-use crate::invocation::ToolExecution;
 use crate::model::ChatResponse;
 use crate::service::rejected_answer::RejectedAnswer;
 use crate::service::unfinished_turn::UnfinishedTurn;
 use crate::service::usage_and_cost::UsageAndCost;
+use crate::tool::ToolExecution;
 
 /// A turn with an accepted answer.
 #[derive(Debug)]

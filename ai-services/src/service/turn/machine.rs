@@ -7,14 +7,14 @@ use super::answer;
 use super::check_outcome::{AnswerSource, CheckOutcome};
 use super::finished_turn::FinishedTurn;
 use super::rules::Rules;
-use crate::error::{Error, ErrorKind, Result};
-use crate::invocation::ToolExecution;
 use crate::message::{AiMessage, ChatMessage, ToolCall};
 use crate::model::{ChatRequest, ChatResponse, FinishReason, TokenUsage, ToolChoice, UsageMeter};
 use crate::service::rejected_answer::RejectedAnswer;
 use crate::service::unfinished_turn::UnfinishedTurn;
 use crate::service::usage_and_cost::UsageAndCost;
 use crate::tool::ResultUse;
+use crate::tool::ToolExecution;
+use crate::{Error, ErrorKind, Result};
 use std::sync::Arc;
 
 /// The next step of a turn.

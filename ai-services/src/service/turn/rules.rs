@@ -1,8 +1,8 @@
 //! The rules of a turn.
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::message::ToolCall;
 use crate::service::usage_and_cost::Prices;
+use crate::{Error, ErrorKind, Result};
 
 /// Limits on the tool calls of a turn.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,5 @@
 use super::*;
-use crate::error::{Error, ErrorKind, Result};
 use crate::guardrail::{GuardrailStage, Objection, Rejection};
-use crate::invocation::ToolExecution;
 use crate::message::{AiMessage, ChatMessage, ToolCall, ToolResult};
 use crate::model::{
     ChatRequest, ChatResponse, FinishReason, Price, PriceTable, TokenUsage, ToolChoice,
@@ -9,6 +7,8 @@ use crate::model::{
 use crate::service::unfinished_turn::UnfinishedTurn;
 use crate::service::usage_and_cost::{Prices, UsageAndCost};
 use crate::tool::ResultUse;
+use crate::tool::ToolExecution;
+use crate::{Error, ErrorKind, Result};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -153,7 +153,7 @@ fn budget(effort: &ReasoningEffort) -> Option<i32> {
         ReasoningEffort::Medium => Some(8192),
         ReasoningEffort::High => Some(24_576),
         ReasoningEffort::Other(level) if level.eq_ignore_ascii_case("none") => Some(0),
-        ReasoningEffort::Other(level) => level.parse().ok(),
+        ReasoningEffort::Other(_) => number(effort),
     }
 }
 

@@ -1,4 +1,4 @@
-//! An answer that came, and what its head said.
+//! Successful answers, with the relevant parts of their headers.
 
 use super::{Settings, error_mapping};
 use ai_services_core::{Error, ErrorKind};
@@ -7,7 +7,7 @@ use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use std::sync::Arc;
 
-/// An answer with status 2xx.
+/// An answer with a 2xx status.
 pub(crate) struct Answer {
     pub(crate) body: Bytes,
     pub(crate) attempts: u32,
@@ -18,6 +18,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// Creates an answer without a body from the status and the headers of a response.
     pub(super) fn of(response: &Response, attempts: u32, settings: Arc<Settings>) -> Self {
         Self {
             body: Bytes::new(),
@@ -29,51 +30,49 @@ impl Answer {
         }
     }
 
+    /// Sets the body.
     pub(super) fn with_body(mut self, body: Bytes) -> Self {
         self.body = body;
         self
     }
 
-    /// The same error with what is known of the answer.
+    /// Adds the status, unless the error has one, the number of attempts and the request id to an error.
     pub(crate) fn annotate(&self, error: Error) -> Error {
-        let error = match error.status() {
-            Some(_) => error,
-            None => error.with_status(self.status),
-        };
+        let error = if error.status().is_some() { error } else { error.with_status(self.status) };
         let error = error.with_attempts(self.attempts);
         error_mapping::with_request_id(error, self.request_id.as_ref(), &self.settings.headers)
     }
 
-    /// The error for a body that consists of an error, although its status is 2xx.
+    /// Returns the error that the body reports despite the 2xx status.
     pub(crate) fn reported(&self) -> Error {
         self.reported_in(&self.body)
     }
 
-    /// The error that a part of the answer consists of.
+    /// Returns the error that a part of the answer reports.
     pub(crate) fn reported_in(&self, data: &[u8]) -> Error {
         self.annotate(error_mapping::error_in_body(data, &self.settings.headers))
     }
 
-    /// What the server says, fit for an error: short, on one line, without secrets.
+    /// Shortens text of the server to one line for an error message, with secrets hidden.
     #[cfg(feature = "web-search")]
     pub(crate) fn quote(&self, text: &str) -> String {
         error_mapping::quote_short(text, &self.settings.headers)
     }
 
-    /// The error for a body that is not the JSON it should be.
+    /// Returns the error of a body that is not the expected JSON.
     pub(crate) fn unreadable(&self, error: serde_json::Error) -> Error {
         let secrets = &self.settings.headers;
         self.annotate(error_mapping::unreadable(error, &self.body, self.content_type(), secrets))
     }
 
-    /// The error for a part of the answer that is not the JSON it should be.
+    /// Returns the error of a part of the answer that is not the expected JSON.
     pub(super) fn unreadable_part(&self, error: serde_json::Error) -> Error {
         let source = error_mapping::parse_error(error, &self.settings.headers);
         let message = "the answer does not follow the protocol";
         Error::new(ErrorKind::InvalidResponse, message).with_source(source)
     }
 
-    /// Whether its head says that it consists of events.
+    /// Returns `true` if the content type is that of server-sent events.
     pub(super) fn is_event_stream(&self) -> bool {
         const EVENTS: &str = "text/event-stream";
         let start = self.content_type().and_then(|value| value.get(..EVENTS.len()));

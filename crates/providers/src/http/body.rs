@@ -1,30 +1,31 @@
-//! Reading the body of an answer without trusting its size.
+//! Reading of bodies within size limits.
 
-use super::{Ends, Limits, error_mapping};
+use super::{AttemptTimeout, Limits, error_mapping};
 use ai_services_core::{Error, ErrorKind};
 use bytes::Bytes;
 use reqwest::Response;
 use std::fmt;
 use std::time::Duration;
 
-/// The most of an error's body that is read.
+/// Maximum number of bytes that are read of the body of an error.
 const MAX_ERROR_BYTES: usize = 64 << 10;
 
-/// The most that is reserved because of what a server announced.
+/// Maximum number of bytes that are reserved for a `content-length`.
 const MAX_RESERVED: usize = 1 << 20;
 
-/// Why a body could not be read.
+/// The error of a body that cannot be read.
 #[derive(Debug)]
-pub(super) enum Broken {
+pub(super) enum BodyError {
+    /// The body is larger than this number of bytes.
     TooLarge(usize),
-    /// One event of a stream is larger than this.
+    /// An event of a stream is larger than this number of bytes.
     EventTooLarge(usize),
-    /// Nothing came in the middle of a stream for this time.
-    Silent(Duration),
+    /// A stream sent no data for this time.
+    Idle(Duration),
     Connection(reqwest::Error),
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for BodyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge(limit) => {
@@ -33,42 +34,48 @@ impl fmt::Display for Broken {
             Self::EventTooLarge(limit) => {
                 write!(f, "a part of the answer is larger than {limit} bytes")
             }
-            Self::Silent(limit) => write!(f, "the answer stopped coming for {limit:?}"),
+            Self::Idle(limit) => write!(f, "no data received for {limit:?}"),
             Self::Connection(error) => error.fmt(f),
         }
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for BodyError {}
 
-impl Broken {
-    pub(super) fn into_error(self, limits: &Limits, ends: Ends) -> Error {
+impl BodyError {
+    /// Converts the error into the error of the call.
+    pub(super) fn into_error(self, limits: &Limits, timeout: AttemptTimeout) -> Error {
         let kind = match self {
             Self::TooLarge(_) | Self::EventTooLarge(_) => ErrorKind::InvalidResponse,
-            Self::Silent(_) => ErrorKind::Timeout,
-            Self::Connection(error) => return error_mapping::broken_body(error, limits, ends),
+            Self::Idle(_) => ErrorKind::Timeout,
+            Self::Connection(error) => return error_mapping::broken_body(error, limits, timeout),
         };
         Error::new(kind, self.to_string())
     }
 }
 
-/// The whole body after its beginning `first`, if it has at most `limit` bytes.
+/// Reads the rest of a body that begins with `first`, and returns the whole body.
+///
+/// # Errors
+///
+/// [`BodyError::TooLarge`] if the body has more than `limit` bytes, and [`BodyError::Connection`] if the
+/// connection fails.
 pub(super) async fn read(
     response: &mut Response,
     mut first: Bytes,
     limit: usize,
-) -> Result<Bytes, Broken> {
+) -> Result<Bytes, BodyError> {
     let announced = response.content_length().and_then(|length| usize::try_from(length).ok());
     if announced.is_some_and(|length| length > limit) || first.len() > limit {
-        return Err(Broken::TooLarge(limit));
+        return Err(BodyError::TooLarge(limit));
     }
     let mut whole = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(Broken::Connection)? {
+    while let Some(chunk) = response.chunk().await.map_err(BodyError::Connection)? {
         if first.len().max(whole.len()).saturating_add(chunk.len()) > limit {
-            return Err(Broken::TooLarge(limit));
+            return Err(BodyError::TooLarge(limit));
         }
         if first.is_empty() && whole.is_empty() {
-            // Most answers come in one piece, which is then not copied.
+            // Most answers arrive in one chunk, which is not copied.
             first = chunk;
             continue;
         }
@@ -82,15 +89,15 @@ pub(super) async fn read(
     Ok(if whole.is_empty() { first } else { whole.into() })
 }
 
-/// The beginning of an error's body. That it breaks or is too long does not matter.
-pub(super) async fn read_some(response: &mut Response) -> Vec<u8> {
-    let mut some = Vec::new();
+/// Reads the body of an error, truncated to [`MAX_ERROR_BYTES`]. A connection error ends the body.
+pub(super) async fn read_error_body(response: &mut Response) -> Vec<u8> {
+    let mut start = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {
-        let room = MAX_ERROR_BYTES.saturating_sub(some.len());
-        some.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
+        let room = MAX_ERROR_BYTES.saturating_sub(start.len());
+        start.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
         if chunk.len() > room {
             break;
         }
     }
-    some
+    start
 }

@@ -1,4 +1,4 @@
-//! The connection pool, with the TLS backend that the features choose.
+//! HTTP clients with the TLS backend that the features select.
 
 #[cfg(feature = "rustls")]
 use ai_services_core::tls;
@@ -7,28 +7,36 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Url};
 use std::time::Duration;
 
-/// How long connecting may take unless somebody says otherwise.
+/// Default timeout of connecting.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Whether a client that cannot speak TLS is of use.
+/// The need for TLS.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Tls {
+    /// A client without TLS is an error.
     Needed,
+    /// A client without TLS can still send plain HTTP.
     Wanted,
 }
 
-/// A builder of clients with redirects off and TLS ready. If TLS is only `Wanted`, a machine
-/// without certificates gets a client for plain HTTP.
+/// Returns a builder of clients that do not follow redirects.
+///
+/// With [`Tls::Wanted`], a client on a machine without certificates can send plain HTTP only.
+///
+/// # Errors
+///
+/// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if [`Tls::Needed`] is not
+/// available.
 pub(crate) fn client_builder(tls: Tls) -> Result<ClientBuilder> {
     let builder = Client::builder()
-        // A redirect would carry the key and the conversation to another host.
+        // A redirect would send the key and the conversation to another host.
         .redirect(Policy::none())
         .connect_timeout(CONNECT_TIMEOUT)
         .tcp_keepalive(Duration::from_secs(60));
     with_tls(builder, tls)
 }
 
-/// A client for requests to `url`.
+/// Creates a client for requests to `url`.
 pub(crate) fn client(url: &Url, connect_timeout: Duration) -> Result<Client> {
     let tls = if url.scheme() == "https" { Tls::Needed } else { Tls::Wanted };
     client_builder(tls)?.connect_timeout(connect_timeout).build().map_err(|error| {

@@ -1,48 +1,51 @@
-//! What a provider's error body says, in any of the forms in use.
+//! Parsing of the error bodies of all providers.
 
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-/// The parts of an error body.
+/// The content of an error body.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct ErrorBody {
     pub(super) message: Option<String>,
-    /// The most specific code given: `code`, else `type`, else the reason in Google's `details`, else
+    /// The most specific code: `code`, else `type`, else the reason in Google's `details`, else
     /// `status`.
     pub(super) code: Option<String>,
-    /// A code that is a number, which some gateways give in place of the status.
+    /// A numeric code, which some gateways send instead of the status.
     pub(super) number: Option<u16>,
-    /// How long to wait before the next attempt, which Google says in `details`.
+    /// Delay before the next attempt, from Google's `details`.
     pub(super) retry_after: Option<Duration>,
 }
 
 impl ErrorBody {
-    /// Reads `{"error": {…}}`, `{"error": "…"}`, `{"response": {"error": {…}}}`, `{"message": …}`, `{"detail": …}`,
-    /// `{"detail": {"error": …}}`, and each of them as the only element of an array. `None` if the body is none of these.
+    /// Parses `{"error": {…}}`, `{"error": "…"}`, `{"response": {"error": {…}}}`, `{"message": …}`,
+    /// `{"detail": …}`, `{"detail": {"error": …}}`, and an array with one of them as its first element.
+    /// Returns `None` for other bodies.
     pub(super) fn parse(body: &[u8]) -> Option<Self> {
-        let said: Value = serde_json::from_slice(body).ok()?;
-        let said = match &said {
+        let document: Value = serde_json::from_slice(body).ok()?;
+        let document = match &document {
             Value::Array(list) => list.first()?,
-            said => said,
+            document => document,
         };
-        let outer = said.as_object()?;
-        // Tavily puts one more object around it: `{"detail": {"error": "…"}}`.
+        let outer = document.as_object()?;
+        // Tavily wraps the error in one more object: `{"detail": {"error": "…"}}`.
         let detail = outer.get("detail").and_then(Value::as_object);
         let outer = detail.filter(|detail| detail.contains_key("error")).unwrap_or(outer);
-        // An answer that failed may be told of from outside: `{"response": {"error": {…}}}`.
+        // The event of a failed answer wraps the answer: `{"response": {"error": {…}}}`.
         let inner = || outer.get("response")?.get("error");
         let error = outer.get("error").filter(|error| !error.is_null());
         match error.or_else(inner) {
             Some(Value::Object(error)) => Some(Self::of(error)),
-            // Here the other members still say more: `{"error": "…", "code": …}`.
+            // The other members have more detail: `{"error": "…", "code": …}`.
             Some(Value::String(text)) => {
-                let code = Self::of(outer);
-                Some(Self { message: Some(code.message.unwrap_or_else(|| text.clone())), ..code })
+                let members = Self::of(outer);
+                let message = members.message.unwrap_or_else(|| text.clone());
+                Some(Self { message: Some(message), ..members })
             }
-            _ => Some(Self::of(outer)).filter(|said| said.message.is_some()),
+            _ => Some(Self::of(outer)).filter(|error| error.message.is_some()),
         }
     }
 
+    /// Reads the members of an error object.
     fn of(error: &Map<String, Value>) -> Self {
         let text = |name: &str| match error.get(name)? {
             Value::String(text) if !text.is_empty() => Some(text.clone()),
@@ -69,7 +72,7 @@ impl ErrorBody {
     }
 }
 
-/// A duration as JSON of Google's protocols has it, for example `13.5s`.
+/// Parses a duration in the JSON form of Protocol Buffers, for example `13.5s`.
 fn seconds(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(text.strip_suffix('s')?.parse().ok()?).ok()
 }
@@ -84,30 +87,31 @@ mod tests {
     }
 
     #[test]
-    fn error_may_be_inside_a_detail() {
-        let said = parse(&json!({ "detail": { "error": "no such key" } }));
-        assert_eq!(said.message.as_deref(), Some("no such key"));
+    fn error_inside_a_detail_is_found() {
+        let error = parse(&json!({ "detail": { "error": "no such key" } }));
+        assert_eq!(error.message.as_deref(), Some("no such key"));
         let listed = parse(&json!({ "detail": [{ "loc": ["body"], "msg": "m" }] }));
         assert_eq!(listed.message.as_deref(), Some(r#"[{"loc":["body"],"msg":"m"}]"#));
         assert_eq!(parse(&json!({ "detail": { "a": 1 } })).message.as_deref(), Some(r#"{"a":1}"#));
     }
 
     #[test]
-    fn details_say_the_reason_and_how_long_to_wait() {
+    fn details_have_the_reason_and_the_retry_delay() {
         let retry = |delay: Value| {
             json!({ "error": { "code": 429, "status": "RESOURCE_EXHAUSTED", "message": "m",
                 "details": [7, { "@type": "a/QuotaFailure" }, { "@type": "a/RetryInfo", "retryDelay": delay }] } })
         };
-        let said = parse(&retry(json!("13.5s")));
-        assert_eq!(said.retry_after, Some(Duration::from_millis(13_500)));
-        assert_eq!((said.code.as_deref(), said.number), (Some("RESOURCE_EXHAUSTED"), Some(429)));
-        for broken in [json!("13"), json!("-1s"), json!("s"), json!("NaNs"), json!(13), json!(null)]
+        let error = parse(&retry(json!("13.5s")));
+        assert_eq!(error.retry_after, Some(Duration::from_millis(13_500)));
+        assert_eq!((error.code.as_deref(), error.number), (Some("RESOURCE_EXHAUSTED"), Some(429)));
+        for malformed in
+            [json!("13"), json!("-1s"), json!("s"), json!("NaNs"), json!(13), json!(null)]
         {
-            assert_eq!(parse(&retry(broken)).retry_after, None);
+            assert_eq!(parse(&retry(malformed)).retry_after, None);
         }
-        let refused = json!({ "error": { "code": 400, "status": "INVALID_ARGUMENT", "message": "m",
+        let invalid_key = json!({ "error": { "code": 400, "status": "INVALID_ARGUMENT", "message": "m",
             "details": [{ "@type": "a/ErrorInfo", "reason": "API_KEY_INVALID" }] } });
-        assert_eq!(parse(&refused).code.as_deref(), Some("API_KEY_INVALID"));
+        assert_eq!(parse(&invalid_key).code.as_deref(), Some("API_KEY_INVALID"));
         for odd in [json!({}), json!("no"), json!(null)] {
             let body = json!({ "error": { "message": "m", "status": "S", "details": odd } });
             assert_eq!(parse(&body).code.as_deref(), Some("S"));

@@ -1,8 +1,8 @@
-//! From everything that can go wrong with a request to the crate's error.
+//! Mapping of failed requests and bodies to [`Error`].
 
 use super::error_body::ErrorBody;
-use super::retry::{self, Repeat};
-use super::{Ends, Limits};
+use super::retry::{self, RetryDecision};
+use super::{AttemptTimeout, Limits};
 use ai_services_core::{BoxError, Error, ErrorKind};
 use reqwest::Response;
 use reqwest::header::{HeaderMap, HeaderValue};
@@ -10,66 +10,79 @@ use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::io;
 
-/// The longest text of a provider that is repeated in an error, in characters.
-const MAX_SAID: usize = 1000;
-/// The longest piece of a body that is not JSON, in characters.
+/// Maximum length of a provider's message in an error, in characters.
+const MAX_MESSAGE: usize = 1000;
+/// Maximum length of an excerpt of a body, a code or an id in an error, in characters.
 const MAX_EXCERPT: usize = 200;
 
-/// What Google says of a wrong key, with status 400.
-const WRONG_KEY: &str = "API_KEY_INVALID";
+/// Google's code for an invalid key, sent with status 400.
+const INVALID_KEY_CODE: &str = "API_KEY_INVALID";
 
-/// What llama.cpp says of a text that is longer than its batches, with status 500.
-const TOO_LONG: &str = "is too large to process";
+/// Part of the message of llama.cpp for a text larger than its batch size, sent with status 500.
+const TOO_LARGE_MESSAGE: &str = "is too large to process";
 
-/// A failed attempt.
-pub(super) struct FailedAttempt {
+/// A failed attempt, with the decision about a retry.
+pub(super) struct AttemptFailure {
     pub(super) error: Error,
-    pub(super) repeat: Repeat,
+    pub(super) decision: RetryDecision,
 }
 
-impl FailedAttempt {
-    /// No head of an answer came.
-    pub(super) fn of_sending(error: reqwest::Error, limits: &Limits, ends: Ends) -> Self {
+impl AttemptFailure {
+    /// Maps the error of an attempt without an answer.
+    pub(super) fn of_sending(
+        error: reqwest::Error,
+        limits: &Limits,
+        timeout: AttemptTimeout,
+    ) -> Self {
         let error = error.without_url();
         if error.is_timeout() {
             // After the deadline there is no time for another attempt.
-            let repeat = if ends.is_deadline { Repeat::Never } else { Repeat::Soon };
-            return Self { error: timeout(error, limits, ends), repeat };
+            let decision =
+                if timeout.is_deadline { RetryDecision::Never } else { RetryDecision::Backoff };
+            return Self { error: timeout_error(error, limits, timeout), decision };
         }
-        let (kind, what, repeat) = if error.is_builder() {
-            (ErrorKind::Configuration, "the request cannot be built", Repeat::Never)
+        let (kind, summary, decision) = if error.is_builder() {
+            (ErrorKind::Configuration, "the request cannot be built", RetryDecision::Never)
         } else if find::<hyper::Error>(&error).is_some_and(hyper::Error::is_parse) {
-            (ErrorKind::InvalidResponse, "the answer is not HTTP", Repeat::Never)
+            (ErrorKind::InvalidResponse, "the answer is not HTTP", RetryDecision::Never)
         } else if error.is_connect() {
-            (ErrorKind::Connection, "the server cannot be reached", Repeat::Soon)
+            (ErrorKind::Connection, "the server cannot be reached", RetryDecision::Backoff)
         } else {
-            (ErrorKind::Connection, "the connection broke before an answer came", Repeat::Soon)
+            (
+                ErrorKind::Connection,
+                "the connection failed before the answer arrived",
+                RetryDecision::Backoff,
+            )
         };
-        let message = format!("{what}: {}", root(&error));
-        Self { error: Error::new(kind, message).with_source(error), repeat }
+        let message = format!("{summary}: {}", root(&error));
+        Self { error: Error::new(kind, message).with_source(error), decision }
     }
 
-    /// An answer came, with a status other than 2xx.
+    /// Maps an answer whose status is not 2xx.
     pub(super) fn of_status(response: &Response, body: &[u8], secrets: &HeaderMap) -> Self {
         let (status, headers) = (response.status(), response.headers());
-        let said = ErrorBody::parse(body);
-        let code = said.as_ref().and_then(|said| said.code.as_deref());
-        let told = said.as_ref().and_then(|said| said.retry_after);
-        let wait = retry::retry_after(headers).or(told);
-        let text = said.as_ref().and_then(|said| said.message.as_deref());
-        let (kind, repeat) = match text {
-            // No pause makes it shorter.
-            Some(text) if text.contains(TOO_LONG) => (ErrorKind::InvalidRequest, Repeat::Never),
-            _ => (kind_of(status.as_u16(), code), retry::repeat(status, headers, code, wait)),
+        let parsed = ErrorBody::parse(body);
+        let code = parsed.as_ref().and_then(|body| body.code.as_deref());
+        let body_delay = parsed.as_ref().and_then(|body| body.retry_after);
+        let wait = retry::retry_after(headers).or(body_delay);
+        let text = parsed.as_ref().and_then(|body| body.message.as_deref());
+        let (kind, decision) = match text {
+            // A retry would send the same text.
+            Some(text) if text.contains(TOO_LARGE_MESSAGE) => {
+                (ErrorKind::InvalidRequest, RetryDecision::Never)
+            }
+            _ => {
+                (kind_of(status.as_u16(), code), retry::retry_decision(status, headers, code, wait))
+            }
         };
         let text = if status.is_redirection() {
-            "the server redirects, which is not followed; check the base URL".to_owned()
+            "redirects are not followed; check the base URL".to_owned()
         } else {
-            text.map_or_else(|| excerpt(body, secrets), |text| quote(text, MAX_SAID, secrets))
+            text.map_or_else(|| excerpt(body, secrets), |text| quote(text, MAX_MESSAGE, secrets))
         };
         let separator = if text.is_empty() { "" } else { ": " };
-        let what = what(kind);
-        let mut error = Error::new(kind, format!("{what} (status {status}){separator}{text}"))
+        let summary = summary(kind);
+        let mut error = Error::new(kind, format!("{summary} (status {status}){separator}{text}"))
             .with_status(status.as_u16());
         if let Some(code) = code {
             error = error.with_code(quote(code, MAX_EXCERPT, secrets));
@@ -78,34 +91,35 @@ impl FailedAttempt {
         if let Some(wait) = wait {
             error = error.with_retry_after(wait);
         }
-        // The provider's word, or an empty account, counts more than the kind.
-        if (repeat != Repeat::Never) != error.is_retryable() {
-            error = error.with_retryable(repeat != Repeat::Never);
+        // `x-should-retry` and codes for an empty account override the default of the kind.
+        if (decision != RetryDecision::Never) != error.is_retryable() {
+            error = error.with_retryable(decision != RetryDecision::Never);
         }
-        Self { error, repeat }
+        Self { error, decision }
     }
 }
 
-/// The error for a body with status 2xx that is an error nevertheless.
+/// Returns the error that a body reports despite a 2xx status.
 pub(super) fn error_in_body(body: &[u8], secrets: &HeaderMap) -> Error {
-    let said = ErrorBody::parse(body).unwrap_or_default();
-    let status = said.number.filter(|number| (400..600).contains(number));
-    let code = said.code.as_deref();
+    let parsed = ErrorBody::parse(body).unwrap_or_default();
+    let status = parsed.number.filter(|number| (400..600).contains(number));
+    let code = parsed.code.as_deref();
     let kind = match status {
         Some(status) => kind_of(status, code),
         None => kind_of_code(code.unwrap_or_default()),
     };
-    let text = said.message.as_deref();
-    let text = text.map_or_else(|| excerpt(body, secrets), |text| quote(text, MAX_SAID, secrets));
-    let mut error = Error::new(kind, format!("{}: {text}", what(kind)));
+    let text = parsed.message.as_deref();
+    let text =
+        text.map_or_else(|| excerpt(body, secrets), |text| quote(text, MAX_MESSAGE, secrets));
+    let mut error = Error::new(kind, format!("{}: {text}", summary(kind)));
     if let Some(status) = status {
         error = error.with_status(status);
     }
-    if let Some(wait) = said.retry_after {
+    if let Some(wait) = parsed.retry_after {
         error = error.with_retry_after(wait);
     }
     if let Some(code) = code {
-        if retry::is_out_of_money(code) {
+        if retry::is_out_of_credit(code) {
             error = error.with_retryable(false);
         }
         error = error.with_code(quote(code, MAX_EXCERPT, secrets));
@@ -113,11 +127,15 @@ pub(super) fn error_in_body(body: &[u8], secrets: &HeaderMap) -> Error {
     error
 }
 
-/// The error for a connection that broke in the middle of an answer.
-pub(super) fn broken_body(error: reqwest::Error, limits: &Limits, ends: Ends) -> Error {
+/// Returns the error of a connection that failed in the middle of an answer.
+pub(super) fn broken_body(
+    error: reqwest::Error,
+    limits: &Limits,
+    timeout: AttemptTimeout,
+) -> Error {
     let error = error.without_url();
     if error.is_timeout() {
-        return timeout(error, limits, ends);
+        return timeout_error(error, limits, timeout);
     }
     let is_malformed = find::<io::Error>(&error).is_some_and(|error| {
         matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput)
@@ -127,7 +145,7 @@ pub(super) fn broken_body(error: reqwest::Error, limits: &Limits, ends: Ends) ->
     Error::new(kind, message).with_source(error)
 }
 
-/// The error for a body that is not the JSON it should be.
+/// Returns the error of a body that is not the expected JSON.
 pub(super) fn unreadable(
     error: serde_json::Error,
     body: &[u8],
@@ -147,30 +165,32 @@ pub(super) fn unreadable(
     Error::new(ErrorKind::InvalidResponse, message).with_source(parse_error(error, secrets))
 }
 
-/// What is wrong with JSON. Parsers repeat the value that they did not expect.
+/// Hides secrets in a JSON error, whose message may repeat an unexpected value.
 pub(super) fn parse_error(error: serde_json::Error, secrets: &HeaderMap) -> BoxError {
     let text = error.to_string();
     let hidden = hide(&text, secrets);
     if hidden == text { error.into() } else { hidden.into_owned().into() }
 }
 
-fn timeout(error: reqwest::Error, limits: &Limits, ends: Ends) -> Error {
-    let message = match (ends.is_deadline, limits.deadline) {
+/// Returns the error of a time limit that ended an attempt.
+fn timeout_error(error: reqwest::Error, limits: &Limits, timeout: AttemptTimeout) -> Error {
+    let message = match (timeout.is_deadline, limits.deadline) {
         (true, Some(deadline)) => format!("no answer within the deadline of {deadline:?}"),
-        _ if error.is_connect() => "no connection within the time for connecting".to_owned(),
+        _ if error.is_connect() => "no connection within the connect timeout".to_owned(),
         _ => format!("no answer within the timeout of {:?}", limits.timeout),
     };
     Error::new(ErrorKind::Timeout, message).with_source(error)
 }
 
+/// Returns the kind of a status. The code wins for filtered content and invalid keys.
 fn kind_of(status: u16, code: Option<&str>) -> ErrorKind {
     match status {
         _ if code.is_some_and(is_filtered) => ErrorKind::Refused,
-        400 if code == Some(WRONG_KEY) => ErrorKind::Authentication,
+        400 if code == Some(INVALID_KEY_CODE) => ErrorKind::Authentication,
         401 | 403 => ErrorKind::Authentication,
         408 => ErrorKind::Timeout,
-        // 402 is an empty account at gateways that sell several models; 432 and 433 are limits of a
-        // plan and of spending at Tavily.
+        // 402: empty account of a gateway to several providers. 432 and 433: plan and spending limits of
+        // Tavily.
         402 | 429 | 432 | 433 => ErrorKind::RateLimited,
         409 | 500.. => ErrorKind::Unavailable,
         400..=499 => ErrorKind::InvalidRequest,
@@ -178,18 +198,20 @@ fn kind_of(status: u16, code: Option<&str>) -> ErrorKind {
     }
 }
 
-/// The kind by the words that providers use, where there is no status.
+/// Returns the kind of an error without a status, from the words in its code.
 fn kind_of_code(code: &str) -> ErrorKind {
-    // Google writes its words in capitals.
+    // Google's codes are in capitals.
     let code = &*code.to_ascii_lowercase();
-    let says = |parts: &[&str]| parts.iter().any(|part| code.contains(part));
+    let contains_any = |parts: &[&str]| parts.iter().any(|part| code.contains(part));
     match () {
         () if is_filtered(code) => ErrorKind::Refused,
-        () if retry::is_out_of_money(code) || says(&["rate_limit", "resource_exhausted"]) => {
+        () if retry::is_out_of_credit(code)
+            || contains_any(&["rate_limit", "resource_exhausted"]) =>
+        {
             ErrorKind::RateLimited
         }
-        () if says(&["auth", "api_key", "permission"]) => ErrorKind::Authentication,
-        () if says(&[
+        () if contains_any(&["auth", "api_key", "permission"]) => ErrorKind::Authentication,
+        () if contains_any(&[
             "invalid_request",
             "invalid_argument",
             "invalid_prompt",
@@ -201,37 +223,38 @@ fn kind_of_code(code: &str) -> ErrorKind {
         {
             ErrorKind::InvalidRequest
         }
-        () if says(&["timeout"]) => ErrorKind::Timeout,
-        () if says(&["server", "overloaded", "unavailable", "internal", "api_error"]) => {
+        () if contains_any(&["timeout"]) => ErrorKind::Timeout,
+        () if contains_any(&["server", "overloaded", "unavailable", "internal", "api_error"]) => {
             ErrorKind::Unavailable
         }
         () => ErrorKind::InvalidResponse,
     }
 }
 
+/// Returns `true` for the codes of content filters.
 fn is_filtered(code: &str) -> bool {
-    let says = |word| code.ends_with(word);
-    code == "content_filter" || says("policy_violation") || says("bio_policy")
+    code == "content_filter" || code.ends_with("policy_violation") || code.ends_with("bio_policy")
 }
 
-fn what(kind: ErrorKind) -> &'static str {
+/// Returns the beginning of the message for an error of this kind.
+fn summary(kind: ErrorKind) -> &'static str {
     match kind {
-        ErrorKind::Authentication => "the provider refused the key",
-        ErrorKind::RateLimited => "the provider's limit is reached",
+        ErrorKind::Authentication => "the provider rejected the API key",
+        ErrorKind::RateLimited => "the provider's rate limit or quota was exceeded",
         ErrorKind::Unavailable => "the provider is not available",
-        ErrorKind::Timeout => "the provider gave up waiting",
+        ErrorKind::Timeout => "the provider timed out",
         ErrorKind::Refused => "the provider's filter refused the request",
-        ErrorKind::InvalidRequest => "the provider refused the request",
-        _ => "the provider answered with an error",
+        ErrorKind::InvalidRequest => "the provider rejected the request",
+        _ => "the provider returned an error",
     }
 }
 
-/// The provider's id of a request.
+/// Returns the provider's id of a request.
 pub(super) fn request_id(headers: &HeaderMap) -> Option<&HeaderValue> {
     headers.get("x-request-id").or_else(|| headers.get("request-id"))
 }
 
-/// The same error with the id of the request, if there is one.
+/// Adds the id of the request to an error, if there is one.
 pub(super) fn with_request_id(
     error: Error,
     id: Option<&HeaderValue>,
@@ -243,7 +266,7 @@ pub(super) fn with_request_id(
     }
 }
 
-/// What is behind an error, the nearest first.
+/// Returns the sources of an error, the nearest first.
 fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn StdError + 'static)> {
     let mut next = error.source();
     std::iter::from_fn(move || {
@@ -253,37 +276,37 @@ fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn StdError + 'stat
     })
 }
 
-/// The first error of type `T` in the chain.
+/// Returns the first source of type `T`.
 fn find<T: StdError + 'static>(error: &reqwest::Error) -> Option<&T> {
     causes(error).find_map(|cause| cause.downcast_ref())
 }
 
-/// The end of the chain, which says what happened.
+/// Returns the message of the innermost source, which is the most specific one.
 fn root(error: &reqwest::Error) -> String {
     causes(error).last().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
-/// The beginning of a body, fit for one line of text.
+/// Returns the beginning of a body as one line.
 fn excerpt(body: &[u8], secrets: &HeaderMap) -> String {
     let body = body.trim_ascii_start();
-    // As long as a secret more, so that none of which the beginning is kept is cut.
+    // The extra length of a secret keeps a secret at the end of the excerpt whole, so that it is hidden.
     let max = 4 * MAX_EXCERPT + secrets_in(secrets).map(str::len).max().unwrap_or(0);
     let start = body.get(..max).unwrap_or(body);
     quote(&String::from_utf8_lossy(start), MAX_EXCERPT, secrets)
 }
 
-/// What somebody else says: without secrets, at most `max` characters, control characters escaped.
+/// Returns at most `max` characters of foreign text, with secrets hidden and control characters escaped.
 fn quote(text: &str, max: usize, secrets: &HeaderMap) -> String {
     clean(&hide(text, secrets), max)
 }
 
-/// A few words of somebody else.
+/// Returns an excerpt of foreign text, like [`quote`].
 #[cfg(feature = "web-search")]
 pub(super) fn quote_short(text: &str, secrets: &HeaderMap) -> String {
     quote(text, MAX_EXCERPT, secrets)
 }
 
-/// At most `max` characters, with control characters escaped.
+/// Returns at most `max` characters, with control characters escaped.
 fn clean(text: &str, max: usize) -> String {
     let mut out = String::new();
     let mut characters = text.trim().chars();
@@ -300,14 +323,15 @@ fn clean(text: &str, max: usize) -> String {
     out
 }
 
-/// The text without secrets, which some servers echo.
+/// Replaces secrets, which some servers echo.
 fn hide<'a>(text: &'a str, headers: &HeaderMap) -> Cow<'a, str> {
     secrets_in(headers).fold(text.into(), |text, secret| {
         if text.contains(secret) { text.replace(secret, "[secret]").into() } else { text }
     })
 }
 
-/// The values of sensitive headers. What is shorter is no secret, and may be part of any word.
+/// Returns the values of sensitive headers. Values of less than 4 bytes are left out: they may be part of
+/// any word.
 fn secrets_in(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let values = headers.values().filter(|value| value.is_sensitive());
     let secrets = values.filter_map(|value| value.to_str().ok());
@@ -328,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn secret_is_hidden_wherever_a_text_is_cut() {
+    fn secret_is_hidden_wherever_text_is_truncated() {
         let mut value = HeaderValue::from_static("Bearer sk-canary-7f3a9c");
         value.set_sensitive(true);
         let secrets = HeaderMap::from_iter([(reqwest::header::AUTHORIZATION, value)]);
@@ -342,15 +366,15 @@ mod tests {
     }
 
     #[test]
-    fn value_that_was_not_expected_is_not_repeated_if_it_is_a_secret() {
+    fn secret_in_a_json_error_is_hidden() {
         let mut value = HeaderValue::from_static("sk-canary-7f3a9c");
         value.set_sensitive(true);
         let secrets = HeaderMap::from_iter([(reqwest::header::AUTHORIZATION, value)]);
-        let wrong = |json| serde_json::from_str::<u32>(json).unwrap_err();
-        let shown = |json| parse_error(wrong(json), &secrets).to_string();
+        let error = |json| serde_json::from_str::<u32>(json).unwrap_err();
+        let shown = |json| parse_error(error(json), &secrets).to_string();
         let secret = r#"invalid type: string "[secret]", expected u32 at line 1 column 18"#;
         assert_eq!(shown(r#""sk-canary-7f3a9c""#), secret);
-        assert_eq!(shown("true"), wrong("true").to_string());
+        assert_eq!(shown("true"), error("true").to_string());
     }
 
     #[test]
@@ -362,12 +386,12 @@ mod tests {
         assert_eq!(kinds, [I, A, A, I, rest[0], I, I, rest[1], U, U, U, rest[2]]);
         assert_eq!(kind_of(400, Some("content_filter")), ErrorKind::Refused);
         assert_eq!(kind_of(400, Some("API_KEY_INVALID")), A);
-        let words = ["UNAUTHENTICATED", "INVALID_ARGUMENT", "UNAVAILABLE", "RESOURCE_EXHAUSTED"];
-        assert_eq!(words.map(kind_of_code), [A, I, U, ErrorKind::RateLimited]);
+        let codes = ["UNAUTHENTICATED", "INVALID_ARGUMENT", "UNAVAILABLE", "RESOURCE_EXHAUSTED"];
+        assert_eq!(codes.map(kind_of_code), [A, I, U, ErrorKind::RateLimited]);
     }
 
     #[test]
-    fn code_decides_the_kind_where_there_is_no_status() {
+    fn code_decides_the_kind_without_a_status() {
         use ErrorKind::{Authentication, InvalidRequest, RateLimited, Timeout, Unavailable};
         let kinds = [
             ("authentication_error", Authentication),

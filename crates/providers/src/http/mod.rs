@@ -1,7 +1,8 @@
-//! HTTP as clients of providers need it: one JSON request, one answer of limited size, retries in
-//! between, and errors that say what the provider said but never a key.
+//! HTTP for the clients of providers: JSON requests, answers of limited size, retries, and errors that
+//! quote the provider without secrets.
 //!
-//! A [`Server`] has what all requests to one provider share, an [`Endpoint`] is one URL of it.
+//! A [`Server`] holds the state that all requests to one provider share. An [`Endpoint`] is one of its
+//! URLs.
 
 #![cfg_attr(
     not(all(feature = "openai", feature = "gemini", feature = "ollama")),
@@ -27,7 +28,7 @@ pub(crate) use stream::{Event, Events, Framing, Streamed};
 
 use ai_services_core::Result;
 use bytes::Bytes;
-use error_mapping::FailedAttempt;
+use error_mapping::AttemptFailure;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Method, Request, Response, Url};
 use retry::Retry;
@@ -40,21 +41,21 @@ use tracing::debug;
 /// Time limits, size limits and retries of an [`Endpoint`].
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
-    /// The longest attempt, from connecting to the last byte, of a stream too.
+    /// Timeout of one attempt, from connecting to the last byte, for streams too.
     pub(crate) timeout: Duration,
-    /// The longest call, all attempts and pauses together.
+    /// Time limit of a call, with all retries and back-off delays.
     pub(crate) deadline: Option<Duration>,
-    /// The largest answer that comes as one document.
+    /// Maximum size of an answer that is one document.
     pub(crate) max_response_bytes: usize,
-    /// The largest answer that comes in events, with everything around them.
+    /// Maximum size of a streamed answer, including the framing of its events.
     pub(crate) max_stream_bytes: usize,
-    /// The longest time in which nothing of a stream comes.
+    /// Maximum time without data from a stream.
     pub(crate) stream_idle_timeout: Duration,
-    /// How many times a request is sent again.
+    /// Maximum number of retries of a request.
     pub(crate) max_retries: u32,
-    /// The pause before the first retry; doubled for each further one.
+    /// Back-off delay before the first retry. Doubles with each retry.
     pub(crate) retry_delay: Duration,
-    /// The longest pause that a provider may ask for.
+    /// Maximum delay that a provider may request.
     pub(crate) max_retry_after: Duration,
 }
 
@@ -73,7 +74,7 @@ impl Default for Limits {
     }
 }
 
-/// A provider's server, with everything that does not change between requests.
+/// A provider's server, with the state that all requests share.
 pub(crate) struct Server {
     client: Client,
     base: Url,
@@ -81,7 +82,7 @@ pub(crate) struct Server {
     retry: Retry,
 }
 
-/// What an answer needs to know of the server it came from.
+/// The settings of a server that its answers need, too.
 #[derive(Debug)]
 struct Settings {
     headers: HeaderMap,
@@ -89,14 +90,16 @@ struct Settings {
 }
 
 impl Server {
-    /// A server. Values of `headers` that are secret must be marked as sensitive.
+    /// Creates a server. Secret values of `headers` must be marked as sensitive.
     pub(crate) fn new(client: Client, base: Url, headers: HeaderMap, limits: Limits) -> Arc<Self> {
         let retry = Retry::new(&limits);
         Arc::new(Self { client, base, settings: Arc::new(Settings { headers, limits }), retry })
     }
 
-    /// The URL with these segments behind the path of the base URL, whose query is kept. Slashes
-    /// separate segments; everything else that a path cannot hold is escaped.
+    /// Returns the endpoint whose path is that of the base URL followed by `path`. The query of the base
+    /// URL is kept.
+    ///
+    /// Slashes in `path` separate segments. Other characters that a path cannot contain are escaped.
     pub(crate) fn endpoint(self: &Arc<Self>, path: &str) -> Endpoint {
         let mut url = self.base.clone();
         url.set_path(&format!("{}/{path}", self.base.path().trim_end_matches('/')));
@@ -104,7 +107,7 @@ impl Server {
     }
 }
 
-/// One URL of a server, for JSON.
+/// One URL of a server that exchanges JSON.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     server: Arc<Server>,
@@ -112,100 +115,106 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Where requests go. May contain a key: not for people.
+    /// Returns the URL, which may contain a key.
     #[cfg(test)]
     pub(crate) fn url(&self) -> &str {
         self.url.as_str()
     }
 
-    /// The same URL with one more pair in its query.
+    /// Adds a pair to the query of the URL.
     pub(crate) fn with_query(mut self, name: &str, value: &str) -> Self {
         self.url.query_pairs_mut().append_pair(name, value);
         self
     }
 
-    /// Sends a JSON body and reads the answer of a status 2xx.
+    /// Posts a JSON body and reads the whole answer.
     pub(crate) async fn post(&self, body: Vec<u8>) -> Result<Answer> {
         self.exchange(Some(body)).await
     }
 
-    /// Asks for a document.
+    /// Gets a document.
     pub(crate) async fn get(&self) -> Result<Answer> {
         self.exchange(None).await
     }
 
+    /// Sends a request and reads the whole answer.
     async fn exchange(&self, body: Option<Vec<u8>>) -> Result<Answer> {
-        let (mut response, attempts, ends) = self.open(body).await?;
+        let (mut response, attempts, timeout) = self.open(body).await?;
         let settings = &self.server.settings;
         let limit = settings.limits.max_response_bytes;
         let read = body::read(&mut response, Bytes::new(), limit).await;
         let answer = Answer::of(&response, attempts, Arc::clone(settings));
         match read {
             Ok(body) => Ok(answer.with_body(body)),
-            Err(broken) => Err(answer.annotate(broken.into_error(&settings.limits, ends))),
+            Err(error) => Err(answer.annotate(error.into_error(&settings.limits, timeout))),
         }
     }
 
-    /// Sends a JSON body and reads the answer of a status 2xx event by event. Once the answer has
-    /// begun nothing is sent again.
+    /// Posts a JSON body and streams the answer. The request is retried only before the head of the answer
+    /// arrives.
     pub(crate) async fn stream(&self, body: Vec<u8>, framing: Framing) -> Result<Streamed> {
-        let (response, attempts, ends) = self.open(Some(body)).await?;
+        let (response, attempts, timeout) = self.open(Some(body)).await?;
         let answer = Answer::of(&response, attempts, Arc::clone(&self.server.settings));
-        stream::open(response, answer, framing, ends).await
+        stream::open(response, answer, framing, timeout).await
     }
 
-    /// Sends a request until the head of an answer with status 2xx is there.
-    async fn open(&self, body: Option<Vec<u8>>) -> Result<(Response, u32, Ends)> {
+    /// Sends a request, with retries, until the head of an answer with a 2xx status arrives.
+    async fn open(&self, body: Option<Vec<u8>>) -> Result<(Response, u32, AttemptTimeout)> {
         let Server { settings, retry, .. } = &*self.server;
         let body = body.map(Bytes::from);
         let deadline = settings.limits.deadline.and_then(|limit| Instant::now().checked_add(limit));
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let ends = Ends::of(settings.limits.timeout, deadline);
-            let fault = match self.attempt(body.clone(), ends).await {
+            let timeout = AttemptTimeout::of(settings.limits.timeout, deadline);
+            let failure = match self.attempt(body.clone(), timeout).await {
                 Ok(response) => {
                     retry.succeeded();
-                    return Ok((response, attempts, ends));
+                    return Ok((response, attempts, timeout));
                 }
-                Err(fault) => fault,
+                Err(failure) => failure,
             };
-            let Some(delay) = retry.delay(fault.repeat, attempts, deadline) else {
-                return Err(fault.error.with_attempts(attempts));
+            let Some(delay) = retry.delay(failure.decision, attempts, deadline) else {
+                return Err(failure.error.with_attempts(attempts));
             };
             debug!(
                 attempt = attempts,
                 delay_ms = delay.as_millis() as u64,
-                status = fault.error.status(),
-                kind = ?fault.error.kind(),
-                "request failed and is sent again"
+                status = failure.error.status(),
+                kind = ?failure.error.kind(),
+                "retrying a failed request"
             );
             tokio::time::sleep(delay).await;
         }
     }
 
-    async fn attempt(&self, body: Option<Bytes>, ends: Ends) -> Result<Response, FailedAttempt> {
+    /// Sends a request once.
+    async fn attempt(
+        &self,
+        body: Option<Bytes>,
+        timeout: AttemptTimeout,
+    ) -> Result<Response, AttemptFailure> {
         let Server { client, settings, .. } = &*self.server;
         let method = if body.is_some() { Method::POST } else { Method::GET };
         let mut request = Request::new(method, self.url.clone());
         request.headers_mut().clone_from(&settings.headers);
-        *request.timeout_mut() = Some(ends.timeout);
+        *request.timeout_mut() = Some(timeout.duration);
         *request.body_mut() = body.map(Into::into);
         let mut response = match client.execute(request).await {
             Ok(response) => response,
-            Err(error) => return Err(FailedAttempt::of_sending(error, &settings.limits, ends)),
+            Err(error) => return Err(AttemptFailure::of_sending(error, &settings.limits, timeout)),
         };
         if response.status().is_success() {
             return Ok(response);
         }
-        let body = body::read_some(&mut response).await;
-        Err(FailedAttempt::of_status(&response, &body, &settings.headers))
+        let body = body::read_error_body(&mut response).await;
+        Err(AttemptFailure::of_status(&response, &body, &settings.headers))
     }
 }
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Neither headers nor the URL's query: both may hold keys.
+        // The headers and the query of the URL are left out: both may contain keys.
         f.debug_struct("Endpoint")
             .field("host", &self.url.host_str())
             .field("path", &self.url.path())
@@ -214,19 +223,20 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// How long an attempt may take, and which limit that is.
+/// The time limit of one attempt: the timeout, or the rest of the deadline if that is shorter.
 #[derive(Clone, Copy, Debug)]
-struct Ends {
-    timeout: Duration,
+struct AttemptTimeout {
+    duration: Duration,
     is_deadline: bool,
 }
 
-impl Ends {
+impl AttemptTimeout {
+    /// Returns the limit of an attempt that starts now.
     fn of(timeout: Duration, deadline: Option<Instant>) -> Self {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         match left {
-            Some(left) if left < timeout => Self { timeout: left, is_deadline: true },
-            _ => Self { timeout, is_deadline: false },
+            Some(left) if left < timeout => Self { duration: left, is_deadline: true },
+            _ => Self { duration: timeout, is_deadline: false },
         }
     }
 }

@@ -1,7 +1,7 @@
-//! When a request is sent again, and after which pause.
+//! Retries and their back-off.
 //!
-//! The rules are those of the official clients of OpenAI and Anthropic, with a budget against
-//! storms of retries as in tower.
+//! The rules are those of the official clients of OpenAI and Anthropic, with a retry budget like that of
+//! tower.
 
 use super::Limits;
 use reqwest::StatusCode;
@@ -11,28 +11,32 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The longest pause that is chosen here; a provider may ask for a longer one.
+/// Maximum back-off delay. A provider may request a longer one.
 const MAX_DELAY: Duration = Duration::from_secs(8);
 
-/// What a retry costs, and what a success earns: over time a fifth of all requests may be retries.
-const COST: u32 = 5;
-const EARNED: u32 = 1;
-/// The budget at the beginning and at most: 100 retries.
-const BUDGET: u32 = 100 * COST;
+/// Cost of a retry.
+const RETRY_COST: u32 = 5;
+/// Credit for a successful request. With [`RETRY_COST`], it bounds retries to a fifth of all requests in the
+/// long run.
+const SUCCESS_CREDIT: u32 = 1;
+/// The initial and maximum budget: 100 retries.
+const MAX_BUDGET: u32 = 100 * RETRY_COST;
 
-/// Codes that mean an empty account, which no waiting fills.
-const NO_MONEY: [&str; 4] =
+/// Codes of an empty account, for which a retry is useless.
+const EMPTY_ACCOUNT_CODES: [&str; 4] =
     ["insufficient_quota", "credit_balance_exhausted", "insufficient_balance", "billing"];
 
-/// Whether a failed attempt may be repeated.
+/// The decision about a retry of a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Repeat {
+pub(super) enum RetryDecision {
     Never,
-    Soon,
+    /// Retry after the back-off delay.
+    Backoff,
+    /// Retry after the delay that the provider requested.
     After(Duration),
 }
 
-/// The policy and its budget.
+/// The retry policy of a server and its budget.
 #[derive(Debug)]
 pub(super) struct Retry {
     max_retries: u32,
@@ -47,86 +51,94 @@ impl Retry {
             max_retries: limits.max_retries,
             first_delay: limits.retry_delay,
             max_retry_after: limits.max_retry_after,
-            budget: AtomicU32::new(BUDGET),
+            budget: AtomicU32::new(MAX_BUDGET),
         }
     }
 
-    /// The pause before the next attempt; `None` if there is to be none.
+    /// Returns the delay before the next attempt, and takes the cost of a retry from the budget.
+    ///
+    /// Returns `None` for no retry: the decision forbids it, the maximum number of retries is reached, the
+    /// provider requested too long a delay, the deadline would pass, or the budget is too small.
     pub(super) fn delay(
         &self,
-        repeat: Repeat,
+        decision: RetryDecision,
         attempts: u32,
         deadline: Option<Instant>,
     ) -> Option<Duration> {
         if attempts > self.max_retries {
             return None;
         }
-        let delay = match repeat {
-            Repeat::Never => return None,
-            Repeat::Soon => self.backoff(attempts),
-            Repeat::After(wait) => Some(wait).filter(|wait| *wait <= self.max_retry_after)?,
+        let delay = match decision {
+            RetryDecision::Never => return None,
+            RetryDecision::Backoff => self.backoff(attempts),
+            RetryDecision::After(wait) => {
+                Some(wait).filter(|wait| *wait <= self.max_retry_after)?
+            }
         };
-        // An attempt that could not be finished is not begun.
+        // An attempt after the deadline is not started.
         let is_late = deadline
             .is_some_and(|deadline| deadline.saturating_duration_since(Instant::now()) <= delay);
-        (!is_late && self.pay()).then_some(delay)
+        (!is_late && self.withdraw()).then_some(delay)
     }
 
-    /// Between the half and the whole of a pause that doubles.
+    /// Returns the exponential back-off delay, with a jitter of 50–100 %.
     fn backoff(&self, attempts: u32) -> Duration {
         let factor = 2_u32.saturating_pow(attempts.saturating_sub(1));
         let whole = self.first_delay.saturating_mul(factor).min(MAX_DELAY);
-        // The state is seeded by the system and differs at every call.
+        // Each `RandomState` has new keys, so that the hash differs for every call.
         let random = RandomState::new().hash_one(attempts) as u32;
         whole / 2 + (whole / 2).mul_f64(f64::from(random) / f64::from(u32::MAX))
     }
 
-    fn pay(&self) -> bool {
+    /// Takes the cost of a retry. Returns `false` if the budget is too small.
+    fn withdraw(&self) -> bool {
         self.budget
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(COST))
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(RETRY_COST))
             .is_ok()
     }
 
-    /// Refills the budget a little.
+    /// Adds the credit of a successful request to the budget.
     pub(super) fn succeeded(&self) {
-        // Read first: in the usual case the budget is full and nothing is written.
+        // The load comes first: usually the budget is full and no write is needed.
         let left = self.budget.load(Ordering::Relaxed);
-        if left < BUDGET {
-            self.budget.store((left + EARNED).min(BUDGET), Ordering::Relaxed);
+        if left < MAX_BUDGET {
+            self.budget.store((left + SUCCESS_CREDIT).min(MAX_BUDGET), Ordering::Relaxed);
         }
     }
 }
 
-/// Whether an answer with this status may be repeated, and when: after `wait`, if the provider asks for
-/// that.
-pub(super) fn repeat(
+/// Returns whether a request that failed with this status is retried, and when: after `wait`, if the
+/// provider requested a delay, or after the back-off delay.
+///
+/// The header `x-should-retry` wins over the status.
+pub(super) fn retry_decision(
     status: StatusCode,
     headers: &HeaderMap,
     code: Option<&str>,
     wait: Option<Duration>,
-) -> Repeat {
-    let told = headers.get("x-should-retry").map(|value| value.as_bytes());
-    let may = match told {
+) -> RetryDecision {
+    let header = headers.get("x-should-retry").map(|value| value.as_bytes());
+    let is_retryable = match header {
         Some(b"true") => true,
         Some(b"false") => false,
         _ => {
-            let worth = matches!(status.as_u16(), 408 | 409 | 429 | 500..);
-            worth && !code.is_some_and(is_out_of_money)
+            let is_transient = matches!(status.as_u16(), 408 | 409 | 429 | 500..);
+            is_transient && !code.is_some_and(is_out_of_credit)
         }
     };
-    match (may, wait) {
-        (false, _) => Repeat::Never,
-        (true, Some(wait)) => Repeat::After(wait),
-        (true, None) => Repeat::Soon,
+    match (is_retryable, wait) {
+        (false, _) => RetryDecision::Never,
+        (true, Some(wait)) => RetryDecision::After(wait),
+        (true, None) => RetryDecision::Backoff,
     }
 }
 
-/// Whether an error code means that the account is empty.
-pub(super) fn is_out_of_money(code: &str) -> bool {
-    NO_MONEY.iter().any(|part| code.contains(part))
+/// Returns `true` for the error codes of an empty account.
+pub(super) fn is_out_of_credit(code: &str) -> bool {
+    EMPTY_ACCOUNT_CODES.iter().any(|part| code.contains(part))
 }
 
-/// How long the provider asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date.
+/// Returns the delay that the provider requests: `retry-after-ms`, or `retry-after` in seconds or as a date.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| headers.get(name)?.to_str().ok();
     let seconds = |text: &str| Duration::try_from_secs_f64(text.trim().parse().ok()?).ok();
@@ -139,7 +151,7 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     seconds(value).or_else(|| until(value))
 }
 
-/// The time until an HTTP date; zero when it has passed.
+/// Returns the time until an HTTP date; zero if the date has passed.
 fn until(date: &str) -> Option<Duration> {
     let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date.trim()).ok()?;
     Some(date.duration_since(jiff::Timestamp::now()).try_into().unwrap_or(Duration::ZERO))

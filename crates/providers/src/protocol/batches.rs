@@ -17,7 +17,8 @@ pub(crate) struct BatchLimits {
     pub(crate) bytes: usize,
 }
 
-/// Returns one vector per text, in order. `ask` is called for each batch, a few at a time.
+/// Returns one vector per text, in order. `request` is called for each batch; at most 4 batches are sent
+/// concurrently.
 ///
 /// # Errors
 ///
@@ -27,15 +28,15 @@ pub(crate) struct BatchLimits {
 pub(crate) async fn embed<'a, F>(
     texts: &'a [&'a str],
     limits: BatchLimits,
-    ask: impl Fn(&'a [&'a str]) -> F,
+    request: impl Fn(&'a [&'a str]) -> F,
 ) -> Result<Embeddings>
 where
     F: Future<Output = Result<Embeddings>>,
 {
     let batches = split(texts, limits);
-    // The futures are created here and polled in order, so that the closure is not stored.
-    let asked: Vec<F> = batches.iter().map(|batch| ask(batch)).collect();
-    let mut answers = stream::iter(asked).buffered(CONCURRENT);
+    // The futures are created here and started in order, so that the closure is not stored.
+    let requests: Vec<F> = batches.iter().map(|batch| request(batch)).collect();
+    let mut answers = stream::iter(requests).buffered(CONCURRENT);
     let mut whole = Embeddings::default();
     whole.vectors.reserve_exact(texts.len());
     for batch in batches {
@@ -43,8 +44,8 @@ where
         let answer = answer.map_err(|error| add_usage(error, whole.usage))?;
         whole.usage += answer.usage;
         if answer.vectors.len() != batch.len() {
-            let (sent, came) = (batch.len(), answer.vectors.len());
-            let message = format!("the answer has {came} vectors for {sent} texts");
+            let (texts, vectors) = (batch.len(), answer.vectors.len());
+            let message = format!("the answer has {vectors} vectors for {texts} texts");
             return Err(invalid(message, whole.usage));
         }
         whole.vectors.extend(answer.vectors);
@@ -58,6 +59,7 @@ where
     }
 }
 
+/// Returns the error of an answer with wrong vectors.
 fn invalid(message: String, usage: TokenUsage) -> Error {
     Error::new(ErrorKind::InvalidResponse, message).with_usage(usage)
 }
@@ -68,6 +70,7 @@ fn add_usage(error: Error, before: TokenUsage) -> Error {
     error.with_usage(before + own)
 }
 
+/// Splits texts into batches within the limits.
 fn split<'a>(texts: &'a [&'a str], limits: BatchLimits) -> Vec<&'a [&'a str]> {
     let mut batches = Vec::new();
     let mut rest = texts;
@@ -111,7 +114,7 @@ mod tests {
     #[tokio::test]
     async fn vectors_have_the_order_of_the_texts() {
         let texts = ["1", "22", "333", "666666"];
-        let ask = |batch: &'_ [&'_ str]| {
+        let request = |batch: &'_ [&'_ str]| {
             let answer = lengths(batch);
             async move {
                 // The first batches are the slowest.
@@ -121,7 +124,7 @@ mod tests {
                 Ok(answer)
             }
         };
-        let whole = embed(&texts, LIMITS, ask).await.unwrap();
+        let whole = embed(&texts, LIMITS, request).await.unwrap();
         assert_eq!(whole.vectors, [[1.0], [2.0], [3.0], [6.0]]);
         assert_eq!(whole.usage.input, Some(4));
     }
@@ -129,11 +132,11 @@ mod tests {
     #[test]
     fn error_of_a_batch_has_the_usage_of_earlier_batches() {
         let texts = ["1", "22", "333", "666666"];
-        let ask = |batch: &[&str]| match batch {
+        let request = |batch: &[&str]| match batch {
             ["333"] => ready(Err(Error::new(ErrorKind::Unavailable, "down"))),
             batch => ready(Ok(lengths(batch))),
         };
-        let error = embed(&texts, LIMITS, ask).now_or_never().unwrap().unwrap_err();
+        let error = embed(&texts, LIMITS, request).now_or_never().unwrap().unwrap_err();
         assert_eq!((error.kind(), error.usage().unwrap().input), (ErrorKind::Unavailable, Some(2)));
     }
 
@@ -141,8 +144,8 @@ mod tests {
     fn vectors_of_another_number_or_length_are_rejected() {
         for vectors in [vec![vec![1.0]], vec![vec![1.0], vec![1.0, 2.0]]] {
             let answer = Embeddings::new(vectors).with_usage(TokenUsage::new(3, 0));
-            let ask = |_: &[&str]| ready(Ok(answer.clone()));
-            let error = embed(&["a", "b"], LIMITS, ask).now_or_never().unwrap().unwrap_err();
+            let request = |_: &[&str]| ready(Ok(answer.clone()));
+            let error = embed(&["a", "b"], LIMITS, request).now_or_never().unwrap().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidResponse);
             assert_eq!(error.usage().unwrap().input, Some(3));
         }
@@ -150,12 +153,12 @@ mod tests {
 
     #[test]
     fn no_texts_need_no_request() {
-        let asked = RefCell::new(0);
-        let ask = |_: &[&str]| {
-            *asked.borrow_mut() += 1;
+        let calls = RefCell::new(0);
+        let request = |_: &[&str]| {
+            *calls.borrow_mut() += 1;
             ready(Ok(Embeddings::default()))
         };
-        let whole = embed(&[], LIMITS, ask).now_or_never().unwrap().unwrap();
-        assert_eq!((whole, asked.into_inner()), (Embeddings::default(), 0));
+        let whole = embed(&[], LIMITS, request).now_or_never().unwrap().unwrap();
+        assert_eq!((whole, calls.into_inner()), (Embeddings::default(), 0));
     }
 }

@@ -35,7 +35,7 @@ pub(crate) trait Protocol: Send + Sync + 'static {
         model
     }
 
-    /// Fails if the protocol lacks one of the parameters. Those of the request win over `defaults`.
+    /// Fails if the protocol lacks one of the parameters. The request wins over `defaults`.
     fn check_parameters(
         _request: &ChatRequestParameters,
         _defaults: &ChatRequestParameters,
@@ -102,6 +102,7 @@ impl<P: Protocol> Client<P> {
         Self(Arc::new(Inner { protocol, prefixes, model, capabilities }))
     }
 
+    /// Returns the protocol.
     pub(crate) fn protocol(&self) -> &P {
         &self.0.protocol
     }
@@ -134,6 +135,7 @@ impl<P: Protocol> Inner<P> {
         Ok((endpoint, self.protocol.body(request, &prefix)?))
     }
 
+    /// Returns the model of a request, or the default model of the client.
     fn model_of<'a>(&'a self, request: &'a ChatRequest) -> &'a str {
         request.parameters().model.as_deref().unwrap_or(&self.model)
     }
@@ -182,7 +184,7 @@ impl<P: Protocol> Clone for Client<P> {
 /// Implements the constructors and traits of a public chat model, which is a tuple of its
 /// [`Client`].
 ///
-/// The boxed future of the client is returned as it is, so that a call allocates one future.
+/// The boxed future of the client is returned unchanged, so that a call allocates one future.
 macro_rules! chat_model {
     (
         $Model:ident, built by $Builder:ident;

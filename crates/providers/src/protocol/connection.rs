@@ -103,11 +103,11 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// Returns a header value that is hidden from `Debug` output. An error names `what` and does not
+/// Returns a header value that is hidden from `Debug` output. An error has `name` and does not
 /// repeat the value.
-pub(crate) fn secret(value: &str, what: &str) -> Result<HeaderValue> {
+pub(crate) fn secret(value: &str, name: &str) -> Result<HeaderValue> {
     let mut value = HeaderValue::from_str(value).map_err(|_| {
-        Error::configuration(format!("{what} contains characters that a header cannot carry"))
+        Error::configuration(format!("{name} contains characters that a header cannot carry"))
     })?;
     value.set_sensitive(true);
     Ok(value)
@@ -126,18 +126,18 @@ pub(crate) fn variable(var: impl Fn(&str) -> Option<String>, name: &str) -> Opti
 
 /// Parses a URL to which paths can be appended. Errors do not repeat the URL, which may contain a key.
 fn base_url(base: &str) -> Result<Url> {
-    let wrong = |why: &str| Error::configuration(format!("the base URL {why}"));
+    let error = |reason: &str| Error::configuration(format!("the base URL {reason}"));
     let mut url = Url::parse(base.trim()).map_err(|source| {
-        wrong("is not a URL, like `http://localhost:8080/v1`").with_source(source)
+        error("is not a URL, like `http://localhost:8080/v1`").with_source(source)
     })?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(wrong("must begin with `http://` or `https://`"));
+        return Err(error("must begin with `http://` or `https://`"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("must not contain a user name or password; use `header`"));
+        return Err(error("must not contain a user name or password; use `header`"));
     }
     if url.fragment().is_some() {
-        return Err(wrong("must not contain a `#`"));
+        return Err(error("must not contain a `#`"));
     }
     let path = url.path().trim_end_matches('/').to_owned();
     url.set_path(&path);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_base_url_is_a_configuration_error_without_the_url() {
+    fn invalid_base_url_is_rejected_without_quoting_it() {
         for base in [
             "",
             "canary",

@@ -17,7 +17,7 @@ impl<'a> JsonObject<'a> {
         Self { out: Vec::new(), extra, separator }
     }
 
-    /// Adds a member, unless it has no value or `extra` has a member of this name.
+    /// Adds a member, unless `value` is `None` or `extra` has a member of this name.
     pub(crate) fn add(&mut self, name: &str, value: Option<impl Serialize>) {
         if let Some(value) = value
             && !self.extra.is_some_and(|extra| extra.contains_key(name))
@@ -33,6 +33,7 @@ impl<'a> JsonObject<'a> {
         }
     }
 
+    /// Writes a member.
     fn write(&mut self, name: &str, value: &impl Serialize) {
         let start = self.out.len();
         self.out.push(self.separator);
@@ -40,7 +41,7 @@ impl<'a> JsonObject<'a> {
             self.out.push(b':');
             serde_json::to_writer(&mut self.out, value)
         });
-        // Strings, numbers and JSON values always serialize. This only keeps the object well formed.
+        // Strings, numbers and JSON values always serialize. This only keeps the object well-formed.
         match written {
             Ok(()) => self.separator = b',',
             Err(_) => self.out.truncate(start),

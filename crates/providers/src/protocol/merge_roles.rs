@@ -8,8 +8,8 @@ use ai_services_core::message::ChatMessage;
 pub(crate) struct RoleMerger<'a> {
     /// Name of the member that holds the parts, for example `content`.
     pub(crate) parts: &'static str,
-    /// Returns the encoded parts of a message with commas in between, without brackets. Empty if there
-    /// is nothing to send.
+    /// Returns the encoded parts of a message with commas in between, without brackets. Empty if the
+    /// message is not sent.
     pub(crate) encode: &'a dyn for<'m> Fn(&'m ChatMessage) -> Result<&'m [u8]>,
     /// Returns the role of a message; `None` if the message is sent elsewhere.
     pub(crate) role: fn(&ChatMessage) -> Option<&'static str>,
@@ -49,6 +49,7 @@ impl RoleMerger<'_> {
         Ok(())
     }
 
+    /// Writes the beginning of a message.
     fn open(&self, role: &str, body: &mut Vec<u8>) {
         for text in [r#"{"role":""#, role, r#"",""#, self.parts, r#"":["#] {
             body.extend_from_slice(text.as_bytes());

@@ -9,13 +9,13 @@ use serde_json::{Map, Value};
 pub(crate) struct ListPrefix {
     /// `{"model":"…"` and all other members that do not depend on messages or tools.
     head: Vec<u8>,
-    /// `,"tool_choice":…` or nothing. Sent only with tools.
+    /// `,"tool_choice":…` or empty. Sent only with tools.
     tool_choice: Vec<u8>,
     /// Name of the member that holds the messages.
     messages: &'static str,
-    /// Whether the parameters bring their own messages.
+    /// `true` if the extra parameters contain the messages.
     pub(crate) has_messages: bool,
-    /// Whether the parameters bring their own tools.
+    /// `true` if the extra parameters contain the tools.
     pub(crate) has_tools: bool,
 }
 

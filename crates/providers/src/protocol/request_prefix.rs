@@ -18,10 +18,10 @@ pub(crate) struct RequestPrefixes<P> {
     defaults: ChatRequestParameters,
     whole: Arc<P>,
     stream: Arc<P>,
-    cached: Mutex<Vec<Cached<P>>>,
+    cached: Mutex<Vec<CachedPrefix<P>>>,
 }
 
-struct Cached<P> {
+struct CachedPrefix<P> {
     /// The `Weak` keeps the address from being reused. Shared parameters never change.
     parameters: Weak<ChatRequestParameters>,
     delivery: Delivery,
@@ -65,12 +65,12 @@ impl<P> RequestPrefixes<P> {
             return make();
         }
         let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same = |cached: &&Cached<P>| {
+        let is_same = |cached: &&CachedPrefix<P>| {
             cached.delivery == delivery
                 && std::ptr::eq(cached.parameters.as_ptr(), &raw const **parameters)
         };
-        if let Some(known) = cached.iter().find(is_same) {
-            return Arc::clone(&known.prefix);
+        if let Some(entry) = cached.iter().find(is_same) {
+            return Arc::clone(&entry.prefix);
         }
         cached.retain(|cached| cached.parameters.strong_count() > 0);
         if cached.len() >= MAX_CACHED {
@@ -78,7 +78,7 @@ impl<P> RequestPrefixes<P> {
         }
         let prefix = make();
         let parameters = Arc::downgrade(parameters);
-        cached.push(Cached { parameters, delivery, prefix: Arc::clone(&prefix) });
+        cached.push(CachedPrefix { parameters, delivery, prefix: Arc::clone(&prefix) });
         prefix
     }
 }

@@ -23,7 +23,7 @@ const KEPT: [&str; 6] = [
 ];
 
 /// Keywords that allow or forbid values in a way that no subset can express.
-const REFUSED: [&str; 11] = [
+const REJECTED: [&str; 11] = [
     "allOf",
     "not",
     "if",
@@ -84,24 +84,26 @@ impl SchemaSubset {
     /// Rewrites a schema. Returns `None` if the subset cannot express it, for example because it has
     /// maps, tuples or values of any type.
     pub(crate) fn restrict(&self, schema: &Value) -> Option<Restricted> {
-        let mut walk = Walk { subset: self, optional: 0, unions: 0 };
-        let schema = walk.schema(schema)?.into();
-        Some(Restricted { schema, optional: walk.optional, unions: walk.unions })
+        let mut rewriter = SchemaRewriter { subset: self, optional: 0, unions: 0 };
+        let schema = rewriter.schema(schema)?.into();
+        Some(Restricted { schema, optional: rewriter.optional, unions: rewriter.unions })
     }
 }
 
-struct Walk<'a> {
+/// The state of the rewriting of one schema.
+struct SchemaRewriter<'a> {
     subset: &'a SchemaSubset,
     optional: usize,
     unions: usize,
 }
 
-impl Walk<'_> {
+impl SchemaRewriter<'_> {
+    /// Rewrites a schema or a subschema.
     fn schema(&mut self, schema: &Value) -> Option<Keywords> {
         // The schema `true`, which allows any value, is not an object.
         let schema = schema.as_object()?;
         let has_any = |keywords: &[&str]| keywords.iter().any(|name| schema.contains_key(*name));
-        if has_any(&REFUSED) || !has_any(&TYPED) {
+        if has_any(&REJECTED) || !has_any(&TYPED) {
             return None;
         }
         let mut restricted = Keywords::new();
@@ -128,6 +130,7 @@ impl Walk<'_> {
         })
     }
 
+    /// Returns `true` if a keyword is copied with its value.
     fn keeps(&self, keyword: &str, value: &Value) -> bool {
         let Self { subset, .. } = self;
         KEPT.contains(&keyword)
@@ -135,11 +138,13 @@ impl Walk<'_> {
             || (keyword == "format" && subset.formats.iter().any(|format| value == format))
     }
 
+    /// Rewrites the choices of a union.
     fn choices(&mut self, choices: &Value) -> Option<Value> {
         let choices = choices.as_array()?.iter();
         choices.map(|choice| self.schema(choice).map(Value::Object)).collect()
     }
 
+    /// Rewrites the schemas of `$defs`.
     fn definitions(&mut self, schemas: &Value) -> Option<Value> {
         let schemas = schemas.as_object()?.iter();
         let restricted =
@@ -176,6 +181,7 @@ impl Walk<'_> {
     }
 }
 
+/// Returns `true` if a schema allows a type.
 fn has_type(schema: &Keywords, name: &str) -> bool {
     match schema.get("type") {
         Some(Value::Array(types)) => types.iter().any(|own| own == name),

@@ -33,7 +33,7 @@ pub(crate) struct Target {
     pub(crate) url: Url,
     /// The header with the key, if there is one.
     pub(crate) headers: HeaderMap,
-    /// Whether the URL belongs to one of the provider's domains.
+    /// `true` if the URL belongs to one of the provider's domains.
     pub(crate) is_official: bool,
 }
 
@@ -81,6 +81,7 @@ impl Site {
         connection.server(url, headers)
     }
 
+    /// Returns the header with the key, if there is a key.
     fn headers(&self, connection: &Connection) -> Result<HeaderMap> {
         let KeyHeader::Named(name) = self.key_header else { return connection.bearer_headers() };
         let mut headers = HeaderMap::new();

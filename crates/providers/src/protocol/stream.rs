@@ -49,7 +49,7 @@ pub(crate) trait Assembly: Send + Unpin + Sized + 'static {
     /// The separation of events.
     const FRAMING: Framing;
 
-    /// Whether the protocol has no last event, so that the end of the body ends an answer that
+    /// `true` if the protocol has no last event. The end of the body then ends an answer that
     /// [is complete](Self::is_complete).
     const ENDS_WITH_BODY: bool = false;
 
@@ -92,7 +92,7 @@ pub(crate) fn read_pieces<A: Assembly>(
 
 /// Maximum wait for the end of a body after the last event. The end usually arrives with the event, and
 /// then the connection can be reused.
-const END: Duration = Duration::from_millis(50);
+const END_TIMEOUT: Duration = Duration::from_millis(50);
 
 type Pieces = VecDeque<Result<ModelStreamEvent>>;
 
@@ -142,6 +142,7 @@ impl<A: Assembly> AssembledStream<A> {
         Self { state: State::Reading(Box::new(reading)), ready: Pieces::new() }
     }
 
+    /// Starts to read the answer.
     fn begin(&mut self, result: Result<Streamed>) {
         let State::Requesting(_, assembly) = std::mem::replace(&mut self.state, State::Ended)
         else {
@@ -205,6 +206,7 @@ impl<A: Assembly> AssembledStream<A> {
         }
     }
 
+    /// Emits the complete answer after the end of the body.
     fn complete(&mut self) {
         if let State::Ending(ending) = std::mem::replace(&mut self.state, State::Ended) {
             self.ready.push_back(Ok(ModelStreamEvent::Completed(ending.response)));
@@ -223,6 +225,7 @@ impl<A: Assembly> AssembledStream<A> {
 }
 
 impl<A: Assembly> Reading<A> {
+    /// Adds the next event to the answer.
     fn read(&mut self, event: Option<Result<Event>>, ready: &mut Pieces) -> Result<Progress> {
         let Some(event) = event else {
             let is_done = A::ENDS_WITH_BODY && self.assembly.is_complete();
@@ -239,7 +242,7 @@ impl<A: Assembly> Reading<A> {
             Err(EventError::Failed(error)) => Err(self.events.annotate(error)),
             Err(EventError::Unreadable(error)) => Err(self.events.unreadable(error)),
             Err(EventError::TooManyCalls) => {
-                let message = "the answer has more tool calls than any may have";
+                let message = format!("the answer has more than {MAX_CALLS} tool calls");
                 Err(self.events.invalid(Error::new(ErrorKind::InvalidResponse, message)))
             }
         }
@@ -247,11 +250,12 @@ impl<A: Assembly> Reading<A> {
 }
 
 impl Ending {
+    /// Polls the end of the body, for at most [`END_TIMEOUT`].
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.events.poll_end(context).is_ready() {
             return Poll::Ready(());
         }
-        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(END)));
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(END_TIMEOUT)));
         timer.as_mut().poll(context)
     }
 }

@@ -1,4 +1,4 @@
-//! Values in all the forms in which servers write them, borrowed from the answer's bytes.
+//! Tolerant parsing: values in all forms that servers send, borrowed from the bytes of the answer.
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
@@ -7,18 +7,20 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A text, a list of parts, or nothing. What is none of these counts as nothing.
+/// The content of a message: a text, a part, or a list of parts. Numbers count as text, `null` and
+/// booleans as empty.
 ///
-/// Parts are concatenated; parts of thinking and refusal are kept apart.
+/// The texts of parts are concatenated. Thinking and refusals are separate from the text.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Content<'a> {
     pub(crate) text: Option<Cow<'a, str>>,
-    /// Behind a pointer, because hardly any text has them, and small things are moved fast.
-    parts: Option<Box<Parts<'a>>>,
+    /// Boxed, because few contents have these parts, and a small value is fast to move.
+    other_parts: Option<Box<OtherParts<'a>>>,
 }
 
+/// The parts of a content that are not its text.
 #[derive(Debug, Default, PartialEq)]
-struct Parts<'a> {
+struct OtherParts<'a> {
     thinking: Option<Cow<'a, str>>,
     refusal: Option<Cow<'a, str>>,
 }
@@ -28,35 +30,37 @@ impl<'a> Content<'a> {
         Self { text: Some(text.into()), ..Self::default() }
     }
 
+    /// Removes and returns the thinking.
     pub(crate) fn take_thinking(&mut self) -> Option<Cow<'a, str>> {
-        self.parts.as_mut()?.thinking.take()
+        self.other_parts.as_mut()?.thinking.take()
     }
 
+    /// Removes and returns the refusal.
     pub(crate) fn take_refusal(&mut self) -> Option<Cow<'a, str>> {
-        self.parts.as_mut()?.refusal.take()
+        self.other_parts.as_mut()?.refusal.take()
     }
 
     fn append(&mut self, other: Self) {
         append(&mut self.text, other.text);
-        if let Some(parts) = other.parts {
-            let own = self.parts.get_or_insert_default();
+        if let Some(parts) = other.other_parts {
+            let own = self.other_parts.get_or_insert_default();
             append(&mut own.thinking, parts.thinking);
             append(&mut own.refusal, parts.refusal);
         }
     }
 }
 
-/// A text in any form, of which nothing else is of interest.
+/// The text of a [`Content`]. Other parts are dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Text<'a>(pub(crate) Option<Cow<'a, str>>);
 
 impl<'a> Text<'a> {
-    /// The text unless it is empty.
+    /// Returns the text, unless it is empty.
     pub(crate) fn into_some(self) -> Option<Cow<'a, str>> {
         self.0.filter(|text| !text.is_empty())
     }
 
-    /// The text, owned.
+    /// Returns the text as an owned string.
     pub(crate) fn into_owned(self) -> Option<Box<str>> {
         self.0.map(Into::into)
     }
@@ -68,6 +72,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
+/// Appends `more` to a text.
 fn append<'a>(text: &mut Option<Cow<'a, str>>, more: Option<Cow<'a, str>>) {
     match (text.as_mut(), more) {
         (Some(text), Some(more)) => text.to_mut().push_str(&more),
@@ -76,7 +81,7 @@ fn append<'a>(text: &mut Option<Cow<'a, str>>, more: Option<Cow<'a, str>>) {
     }
 }
 
-/// The members of a part that matter.
+/// The names of the members of a part.
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Member {
@@ -89,13 +94,13 @@ enum Member {
 
 impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyForm)
+        deserializer.deserialize_any(ContentVisitor)
     }
 }
 
-struct AnyForm;
+struct ContentVisitor;
 
-impl<'de> Visitor<'de> for AnyForm {
+impl<'de> Visitor<'de> for ContentVisitor {
     type Value = Content<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -122,7 +127,7 @@ impl<'de> Visitor<'de> for AnyForm {
         Ok(Content::default())
     }
 
-    // Some servers number what should have a text as its id.
+    // Some servers send ids as numbers.
     fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
         Ok(Content::of(number.to_string()))
     }
@@ -150,11 +155,11 @@ impl<'de> Visitor<'de> for AnyForm {
                 Member::Text => append(&mut content.text, part.next_value::<Content<'_>>()?.text),
                 Member::Thinking => {
                     let text = part.next_value::<Text<'_>>()?.0;
-                    append(&mut content.parts.get_or_insert_default().thinking, text);
+                    append(&mut content.other_parts.get_or_insert_default().thinking, text);
                 }
                 Member::Refusal => {
                     let text = part.next_value::<Text<'_>>()?.0;
-                    append(&mut content.parts.get_or_insert_default().refusal, text);
+                    append(&mut content.other_parts.get_or_insert_default().refusal, text);
                 }
                 Member::Other => drop(part.next_value::<IgnoredAny>()?),
             }
@@ -163,15 +168,17 @@ impl<'de> Visitor<'de> for AnyForm {
     }
 }
 
-/// Returns a string that contains JSON, or the JSON itself: by most protocols arguments are a string, but
-/// some servers send the object.
+/// Returns the text of a JSON string, or the JSON of any other value.
+///
+/// In most protocols, arguments are a string that contains JSON, but some servers send the object.
 pub(crate) fn unquoted(raw: Option<&RawValue>) -> Cow<'_, str> {
     let raw = raw.map_or("", RawValue::get);
     let text = if raw.starts_with('"') { serde_json::from_str::<Text<'_>>(raw).ok() } else { None };
     text.and_then(|text| text.0).unwrap_or(Cow::Borrowed(raw))
 }
 
-/// The number of a call or of an answer, if the server numbers them; also written as a text.
+/// The index of a call or an answer, as a number or as a string. `None` for `null`, negative numbers
+/// and other strings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Index(pub(crate) Option<u64>);
 
@@ -207,7 +214,8 @@ impl<'de> Deserialize<'de> for Index {
     }
 }
 
-/// The first element of a list that may be `null`. The others are answers that nobody asked for.
+/// Deserializes the first element of a list that may be `null`. Other elements are answers that were not
+/// requested.
 pub(crate) fn first<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
@@ -234,7 +242,7 @@ pub(crate) fn first<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer.deserialize_any(First(PhantomData))
 }
 
-/// A count, also when it is written as `12.0`; nothing if it is `null` or negative.
+/// Deserializes a count, also in the form `12.0`. Returns `None` for `null` and negative numbers.
 pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let number = Option::<Number>::deserialize(deserializer)?;
     Ok(number.and_then(|number| {
@@ -261,8 +269,8 @@ mod tests {
         assert_eq!(read("17"), text("17"));
         assert_eq!(read(r#"[{"type":"text","text":"a"},{"type":"x"},"b"]"#), text("ab"));
         assert_eq!(read(r#"{"text":"a","text":"b"}"#), text("ab"));
-        for nothing in ["null", "true", "[]", "{}", r#"{"a":[1,{"text":"b"}]}"#] {
-            assert_eq!(read(nothing), [None, None, None], "{nothing}");
+        for empty in ["null", "true", "[]", "{}", r#"{"a":[1,{"text":"b"}]}"#] {
+            assert_eq!(read(empty), [None, None, None], "{empty}");
         }
         let mixed = r#"[{"type":"thinking","thinking":[{"type":"text","text":"a"}]},
             {"type":"refusal","refusal":"b"},{"text":"c"}]"#;

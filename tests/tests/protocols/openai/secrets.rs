@@ -62,6 +62,6 @@ async fn key_is_not_in_debug_output_errors_or_logs() {
     assert!(errors >= 6, "{errors}\n{output}");
     assert!(!output.contains(CANARY), "{output}");
     let logged = logs::take();
-    assert!(logged.contains("is sent again"), "{logged}");
+    assert!(logged.contains("retrying a failed request"), "{logged}");
     assert!(!logged.contains(CANARY), "{logged}");
 }

@@ -260,7 +260,7 @@ async fn stall_times_out_at_the_idle_timeout() {
     let model = client(&server).stream_idle_timeout(Duration::from_millis(30)).build().unwrap();
     let error = error_after_hel(&server, &model).await;
     assert_eq!(error.kind(), ErrorKind::Timeout);
-    assert_eq!(error.to_string(), "the answer stopped coming for 30ms");
+    assert_eq!(error.to_string(), "no data received for 30ms");
     timeout(PATIENCE, server.hung_up(1)).await.unwrap();
 }
 

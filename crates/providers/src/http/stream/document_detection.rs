@@ -1,8 +1,8 @@
-//! Whether an answer is a stream of events or one document.
+//! Detection of answers that are one document instead of a stream of events.
 
 use super::{Events, Framing, Streamed};
-use crate::http::body::{self, Broken};
-use crate::http::{Answer, Ends};
+use crate::http::body::{self, BodyError};
+use crate::http::{Answer, AttemptTimeout};
 use ai_services_core::Error;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
@@ -10,31 +10,32 @@ use reqwest::Response;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Reads the beginning of an answer if its content type does not say what it is.
+/// Returns the events of an answer, or the document that the server sent instead.
 ///
-/// A server that does not stream sends its whole answer, one that fails sends an error, a proxy
-/// sends a page: these are documents. Some servers send events without saying so.
+/// A server that does not stream sends its whole answer, a failed server sends an error, and a proxy sends
+/// a page: these are documents. Some servers send events with another content type, so the beginning of
+/// the body decides unless the content type is that of events.
 pub(in crate::http) async fn open(
     mut response: Response,
     answer: Answer,
     framing: Framing,
-    ends: Ends,
+    timeout: AttemptTimeout,
 ) -> Result<Streamed, Error> {
     let limits = &answer.settings.limits;
-    let fail = |broken: Broken| answer.annotate(broken.into_error(limits, ends));
+    let fail = |error: BodyError| answer.annotate(error.into_error(limits, timeout));
     let mut first = Bytes::new();
     if framing == Framing::Lines || !answer.is_event_stream() {
         let limit = limits.stream_idle_timeout;
-        let begins = beginning(&mut response, limits.max_stream_bytes);
-        first = match tokio::time::timeout(limit, begins).await {
+        let chunk = first_chunk(&mut response, limits.max_stream_bytes);
+        first = match tokio::time::timeout(limit, chunk).await {
             Ok(read) => read.map_err(fail)?,
-            Err(_) => return Err(fail(Broken::Silent(limit))),
+            Err(_) => return Err(fail(BodyError::Idle(limit))),
         };
         if is_document(&first, framing) {
             let read = body::read(&mut response, first, limits.max_response_bytes).await;
             return match read {
                 Ok(body) => Ok(Streamed::Whole(answer.with_body(body))),
-                Err(broken) => Err(fail(broken)),
+                Err(error) => Err(fail(error)),
             };
         }
     }
@@ -42,25 +43,32 @@ pub(in crate::http) async fn open(
     let body = if first.is_empty() {
         body
     } else {
-        reqwest::Body::wrap(Begun { first: Some(first), rest: body })
+        reqwest::Body::wrap(PrefetchedBody { first: Some(first), rest: body })
     };
-    Ok(Streamed::Events(Box::new(Events::new(body, answer, framing, ends))))
+    Ok(Streamed::Events(Box::new(Events::new(body, answer, framing, timeout))))
 }
 
-/// The first bytes that are not all white; empty if there are none. At most `max` may be.
-async fn beginning(response: &mut Response, max: usize) -> Result<Bytes, Broken> {
+/// Returns the first chunk that is not only white space, or an empty chunk at the end of the body.
+///
+/// # Errors
+///
+/// [`BodyError::TooLarge`] after more than `max` bytes of white space, and [`BodyError::Connection`] if the
+/// connection fails.
+async fn first_chunk(response: &mut Response, max: usize) -> Result<Bytes, BodyError> {
     let mut left = max;
-    while let Some(piece) = response.chunk().await.map_err(Broken::Connection)? {
-        if !piece.trim_ascii_start().is_empty() {
-            return Ok(piece);
+    while let Some(chunk) = response.chunk().await.map_err(BodyError::Connection)? {
+        if !chunk.trim_ascii_start().is_empty() {
+            return Ok(chunk);
         }
-        left = left.checked_sub(piece.len()).ok_or(Broken::TooLarge(max))?;
+        left = left.checked_sub(chunk.len()).ok_or(BodyError::TooLarge(max))?;
     }
     Ok(Bytes::new())
 }
 
-/// No line of an event begins like JSON or HTML, and every JSON line is an object. An empty document
-/// is one, too.
+/// Returns `true` if a body that begins with `first` is a document.
+///
+/// No line of an event begins like JSON or HTML, and every JSON line is an object. An empty body is a
+/// document.
 fn is_document(first: &[u8], framing: Framing) -> bool {
     let first = first.trim_ascii_start().first();
     match framing {
@@ -69,13 +77,13 @@ fn is_document(first: &[u8], framing: Framing) -> bool {
     }
 }
 
-/// A body of which the beginning was read.
-struct Begun {
+/// A body whose first chunk was already read.
+struct PrefetchedBody {
     first: Option<Bytes>,
     rest: reqwest::Body,
 }
 
-impl Body for Begun {
+impl Body for PrefetchedBody {
     type Data = Bytes;
     type Error = reqwest::Error;
 

@@ -1,17 +1,19 @@
-//! How long a server may be silent in the middle of an answer.
+//! The idle timeout of streams.
 
-use crate::http::body::Broken;
+use crate::http::body::BodyError;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 
-/// How much longer a silence may last than its limit. After a reader that was away for long, the
-/// runtime gets this time to find out that the connection was not silent at all.
+/// Grace period after the timeout. If the stream was not polled for a long time, the runtime needs this
+/// time to find the data that has arrived.
 const GRACE: Duration = Duration::from_millis(20);
 
-/// Measures silences with one timer. It is not set anew for each of them: when it rings too early, it
-/// is set to the time at which the current silence is too long.
+/// Measures idle periods with one timer.
+///
+/// The timer is not reset for each period: if it fires too early, it is reset to the end of the current
+/// period.
 pub(super) struct IdleTimeout {
     limit: Duration,
     timer: Option<Pin<Box<Sleep>>>,
@@ -20,31 +22,33 @@ pub(super) struct IdleTimeout {
 
 #[derive(Clone, Copy)]
 enum Phase {
-    Talking,
-    /// Until this time silence is allowed; `None` is beyond what a clock can measure.
-    Silent(Option<Instant>),
-    Late(Instant),
+    /// Data has arrived, and no idle period has begun.
+    Active,
+    /// The timeout is at this time; `None` if the time is out of range.
+    Idle(Option<Instant>),
+    /// The timeout has passed. The grace period ends at this time.
+    Grace(Instant),
 }
 
 impl IdleTimeout {
     pub(super) fn new(limit: Duration) -> Self {
-        Self { limit, timer: None, phase: Phase::Talking }
+        Self { limit, timer: None, phase: Phase::Active }
     }
 
-    /// Something came.
-    pub(super) fn end(&mut self) {
-        self.phase = Phase::Talking;
+    /// Ends the idle period because data has arrived.
+    pub(super) fn reset(&mut self) {
+        self.phase = Phase::Active;
     }
 
-    /// Nothing came. Ready when that has been so for too long.
-    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Broken> {
-        if let Phase::Talking = self.phase {
-            self.phase = Phase::Silent(Instant::now().checked_add(self.limit));
+    /// Polls the timeout while there is no data. Ready with [`BodyError::Idle`] after the timeout.
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<BodyError> {
+        if let Phase::Active = self.phase {
+            self.phase = Phase::Idle(Instant::now().checked_add(self.limit));
         }
         loop {
             let end = match self.phase {
-                Phase::Silent(Some(end)) | Phase::Late(end) => end,
-                Phase::Talking | Phase::Silent(None) => return Poll::Pending,
+                Phase::Idle(Some(end)) | Phase::Grace(end) => end,
+                Phase::Active | Phase::Idle(None) => return Poll::Pending,
             };
             let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(end)));
             if timer.deadline() > end {
@@ -56,8 +60,8 @@ impl IdleTimeout {
                 continue;
             }
             match self.phase {
-                Phase::Late(_) => return Poll::Ready(Broken::Silent(self.limit)),
-                _ => self.phase = Phase::Late(Instant::now().checked_add(GRACE).unwrap_or(end)),
+                Phase::Grace(_) => return Poll::Ready(BodyError::Idle(self.limit)),
+                _ => self.phase = Phase::Grace(Instant::now().checked_add(GRACE).unwrap_or(end)),
             }
         }
     }

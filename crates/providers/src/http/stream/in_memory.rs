@@ -1,7 +1,7 @@
-//! Streams whose bytes are there already, for tests and fuzzing.
+//! Streams of bytes in memory, for tests and fuzzing.
 
 use super::{Event, Events, Framing};
-use crate::http::{Answer, Ends, Limits, Settings};
+use crate::http::{Answer, AttemptTimeout, Limits, Settings};
 use ai_services_core::Error;
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -15,37 +15,38 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// The events in these pieces of a body.
-pub(crate) fn events(pieces: impl IntoIterator<Item = Vec<u8>>, framing: Framing) -> Events {
-    let pieces = pieces.into_iter().map(Bytes::from).filter(|piece| !piece.is_empty());
-    events_of(reqwest::Body::wrap(Given(pieces.collect())), &Limits::default(), framing)
+/// Returns the events of a body in these chunks, under the default limits.
+pub(crate) fn events(chunks: impl IntoIterator<Item = Vec<u8>>, framing: Framing) -> Events {
+    let chunks = chunks.into_iter().map(Bytes::from).filter(|chunk| !chunk.is_empty());
+    events_of(reqwest::Body::wrap(InMemoryBody(chunks.collect())), &Limits::default(), framing)
 }
 
-/// The events in this body, under these limits.
+/// Returns the events of a body under these limits.
 pub(super) fn events_of(body: reqwest::Body, limits: &Limits, framing: Framing) -> Events {
     let settings = Arc::new(Settings { headers: HeaderMap::new(), limits: limits.clone() });
     let answer = Answer::of(&Response::from(hyper::http::Response::new("")), 1, settings);
-    let ends = Ends { timeout: limits.timeout, is_deadline: false };
-    Events::new(body, answer, framing, ends)
+    let timeout = AttemptTimeout { duration: limits.timeout, is_deadline: false };
+    Events::new(body, answer, framing, timeout)
 }
 
-/// All events in these pieces, up to the first error.
+/// Returns all events of a body in these chunks, up to and including the first error.
 pub(crate) fn read(
-    pieces: impl IntoIterator<Item = Vec<u8>>,
+    chunks: impl IntoIterator<Item = Vec<u8>>,
     framing: Framing,
 ) -> Vec<Result<Event, Error>> {
-    let mut events = events(pieces, framing);
+    let mut events = events(chunks, framing);
     let mut read = Vec::new();
-    // What is given is always ready.
+    // A body in memory is always ready.
     while let Some(Some(event)) = poll_fn(|context| events.poll_next(context)).now_or_never() {
         read.push(event);
     }
     read
 }
 
-struct Given(VecDeque<Bytes>);
+/// A body of these chunks.
+struct InMemoryBody(VecDeque<Bytes>);
 
-impl Body for Given {
+impl Body for InMemoryBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -53,6 +54,6 @@ impl Body for Given {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(self.0.pop_front().map(|piece| Ok(Frame::data(piece))))
+        Poll::Ready(self.0.pop_front().map(|chunk| Ok(Frame::data(chunk))))
     }
 }

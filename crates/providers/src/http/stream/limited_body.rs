@@ -1,8 +1,8 @@
-//! The body of a stream, piece by piece, under limits of size and time.
+//! The chunks of a streamed body, under limits of size and time.
 
 use super::idle_timeout::IdleTimeout;
 use crate::http::Limits;
-use crate::http::body::Broken;
+use crate::http::body::BodyError;
 use bytes::Bytes;
 use futures_util::Stream;
 use hyper::body::{Body as _, Frame};
@@ -12,27 +12,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 
-/// The most bytes of one event, all its lines together.
+/// Maximum size of an event with all its lines, in bytes.
 const MAX_EVENT_BYTES: usize = 4 << 20;
 
-/// Some servers end without the empty line that completes the last event.
+/// Added to the end of each body, because some servers omit the empty line that completes the last event.
 const LAST_LINE_ENDS: &[u8] = b"\n\n";
 
-/// A body that is not read ahead: what nobody asks for stays with the server.
+/// A body within its limits. The body is read only when polled, for back-pressure.
 pub(super) struct LimitedBody {
     body: Body,
-    /// What came but would make an event too large, if it belongs to it.
-    held: Bytes,
+    /// Bytes that were read, but exceed the limit of an event if they belong to the pending one.
+    overflow: Bytes,
+    /// Number of bytes that the body may still have.
     left: usize,
     max: usize,
-    silence: IdleTimeout,
+    idle_timeout: IdleTimeout,
     meter: Arc<Meter>,
 }
 
-/// What the parser of events has taken since the last event, and whether that was all.
+/// The number of bytes since the last event, and the end of the body.
 ///
-/// Shared because the parser owns the pieces. Never used by two threads at once, so nothing needs
-/// an order.
+/// Shared because the parser of events owns the body. Never used by two threads at the same time, so
+/// relaxed ordering is enough.
 #[derive(Default)]
 pub(super) struct Meter {
     pending: AtomicUsize,
@@ -40,12 +41,12 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// An event was complete.
-    pub(super) fn event(&self) {
+    /// Starts the count of the next event.
+    pub(super) fn complete_event(&self) {
         self.pending.store(0, Ordering::Relaxed);
     }
 
-    /// Whether the body has ended.
+    /// Returns `true` after the end of the body.
     pub(super) fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Relaxed)
     }
@@ -55,10 +56,10 @@ impl LimitedBody {
     pub(super) fn new(body: Body, limits: &Limits) -> Self {
         Self {
             body,
-            held: Bytes::new(),
+            overflow: Bytes::new(),
             left: limits.max_stream_bytes,
             max: limits.max_stream_bytes,
-            silence: IdleTimeout::new(limits.stream_idle_timeout),
+            idle_timeout: IdleTimeout::new(limits.stream_idle_timeout),
             meter: Arc::default(),
         }
     }
@@ -67,36 +68,41 @@ impl LimitedBody {
         Arc::clone(&self.meter)
     }
 
-    /// Hands on as much of a piece as one event may still have. The rest is handed on only if that
-    /// completed an event.
-    fn admit(&mut self, mut piece: Bytes) -> Result<Bytes, Broken> {
+    /// Returns the part of a chunk that the pending event may still have, and stores the rest as overflow.
+    ///
+    /// The overflow is returned only if the first part completes an event.
+    ///
+    /// # Errors
+    ///
+    /// [`BodyError::EventTooLarge`] if the pending event has reached the limit.
+    fn admit(&mut self, mut chunk: Bytes) -> Result<Bytes, BodyError> {
         let pending = self.meter.pending.load(Ordering::Relaxed);
         let room = MAX_EVENT_BYTES.saturating_sub(pending);
         if room == 0 {
-            return Err(Broken::EventTooLarge(MAX_EVENT_BYTES));
+            return Err(BodyError::EventTooLarge(MAX_EVENT_BYTES));
         }
-        if piece.len() > room {
-            self.held = piece.split_off(room);
+        if chunk.len() > room {
+            self.overflow = chunk.split_off(room);
         }
-        self.meter.pending.store(pending + piece.len(), Ordering::Relaxed);
-        Ok(piece)
+        self.meter.pending.store(pending + chunk.len(), Ordering::Relaxed);
+        Ok(chunk)
     }
 }
 
 impl LimitedBody {
-    /// The next bytes of the body, which are not empty.
-    fn poll_body(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+    /// Polls the next chunk that is not empty, and the idle timeout while there is none.
+    fn poll_body(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         loop {
-            // The body comes first: while it has something, no time can run out.
+            // The body is polled first: while it has data, the timeout cannot pass.
             let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) else {
-                return self.silence.poll(context).map(|broken| Some(Err(broken)));
+                return self.idle_timeout.poll(context).map(|error| Some(Err(error)));
             };
-            self.silence.end();
+            self.idle_timeout.reset();
             match frame.map(|frame| frame.map(Frame::into_data)) {
-                Some(Ok(Ok(piece))) if !piece.is_empty() => return Poll::Ready(Some(Ok(piece))),
-                // Trailers say nothing that matters.
+                Some(Ok(Ok(chunk))) if !chunk.is_empty() => return Poll::Ready(Some(Ok(chunk))),
+                // Trailers are ignored.
                 Some(Ok(_)) => {}
-                Some(Err(error)) => return Poll::Ready(Some(Err(Broken::Connection(error)))),
+                Some(Err(error)) => return Poll::Ready(Some(Err(BodyError::Connection(error)))),
                 None => return Poll::Ready(None),
             }
         }
@@ -104,29 +110,29 @@ impl LimitedBody {
 }
 
 impl Stream for LimitedBody {
-    type Item = Result<Bytes, Broken>;
+    type Item = Result<Bytes, BodyError>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
-        if !this.held.is_empty() {
-            let held = std::mem::take(&mut this.held);
-            return Poll::Ready(Some(this.admit(held)));
+        if !this.overflow.is_empty() {
+            let overflow = std::mem::take(&mut this.overflow);
+            return Poll::Ready(Some(this.admit(overflow)));
         }
         if this.meter.has_ended() {
             return Poll::Ready(None);
         }
-        let piece = match ready!(this.poll_body(context)) {
-            Some(Ok(piece)) => piece,
-            Some(Err(broken)) => return Poll::Ready(Some(Err(broken))),
+        let chunk = match ready!(this.poll_body(context)) {
+            Some(Ok(chunk)) => chunk,
+            Some(Err(error)) => return Poll::Ready(Some(Err(error))),
             None => {
                 this.meter.has_ended.store(true, Ordering::Relaxed);
                 return Poll::Ready(Some(Ok(Bytes::from_static(LAST_LINE_ENDS))));
             }
         };
-        let Some(left) = this.left.checked_sub(piece.len()) else {
-            return Poll::Ready(Some(Err(Broken::TooLarge(this.max))));
+        let Some(left) = this.left.checked_sub(chunk.len()) else {
+            return Poll::Ready(Some(Err(BodyError::TooLarge(this.max))));
         };
         this.left = left;
-        Poll::Ready(Some(this.admit(piece)))
+        Poll::Ready(Some(this.admit(chunk)))
     }
 }

@@ -1,7 +1,7 @@
-//! JSON lines: one document a line, nothing around it.
+//! JSON lines: one document per line, without other framing.
 
 use super::limited_body::LimitedBody;
-use crate::http::body::Broken;
+use crate::http::body::BodyError;
 use bytes::Bytes;
 use futures_util::Stream;
 use std::pin::Pin;
@@ -10,41 +10,45 @@ use std::task::{Context, Poll, ready};
 
 /// The lines of a body that are not blank.
 pub(super) struct Lines {
-    pieces: LimitedBody,
-    /// What was read but not looked at yet.
+    body: LimitedBody,
+    /// Bytes that were read, but not searched for the end of a line.
     rest: Bytes,
-    /// The beginning of a line of which the end has not come.
-    begun: Vec<u8>,
+    /// The beginning of a line whose end has not arrived.
+    partial: Vec<u8>,
 }
 
-/// Why there is no further line.
-pub(super) enum Wrong {
-    Broken(Broken),
+/// The error that ends the lines.
+pub(super) enum LineError {
+    Body(BodyError),
     NotUtf8(FromUtf8Error),
 }
 
 impl Lines {
-    pub(super) fn new(pieces: LimitedBody) -> Self {
-        Self { pieces, rest: Bytes::new(), begun: Vec::new() }
+    pub(super) fn new(body: LimitedBody) -> Self {
+        Self { body, rest: Bytes::new(), partial: Vec::new() }
     }
 
+    /// Polls the next line that is not blank. A line without an end is dropped; [`LimitedBody`] ends the last
+    /// line.
     pub(super) fn poll_next(
         &mut self,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<String, Wrong>>> {
+    ) -> Poll<Option<Result<String, LineError>>> {
         loop {
             while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
                 let line = self.rest.split_to(end + 1);
-                let mut whole = std::mem::take(&mut self.begun);
-                whole.extend_from_slice(&line);
-                if !whole.trim_ascii().is_empty() {
-                    return Poll::Ready(Some(String::from_utf8(whole).map_err(Wrong::NotUtf8)));
+                let mut line_bytes = std::mem::take(&mut self.partial);
+                line_bytes.extend_from_slice(&line);
+                if !line_bytes.trim_ascii().is_empty() {
+                    return Poll::Ready(Some(
+                        String::from_utf8(line_bytes).map_err(LineError::NotUtf8),
+                    ));
                 }
             }
-            self.begun.extend_from_slice(&std::mem::take(&mut self.rest));
-            match ready!(Pin::new(&mut self.pieces).poll_next(context)) {
-                Some(Ok(piece)) => self.rest = piece,
-                Some(Err(broken)) => return Poll::Ready(Some(Err(Wrong::Broken(broken)))),
+            self.partial.extend_from_slice(&std::mem::take(&mut self.rest));
+            match ready!(Pin::new(&mut self.body).poll_next(context)) {
+                Some(Ok(chunk)) => self.rest = chunk,
+                Some(Err(error)) => return Poll::Ready(Some(Err(LineError::Body(error)))),
                 None => return Poll::Ready(None),
             }
         }

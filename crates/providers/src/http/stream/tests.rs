@@ -9,10 +9,10 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
-/// A body that is written while it is read.
-struct Written(mpsc::Receiver<Bytes>);
+/// A body that is sent through a channel while it is read.
+struct ChannelBody(mpsc::Receiver<Bytes>);
 
-impl hyper::body::Body for Written {
+impl hyper::body::Body for ChannelBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -20,32 +20,32 @@ impl hyper::body::Body for Written {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
+        self.0.poll_recv(context).map(|chunk| chunk.map(|chunk| Ok(Frame::data(chunk))))
     }
 }
 
-fn written(limits: &Limits) -> (mpsc::Sender<Bytes>, Events) {
+fn channel_events(limits: &Limits) -> (mpsc::Sender<Bytes>, Events) {
     let (writer, reader) = mpsc::channel(1);
-    (writer, events_of(Body::wrap(Written(reader)), limits, Framing::Events))
+    (writer, events_of(Body::wrap(ChannelBody(reader)), limits, Framing::Events))
 }
 
 async fn next(events: &mut Events) -> Option<Result<Event, Error>> {
     poll_fn(|context| events.poll_next(context)).await
 }
 
-fn read(pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<Event, Error>> {
-    in_memory::read(pieces, Framing::Events)
+fn read(chunks: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<Event, Error>> {
+    in_memory::read(chunks, Framing::Events)
 }
 
-/// The data of the JSON lines in a body, or the error at its end.
-fn lines(pieces: impl IntoIterator<Item = Vec<u8>>) -> Result<Vec<String>, Error> {
-    let lines = in_memory::read(pieces, Framing::Lines).into_iter();
+/// Returns the data of the JSON lines in a body, or the error that ends them.
+fn lines(chunks: impl IntoIterator<Item = Vec<u8>>) -> Result<Vec<String>, Error> {
+    let lines = in_memory::read(chunks, Framing::Lines).into_iter();
     lines.map(|line| line.map(|line| line.data.trim_end().to_owned())).collect()
 }
 
-/// The data of the events in a body, or the error at its end.
-fn data(pieces: impl IntoIterator<Item = Vec<u8>>) -> Result<Vec<String>, Error> {
-    read(pieces).into_iter().map(|event| event.map(|event| event.data)).collect()
+/// Returns the data of the events in a body, or the error that ends them.
+fn data(chunks: impl IntoIterator<Item = Vec<u8>>) -> Result<Vec<String>, Error> {
+    read(chunks).into_iter().map(|event| event.map(|event| event.data)).collect()
 }
 
 fn of(body: &str) -> Vec<String> {
@@ -53,7 +53,7 @@ fn of(body: &str) -> Vec<String> {
 }
 
 #[test]
-fn events_are_found_whatever_ends_the_lines() {
+fn events_are_found_with_every_line_ending() {
     for end in ["\n", "\r", "\r\n"] {
         let body =
             ["data: a", "data:b", "", "", "event: x", "data:  c ", "id: 7", "", ""].join(end);
@@ -63,7 +63,7 @@ fn events_are_found_whatever_ends_the_lines() {
 }
 
 #[test]
-fn what_is_no_data_is_no_event() {
+fn events_without_data_are_skipped() {
     assert_eq!(of(": ping\n\nretry: 5\n\nevent: ping\n\nid: 3\n\nfoo: bar\n\ndata: a\n\n"), ["a"]);
     assert_eq!(of("data:\n\ndata\n\n"), ["", ""]);
     assert!(of("").is_empty());
@@ -84,7 +84,7 @@ fn error_event_is_marked() {
 }
 
 #[test]
-fn body_split_anywhere_has_the_same_events() {
+fn body_in_any_chunks_has_the_same_events() {
     let body =
         "\u{feff}: c\r\n\r\ndata: é\r\ndata: 😀\r\revent: error\ndata: x\n\ndata: y".as_bytes();
     let whole = data([body.to_vec()]).unwrap();
@@ -101,40 +101,40 @@ fn text_that_is_not_utf8_is_an_error() {
     let error = data([b"data: a\n\ndata: \xff\n\ndata: b\n\n".to_vec()]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidResponse);
     assert_eq!(error.to_string(), "the answer is not UTF-8");
-    // At the end of the body it is a character that was cut off.
+    // At the end of the body, the character counts as truncated.
     let error = data([b"data: \xc3".to_vec()]).unwrap_err();
     assert_eq!(error.to_string(), "the answer was cut off");
 }
 
 #[test]
-fn event_has_at_most_4_mib() {
+fn event_above_4_mib_is_an_error() {
     let most = 4 << 20;
     let line = |len: usize| [b"data:".to_vec(), vec![b'x'; len - 7], b"\n\n".to_vec()].concat();
     assert_eq!(
         data([line(most), line(most)].concat().chunks(999).map(<[u8]>::to_vec)).unwrap().len(),
         2
     );
-    let in_one_piece = data([line(most)]).unwrap();
-    assert_eq!(in_one_piece.len(), 1);
-    for pieces in [vec![line(most + 1)], line(most + 1).chunks(4096).map(<[u8]>::to_vec).collect()]
+    let in_one_chunk = data([line(most)]).unwrap();
+    assert_eq!(in_one_chunk.len(), 1);
+    for chunks in [vec![line(most + 1)], line(most + 1).chunks(4096).map(<[u8]>::to_vec).collect()]
     {
-        let error = data(pieces).unwrap_err();
+        let error = data(chunks).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidResponse);
         assert_eq!(error.to_string(), "a part of the answer is larger than 4194304 bytes");
     }
-    // Many short lines are one event, too.
+    // Many short lines are one event.
     let lines = b"data: x\n".repeat(most / 8 + 1);
     assert_eq!(data([lines]).unwrap_err().kind(), ErrorKind::InvalidResponse);
 }
 
 #[tokio::test]
-async fn stream_has_at_most_its_limit() {
+async fn stream_above_its_limit_is_an_error() {
     let limits = Limits { max_stream_bytes: 18, ..Limits::default() };
-    for (piece, is_read) in [("data: b\n\n", true), ("data: bb\n\n", false)] {
-        let (writer, mut events) = written(&limits);
+    for (chunk, is_read) in [("data: b\n\n", true), ("data: bb\n\n", false)] {
+        let (writer, mut events) = channel_events(&limits);
         writer.send("data: a\n\n".into()).await.unwrap();
         assert_eq!(next(&mut events).await.unwrap().unwrap().data, "a");
-        writer.send(piece.into()).await.unwrap();
+        writer.send(chunk.into()).await.unwrap();
         drop(writer);
         let second = next(&mut events).await.unwrap();
         assert_eq!(second.is_ok(), is_read, "{second:?}");
@@ -142,11 +142,11 @@ async fn stream_has_at_most_its_limit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_ends_a_stream() {
+async fn idle_timeout_ends_a_stream() {
     let limits = Limits { stream_idle_timeout: Duration::from_secs(5), ..Limits::default() };
-    let (writer, mut events) = written(&limits);
+    let (writer, mut events) = channel_events(&limits);
     let begin = Instant::now();
-    // Each piece, a comment too, begins a new measure.
+    // Each chunk resets the timeout, even a comment.
     for _ in 0..3 {
         assert!(timeout(Duration::from_secs(4), next(&mut events)).await.is_err());
         writer.send(": ping\n\n".into()).await.unwrap();
@@ -154,18 +154,18 @@ async fn silence_ends_a_stream() {
     }
     let error = next(&mut events).await.unwrap().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
-    assert_eq!(error.to_string(), "the answer stopped coming for 5s");
+    assert_eq!(error.to_string(), "no data received for 5s");
     assert_eq!(begin.elapsed().as_secs(), 17);
     assert!(next(&mut events).await.is_none());
 }
 
 #[tokio::test(start_paused = true)]
-async fn reader_that_was_away_does_not_end_a_stream() {
+async fn pause_of_the_reader_does_not_end_a_stream() {
     let limits = Limits { stream_idle_timeout: Duration::from_secs(5), ..Limits::default() };
-    let (writer, mut events) = written(&limits);
+    let (writer, mut events) = channel_events(&limits);
     assert!(timeout(Duration::from_secs(1), next(&mut events)).await.is_err());
     tokio::time::advance(Duration::from_secs(60)).await;
-    // What comes is found only after the reader has asked once more.
+    // The event arrives only after the reader has polled once more.
     let (event, ()) = tokio::join!(next(&mut events), async {
         tokio::task::yield_now().await;
         writer.send("data: a\n\n".into()).await.unwrap();
@@ -174,14 +174,14 @@ async fn reader_that_was_away_does_not_end_a_stream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn limit_beyond_the_clock_is_none() {
+async fn idle_timeout_out_of_range_never_passes() {
     let limits = Limits { stream_idle_timeout: Duration::MAX, ..Limits::default() };
-    let (_writer, mut events) = written(&limits);
+    let (_writer, mut events) = channel_events(&limits);
     assert!(timeout(Duration::from_secs(1 << 30), next(&mut events)).await.is_err());
 }
 
 #[test]
-fn lines_split_anywhere_are_the_same() {
+fn body_in_any_chunks_has_the_same_lines() {
     let body = "{\"a\":\"é\"}\n\r\n{\"b\":1}\r\n{\"c\":\"😀\"}".as_bytes();
     let whole = lines([body.to_vec()]).unwrap();
     assert_eq!(whole, [r#"{"a":"é"}"#, r#"{"b":1}"#, r#"{"c":"😀"}"#]);
@@ -194,7 +194,7 @@ fn lines_split_anywhere_are_the_same() {
 }
 
 #[test]
-fn line_is_text_of_at_most_4_mib() {
+fn line_that_is_not_utf8_or_above_4_mib_is_an_error() {
     assert_eq!(lines([b"{\xff}\n".to_vec()]).unwrap_err().to_string(), "the answer is not UTF-8");
     assert_eq!(lines([b"{\xc3".to_vec()]).unwrap_err().to_string(), "the answer was cut off");
     let most = 4 << 20;

@@ -1,11 +1,12 @@
 //! The checks of an answer before it is parsed and delivered.
 
-use super::call::Call;
-use super::guardrail_context::GuardrailContext;
-use super::moderation::moderate_answer;
-use super::turn::CheckOutcome;
-use crate::error::Result;
+use super::output_guardrails::check_output;
+use crate::Result;
 use crate::model::ChatResponse;
+use crate::service::call::Call;
+use crate::service::guardrail_context::GuardrailContext;
+use crate::service::moderation::moderate_answer;
+use crate::service::turn::CheckOutcome;
 
 /// Runs the output guardrails and the moderation of an answer, after `rejected` answers of the turn
 /// were rejected.
@@ -13,14 +14,14 @@ use crate::model::ChatResponse;
 /// # Errors
 ///
 /// If a check rejects the answer for good, or fails.
-pub(super) async fn check_answer(
+pub(in crate::service) async fn check_answer(
     call: &Call,
     context: Option<&GuardrailContext>,
     answer: &ChatResponse,
     rejected: usize,
 ) -> Result<CheckOutcome> {
     let outcome = match context {
-        Some(context) => call.plan.guards.check_output(call, context, (answer, rejected)).await?,
+        Some(context) => check_output(call, context, answer, rejected).await?,
         None => CheckOutcome::Accepted,
     };
     let text = match &outcome {

@@ -1,10 +1,10 @@
 //! Relays the stream of a model to the stream of the call.
 
-use super::event_queue::{EventQueue, StreamItem};
-use crate::error::{Error, ErrorKind, Result};
+use super::guards::{Channel, ChunkGuards};
+use super::moderation::PendingModeration;
+use super::stream::{EventQueue, StreamItem};
 use crate::model::{ChatResponse, ModelStreamEvent, ToolCallDelta};
-use crate::service::guards::{Channel, ChunkGuards};
-use crate::service::moderation::PendingModeration;
+use crate::{Error, ErrorKind, Result};
 use futures_util::stream::{BoxStream, StreamExt};
 
 /// Relays the stream of a model and returns the whole answer. Nothing is relayed before the user
@@ -13,7 +13,7 @@ use futures_util::stream::{BoxStream, StreamExt};
 /// # Errors
 ///
 /// If the model fails, the moderation rejects the message, or a chunk guardrail blocks the answer.
-pub(crate) async fn relay(
+pub(super) async fn relay(
     mut model: BoxStream<'_, Result<ModelStreamEvent>>,
     moderation: &mut PendingModeration<'_>,
     mut relay: ModelRelay<'_>,
@@ -48,7 +48,7 @@ fn with_usage(error: Error, event: Option<&Result<ModelStreamEvent>>) -> Error {
 }
 
 /// The relay of one answer: its destination, its checks and its state.
-pub(crate) struct ModelRelay<'a> {
+pub(super) struct ModelRelay<'a> {
     /// `None` if the answer is delivered after all checks.
     queue: Option<&'a EventQueue>,
     guards: ChunkGuards<'a>,
@@ -67,7 +67,7 @@ struct AnswerToolCall<'a> {
 
 impl<'a> ModelRelay<'a> {
     /// Creates the relay of one answer. `answer_tool` is the tool whose arguments are the answer.
-    pub(crate) fn new(
+    pub(super) fn new(
         queue: Option<&'a EventQueue>,
         guards: ChunkGuards<'a>,
         answer_tool: Option<&'a str>,

@@ -1,6 +1,6 @@
 //! The tracing span of one guardrail.
 
-use crate::error::Result;
+use crate::Result;
 use crate::guardrail::GuardrailStage;
 use tracing::{Instrument, Span, field};
 
