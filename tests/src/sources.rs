@@ -40,5 +40,10 @@ pub fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
 /// Returns `true` for a file that holds only tests.
 pub fn is_test_file(file: &Path) -> bool {
     let is_tests = |name: &str| name == "tests" || name.ends_with("tests.rs");
-    file.components().any(|part| part.as_os_str().to_str().is_some_and(is_tests))
+    // The folder of the checkout can have any name.
+    let root = root();
+    file.strip_prefix(&root)
+        .unwrap_or(file)
+        .components()
+        .any(|part| part.as_os_str().to_str().is_some_and(is_tests))
 }

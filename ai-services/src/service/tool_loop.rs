@@ -8,7 +8,7 @@ use super::model_call::call_model;
 use super::moderation::PendingModeration;
 use super::stream::{StreamItem, emit_round};
 use super::tool_events::ToolEvents;
-use super::turn::{CheckOutcome, Next, Step, ToolRound, Turn};
+use super::turn::{CheckOutcome, Step, ToolRound, Turn};
 use crate::Result;
 use crate::memory::Snapshot;
 use crate::model::ChatResponse;
@@ -33,23 +33,26 @@ impl ToolLoop<'_> {
         let call = self.call;
         let mut step = Step::CallModel;
         loop {
-            step = match step {
+            match step {
                 Step::CallModel => {
                     self.session.fit(self.snapshot, turn.request_mut())?;
                     let response = call_model(call, turn.request(), moderation).await?;
-                    let next = turn.model_replied(response)?;
+                    step = turn.model_replied(response)?;
                     turn.add_metered(call.meter());
                     call.delivery.emit(|| StreamItem::Usage(turn.usage()));
-                    next
+                }
+                Step::Restart => {
+                    call.delivery.restart();
+                    step = Step::CallModel;
                 }
                 Step::RunTools(round) => {
                     // Tools have effects.
                     moderation.passed().await?;
-                    self.run_tools(turn, round).await?
+                    step = self.run_tools(turn, round).await?;
                 }
                 Step::CheckAnswer(answer) => {
                     match self.check(turn.rejected(), moderation, &answer).await {
-                        Ok(outcome) => turn.answer_checked(answer, outcome)?,
+                        Ok(outcome) => step = turn.answer_checked(answer, outcome)?,
                         Err(error) => return Err(turn.failed(answer, error)),
                     }
                 }
@@ -77,17 +80,12 @@ impl ToolLoop<'_> {
         if outcome.result_use == ResultUse::SendToModel {
             events.release(&outcome.executions);
         }
-        let step = match turn.tools_replied(round, outcome.executions, outcome.result_use) {
-            Next::Step(step) => step,
-            Next::Restart => {
-                call.delivery.restart();
-                Step::CallModel
-            }
-        };
-        match outcome.failure {
-            None => Ok(step),
-            Some(error) => Err(error),
+        let step = turn.tools_replied(round, outcome.executions, outcome.result_use);
+        let Some(error) = outcome.failure else { return Ok(step) };
+        if let Step::Restart = step {
+            call.delivery.restart();
         }
+        Err(error)
     }
 
     async fn check(

@@ -114,12 +114,12 @@ mod tests {
 
     #[test]
     fn all_points_of_a_store_are_known() {
-        let stores = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ai-services/src/store");
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
         for kind in Kind::value_variants() {
             let name = kind.as_argument().replace("--store=", "");
             let known = kind.points().iter().map(|Point(name, _)| (*name).to_owned());
             let known: BTreeSet<_> = known.collect();
-            assert_eq!(known, in_source(&stores.join(name)));
+            assert_eq!(known, in_source(&crates.join(name).join("src")));
         }
     }
 }

@@ -22,6 +22,8 @@ use std::sync::Arc;
 pub(crate) enum Step {
     /// Send [`Turn::request`] to the model, then call [`Turn::model_replied`].
     CallModel,
+    /// Declare the delivered text void, then call the model. A tool next to the answer has failed.
+    Restart,
     /// Run the tool calls of the round, then call [`Turn::tools_replied`].
     RunTools(ToolRound),
     /// Check the answer, then call [`Turn::answer_checked`].
@@ -30,20 +32,12 @@ pub(crate) enum Step {
     ParseAnswer(ChatResponse),
 }
 
-/// The continuation of a turn after its tools ran.
-#[derive(Debug)]
-pub(crate) enum Next {
-    Step(Step),
-    /// Call the model. The answer next to the tool calls is void because a tool failed.
-    Restart,
-}
-
 /// A message of the model that calls tools.
 #[derive(Debug)]
 pub(crate) struct ToolRound {
     pub(crate) message: AiMessage,
-    /// The answer next to the calls. It counts if all tools succeed.
-    answer: Option<ChatResponse>,
+    /// The answer next to the calls. It counts if all tools succeed. In a box because it is rare.
+    answer: Option<Box<ChatResponse>>,
 }
 
 /// A turn in progress.
@@ -150,7 +144,7 @@ impl<'a> Turn<'a> {
         let message = response.message.clone();
         self.request.turn.push(message.clone().into());
         self.intermediate.push(response);
-        Ok(Step::RunTools(ToolRound { message, answer }))
+        Ok(Step::RunTools(ToolRound { message, answer: answer.map(Box::new) }))
     }
 
     /// Takes the results of the tools of a round.
@@ -159,24 +153,22 @@ impl<'a> Turn<'a> {
         round: ToolRound,
         executions: Vec<ToolExecution>,
         result_use: ResultUse,
-    ) -> Next {
+    ) -> Step {
         let results = executions.iter().map(|execution| execution.result().clone().into());
         self.request.turn.extend(results);
         self.relax_tool_choice();
         let all_succeeded = executions.iter().all(|execution| !execution.result().is_error());
-        let next = match (round.answer, result_use) {
-            (Some(answer), _) if all_succeeded => {
-                Next::Step(self.answered(answer, AnswerSource::BesideToolCalls))
-            }
-            (Some(_), _) => Next::Restart,
-            (None, ResultUse::ReturnAsAnswer) => {
-                let answer = answer::of_results(&executions);
-                Next::Step(self.answered(answer, AnswerSource::ToolResults))
-            }
-            (None, ResultUse::SendToModel) => Next::Step(Step::CallModel),
-        };
+        let results_answer = (result_use == ResultUse::ReturnAsAnswer && round.answer.is_none())
+            .then(|| answer::of_results(&executions));
         self.executions.extend(executions);
-        next
+        match (round.answer, results_answer) {
+            (Some(answer), _) if all_succeeded => {
+                self.answered(*answer, AnswerSource::BesideToolCalls)
+            }
+            (Some(_), _) => Step::Restart,
+            (None, Some(answer)) => self.answered(answer, AnswerSource::ToolResults),
+            (None, None) => Step::CallModel,
+        }
     }
 
     /// Takes the outcome of checking the answer.

@@ -11,5 +11,5 @@ mod tests;
 pub(super) use answer::rewritten;
 pub(super) use check_outcome::{AnswerSource, CheckOutcome};
 pub(super) use finished_turn::FinishedTurn;
-pub(super) use machine::{Next, Step, ToolRound, Turn};
+pub(super) use machine::{Step, ToolRound, Turn};
 pub(super) use rules::{Limits, Rules};

@@ -36,7 +36,7 @@ fn round(step: Step) -> ToolRound {
 }
 
 /// Runs the tools of the step, which all succeed.
-fn run_tools(turn: &mut Turn<'_>, step: Step, result_use: ResultUse) -> Next {
+fn run_tools(turn: &mut Turn<'_>, step: Step, result_use: ResultUse) -> Step {
     let round = round(step);
     let executions = executions(&round);
     turn.tools_replied(round, executions, result_use)
@@ -53,8 +53,8 @@ fn executions(round: &ToolRound) -> Vec<ToolExecution> {
 /// Takes a response with tool calls, and the results of the tools.
 fn call_tools(turn: &mut Turn<'_>, response: ChatResponse) {
     let step = turn.model_replied(response).unwrap();
-    let next = run_tools(turn, step, ResultUse::SendToModel);
-    assert!(matches!(next, Next::Step(Step::CallModel)));
+    let step = run_tools(turn, step, ResultUse::SendToModel);
+    assert!(matches!(step, Step::CallModel));
 }
 
 fn unchecked(step: Step) -> ChatResponse {
@@ -68,14 +68,14 @@ fn unparsed(step: Step) -> ChatResponse {
 }
 
 #[test]
-fn turn_asks_runs_asks_and_finishes() {
+fn turn_runs_tools_and_finishes() {
     let mut turn = turn(limits());
     let step = turn.model_replied(calling(&["1", "2"])).unwrap();
     let round = round(step);
     let results = executions(&round);
     assert_eq!(results.len(), 2);
-    let next = turn.tools_replied(round, results, ResultUse::SendToModel);
-    assert!(matches!(next, Next::Step(Step::CallModel)));
+    let step = turn.tools_replied(round, results, ResultUse::SendToModel);
+    assert!(matches!(step, Step::CallModel));
     assert_eq!(turn.request().message_count(), 4);
     let step = turn.model_replied(ChatResponse::new(AiMessage::new("done"))).unwrap();
     let (request, finished) = turn.finish(unparsed(step));
@@ -88,8 +88,7 @@ fn turn_asks_runs_asks_and_finishes() {
 fn results_can_be_the_answer() {
     let mut turn = turn(limits());
     let step = turn.model_replied(calling(&["1", "2"])).unwrap();
-    let next = run_tools(&mut turn, step, ResultUse::ReturnAsAnswer);
-    let Next::Step(step) = next else { panic!("no answer") };
+    let step = run_tools(&mut turn, step, ResultUse::ReturnAsAnswer);
     let answer = unparsed(step);
     assert_eq!(answer.message.text(), Some("0\n1"));
     assert_eq!(answer.finish_reason, Some(FinishReason::ToolExecution));
@@ -171,8 +170,7 @@ fn answer_next_to_calls_counts_if_they_succeed() {
     let round = round(step);
     let results = executions(&round);
     assert_eq!(results.len(), 1);
-    let next = turn.tools_replied(round, results, ResultUse::SendToModel);
-    let Next::Step(step) = next else { panic!("the answer is void") };
+    let step = turn.tools_replied(round, results, ResultUse::SendToModel);
     assert_eq!(unparsed(step).message.text(), Some("1"));
     assert_eq!(turn.request().message_count(), 4);
 }
@@ -184,8 +182,8 @@ fn answer_next_to_a_failed_call_is_void() {
     let call = ToolCall::new("x", "t", "{}");
     let result = ToolResult::new("x", "t", "no").into_error();
     let execution = ToolExecution::new(&call, result, Duration::ZERO);
-    let next = turn.tools_replied(round(step), vec![execution], ResultUse::SendToModel);
-    assert!(matches!(next, Next::Restart));
+    let step = turn.tools_replied(round(step), vec![execution], ResultUse::SendToModel);
+    assert!(matches!(step, Step::Restart));
     assert!(turn.into_unfinished().answer.is_none());
 }
 
@@ -355,9 +353,7 @@ fn tool_rounds_are_counted_over_all_attempts() {
 fn source_of_the_answer_is_recorded() {
     let mut turn = turn_by(CHECKED);
     let step = turn.model_replied(answering(&["1"], &["x"])).unwrap();
-    let Next::Step(step) = run_tools(&mut turn, step, ResultUse::SendToModel) else {
-        panic!("the answer is void")
-    };
+    let step = run_tools(&mut turn, step, ResultUse::SendToModel);
     assert_eq!(turn.answer_source(), AnswerSource::BesideToolCalls);
     turn.answer_checked(unchecked(step), rejected(None)).unwrap();
     let step = turn.model_replied(calling(&["1"])).unwrap();

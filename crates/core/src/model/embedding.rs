@@ -17,7 +17,7 @@ use async_trait::async_trait;
 /// ```
 /// use ai_services::model::{EmbeddingModel, EmbeddingPurpose, Embeddings};
 ///
-/// Counts vowels: a meaningless vector, but of a fixed length.
+/// /// Counts vowels: a meaningless vector, but of a fixed length.
 /// struct Vowels;
 ///
 /// #[ai_services::async_trait]

@@ -17,7 +17,7 @@ use async_trait::async_trait;
 /// ```
 /// use ai_services::model::{Moderation, ModerationModel};
 ///
-/// Rejects shouting.
+/// /// Rejects shouting.
 /// struct Quiet;
 ///
 /// #[ai_services::async_trait]

@@ -1,4 +1,4 @@
-//! Blocks of a message, as requests have them.
+//! Blocks of messages in requests.
 
 use ai_services_core::message::{Content, Media, MediaSource};
 use serde::Serialize;
@@ -31,7 +31,7 @@ pub(super) enum Block<'a> {
     },
 }
 
-/// Where media are.
+/// The source of media.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub(super) enum Source<'a> {
@@ -39,7 +39,7 @@ pub(super) enum Source<'a> {
     Url { url: &'a str },
 }
 
-/// What a tool returned.
+/// The content of a tool result.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Returned<'a> {
@@ -48,7 +48,7 @@ pub(super) enum Returned<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// A content as a block; `None` for a text that says nothing, which the API refuses.
+    /// Converts a content to a block. `None` for a blank text, which the API rejects.
     pub(super) fn of(content: &'a Content) -> Result<Option<Self>, &'static str> {
         Ok(Some(match content {
             Content::Text(text) if is_blank(text) => return Ok(None),
@@ -61,13 +61,13 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Whether a text has nothing but white space.
+/// Returns whether a text is empty or only white space.
 pub(super) fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
 
-/// An id of a call in the characters that the API accepts. Ids that other providers gave may have
-/// others; a call and its result are changed in the same way.
+/// Rewrites the id of a call to the characters that the API accepts, because ids of other providers
+/// may have others. A call and its result change in the same way.
 pub(super) fn id(id: &str) -> Cow<'_, str> {
     let is_accepted = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     match id {
@@ -105,7 +105,7 @@ fn pdf_source(media: &Media) -> Source<'_> {
     Source::Base64 { media_type: "application/pdf", data }
 }
 
-/// Media type and data of a URL that contains what it stands for.
+/// Splits a data URL into its media type and its data.
 fn data_url(url: &str) -> Option<(&str, &str)> {
     url.strip_prefix("data:")?.split_once(";base64,")
 }

@@ -1,4 +1,4 @@
-//! The blocks of an answer, and the message that they are.
+//! The blocks of an answer, and their conversion to a message.
 
 use super::block::{self, Block, is_blank};
 use super::message::DIALECT;
@@ -7,54 +7,54 @@ use crate::protocol::raw_object::RawObject;
 use ai_services_core::message::{AiMessage, ProviderContent, ToolCall};
 use serde_json::value::RawValue;
 
-/// What a block says to everybody.
+/// The content of a block that messages can represent.
 #[derive(Debug, PartialEq)]
-pub(super) enum Said {
+pub(super) enum BlockContent {
     Text(String),
     Thinking(String),
-    /// Thoughts that nobody but the API can read.
+    /// Thinking that only the API can decrypt.
     Redacted,
     Call(ToolCall),
-    /// Something that only this API has words for.
+    /// A block that messages cannot represent.
     Other,
 }
 
-/// A block, as far as messages can hold it.
+/// A block of an answer.
 #[derive(Debug)]
-pub(super) struct Part {
-    pub(super) said: Said,
-    /// Whether there is no more to it.
+pub(super) struct AnswerBlock {
+    pub(super) content: BlockContent,
+    /// `true` if the block has nothing beside the content.
     pub(super) is_plain: bool,
 }
 
-impl Part {
-    /// What a block says whose members are these.
+impl AnswerBlock {
+    /// Reads the members of a block.
     pub(super) fn of(fields: &RawObject<'_>) -> Self {
-        let said = match &*fields.text("type") {
-            "text" => Said::Text(fields.text("text").into_owned()),
-            "thinking" => Said::Thinking(fields.text("thinking").into_owned()),
+        let content = match &*fields.text("type") {
+            "text" => BlockContent::Text(fields.text("text").into_owned()),
+            "thinking" => BlockContent::Thinking(fields.text("thinking").into_owned()),
             "tool_use" => {
                 let (id, name) = (fields.text("id"), fields.text("name"));
-                Said::Call(ToolCall::new(id, name, arguments(fields)))
+                BlockContent::Call(ToolCall::new(id, name, arguments(fields)))
             }
-            "redacted_thinking" => Said::Redacted,
-            _ => Said::Other,
+            "redacted_thinking" => BlockContent::Redacted,
+            _ => BlockContent::Other,
         };
-        let is_plain = match &said {
-            Said::Text(_) => fields.are_only(&["type", "text"]),
-            Said::Call(_) => fields.are_only(&["type", "id", "name", "input"]),
-            Said::Thinking(_) | Said::Redacted | Said::Other => false,
+        let is_plain = match &content {
+            BlockContent::Text(_) => fields.are_only(&["type", "text"]),
+            BlockContent::Call(_) => fields.are_only(&["type", "id", "name", "input"]),
+            BlockContent::Thinking(_) | BlockContent::Redacted | BlockContent::Other => false,
         };
-        Self { said, is_plain }
+        Self { content, is_plain }
     }
 
-    /// Whether it is a text that says nothing, which the API writes but refuses to read.
+    /// Returns whether the block is a blank text, which the API writes but rejects in requests.
     fn is_blank(&self) -> bool {
-        matches!(&self.said, Said::Text(text) if is_blank(text))
+        matches!(&self.content, BlockContent::Text(text) if is_blank(text))
     }
 }
 
-/// The arguments of a call as the server wrote them. A tool without arguments may have none.
+/// Returns the raw arguments of a call. A tool without parameters may have none.
 pub(super) fn arguments<'a>(fields: &RawObject<'a>) -> &'a str {
     match fields.get("input").map(RawValue::get) {
         None | Some("null") => "{}",
@@ -63,7 +63,7 @@ pub(super) fn arguments<'a>(fields: &RawObject<'a>) -> &'a str {
 }
 
 impl RawObject<'_> {
-    /// Whether all others say nothing that would be missed.
+    /// Returns whether all members other than `names` are irrelevant.
     fn are_only(&self, names: &[&str]) -> bool {
         self.0.iter().all(|(name, value)| {
             let (name, value) = (&**name, value.get());
@@ -72,37 +72,40 @@ impl RawObject<'_> {
     }
 }
 
-/// Whether a member says what is so for every call that is made here.
+/// Returns whether a member has the value of every direct call.
 fn is_usual(name: &str, value: &str) -> bool {
     let caller = || serde_json::from_str::<RawObject<'_>>(value);
     name == "caller"
         && caller().is_ok_and(|caller| caller.text("type") == "direct" && caller.0.len() == 1)
 }
 
-/// The message that blocks are. `json` writes one of them, by its number, as the server did.
+/// Converts blocks to a message. `json` returns the raw JSON of a block by its number.
 ///
-/// The words of the server are kept only if the message would lose something: thoughts and what only
-/// this API knows, and an order other than texts first and calls then.
+/// The raw blocks are kept only if the message would lose information: thinking, blocks that only
+/// this API has, and an order other than texts before calls.
 pub(super) fn message(
-    parts: Vec<Part>,
+    blocks: Vec<AnswerBlock>,
     json: impl Fn(usize) -> String,
     refusal: Option<Box<str>>,
 ) -> AiMessage {
-    let first_call = parts.iter().position(|part| matches!(part.said, Said::Call(_)));
-    let is_late = |at: usize, part: &Part| {
-        matches!(part.said, Said::Text(_)) && !part.is_blank() && first_call.is_some_and(|c| c < at)
+    let first_call = blocks.iter().position(|block| matches!(block.content, BlockContent::Call(_)));
+    let is_late = |at: usize, block: &AnswerBlock| {
+        matches!(block.content, BlockContent::Text(_))
+            && !block.is_blank()
+            && first_call.is_some_and(|c| c < at)
     };
-    let is_kept = parts.iter().enumerate().any(|(at, part)| !part.is_plain || is_late(at, part));
-    let content = if is_kept { content(&parts, json) } else { None };
+    let is_kept =
+        blocks.iter().enumerate().any(|(at, block)| !block.is_plain || is_late(at, block));
+    let content = if is_kept { content(&blocks, json) } else { None };
     let mut builder = AiMessage::builder();
     let (mut text, mut thinking, mut calls) = (None::<String>, String::new(), Vec::new());
-    for part in parts {
-        match (part.said, &mut text) {
-            (Said::Text(more), None) => text = Some(more),
-            (Said::Text(more), Some(text)) => text.push_str(&more),
-            (Said::Thinking(more), _) => thinking.push_str(&more),
-            (Said::Call(call), _) => calls.push(call),
-            (Said::Redacted | Said::Other, _) => {}
+    for block in blocks {
+        match (block.content, &mut text) {
+            (BlockContent::Text(more), None) => text = Some(more),
+            (BlockContent::Text(more), Some(text)) => text.push_str(&more),
+            (BlockContent::Thinking(more), _) => thinking.push_str(&more),
+            (BlockContent::Call(call), _) => calls.push(call),
+            (BlockContent::Redacted | BlockContent::Other, _) => {}
         }
     }
     let needs_text = calls.is_empty() && refusal.is_none();
@@ -121,19 +124,21 @@ pub(super) fn message(
     builder.tool_calls(calls).build()
 }
 
-/// The blocks as the server wrote them, but for what it would not take back: texts that say nothing,
-/// and thoughts at the end, which are those of an answer that was cut off.
-fn content(parts: &[Part], json: impl Fn(usize) -> String) -> Option<ProviderContent> {
-    let is_thought = |part: &Part| matches!(part.said, Said::Thinking(_) | Said::Redacted);
-    let last = parts.iter().rposition(|part| !part.is_blank() && !is_thought(part))?;
+/// Returns the raw blocks without those that the API would reject: blank texts, and thinking at the
+/// end of a truncated answer.
+fn content(blocks: &[AnswerBlock], json: impl Fn(usize) -> String) -> Option<ProviderContent> {
+    let is_thought = |block: &AnswerBlock| {
+        matches!(block.content, BlockContent::Thinking(_) | BlockContent::Redacted)
+    };
+    let last = blocks.iter().rposition(|block| !block.is_blank() && !is_thought(block))?;
     let mut list = String::from("[");
-    let parts = parts.iter().enumerate().take(last + 1);
-    for (at, part) in parts.filter(|(_, part)| !part.is_blank()) {
+    let blocks = blocks.iter().enumerate().take(last + 1);
+    for (at, block) in blocks.filter(|(_, block)| !block.is_blank()) {
         if list.len() > 1 {
             list.push(',');
         }
-        match &part.said {
-            Said::Call(call) if !is_accepted(call) => list.push_str(&rewritten(call)?),
+        match &block.content {
+            BlockContent::Call(call) if !is_accepted(call) => list.push_str(&rewritten(call)?),
             _ => list.push_str(&json(at)),
         }
     }
@@ -141,14 +146,14 @@ fn content(parts: &[Part], json: impl Fn(usize) -> String) -> Option<ProviderCon
     ProviderContent::from_json(DIALECT, list).ok()
 }
 
-/// Whether the API takes a call back as it is: by its own rules it always does.
+/// Returns whether the API accepts a call unchanged. Calls of Anthropic itself always are.
 fn is_accepted(call: &ToolCall) -> bool {
     let input = object(call.arguments());
     block::id(call.id()) == call.id()
         && input.is_some_and(|input| input.get() == call.arguments().trim_ascii())
 }
 
-/// A call as a message without words of the server would have it.
+/// Returns a call in the form of a message without provider content.
 fn rewritten(call: &ToolCall) -> Option<String> {
     let input = object_or_empty(call.arguments());
     let call = Block::ToolUse { id: block::id(call.id()), name: call.name(), input };

@@ -1,4 +1,4 @@
-//! Messages as the API has them: a role and blocks.
+//! Messages in the format of the API: a role and blocks.
 
 use super::block::{self, Block, Returned, is_blank};
 use crate::protocol::arguments::object_or_empty;
@@ -7,18 +7,18 @@ use ai_services_core::{Error, ErrorKind, Result};
 use serde::Serialize;
 use serde_json::Value;
 
-/// The name under which encoded messages and tools are kept, and that of
-/// [`ProviderContent`](ai_services_core::message::ProviderContent). Encoded messages are shared by all servers,
-/// so nothing here may depend on options.
+/// The name under which messages keep their encoded form and their
+/// [`ProviderContent`](ai_services_core::message::ProviderContent), and tools theirs. All clients
+/// share encoded forms, so the encoding depends on no options.
 pub(super) const DIALECT: &str = "anthropic";
 
-/// What stands for a user message that says nothing: the API refuses empty ones, and without it the
-/// model would go on with its own words.
-const NOTHING_SAID: &str = "(empty message)";
-/// What stands for the words of a tool that failed without any, which the API refuses.
-const NOTHING_TOLD: &str = "(the tool failed without saying why)";
+/// The text of a user message without content. The API rejects empty messages, and without the
+/// message the model would continue its own answer.
+const EMPTY_MESSAGE: &str = "(empty message)";
+/// The content of a failed tool result without any. The API rejects such results.
+const EMPTY_FAILURE: &str = "(the tool failed without saying why)";
 
-/// Who says a message; `None` for system messages, which are said elsewhere.
+/// Returns the role of a message. `None` for system messages, which are sent elsewhere.
 pub(super) fn role(message: &ChatMessage) -> Option<&'static str> {
     match message {
         ChatMessage::System(_) => None,
@@ -31,12 +31,12 @@ pub(super) fn role(message: &ChatMessage) -> Option<&'static str> {
     }
 }
 
-/// The blocks of a message with commas in between, made once and kept with it. Empty if it has
-/// nothing to send.
+/// Returns the encoded blocks of a message with commas in between. Empty if there is nothing to
+/// send.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Unsupported`] for what the protocol cannot carry.
+/// [`ErrorKind::Unsupported`] for content that the API cannot carry.
 pub(super) fn encoded(message: &ChatMessage) -> Result<&[u8]> {
     let encoded = message.encoded(DIALECT, || blocks(message).unwrap_or_default());
     if encoded.is_empty()
@@ -60,7 +60,7 @@ fn blocks(message: &ChatMessage) -> Result<Vec<u8>, &'static str> {
         ChatMessage::Custom(message) => blocks.custom(message)?,
     }
     if blocks.0.is_empty() && message.is_user() {
-        blocks.text(NOTHING_SAID)?;
+        blocks.text(EMPTY_MESSAGE)?;
     }
     Ok(blocks.0)
 }
@@ -78,13 +78,13 @@ impl Blocks {
         written.map_err(|_| "the message cannot be written as JSON")
     }
 
-    /// Adds a text, unless it says nothing.
+    /// Adds a text, unless it is blank.
     fn text(&mut self, text: &str) -> Result<(), &'static str> {
         if is_blank(text) {
             return Ok(());
         }
         if self.0.is_empty() {
-            // What is kept with a message should neither grow nor shrink once it is written.
+            // The exact size avoids a reallocation of the stored form.
             self.0.reserve_exact(r#"{"type":"text","text":""}"#.len() + text.len());
         }
         self.push(&Block::Text { text })
@@ -97,7 +97,7 @@ impl Blocks {
         })
     }
 
-    /// The words of the API itself, if the message has them.
+    /// Adds the kept blocks of an answer, or else its text and calls.
     fn answer(&mut self, message: &AiMessage) -> Result<(), &'static str> {
         let own = message.provider_content().and_then(|content| content.json_of(DIALECT));
         if let Some(own) = own.and_then(elements) {
@@ -107,7 +107,7 @@ impl Blocks {
         let calls = message.tool_calls();
         match message.text().filter(|text| !is_blank(text)) {
             Some(text) => self.text(text)?,
-            // Only here a refusal is said.
+            // A refusal is sent only here.
             None if calls.is_empty() => self.text(message.refusal().unwrap_or_default())?,
             None => {}
         }
@@ -124,11 +124,11 @@ impl Blocks {
                 let blocks =
                     result.contents().iter().filter_map(|part| Block::of(part).transpose());
                 let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
-                Some(Returned::Blocks(blocks)).filter(Returned::is_something)
+                Some(Returned::Blocks(blocks)).filter(Returned::is_not_empty)
             }
         };
         let is_error = result.is_error();
-        let content = content.or(is_error.then_some(Returned::Text(NOTHING_TOLD)));
+        let content = content.or(is_error.then_some(Returned::Text(EMPTY_FAILURE)));
         self.push(&Block::ToolResult { tool_use_id: block::id(result.id()), content, is_error })
     }
 
@@ -149,7 +149,7 @@ impl Blocks {
 }
 
 impl Returned<'_> {
-    fn is_something(&self) -> bool {
+    fn is_not_empty(&self) -> bool {
         match self {
             Self::Text(text) => !text.is_empty(),
             Self::Blocks(blocks) => !blocks.is_empty(),
@@ -157,7 +157,7 @@ impl Returned<'_> {
     }
 }
 
-/// What is in a JSON list; `None` if it is empty or no list.
+/// Returns the inside of a JSON list. `None` if the list is empty or not a list.
 fn elements(list: &str) -> Option<&str> {
     let elements = list.trim_ascii().strip_prefix('[')?.strip_suffix(']')?.trim_ascii();
     (!elements.is_empty()).then_some(elements)

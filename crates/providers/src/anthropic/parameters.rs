@@ -90,7 +90,7 @@ pub(super) fn check(own: &ChatRequestParameters, defaults: &ChatRequestParameter
         Some((name, _)) => Err(Error::new(
             ErrorKind::Unsupported,
             format!(
-                "Anthropic's API has no `{name}`: leave it out, or add it with `extra` for a server that knows it"
+                "Anthropic's API has no `{name}`: leave it out, or add it with `extra` for a server that supports it"
             ),
         )),
     }

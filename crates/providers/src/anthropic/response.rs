@@ -1,6 +1,6 @@
-//! Reading answers, as tolerantly as the variety of servers demands.
+//! Tolerant reading of whole answers.
 
-use super::content::{Part, Said, message};
+use super::content::{AnswerBlock, BlockContent, message};
 use super::wire::{Stop, Usage};
 use crate::http::Answer;
 use crate::protocol::raw_object::RawObject;
@@ -27,12 +27,12 @@ struct Message<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// Turns an answer into a response.
+/// Reads an answer.
 ///
 /// # Errors
 ///
-/// The error that the answer reports, and [`ErrorKind::InvalidResponse`] for everything that is not a
-/// message.
+/// The error that the answer reports, and [`ErrorKind::InvalidResponse`] for anything else that is
+/// not a message.
 pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
     let unreadable = |error| answer.unreadable(error);
     let whole: Message<'_> = serde_json::from_slice(&answer.body).map_err(unreadable)?;
@@ -50,11 +50,11 @@ pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
         if is_list { serde_json::from_str(content.get()).map_err(unreadable)? } else { Vec::new() };
     let mut parts = Vec::with_capacity(blocks.len());
     for block in &blocks {
-        parts.push(Part::of(&RawObject::of(block).map_err(unreadable)?));
+        parts.push(AnswerBlock::of(&RawObject::of(block).map_err(unreadable)?));
     }
-    // Some servers write one text in place of a list.
+    // Some servers send a single string instead of a list.
     if let Ok(Some(text)) = serde_json::from_str::<Option<String>>(content.get()) {
-        parts.push(Part { said: Said::Text(text), is_plain: true });
+        parts.push(AnswerBlock { content: BlockContent::Text(text), is_plain: true });
     }
     let json = |at: usize| blocks.get(at).map_or_else(String::new, |raw| raw.get().to_owned());
     Ok(ChatResponse {

@@ -1,10 +1,10 @@
-//! The parts that whole answers and streamed ones have in common, beside their blocks.
+//! Parts of both whole and streamed answers.
 
 use crate::protocol::tolerant::{Text, count};
 use ai_services_core::model::{FinishReason, TokenUsage};
 use serde::Deserialize;
 
-/// Counts of tokens. In a stream they come more than once, each time from the beginning.
+/// Token counts. In a stream they arrive repeatedly, each time in total.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub(super) struct Usage {
     #[serde(default, deserialize_with = "count")]
@@ -26,7 +26,7 @@ struct Details {
 }
 
 impl Usage {
-    /// Adds later counts. Some servers write 0 for what they tell at another time.
+    /// Merges later counts. Some servers send 0 for counts that they report in other events.
     pub(super) fn update(&mut self, later: Self) {
         self.input_tokens = self.input_tokens.max(later.input_tokens);
         self.output_tokens = self.output_tokens.max(later.output_tokens);
@@ -46,7 +46,7 @@ impl From<Usage> for TokenUsage {
             .with_cached_input(read)
             .with_cache_write_input(written)
             .with_reasoning(thinking);
-        // The API counts cached tokens apart.
+        // The API counts cached tokens separately.
         let cached = read.unwrap_or(0).saturating_add(written.unwrap_or(0));
         tokens.input = usage.input_tokens.map(|input| input.saturating_add(cached));
         tokens.output = usage.output_tokens;
@@ -54,7 +54,7 @@ impl From<Usage> for TokenUsage {
     }
 }
 
-/// Why the model stopped, and what is said about it.
+/// The stop reason with its details.
 #[derive(Deserialize)]
 pub(super) struct Stop<'a> {
     #[serde(borrow, default)]
@@ -72,7 +72,7 @@ struct StopDetails<'a> {
 }
 
 impl Stop<'_> {
-    /// The reason, if the server says one, and why the model refused, if it did.
+    /// Returns the finish reason, if there is one, and the text of a refusal.
     pub(super) fn read(self) -> (Option<FinishReason>, Option<Box<str>>) {
         let Some(reason) = self.stop_reason.into_some() else { return (None, None) };
         let reason = match &*reason {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn reasons_are_read() {
+    fn stop_reasons_are_translated() {
         let read = |json: &str| serde_json::from_str::<Stop<'_>>(json).unwrap().read();
         let reason = |reason: &str| read(&format!(r#"{{"stop_reason":"{reason}"}}"#)).0.unwrap();
         assert_eq!(reason("stop_sequence"), FinishReason::Stop);

@@ -1,5 +1,5 @@
-//! What an answer says: once in the words of this crate, and where that would lose something, in the
-//! provider's own.
+//! The parts of an answer: as text, thinking and calls, and as raw JSON where these would lose
+//! information.
 
 use super::PROTOCOL;
 use super::calls::Ids;
@@ -10,7 +10,7 @@ use ai_services_core::model::{ModelStreamEvent, PartialAnswer, ToolCallDelta};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-/// The parts of an answer so far.
+/// The parts received so far.
 #[derive(Debug)]
 pub(super) struct AnswerParts {
     text: String,
@@ -20,14 +20,14 @@ pub(super) struct AnswerParts {
     ids: Ids,
 }
 
-/// A part. Texts are not kept twice: a block only knows how many bytes of them are its own.
+/// A part. Texts are stored once: a block has only the number of bytes that belong to it.
 #[derive(Debug)]
 enum Block {
     Thought(usize),
     Text(usize),
     Call(Box<str>),
-    /// What there are no other words for, and the texts that are in it.
-    Own {
+    /// A part that a message cannot represent, with the lengths of its texts.
+    Raw {
         json: Box<str>,
         text: usize,
         thinking: usize,
@@ -52,15 +52,15 @@ impl AnswerParts {
     ) -> Result<(), EventError> {
         let part: Part<'_> = serde_json::from_str(raw.get()).map_err(EventError::Unreadable)?;
         let (mut text, mut thinking) = (0, 0);
-        if let Some(said) = part.text.filter(|text| !text.is_empty()) {
+        if let Some(piece) = part.text.filter(|text| !text.is_empty()) {
             if part.is_thought {
-                thinking = said.len();
-                self.thinking.push_str(&said);
-                emit(ModelStreamEvent::Thinking(said.into_owned()));
+                thinking = piece.len();
+                self.thinking.push_str(&piece);
+                emit(ModelStreamEvent::Thinking(piece.into_owned()));
             } else {
-                text = said.len();
-                self.text.push_str(&said);
-                emit(ModelStreamEvent::Text(said.into_owned()));
+                text = piece.len();
+                self.text.push_str(&piece);
+                emit(ModelStreamEvent::Text(piece.into_owned()));
             }
         }
         let is_call = part.call.is_some();
@@ -83,13 +83,14 @@ impl AnswerParts {
             (false, false) if !is_call => self.add_text(text, thinking),
             _ => {
                 let json = compact(raw.get()).into();
-                self.blocks.push(Block::Own { json, text, thinking });
+                self.blocks.push(Block::Raw { json, text, thinking });
             }
         }
         Ok(())
     }
 
-    /// Adds text to the block that it continues: how an answer was cut into pieces means nothing.
+    /// Appends text to the block that it continues. The split of an answer into pieces is
+    /// irrelevant.
     fn add_text(&mut self, text: usize, thinking: usize) {
         match (self.blocks.last_mut(), text, thinking) {
             (_, 0, 0) => {}
@@ -100,20 +101,20 @@ impl AnswerParts {
         }
     }
 
-    /// Whether the message alone would lose something: a signature, or the order of its parts.
-    fn needs_own_words(&self) -> bool {
+    /// Returns whether the message alone would lose a signature or the order of the parts.
+    fn needs_raw_parts(&self) -> bool {
         let rank = |block: &Block| match block {
             Block::Thought(_) => Some(0),
             Block::Text(_) => Some(1),
             Block::Call(_) => Some(2),
-            Block::Own { .. } => None,
+            Block::Raw { .. } => None,
         };
         let ranks: Option<Vec<u8>> = self.blocks.iter().map(rank).collect();
         ranks.is_none_or(|ranks| !ranks.is_sorted())
     }
 
-    /// All parts as the provider wrote them, those that continue each other joined.
-    fn own_words(&self) -> String {
+    /// Returns the raw parts as a JSON list. Parts that continue each other are joined.
+    fn raw_parts(&self) -> String {
         let (mut text, mut thinking) = (&*self.text, &*self.thinking);
         let mut list = String::from("[");
         for (index, block) in self.blocks.iter().enumerate() {
@@ -129,7 +130,7 @@ impl AnswerParts {
                     list.push_str(&json!({ "text": thought, "thought": true }).to_string());
                 }
                 Block::Call(json) => list.push_str(json),
-                Block::Own { json, text: own, thinking: thought } => {
+                Block::Raw { json, text: own, thinking: thought } => {
                     take(&mut text, *own);
                     take(&mut thinking, *thought);
                     list.push_str(json);
@@ -141,10 +142,10 @@ impl AnswerParts {
     }
 
     pub(super) fn into_message(self) -> AiMessage {
-        let own_words = self.needs_own_words().then(|| self.own_words());
-        // It was put together from JSON, so that it is JSON.
-        let own_words =
-            own_words.and_then(|words| ProviderContent::from_json(PROTOCOL, words).ok());
+        let raw_parts = self.needs_raw_parts().then(|| self.raw_parts());
+        // The list is assembled from JSON, so it is valid JSON.
+        let raw_parts =
+            raw_parts.and_then(|parts| ProviderContent::from_json(PROTOCOL, parts).ok());
         let mut builder = AiMessage::builder().tool_calls(self.calls);
         if !self.text.is_empty() {
             builder = builder.text(self.text);
@@ -152,8 +153,8 @@ impl AnswerParts {
         if !self.thinking.is_empty() {
             builder = builder.thinking(self.thinking);
         }
-        if let Some(own_words) = own_words {
-            builder = builder.provider_content(own_words);
+        if let Some(raw_parts) = raw_parts {
+            builder = builder.provider_content(raw_parts);
         }
         builder.build()
     }
@@ -163,7 +164,7 @@ impl AnswerParts {
     }
 }
 
-/// The next bytes of a text, which end where a character ends.
+/// Removes the next bytes of a text. They end at a character boundary.
 fn take<'a>(text: &mut &'a str, length: usize) -> &'a str {
     let (taken, rest) = text.split_at_checked(length).unwrap_or((*text, ""));
     *text = rest;
@@ -175,15 +176,15 @@ mod tests {
     use super::*;
 
     fn message(parts: &[&str]) -> AiMessage {
-        let mut said = AnswerParts::new(Ids::random());
+        let mut answer = AnswerParts::new(Ids::random());
         for part in parts {
             let raw = RawValue::from_string((*part).to_owned()).unwrap();
-            said.add(&raw, &mut |_| {}).unwrap();
+            answer.add(&raw, &mut |_| {}).unwrap();
         }
-        said.into_message()
+        answer.into_message()
     }
 
-    fn own_words(parts: &[&str]) -> Option<String> {
+    fn raw_parts(parts: &[&str]) -> Option<String> {
         Some(message(parts).provider_content()?.json().to_owned())
     }
 
@@ -192,19 +193,19 @@ mod tests {
     const CALL: &str = r#"{"functionCall":{"name":"f","args":{}}}"#;
 
     #[test]
-    fn plain_answer_needs_no_words_of_its_own() {
-        assert_eq!(own_words(&[]), None);
-        assert_eq!(own_words(&[THOUGHT, TEXT, TEXT, CALL, CALL]), None);
-        assert_eq!(own_words(&[r#"{"text":""}"#, CALL, "{}", "null"]), None);
+    fn plain_answer_needs_no_raw_parts() {
+        assert_eq!(raw_parts(&[]), None);
+        assert_eq!(raw_parts(&[THOUGHT, TEXT, TEXT, CALL, CALL]), None);
+        assert_eq!(raw_parts(&[r#"{"text":""}"#, CALL, "{}", "null"]), None);
         let message = message(&[THOUGHT, TEXT, TEXT, CALL]);
         assert_eq!((message.thinking(), message.text()), (Some("hm"), Some("aa")));
         assert_eq!(message.tool_calls().len(), 1);
     }
 
     #[test]
-    fn signatures_are_kept_on_their_part_and_neighbours_joined() {
+    fn signatures_stay_on_their_part_and_other_parts_are_joined() {
         let signed = r#"{ "text": "é b", "thoughtSignature": "c2ln" }"#;
-        let words = own_words(&[THOUGHT, THOUGHT, TEXT, TEXT, signed, TEXT, CALL]).unwrap();
+        let kept = raw_parts(&[THOUGHT, THOUGHT, TEXT, TEXT, signed, TEXT, CALL]).unwrap();
         let expected = [
             r#"{"text":"hmhm","thought":true}"#,
             r#"{"text":"aa"}"#,
@@ -212,16 +213,16 @@ mod tests {
             TEXT,
             CALL,
         ];
-        assert_eq!(words, format!("[{}]", expected.join(",")));
+        assert_eq!(kept, format!("[{}]", expected.join(",")));
         let own = message(&[TEXT, signed, TEXT]);
         assert_eq!(own.text(), Some("aé ba"));
     }
 
     #[test]
-    fn order_is_kept_where_the_message_has_none() {
-        assert_eq!(own_words(&[CALL, TEXT]), Some(format!("[{CALL},{TEXT}]")));
-        assert!(own_words(&[TEXT, THOUGHT]).is_some());
+    fn unusual_order_is_kept() {
+        assert_eq!(raw_parts(&[CALL, TEXT]), Some(format!("[{CALL},{TEXT}]")));
+        assert!(raw_parts(&[TEXT, THOUGHT]).is_some());
         let image = r#"{"inlineData":{"mimeType":"image/png","data":"AAAA"}}"#;
-        assert_eq!(own_words(&[TEXT, image]), Some(format!("[{TEXT},{image}]")));
+        assert_eq!(raw_parts(&[TEXT, image]), Some(format!("[{TEXT},{image}]")));
     }
 }

@@ -1,33 +1,33 @@
-//! Ids of tool calls, which the API mostly does not give.
+//! Ids of tool calls, because most answers have none.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// How ids begin that were made here.
+/// The prefix of generated ids.
 const PREFIX: &str = "gemini-call-";
 
-/// Ids for the calls of one answer to which the provider gave none: unlike those of any other answer.
+/// Generated ids for the calls of one answer, which differ from those of all other answers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ids(u64);
 
 impl Ids {
     pub(super) fn random() -> Self {
-        // The state is seeded by the system and differs at every call.
+        // The system seeds the state, which differs for every value.
         Self(RandomState::new().hash_one(0))
     }
 
-    /// The same at every time, to compare answers.
+    /// Creates the same ids every time, to compare answers.
     #[cfg(feature = "_fuzzing")]
     pub(super) fn fixed() -> Self {
         Self(0)
     }
 
-    /// The id of the call at this place of the answer.
+    /// Returns the id of the call at this position of the answer.
     pub(super) fn of(self, index: usize) -> String {
         format!("{PREFIX}{:016x}-{index}", self.0)
     }
 }
 
-/// Whether the provider knows this id.
+/// Returns whether an id is from the provider.
 pub(super) fn is_providers(id: &str) -> bool {
     !id.is_empty() && !id.starts_with(PREFIX)
 }
@@ -41,6 +41,6 @@ mod tests {
         let (one, other) = (Ids::random(), Ids::random());
         assert!(one.of(0) != one.of(1) && one.of(0) != other.of(0));
         assert!(!is_providers(&one.of(0)) && !is_providers("") && is_providers("call_1"));
-        assert!(one.of(100).len() <= 40, "other providers take no longer ones");
+        assert!(one.of(100).len() <= 40, "other providers accept no longer ids");
     }
 }

@@ -1,4 +1,4 @@
-//! Messages as the protocol writes them: roles, and parts with commas in between.
+//! Messages in the format of the API: roles, and parts with commas in between.
 
 use super::PROTOCOL;
 use super::calls;
@@ -12,10 +12,10 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// What newer models accept in place of a signature of their own, for a call that they did not make.
+/// The placeholder that newer models accept for the signature of a call of another model.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// The user's and the model's messages, for a model of this generation.
+/// Writes the messages of the user and the model, for a model of this generation.
 pub(super) fn write<'m>(
     messages: impl IntoIterator<Item = &'m ChatMessage>,
     generation: Generation,
@@ -26,11 +26,11 @@ pub(super) fn write<'m>(
     merger.write(messages, body)
 }
 
-/// The parts of a message.
+/// Returns the encoded parts of a message.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Unsupported`] for what the protocol cannot carry.
+/// [`ErrorKind::Unsupported`] for content that the API cannot carry.
 pub(super) fn checked(message: &ChatMessage, generation: Generation) -> Result<&[u8]> {
     let parts = encoded(message, generation);
     if parts.is_empty() {
@@ -39,7 +39,8 @@ pub(super) fn checked(message: &ChatMessage, generation: Generation) -> Result<&
     Ok(parts)
 }
 
-/// The parts of a message; empty if there are none, or if the protocol cannot carry them.
+/// Returns the encoded parts of a message. Empty if there are none, or if the API cannot carry
+/// them.
 pub(super) fn encoded(message: &ChatMessage, generation: Generation) -> &[u8] {
     let generation = if depends_on_model(message) { generation } else { Generation::Second };
     let dialect = match generation {
@@ -61,7 +62,7 @@ fn depends_on_model(message: &ChatMessage) -> bool {
     }
 }
 
-/// The role in which a message is said; system messages are said elsewhere.
+/// Returns the role of a message. `None` for system messages, which are sent elsewhere.
 fn role(message: &ChatMessage) -> Option<&'static str> {
     match message {
         ChatMessage::System(_) => None,
@@ -100,7 +101,7 @@ fn try_encode(
     }
 }
 
-/// The parts as the provider wrote them, if they were kept.
+/// Returns the raw parts of an answer, if they were kept.
 fn kept_parts(message: &AiMessage) -> Option<&str> {
     let list = message.provider_content()?.json_of(PROTOCOL)?.trim();
     let parts = list.strip_prefix('[')?.strip_suffix(']')?.trim();
@@ -119,7 +120,7 @@ fn answer(
         if !out.is_empty() {
             out.push(b',');
         }
-        // Of calls that are made together, only the first one is asked for its signature.
+        // Of several calls in one answer, only the first needs a signature.
         let signature = (generation == Generation::Third && index == 0).then_some(NO_SIGNATURE);
         let id = Some(call.id()).filter(|id| calls::is_providers(id));
         let args = object_or_empty(call.arguments());

@@ -1,20 +1,21 @@
-//! Names of models, which become part of the URL.
+//! Names of models, which become part of URLs.
 
 use ai_services_core::{Error, Result};
 
-/// Where a model is and which generation it is of.
+/// The name of a model with its collection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ModelName<'a> {
     collection: &'a str,
     name: &'a str,
 }
 
-/// What requests to a model depend on. Models that do not say it by their name count as older.
+/// The generation of a model, which requests depend on. Names without a version count as older
+/// models.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Generation {
     /// Up to Gemini 2.5.
     Second,
-    /// Gemini 3 and later: signatures are demanded back, media may stand in tool results.
+    /// Gemini 3 and later: signatures are required, and tool results may contain media.
     Third,
 }
 
@@ -25,16 +26,16 @@ impl Generation {
     }
 }
 
-/// Names without a version, behind `gemini-`, that lead to the latest one.
+/// Names of the latest models, after `gemini-`, which have no version.
 const LATEST: [&str; 3] = ["pro-latest", "flash-latest", "flash-lite-latest"];
 
 impl<'a> ModelName<'a> {
-    /// Reads `x`, `models/x` and `tunedModels/x`.
+    /// Parses `x`, `models/x` and `tunedModels/x`.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) for everything else: it could lead
-    /// to another URL.
+    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) for any other name,
+    /// which could lead to another URL.
     pub(super) fn of(model: &'a str) -> Result<Self> {
         let model = model.trim();
         let (collection, name) = match model.split_once('/') {
@@ -52,12 +53,12 @@ impl<'a> ModelName<'a> {
         )))
     }
 
-    /// The path of one of its methods.
+    /// Returns the path of a method.
     pub(super) fn method(self, method: &str) -> String {
         format!("{}/{}:{method}", self.collection, self.name)
     }
 
-    /// The name with its collection.
+    /// Returns the name with its collection.
     pub(super) fn resource(self) -> String {
         format!("{}/{}", self.collection, self.name)
     }
@@ -69,8 +70,8 @@ impl<'a> ModelName<'a> {
         if is_later || LATEST.contains(&version) { Generation::Third } else { Generation::Second }
     }
 
-    /// Whether it is an embedding model that is told its task in words.
-    pub(super) fn embeds_by_words(self) -> bool {
+    /// Returns whether the name is that of an embedding model whose task is part of the text.
+    pub(super) fn has_task_in_text(self) -> bool {
         let version = self.name.strip_prefix("gemini-embedding-").unwrap_or_default();
         version.starts_with(|first: char| ('2'..='9').contains(&first))
     }
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn name_cannot_lead_elsewhere() {
+    fn name_cannot_lead_to_another_url() {
         for name in [
             "",
             " ",
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn generation_is_in_the_name() {
+    fn generation_depends_on_the_name() {
         let of = |name| ModelName::of(name).unwrap().generation();
         for name in ["gemini-3-pro", "models/gemini-3.5-flash", "gemini-flash-latest"] {
             assert_eq!(of(name), Generation::Third, "{name}");

@@ -1,11 +1,11 @@
-//! Contents as the protocol writes them.
+//! Contents in the format of the API.
 
 use super::name::Generation;
 use ai_services_core::message::{Content, Media, MediaSource, ToolResult};
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// A part of a content: one of its members.
+/// A part of a content, by its only member.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Part<'a> {
@@ -40,8 +40,8 @@ pub(super) struct FunctionResponse<'a> {
     parts: Vec<Part<'a>>,
 }
 
-/// What a tool returned. Always a text: as a number of the protocol, a large integer would be rounded, and
-/// a member named `error` would mean that the tool had failed.
+/// The result of a tool, always as text: the API would round large integers, and a result with a
+/// member `error` would count as failed.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Response<'a> {
@@ -49,7 +49,7 @@ enum Response<'a> {
     Error(Cow<'a, str>),
 }
 
-/// A part of what a person says.
+/// Converts a content of the user to a part.
 pub(super) fn part(content: &Content) -> Result<Part<'_>, &'static str> {
     Ok(match content {
         Content::Text(text) => Part::Text(Cow::Borrowed(text)),
@@ -73,7 +73,7 @@ fn media<'a>(media: &'a Media, usual: Option<&'a str>) -> Result<Part<'a>, &'sta
     }
 }
 
-/// The media type that a URL seems to lead to. The provider does not look for itself.
+/// Returns the media type that the end of a URL suggests. The provider does not detect it.
 fn type_of(url: &str) -> Option<&'static str> {
     let path = url.split(['?', '#']).next().unwrap_or(url);
     let (_, name) = path.rsplit_once('/')?;
@@ -98,7 +98,7 @@ fn type_of(url: &str) -> Option<&'static str> {
     })
 }
 
-/// A tool's result, and behind it the media that cannot stand in it.
+/// Returns the result of a tool, followed by the media that it cannot contain.
 pub(super) fn result<'a>(
     result: &'a ToolResult,
     id: Option<&'a str>,
@@ -113,7 +113,7 @@ pub(super) fn result<'a>(
         };
         number += 1;
         let part = part(content)?;
-        if generation == Generation::Third && stands_in_result(&part) {
+        if generation == Generation::Third && fits_in_result(&part) {
             texts.push(Cow::Owned(format!("[{noun} {number}]")));
             parts.push(part);
         } else {
@@ -133,8 +133,8 @@ pub(super) fn result<'a>(
     Ok(std::iter::once(Part::FunctionResponse(own)).chain(behind).collect())
 }
 
-/// Whether newer models take it within a tool's result.
-fn stands_in_result(part: &Part<'_>) -> bool {
+/// Returns whether newer models accept a part within a tool result.
+fn fits_in_result(part: &Part<'_>) -> bool {
     const TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/webp", "application/pdf"];
     matches!(part, Part::InlineData(blob) if TYPES.contains(&blob.mime_type))
 }

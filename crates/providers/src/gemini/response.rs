@@ -1,10 +1,10 @@
-//! Reading answers, whole and piece by piece: both consist of the same documents.
+//! Answers, whole and streamed. Both consist of the same documents.
 
 use super::answer_parts::AnswerParts;
 use super::calls::Ids;
 use super::wire::{Candidate, Document, Feedback, finish_reason};
 use crate::http::{Answer, Framing};
-use crate::protocol::stream::{Assembly, EventError, Progress};
+use crate::protocol::stream::{Assembly, EventError, Progress, too_many_calls};
 use crate::protocol::tolerant::Text;
 use ai_services_core::model::{
     ChatResponse, FinishReason, ModelStreamEvent, PartialAnswer, TokenUsage,
@@ -12,10 +12,10 @@ use ai_services_core::model::{
 use ai_services_core::{Error, ErrorKind, Result};
 use serde_json::value::RawValue;
 
-/// Ends streams of some gateways; Google's own just end.
+/// The last data of some gateways. Google's streams end without it.
 const DONE: &str = "[DONE]";
 
-/// The answer so far.
+/// The answer received so far.
 #[derive(Debug)]
 pub(super) struct GeminiAssembly {
     id: Option<Box<str>>,
@@ -23,7 +23,7 @@ pub(super) struct GeminiAssembly {
     parts: AnswerParts,
     usage: TokenUsage,
     finish_reason: Option<FinishReason>,
-    /// Whether there is an answer at all, if only an empty one.
+    /// `true` once a candidate arrived, even an empty one.
     has_begun: bool,
 }
 
@@ -40,7 +40,7 @@ impl GeminiAssembly {
         }
     }
 
-    /// Adds a document, or a list of them, as which a stream comes that is not asked for events.
+    /// Adds a document, or a list of documents: the form of a stream without `alt=sse`.
     fn add_json(
         &mut self,
         json: &[u8],
@@ -146,30 +146,29 @@ impl Assembly for GeminiAssembly {
     }
 }
 
-/// Turns a whole answer into a response.
+/// Reads a whole answer.
 ///
 /// # Errors
 ///
-/// The error that the answer reports; [`ErrorKind::Refused`] if the filter refused the request;
-/// [`ErrorKind::InvalidResponse`] for everything that is no answer of the protocol.
+/// The error that the answer reports; [`ErrorKind::Refused`] if the content filter blocked the
+/// request; [`ErrorKind::InvalidResponse`] for anything else that is not an answer.
 pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
     let mut assembly = GeminiAssembly::new();
-    let invalid = |message| Error::new(ErrorKind::InvalidResponse, message);
     let annotate = |error: Error, usage| answer.annotate(error.with_usage(usage));
     match assembly.add_json(&answer.body, &mut |_| {}) {
         Ok(()) if assembly.has_begun => Ok(assembly.into_response(answer.attempts)),
-        Ok(()) => Err(annotate(invalid("the answer has no candidates"), assembly.usage)),
+        Ok(()) => {
+            let error = Error::new(ErrorKind::InvalidResponse, "the answer has no candidates");
+            Err(annotate(error, assembly.usage))
+        }
         Err(EventError::Reported) => Err(answer.reported()),
         Err(EventError::Unreadable(error)) => Err(answer.unreadable(error)),
         Err(EventError::Failed(error)) => Err(annotate(error, assembly.usage)),
-        Err(EventError::TooManyCalls) => {
-            let error = invalid("the answer has more tool calls than any may have");
-            Err(annotate(error, assembly.usage))
-        }
+        Err(EventError::TooManyCalls) => Err(annotate(too_many_calls(), assembly.usage)),
     }
 }
 
-/// The error for a request that the filter kept from the model.
+/// Returns the error of a request that the content filter blocked.
 fn blocked(feedback: Feedback<'_>) -> Option<Error> {
     let reason = feedback.block_reason.into_some()?;
     let mut message = format!("the provider's filter refused the request: {}", short(&reason));
@@ -180,12 +179,12 @@ fn blocked(feedback: Feedback<'_>) -> Option<Error> {
     Some(Error::new(ErrorKind::Refused, message).with_code(short(&reason)))
 }
 
-/// Fit for one line.
+/// Shortens a text for an error message of one line.
 fn short(text: &str) -> String {
     text.chars().take(500).filter(|character| !character.is_control()).collect()
 }
 
-/// Every document repeats these; the first one that is not empty counts.
+/// Keeps the first value that is not empty. Every document repeats it.
 fn keep_first(kept: &mut Option<Box<str>>, text: Text<'_>) {
     if kept.is_none() {
         *kept = text.into_some().map(Into::into);

@@ -1,17 +1,17 @@
-//! Schemas in the dialect of `OpenAPI` that all Gemini models know, and in JSON Schema for the newer ones.
+//! Schemas in the `OpenAPI` dialect that all Gemini models know, and in JSON Schema for newer ones.
 
 use crate::protocol::schema_subset::{Keywords, describe_format, wrap_reference};
 use serde_json::{Value, json};
 
-/// How deep a schema may be nested, definitions put into their places.
+/// Maximum nesting depth of a schema with inlined definitions.
 const MAX_DEPTH: usize = 32;
-/// How many schemas a schema may have in it, definitions put into their places.
+/// Maximum number of schemas within a schema with inlined definitions.
 const MAX_SCHEMAS: usize = 2000;
 
-/// Lists members in their order, here and in the schemas of this crate.
+/// The keyword for the order of members, in the dialect and in the schemas of this crate.
 const ORDER: &str = "propertyOrdering";
 
-/// What is said in the same words in both, beside what [`Converter`] writes itself.
+/// Keywords with the same meaning in both, in addition to those that [`Converter`] writes itself.
 const KEPT: &[&str] = &[
     "description",
     "default",
@@ -26,26 +26,26 @@ const KEPT: &[&str] = &[
     "maxProperties",
 ];
 
-/// What allows or forbids values in a way that the dialect cannot say.
+/// Keywords that allow or forbid values in a way that the dialect cannot express.
 const REFUSED: &[&str] = &["not", "if", "prefixItems", "contains", "patternProperties"];
 
-/// A schema as the API's own dialect has it: types in capitals, `nullable`, no references.
+/// Converts a schema to the API's own dialect: types in capitals, `nullable`, no references.
 ///
-/// `None` for what the dialect cannot say: types that contain themselves, maps, tuples, values of any
-/// type, choices of other values than texts. Of what only narrows a value down, everything that is not
-/// known everywhere is left out; a format is told in the description.
+/// Returns `None` if the dialect cannot express the schema: recursive types, maps, tuples, values
+/// of any type, enums of other values than strings. Constraints that not all models know are
+/// dropped; formats are added to the description.
 pub(super) fn open_api(schema: &Value) -> Option<Value> {
     let mut converter = Converter { root: schema, open: Vec::new(), left: MAX_SCHEMAS };
     converter.convert(schema, 0).map(Value::Object)
 }
 
-/// A schema as it is, but with nothing beside a reference, which the API refuses.
+/// Returns a schema with nothing beside a reference, which the API would reject.
 pub(super) fn json_schema(schema: &Value) -> Value {
     match schema {
         Value::Object(members) => {
             let members = members.iter().map(|(name, value)| (name.clone(), json_schema(value)));
             let members: Keywords = members.collect();
-            // A member of an object may have this name, too.
+            // Objects may have a member of this name, too.
             let has_reference = members.get("$ref").is_some_and(Value::is_string);
             Value::Object(if has_reference { wrap_reference(members) } else { members })
         }
@@ -56,7 +56,7 @@ pub(super) fn json_schema(schema: &Value) -> Value {
 
 struct Converter<'a> {
     root: &'a Value,
-    /// The references that are being followed.
+    /// The references that are being resolved.
     open: Vec<String>,
     left: usize,
 }
@@ -84,7 +84,7 @@ impl Converter<'_> {
         self.typed(members, depth)
     }
 
-    /// Puts a definition into the place of a reference. What is said beside it wins.
+    /// Replaces a reference by its definition. Keywords beside the reference win.
     fn follow(&mut self, reference: &str, members: &Keywords, depth: usize) -> Option<Keywords> {
         if self.open.iter().any(|open| open == reference) {
             return None;
@@ -102,7 +102,7 @@ impl Converter<'_> {
         self.root.pointer(reference.strip_prefix('#')?)?.as_object().cloned()
     }
 
-    /// The parts of an `allOf` as one schema.
+    /// Merges the parts of an `allOf`.
     fn merge(&self, parts: &[Value], members: &Keywords) -> Option<Keywords> {
         let mut merged = Keywords::new();
         let own = members.iter().filter(|(name, _)| *name != "allOf");
@@ -127,7 +127,7 @@ impl Converter<'_> {
         Some(merged)
     }
 
-    /// One of several schemas, of which "null" is said otherwise.
+    /// Converts a union. The dialect has `nullable` instead of the type null.
     fn choices(&mut self, list: &[Value], members: &Keywords, depth: usize) -> Option<Keywords> {
         if members.contains_key("properties") {
             return None;
@@ -152,7 +152,7 @@ impl Converter<'_> {
         Some(whole)
     }
 
-    /// A schema that says its type, or several.
+    /// Converts a schema with one or several types.
     fn typed(&mut self, members: &Keywords, depth: usize) -> Option<Keywords> {
         let kinds: Vec<&str> = match members.get("type") {
             Some(Value::Array(kinds)) => kinds.iter().map(Value::as_str).collect::<Option<_>>()?,
@@ -207,7 +207,7 @@ impl Converter<'_> {
         Some(whole)
     }
 
-    /// The values to choose from, which have to be texts.
+    /// Converts the values of an enum, which must be strings.
     fn values(&self, kind: &str, members: &Keywords, whole: &mut Keywords) -> Option<()> {
         let values = match (members.get("enum"), members.get("const")) {
             (Some(values), _) => values.as_array()?.clone(),
@@ -229,7 +229,7 @@ impl Converter<'_> {
     }
 
     fn object(&mut self, members: &Keywords, whole: &mut Keywords, depth: usize) -> Option<()> {
-        // A map, whose members have no names yet.
+        // A map, whose members have no fixed names.
         if members.get("additionalProperties").is_some_and(Value::is_object) {
             return None;
         }
@@ -253,7 +253,7 @@ impl Converter<'_> {
     }
 }
 
-/// Whether a keyword has a value of the type that the API reads.
+/// Returns whether a keyword has a value of the type that the API expects.
 fn is_well_formed(name: &str, value: &Value) -> bool {
     match name {
         "description" | "pattern" => value.is_string(),
@@ -263,7 +263,7 @@ fn is_well_formed(name: &str, value: &Value) -> bool {
     }
 }
 
-/// Keeps a format that all models know; puts one of a text into the description.
+/// Keeps a format that all models know. Adds other formats of strings to the description.
 fn keep_format(kind: &str, members: &Keywords, whole: &mut Keywords) {
     let Some(format) = members.get("format").and_then(Value::as_str) else { return };
     match (kind, format) {
@@ -288,7 +288,7 @@ mod tests {
     use std::collections::HashMap;
 
     #[test]
-    fn references_nulls_and_constants_are_written_otherwise() {
+    fn references_nulls_and_constants_are_converted() {
         let schema = json!({
             "type": "object",
             "properties": {
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_everywhere_is_kept() {
+    fn constraints_that_all_models_know_are_kept() {
         let schema = json!({ "type": "object", "properties": {
             "a": { "type": "string", "format": "date-time", "minLength": 1, "pattern": "x", "contentEncoding": "y" },
             "b": { "type": "string", "format": "date", "description": "B." },
@@ -378,22 +378,22 @@ mod tests {
     }
 
     #[test]
-    fn types_of_rust_are_converted_where_the_dialect_has_words() {
+    fn rust_types_are_converted_if_the_dialect_can_express_them() {
         assert!(of::<Of<u8>>().is_some());
         let figure = of::<Figure>().expect("said").to_string();
         assert!(figure.contains(r#""enum":["Circle"]"#) && !figure.contains("$ref"), "{figure}");
-        for unsaid in [
+        for unsupported in [
             of::<Node>(),
             of::<Of<HashMap<String, u8>>>(),
             of::<Of<(u8, String)>>(),
             of::<Of<Value>>(),
         ] {
-            assert_eq!(unsaid, None);
+            assert_eq!(unsupported, None);
         }
     }
 
     #[test]
-    fn definitions_that_double_each_other_are_given_up() {
+    fn exponentially_growing_definitions_are_rejected() {
         let mut definitions = Keywords::new();
         for level in 0..40 {
             let next = json!({ "$ref": format!("#/$defs/{}", level + 1) });
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn reference_stands_alone_in_json_schema() {
+    fn reference_has_no_siblings_in_json_schema() {
         let schema = json!({ "properties": { "a": { "$ref": "#/$defs/A", "description": "d" },
             "b": { "$ref": "#/$defs/A" } } });
         let expected = json!({ "properties": {
@@ -459,10 +459,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_json_is_converted_or_given_up(schema in anything()) {
+        fn any_json_is_converted_or_rejected(schema in anything()) {
             json_schema(&schema);
             if let Some(converted) = open_api(&schema) {
-                // Nothing is left that a second look would refuse to read as an object of schemas.
+                // The result is a schema without references.
                 prop_assert!(converted.get("type").is_some() || converted.get("anyOf").is_some());
                 prop_assert!(converted.get("$ref").is_none());
             }

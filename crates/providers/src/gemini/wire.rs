@@ -1,4 +1,4 @@
-//! What answers consist of, as tolerantly as gateways demand.
+//! The parts of answers, read tolerantly because gateways deviate.
 
 use crate::protocol::tolerant::{Index, Text, count, first};
 use ai_services_core::model::{FinishReason, TokenUsage};
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// A whole answer, or a piece of a streamed one: they have the same form.
+/// A whole answer, or a piece of a streamed answer. Both have the same form.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Document<'a> {
@@ -38,7 +38,7 @@ pub(super) struct Candidate<'a> {
 }
 
 impl Candidate<'_> {
-    /// Whether this is the answer that was asked for, not one more of several.
+    /// Returns whether this is the first of several candidates.
     pub(super) fn is_first(&self) -> bool {
         self.index.0.is_none_or(|index| index == 0)
     }
@@ -46,12 +46,12 @@ impl Candidate<'_> {
 
 #[derive(Deserialize)]
 pub(super) struct Content<'a> {
-    /// Kept as they are, because some are sent back.
+    /// Raw, because some parts are sent back.
     #[serde(borrow, default)]
     pub(super) parts: Option<Vec<&'a RawValue>>,
 }
 
-/// What is said of a request that was not answered.
+/// The feedback about a request without an answer.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Feedback<'a> {
@@ -67,7 +67,7 @@ pub(super) struct Part<'a> {
     pub(super) text: Option<Cow<'a, str>>,
     pub(super) is_thought: bool,
     pub(super) call: Option<FunctionCall<'a>>,
-    /// Whether it has other members: a signature, an image, code.
+    /// `true` if the part has other members: a signature, an image, code.
     pub(super) has_more: bool,
 }
 
@@ -82,8 +82,7 @@ pub(super) struct FunctionCall<'a> {
 }
 
 impl FunctionCall<'_> {
-    /// The arguments, without blanks around and between them; those of a tool without parameters are
-    /// mostly left out.
+    /// Returns the arguments as compact JSON. Calls of tools without parameters mostly have none.
     pub(super) fn arguments(&self) -> String {
         let raw = self.args.map_or("{}", RawValue::get);
         if raw.starts_with('"')
@@ -143,7 +142,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Part<'a> {
     }
 }
 
-/// JSON without blanks between its parts. Whole answers are written to be looked at.
+/// Removes white space between the tokens of JSON. Whole answers are pretty-printed.
 pub(super) fn compact(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let (mut is_text, mut is_escaped) = (false, false);
@@ -160,7 +159,7 @@ pub(super) fn compact(json: &str) -> String {
     out
 }
 
-/// Why the model stopped, if the server says so.
+/// Returns the finish reason, if the server sent one.
 pub(super) fn finish_reason(reason: Text<'_>, has_calls: bool) -> Option<FinishReason> {
     let reason = reason.into_some()?;
     Some(match reason.to_ascii_uppercase().as_str() {
@@ -217,7 +216,7 @@ fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     }
 }
 
-/// The tokens, if the server tells them.
+/// Reads the token usage, if the server sent it.
 pub(super) fn usage<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<TokenUsage>, D::Error> {
@@ -229,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blanks_within_texts_are_kept() {
+    fn white_space_within_strings_is_kept() {
         let pretty = "{\n  \"a b\": [1, \"x \\\" y\\\\\" ],\t\"c\" : \"\u{e9} \" }";
         assert_eq!(compact(pretty), "{\"a b\":[1,\"x \\\" y\\\\\"],\"c\":\"\u{e9} \"}");
     }
@@ -253,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn reasons_are_translated() {
+    fn finish_reasons_are_translated() {
         let of = |reason: &str| finish_reason(Text(Some(reason.into())), false);
         assert_eq!(of("STOP"), Some(FinishReason::Stop));
         assert_eq!(

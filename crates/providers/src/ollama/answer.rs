@@ -1,4 +1,4 @@
-//! Answers, whole and in pieces: both have the same form.
+//! Answers, whole and streamed. Both have the same form.
 
 use crate::http::Answer;
 use crate::protocol::tolerant::{Text, count, unquoted};
@@ -70,9 +70,9 @@ impl Reply<'_> {
 }
 
 impl Call<'_> {
-    /// The call, with an id of `ids` if the server gives none.
+    /// Returns the call, with an id from `ids` if the server sent none.
     pub(super) fn into_call(self, ids: &mut Ids) -> ToolCall {
-        // An object by the protocol; a text that contains it at servers that imitate it.
+        // An object by the protocol, a string at some imitating servers.
         let arguments = unquoted(self.function.arguments);
         let name = self.function.name.into_owned().unwrap_or_default();
         let id = self.id.into_some().map(Into::into);
@@ -80,8 +80,8 @@ impl Call<'_> {
     }
 }
 
-/// Ids for calls that have none. They differ between the answers of a conversation, because other
-/// providers, to whom it may be sent later, demand that.
+/// Generated ids for calls without any. Ids differ between answers, because other providers that
+/// continue the conversation require it.
 #[derive(Default)]
 pub(super) struct Ids {
     seed: u32,
@@ -90,7 +90,7 @@ pub(super) struct Ids {
 
 impl Ids {
     pub(super) fn random() -> Self {
-        // The state is seeded by the system and differs at every call.
+        // The system seeds the state, which differs for every value.
         Self { seed: RandomState::new().hash_one(0_u8) as u32, count: 0 }
     }
 
@@ -100,10 +100,10 @@ impl Ids {
     }
 }
 
-/// The message of these parts.
+/// Builds the message of an answer.
 pub(super) fn message(text: String, thinking: String, calls: Vec<ToolCall>) -> AiMessage {
     let mut builder = AiMessage::builder();
-    // Beside calls there is always a text, which is mostly empty.
+    // Answers with calls have a text, which is usually empty.
     if calls.is_empty() || !text.is_empty() {
         builder = builder.text(text);
     }
@@ -113,7 +113,7 @@ pub(super) fn message(text: String, thinking: String, calls: Vec<ToolCall>) -> A
     builder.tool_calls(calls).build()
 }
 
-/// Why the model stopped. Old servers do not say.
+/// Returns the finish reason. Old servers send none.
 pub(super) fn finish_reason(reason: Option<&str>, has_calls: bool) -> FinishReason {
     match reason.unwrap_or("stop") {
         "stop" | "" if has_calls => FinishReason::ToolExecution,
@@ -123,12 +123,12 @@ pub(super) fn finish_reason(reason: Option<&str>, has_calls: bool) -> FinishReas
     }
 }
 
-/// Turns a whole answer into a response.
+/// Reads a whole answer.
 ///
 /// # Errors
 ///
-/// The error that the answer reports, and [`ErrorKind::InvalidResponse`] for everything that is not
-/// an answer.
+/// The error that the answer reports, and [`ErrorKind::InvalidResponse`] for anything else that is
+/// not an answer.
 pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
     let reply: Reply<'_> =
         serde_json::from_slice(&answer.body).map_err(|error| answer.unreadable(error))?;
@@ -143,9 +143,9 @@ pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
     if reply.done == Some(false) {
         return Err(invalid("the answer was cut off"));
     }
-    let said = reply.message.ok_or_else(|| invalid("the answer has no message"))?;
+    let parts = reply.message.ok_or_else(|| invalid("the answer has no message"))?;
     let mut ids = Ids::random();
-    let calls: Vec<_> = said.tool_calls.into_iter().map(|call| call.into_call(&mut ids)).collect();
+    let calls: Vec<_> = parts.tool_calls.into_iter().map(|call| call.into_call(&mut ids)).collect();
     let text = |text: Text<'_>| text.0.map(Cow::into_owned).unwrap_or_default();
     let reason = reply.done_reason.into_some();
     Ok(ChatResponse {
@@ -153,6 +153,6 @@ pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
         usage,
         model: reply.model.into_owned(),
         attempts: Some(answer.attempts),
-        ..ChatResponse::new(message(text(said.content), text(said.thinking), calls))
+        ..ChatResponse::new(message(text(parts.content), text(parts.thinking), calls))
     })
 }

@@ -1,4 +1,4 @@
-//! From the lines of a stream to an answer.
+//! Streamed answers, line by line.
 
 use super::answer::{self, Ids, Message, Reply};
 use crate::http::{Answer, Framing};
@@ -9,7 +9,7 @@ use ai_services_core::model::{
     ChatResponse, FinishReason, ModelStreamEvent, PartialAnswer, TokenUsage, ToolCallDelta,
 };
 
-/// The answer so far.
+/// The answer received so far.
 #[derive(Default)]
 pub(super) struct OllamaAssembly {
     model: Option<Box<str>>,
@@ -35,7 +35,7 @@ impl OllamaAssembly {
             self.text.push_str(&text);
             emit(ModelStreamEvent::Text(text.into_owned()));
         }
-        // Each call comes in one piece.
+        // Each call arrives in one piece.
         for call in message.tool_calls {
             if self.calls.len() >= MAX_CALLS {
                 return Err(EventError::TooManyCalls);

@@ -1,15 +1,15 @@
-//! What to do about the two failures that everybody meets first: no server, and no such model.
+//! Hints for the two most common failures: no server, and no such model.
 
 use super::OllamaServer;
 use ai_services_core::{Error, ErrorKind};
 use std::time::Duration;
 
-/// How long listing the models may delay the error that they explain.
+/// Maximum time to list the models for an error message.
 const LISTING: Duration = Duration::from_secs(2);
-/// How many of them are named.
+/// Maximum number of models in an error message.
 const MAX_NAMED: usize = 10;
 
-/// The same error; if the server does not answer, with how to start it.
+/// Adds a hint how to start the server, if it does not answer.
 pub(super) fn unreachable(server: &OllamaServer, error: Error) -> Error {
     let is_unreachable = matches!(error.kind(), ErrorKind::Connection | ErrorKind::Timeout)
         && error.detail::<reqwest::Error>().is_some_and(reqwest::Error::is_connect);
@@ -23,13 +23,13 @@ pub(super) fn unreachable(server: &OllamaServer, error: Error) -> Error {
     ))
 }
 
-/// The same error with what to do about it, for a request to this model.
+/// Adds a hint to the error of a request for a model.
 pub(super) async fn explain(server: &OllamaServer, model: &str, error: Error) -> Error {
     if !is_missing_model(&error) {
         return unreachable(server, error);
     }
     let hint = format!("`ollama pull {model}` fetches the model `{model}`");
-    // Whatever goes wrong here must not hide what went wrong first.
+    // A failure of the listing must not hide the original error.
     let hint = match tokio::time::timeout(LISTING, server.models()).await {
         Ok(Ok(models)) if models.is_empty() => format!("{hint}; there are no models yet"),
         Ok(Ok(models)) => {
@@ -44,7 +44,7 @@ pub(super) async fn explain(server: &OllamaServer, model: &str, error: Error) ->
     error.with_hint(&hint)
 }
 
-/// Whether the server says that it has no such model; it answers unknown paths with 404, too.
+/// Returns whether the model is missing. The server also answers unknown paths with 404.
 fn is_missing_model(error: &Error) -> bool {
     let text = error.to_string();
     error.status() == Some(404) && text.contains("model") && text.contains("not found")

@@ -1,17 +1,17 @@
-//! Where a server is, as Ollama itself reads it.
+//! The address of a server in the syntax of Ollama.
 
 use ai_services_core::{Error, Result};
 use reqwest::Url;
 use std::net::Ipv6Addr;
 
-/// Where Ollama listens unless it is told otherwise.
+/// The default address of Ollama.
 pub(super) const DEFAULT: &str = "http://127.0.0.1:11434";
 const DEFAULT_PORT: u16 = 11434;
-/// Ollama's own models, behind a key.
+/// Ollama's hosted models, which require a key.
 pub(super) const CLOUD: &str = "ollama.com";
 
-/// The URL that the value of `OLLAMA_HOST` stands for: a URL, a host, a port behind a colon, or both,
-/// with or without a path.
+/// Parses the value of `OLLAMA_HOST`: a URL, a host, a port after a colon, or both, with or without
+/// a path.
 ///
 /// # Errors
 ///
@@ -27,11 +27,11 @@ pub(super) fn url(host: &str) -> Result<String> {
     let (name, port) = split(authority);
     let port = match port {
         Some(port) => Some(port.parse().map_err(|source| wrong().with_source(source))?),
-        // Only an address without a scheme has Ollama's own port by default.
+        // Only an address without a scheme has Ollama's default port.
         None if host.contains("://") || host == CLOUD => None,
         None => Some(DEFAULT_PORT),
     };
-    // Where a server listens is not always where it can be reached.
+    // A server that listens on all addresses is reachable on this machine.
     let name = match name {
         "" if host.contains("://") => return Err(wrong()),
         "" | "0.0.0.0" => "127.0.0.1",
@@ -51,7 +51,7 @@ pub(super) fn url(host: &str) -> Result<String> {
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
-/// A host and the port behind it, if there is one.
+/// Splits off the port, if there is one.
 fn split(authority: &str) -> (&str, Option<&str>) {
     if authority.parse::<Ipv6Addr>().is_ok() || authority.ends_with(']') {
         return (authority, None);
@@ -72,7 +72,7 @@ mod tests {
     use ai_services_core::ErrorKind;
 
     #[test]
-    fn host_is_read_as_ollama_reads_it() {
+    fn host_is_parsed_as_by_ollama() {
         for (host, expected) in [
             ("", "http://127.0.0.1:11434"),
             ("127.0.0.1:8090", "http://127.0.0.1:8090"),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_host_is_an_error_that_names_the_variable() {
+    fn error_of_an_invalid_host_names_the_variable() {
         for host in ["gpu:port", "gpu:99999", "ftp://canary", "http://", "http://:9", "a b"] {
             let error = url(host).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Configuration, "{host}");

@@ -1,4 +1,4 @@
-//! Messages as the protocol writes them.
+//! Messages in the format of the API.
 
 use crate::protocol::arguments::object_or_empty;
 use ai_services_core::message::{
@@ -9,17 +9,17 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// How a message is written. Encoded messages are kept with it and shared by all servers, so nothing
-/// else here may depend on options.
+/// The form of an encoded message. Messages keep their encoded forms, which all clients share, so
+/// the encoding depends on no other options.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum MessageForm {
     Plain,
-    /// With what the model thought.
+    /// With the model's thinking.
     Thinking,
 }
 
 impl MessageForm {
-    /// This form, if it makes a difference for a message.
+    /// Returns the form that applies to a message: `Plain` if there is no difference.
     pub(super) fn of(self, message: &ChatMessage) -> Self {
         match message {
             ChatMessage::Ai(message) if message.thinking().is_some() => self,
@@ -27,7 +27,7 @@ impl MessageForm {
         }
     }
 
-    /// The name under which messages in this form are kept.
+    /// Returns the name under which messages keep this form.
     pub(super) fn dialect(self) -> &'static str {
         match self {
             Self::Plain => "ollama",
@@ -36,12 +36,12 @@ impl MessageForm {
     }
 }
 
-/// A message as JSON; empty if the protocol cannot carry it, which [`unsupported`] explains.
+/// Encodes a message as JSON. Empty if the API cannot carry the message; see [`unsupported`].
 pub(super) fn encode(message: &ChatMessage, form: MessageForm) -> Vec<u8> {
     try_encode(message, form).unwrap_or_default()
 }
 
-/// The error for a message that [`encode`] refused.
+/// Returns the error for a message that [`encode`] rejects.
 pub(super) fn unsupported(message: &ChatMessage) -> Error {
     let why = try_encode(message, MessageForm::Plain).err().unwrap_or(NOT_JSON);
     Error::new(ErrorKind::Unsupported, why)
@@ -55,7 +55,7 @@ fn try_encode(message: &ChatMessage, form: MessageForm) -> Result<Vec<u8>, &'sta
             return serde_json::to_vec(message.attributes()).map_err(|_| NOT_JSON);
         }
         ChatMessage::System(message) => Message::new("system", message.text()),
-        // The protocol has no place for the name of a person.
+        // The API has no names of users.
         ChatMessage::User(message) => Message::of("user", message.contents())?,
         ChatMessage::Ai(message) => Message {
             thinking: message.thinking().filter(|_| form == MessageForm::Thinking),
@@ -98,7 +98,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// A message of these parts: the texts, one below the other, and the images beside them.
+    /// Creates a message with joined texts and images.
     fn of(role: &'static str, contents: &'a [Content]) -> Result<Self, &'static str> {
         let mut texts = Vec::new();
         let mut images = Vec::new();
@@ -123,8 +123,8 @@ impl<'a> Message<'a> {
         Ok(Self { images, ..Self::new(role, content) })
     }
 
-    /// The exact size of a message of one text with nothing to escape, which is the usual one; else
-    /// a guess. What is kept with a message should neither grow nor shrink once it is written.
+    /// Returns the exact size of a message with a single text without escapes, and a guess for
+    /// others. A correct size avoids a reallocation of the stored form.
     fn size(&self) -> usize {
         let member = |name: &str, value: &str| r#","":"""#.len() + name.len() + value.len();
         let optional =
@@ -146,7 +146,7 @@ fn answer(message: &AiMessage) -> &str {
     message.text().or(refusal).unwrap_or_default()
 }
 
-/// A result. Servers that know ids tell calls of the same tool apart by them.
+/// Converts a tool result. Newer servers match results and calls by id.
 fn tool_result(result: &ToolResult) -> Result<Message<'_>, &'static str> {
     Ok(Message {
         tool_name: Some(result.tool_name()),
@@ -181,7 +181,7 @@ mod tests {
     use ai_services_core::message::{ImageContent, UserMessage};
 
     #[test]
-    fn usual_message_is_written_into_space_of_its_size() {
+    fn size_of_a_single_text_is_exact() {
         let image = Content::from(ImageContent::base64("aWdj", "image/png"));
         let messages = [
             ChatMessage::system("a"),

@@ -1,4 +1,4 @@
-//! A server and what it has.
+//! An Ollama server and its models.
 
 use super::hint::{self, unreachable};
 use super::host;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use std::fmt;
 use std::sync::Arc;
 
-/// An Ollama server: which models it has, and what they can do.
+/// An Ollama server, for listing its models and their capabilities.
 ///
 /// Clones share connections and settings.
 ///
@@ -43,26 +43,28 @@ pub struct OllamaServer {
 }
 
 impl OllamaServer {
-    /// Starts a server.
+    /// Starts a builder.
     pub fn builder() -> OllamaServerBuilder {
         OllamaServerBuilder::default()
     }
 
-    /// The server that the environment describes.
+    /// Creates a server from environment variables.
     ///
     /// | variable | meaning |
     /// |---|---|
-    /// | `OLLAMA_HOST` | where it is, as Ollama itself reads it: `gpu`, `:9`, `gpu:9`, `https://gpu`; `127.0.0.1:11434` by default. Where the server listens on all addresses, it is asked on this machine |
-    /// | `OLLAMA_API_KEY` | the key; only `ollama.com` needs one |
+    /// | `OLLAMA_HOST` | the address, in the syntax of Ollama: `gpu`, `:9`, `gpu:9`, `https://gpu`. Default: `127.0.0.1:11434`. An address for listening on all interfaces means this machine |
+    /// | `OLLAMA_API_KEY` | the key, which only `ollama.com` requires |
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Configuration`] if a variable is missing or wrong; the message names it.
+    /// [`ErrorKind::Configuration`] if a variable is missing or invalid; the message names the
+    /// variable.
     pub fn from_env() -> Result<Self> {
         Self::builder().build()
     }
 
-    /// The server of a client; the environment is read if neither key nor base URL was set.
+    /// Returns the server of a connection. Reads the environment if neither a key nor a base URL
+    /// was set.
     pub(super) fn connect(
         mut connection: Connection,
         var: impl Fn(&str) -> Option<String>,
@@ -88,18 +90,18 @@ impl OllamaServer {
         self.server.endpoint(path)
     }
 
-    /// Scheme, host and port, for example `http://127.0.0.1:11434`.
+    /// Returns the scheme, host and port, for example `http://127.0.0.1:11434`.
     #[must_use]
     pub fn origin(&self) -> String {
         self.base.origin().ascii_serialization()
     }
 
-    /// The models that the server has, the last changed first as Ollama lists them.
+    /// Returns the models of the server, the last modified first.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Connection`] if there is no server, with a hint how to start it, and everything
-    /// else that can go wrong with a request.
+    /// [`ErrorKind::Connection`] if there is no server, with a hint how to start it, and the other
+    /// errors of a request.
     ///
     /// # Cancellation
     ///
@@ -110,12 +112,12 @@ impl OllamaServer {
         Ok(tags.into_models())
     }
 
-    /// What the server knows about a model.
+    /// Returns the details of a model.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidRequest`] if it has no such model, with a hint how to get it, and
-    /// everything else that can go wrong with a request.
+    /// [`ErrorKind::InvalidRequest`] if there is no such model, with a hint how to pull it, and the
+    /// other errors of a request.
     ///
     /// # Cancellation
     ///
@@ -130,11 +132,11 @@ impl OllamaServer {
     }
 }
 
-/// A JSON document, or the error that it is instead.
+/// Parses a JSON document, or returns the error that the server reports instead.
 pub(super) fn parse<T: DeserializeOwned>(answer: &Answer) -> Result<T> {
     #[derive(Deserialize)]
     struct Reported {
-        #[allow(dead_code, reason = "only whether it is there matters")]
+        #[allow(dead_code, reason = "only its presence matters")]
         error: Value,
     }
     if serde_json::from_slice::<Reported>(&answer.body).is_ok() {
@@ -151,8 +153,8 @@ impl fmt::Debug for OllamaServer {
 
 /// Builds an [`OllamaServer`].
 ///
-/// With neither [`api_key`](Self::api_key) nor [`base_url`](Self::base_url), both come from the
-/// environment, as in [`OllamaServer::from_env`]; if one of the two is set, it is not read.
+/// If neither [`api_key`](Self::api_key) nor [`base_url`](Self::base_url) is set, both come from
+/// the environment, as in [`OllamaServer::from_env`].
 ///
 /// # Examples
 ///
@@ -171,21 +173,21 @@ pub struct OllamaServerBuilder {
 
 impl OllamaServerBuilder {
     builder_methods! {
-        /// Sets the key, which only `ollama.com` needs.
+        /// Sets the API key, which only `ollama.com` requires.
         api_key;
-        /// Sets the URL to which `/api/tags` is appended; `http://127.0.0.1:11434` by default.
+        /// Sets the URL to which `/api/tags` is appended. Default: `http://127.0.0.1:11434`.
         base_url;
     }
 
     connection_setters!();
 
     builder_methods! {
-        /// Builds the server. Nothing is sent.
+        /// Builds the server. Sends nothing.
         ///
         /// # Errors
         ///
-        /// [`ErrorKind::Configuration`] without a key for `ollama.com`, for a base URL or an `OLLAMA_HOST`
-        /// that is none, a key or header that HTTP cannot carry, and if TLS cannot be set up.
+        /// [`ErrorKind::Configuration`] without a key for `ollama.com`, for an invalid base URL or
+        /// `OLLAMA_HOST`, for a key or header that HTTP cannot carry, and if TLS cannot be set up.
         build -> OllamaServer;
     }
 

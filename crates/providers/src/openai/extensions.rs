@@ -1,5 +1,5 @@
-//! What compatible servers say beside the protocol and must be told again: the signatures of thoughts, and
-//! thoughts that only they can read.
+//! Non-standard fields of compatible servers that later requests have to repeat: signatures of
+//! thoughts, and encrypted thoughts.
 
 use super::PROTOCOL;
 use crate::protocol::raw_object::RawObject;
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// The members that a message of the model gets beside its own.
+/// The non-standard members of an assistant message.
 #[derive(Default, Deserialize, Serialize)]
 pub(super) struct MessageExtensions<'a> {
-    /// Thoughts with what proves them, at OpenRouter.
+    /// Thoughts with their signatures, at OpenRouter.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub(super) reasoning_details: Option<&'a RawValue>,
     /// Signatures, at Gemini's compatible endpoint.
@@ -23,24 +23,25 @@ pub(super) struct MessageExtensions<'a> {
 }
 
 impl<'a> MessageExtensions<'a> {
-    /// Those of a message, as far as they fit to it.
+    /// Returns the extensions of a message. Extensions of calls are dropped if their number is
+    /// wrong.
     pub(super) fn of(message: &'a AiMessage) -> Self {
         let json = message.provider_content().and_then(|content| content.json_of(PROTOCOL));
-        // What others wrote under this name may be anything.
-        let mut words: Self =
+        // Other clients may have stored anything under this name.
+        let mut extensions: Self =
             json.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
-        if words.calls.len() != message.tool_calls().len() {
-            words.calls.clear();
+        if extensions.calls.len() != message.tool_calls().len() {
+            extensions.calls.clear();
         }
-        words
+        extensions
     }
 
-    /// Whether a message has any.
+    /// Returns whether a message has extensions.
     pub(super) fn are_in(message: &AiMessage) -> bool {
         message.provider_content().is_some_and(|content| content.protocol() == PROTOCOL)
     }
 
-    /// The words as a message keeps them; nothing if there are none.
+    /// Returns the form in which a message keeps the extensions; `None` if there are none.
     pub(super) fn into_content(mut self) -> Option<ProviderContent> {
         self.reasoning_details = self.reasoning_details.filter(|details| !is_empty(details));
         self.extra_content = self.extra_content.filter(|extra| !marks_a_thought(extra));
@@ -50,7 +51,7 @@ impl<'a> MessageExtensions<'a> {
                 return None;
             }
         }
-        // They were put together from JSON, so that they are JSON.
+        // The object is assembled from JSON, so it is valid JSON.
         ProviderContent::from_json(PROTOCOL, serde_json::to_string(&self).ok()?).ok()
     }
 }
@@ -59,27 +60,27 @@ fn is_empty(details: &RawValue) -> bool {
     matches!(details.get(), "[]" | "{}" | "\"\"")
 }
 
-/// Whether it only says of a text that it is a thought. Said again of a whole answer, it would make all
-/// of it a thought.
+/// Returns whether the content only marks a text as a thought. Sent back with a whole answer, the
+/// mark would turn all of it into a thought.
 pub(super) fn marks_a_thought(extra: &RawValue) -> bool {
     let json = extra.get();
     let own = json.chars().filter(|character| !character.is_ascii_whitespace());
     is_empty(extra) || own.eq(r#"{"google":{"thought":true}}"#.chars())
 }
 
-/// `reasoning_details` of a stream: the lists of all events, put together only at the end.
+/// The `reasoning_details` of a stream: the lists of all events, which are merged at the end.
 #[derive(Default)]
 pub(super) struct Details(String);
 
 impl Details {
-    /// Adds what an event has. What is no list cannot be a piece of one.
+    /// Adds the details of an event. Values other than lists are ignored.
     pub(super) fn add(&mut self, list: &RawValue) {
         if list.get().starts_with('[') && !is_empty(list) {
             self.0.push_str(list.get());
         }
     }
 
-    /// One list of whole details.
+    /// Merges the details into one list.
     pub(super) fn into_list(self) -> Option<Box<RawValue>> {
         if self.0.is_empty() {
             return None;
@@ -95,10 +96,10 @@ impl Details {
     }
 }
 
-/// Adds an item to the last detail, or begins another.
+/// Adds an item to the last detail, or starts another one.
 fn add<'a>(item: &'a RawValue, last: &mut Option<Detail<'a>>, list: &mut String) {
     match (RawObject::of(item), last.as_mut()) {
-        (Ok(piece), Some(last)) if last.goes_on_with(&piece) => last.add(piece),
+        (Ok(piece), Some(last)) if last.continues_with(&piece) => last.add(piece),
         (Ok(piece), _) => {
             end(last, list);
             *last = Some(Detail::of(piece));
@@ -125,19 +126,19 @@ fn begin(list: &mut String) {
     }
 }
 
-/// The members whose pieces are joined. Of all others the last word counts.
+/// Members whose pieces are concatenated. Of other members the last value counts.
 const JOINED: [&str; 3] = ["text", "summary", "data"];
 
-/// A detail or a piece with more members is no piece of another one: none has so many, and each is
-/// looked for.
+/// Maximum number of members of a detail that is merged. Members are searched linearly, and real
+/// details have far fewer.
 const MAX_MEMBERS: usize = 32;
 
-/// A detail so far: its members, in the order in which they came.
+/// A detail received so far: its members in the order of arrival.
 struct Detail<'a>(Vec<(Cow<'a, str>, Member<'a>)>);
 
 enum Member<'a> {
     Whole(&'a RawValue),
-    /// A text as JSON, without the quote at its end.
+    /// A string as JSON, without the closing quote.
     Joined(String),
 }
 
@@ -146,13 +147,13 @@ impl<'a> Detail<'a> {
         Self(piece.0.into_iter().map(|(name, value)| (name, Member::Whole(value))).collect())
     }
 
-    /// Whether a piece is one of this detail. Servers number details, but some give one number to a
-    /// summary and to the same thoughts encrypted, or to thoughts about several calls.
-    fn goes_on_with(&self, piece: &RawObject<'a>) -> bool {
+    /// Returns whether a piece belongs to this detail. Servers number details, but some give one
+    /// number to a summary and its encrypted form, or to thoughts about several calls.
+    fn continues_with(&self, piece: &RawObject<'a>) -> bool {
         if self.0.len() > MAX_MEMBERS || piece.0.len() > MAX_MEMBERS {
             return false;
         }
-        let both = |name: &str| [self.said(name), piece.get(name).and_then(said)];
+        let both = |name: &str| [self.value(name), piece.get(name).and_then(non_null)];
         let is_same = |name: &str| match both(name) {
             [Some(own), Some(other)] => Some(own == other),
             _ => None,
@@ -160,7 +161,8 @@ impl<'a> Detail<'a> {
         let (index, id) = (is_same("index"), is_same("id"));
         match [is_same("type"), index, id] {
             [Some(false), ..] | [_, Some(false), _] | [.., Some(false)] => false,
-            // Encrypted thoughts come whole: two of them are no pieces unless the server says so.
+            // Encrypted thoughts arrive whole: two are separate unless the server gives them one
+            // number or id.
             _ if index.is_none() && id.is_none() => {
                 is_same("type").is_some() && both("data").iter().any(Option::is_none)
             }
@@ -168,9 +170,9 @@ impl<'a> Detail<'a> {
         }
     }
 
-    fn said(&self, name: &str) -> Option<&str> {
+    fn value(&self, name: &str) -> Option<&str> {
         match self.0.iter().find(|(own, _)| own == name)? {
-            (_, Member::Whole(value)) => said(value),
+            (_, Member::Whole(value)) => non_null(value),
             (_, Member::Joined(text)) => Some(text),
         }
     }
@@ -190,7 +192,7 @@ impl<'a> Detail<'a> {
             if index > 0 {
                 out.push(',');
             }
-            // Texts can always be written.
+            // Strings always serialize.
             out.push_str(&serde_json::to_string(name).unwrap_or_default());
             out.push(':');
             match value {
@@ -207,8 +209,8 @@ impl<'a> Detail<'a> {
 
 impl<'a> Member<'a> {
     fn add(&mut self, value: &'a RawValue, is_joined: bool) {
-        let Some(value_said) = said(value) else { return };
-        let more = value_said.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        let Some(json) = non_null(value) else { return };
+        let more = json.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
         match (more.filter(|_| is_joined), &mut *self) {
             (Some(more), Self::Joined(text)) => text.push_str(more),
             (Some(more), Self::Whole(own)) => {
@@ -220,8 +222,8 @@ impl<'a> Member<'a> {
     }
 }
 
-/// The JSON of a value, unless it is `null`.
-fn said(value: &RawValue) -> Option<&str> {
+/// Returns the JSON of a value, unless it is `null`.
+fn non_null(value: &RawValue) -> Option<&str> {
     Some(value.get()).filter(|json| *json != "null")
 }
 
@@ -229,7 +231,7 @@ fn said(value: &RawValue) -> Option<&str> {
 mod tests {
     use super::*;
 
-    /// What becomes of the lists of these events.
+    /// Returns the merged lists of these events.
     fn joined(lists: &[&str]) -> Option<String> {
         let mut details = Details::default();
         for list in lists {
@@ -239,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_one_number_are_one_detail() {
+    fn pieces_with_one_number_are_merged() {
         let lists = [
             r#"[{"type":"reasoning.text","text":"a\n","signature":null,"index":0,"n":1.50}]"#,
             r#"[{"type":"reasoning.text","text":"\ud83d","index":0}]"#,
@@ -252,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn unnumbered_pieces_of_one_type_and_id_are_one_detail() {
+    fn unnumbered_pieces_with_one_type_and_id_are_merged() {
         let piece =
             |id: &str, text: &str| format!(r#"[{{"type":"t","id":{id},"summary":"{text}"}}]"#);
         let lists =
@@ -264,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn details_of_one_number_but_another_type_or_id_stay_apart() {
+    fn details_with_another_type_or_id_stay_separate() {
         let details = [
             r#"{"type":"reasoning.summary","summary":"a","index":0}"#,
             r#"{"type":"reasoning.encrypted","data":"QQ==","id":"c1","index":0}"#,
@@ -278,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_items_are_kept_and_odd_lists_ignored() {
+    fn unknown_items_are_kept_and_invalid_lists_ignored() {
         let lists = ["null", "7", r#""x""#, "{}", "[]", r#"[1,"x"]"#, r#"[{"text":1},null,[ ]]"#];
         assert_eq!(joined(&lists).as_deref(), Some(r#"[1,"x",{"text":1},null,[ ]]"#));
         assert_eq!(joined(&lists[..5]), None);
@@ -291,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn detail_has_no_more_members_than_can_be_looked_for() {
+    fn details_with_too_many_members_are_not_merged() {
         let wide: Vec<_> = (0..=MAX_MEMBERS).map(|name| format!("\"{name}\":0")).collect();
         let wide = format!(r#"{{"index":0,{}}}"#, wide.join(","));
         let list = format!("[{wide},{wide}]");
@@ -299,16 +301,16 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_of_what_says_nothing() {
+    fn empty_extensions_are_not_kept() {
         let of = |details, extra| {
             let (details, extra) = (serde_json::from_str(details), serde_json::from_str(extra));
             let calls = vec![None, None];
-            let words = MessageExtensions {
+            let extensions = MessageExtensions {
                 reasoning_details: details.ok(),
                 extra_content: extra.ok(),
                 calls,
             };
-            words.into_content().map(|content| content.json().to_owned())
+            extensions.into_content().map(|content| content.json().to_owned())
         };
         for nothing in ["[]", "{}", "\"\""] {
             assert_eq!(of(nothing, nothing), None);

@@ -1,4 +1,4 @@
-//! Messages as the protocol writes them.
+//! Messages in the format of chat completions.
 
 use super::extensions::MessageExtensions;
 use super::part::{self, Body};
@@ -8,20 +8,20 @@ use ai_services_core::{Error, ErrorKind};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// How a message is written. Encoded messages are kept with it and shared by all servers, so nothing
-/// else here may depend on options.
+/// The form of an encoded message. Messages keep their encoded forms, which all clients share, so
+/// the encoding depends on no other options.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct MessageForm {
-    /// With what the model thought.
+    /// `true` to include the model's thinking.
     pub(super) thinking: bool,
-    /// With what a server said beside the protocol.
+    /// `true` to include the non-standard fields of a server.
     pub(super) extensions: bool,
 }
 
 impl MessageForm {
     const PLAIN: Self = Self { thinking: false, extensions: false };
 
-    /// This form, as far as it makes a difference for a message.
+    /// Returns the form that applies to a message: the plain one if there is no difference.
     pub(super) fn of(self, message: &ChatMessage) -> Self {
         match message {
             ChatMessage::Ai(message) => Self {
@@ -32,7 +32,7 @@ impl MessageForm {
         }
     }
 
-    /// The name under which messages in this form are kept.
+    /// Returns the name under which messages keep this form.
     pub(super) fn dialect(self) -> &'static str {
         match (self.thinking, self.extensions) {
             (false, false) => "openai-chat",
@@ -43,13 +43,13 @@ impl MessageForm {
     }
 }
 
-/// A message as JSON; empty if the protocol cannot carry it, which [`unsupported`] explains. Of a
-/// tool's result the media follow in another line, see [`split`].
+/// Encodes a message as JSON. Empty if the protocol cannot carry the message; see [`unsupported`].
+/// The media of a tool result follow on a second line; see [`split`].
 pub(super) fn encode(message: &ChatMessage, form: MessageForm) -> Vec<u8> {
     try_encode(message, form).unwrap_or_default()
 }
 
-/// The error for a message that [`encode`] refused.
+/// Returns the error for a message that [`encode`] rejects.
 pub(super) fn unsupported(message: &ChatMessage) -> Error {
     let why = try_encode(message, MessageForm::PLAIN)
         .err()
@@ -57,10 +57,10 @@ pub(super) fn unsupported(message: &ChatMessage) -> Error {
     Error::new(ErrorKind::Unsupported, why)
 }
 
-/// An encoded message, and the parts of a user message that have to be said after it: the media of a
-/// tool's result, with commas in between. Mostly there are none.
+/// Splits an encoded message into the message and the media of a tool result, which are sent later
+/// as parts of a user message. Most messages have no such media.
 pub(super) fn split<'a>(message: &ChatMessage, encoded: &'a [u8]) -> (&'a [u8], &'a [u8]) {
-    // JSON without blanks has no line breaks.
+    // Compact JSON has no line breaks.
     let end = match media_result(message) {
         Some(_) => encoded.iter().position(|byte| *byte == b'\n'),
         None => None,
@@ -91,7 +91,7 @@ fn write(out: &mut Vec<u8>, value: &impl Serialize) -> Result<(), &'static str> 
     serde_json::to_writer(out, value).map_err(|_| "the message cannot be written as JSON")
 }
 
-/// The message, if it is a tool's result that is not only text.
+/// Returns the tool result, if it has media.
 fn media_result(message: &ChatMessage) -> Option<&ToolResult> {
     match message {
         ChatMessage::ToolResult(result) => {
@@ -110,8 +110,8 @@ enum Wire<'a> {
 }
 
 impl Wire<'_> {
-    /// The exact size of a message of one text with nothing to escape, which is the usual one; else
-    /// a guess. What is kept with a message should neither grow nor shrink once it is written.
+    /// Returns the exact size of a message with a single text without escapes, and a guess for
+    /// others. A correct size avoids a reallocation of the stored form.
     fn size(&self) -> usize {
         let Self::Message(Message { role, content: Body::Text(text), name, tool_call_id, .. }) =
             self
@@ -146,7 +146,7 @@ struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Adds what a form has more than the plain one.
+    /// Adds the members of a form.
     fn add(&mut self, message: &'a AiMessage, form: MessageForm) {
         if form.extensions {
             let extensions = MessageExtensions::of(message);
@@ -154,7 +154,7 @@ impl<'a> Message<'a> {
             self.extra_content = extensions.extra_content;
             self.tool_calls.extra = extensions.calls;
         }
-        // The details say the same, and more.
+        // The details contain the thinking.
         if form.thinking && self.reasoning_details.is_none() {
             self.reasoning_content = message.thinking();
         }
@@ -164,7 +164,7 @@ impl<'a> Message<'a> {
 #[derive(Default)]
 struct Calls<'a> {
     calls: &'a [ToolCall],
-    /// What each of them has beside the protocol, or nothing at all.
+    /// The `extra_content` of each call. Empty without extensions.
     extra: Vec<Option<&'a RawValue>>,
 }
 
@@ -232,12 +232,12 @@ fn answer(message: &AiMessage) -> Body<'_> {
     match message.text() {
         Some(text) => Body::text(text),
         None if !message.tool_calls().is_empty() => Body::Nothing,
-        // Only here a refusal must be sent: an empty message is refused.
+        // A refusal is sent only here, because servers reject empty messages.
         None => Body::text(message.refusal().unwrap_or_default()),
     }
 }
 
-/// The arguments as the model wrote them, or an empty object if they are no object.
+/// Returns arguments unchanged, or an empty object if they are not a JSON object.
 pub(super) fn arguments(text: &str) -> &str {
     if object(text).is_some() { text } else { "{}" }
 }
@@ -249,7 +249,7 @@ mod tests {
     use ai_services_core::message::{ProviderContent, UserMessage};
 
     #[test]
-    fn usual_message_is_written_into_space_of_its_size() {
+    fn size_of_a_single_text_is_exact() {
         let messages = [
             ChatMessage::system("a"),
             ChatMessage::user("b"),
@@ -266,9 +266,9 @@ mod tests {
         }
     }
 
-    /// What is sent of an answer with a call and these words, in a form.
-    fn sent(words: &str, thinking: bool, extensions: bool) -> String {
-        let content = ProviderContent::from_json(PROTOCOL, words).unwrap();
+    /// Returns the end of an encoded answer with a call and these extensions.
+    fn sent(extensions_json: &str, thinking: bool, extensions: bool) -> String {
+        let content = ProviderContent::from_json(PROTOCOL, extensions_json).unwrap();
         let message =
             AiMessage::builder().thinking("hm").tool_calls([ToolCall::new("c", "f", "{}")]);
         let message = ChatMessage::from(message.provider_content(content).build());
@@ -278,33 +278,33 @@ mod tests {
         sent.strip_prefix(prefix).unwrap().to_owned()
     }
 
-    const WORDS: &str =
+    const EXTENSIONS: &str =
         r#"{"reasoning_details":[ {"n":1.50} ],"extra_content":"é","calls":[{"a":1e2}]}"#;
 
     #[test]
-    fn words_of_a_server_are_sent_as_they_came() {
+    fn extensions_are_sent_unchanged() {
         let own = r#","extra_content":{"a":1e2}}],"reasoning_details":[ {"n":1.50} ],"extra_content":"é"}"#;
-        assert_eq!(sent(WORDS, false, true), own);
-        assert_eq!(sent(WORDS, true, true), own, "details replace thinking");
+        assert_eq!(sent(EXTENSIONS, false, true), own);
+        assert_eq!(sent(EXTENSIONS, true, true), own, "details replace thinking");
         let extra = r#"{"extra_content":1}"#;
         assert_eq!(sent(extra, true, true), r#"}],"reasoning_content":"hm","extra_content":1}"#);
     }
 
     #[test]
-    fn words_of_a_server_are_not_sent_to_openai() {
-        assert_eq!(sent(WORDS, false, false), "}]}");
-        assert_eq!(sent(WORDS, true, false), r#"}],"reasoning_content":"hm"}"#);
+    fn extensions_are_left_out_of_other_forms() {
+        assert_eq!(sent(EXTENSIONS, false, false), "}]}");
+        assert_eq!(sent(EXTENSIONS, true, false), r#"}],"reasoning_content":"hm"}"#);
     }
 
     #[test]
-    fn words_that_do_not_fit_are_not_sent() {
-        for words in ["[]", "7", r#"{"calls":[1,2]}"#, r#"{"calls":[null]}"#, r#"{"calls":{}}"#] {
-            assert_eq!(sent(words, false, true), "}]}", "{words}");
+    fn invalid_extensions_are_not_sent() {
+        for json in ["[]", "7", r#"{"calls":[1,2]}"#, r#"{"calls":[null]}"#, r#"{"calls":{}}"#] {
+            assert_eq!(sent(json, false, true), "}]}", "{json}");
         }
     }
 
     #[test]
-    fn form_is_another_only_where_it_makes_a_difference() {
+    fn form_is_plain_if_there_is_no_difference() {
         let all = MessageForm { thinking: true, extensions: true };
         assert_eq!(all.of(&ChatMessage::user("a")), MessageForm::PLAIN);
         assert_eq!(all.of(&ChatMessage::ai("a")), MessageForm::PLAIN);

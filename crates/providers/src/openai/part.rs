@@ -1,16 +1,16 @@
-//! Contents as the protocol writes them.
+//! Message contents in the format of chat completions.
 
 use ai_services_core::message::{Content, ImageDetail, Media, MediaSource, ToolResult};
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// What a message says.
+/// The content of a message.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Body<'a> {
     Text(Cow<'a, str>),
     Parts(Vec<Part<'a>>),
-    /// `null`, which a message that only calls tools must have for some servers.
+    /// `null`, which some servers require in a message that only calls tools.
     Nothing,
 }
 
@@ -19,7 +19,7 @@ impl<'a> Body<'a> {
         Self::Text(Cow::Borrowed(text))
     }
 
-    /// One text or several parts.
+    /// Returns a text or several parts.
     pub(super) fn of(text: Option<&'a str>, contents: &'a [Content]) -> Result<Self, &'static str> {
         match text {
             Some(text) => Ok(Self::text(text)),
@@ -28,8 +28,8 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// What a tool returned. The protocol takes only text here: what is not text is mentioned, and
-    /// said by [`attached`].
+    /// Returns the text of a tool result. The protocol takes only text there: media are mentioned,
+    /// and sent later by [`attached`].
     pub(super) fn of_result(result: &'a ToolResult) -> Self {
         let mut names = names(result);
         let texts = result.contents().iter().map(|content| match content.text() {
@@ -47,7 +47,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// The media of a tool's result, as parts of a user message: each behind a text that says whose it is.
+/// Returns the media of a tool result as parts of a user message, each after a text with its name.
 pub(super) fn attached(result: &ToolResult) -> Result<Vec<Part<'_>>, &'static str> {
     let media = result.contents().iter().filter(|content| content.media().is_some());
     let mut parts = Vec::new();
@@ -58,7 +58,7 @@ pub(super) fn attached(result: &ToolResult) -> Result<Vec<Part<'_>>, &'static st
     Ok(parts)
 }
 
-/// What the media of a result are called, in order.
+/// Returns the names of the media of a result, in order.
 fn names(result: &ToolResult) -> impl Iterator<Item = String> {
     let nouns = result.contents().iter().filter_map(|content| match content {
         Content::Image(_) => Some("image"),
@@ -133,7 +133,7 @@ pub(super) fn image_url(media: &Media) -> Result<Cow<'_, str>, &'static str> {
     }
 }
 
-/// The nearest of the three levels that the protocol knows.
+/// Returns the nearest of the three levels that the protocol has.
 pub(super) fn level(detail: ImageDetail) -> &'static str {
     match detail {
         ImageDetail::Low => "low",
@@ -150,7 +150,7 @@ pub(super) fn audio_format(media_type: Option<&str>) -> Result<&str, &'static st
         "audio/wav" | "audio/x-wav" | "audio/wave" | "audio/vnd.wave" => "wav",
         "audio/mpeg" | "audio/mp3" => "mp3",
         "audio/mp4" | "audio/x-m4a" => "m4a",
-        // Compatible servers know more formats than OpenAI, and say so if not.
+        // Compatible servers support more formats than OpenAI, and report unsupported ones.
         other => other.strip_prefix("audio/").unwrap_or(other),
     })
 }

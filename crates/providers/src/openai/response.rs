@@ -1,4 +1,4 @@
-//! Reading answers, as tolerantly as the variety of servers demands.
+//! Tolerant reading of whole answers.
 
 use super::wire::{Message, finish_reason, usage};
 use crate::http::Answer;
@@ -31,12 +31,12 @@ struct Choice<'a> {
     finish_reason: Text<'a>,
 }
 
-/// Turns an answer into a response.
+/// Reads an answer.
 ///
 /// # Errors
 ///
-/// The error that the answer reports, and [`ErrorKind::InvalidResponse`] for everything that is not
-/// a completion.
+/// The error that the answer reports, and [`ErrorKind::InvalidResponse`] for anything else that is
+/// not a completion.
 pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
     let completion: Completion<'_> =
         serde_json::from_slice(&answer.body).map_err(|error| answer.unreadable(error))?;

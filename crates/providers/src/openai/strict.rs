@@ -5,8 +5,7 @@ use crate::protocol::schema_subset::{
 };
 use serde_json::Value;
 
-/// The subset of strict mode: all members are required. Constraints that it does not know, such as
-/// the length of a text, are dropped.
+/// The subset of strict mode. Unknown constraints, such as the length of a text, are dropped.
 static STRICT: SchemaSubset = SchemaSubset {
     kept: &[
         "pattern",

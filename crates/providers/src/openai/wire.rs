@@ -1,4 +1,4 @@
-//! The parts that whole answers and streamed ones have in common.
+//! Parts of both whole and streamed answers.
 
 use super::extensions::MessageExtensions;
 use crate::protocol::tolerant::{Content, Index, Text, count, unquoted};
@@ -11,17 +11,17 @@ use std::borrow::Cow;
 use std::fmt;
 use std::mem::take;
 
-/// The message of an answer, or what a piece of a stream adds to it.
+/// The message of an answer, or the delta of a stream.
 #[derive(Deserialize)]
 pub(super) struct Message<'a> {
     #[serde(borrow, default)]
     pub(super) content: Content<'a>,
     #[serde(borrow, default)]
     pub(super) refusal: Text<'a>,
-    /// What the model thought, at vLLM, llama.cpp, DeepSeek and others.
+    /// Thinking at vLLM, llama.cpp, DeepSeek and others.
     #[serde(borrow, default)]
     pub(super) reasoning_content: Text<'a>,
-    /// The same at OpenRouter, Ollama and Groq.
+    /// Thinking at OpenRouter, Ollama and Groq.
     #[serde(borrow, default)]
     pub(super) reasoning: Text<'a>,
     #[serde(borrow, default)]
@@ -35,7 +35,7 @@ pub(super) struct Message<'a> {
 
 #[derive(Deserialize)]
 pub(super) struct Call<'a> {
-    /// Which call of the answer this is a piece of, in streams.
+    /// Number of the call in the answer, in streams.
     #[serde(default)]
     pub(super) index: Index,
     #[serde(borrow, default)]
@@ -82,14 +82,14 @@ struct Details {
 }
 
 impl<'a> Message<'a> {
-    /// What the model thought, wherever the server writes it.
+    /// Removes the thinking from the member that the server uses.
     pub(super) fn take_thinking(&mut self) -> Option<Cow<'a, str>> {
         let content = Text(self.content.take_thinking());
         let places = [take(&mut self.reasoning_content), take(&mut self.reasoning), content];
         places.into_iter().find_map(Text::into_some)
     }
 
-    /// Why the model refused, wherever the server writes it.
+    /// Removes the refusal from the member that the server uses.
     pub(super) fn take_refusal(&mut self) -> Option<Cow<'a, str>> {
         let places = [take(&mut self.refusal), Text(self.content.take_refusal())];
         places.into_iter().find_map(Text::into_some)
@@ -97,25 +97,25 @@ impl<'a> Message<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// The arguments: a text that contains JSON, by the protocol; at some servers the JSON itself.
+    /// Returns the arguments.
     pub(super) fn arguments(&self) -> Cow<'a, str> {
         unquoted(self.function.arguments)
     }
 }
 
-/// The parts of a message, in the form in which they are kept.
+/// The parts of a message in owned form.
 #[derive(Default)]
 pub(super) struct Parts {
     pub(super) text: Option<Box<str>>,
     pub(super) thinking: Option<Box<str>>,
     pub(super) refusal: Option<Box<str>>,
     pub(super) calls: Vec<ToolCall>,
-    pub(super) words: Option<ProviderContent>,
+    pub(super) extensions: Option<ProviderContent>,
 }
 
 impl From<Parts> for AiMessage {
     fn from(parts: Parts) -> Self {
-        // Some servers write an empty text beside tool calls or a refusal.
+        // Some servers send an empty text beside tool calls or a refusal.
         let needs_text = parts.calls.is_empty() && parts.refusal.is_none();
         let text = parts.text.filter(|text| needs_text || !text.is_empty());
         let mut builder = Self::builder().tool_calls(parts.calls);
@@ -128,8 +128,8 @@ impl From<Parts> for AiMessage {
         if let Some(refusal) = parts.refusal {
             builder = builder.refusal(refusal);
         }
-        if let Some(words) = parts.words {
-            builder = builder.provider_content(words);
+        if let Some(extensions) = parts.extensions {
+            builder = builder.provider_content(extensions);
         }
         builder.build()
     }
@@ -142,12 +142,12 @@ impl From<Message<'_>> for AiMessage {
         let text = message.content.text.map(Into::into);
         let (extra, calls) =
             message.tool_calls.into_iter().map(|call| (call.extra_content, call.into())).unzip();
-        let words = MessageExtensions {
+        let extensions = MessageExtensions {
             reasoning_details: message.reasoning_details,
             extra_content: message.extra_content,
             calls: extra,
         };
-        Parts { text, thinking, refusal, calls, words: words.into_content() }.into()
+        Parts { text, thinking, refusal, calls, extensions: extensions.into_content() }.into()
     }
 }
 
@@ -175,7 +175,7 @@ impl From<Usage> for TokenUsage {
     }
 }
 
-/// Why the model stopped, if the server says so.
+/// Returns the finish reason, if the server sent one.
 pub(super) fn finish_reason(reason: Text<'_>) -> Option<FinishReason> {
     let reason = reason.into_some()?;
     Some(match &*reason {
@@ -187,7 +187,8 @@ pub(super) fn finish_reason(reason: Text<'_>) -> Option<FinishReason> {
     })
 }
 
-/// A list of calls that may be `null`. In a stream it has nearly always one, which needs no space.
+/// A list of calls that may be `null`. In streams it usually has one call, which needs no
+/// allocation.
 #[derive(Default)]
 pub(super) struct Calls<'a> {
     first: Option<Call<'a>>,
@@ -231,7 +232,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Calls<'a> {
     }
 }
 
-/// The tokens, if the server tells them.
+/// Reads the token usage, if the server sent it.
 pub(super) fn usage<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<TokenUsage>, D::Error> {

@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use std::borrow::Cow;
 use std::fmt;
-use std::future::{self, Future};
+use std::future;
 use std::sync::Arc;
 
 /// A chat protocol at one server.

@@ -41,6 +41,12 @@ pub(crate) enum EventError {
     Failed(Error),
 }
 
+/// Returns the error of [`EventError::TooManyCalls`].
+pub(crate) fn too_many_calls() -> Error {
+    let message = format!("the answer has more than {MAX_CALLS} tool calls");
+    Error::new(ErrorKind::InvalidResponse, message)
+}
+
 /// A state machine that assembles an answer from events.
 ///
 /// The emitted events, put together, equal the content of [`into_response`](Self::into_response) and
@@ -241,10 +247,7 @@ impl<A: Assembly> Reading<A> {
             Err(EventError::Reported) => Err(self.events.reported_in(&data)),
             Err(EventError::Failed(error)) => Err(self.events.annotate(error)),
             Err(EventError::Unreadable(error)) => Err(self.events.unreadable(error)),
-            Err(EventError::TooManyCalls) => {
-                let message = format!("the answer has more than {MAX_CALLS} tool calls");
-                Err(self.events.invalid(Error::new(ErrorKind::InvalidResponse, message)))
-            }
+            Err(EventError::TooManyCalls) => Err(self.events.invalid(too_many_calls())),
         }
     }
 }

@@ -30,7 +30,7 @@ async fn invalid_arguments_exit_with_2() {
         assert_eq!((code, answer.as_str()), (Some(2), ""), "{wrong:?}: {notices}");
     }
     let (_, _, notices) = assistant(&["--model", "nobody/x", "hi"]).await;
-    assert!(notices.contains("there are `openai/…`, `openai-responses/…`"), "{notices}");
+    assert!(notices.contains("available: `openai/…`, `openai-responses/…`"), "{notices}");
     assert!(notices.contains("or `demo`"), "{notices}");
 }
 

@@ -83,7 +83,7 @@ fn too_many_calls_are_an_error() {
     let part = of([(line(100) + &line(29) + end).into_bytes()]);
     let (kind, message) = part.error.unwrap();
     assert_eq!((kind, part.calls.len()), (ErrorKind::InvalidResponse, 128));
-    assert!(message.contains("more tool calls"), "{message}");
+    assert!(message.contains("more than 128 tool calls"), "{message}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! From the events of a stream to an answer: what each one says, and what they say together.
+//! Streamed answers of the messages API, event by event.
 
 use super::partial_block::{BlockKind, PartialBlock};
 use crate::anthropic::content::message;
@@ -14,14 +14,14 @@ use ai_services_core::{Error, ErrorKind, Result};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The most blocks of one answer. More are no answer but an attack on memory.
+/// Maximum number of blocks in one answer. The limit bounds memory.
 const MAX_BLOCKS: usize = 4096;
 
 #[derive(Deserialize)]
 struct Event<'a> {
     #[serde(borrow, default, rename = "type")]
     kind: Text<'a>,
-    /// Which block it is about.
+    /// Number of the block that the event belongs to.
     #[serde(default)]
     index: Index,
     #[serde(borrow, default)]
@@ -36,7 +36,7 @@ struct Event<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// What a stream begins with.
+/// The message of the first event.
 #[derive(Deserialize)]
 struct Head<'a> {
     #[serde(borrow, default)]
@@ -62,7 +62,7 @@ struct Delta<'a> {
     citation: Option<&'a RawValue>,
 }
 
-/// The answer so far.
+/// The answer received so far.
 #[derive(Default)]
 pub(in crate::anthropic) struct MessageAssembly {
     id: Option<Box<str>>,
@@ -111,7 +111,7 @@ impl Assembly for MessageAssembly {
                 self.blocks.iter_mut().for_each(|block| close(block, emit));
                 return Ok(Progress::Done);
             }
-            // Pings, and what is to come.
+            // Pings, and unknown events.
             _ => {}
         }
         Ok(Progress::More)
@@ -126,7 +126,7 @@ impl Assembly for MessageAssembly {
     }
 
     fn into_response(self, attempts: u32) -> ChatResponse {
-        let parts = self.blocks.iter().map(PartialBlock::part).collect();
+        let blocks = self.blocks.iter().map(PartialBlock::to_answer_block).collect();
         let json = |at: usize| self.blocks.get(at).map_or_else(String::new, PartialBlock::json);
         ChatResponse {
             usage: self.usage.into(),
@@ -134,7 +134,7 @@ impl Assembly for MessageAssembly {
             model: self.model,
             id: self.id,
             attempts: Some(attempts),
-            ..ChatResponse::new(message(parts, json, self.refusal))
+            ..ChatResponse::new(message(blocks, json, self.refusal))
         }
     }
 
@@ -170,7 +170,7 @@ impl MessageAssembly {
         emit: Emit<'_>,
     ) -> Result<(), EventError> {
         if index >= MAX_BLOCKS as u64 || self.blocks.len() >= MAX_BLOCKS {
-            let message = "the answer has more blocks than any may have";
+            let message = format!("the answer has more than {MAX_BLOCKS} blocks");
             return Err(EventError::Failed(Error::new(ErrorKind::InvalidResponse, message)));
         }
         let block = PartialBlock::new(index, start, self.calls).map_err(EventError::Unreadable)?;
@@ -231,7 +231,7 @@ impl MessageAssembly {
     }
 }
 
-/// Ends a block. The input of a call that did not grow is the one that it began with.
+/// Ends a block. A call without input deltas has the input of its start.
 fn close(block: &mut PartialBlock, emit: Emit<'_>) {
     if !std::mem::take(&mut block.is_open) {
         return;

@@ -1,25 +1,25 @@
-//! Blocks that come in pieces.
+//! Blocks of a streamed answer.
 
-use crate::anthropic::content::{Part, Said, arguments};
+use crate::anthropic::content::{AnswerBlock, BlockContent, arguments};
 use crate::protocol::raw_object::RawObject;
 use ai_services_core::message::ToolCall;
 use serde_json::value::RawValue;
 
-/// A block so far.
+/// A block received so far.
 pub(super) struct PartialBlock {
-    /// The number that the server gave.
+    /// Number of the block in the stream.
     pub(super) index: u64,
-    /// What the server said at its beginning, where some members are empty.
+    /// The block of the start event, with some empty members.
     start: Box<RawValue>,
     pub(super) kind: BlockKind,
     pub(super) is_open: bool,
     is_plain: bool,
-    /// The members that grow, with what they began with.
+    /// The members that deltas append to, with their initial values.
     pub(super) text: String,
     pub(super) thinking: String,
     pub(super) signature: String,
     pub(super) citations: Vec<Box<RawValue>>,
-    /// The input of a tool, without what it began with.
+    /// The input deltas of a call, without its initial input.
     pub(super) input: String,
 }
 
@@ -28,26 +28,26 @@ pub(super) enum BlockKind {
     Text,
     Thinking,
     Redacted,
-    /// The call of this number in the answer.
+    /// A call, by its number in the answer.
     Call(usize),
     Other,
 }
 
 impl PartialBlock {
-    /// A block that begins like this. `calls` is how many calls there are before it.
+    /// Creates a block from its start event. `calls` is the number of earlier calls.
     pub(super) fn new(
         index: u64,
         start: &RawValue,
         calls: usize,
     ) -> Result<Self, serde_json::Error> {
         let fields = RawObject::of(start)?;
-        let Part { said, is_plain } = Part::of(&fields);
-        let kind = match said {
-            Said::Text(_) => BlockKind::Text,
-            Said::Thinking(_) => BlockKind::Thinking,
-            Said::Call(_) => BlockKind::Call(calls),
-            Said::Redacted => BlockKind::Redacted,
-            Said::Other => BlockKind::Other,
+        let AnswerBlock { content, is_plain } = AnswerBlock::of(&fields);
+        let kind = match content {
+            BlockContent::Text(_) => BlockKind::Text,
+            BlockContent::Thinking(_) => BlockKind::Thinking,
+            BlockContent::Call(_) => BlockKind::Call(calls),
+            BlockContent::Redacted => BlockKind::Redacted,
+            BlockContent::Other => BlockKind::Other,
         };
         Ok(Self {
             index,
@@ -63,37 +63,37 @@ impl PartialBlock {
         })
     }
 
-    /// Id and name of a call.
+    /// Returns the id and the name of a call.
     pub(super) fn id_and_name(&self) -> (Box<str>, Box<str>) {
         let fields = self.fields();
         (fields.text("id").into(), fields.text("name").into())
     }
 
-    /// The input that the block began with.
+    /// Returns the initial input.
     pub(super) fn first_input(&self) -> String {
         arguments(&self.fields()).to_owned()
     }
 
-    /// The call, if it is one.
+    /// Returns the call, if the block is one.
     pub(super) fn call(&self) -> Option<ToolCall> {
         let BlockKind::Call(_) = self.kind else { return None };
         let (id, name) = self.id_and_name();
         Some(ToolCall::new(id, name, self.input.as_str()))
     }
 
-    /// What the block says.
-    pub(super) fn part(&self) -> Part {
-        let said = match self.kind {
-            BlockKind::Text => Said::Text(self.text.clone()),
-            BlockKind::Thinking => Said::Thinking(self.thinking.clone()),
-            BlockKind::Call(_) => self.call().map_or(Said::Other, Said::Call),
-            BlockKind::Redacted => Said::Redacted,
-            BlockKind::Other => Said::Other,
+    /// Returns the block in the form of whole answers.
+    pub(super) fn to_answer_block(&self) -> AnswerBlock {
+        let content = match self.kind {
+            BlockKind::Text => BlockContent::Text(self.text.clone()),
+            BlockKind::Thinking => BlockContent::Thinking(self.thinking.clone()),
+            BlockKind::Call(_) => self.call().map_or(BlockContent::Other, BlockContent::Call),
+            BlockKind::Redacted => BlockContent::Redacted,
+            BlockKind::Other => BlockContent::Other,
         };
-        Part { said, is_plain: self.is_plain && self.citations.is_empty() }
+        AnswerBlock { content, is_plain: self.is_plain && self.citations.is_empty() }
     }
 
-    /// The block as the server would have written it whole.
+    /// Returns the block as JSON, with all deltas merged.
     pub(super) fn json(&self) -> String {
         let text = |text: &str| (!text.is_empty()).then(|| quoted(text));
         let input = serde_json::from_str::<&RawValue>(&self.input).ok();
@@ -128,12 +128,12 @@ impl PartialBlock {
     }
 
     fn fields(&self) -> RawObject<'_> {
-        // It was read before.
+        // The JSON was parsed at the start.
         RawObject::of(&self.start).unwrap_or_default()
     }
 }
 
-/// A text as JSON, which every text can be written as.
+/// Encodes a string as JSON. Strings always serialize.
 fn quoted(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_else(|_| "\"\"".to_owned())
 }

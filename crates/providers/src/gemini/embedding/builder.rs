@@ -84,7 +84,7 @@ impl GeminiEmbeddingModelBuilder {
             endpoint: server.endpoint(&name.method("batchEmbedContents")),
             resource: name.resource().into(),
             dimensions: self.dimensions,
-            task: if name.embeds_by_words() {
+            task: if name.has_task_in_text() {
                 TaskEncoding::TextPrefix
             } else {
                 TaskEncoding::Member

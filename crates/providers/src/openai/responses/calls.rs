@@ -1,23 +1,23 @@
-//! Tool calls that come in pieces.
+//! Tool calls of streamed responses.
 
 use super::wire::Item;
 use crate::protocol::stream::{EventError, MAX_CALLS};
 use ai_services_core::message::ToolCall;
 use ai_services_core::model::ToolCallDelta;
 
-/// The calls of an answer so far, in the order in which they began.
+/// The calls received so far, in order of their first piece.
 #[derive(Default)]
-pub(super) struct Calls(Vec<Growing>);
+pub(super) struct Calls(Vec<PartialFunctionCall>);
 
-/// Which item an event is about. Not all servers number their items, and some give an item another id
-/// with every event, so that either may be missing or wrong.
+/// The item that an event refers to. Either member may be missing or wrong: some servers do not
+/// number their items, and some give an item another id with every event.
 #[derive(Default)]
 pub(super) struct Place<'a> {
     pub(super) number: Option<u64>,
     pub(super) id: Option<&'a str>,
 }
 
-struct Growing {
+struct PartialFunctionCall {
     number: Option<u64>,
     item: Box<str>,
     id: Box<str>,
@@ -25,7 +25,7 @@ struct Growing {
     arguments: String,
 }
 
-impl Growing {
+impl PartialFunctionCall {
     fn is_at(&self, place: &Place<'_>) -> bool {
         match (self.number, place.number) {
             (Some(own), Some(number)) => own == number,
@@ -35,7 +35,8 @@ impl Growing {
 }
 
 impl Calls {
-    /// Adds what an item says of a call at its beginning or end. Returns what is new, if anything is.
+    /// Adds the item of a call, at its start or end. Returns the new part of the call, if there is
+    /// one.
     pub(super) fn add_item(
         &mut self,
         number: Option<u64>,
@@ -45,8 +46,9 @@ impl Calls {
         let place = Place { number, id: Some(&item_id) };
         let arguments = item.arguments();
         let call_id = item.take_call_id();
-        let is_it =
-            |call: &Growing| call.is_at(&place) || (call.number.is_none() && *call.id == *call_id);
+        let is_it = |call: &PartialFunctionCall| {
+            call.is_at(&place) || (call.number.is_none() && *call.id == *call_id)
+        };
         if let Some(index) = self.0.iter().rposition(is_it) {
             return Ok(self.complete(index, &arguments));
         }
@@ -58,23 +60,23 @@ impl Calls {
         Ok(Some(self.begin(number, &item_id, &call)))
     }
 
-    /// Adds a piece of arguments, to the last call if it is not said to which. Without a call that has
-    /// begun, it is left to the item that is yet to come.
+    /// Adds a piece of arguments, by default to the last call. Without a started call, the piece is
+    /// left to the item that follows.
     pub(super) fn add_piece(&mut self, place: &Place<'_>, piece: &str) -> Option<ToolCallDelta> {
         let index = self.position(place)?;
         self.push(index, piece)
     }
 
-    /// Adds what is missing of arguments that are whole now.
+    /// Completes the arguments of a call.
     pub(super) fn end(&mut self, place: &Place<'_>, arguments: &str) -> Option<ToolCallDelta> {
         let index = self.position(place)?;
         self.complete(index, arguments)
     }
 
-    /// Adds what is missing of calls that are all there now: `None` if they contradict what came, else
-    /// what is new.
+    /// Completes all calls. Returns the new parts, or `None` if `calls` contradict the received
+    /// pieces.
     pub(super) fn extend(&mut self, calls: &[ToolCall]) -> Option<Vec<ToolCallDelta>> {
-        let extends = |(own, call): (&Growing, &ToolCall)| {
+        let extends = |(own, call): (&PartialFunctionCall, &ToolCall)| {
             *own.id == *call.id()
                 && *own.name == *call.name()
                 && call.arguments().starts_with(&own.arguments)
@@ -101,7 +103,7 @@ impl Calls {
         if !call.name().is_empty() {
             delta = delta.with_name(call.name());
         }
-        self.0.push(Growing {
+        self.0.push(PartialFunctionCall {
             number,
             item: item.into(),
             id: call.id().into(),
@@ -120,14 +122,14 @@ impl Calls {
         named.or_else(|| {
             let last = self.0.len().checked_sub(1)?;
             let call = self.0.get(last)?;
-            // A number that is not the last call's belongs to something else.
+            // Another number than that of the last call belongs to another item.
             (call.number.is_none() || place.number.is_none()).then_some(last)
         })
     }
 
     fn complete(&mut self, index: usize, arguments: &str) -> Option<ToolCallDelta> {
         let came = self.0.get(index)?.arguments.as_str();
-        // What came in pieces counts more than what contradicts it.
+        // Received pieces win over contradicting arguments.
         let rest = arguments.strip_prefix(came)?.to_owned();
         self.push(index, &rest)
     }
@@ -140,9 +142,9 @@ impl Calls {
         Some(ToolCallDelta::new(index).with_arguments(piece))
     }
 
-    /// The calls as they are.
+    /// Returns the calls.
     pub(super) fn into_calls(self) -> Vec<ToolCall> {
-        let call = |call: Growing| ToolCall::new(call.id, call.name, call.arguments);
+        let call = |call: PartialFunctionCall| ToolCall::new(call.id, call.name, call.arguments);
         self.0.into_iter().map(call).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! Messages as the items of the protocol.
+//! Messages as items of the responses API.
 
 use super::super::message::arguments;
 use super::super::part::{audio_format, image_url, level};
@@ -11,18 +11,18 @@ use ai_services_core::{Error, ErrorKind};
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// How an answer is said again. Encoded messages are kept with them and shared by all servers, so
-/// nothing else here may depend on options.
+/// The form of an encoded answer. Messages keep their encoded forms, which all clients share, so
+/// the encoding depends on no other options.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ItemForm {
-    /// In the provider's words if they are complete, to a server that stored nothing.
+    /// The items of the answer if they are complete, for servers that stored nothing.
     Complete,
-    /// In the provider's words, to a server that stored what they refer to.
+    /// The items of the answer, for a server that stored the content they refer to.
     Stored,
 }
 
 impl ItemForm {
-    /// This form, if it makes a difference for a message.
+    /// Returns the form that applies to a message: `Complete` if there is no difference.
     pub(super) fn of(self, message: &ChatMessage) -> Self {
         match message {
             ChatMessage::Ai(message) if kept_items(message).is_some() => self,
@@ -30,7 +30,7 @@ impl ItemForm {
         }
     }
 
-    /// The name under which messages in this form are kept.
+    /// Returns the name under which messages keep this form.
     pub(super) fn dialect(self) -> &'static str {
         match self {
             Self::Complete => "openai-responses",
@@ -39,18 +39,18 @@ impl ItemForm {
     }
 }
 
-/// What the provider said in this protocol, as a list of items.
+/// Returns the kept items of an answer as a JSON list.
 fn kept_items(message: &AiMessage) -> Option<&str> {
     message.provider_content()?.json_of(PROTOCOL)
 }
 
-/// A message as items with commas in between; empty if the protocol cannot carry it, which
-/// [`unsupported`] explains.
+/// Encodes a message as items with commas in between. Empty if the API cannot carry the message;
+/// see [`unsupported`].
 pub(super) fn encode(message: &ChatMessage, form: ItemForm) -> Vec<u8> {
     try_encode(message, form).unwrap_or_default()
 }
 
-/// The error for a message that [`encode`] refused.
+/// Returns the error for a message that [`encode`] rejects.
 pub(super) fn unsupported(message: &ChatMessage) -> Error {
     let why = try_encode(message, ItemForm::Complete)
         .err()
@@ -60,7 +60,7 @@ pub(super) fn unsupported(message: &ChatMessage) -> Error {
 
 fn try_encode(message: &ChatMessage, form: ItemForm) -> Result<Vec<u8>, &'static str> {
     match message {
-        ChatMessage::System(message) => write(&[Item::said("system", message.text())]),
+        ChatMessage::System(message) => write(&[Item::message("system", message.text())]),
         ChatMessage::User(message) => {
             let content = match message.text() {
                 Some(text) => Body::Text(text),
@@ -68,7 +68,7 @@ fn try_encode(message: &ChatMessage, form: ItemForm) -> Result<Vec<u8>, &'static
             };
             write(&[Item::Message { role: "user", content }])
         }
-        ChatMessage::Ai(message) => match kept_items(message).and_then(|json| again(json, form)) {
+        ChatMessage::Ai(message) => match kept_items(message).and_then(|json| kept(json, form)) {
             Some(items) => Ok(items),
             None => write(&answer(message)),
         },
@@ -89,23 +89,23 @@ fn write(items: &[impl Serialize]) -> Result<Vec<u8>, &'static str> {
     Ok(out)
 }
 
-/// The items of a list as they are, unless a server that stored nothing would miss some of them.
-fn again(json: &str, form: ItemForm) -> Option<Vec<u8>> {
+/// Returns kept items unchanged, unless a server without storage would miss some content.
+fn kept(json: &str, form: ItemForm) -> Option<Vec<u8>> {
     let items = Items::read(json)?;
     let can_be_sent = form == ItemForm::Stored || items.are_self_contained();
     can_be_sent.then(|| items.joined().into_bytes()).filter(|items| !items.is_empty())
 }
 
-/// An answer of which only text and calls are known.
+/// Returns the items of an answer without kept items: its text and its calls.
 fn answer(message: &AiMessage) -> Vec<Item<'_>> {
     let calls = message.tool_calls();
     let text = match message.text() {
         Some(text) => Some(text),
         None if !calls.is_empty() => None,
-        // Only here a refusal must be sent: a turn of the model may not be missing.
+        // A refusal is sent only here, because a turn of the model must not be missing.
         None => Some(message.refusal().unwrap_or_default()),
     };
-    let text = text.map(|text| Item::said("assistant", text));
+    let text = text.map(|text| Item::message("assistant", text));
     let calls = calls.iter().map(|call| Item::FunctionCall {
         call_id: call.id(),
         name: call.name(),
@@ -132,7 +132,7 @@ enum Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    fn said(role: &'static str, text: &'a str) -> Self {
+    fn message(role: &'static str, text: &'a str) -> Self {
         Self::Message { role, content: Body::Text(text) }
     }
 }

@@ -5,12 +5,12 @@ use crate::http::Answer;
 use ai_services_core::model::ChatResponse;
 use ai_services_core::{Error, ErrorKind, Result};
 
-/// Turns an answer into a response.
+/// Reads an answer.
 ///
 /// # Errors
 ///
-/// The error that the answer reports, and [`ErrorKind::InvalidResponse`] for everything that is not
-/// an answer.
+/// The error that the answer reports, and [`ErrorKind::InvalidResponse`] for anything else that is
+/// not an answer.
 pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
     let mut response: Response<'_> =
         serde_json::from_slice(&answer.body).map_err(|error| answer.unreadable(error))?;
@@ -28,17 +28,17 @@ pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
     let Some(items) = response.take_items() else {
         return Err(wrong(ErrorKind::InvalidResponse, "the answer has no output"));
     };
-    let said = items.said();
-    let finish_reason = stopped.clone().unwrap_or_else(|| said.finish_reason());
-    // What was cut off in the middle is not said again.
-    let provider_extensions = if stopped.is_none() { items.to_keep() } else { None };
+    let content = items.content();
+    let finish_reason = stopped.clone().unwrap_or_else(|| content.finish_reason());
+    // Items of a truncated answer are not sent back.
+    let kept_items = if stopped.is_none() { items.to_keep() } else { None };
     Ok(ChatResponse {
         usage,
         finish_reason: Some(finish_reason),
         model: response.model.into_owned(),
         id: response.id.into_owned(),
         attempts: Some(answer.attempts),
-        ..ChatResponse::new(said.into_message(provider_extensions))
+        ..ChatResponse::new(content.into_message(kept_items))
     })
 }
 

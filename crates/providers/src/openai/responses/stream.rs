@@ -1,8 +1,8 @@
-//! From the events of a stream to an answer.
+//! Streamed answers of the responses API, event by event.
 
 use super::calls::{Calls, Place};
 use super::response::{self, FAILED, MISSING};
-use super::wire::{BETWEEN_THOUGHTS, Item, Items, Outcome, Response, Said};
+use super::wire::{AnswerContent, BETWEEN_THOUGHTS, Item, Items, Outcome, Response};
 use crate::http::{Answer, Framing};
 use crate::protocol::stream::{Assembly, EventError, MAX_CALLS, Progress};
 use crate::protocol::tolerant::{Index, Text, unquoted};
@@ -14,7 +14,7 @@ use ai_services_core::{Error, ErrorKind, Result};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The data with which some servers end a stream once more.
+/// The data of an additional last event of some servers.
 const DONE: &str = "[DONE]";
 
 #[derive(Deserialize)]
@@ -47,30 +47,30 @@ impl Event<'_> {
     }
 }
 
-/// One thought: whether it is a summary, its item and its number there.
+/// The identity of a thought: its form, its item and its number within the item.
 #[derive(PartialEq)]
 struct Thought {
     is_summary: bool,
     item: Option<u64>,
-    /// The id of the item, where items have no numbers.
+    /// The id of the item, if items have no numbers.
     item_id: Box<str>,
     number: Option<u64>,
 }
 
-/// The answer so far.
+/// The answer received so far.
 #[derive(Default)]
 pub(in crate::openai) struct ResponseAssembly {
     id: Option<Box<str>>,
     model: Option<Box<str>>,
     text: Option<String>,
     thinking: String,
-    /// The thought that is being told.
+    /// The thought that is being received.
     thought: Option<Thought>,
     refusal: String,
     calls: Calls,
-    /// The items that were finished, as they were written.
+    /// The finished items as raw JSON.
     items: Vec<Box<str>>,
-    provider_extensions: Option<ProviderContent>,
+    kept_items: Option<ProviderContent>,
     usage: TokenUsage,
     finish_reason: Option<FinishReason>,
 }
@@ -128,7 +128,7 @@ impl Assembly for ResponseAssembly {
                 self.end(kind, event.response, emit)?;
                 return Ok(Progress::Done);
             }
-            // What is said twice, what tools of the provider do, and what is yet to be invented.
+            // Repeated content, built-in tools, and unknown events.
             _ => {}
         }
         Ok(Progress::More)
@@ -143,7 +143,7 @@ impl Assembly for ResponseAssembly {
     }
 
     fn into_response(self, attempts: u32) -> ChatResponse {
-        let said = Said {
+        let content = AnswerContent {
             text: self.text,
             thinking: self.thinking,
             refusal: self.refusal,
@@ -155,7 +155,7 @@ impl Assembly for ResponseAssembly {
             model: self.model,
             id: self.id,
             attempts: Some(attempts),
-            ..ChatResponse::new(said.into_message(self.provider_extensions))
+            ..ChatResponse::new(content.into_message(self.kept_items))
         }
     }
 
@@ -185,12 +185,12 @@ impl ResponseAssembly {
         let item_id = event.item_id.0.filter(|_| item.is_none()).unwrap_or_default().into();
         let thought = Thought { is_summary, item, item_id, number };
         let Some(piece) = event.delta.into_some() else { return };
-        // A server that tells both is told from one that tells one of them by what came first.
-        let is_told_otherwise = |last: &Thought| {
+        // A server that sends both forms of a thought is read in the form that arrived first.
+        let is_other_form = |last: &Thought| {
             let is_same = last.item == thought.item && last.item_id == thought.item_id;
             is_same && last.is_summary != is_summary
         };
-        if self.thought.as_ref().is_some_and(is_told_otherwise) {
+        if self.thought.as_ref().is_some_and(is_other_form) {
             return;
         }
         let is_next = self.thought.as_ref().is_some_and(|last| *last != thought);
@@ -204,8 +204,8 @@ impl ResponseAssembly {
         emit(ModelStreamEvent::Thinking(piece));
     }
 
-    /// A call that begins or ends. Everything else that items say comes in events of its own, or with the
-    /// last one.
+    /// Adds a call that starts or ends. Other content of items arrives in its own events or with
+    /// the last event.
     fn add_item(&mut self, event: &Event<'_>, emit: Emit<'_>) -> Result<(), EventError> {
         let Some(raw) = event.item else { return Ok(()) };
         let item: Item<'_> = serde_json::from_str(raw.get()).map_err(EventError::Unreadable)?;
@@ -235,7 +235,7 @@ impl ResponseAssembly {
         self.usage = response.usage.unwrap_or(self.usage);
     }
 
-    /// The last event, which says everything again.
+    /// Ends the answer with the last event, which repeats the whole answer.
     fn end(
         &mut self,
         kind: &str,
@@ -268,10 +268,10 @@ impl ResponseAssembly {
         };
         let finished = std::mem::take(&mut self.items);
         let finished: Items<'_> = finished.iter().map(|item| &**item).collect();
-        let provider_extensions =
+        let kept_items =
             self.extend(&response.take_items().unwrap_or_default(), &finished, emit)?;
-        // What was cut off in the middle is not said again.
-        self.provider_extensions = provider_extensions.filter(|_| stopped.is_none());
+        // Items of a truncated answer are not sent back.
+        self.kept_items = kept_items.filter(|_| stopped.is_none());
         self.finish_reason = Some(stopped.unwrap_or_else(|| self.stopped_by_itself()));
         Ok(())
     }
@@ -280,9 +280,9 @@ impl ResponseAssembly {
         if self.calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolExecution }
     }
 
-    /// Adds what the items of the last event say beyond what came in pieces, or else those that were
-    /// finished on the way. What contradicts the pieces does not count: they were told already. Returns
-    /// what is to be kept of the items that count.
+    /// Adds the missing parts of the answer from the items of the last event, or else from the
+    /// finished items. Items that contradict the delivered pieces are ignored. Returns the items to
+    /// keep.
     fn extend(
         &mut self,
         last: &Items<'_>,
@@ -290,15 +290,16 @@ impl ResponseAssembly {
         emit: Emit<'_>,
     ) -> Result<Option<ProviderContent>, EventError> {
         for items in [last, finished] {
-            if !items.is_empty() && self.add_rest(items.said(), emit)? {
+            if !items.is_empty() && self.add_rest(items.content(), emit)? {
                 return Ok(items.to_keep());
             }
         }
         Ok(None)
     }
 
-    /// Adds what is missing of a whole answer, and says whether it begins with what came.
-    fn add_rest(&mut self, whole: Said, emit: Emit<'_>) -> Result<bool, EventError> {
+    /// Adds the missing parts of a whole answer. Returns whether the answer begins with the
+    /// received pieces.
+    fn add_rest(&mut self, whole: AnswerContent, emit: Emit<'_>) -> Result<bool, EventError> {
         if whole.calls.len() > MAX_CALLS {
             return Err(EventError::TooManyCalls);
         }
@@ -306,7 +307,7 @@ impl ResponseAssembly {
         let came = self.text.as_deref().unwrap_or_default();
         let Some(text_rest) = text.strip_prefix(came) else { return Ok(false) };
         let Some(calls) = self.calls.extend(&whole.calls) else { return Ok(false) };
-        // Thinking may be told in two ways, and only in one of them here.
+        // The whole answer may have another form of the thinking than the pieces.
         let thinking = whole.thinking.strip_prefix(&*self.thinking).unwrap_or_default();
         if !thinking.is_empty() {
             emit(ModelStreamEvent::Thinking(thinking.to_owned()));

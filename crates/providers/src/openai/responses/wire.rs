@@ -1,4 +1,4 @@
-//! The parts that whole answers and streamed ones have in common.
+//! Parts of both whole and streamed answers.
 
 use super::super::message::arguments;
 use super::PROTOCOL;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// What stands between two thoughts: they are paragraphs.
+/// The separator of thoughts, which are paragraphs.
 pub(super) const BETWEEN_THOUGHTS: &str = "\n\n";
 
 /// An answer, whole or at the end of a stream.
@@ -37,20 +37,20 @@ struct Details<'a> {
     reason: Text<'a>,
 }
 
-/// What became of an answer.
+/// The outcome of an answer.
 #[derive(Debug, PartialEq)]
 pub(super) enum Outcome {
     /// The model stopped by itself.
     Completed,
-    /// It was stopped.
+    /// The model was stopped.
     Incomplete(FinishReason),
     Failed,
-    /// It is not there: cancelled, or still being written.
+    /// The answer is not available: it was cancelled, or is still being written.
     Missing,
 }
 
 impl<'a> Response<'a> {
-    /// What became of it, by its own word.
+    /// Returns the outcome by the status of the answer.
     pub(super) fn outcome(&mut self) -> Outcome {
         match self.status.0.as_deref() {
             Some("failed") => Outcome::Failed,
@@ -61,7 +61,7 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// Why it is incomplete.
+    /// Returns the reason of an incomplete answer.
     fn reason(&mut self) -> FinishReason {
         let reason = self.incomplete_details.take().and_then(|details| details.reason.into_some());
         match reason.as_deref() {
@@ -71,25 +71,25 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// The items of the answer, if it has any member for them.
+    /// Removes the items of the answer. `None` if the answer has no such member.
     pub(super) fn take_items(&mut self) -> Option<Items<'a>> {
         Some(self.output.take()?.into_iter().map(RawValue::get).collect())
     }
 }
 
-/// The items of an answer, each as it was written.
+/// The items of an answer as raw JSON.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Items<'a>(Vec<&'a str>);
 
 impl<'a> FromIterator<&'a str> for Items<'a> {
     fn from_iter<I: IntoIterator<Item = &'a str>>(items: I) -> Self {
-        // What is no object is no item, and would be refused.
+        // Values other than objects are not items, and the API rejects them.
         Self(items.into_iter().filter(|item| item.starts_with('{')).collect())
     }
 }
 
 impl<'a> Items<'a> {
-    /// The items of a JSON list.
+    /// Splits a JSON list into items.
     pub(super) fn read(json: &'a str) -> Option<Self> {
         let items: Vec<&RawValue> = serde_json::from_str(json).ok()?;
         Some(items.into_iter().map(RawValue::get).collect())
@@ -99,24 +99,25 @@ impl<'a> Items<'a> {
         self.0.is_empty()
     }
 
-    /// The items with commas in between.
+    /// Returns the items with commas in between.
     pub(super) fn joined(&self) -> String {
         self.0.join(",")
     }
 
-    /// Those that can be read. What is no item says nothing.
+    /// Returns the items that can be parsed.
     fn parsed(&self) -> impl Iterator<Item = Item<'a>> {
         self.0.iter().filter_map(|item| serde_json::from_str(item).ok())
     }
 
-    /// What they say together.
-    pub(super) fn said(&self) -> Said {
-        let mut said = Said::default();
-        self.parsed().for_each(|item| said.add(item));
-        said
+    /// Returns the content of all items.
+    pub(super) fn content(&self) -> AnswerContent {
+        let mut content = AnswerContent::default();
+        self.parsed().for_each(|item| content.add(item));
+        content
     }
 
-    /// Whether a server that stored nothing can read them: all reasoning is there, not only its id.
+    /// Returns whether a server without storage can read the items: reasoning is present, not only
+    /// its id.
     pub(super) fn are_self_contained(&self) -> bool {
         self.parsed().all(|item| {
             item.kind() != "reasoning"
@@ -125,7 +126,8 @@ impl<'a> Items<'a> {
         })
     }
 
-    /// The items as they are to be sent back, if that is possible and [`Said`] does not say it all.
+    /// Returns the items for later requests, if they can be sent back and have more than
+    /// [`AnswerContent`].
     pub(super) fn to_keep(&self) -> Option<ProviderContent> {
         let mut is_plain = true;
         let mut has_call = false;
@@ -142,7 +144,7 @@ impl<'a> Items<'a> {
                     is_plain &= item.caller.is_none() && item.namespace.0.is_none();
                     let written = item.arguments();
                     if arguments(&written) != &*written {
-                        // Servers that read them again would refuse the whole request.
+                        // Servers that parse them would reject the whole request.
                         return None;
                     }
                 }
@@ -150,7 +152,7 @@ impl<'a> Items<'a> {
             }
             last = Some(item.kind().to_owned());
         }
-        // Reasoning is refused without what followed from it.
+        // Reasoning is rejected without the item that followed it.
         if is_plain || last.as_deref() == Some("reasoning") {
             return None;
         }
@@ -158,7 +160,7 @@ impl<'a> Items<'a> {
     }
 }
 
-/// One item, as far as it is understood.
+/// The known members of an item.
 #[derive(Deserialize)]
 pub(super) struct Item<'a> {
     #[serde(borrow, default, rename = "type")]
@@ -190,19 +192,19 @@ impl<'a> Item<'a> {
         self.kind.0.as_deref().unwrap_or_default()
     }
 
-    /// The arguments: a text that contains JSON, by the protocol; at some servers the JSON itself.
+    /// Returns the arguments.
     pub(super) fn arguments(&self) -> Cow<'a, str> {
         unquoted(self.arguments)
     }
 
-    /// What the result of a call refers to.
+    /// Removes the id that the result of a call refers to.
     pub(super) fn take_call_id(&mut self) -> Cow<'a, str> {
         let [call_id, id] = [&mut self.call_id, &mut self.id].map(std::mem::take);
         call_id.into_some().or(id.into_some()).unwrap_or_default()
     }
 }
 
-/// The texts of a list of parts that are not empty.
+/// Returns the texts of a list of parts that are not empty.
 fn texts(parts: Option<&RawValue>) -> impl Iterator<Item = Cow<'_, str>> {
     let parts = parts.map_or("", RawValue::get);
     let texts: Vec<Text<'_>> = if parts.starts_with('[') {
@@ -213,16 +215,16 @@ fn texts(parts: Option<&RawValue>) -> impl Iterator<Item = Cow<'_, str>> {
     texts.into_iter().filter_map(Text::into_some)
 }
 
-/// What an answer says, in the form in which it is kept.
+/// The content of an answer in owned form.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Said {
+pub(super) struct AnswerContent {
     pub(super) text: Option<String>,
     pub(super) thinking: String,
     pub(super) refusal: String,
     pub(super) calls: Vec<ToolCall>,
 }
 
-impl Said {
+impl AnswerContent {
     fn add(&mut self, mut item: Item<'_>) {
         match item.kind() {
             "message" => {
@@ -236,7 +238,7 @@ impl Said {
                 }
             }
             "reasoning" => {
-                // What was thought itself, where the server shows it, else a summary of it.
+                // The reasoning itself, if the server shows it, else its summary.
                 let mut thoughts = texts(item.content).peekable();
                 match thoughts.peek() {
                     Some(_) => thoughts.for_each(|thought| self.add_thought(&thought)),
@@ -248,7 +250,7 @@ impl Said {
                 let name = std::mem::take(&mut item.name).into_owned().unwrap_or_default();
                 self.calls.push(ToolCall::new(item.take_call_id(), name, arguments));
             }
-            // Tools of the provider, and what is yet to be invented.
+            // Built-in tools, and unknown items.
             _ => {}
         }
     }
@@ -260,10 +262,10 @@ impl Said {
         self.thinking.push_str(thought);
     }
 
-    /// The message, with the provider's own words if it has something to keep of them.
-    pub(super) fn into_message(self, provider_extensions: Option<ProviderContent>) -> AiMessage {
+    /// Returns the message, with kept items if there are any.
+    pub(super) fn into_message(self, kept_items: Option<ProviderContent>) -> AiMessage {
         let some = |text: String| Some(text).filter(|text| !text.is_empty());
-        // Some servers write an empty text beside tool calls or a refusal.
+        // Some servers send an empty text beside tool calls or a refusal.
         let needs_text = self.calls.is_empty() && self.refusal.is_empty();
         let mut builder = AiMessage::builder().tool_calls(self.calls);
         if let Some(text) = self.text.filter(|text| needs_text || !text.is_empty()) {
@@ -275,13 +277,13 @@ impl Said {
         if let Some(refusal) = some(self.refusal) {
             builder = builder.refusal(refusal);
         }
-        if let Some(provider_extensions) = provider_extensions {
-            builder = builder.provider_content(provider_extensions);
+        if let Some(kept_items) = kept_items {
+            builder = builder.provider_content(kept_items);
         }
         builder.build()
     }
 
-    /// Why the model stopped, if it did so by itself.
+    /// Returns the finish reason of an answer that the model completed.
     pub(super) fn finish_reason(&self) -> FinishReason {
         if self.calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolExecution }
     }
@@ -315,7 +317,7 @@ struct OutputDetails {
     reasoning_tokens: Option<u64>,
 }
 
-/// The tokens, if the server tells them.
+/// Reads the token usage, if the server sent it.
 fn usage<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TokenUsage>, D::Error> {
     let Some(usage) = Option::<Usage>::deserialize(deserializer)? else { return Ok(None) };
     let input = usage.input_tokens_details.unwrap_or_default();

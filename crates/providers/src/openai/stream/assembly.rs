@@ -1,4 +1,4 @@
-//! From the events of a stream to an answer: what each one says, and what they say together.
+//! Streamed answers of chat completions, event by event.
 
 use super::calls::Calls;
 use crate::http::{Answer, Framing};
@@ -37,14 +37,14 @@ struct Choice<'a> {
     index: Index,
     #[serde(borrow, default)]
     delta: Option<Message<'a>>,
-    /// The whole message, from servers that send one event.
+    /// The whole message, from servers that send a single event.
     #[serde(borrow, default)]
     message: Option<Box<Message<'a>>>,
     #[serde(borrow, default)]
     finish_reason: Text<'a>,
 }
 
-/// The answer so far.
+/// The answer received so far.
 #[derive(Default)]
 pub(in crate::openai) struct ChatAssembly {
     id: Option<Box<str>>,
@@ -109,13 +109,13 @@ impl Assembly for ChatAssembly {
     fn into_response(self, attempts: u32) -> ChatResponse {
         let some = |text: String| Some(text).filter(|text| !text.is_empty()).map(Into::into);
         let details = self.details.into_list();
-        let words = MessageExtensions {
+        let extensions = MessageExtensions {
             reasoning_details: details.as_deref(),
             extra_content: self.extra_content.as_deref(),
             calls: self.calls.extra_contents(),
         };
         let parts = Parts {
-            words: words.into_content(),
+            extensions: extensions.into_content(),
             text: self.text.map(Into::into),
             thinking: some(self.thinking),
             refusal: some(self.refusal),
@@ -164,7 +164,7 @@ impl ChatAssembly {
         if let Some(details) = delta.reasoning_details {
             self.details.add(details);
         }
-        // Before the signature come the marks of thoughts.
+        // Marks of thoughts precede the signature.
         if let Some(extra) = delta.extra_content.filter(|extra| !marks_a_thought(extra)) {
             self.extra_content = Some(extra.to_owned());
         }
@@ -178,13 +178,13 @@ impl ChatAssembly {
 }
 
 impl Choice<'_> {
-    /// Whether this is the answer that was asked for, not one more of several.
+    /// Returns whether this is the first of several choices.
     fn is_first(&self) -> bool {
         self.index.0.is_none_or(|index| index == 0)
     }
 }
 
-/// Whether an event without choices is an error as vLLM writes it.
+/// Returns whether an event without choices is an error in the form of vLLM.
 fn is_error(data: &str) -> bool {
     #[derive(Deserialize)]
     struct Kind<'a> {
@@ -195,7 +195,7 @@ fn is_error(data: &str) -> bool {
     kind.is_ok_and(|kind| kind.object.0.as_deref() == Some("error"))
 }
 
-/// Every event repeats these; the first one that is not empty counts.
+/// Keeps the first value that is not empty. Every event repeats it.
 fn keep_first(kept: &mut Option<Box<str>>, text: Text<'_>) {
     if kept.is_none() {
         *kept = text.into_some().map(Into::into);

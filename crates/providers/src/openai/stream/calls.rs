@@ -1,4 +1,4 @@
-//! Tool calls that come in pieces.
+//! Tool calls of streamed chat completions.
 
 use crate::openai::wire;
 use crate::protocol::stream::{EventError, MAX_CALLS};
@@ -7,17 +7,17 @@ use ai_services_core::model::ToolCallDelta;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// The calls of an answer so far, in the order in which they began.
+/// The calls received so far, in order of their first piece.
 ///
-/// By the protocol every piece has the number of its call, and the first one its id and name. In
-/// fact some servers number nothing, number everything 0, repeat id and name with every piece, or
-/// give each piece an id of its own.
+/// By the protocol every piece has the number of its call, and the first piece also the id and the
+/// name. Some servers send no numbers, number every call 0, repeat the id and the name in every
+/// piece, or give each piece another id.
 #[derive(Default)]
-pub(super) struct Calls(Vec<Growing>);
+pub(super) struct Calls(Vec<PartialCall>);
 
 #[derive(Default)]
-struct Growing {
-    /// The number that the server gave.
+struct PartialCall {
+    /// Number of the call, if the server sent one.
     index: Option<u64>,
     id: Box<str>,
     name: Box<str>,
@@ -27,7 +27,7 @@ struct Growing {
 }
 
 impl Calls {
-    /// Adds a piece. Returns what is new in it, if anything is.
+    /// Adds a piece. Returns the new part of the call, if there is one.
     pub(super) fn add(
         &mut self,
         piece: wire::Call<'_>,
@@ -39,12 +39,12 @@ impl Calls {
         let id = piece.id.0.unwrap_or_default();
         let name = piece.function.name.0.unwrap_or_default();
         let position = match self.position(index, &id) {
-            Some(at) if !self.begins_another(at, &id, &name, &arguments) => at,
-            // A call begins with its first word.
+            Some(at) if !self.starts_another(at, &id, &name, &arguments) => at,
+            // An empty piece does not start a call.
             _ if id.is_empty() && name.is_empty() && arguments.is_empty() => return Ok(None),
             _ if self.0.len() >= MAX_CALLS => return Err(EventError::TooManyCalls),
             _ => {
-                self.0.push(Growing { index, ..Growing::default() });
+                self.0.push(PartialCall { index, ..PartialCall::default() });
                 self.0.len() - 1
             }
         };
@@ -66,11 +66,11 @@ impl Calls {
         Ok(Some(delta).filter(|delta| *delta != ToolCallDelta::new(position)))
     }
 
-    /// The call that a piece with this number and id seems to belong to.
+    /// Returns the position of the call that a piece with this number and id probably belongs to.
     fn position(&self, index: Option<u64>, id: &str) -> Option<usize> {
-        let last = |is_it: &dyn Fn(&Growing) -> bool| self.0.iter().rposition(is_it);
+        let last = |is_it: &dyn Fn(&PartialCall) -> bool| self.0.iter().rposition(is_it);
         match index {
-            // The last one of that number: each call may be numbered 0.
+            // The last call with the number, because every call may be numbered 0.
             Some(_) => last(&|call| call.index == index),
             None if id.is_empty() => self.0.len().checked_sub(1),
             None => last(&|call| *call.id == *id)
@@ -82,11 +82,11 @@ impl Calls {
         self.0.get(at).is_some_and(|call| call.id.is_empty())
     }
 
-    /// Whether a piece is the first of a new call, although it looks like one of the call `at`.
-    fn begins_another(&mut self, at: usize, id: &str, name: &str, arguments: &str) -> bool {
+    /// Returns whether a piece starts a new call, although it matches the call `at`.
+    fn starts_another(&mut self, at: usize, id: &str, name: &str, arguments: &str) -> bool {
         let Some(call) = self.0.get_mut(at) else { return true };
-        // Without a name it goes on with the last one, whatever its id: some servers give each
-        // piece a new one.
+        // A piece without a name continues the call whatever its id, because some servers give each
+        // piece another id.
         if name.is_empty() || call.name.is_empty() {
             return false;
         }
@@ -96,27 +96,27 @@ impl Calls {
         *call.name != *name || (!arguments.is_empty() && call.is_complete())
     }
 
-    /// What the server said of each beside the protocol.
+    /// Returns the `extra_content` of each call.
     pub(super) fn extra_contents(&self) -> Vec<Option<&RawValue>> {
         self.0.iter().map(|call| call.extra_content.as_deref()).collect()
     }
 
-    /// The calls as they are.
+    /// Returns the calls.
     pub(super) fn into_calls(self) -> Vec<ToolCall> {
-        let call = |call: Growing| ToolCall::new(call.id, call.name, call.arguments);
+        let call = |call: PartialCall| ToolCall::new(call.id, call.name, call.arguments);
         self.0.into_iter().map(call).collect()
     }
 }
 
-impl Growing {
-    /// Whether the arguments so far are a complete object.
+impl PartialCall {
+    /// Returns whether the arguments received so far are a complete object.
     fn is_complete(&mut self) -> bool {
         self.nesting.read(&self.arguments)
     }
 }
 
-/// How deep a JSON text is nested at its end. Continues where it stopped, so that asking after each
-/// piece costs no more than asking once.
+/// The nesting depth at the end of a JSON text. Resumes at its last position, so that checking
+/// after each piece takes linear time in total.
 #[derive(Default)]
 struct Nesting {
     read: usize,
@@ -127,7 +127,7 @@ struct Nesting {
 }
 
 impl Nesting {
-    /// Reads what is new in `text`, and says whether all that was opened is closed.
+    /// Reads the new part of `text`. Returns whether all brackets are closed.
     fn read(&mut self, text: &str) -> bool {
         for byte in text.as_bytes().get(self.read..).unwrap_or_default() {
             match byte {
