@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// A table name that no other test uses.
 fn table() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    format!("test_{}", COUNT.fetch_add(1, Ordering::Relaxed))
+    format!("vectors_{}", COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 fn builder(server: &Postgres, table: &str) -> PostgresEmbeddingStoreBuilder {

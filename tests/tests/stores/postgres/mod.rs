@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// A table prefix that no other test uses.
 fn prefix() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    format!("test_{}", COUNT.fetch_add(1, Ordering::Relaxed))
+    format!("memory_{}", COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 fn builder(server: &Postgres, prefix: &str) -> PostgresChatMemoryStoreBuilder {
