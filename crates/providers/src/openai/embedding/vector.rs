@@ -1,5 +1,9 @@
 //! A vector as a list of numbers or as base64.
 
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 use std::fmt;
 
@@ -54,33 +58,13 @@ fn finite<E: Error>(numbers: Vec<f32>) -> Result<Vector, E> {
 
 /// Decodes base64 in the standard alphabet, padded or not.
 fn decode(text: &str) -> Option<Vec<u8>> {
-    let digits = text.trim_end_matches('=').as_bytes();
-    let mut bytes = Vec::with_capacity(digits.len() / 4 * 3 + 2);
-    for four in digits.chunks(4) {
-        let mut bits = 0_u32;
-        for digit in four {
-            bits = bits << 6 | digit_value(*digit)?;
-        }
-        let [_, a, b, c] = (bits << (6 * (4 - four.len()))).to_be_bytes();
-        match four.len() {
-            4 => bytes.extend_from_slice(&[a, b, c]),
-            3 => bytes.extend_from_slice(&[a, b]),
-            2 => bytes.push(a),
-            _ => return None,
-        }
-    }
-    Some(bytes)
-}
-
-fn digit_value(digit: u8) -> Option<u32> {
-    Some(u32::from(match digit {
-        b'A'..=b'Z' => digit - b'A',
-        b'a'..=b'z' => digit - b'a' + 26,
-        b'0'..=b'9' => digit - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        _ => return None,
-    }))
+    const UNPADDED: GeneralPurpose = GeneralPurpose::new(
+        &STANDARD,
+        GeneralPurposeConfig::new()
+            .with_decode_allow_trailing_bits(true)
+            .with_decode_padding_mode(DecodePaddingMode::RequireNone),
+    );
+    UNPADDED.decode(text.trim_end_matches('=')).ok()
 }
 
 #[cfg(test)]
