@@ -32,11 +32,50 @@
 //!
 //! Test the store with `ai_services::testing::stores::StoreSuite`.
 //!
+//! ```
+//! use ai_services::memory::{Change, MemoryId};
+//! use ai_services::message::ChatMessage;
+//! use ai_services::store::kit::plan::{CommitPlan, ConversationHead, snapshot};
+//!
+//! # fn main() -> ai_services::Result<()> {
+//! let id = MemoryId::from("ann");
+//! let turn = vec![ChatMessage::user("Hi."), ChatMessage::ai("Hello.")];
+//! let change = Change::advance(None, 0..0, turn.clone());
+//! let Some(plan) = CommitPlan::for_advance(&id, 0, &change)? else { unreachable!("not a replacement") };
+//!
+//! // The database now stores `plan.rows` and this head, in one atomic step. Later it loads them.
+//! let head = ConversationHead { version: plan.version, messages: 2 };
+//! let loaded = snapshot(&id, Some(head), &plan.rows)?;
+//! assert!(loaded.messages().iter().eq(&turn));
+//!
+//! // A missing row is reported.
+//! assert!(snapshot(&id, Some(head), &plan.rows[..1]).is_err());
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Implementing a store of embeddings
 //!
 //! Pass new entries through [`embeddings::CheckedEntries::new`] and search vectors through
 //! [`embeddings::normalized`], so that cosine similarity is a dot product. [`embeddings::SearchWords::parse`]
 //! splits a search text. Test the store with `ai_services::testing::embedding_stores::EmbeddingStoreSuite`.
+//!
+//! ```
+//! use ai_services::document::TextSegment;
+//! use ai_services::embedding::EmbeddingEntry;
+//! use ai_services::store::kit::embeddings::{CheckedEntries, SearchWords, normalized};
+//!
+//! # fn main() -> ai_services::Result<()> {
+//! let entry = EmbeddingEntry::new("a", vec![3.0, 4.0], TextSegment::new("Bananas are berries."));
+//! let checked = CheckedEntries::new(vec![entry], None)?;
+//! assert_eq!(checked.entries[0].vector, normalized(&[3.0, 4.0]));
+//! assert_eq!(checked.dimensions, Some(2));
+//!
+//! let words = SearchWords::parse("bananas, berries!").map(|found| found.words);
+//! assert_eq!(words, Some(vec!["bananas", "berries"]));
+//! # Ok(())
+//! # }
+//! ```
 
 #[doc(inline)]
 pub use crate::memory::{check_limit, conflict, lease_lost, random};
