@@ -1,6 +1,7 @@
 //! Every public path of the facade: a path that disappears breaks the programs of users.
 //!
-//! The list is written by hand. A rename changes it together with the table in CHANGELOG.md.
+//! The imports were collected from the `pub use` items of the crate before it was split. A rename changes them
+//! together with the table in CHANGELOG.md.
 #![allow(unused_imports, reason = "the imports are the test")]
 
 mod root {
