@@ -256,11 +256,11 @@ fn call(service: &Service<'_>, method: &Method<'_>, index: usize) -> TokenStream
     };
     let (first, last) = ty::ends(&output);
     let function = format_ident!("{}", if method.streams() { "stream" } else { "call" });
-    let this = from_return(method, &output, "This");
+    let return_type = from_return(method, &output, "This");
     let open = quote_spanned!(first=> __rt::#function::<);
     let close = quote_spanned!(last=> >);
     let arguments = parenthesized(last, arguments);
-    quote!(#open #this #close #arguments)
+    quote!(#open #return_type #close #arguments)
 }
 
 // Output:

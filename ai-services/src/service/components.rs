@@ -5,7 +5,7 @@ use super::guards::Guards;
 use super::memories::Memories;
 use super::method_plan::MethodPlan;
 use super::output_plan::{ModelAbilities, OutputPlan};
-use super::settings::Settings;
+use super::settings::ServiceSettings;
 use super::usage_and_cost::Prices;
 use crate::Result;
 use crate::message::SystemMessage;
@@ -19,7 +19,7 @@ pub(super) struct Components {
     pub(super) model: Arc<dyn ChatModel>,
     pub(super) toolbox: Toolbox,
     pub(super) memories: Memories,
-    pub(super) settings: Settings,
+    pub(super) settings: ServiceSettings,
     /// The guardrails of the builder and the trait.
     pub(super) guards: Guards,
     /// The plans of the methods in [`Service::METHODS`](super::Service::METHODS).

@@ -2,8 +2,7 @@
 //!
 //! An idle conversation costs nothing, unless its memory has no store to live in.
 
-use crate::memory::MemoryId;
-use crate::memory::{ChatMemory, Residence};
+use crate::memory::{ChatMemory, MemoryId, Residence};
 use crate::{Error, ErrorKind, Result};
 use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, HashMap};
@@ -28,28 +27,28 @@ const SHARDS: usize = 32;
 
 /// The conversations in use, and the idle ones whose memory lives in the service.
 pub(super) struct Conversations {
-    first: Arc<Mutex<Shard>>,
+    first: Arc<Mutex<ConversationShard>>,
     /// The other shards.
-    others: Box<[Arc<Mutex<Shard>>]>,
+    others: Box<[Arc<Mutex<ConversationShard>>]>,
     hasher: RandomState,
 }
 
 #[derive(Default)]
-struct Shard {
-    by_id: HashMap<MemoryId, Entry>,
+struct ConversationShard {
+    by_id: HashMap<MemoryId, ShardEntry>,
     /// Idle conversations that are kept, by the time of their last use. Empty without a bound.
     idle: BTreeMap<u64, MemoryId>,
     clock: u64,
     max_kept: Option<usize>,
 }
 
-struct Entry {
-    slot: Arc<Slot>,
+struct ShardEntry {
+    slot: Arc<ConversationSlot>,
     last_used: u64,
 }
 
 /// One conversation: its queue, and its memory if that lives in the service.
-pub(super) struct Slot {
+pub(super) struct ConversationSlot {
     /// A fair semaphore with one permit.
     permits: Semaphore,
     memory: Mutex<Option<Arc<dyn ChatMemory>>>,
@@ -62,7 +61,8 @@ impl Conversations {
     /// used of all.
     pub(super) fn new(max_kept: Option<usize>) -> Self {
         let shards = if max_kept.is_some() { 1 } else { SHARDS };
-        let shard = || Arc::new(Mutex::new(Shard { max_kept, ..Shard::default() }));
+        let shard =
+            || Arc::new(Mutex::new(ConversationShard { max_kept, ..ConversationShard::default() }));
         Self {
             first: shard(),
             others: (1..shards).map(|_| shard()).collect(),
@@ -108,10 +108,11 @@ impl Conversations {
         let index = self.hasher.hash_one(id) as usize % (self.others.len() + 1);
         let shard = self.others.get(index).unwrap_or(&self.first);
         let mut guard = lock(shard);
-        let Shard { by_id, idle, .. } = &mut *guard;
-        let entry = by_id
-            .entry(id.clone())
-            .or_insert_with(|| Entry { slot: Arc::new(Slot::new(None)), last_used: 0 });
+        let ConversationShard { by_id, idle, .. } = &mut *guard;
+        let entry = by_id.entry(id.clone()).or_insert_with(|| ShardEntry {
+            slot: Arc::new(ConversationSlot::new(None)),
+            last_used: 0,
+        });
         if entry.slot.users.fetch_add(1, Ordering::AcqRel) == 0 {
             idle.remove(&entry.last_used);
         }
@@ -120,7 +121,7 @@ impl Conversations {
     }
 }
 
-impl Slot {
+impl ConversationSlot {
     pub(super) fn new(memory: Option<Arc<dyn ChatMemory>>) -> Self {
         Self { permits: Semaphore::new(1), memory: Mutex::new(memory), users: AtomicUsize::new(0) }
     }
@@ -151,7 +152,7 @@ pub(super) struct ConversationLock {
 impl ConversationLock {
     /// Waits until no other call uses a slot without an id, and locks it.
     pub(super) async fn of_slot(
-        slot: &Arc<Slot>,
+        slot: &Arc<ConversationSlot>,
         id: &MemoryId,
         concurrent_calls: ConcurrentCalls,
     ) -> Result<Self> {
@@ -169,11 +170,11 @@ impl ConversationLock {
 }
 
 /// The permit of a slot.
-struct Permit(Arc<Slot>);
+struct Permit(Arc<ConversationSlot>);
 
 impl Permit {
     async fn acquire(
-        slot: &Arc<Slot>,
+        slot: &Arc<ConversationSlot>,
         id: &MemoryId,
         concurrent_calls: ConcurrentCalls,
     ) -> Result<Self> {
@@ -203,8 +204,8 @@ impl Drop for Permit {
 
 /// One user of a slot, running or waiting.
 struct SlotUser {
-    shard: Arc<Mutex<Shard>>,
-    slot: Arc<Slot>,
+    shard: Arc<Mutex<ConversationShard>>,
+    slot: Arc<ConversationSlot>,
     id: MemoryId,
 }
 
@@ -216,7 +217,7 @@ impl Drop for SlotUser {
         // Declared before the guard: memories run foreign code on drop, which must not hold the lock.
         let mut forgotten = Vec::new();
         let mut guard = lock(&self.shard);
-        let Shard { by_id, idle, clock, max_kept } = &mut *guard;
+        let ConversationShard { by_id, idle, clock, max_kept } = &mut *guard;
         let Some(entry) = by_id.get_mut(&self.id) else { return };
         // Another call may have entered since, or even replaced the slot and left.
         let is_idle =

@@ -3,8 +3,7 @@
 use super::components::Components;
 use super::description::{DeclaredGuardrails, Method};
 use crate::Result;
-use crate::memory::ChatMemory;
-use crate::memory::ToMemoryId;
+use crate::memory::{ChatMemory, ToMemoryId};
 use std::fmt;
 use std::sync::Arc;
 

@@ -117,9 +117,13 @@ async fn attempt<T: Output>(
     let request = first_request(call, &snapshot, &toolbox, message.to_send());
     let mut turn = Turn::new(request, rules(call), *spent);
 
-    let (snapshot_ref, toolbox, context_ref) = (&snapshot, &*toolbox, context.as_ref());
-    let tool_loop =
-        ToolLoop { call, session, snapshot: snapshot_ref, toolbox, context: context_ref };
+    let tool_loop = ToolLoop {
+        call,
+        session,
+        snapshot: &snapshot,
+        toolbox: &toolbox,
+        context: context.as_ref(),
+    };
     let outcome = accepted_answer(&tool_loop, &message, &mut turn).await;
     turn.add_metered(call.meter());
     *spent = turn.spent();

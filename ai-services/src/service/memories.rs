@@ -1,8 +1,7 @@
 //! The memories of a service.
 
-use super::conversations::{Conversations, Slot};
-use crate::memory::MemoryId;
-use crate::memory::{ChatMemory, ChatMemoryProvider};
+use super::conversations::{ConversationSlot, Conversations};
+use crate::memory::{ChatMemory, ChatMemoryProvider, MemoryId};
 use crate::{Error, Result};
 use std::sync::Arc;
 
@@ -28,12 +27,12 @@ pub(super) struct Memories {
 pub(super) struct SharedMemory {
     pub(super) memory: Arc<dyn ChatMemory>,
     /// The queue of its callers.
-    pub(super) slot: Arc<Slot>,
+    pub(super) slot: Arc<ConversationSlot>,
 }
 
 impl SharedMemory {
     fn new(memory: Arc<dyn ChatMemory>) -> Self {
-        let slot = Arc::new(Slot::new(Some(Arc::clone(&memory))));
+        let slot = Arc::new(ConversationSlot::new(Some(Arc::clone(&memory))));
         Self { memory, slot }
     }
 }

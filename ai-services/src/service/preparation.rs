@@ -13,7 +13,7 @@ use crate::memory::Snapshot;
 use crate::message::ChatMessage;
 
 /// The prepared user message. The context is `None` without retrieval and guardrails.
-pub(super) type Prepared<'a> = (PreparedMessage<'a>, Option<GuardrailContext>);
+pub(super) type PreparedTurn<'a> = (PreparedMessage<'a>, Option<GuardrailContext>);
 
 /// Prepares the user message. The usage of other models is added to `spent` even on failure.
 pub(super) async fn prepare<'a>(
@@ -21,7 +21,7 @@ pub(super) async fn prepare<'a>(
     session: &MemorySession,
     snapshot: &Snapshot,
     spent: &mut UsageAndCost,
-) -> Result<Prepared<'a>> {
+) -> Result<PreparedTurn<'a>> {
     let (message, context) = if call.plan.needs_context {
         let turn = turn_context(call, session, snapshot);
         let outcome = Box::pin(retrieve_and_check(call, turn)).await;

@@ -3,7 +3,7 @@
 use super::conversations::ConcurrentCalls;
 use super::output_plan::OutputStrategy;
 use super::remembered::Remembered;
-use super::turn::Limits;
+use super::turn::ToolCallLimits;
 use crate::event::Listener;
 use crate::memory::MemoryId;
 use crate::model::{ChatRequest, ChatRequestParameters, ModerationModel, PriceTable};
@@ -16,7 +16,7 @@ pub(super) type SystemMessageProvider = dyn Fn(Option<&MemoryId>) -> Option<Stri
 pub(super) type RequestTransformer = dyn Fn(ChatRequest) -> ChatRequest + Send + Sync;
 
 /// The settings that a builder collects and a service uses unchanged.
-pub(super) struct Settings {
+pub(super) struct ServiceSettings {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) system_message_provider: Option<Arc<SystemMessageProvider>>,
     pub(super) augmentor: Option<Arc<dyn RetrievalAugmentor>>,
@@ -28,7 +28,7 @@ pub(super) struct Settings {
     pub(super) chat_request_transformer: Option<Arc<RequestTransformer>>,
     pub(super) tool_providers: Vec<Arc<dyn ToolProvider>>,
     pub(super) tools: ToolSettings,
-    pub(super) limits: Limits,
+    pub(super) limits: ToolCallLimits,
     pub(super) output_strategy: OutputStrategy,
     /// Largest number of retries because of answers that cannot be parsed.
     pub(super) output_retries: usize,
@@ -36,7 +36,7 @@ pub(super) struct Settings {
     pub(super) listeners: Vec<Arc<dyn Listener>>,
 }
 
-impl Default for Settings {
+impl Default for ServiceSettings {
     fn default() -> Self {
         Self {
             clock: Arc::new(SystemClock),
@@ -49,7 +49,7 @@ impl Default for Settings {
             chat_request_transformer: None,
             tool_providers: Vec::new(),
             tools: ToolSettings::default(),
-            limits: Limits::default(),
+            limits: ToolCallLimits::default(),
             output_strategy: OutputStrategy::default(),
             output_retries: 1,
             price_table: None,

@@ -4,8 +4,7 @@ use super::call::Call;
 use super::stream::StreamItem;
 use crate::event::Event;
 use crate::message::ToolCall;
-use crate::tool::ToolExecution;
-use crate::tool::{ToolObserver, Toolbox};
+use crate::tool::{ToolExecution, ToolObserver, Toolbox};
 
 /// Sends the events of the tool calls of one round to the listeners and the stream.
 pub(super) struct ToolEvents<'a> {

@@ -53,13 +53,13 @@ impl ToolLoop<'_> {
                 Step::CheckAnswer(answer) => {
                     match self.check(turn.rejected(), moderation, &answer).await {
                         Ok(outcome) => step = turn.answer_checked(answer, outcome)?,
-                        Err(error) => return Err(turn.failed(answer, error)),
+                        Err(error) => return Err(turn.fail(answer, error)),
                     }
                 }
                 Step::ParseAnswer(answer) => {
                     return match moderation.passed().await {
                         Ok(()) => Ok(answer),
-                        Err(error) => Err(turn.failed(answer, error)),
+                        Err(error) => Err(turn.fail(answer, error)),
                     };
                 }
             }

@@ -5,22 +5,22 @@ use crate::service::components::Components;
 use crate::service::description::{DeclaredGuardrails, Method};
 use crate::service::guards::Guards;
 use crate::service::memories::{Memories, MemorySources};
-use crate::service::settings::Settings;
+use crate::service::settings::ServiceSettings;
 use crate::tool::{Tool, Toolbox};
 use crate::{Error, Result};
 use std::sync::Arc;
 
 /// The parts that a builder has collected.
 #[derive(Default)]
-pub(super) struct Parts {
+pub(super) struct BuilderParts {
     pub(super) model: Option<Arc<dyn ChatModel>>,
     pub(super) tools: Vec<Tool>,
     pub(super) memories: MemorySources,
-    pub(super) settings: Settings,
+    pub(super) settings: ServiceSettings,
     pub(super) guards: Guards,
 }
 
-impl Parts {
+impl BuilderParts {
     /// Builds the components of a service.
     ///
     /// # Errors

@@ -1,11 +1,10 @@
 //! The builder of services: models, memories, tools and settings.
 
-use super::parts::Parts;
+use super::parts::BuilderParts;
 use super::requirements::{ChatModelGiven, MemoryGiven, ModerationGiven};
 use crate::Result;
 use crate::event::Listener;
-use crate::memory::MemoryId;
-use crate::memory::{ChatMemory, ChatMemoryProvider};
+use crate::memory::{ChatMemory, ChatMemoryProvider, MemoryId};
 use crate::model::{ChatModel, ChatRequest, ChatRequestParameters, ModerationModel, PriceTable};
 use crate::prompt::Clock;
 use crate::service::conversations::ConcurrentCalls;
@@ -50,16 +49,17 @@ use std::time::Duration;
 /// ```
 #[must_use]
 pub struct AiServiceBuilder<S, Model = Missing, Memory = Missing, Moderation = Missing> {
-    pub(super) parts: Parts,
-    state: State<S, Model, Memory, Moderation>,
+    pub(super) parts: BuilderParts,
+    state: BuilderState<S, Model, Memory, Moderation>,
 }
 
-type State<S, Model, Memory, Moderation> = PhantomData<fn() -> (S, Model, Memory, Moderation)>;
+type BuilderState<S, Model, Memory, Moderation> =
+    PhantomData<fn() -> (S, Model, Memory, Moderation)>;
 
 impl<S: Service> AiServiceBuilder<S> {
     /// Creates a builder without components.
     pub fn new() -> Self {
-        Self { parts: Parts::default(), state: PhantomData }
+        Self { parts: BuilderParts::default(), state: PhantomData }
     }
 }
 

@@ -63,9 +63,9 @@ use std::task::{Context, Poll, ready};
 /// There are no callbacks: errors are items, nothing is sent before the first poll, and dropping the
 /// stream cancels the request. The memory is written once, at the end.
 #[must_use = "streams do nothing unless they are polled"]
-pub struct AnswerStream<T = String>(State<T>);
+pub struct AnswerStream<T = String>(StreamState<T>);
 
-enum State<T> {
+enum StreamState<T> {
     /// A call of a service.
     Call(RunningCall<T>),
     /// Other events, for example of a test double.
@@ -108,7 +108,7 @@ impl<T> AnswerStream<T> {
     pub fn from_events(
         events: impl Stream<Item = Result<StreamEvent<T>>> + Send + 'static,
     ) -> Self {
-        Self(State::Events(events.boxed()))
+        Self(StreamState::Events(events.boxed()))
     }
 
     pub(crate) fn of_call(
@@ -117,7 +117,7 @@ impl<T> AnswerStream<T> {
         shape: Option<Shape>,
     ) -> Self {
         let call = RunningCall { outcome, queue, items: VecDeque::new(), last: None, shape };
-        Self(State::Call(call))
+        Self(StreamState::Call(call))
     }
 
     /// Returns the next item, or `None` after the last one.
@@ -143,11 +143,11 @@ impl<T> AnswerStream<T> {
         Err(unexpected_end())
     }
 
-    /// Returns the expected form of the answer, if a service knows it.
+    /// Returns the expected form of the answer, or `None` for events that belong to no call.
     pub(super) fn shape(&self) -> Option<&Shape> {
         match &self.0 {
-            State::Call(call) => call.shape.as_ref(),
-            State::Events(_) | State::Over => None,
+            StreamState::Call(call) => call.shape.as_ref(),
+            StreamState::Events(_) | StreamState::Over => None,
         }
     }
 
@@ -156,14 +156,14 @@ impl<T> AnswerStream<T> {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<StreamEvent<T>>>> {
         let event = match &mut self.0 {
-            State::Call(call) => ready!(call.poll_item(cx)),
-            State::Events(events) => {
+            StreamState::Call(call) => ready!(call.poll_item(cx)),
+            StreamState::Events(events) => {
                 ready!(events.poll_next_unpin(cx)).unwrap_or_else(|| Err(unexpected_end()))
             }
-            State::Over => return Poll::Ready(None),
+            StreamState::Over => return Poll::Ready(None),
         };
         if matches!(&event, Err(_) | Ok(StreamEvent::Completed(_))) {
-            self.0 = State::Over;
+            self.0 = StreamState::Over;
         }
         Poll::Ready(Some(event))
     }
@@ -201,7 +201,7 @@ impl<T> Stream for AnswerStream<T> {
 
 impl<T> FusedStream for AnswerStream<T> {
     fn is_terminated(&self) -> bool {
-        matches!(self.0, State::Over)
+        matches!(self.0, StreamState::Over)
     }
 }
 
@@ -211,8 +211,8 @@ impl<T> Unpin for AnswerStream<T> {}
 impl<T> fmt::Debug for AnswerStream<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.0 {
-            State::Call(_) | State::Events(_) => "open",
-            State::Over => "over",
+            StreamState::Call(_) | StreamState::Events(_) => "open",
+            StreamState::Over => "over",
         };
         write!(f, "AnswerStream({state})")
     }

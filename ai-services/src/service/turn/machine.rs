@@ -12,8 +12,7 @@ use crate::model::{ChatRequest, ChatResponse, FinishReason, TokenUsage, ToolChoi
 use crate::service::rejected_answer::RejectedAnswer;
 use crate::service::unfinished_turn::UnfinishedTurn;
 use crate::service::usage_and_cost::UsageAndCost;
-use crate::tool::ResultUse;
-use crate::tool::ToolExecution;
+use crate::tool::{ResultUse, ToolExecution};
 use crate::{Error, ErrorKind, Result};
 use std::sync::Arc;
 
@@ -196,7 +195,7 @@ impl<'a> Turn<'a> {
             CheckOutcome::Rejected { rejection, .. }
                 if self.check_retries >= self.rules.check_retries =>
             {
-                Err(self.failed(answer, rejection.into_error_after(self.check_retries)))
+                Err(self.fail(answer, rejection.into_error_after(self.check_retries)))
             }
             CheckOutcome::Rejected { rejection, prompt } => {
                 self.check_retries += 1;
@@ -218,7 +217,7 @@ impl<'a> Turn<'a> {
     /// Returns `error` if no retry is left, or if a retry would be useless.
     pub(crate) fn repair(&mut self, answer: ChatResponse, error: Error) -> Result<()> {
         if !self.may_repair(&answer, &error) {
-            return Err(self.failed(answer, error));
+            return Err(self.fail(answer, error));
         }
         self.repairs += 1;
         self.reprompt(answer::complaint(&error));
@@ -227,7 +226,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Records the answer that fails the turn, and returns the error.
-    pub(crate) fn failed(&mut self, answer: ChatResponse, error: Error) -> Error {
+    pub(crate) fn fail(&mut self, answer: ChatResponse, error: Error) -> Error {
         self.failed_answer = Some(answer);
         error
     }

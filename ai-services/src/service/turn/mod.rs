@@ -12,4 +12,4 @@ pub(super) use answer::rewritten;
 pub(super) use check_outcome::{AnswerSource, CheckOutcome};
 pub(super) use finished_turn::FinishedTurn;
 pub(super) use machine::{Step, ToolRound, Turn};
-pub(super) use rules::{Limits, Rules};
+pub(super) use rules::{Rules, ToolCallLimits};

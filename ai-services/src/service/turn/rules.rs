@@ -4,9 +4,9 @@ use crate::message::ToolCall;
 use crate::service::usage_and_cost::Prices;
 use crate::{Error, ErrorKind, Result};
 
-/// Limits on the tool calls of a turn.
+/// Limits of the tool calls of a turn.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct ToolCallLimits {
     /// Largest number of responses with tool calls in one turn.
     pub(crate) tool_rounds: usize,
     /// Largest number of tool calls in one response.
@@ -15,7 +15,7 @@ pub(crate) struct Limits {
     pub(crate) argument_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for ToolCallLimits {
     fn default() -> Self {
         Self { tool_rounds: 32, calls_per_answer: 128, argument_bytes: 1024 * 1024 }
     }
@@ -24,7 +24,7 @@ impl Default for Limits {
 /// The rules that decide on the next step of a turn.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rules<'a> {
-    pub(crate) limits: Limits,
+    pub(crate) limits: ToolCallLimits,
     /// The tool whose arguments are the answer.
     pub(crate) answer_tool: Option<&'a str>,
     /// Largest number of retries because of answers that cannot be parsed.
@@ -37,7 +37,7 @@ pub(crate) struct Rules<'a> {
     pub(crate) prices: Option<Prices<'a>>,
 }
 
-impl Limits {
+impl ToolCallLimits {
     /// Checks the tool calls of a response, after `rounds` earlier responses with tool calls.
     ///
     /// # Errors

@@ -6,13 +6,12 @@ use crate::model::{
 };
 use crate::service::unfinished_turn::UnfinishedTurn;
 use crate::service::usage_and_cost::{Prices, UsageAndCost};
-use crate::tool::ResultUse;
-use crate::tool::ToolExecution;
+use crate::tool::{ResultUse, ToolExecution};
 use crate::{Error, ErrorKind, Result};
 use std::sync::Arc;
 use std::time::Duration;
 
-fn turn(limits: Limits) -> Turn<'static> {
+fn turn(limits: ToolCallLimits) -> Turn<'static> {
     turn_by(Rules { limits, ..Rules::default() })
 }
 
@@ -20,8 +19,8 @@ fn turn_by(rules: Rules<'_>) -> Turn<'_> {
     Turn::new(ChatRequest::new([ChatMessage::user("go")]), rules, UsageAndCost::default())
 }
 
-fn limits() -> Limits {
-    Limits { tool_rounds: 2, calls_per_answer: 3, argument_bytes: 10 }
+fn limits() -> ToolCallLimits {
+    ToolCallLimits { tool_rounds: 2, calls_per_answer: 3, argument_bytes: 10 }
 }
 
 fn calling(ids: &[&str]) -> ChatResponse {
@@ -134,7 +133,7 @@ fn only_duplicate_ids_are_replaced() {
 
 /// Rules with a tool whose arguments are the answer, and one retry.
 const TYPED: Rules<'static> = Rules {
-    limits: Limits { tool_rounds: 2, calls_per_answer: 3, argument_bytes: 10 },
+    limits: ToolCallLimits { tool_rounds: 2, calls_per_answer: 3, argument_bytes: 10 },
     answer_tool: Some("final_answer"),
     output_retries: 1,
     checks_answers: false,
