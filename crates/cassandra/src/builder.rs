@@ -3,7 +3,7 @@
 use super::lease;
 use super::session::{Client, profile};
 use super::settings::{CassandraConsistency, CassandraReplication, check_data_center};
-use super::statements::TableNames;
+use super::table_names::TableNames;
 use super::{CassandraChatMemoryStore, Inner, error_mapping};
 use ai_services_core::memory::{EvictedMessages, LeaseOptions};
 use ai_services_core::{Error, ErrorKind, Result};
@@ -16,6 +16,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
 const MAX_CONNECTIONS: usize = 64;
@@ -218,6 +219,7 @@ impl CassandraChatMemoryStoreBuilder {
         let (consistency, limit) = (self.consistency, self.request_timeout);
         Ok(CassandraChatMemoryStore(Arc::new(Inner {
             client: Client::new(session, names, profile, consistency, limit),
+            statements: OnceCell::new(),
             replication,
             evicted_messages: self.evicted_messages,
             leases,

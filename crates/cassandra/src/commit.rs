@@ -52,7 +52,7 @@ impl CassandraChatMemoryStore {
 
     /// Attempts the change once, on the current state.
     async fn attempt(&self, id: &MemoryId, change: &Change) -> Result<ConditionOutcome> {
-        let statements = self.client().statements().await?;
+        let statements = self.statements().await?;
         let (stored, plan) = self.plan(id, change, statements).await?;
         let version = stored.head.map(|head| head.version);
         if change.expected_version().is_some_and(|it| it != version.unwrap_or(0)) {
@@ -134,7 +134,7 @@ impl CassandraChatMemoryStore {
         commit: &Commit<'_>,
         moved: &[&StoredMessage],
     ) -> Result<ConditionOutcome> {
-        let statements = self.client().statements().await?;
+        let statements = self.statements().await?;
         let mut rest = moved;
         while !rest.is_empty() {
             let mut bytes = 0;

@@ -51,7 +51,7 @@ impl ConversationStore for CassandraChatMemoryStore {
 
     async fn conversation(&self, id: &MemoryId) -> Result<Option<Conversation>> {
         limits::check_id(id)?;
-        let statements = self.client().statements().await?;
+        let statements = self.statements().await?;
         let Some(row) = self.head(id, &statements.read.head).await? else { return Ok(None) };
         let messages = row.head.map(|head| head.messages);
         self.existing_conversation(id.clone(), messages, row.last_used).await
@@ -102,7 +102,7 @@ impl CassandraChatMemoryStore {
         state: PagingState,
     ) -> Result<(Vec<Listed>, Option<PagingState>)> {
         let action = "list conversations";
-        let statements = self.client().statements().await?;
+        let statements = self.statements().await?;
         let with_page_size = |statement: &scylla::statement::prepared::PreparedStatement| {
             let mut statement = statement.clone();
             let rows = i32::try_from(limit).unwrap_or(i32::MAX).saturating_add(1);
@@ -159,7 +159,7 @@ impl CassandraChatMemoryStore {
     /// Uses a transaction although its condition always holds: a plain deletion has the timestamp of a clock,
     /// but a commit that of its ballot. If the clock is ahead, the deletion would also delete a later commit.
     pub(super) async fn delete(&self, id: &MemoryId) -> Result<()> {
-        let statements = self.client().statements().await?;
+        let statements = self.statements().await?;
         let mut batch = self.client().new_batch();
         batch.add(&statements.write.delete_head, (id.as_str(), NO_VERSION));
         batch.add(&statements.write.delete, (id.as_str(),));
@@ -173,7 +173,7 @@ impl CassandraChatMemoryStore {
     /// Deletes a conversation if it still has this version and its lease is free. Returns whether it was
     /// deleted.
     async fn delete_unchanged(&self, id: &str, version: i64) -> Result<bool> {
-        let statements = self.client().statements().await?;
+        let statements = self.statements().await?;
         let mut batch = self.client().new_batch();
         batch.add(&statements.write.delete_unchanged_head, (id, version));
         batch.add(&statements.write.delete, (id,));

@@ -40,14 +40,14 @@ impl ConversationLeases for CassandraChatMemoryStore {
         limits::check_id(id)?;
         let holder = token(holder.get());
         let values = (time_to_live(self.options()), holder, id.as_str(), holder);
-        let statement = &self.client().statements().await?.write.acquire;
+        let statement = &self.statements().await?.write.acquire;
         self.send_idempotent("acquire a lease", statement, &values).await
     }
 
     async fn release(&self, id: &MemoryId, holder: LeaseToken) -> Result<()> {
         limits::check_id(id)?;
         let values = (id.as_str(), token(holder.get()));
-        let statement = &self.client().statements().await?.write.release;
+        let statement = &self.statements().await?.write.release;
         self.send_idempotent("release a lease", statement, &values).await.map(drop)
     }
 }

@@ -98,6 +98,7 @@ mod schema;
 mod session;
 mod settings;
 mod statements;
+mod table_names;
 mod write;
 
 pub use builder::CassandraChatMemoryStoreBuilder;
@@ -113,8 +114,10 @@ use ai_services_core::message::ChatMessage;
 use ai_services_core::store_kit::limits;
 use async_trait::async_trait;
 use session::Client;
+use statements::Statements;
 use std::fmt;
 use std::sync::Arc;
+use tokio::sync::OnceCell;
 
 /// A store that keeps conversations in Apache Cassandra.
 ///
@@ -131,6 +134,7 @@ pub struct CassandraChatMemoryStore(Arc<Inner>);
 
 struct Inner {
     client: Client,
+    statements: OnceCell<Statements>,
     /// Replication of the keyspace, used only when it is created.
     replication: String,
     evicted_messages: EvictedMessages,
@@ -159,6 +163,16 @@ impl CassandraChatMemoryStore {
 
     fn client(&self) -> &Client {
         &self.0.client
+    }
+
+    /// Returns the statements, which are prepared on the first call, because the tables may be created after
+    /// the store.
+    async fn statements(&self) -> Result<&Statements> {
+        let prepare = async || {
+            schema::check(self.client()).await?;
+            Statements::prepare(self.client()).await
+        };
+        self.0.statements.get_or_try_init(prepare).await
     }
 
     fn evicted_messages(&self) -> EvictedMessages {

@@ -46,7 +46,7 @@ struct ExportedRow {
 impl CassandraChatMemoryStore {
     /// Returns the conversation after the last commit, including one whose answer was lost.
     pub(super) async fn snapshot(&self, id: &MemoryId) -> Result<Snapshot> {
-        let statements = self.client().statements().await?;
+        let statements = self.statements().await?;
         let stored = self.read_rows::<MemoryRow>(id, &statements.read.latest_rows, None).await?;
         let rows = stored.messages.into_iter().map(|message| (message.number, message.record));
         plan::snapshot(id, stored.head, &rows.collect::<Vec<_>>())
@@ -155,7 +155,7 @@ impl CassandraChatMemoryStore {
         position: HistoryPosition,
         limit: usize,
     ) -> Result<Vec<(u64, RawText)>> {
-        let statements = self.client().statements().await?;
+        let statements = self.statements().await?;
         let (statement, bound) = match position {
             HistoryPosition::Oldest => (&statements.read.history_after, i64::MIN),
             HistoryPosition::After(after) => (&statements.read.history_after, bigint(after)),
@@ -191,7 +191,7 @@ impl CassandraChatMemoryStore {
     }
 
     pub(super) async fn export_rows(&self, id: &MemoryId) -> Result<Vec<RawRecord>> {
-        let statements = self.client().statements().await?;
+        let statements = self.statements().await?;
         let action = "export a conversation";
         let (mut found, mut next) = (Vec::new(), Some(PagingState::start()));
         while let Some(state) = next {

@@ -1,9 +1,8 @@
 //! The client: requests to the cluster, with retries.
 
 use super::error_mapping::{AttemptFailure, Attempts};
-use super::schema;
 use super::settings::CassandraConsistency;
-use super::statements::{Statements, TableNames};
+use super::table_names::TableNames;
 use ai_services_core::Result;
 use scylla::client::execution_profile::{ExecutionProfile, ExecutionProfileHandle};
 use scylla::client::session::Session;
@@ -18,20 +17,18 @@ use scylla::statement::unprepared::Statement;
 use scylla::value::{CqlValue, Row};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
 /// Time limit for creating a table. Every node has to agree.
 const SCHEMA_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A session with the settings of requests and the prepared statements.
+/// A session with the settings of requests.
 pub(super) struct Client {
     session: Arc<Session>,
     names: TableNames,
     profile: ExecutionProfileHandle,
     consistency: CassandraConsistency,
     request_timeout: Duration,
-    statements: OnceCell<Statements>,
 }
 
 /// The values of one statement of a batch.
@@ -90,8 +87,7 @@ impl Client {
         consistency: CassandraConsistency,
         request_timeout: Duration,
     ) -> Self {
-        let statements = OnceCell::new();
-        Self { session, names, profile, consistency, request_timeout, statements }
+        Self { session, names, profile, consistency, request_timeout }
     }
 
     pub(super) fn names(&self) -> &TableNames {
@@ -100,16 +96,6 @@ impl Client {
 
     pub(super) fn is_local(&self) -> bool {
         self.consistency == CassandraConsistency::Local
-    }
-
-    /// Returns the statements, which are prepared on the first call, because the tables may be created after
-    /// the store.
-    pub(super) async fn statements(&self) -> Result<&Statements> {
-        let prepare = async || {
-            schema::check(self).await?;
-            Statements::prepare(self).await
-        };
-        self.statements.get_or_try_init(prepare).await
     }
 
     /// Starts the attempts at a request.

@@ -71,7 +71,7 @@ impl CassandraChatMemoryStore {
     /// A serial read completes unfinished commits and sees them. If other commits have followed, the rows
     /// with the commit's numbers contain the token of the commit that wrote them.
     async fn commit_state(&self, commit: &Commit<'_>) -> Result<CommitState> {
-        let statements = self.client().statements().await?;
+        let statements = self.statements().await?;
         let head = self.head(commit.id, &statements.read.latest_head).await?;
         let present = head.map(|head| head.present).unwrap_or_default();
         if head.is_some_and(|head| head.commit_token == Some(commit.token)) {

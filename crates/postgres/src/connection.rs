@@ -4,6 +4,7 @@ use super::PostgresChatMemoryStore;
 use super::connection_options::Server;
 use super::deadpool_postgres::Object;
 use super::error_mapping::{AttemptFailure, Recovery};
+use super::pool::millis;
 use super::tokio_postgres::types::{FromSql, ToSql, Type};
 use super::tokio_postgres::{self, Row};
 use ai_services_core::Error;
@@ -16,17 +17,6 @@ pub(super) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// The parameters of a statement that is not prepared, with their types.
 pub(super) type TypedParameters<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
-
-/// Time limits of the parts of an operation.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    /// Limit for waiting for a free connection of the pool.
-    pub(super) wait: Duration,
-    /// Limit for opening a connection.
-    pub(super) connect: Duration,
-    /// Limit for one statement, at the server.
-    pub(super) operation: Duration,
-}
 
 /// A connection that returns to the pool only in a known state.
 ///
@@ -171,11 +161,6 @@ impl Connection {
         }
         answer
     }
-}
-
-/// Converts a time limit to milliseconds for a server setting. At least 1, because 0 would mean no limit.
-pub(super) fn millis(limit: Duration) -> i32 {
-    i32::try_from(limit.as_millis()).unwrap_or(i32::MAX).max(1)
 }
 
 /// Awaits an answer with a time limit.

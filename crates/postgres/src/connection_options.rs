@@ -1,8 +1,7 @@
 //! Connection settings, shared by the stores of conversations and of embeddings.
 
-use super::connection::Limits;
 use super::deadpool_postgres::Pool;
-use super::pool;
+use super::pool::{self, Limits};
 use super::tokio_postgres::Config;
 use ai_services_core::{Error, Result};
 use std::fmt;

@@ -1,6 +1,5 @@
 //! Connection settings, and creation of the pool.
 
-use super::connection::{Limits, millis};
 use super::deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
 use super::tokio_postgres::config::SslMode;
 use super::tokio_postgres::{Config, NoTls};
@@ -17,6 +16,17 @@ pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// TCP keep-alive: idle time, interval and retries. A dead peer on an idle connection is detected after 90
 /// seconds instead of the usual two hours.
 const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(60), Duration::from_secs(10), 3);
+
+/// Time limits of the parts of an operation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Limit for waiting for a free connection of the pool.
+    pub(super) wait: Duration,
+    /// Limit for opening a connection.
+    pub(super) connect: Duration,
+    /// Limit for one statement, at the server.
+    pub(super) operation: Duration,
+}
 
 /// Parses a URL. Discards the driver's error: it may repeat a part of the URL, which may contain the password
 /// if that has an unescaped `@` or `/`.
@@ -96,4 +106,9 @@ pub(super) fn build(
     pool.build().map_err(|error| {
         Error::configuration("cannot build the connection pool").with_source(error)
     })
+}
+
+/// Converts a time limit to milliseconds for a server setting. At least 1, because 0 would mean no limit.
+pub(super) fn millis(limit: Duration) -> i32 {
+    i32::try_from(limit.as_millis()).unwrap_or(i32::MAX).max(1)
 }

@@ -6,18 +6,6 @@ use ai_services_core::Result;
 use ai_services_core::memory::{EvictedMessages, LeaseOptions};
 use std::sync::Arc;
 
-/// The point at which a commit is acknowledged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Durability {
-    /// After the commit is synced to the disk: it survives a crash of the process and a loss of power.
-    #[default]
-    Full,
-    /// After the commit is handed to the operating system: it survives a crash of the process. A loss of
-    /// power or a crash of the operating system may lose the last commits; the file stays consistent.
-    Normal,
-}
-
 /// Builds a [`SqliteChatMemoryStore`].
 ///
 /// Either [`path`](Self::path) or [`in_memory`](Self::in_memory) is required.

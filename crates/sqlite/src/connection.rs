@@ -1,7 +1,7 @@
 //! Opening and configuring connections.
 
 use super::error_mapping::{TaskFailure, is_busy, sqlite_error};
-use super::{Durability, schema};
+use super::schema;
 use ai_services_core::store_kit::random;
 use ai_services_core::{Error, ErrorKind, Result};
 use rusqlite::config::DbConfig;
@@ -17,6 +17,18 @@ const STATEMENTS: usize = 48;
 
 /// Size to which the write-ahead log shrinks after a checkpoint.
 const JOURNAL_BYTES: u32 = 64 * 1024 * 1024;
+
+/// The point at which a commit is acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Durability {
+    /// After the commit is synced to the disk: it survives a crash of the process and a loss of power.
+    #[default]
+    Full,
+    /// After the commit is handed to the operating system: it survives a crash of the process. A loss of
+    /// power or a crash of the operating system may lose the last commits; the file stays consistent.
+    Normal,
+}
 
 /// Settings of every connection of a store.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,10 @@
 //! A database and its threads, shared by the stores of conversations and of embeddings.
 
-use super::connection::{self, Settings};
+use super::connection::{self, Durability, Settings};
 use super::error_mapping::TaskFailure;
 use super::readers::Readers;
 use super::task::{self, WorkerMessage};
-use super::{Durability, writer};
+use super::writer;
 use ai_services_core::{Error, ErrorKind, Result};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};

@@ -16,7 +16,8 @@ mod schema;
 mod task;
 mod writer;
 
-pub use builder::{Durability, SqliteChatMemoryStoreBuilder};
+pub use builder::SqliteChatMemoryStoreBuilder;
+pub use connection::Durability;
 pub use embedding::{SqliteEmbeddingStore, SqliteEmbeddingStoreBuilder};
 
 use ai_services_core::Result;

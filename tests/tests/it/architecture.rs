@@ -39,10 +39,35 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Ranks of the modules of a crate: a module imports only modules of smaller ranks.
+/// Ranks of the modules within a crate or a module: a module imports only modules of smaller ranks.
 const RANKS: &[(&str, &[&[&str]])] = &[
     (
-        "crates/core",
+        "ai-services/src/service",
+        &[
+            &[
+                "conversations",
+                "description",
+                "guardrail_context",
+                "output_plan",
+                "rejected_answer",
+            ],
+            &["remembered", "usage_and_cost"],
+            &["guards", "memories", "prepared_message", "unfinished_turn", "user_message"],
+            &["method_plan", "turn"],
+            &["response", "settings"],
+            &["components", "stream"],
+            &["handle", "prompts"],
+            &["builder", "call"],
+            &["memory_session", "moderation", "retrieval", "tool_events"],
+            &["checks", "model_relay"],
+            &["model_call", "preparation"],
+            &["tool_loop"],
+            &["invoke"],
+            &["entry"],
+        ],
+    ),
+    (
+        "crates/core/src",
         &[
             &["forward", "usage"],
             &["error"],
@@ -55,15 +80,15 @@ const RANKS: &[(&str, &[&[&str]])] = &[
         ],
     ),
     (
-        "crates/documents",
+        "crates/documents/src",
         &[&["outline"], &["in_memory", "load", "split"], &["ingestion"], &["lib"]],
     ),
     (
-        "crates/guardrails",
+        "crates/guardrails/src",
         &[&["steps"], &["injection", "judge", "redaction"], &["query_redaction"], &["lib"]],
     ),
     (
-        "crates/providers",
+        "crates/providers/src",
         &[
             &["http"],
             &["protocol"],
@@ -74,7 +99,7 @@ const RANKS: &[(&str, &[&[&str]])] = &[
         ],
     ),
     (
-        "crates/testkit",
+        "crates/testkit/src",
         &[&["report"], &["cassette", "embedding_stores", "guardrails", "stores"], &["lib"]],
     ),
 ];
@@ -104,13 +129,17 @@ fn modules_import_lower_ranks_only() {
             let rank = ranks.iter().position(|modules| modules.contains(&module));
             rank.unwrap_or_else(|| panic!("module `{module}` of {folder} has no rank"))
         };
-        let sources = Sources::of(folder);
+        let (krate, parent) = folder.split_once("/src").unwrap();
+        let parent = parent.trim_start_matches('/');
+        let sources = Sources::of(krate);
         let mut imports = 0;
         for (from, to) in sources.edges() {
-            let (own, other) = (sources.module(from), sources.module(to));
+            let (Some(own), Some(other)) = (child(parent, from), child(parent, to)) else {
+                continue;
+            };
             imports += 1;
             if own != other && other != "lib" && rank(own) <= rank(other) {
-                violations.push(format!("{folder}: {from} imports {to}"));
+                violations.push(format!("{krate}: {from} imports {to}"));
             }
         }
         assert!(imports > 5, "only {imports} imports were found in {folder}");
@@ -118,18 +147,8 @@ fn modules_import_lower_ranks_only() {
     assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
-/// Circles of files that are still to be untied. A new circle fails the test, and so does an untied one that is
-/// still listed.
-const KNOWN_CIRCLES: &[&str] = &[
-    "crates/cassandra: schema -> session -> statements",
-    "crates/postgres: connection -> connection_options -> pool",
-    "crates/providers: ollama::hint -> ollama::models -> ollama::server",
-    "crates/providers: openai::builder -> openai::chat_completions",
-    "crates/sqlite: builder -> connection -> database -> readers",
-];
-
 #[test]
-fn no_further_files_import_each_other_in_a_circle() {
+fn no_files_import_each_other_in_a_circle() {
     let mut circles = Vec::new();
     for folder in library_crates() {
         let sources = Sources::of(&folder);
@@ -137,7 +156,7 @@ fn no_further_files_import_each_other_in_a_circle() {
             circles.push(format!("{folder}: {}", circle.join(" -> ")));
         }
     }
-    assert_eq!(circles, KNOWN_CIRCLES);
+    assert!(circles.is_empty(), "{}", circles.join("\n"));
 }
 
 #[test]
@@ -209,14 +228,6 @@ impl Sources {
             })
             .collect();
         Self { modules }
-    }
-
-    /// Returns the top-level module of a file.
-    fn module<'a>(&self, path: &'a str) -> &'a str {
-        match path.split("::").next() {
-            None | Some("") => "lib",
-            Some(module) => module,
-        }
     }
 
     /// Returns the module of the file that defines the item with this full path.
@@ -312,6 +323,19 @@ fn contains(module: &str, other: &str) -> bool {
     module.is_empty()
         || other == module
         || other.strip_prefix(module).is_some_and(|rest| rest.starts_with("::"))
+}
+
+/// Returns the module directly below the parent that contains a file: `lib` for the root of a crate, and `None` for
+/// files outside the parent.
+fn child<'a>(parent: &str, path: &'a str) -> Option<&'a str> {
+    let rest = match parent {
+        "" => path,
+        parent => path.strip_prefix(parent)?.strip_prefix("::")?,
+    };
+    match rest.split("::").next() {
+        None | Some("") => Some("lib"),
+        module => module,
+    }
 }
 
 fn module_path(source: &Path, file: &Path) -> String {

@@ -1,8 +1,8 @@
 //! Embedding models.
 
+use super::OllamaServer;
 use super::options::KeepAlive;
 use super::server::parse;
-use super::{OllamaServer, hint};
 use crate::http::Endpoint;
 use crate::protocol::batches::{self, BatchLimits};
 use crate::protocol::builder::{builder_methods, debug_fields, required_model};
@@ -84,7 +84,7 @@ impl Inner {
         body.push(b'}');
         let answer = match self.endpoint.post(body).await {
             Ok(answer) => answer,
-            Err(error) => return Err(hint::explain(&self.server, &self.model, error).await),
+            Err(error) => return Err(self.server.explain(&self.model, error).await),
         };
         let response: EmbedResponse = parse(&answer)?;
         let mut usage = TokenUsage::default();

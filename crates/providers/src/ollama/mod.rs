@@ -152,7 +152,7 @@ impl Protocol for Chat {
     }
 
     async fn advise(&self, model: &str, error: Error) -> Error {
-        hint::explain(&self.server, model, error).await
+        self.server.explain(model, error).await
     }
 
     fn advise_stream<'a>(

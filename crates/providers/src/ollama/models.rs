@@ -1,7 +1,5 @@
 //! Descriptions of the models of a server.
 
-#[cfg(doc)]
-use super::OllamaServer;
 use crate::protocol::tolerant::count;
 use ai_services_core::model::{Capabilities, Capability};
 use serde::Deserialize;
@@ -27,7 +25,7 @@ pub struct OllamaModel {
 
 impl OllamaModel {
     /// Returns `true` if the model seems to be an embedding model, by its family or its name.
-    /// [`OllamaServer::model`] returns the exact capabilities.
+    /// [`OllamaServer::model`](super::OllamaServer::model) returns the exact capabilities.
     #[must_use]
     pub fn seems_for_embeddings(&self) -> bool {
         let is_bert = self.family.as_deref().is_some_and(|family| family.contains("bert"));

@@ -1,6 +1,6 @@
 //! An Ollama server and its models.
 
-use super::hint::{self, unreachable};
+use super::hint;
 use super::host;
 use super::models::{OllamaModel, OllamaModelDetails, Show, Tags};
 use crate::http::{Answer, Endpoint, Server};
@@ -17,6 +17,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// Time limit for listing the models for an error message.
+const LISTING_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// An Ollama server, for listing its models and their capabilities.
 ///
@@ -108,7 +113,8 @@ impl OllamaServer {
     /// Dropping the future cancels the request.
     pub async fn models(&self) -> Result<Vec<OllamaModel>> {
         let answer = self.endpoint("api/tags").get().await;
-        let tags: Tags = parse(&answer.map_err(|error| unreachable(self, error))?)?;
+        let answer = answer.map_err(|error| hint::unreachable(&self.origin(), error))?;
+        let tags: Tags = parse(&answer)?;
         Ok(tags.into_models())
     }
 
@@ -126,9 +132,19 @@ impl OllamaServer {
         let body = json!({ "model": name }).to_string().into_bytes();
         let answer = match self.endpoint("api/show").post(body).await {
             Ok(answer) => answer,
-            Err(error) => return Err(hint::explain(self, name, error).await),
+            Err(error) => return Err(self.explain(name, error).await),
         };
         Ok(parse::<Show>(&answer)?.into())
+    }
+
+    /// Adds a hint to the error of a request for a model.
+    pub(super) async fn explain(&self, model: &str, error: Error) -> Error {
+        if !hint::is_missing_model(&error) {
+            return hint::unreachable(&self.origin(), error);
+        }
+        // A failure of the listing must not hide the original error.
+        let models = timeout(LISTING_TIMEOUT, self.models()).await;
+        hint::missing_model(model, models.ok().and_then(Result::ok).as_deref(), error)
     }
 }
 

@@ -85,7 +85,6 @@ mod wire;
 
 pub use crate::ThinkingReplay;
 pub use builder::OpenAiChatModelBuilder;
-pub use chat_completions::OpenAiChatModel;
 pub use embedding::{OpenAiEmbeddingModel, OpenAiEmbeddingModelBuilder};
 pub use moderation::{OpenAiModerationModel, OpenAiModerationModelBuilder};
 pub use options::{MaxTokensField, ProviderExtensions, SchemaMode, StreamUsage};
@@ -99,5 +98,67 @@ pub(crate) use chat_completions::read_pieces as read_chat_pieces;
 #[cfg(feature = "_fuzzing")]
 pub(crate) use responses::read_pieces as read_response_pieces;
 
+use crate::protocol::client::{Client, chat_model};
+#[cfg(doc)]
+use ai_services_core::model::ChatModel;
+use chat_completions::ChatCompletions;
+
 /// The name under which messages keep fields that only servers of this protocol understand.
 const PROTOCOL: &str = "openai-chat";
+
+/// A chat model behind OpenAI's chat completions or a compatible server.
+///
+/// Clones share connections and settings. [`chat`](ChatModel::chat) returns whole answers,
+/// [`stream`](ChatModel::stream) delivers them as they are written.
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::providers::openai::OpenAiChatModel;
+///
+/// let local = OpenAiChatModel::builder()
+///     .base_url("http://localhost:11434/v1")
+///     .model("llama3.2")
+///     .build()?;
+/// # Ok::<(), ai_services::Error>(())
+/// ```
+///
+/// ```no_run
+/// use ai_services::message::ChatMessage;
+/// use ai_services::model::{ChatModel, ChatRequest};
+/// use ai_services::providers::openai::OpenAiChatModel;
+///
+/// # async fn run() -> ai_services::Result<()> {
+/// let model = OpenAiChatModel::from_env()?;
+/// let answer = model.chat(&ChatRequest::new([ChatMessage::user("Hello!")])).await?;
+/// println!("{}", answer.message.text().unwrap_or_default());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Differences from LangChain4j
+///
+/// Failed requests are retried with an exponential back-off that respects `retry-after`. Redirects are
+/// not followed. At OpenAI and Azure, the provider enforces the schema of an answer; schemas of tools
+/// are strict only if requested.
+#[derive(Clone)]
+pub struct OpenAiChatModel(Client<ChatCompletions>);
+
+chat_model! {
+    OpenAiChatModel, built by OpenAiChatModelBuilder;
+
+    /// Creates a model from environment variables.
+    ///
+    /// | variable | meaning |
+    /// |---|---|
+    /// | `OPENAI_API_KEY` | the key; optional if `OPENAI_BASE_URL` is not OpenAI's |
+    /// | `OPENAI_BASE_URL` | the server. Default: `https://api.openai.com/v1` |
+    /// | `OPENAI_ORG_ID`, `OPENAI_PROJECT_ID` | the organization and project that OpenAI bills |
+    /// | `OPENAI_MODEL` | the model. Default: `gpt-4o-mini` |
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if a variable is missing
+    /// or invalid; the message names the variable.
+    from_env
+}
