@@ -30,7 +30,7 @@ async fn main() -> Result<()> {
         ScriptedAnswer::tool_calls([ToolCall::new("1", "level", r#"{"river":"Rhine"}"#)])
             .with_usage(TokenUsage::new(40, 9)),
         ScriptedAnswer::text("The Rhine stands at 312 cm.")
-            .in_pieces_of(6)
+            .chunked(6)
             .with_pauses(pause)
             .with_usage(TokenUsage::new(60, 12)),
         ScriptedAnswer::pieces(["Not", " that", " I", " know."]).with_pauses(pause),

@@ -33,8 +33,7 @@ const ANSWER: &str = r#"{
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
-    let answer =
-        ScriptedAnswer::text(ANSWER).in_pieces_of(12).with_pauses(Duration::from_millis(20));
+    let answer = ScriptedAnswer::text(ANSWER).chunked(12).with_pauses(Duration::from_millis(20));
     let cook = CookService::builder().chat_model(ScriptedChatModel::new([answer])).build()?;
 
     let mut recipes = cook.recipe("pancakes").partial();

@@ -88,7 +88,7 @@ async fn local() -> anyhow::Result<SelectedModel> {
     let Ok(models) = server.models().await else {
         return Ok(SelectedModel::demo(format!("{no_key} no Ollama server answers at {origin}")));
     };
-    match models.into_iter().find(|model| !model.seems_for_embeddings()) {
+    match models.into_iter().find(|model| !model.looks_like_embedding_model()) {
         None => {
             Ok(SelectedModel::demo(format!("{no_key} the Ollama server at {origin} has no model")))
         }

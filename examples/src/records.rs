@@ -31,9 +31,9 @@ pub(crate) async fn conversations(
 /// Prints one user per line: name, number of messages in the window, last use.
 pub(crate) async fn list(store: &dyn ConversationStore) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    for Conversation { id, messages, last_used, .. } in conversations(store).await? {
-        let last_used = Timestamp::try_from(last_used)?.round(Unit::Second)?;
-        writeln!(out, "{}\t{messages} messages\t{last_used}", plain(id.as_str()))?;
+    for Conversation { id, messages, last_updated, .. } in conversations(store).await? {
+        let last_updated = Timestamp::try_from(last_updated)?.round(Unit::Second)?;
+        writeln!(out, "{}\t{messages} messages\t{last_updated}", plain(id.as_str()))?;
     }
     Ok(out.flush()?)
 }

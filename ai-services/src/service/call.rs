@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// One call of a service method.
 ///
 /// Owns or shares all of its data, so that the stream of a call may outlive the arguments.
-pub(super) struct Call {
+pub(super) struct ServiceCall {
     pub(super) components: Arc<Components>,
     pub(super) plan: Arc<MethodPlan>,
     pub(super) prompts: Prompts,
@@ -36,7 +36,7 @@ pub(super) enum Delivery {
     AfterCheck(Arc<EventQueue>),
 }
 
-impl Call {
+impl ServiceCall {
     /// Renders the prompts and plans the delivery. The stream of the call reads from `queue`.
     ///
     /// # Errors

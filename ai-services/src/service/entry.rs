@@ -1,6 +1,6 @@
 //! The entry of every generated method.
 
-use super::call::Call;
+use super::call::ServiceCall;
 use super::components::Components;
 use super::description::{Arguments, Method};
 use super::handle::AiService;
@@ -24,7 +24,7 @@ pub fn call<'a, R: MethodReturn + 'a>(
 ) -> BoxFuture<'a, R> {
     let components = service.components();
     let span = span(components, method, &arguments);
-    let call = Call::new(components, method, arguments, None);
+    let call = ServiceCall::new(components, method, arguments, None);
     Box::pin(async move {
         let outcome = respond(call).instrument(span.clone()).await;
         record(&span, &outcome);
@@ -43,7 +43,7 @@ pub fn stream<R: StreamReturn>(
     let components = service.components();
     let span = span(components, method, &arguments);
     let queue = Arc::new(EventQueue::default());
-    let call = Call::new(components, method, arguments, Some(Arc::clone(&queue)));
+    let call = ServiceCall::new(components, method, arguments, Some(Arc::clone(&queue)));
     let shape = call.as_ref().ok().map(|call| call.plan.output.shape().clone());
     let outcome = async move {
         let outcome = respond::<R::Output>(call).instrument(span.clone()).await;
@@ -53,7 +53,7 @@ pub fn stream<R: StreamReturn>(
     R::from_stream(AnswerStream::of_call(queue, outcome.boxed(), shape))
 }
 
-async fn respond<T: Output>(call: Result<Call>) -> Result<Response<T>> {
+async fn respond<T: Output>(call: Result<ServiceCall>) -> Result<Response<T>> {
     invoke(&call?).await
 }
 

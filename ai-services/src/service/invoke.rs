@@ -1,6 +1,6 @@
 //! One call of a service, top to bottom.
 
-use super::call::Call;
+use super::call::ServiceCall;
 use super::guardrail_context::GuardrailContext;
 use super::memory_session::{MemorySession, max_wait};
 use super::moderation::PendingModeration;
@@ -26,7 +26,7 @@ use std::sync::Arc;
 const MAX_REPLAYS: u32 = 3;
 
 /// Runs one call. The turn is remembered only if the call succeeds.
-pub(super) async fn invoke<T: Output>(call: &Call) -> Result<Response<T>> {
+pub(super) async fn invoke<T: Output>(call: &ServiceCall) -> Result<Response<T>> {
     call.emit(&Event::Started);
     let cancellation = CancelledOnDrop(call);
     let outcome = run_turn(call).await;
@@ -39,7 +39,7 @@ pub(super) async fn invoke<T: Output>(call: &Call) -> Result<Response<T>> {
 }
 
 /// Emits [`Event::Cancelled`] if the future of the call is dropped.
-struct CancelledOnDrop<'a>(&'a Call);
+struct CancelledOnDrop<'a>(&'a ServiceCall);
 
 impl Drop for CancelledOnDrop<'_> {
     fn drop(&mut self) {
@@ -48,7 +48,7 @@ impl Drop for CancelledOnDrop<'_> {
 }
 
 /// Waits for the conversation, then attempts the turn until no other writer interferes.
-async fn run_turn<T: Output>(call: &Call) -> Result<Response<T>> {
+async fn run_turn<T: Output>(call: &ServiceCall) -> Result<Response<T>> {
     let session = MemorySession::open(call).await?;
     let lease = session.lease(call).await?;
     let mut spent = UsageAndCost::default();
@@ -66,19 +66,19 @@ async fn run_turn<T: Output>(call: &Call) -> Result<Response<T>> {
                 replays += 1;
                 tracing::debug!(%error, replays, "the conversation has changed; replaying the turn");
                 if let Some(lease) = &lease {
-                    let regained = lease.regain(max_wait(call)).await;
+                    let regained = lease.reacquire(max_wait(call)).await;
                     regained.map_err(|error| spent.attach_to(error, call.prices()))?;
                 }
             }
             Err(failure) => {
                 if let Some(lease) = lease {
-                    lease.give_back().await;
+                    lease.release().await;
                 }
                 return Err(spent.attach_to(failure.error, call.prices()));
             }
             Ok(response) => {
                 if let Some(lease) = lease {
-                    lease.given_back();
+                    lease.mark_released();
                 }
                 return Ok(response);
             }
@@ -106,7 +106,7 @@ impl From<Error> for Failure {
 
 /// Attempts the turn once: load, prepare, converse, parse the answer, commit.
 async fn attempt<T: Output>(
-    call: &Call,
+    call: &ServiceCall,
     session: &MemorySession,
     lease: Option<LeaseToken>,
     spent: &mut UsageAndCost,
@@ -145,7 +145,7 @@ async fn attempt<T: Output>(
     }
     // The context drops its share, too.
     let sources = context.map(GuardrailContext::into_contents).unwrap_or_default();
-    let completed = CompletedTurn::new(snapshot, system, messages).under(lease);
+    let completed = CompletedTurn::new(snapshot, system, messages).with_lease(lease);
     match session.commit(completed).await {
         Ok(()) => Ok(Response::new(value, finished, sources)),
         Err(error) => {
@@ -182,7 +182,7 @@ async fn accepted_answer<T: Output>(
 }
 
 /// Adds an accepted answer to the stream, unless its pieces were delivered before.
-fn deliver(call: &Call, turn: &Turn<'_>, answer: &ChatResponse) {
+fn deliver(call: &ServiceCall, turn: &Turn<'_>, answer: &ChatResponse) {
     let Some(queue) = call.delivery.after_check() else { return };
     match turn.answer_source() {
         AnswerSource::Message => {
@@ -194,7 +194,7 @@ fn deliver(call: &Call, turn: &Turn<'_>, answer: &ChatResponse) {
     }
 }
 
-fn rules(call: &Call) -> Rules<'_> {
+fn rules(call: &ServiceCall) -> Rules<'_> {
     let (settings, plan) = (&call.components.settings, &call.plan);
     // Only an answer with a schema can be repaired.
     let output_retries = plan.output.shape().schema().map_or(0, |_| settings.output_retries);
@@ -209,7 +209,7 @@ fn rules(call: &Call) -> Rules<'_> {
 }
 
 /// Returns the service's tools with those of the tool providers.
-async fn toolbox<'a>(call: &'a Call, user: &UserMessage) -> Result<Cow<'a, Toolbox>> {
+async fn toolbox<'a>(call: &'a ServiceCall, user: &UserMessage) -> Result<Cow<'a, Toolbox>> {
     let components = &call.components;
     let providers = &components.settings.tool_providers;
     if providers.is_empty() {
@@ -226,7 +226,7 @@ async fn toolbox<'a>(call: &'a Call, user: &UserMessage) -> Result<Cow<'a, Toolb
 }
 
 fn first_request(
-    call: &Call,
+    call: &ServiceCall,
     snapshot: &Snapshot,
     toolbox: &Toolbox,
     user: &UserMessage,

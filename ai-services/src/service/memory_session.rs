@@ -1,6 +1,6 @@
 //! The memory of one call: locked, loaded once, fitted into its window, committed once.
 
-use super::call::Call;
+use super::call::ServiceCall;
 use super::conversations::{ConcurrentCalls, ConversationLock};
 use crate::event::Event;
 use crate::memory::{ChatMemory, CompletedTurn, Lease, Snapshot};
@@ -15,7 +15,7 @@ pub(super) struct MemorySession(Option<(Arc<dyn ChatMemory>, ConversationLock)>)
 
 impl MemorySession {
     /// Waits until no other call uses the memory, and locks it.
-    pub(super) async fn open(call: &Call) -> Result<Self> {
+    pub(super) async fn open(call: &ServiceCall) -> Result<Self> {
         let memories = &call.components.memories;
         let concurrent_calls = call.components.settings.concurrent_calls;
         if let Some(id) = call.memory_id() {
@@ -38,7 +38,7 @@ impl MemorySession {
     }
 
     /// Waits until no other process uses the conversation, if its store supports leases.
-    pub(super) async fn lease(&self, call: &Call) -> Result<Option<Lease>> {
+    pub(super) async fn lease(&self, call: &ServiceCall) -> Result<Option<Lease>> {
         let request = self.memory().and_then(|memory| memory.lease_request());
         match request {
             Some(request) => request.wait(max_wait(call)).await.map(Some),
@@ -47,13 +47,13 @@ impl MemorySession {
     }
 
     /// Loads the history. A malformed history is repaired and reported.
-    pub(super) async fn load(&self, call: &Call) -> Result<Snapshot> {
+    pub(super) async fn load(&self, call: &ServiceCall) -> Result<Snapshot> {
         let Some(memory) = self.memory() else { return Ok(Snapshot::default()) };
         let (snapshot, repair) = memory.load().await?.into_turns();
         if repair.is_needed() {
-            let (dropped, invented) = (repair.dropped, repair.invented);
-            tracing::warn!(dropped, invented, "the stored history was malformed and was repaired");
-            call.emit(&Event::HistoryRepaired { dropped, invented });
+            let (dropped, added) = (repair.dropped, repair.added);
+            tracing::warn!(dropped, added, "the stored history was malformed and was repaired");
+            call.emit(&Event::HistoryRepaired { dropped, added });
         }
         Ok(snapshot)
     }
@@ -85,7 +85,7 @@ impl MemorySession {
 }
 
 /// Returns how long a call waits for other processes. A store may set a lower limit.
-pub(super) fn max_wait(call: &Call) -> Duration {
+pub(super) fn max_wait(call: &ServiceCall) -> Duration {
     match call.components.settings.concurrent_calls {
         ConcurrentCalls::Queue => Duration::MAX,
         ConcurrentCalls::Reject => Duration::ZERO,

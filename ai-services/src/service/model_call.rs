@@ -1,6 +1,6 @@
 //! One call of the chat model.
 
-use super::call::Call;
+use super::call::ServiceCall;
 use super::guards::ChunkGuards;
 use super::model_relay::{ModelRelay, relay};
 use super::moderation::PendingModeration;
@@ -12,7 +12,7 @@ use tracing::{Instrument, Span, field};
 /// Sends a request to the chat model and returns its response. If the call has a stream, the response
 /// is relayed while it arrives.
 pub(super) async fn call_model(
-    call: &Call,
+    call: &ServiceCall,
     request: &ChatRequest,
     moderation: &mut PendingModeration<'_>,
 ) -> Result<ChatResponse> {

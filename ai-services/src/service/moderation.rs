@@ -1,6 +1,6 @@
 //! Moderation of the user message, concurrent with the first model call, and of the answer.
 
-use super::call::Call;
+use super::call::ServiceCall;
 use crate::event::Event;
 use crate::guardrail::GuardrailStage;
 use crate::message::UserMessage;
@@ -20,7 +20,7 @@ pub(super) enum PendingModeration<'a> {
 impl<'a> PendingModeration<'a> {
     /// Prepares the moderation of `message`, if the method asks for one. Nothing is sent before the
     /// first poll.
-    pub(super) fn new(call: &'a Call, message: &'a UserMessage) -> Self {
+    pub(super) fn new(call: &'a ServiceCall, message: &'a UserMessage) -> Self {
         match call.message_moderation() {
             Some(model) => Self::Running(moderate_message(call, model, message).boxed()),
             None => Self::Passed,
@@ -60,7 +60,7 @@ impl<'a> PendingModeration<'a> {
 }
 
 async fn moderate_message(
-    call: &Call,
+    call: &ServiceCall,
     model: &dyn ModerationModel,
     message: &UserMessage,
 ) -> Result<()> {
@@ -74,7 +74,7 @@ async fn moderate_message(
 ///
 /// If the answer was flagged, or if the moderation model failed.
 pub(super) async fn moderate_answer(
-    call: &Call,
+    call: &ServiceCall,
     model: &dyn ModerationModel,
     answer: &str,
 ) -> Result<()> {
@@ -84,7 +84,7 @@ pub(super) async fn moderate_answer(
 
 /// One call of a moderation model.
 struct ModerationCall<'a> {
-    call: &'a Call,
+    call: &'a ServiceCall,
     model: &'a dyn ModerationModel,
     stage: GuardrailStage,
 }

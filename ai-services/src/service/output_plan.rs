@@ -119,7 +119,7 @@ impl OutputPlan {
                 let parameters = with_tool_choice(&parameters, &tool, abilities);
                 (parameters, Mechanism::Tool(Box::new(tool)))
             }
-            MechanismKind::Prompt if abilities.include(Capability::JsonObject) => {
+            MechanismKind::Prompt if abilities.contains(Capability::JsonObject) => {
                 let instructions = shape.json_instructions().unwrap_or_default();
                 let parameters = with_format(&parameters, ResponseFormat::JsonObject);
                 (parameters, Mechanism::Prompt(instructions))
@@ -194,8 +194,8 @@ impl OutputPlan {
 }
 
 impl ModelAbilities<'_> {
-    fn include(&self, capability: Capability) -> bool {
-        self.model.capabilities().include(capability)
+    fn contains(&self, capability: Capability) -> bool {
+        self.model.capabilities().contains(capability)
     }
 
     fn has_tools(&self) -> bool {
@@ -203,9 +203,9 @@ impl ModelAbilities<'_> {
     }
 
     fn mechanism(&self) -> Result<MechanismKind> {
-        let can_follow_schema = self.include(Capability::JsonSchema)
-            && (!self.has_tools() || self.include(Capability::JsonSchemaWithTools));
-        let can_call_tools = self.include(Capability::Tools);
+        let can_follow_schema = self.contains(Capability::JsonSchema)
+            && (!self.has_tools() || self.contains(Capability::JsonSchemaWithTools));
+        let can_call_tools = self.contains(Capability::Tools);
         match self.strategy {
             OutputStrategy::Auto | OutputStrategy::JsonSchema if can_follow_schema => {
                 Ok(MechanismKind::JsonSchema)
@@ -272,7 +272,7 @@ fn with_tool_choice(
     tool: &AnswerTool,
     abilities: &ModelAbilities<'_>,
 ) -> Arc<ChatRequestParameters> {
-    if !abilities.include(Capability::ToolChoice) {
+    if !abilities.contains(Capability::ToolChoice) {
         return Arc::clone(parameters);
     }
     let choice = if abilities.has_tools() {

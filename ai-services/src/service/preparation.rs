@@ -1,6 +1,6 @@
 //! Preparation of the user message: retrieval, input guardrails, instructions.
 
-use super::call::Call;
+use super::call::ServiceCall;
 use super::checks::check_input;
 use super::guardrail_context::GuardrailContext;
 use super::memory_session::MemorySession;
@@ -17,7 +17,7 @@ pub(super) type PreparedTurn<'a> = (PreparedMessage<'a>, Option<GuardrailContext
 
 /// Prepares the user message. The usage of other models is added to `spent` even on failure.
 pub(super) async fn prepare<'a>(
-    call: &'a Call,
+    call: &'a ServiceCall,
     session: &MemorySession,
     snapshot: &Snapshot,
     spent: &mut UsageAndCost,
@@ -37,7 +37,7 @@ pub(super) async fn prepare<'a>(
 
 /// Retrieves content, runs the input guardrails, which see the content, and adds it to the message.
 async fn retrieve_and_check(
-    call: &Call,
+    call: &ServiceCall,
     turn: TurnContext,
 ) -> Result<(PreparedMessage<'_>, GuardrailContext)> {
     let mut context = retrieve(call, turn).await?;
@@ -52,7 +52,7 @@ async fn retrieve_and_check(
     Ok((message.with_augmented(augmented), context))
 }
 
-fn turn_context(call: &Call, session: &MemorySession, snapshot: &Snapshot) -> TurnContext {
+fn turn_context(call: &ServiceCall, session: &MemorySession, snapshot: &Snapshot) -> TurnContext {
     let user = &call.prompts.user;
     let system = call.prompts.system.as_ref().or(snapshot.system());
     let mut turn = TurnContext::builder(user.clone())

@@ -1,6 +1,6 @@
 //! Retrieval for one call.
 
-use super::call::Call;
+use super::call::ServiceCall;
 use super::guardrail_context::GuardrailContext;
 use super::stream::StreamItem;
 use crate::Result;
@@ -11,7 +11,7 @@ use crate::rag::Retrieved;
 use tracing::{Instrument, field};
 
 /// Retrieves content for the user message, if the service has a retriever.
-pub(super) async fn retrieve(call: &Call, turn: TurnContext) -> Result<GuardrailContext> {
+pub(super) async fn retrieve(call: &ServiceCall, turn: TurnContext) -> Result<GuardrailContext> {
     let Some(augmentor) = &call.components.settings.augmentor else {
         return Ok(GuardrailContext::new(turn, Retrieved::default()));
     };
@@ -38,7 +38,7 @@ pub(super) async fn retrieve(call: &Call, turn: TurnContext) -> Result<Guardrail
 
 /// Returns the message with the retrieved content, if there is any.
 pub(super) fn augment(
-    call: &Call,
+    call: &ServiceCall,
     message: &UserMessage,
     context: &GuardrailContext,
 ) -> Result<Option<UserMessage>> {

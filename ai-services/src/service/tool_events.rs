@@ -1,6 +1,6 @@
 //! The events of tool calls.
 
-use super::call::Call;
+use super::call::ServiceCall;
 use super::stream::StreamItem;
 use crate::event::Event;
 use crate::message::ToolCall;
@@ -8,7 +8,7 @@ use crate::tool::{ToolExecution, ToolObserver, Toolbox};
 
 /// Sends the events of the tool calls of one round to the listeners and the stream.
 pub(super) struct ToolEvents<'a> {
-    call: &'a Call,
+    call: &'a ServiceCall,
     results: ResultDelivery,
 }
 
@@ -20,7 +20,7 @@ enum ResultDelivery {
 }
 
 impl<'a> ToolEvents<'a> {
-    pub(super) fn new(call: &'a Call, toolbox: &Toolbox, tool_calls: &[ToolCall]) -> Self {
+    pub(super) fn new(call: &'a ServiceCall, toolbox: &Toolbox, tool_calls: &[ToolCall]) -> Self {
         let may_be_answer = call.delivery.after_check().is_some() && toolbox.answers(tool_calls);
         let results = if may_be_answer { ResultDelivery::AfterCheck } else { ResultDelivery::Live };
         Self { call, results }
@@ -49,7 +49,7 @@ impl ToolObserver for ToolEvents<'_> {
 }
 
 /// Adds finished tool calls to the stream.
-pub(super) fn emit_finished(call: &Call, executions: &[ToolExecution]) {
+pub(super) fn emit_finished(call: &ServiceCall, executions: &[ToolExecution]) {
     for execution in executions {
         call.delivery.emit(|| StreamItem::ToolFinished(Box::new(execution.clone())));
     }

@@ -1,6 +1,6 @@
 //! The conversation between model and tools, up to an answer that passed all checks.
 
-use super::call::Call;
+use super::call::ServiceCall;
 use super::checks::check_answer;
 use super::guardrail_context::GuardrailContext;
 use super::memory_session::MemorySession;
@@ -16,7 +16,7 @@ use crate::tool::{ResultUse, Runner, Toolbox};
 
 /// The surroundings of the loop, which do not change within one attempt at a turn.
 pub(super) struct ToolLoop<'a> {
-    pub(super) call: &'a Call,
+    pub(super) call: &'a ServiceCall,
     pub(super) session: &'a MemorySession,
     pub(super) snapshot: &'a Snapshot,
     pub(super) toolbox: &'a Toolbox,

@@ -70,7 +70,7 @@ impl CassandraChatMemoryStore {
         };
         let moved: &[_] = match self.evicted_messages() {
             EvictedMessages::Keep => &eviction.messages,
-            EvictedMessages::Forget => &[],
+            EvictedMessages::Delete => &[],
         };
         let size = |record: &[u8]| record.len() + id.as_str().len() + OVERHEAD;
         let appended: usize = plan.rows.iter().map(|(_, record)| size(record.as_bytes())).sum();

@@ -54,18 +54,18 @@ impl ConversationStore for CassandraChatMemoryStore {
         let statements = self.statements().await?;
         let Some(row) = self.head(id, &statements.read.head).await? else { return Ok(None) };
         let messages = row.head.map(|head| head.messages);
-        self.existing_conversation(id.clone(), messages, row.last_used).await
+        self.existing_conversation(id.clone(), messages, row.last_updated).await
     }
 
     /// Reads the heads of all conversations on all nodes, in pages. Run it at times of low load.
     /// Conversations with a held lease are not deleted.
-    async fn delete_unused_since(&self, time: SystemTime) -> Result<u64> {
+    async fn delete_not_updated_since(&self, time: SystemTime) -> Result<u64> {
         let before = time::millis(time);
         let (mut deleted, mut next) = (0, Some(PagingState::start()));
         while let Some(state) = next {
             let (rows, more) = self.list_page(None, usize::MAX, state).await?;
-            for (id, version, _, last_used) in rows {
-                let is_old = last_used.is_some_and(|last_used| last_used < before);
+            for (id, version, _, last_updated) in rows {
+                let is_old = last_updated.is_some_and(|last_updated| last_updated < before);
                 if let (Some(version), true) = (version, is_old) {
                     deleted += u64::from(self.delete_unchanged(&id, version).await?);
                 }
@@ -134,10 +134,10 @@ impl CassandraChatMemoryStore {
 
     /// Converts a row of a list to a conversation; `None` if it is not one.
     async fn conversation_from_row(&self, row: Listed) -> Result<Option<Conversation>> {
-        let (id, version, messages, last_used) = row;
+        let (id, version, messages, last_updated) = row;
         let id = MemoryId::from(id);
         let messages = head(&id, version, messages)?.map(|head| head.messages);
-        self.existing_conversation(id, messages, last_used.unwrap_or(0)).await
+        self.existing_conversation(id, messages, last_updated.unwrap_or(0)).await
     }
 
     /// Returns the conversation; `None` if it has neither messages nor history.
@@ -145,13 +145,13 @@ impl CassandraChatMemoryStore {
         &self,
         id: MemoryId,
         messages: Option<u64>,
-        last_used: i64,
+        last_updated: i64,
     ) -> Result<Option<Conversation>> {
         let Some(messages) = messages else { return Ok(None) };
         if messages == 0 && !self.has_history(&id).await? {
             return Ok(None);
         }
-        Ok(Some(Conversation::new(id, messages, time::from_millis(last_used))))
+        Ok(Some(Conversation::new(id, messages, time::from_millis(last_updated))))
     }
 
     /// Deletes all data of a conversation, whatever its version.

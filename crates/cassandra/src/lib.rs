@@ -38,7 +38,7 @@
 //!   `gc_grace_seconds` below the time between repairs: deleted rows that reappear are reported as damage.
 //!   Evicted messages are still scanned until they are flushed and compacted: after 6000 turns without
 //!   compaction, loading was 2 ms slower.
-//! - [`delete_unused_since`](ai_services_core::memory::ConversationStore::delete_unused_since) reads all
+//! - [`delete_not_updated_since`](ai_services_core::memory::ConversationStore::delete_not_updated_since) reads all
 //!   heads.
 //! - Not tested with `ScyllaDB`, which up to version 2025.3 does not support lightweight transactions in
 //!   keyspaces with tablets, and may evaluate some conditions differently.

@@ -26,7 +26,7 @@ const RESTARTS: u32 = 8;
 pub(super) struct HeadRow {
     pub(super) present: ConditionValues,
     pub(super) head: Option<ConversationHead>,
-    pub(super) last_used: i64,
+    pub(super) last_updated: i64,
     pub(super) commit_token: Option<i64>,
 }
 
@@ -38,7 +38,7 @@ struct ExportedRow {
     row_token: Option<i64>,
     version: Option<i64>,
     messages: Option<i64>,
-    last_used: Option<i64>,
+    last_updated: Option<i64>,
     commit_token: Option<i64>,
     lease: Option<i64>,
 }
@@ -114,10 +114,10 @@ impl CassandraChatMemoryStore {
         let Some(row) = row.map_err(|error| AttemptFailure::answer(action, error).error)? else {
             return Ok(None);
         };
-        let (version, lease, messages, last_used, commit_token) = row;
+        let (version, lease, messages, last_updated, commit_token) = row;
         let head = head(id, version, messages)?;
         let present = ConditionValues { version, lease };
-        Ok(Some(HeadRow { present, head, last_used: last_used.unwrap_or(0), commit_token }))
+        Ok(Some(HeadRow { present, head, last_updated: last_updated.unwrap_or(0), commit_token }))
     }
 
     pub(super) async fn history_page(
@@ -227,11 +227,11 @@ impl ExportedRow {
 
     /// Returns the static columns as JSON.
     fn head(&self) -> String {
-        let Self { version, messages, last_used, commit_token, lease, .. } = self;
+        let Self { version, messages, last_updated, commit_token, lease, .. } = self;
         let columns = [
             ("version", version),
             ("messages", messages),
-            ("last_used", last_used),
+            ("last_updated", last_updated),
             ("commit_token", commit_token),
             ("lease", lease),
         ];

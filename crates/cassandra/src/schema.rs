@@ -61,7 +61,7 @@ async fn create(client: &Client, replication: &str) -> Result<(), AttemptFailure
 fn messages(table: &str) -> String {
     format!(
         "{table} (id text, kind tinyint, number bigint, record text, row_token bigint, \
-         version bigint static, messages bigint static, last_used bigint static, \
+         version bigint static, messages bigint static, last_updated bigint static, \
          commit_token bigint static, lease bigint static, PRIMARY KEY (id, kind, number)) \
          WITH compaction = {{'class': 'LeveledCompactionStrategy'}} \
          AND comment = 'Conversations of ai-services'"

@@ -3,7 +3,7 @@
 //! ```text
 //! chat_messages  id text, kind tinyint, number bigint      primary key; one partition per conversation
 //!                record text, row_token bigint             columns of one row
-//!                version, messages, last_used,             static columns of the conversation
+//!                version, messages, last_updated,             static columns of the conversation
 //!                commit_token, lease bigint static
 //! chat_meta      name text, value int                      version of this layout
 //! ```
@@ -105,10 +105,10 @@ impl Reads {
         let before =
             "WHERE id = ? AND kind = ? AND number < ? ORDER BY kind DESC, number DESC LIMIT ?";
         let row = "kind, number, version, messages, row_token";
-        let listed = "DISTINCT id, version, messages, last_used";
+        let listed = "DISTINCT id, version, messages, last_updated";
         let all =
-            "kind, number, record, row_token, version, messages, last_used, commit_token, lease";
-        let head = read("version, lease, messages, last_used, commit_token", one).await?;
+            "kind, number, record, row_token, version, messages, last_updated, commit_token, lease";
+        let head = read("version, lease, messages, last_updated, commit_token", one).await?;
         let rows = read(&format!("{row}, record"), in_memory).await?;
         Ok(Self {
             latest_head: latest(head.clone()),
@@ -136,8 +136,8 @@ impl Writes {
         let delete = |columns: &str, rest: &str| {
             client.prepare(format!("DELETE {columns} FROM {table} WHERE id = ?{rest}"))
         };
-        let head = "version, messages, last_used, commit_token, lease";
-        let new_head = "SET version = ?, messages = ?, last_used = ?, commit_token = ?";
+        let head = "version, messages, last_updated, commit_token, lease";
+        let new_head = "SET version = ?, messages = ?, last_updated = ?, commit_token = ?";
         let no_lease = format!("{new_head}, lease = null");
         Ok(Self {
             commit: update(new_head, "version = ?").await?,

@@ -78,7 +78,7 @@ pub enum Event<'a> {
         /// Number of messages that were left out.
         dropped: usize,
         /// Number of tool results that were inserted for tool calls without a result.
-        invented: usize,
+        added: usize,
     },
     /// Content was retrieved for the user message.
     Retrieved {

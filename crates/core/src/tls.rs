@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 /// # Errors
 ///
 /// Fails on a machine without certificates.
-pub fn trusting_the_system() -> Result<ClientConfig> {
+pub fn with_system_roots() -> Result<ClientConfig> {
     /// Reading the system's certificates takes tens of milliseconds, so it is done once.
     static SHARED: OnceLock<ClientConfig> = OnceLock::new();
 
@@ -25,7 +25,7 @@ pub fn trusting_the_system() -> Result<ClientConfig> {
 
 /// Returns a configuration that rejects every certificate, for servers that are expected to be
 /// reached without TLS.
-pub fn trusting_nobody() -> Result<ClientConfig> {
+pub fn without_root_certificates() -> Result<ClientConfig> {
     config_with(|builder| Ok(builder.with_root_certificates(RootCertStore::empty())))
 }
 

@@ -62,7 +62,7 @@ impl ConversationStore for PostgresChatMemoryStore {
     }
 
     /// Reads every head once, without an index. The returned number may be too low if a connection breaks.
-    async fn delete_unused_since(&self, time: SystemTime) -> Result<u64> {
+    async fn delete_not_updated_since(&self, time: SystemTime) -> Result<u64> {
         self.delete_unused(millis(time)).await
     }
 

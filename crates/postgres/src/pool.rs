@@ -90,9 +90,9 @@ pub(super) fn build(
         (Some(tls), _) => Some(tls),
         // Without root certificates, servers that offer TLS are rejected, but others work.
         (None, SslMode::Prefer) => {
-            Some(tls::trusting_the_system().or_else(|_| tls::trusting_nobody())?)
+            Some(tls::with_system_roots().or_else(|_| tls::without_root_certificates())?)
         }
-        (None, _) => Some(tls::trusting_the_system()?),
+        (None, _) => Some(tls::with_system_roots()?),
     };
     let manager = match tls {
         None => Manager::from_config(config, NoTls, recycling),

@@ -126,7 +126,7 @@ pub(super) fn numbered<'a>(
     Ok((number, row.try_get("record")?))
 }
 
-/// Reads a conversation from a row with the columns `id`, `is_own`, `messages` and `last_used`.
+/// Reads a conversation from a row with the columns `id`, `is_own`, `messages` and `last_updated`.
 fn conversation(row: &Row) -> Result<Conversation, AttemptFailure> {
     let (id, is_own): (&[u8], bool) = (row.try_get("id")?, row.try_get("is_own")?);
     let corrupt = |reason: &str| {
@@ -139,7 +139,7 @@ fn conversation(row: &Row) -> Result<Conversation, AttemptFailure> {
     let Ok(messages) = u64::try_from(messages) else {
         return Err(corrupt(&format!("the number of messages, {messages}, is invalid")));
     };
-    Ok(Conversation::new(text.into(), messages, time::from_millis(row.try_get("last_used")?)))
+    Ok(Conversation::new(text.into(), messages, time::from_millis(row.try_get("last_updated")?)))
 }
 
 fn at_most(limit: usize) -> i64 {

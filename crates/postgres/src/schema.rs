@@ -16,7 +16,7 @@ const MIGRATIONS: &[&str] = &[FIRST];
 /// (HOT updates). Columns with a fixed length come first.
 const FIRST: &str = "\
 CREATE TABLE {conversations} (\
-    version bigint NOT NULL, messages bigint NOT NULL, last_used bigint NOT NULL, \
+    version bigint NOT NULL, messages bigint NOT NULL, last_updated bigint NOT NULL, \
     token bigint NOT NULL, key bytea PRIMARY KEY, id bytea NOT NULL\
 ) WITH (fillfactor = 70);\
 CREATE TABLE {messages} (\

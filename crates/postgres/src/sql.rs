@@ -138,7 +138,7 @@ added AS (\
 /// Two concurrent first commits conflict on the primary key. Messages without a head are damage.
 const BEGIN_CONVERSATION: &str = "\
 {check_lease}head AS (\
-    INSERT INTO {conversations} (key, id, version, messages, last_used, token) \
+    INSERT INTO {conversations} (key, id, version, messages, last_updated, token) \
     SELECT sha256($1), $1, $3, cardinality($6::bigint[]), $4, $5 \
     WHERE ($2::bigint IS NULL OR EXISTS (SELECT FROM lease)) \
         AND NOT EXISTS (SELECT FROM {messages} WHERE key = sha256($1)) \
@@ -159,7 +159,7 @@ const ADVANCE: &str = "\
     UNION ALL \
     SELECT number FROM {messages} WHERE key = sha256($1) AND number = ANY ($11::bigint[])\
 ), head AS (\
-    UPDATE {conversations} SET version = $3, last_used = $4, token = $5, \
+    UPDATE {conversations} SET version = $3, last_updated = $4, token = $5, \
         messages = messages - (SELECT count(*) FROM gone) + cardinality($6::bigint[]) \
     WHERE key = sha256($1) AND id = $1 AND version = $8 \
         AND ($2::bigint IS NULL OR EXISTS (SELECT FROM lease)) \
@@ -181,7 +181,7 @@ const ADVANCE: &str = "\
 /// the execution. A range also avoids scanning the rows that were evicted since the last vacuum.
 const ADVANCE_NUMBERED: &str = "\
 {check_lease}head AS (\
-    UPDATE {conversations} SET version = $3, last_used = $4, token = $5, \
+    UPDATE {conversations} SET version = $3, last_updated = $4, token = $5, \
         messages = messages - $11 + cardinality($6::bigint[]) \
     WHERE key = sha256($1) AND id = $1 AND version = $8 \
         AND ($2::bigint IS NULL OR EXISTS (SELECT FROM lease)) \
@@ -218,7 +218,7 @@ WITH head AS (DELETE FROM {conversations} WHERE key = sha256($1)) SELECT sha256(
 /// Deletes unused heads. Parameters: keys, time. The server re-evaluates rows that were changed in the
 /// meantime, so these stay.
 const DELETE_UNUSED_HEADS: &str = "\
-DELETE FROM {conversations} WHERE key = ANY ($1::bytea[]) AND last_used < $2 RETURNING key";
+DELETE FROM {conversations} WHERE key = ANY ($1::bytea[]) AND last_updated < $2 RETURNING key";
 
 /// Deletes the rows of deleted heads. Parameter: keys.
 ///
@@ -240,11 +240,11 @@ const DELETE_ENDED_LEASES: &str = "DELETE FROM {leases} WHERE ends < clock_times
 
 /// Reads a page of heads. Parameters: the last key of the previous page, time, limit.
 const LAST_USES: &str = "\
-SELECT key, last_used < $2 AS is_unused FROM {conversations} WHERE key > $1 ORDER BY key LIMIT $3";
+SELECT key, last_updated < $2 AS is_unused FROM {conversations} WHERE key > $1 ORDER BY key LIMIT $3";
 
 /// Reads conversations that have messages or history.
 const CONVERSATIONS: &str = "\
-SELECT id, key = sha256(id) AS is_own, messages, last_used FROM {conversations} \
+SELECT id, key = sha256(id) AS is_own, messages, last_updated FROM {conversations} \
 WHERE {which} AND (messages <> 0 \
     OR EXISTS (SELECT FROM {history} WHERE {history}.key = {conversations}.key)) {order}";
 

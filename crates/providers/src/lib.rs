@@ -89,5 +89,5 @@ pub use reqwest;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn http_client_builder() -> Result<reqwest::ClientBuilder> {
-    http::client_builder(http::Tls::Wanted)
+    http::client_builder(http::Tls::Preferred)
 }

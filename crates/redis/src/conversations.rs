@@ -49,7 +49,7 @@ impl ConversationStore for RedisChatMemoryStore {
         Ok(described.filter(|(_, is_empty)| !is_empty).map(|(conversation, _)| conversation))
     }
 
-    async fn delete_unused_since(&self, time: SystemTime) -> Result<u64> {
+    async fn delete_not_updated_since(&self, time: SystemTime) -> Result<u64> {
         let before = time::millis(time);
         let mut deleted = 0;
         loop {

@@ -40,7 +40,7 @@ pub struct SqliteChatMemoryStoreBuilder {
 impl SqliteChatMemoryStoreBuilder {
     database_setters!();
 
-    /// Sets whether evicted messages are kept as history. Default: [`EvictedMessages::Forget`].
+    /// Sets whether evicted messages are kept as history. Default: [`EvictedMessages::Delete`].
     pub fn evicted_messages(mut self, evicted_messages: EvictedMessages) -> Self {
         self.evicted_messages = evicted_messages;
         self

@@ -70,7 +70,7 @@ impl ConversationStore for SqliteChatMemoryStore {
         self.read("find", Some(id), move |connection| read::conversation(connection, &owned)).await
     }
 
-    async fn delete_unused_since(&self, time: SystemTime) -> Result<u64> {
+    async fn delete_not_updated_since(&self, time: SystemTime) -> Result<u64> {
         let time = time::millis(time);
         let (mut after, mut deleted) = (String::new(), 0);
         loop {

@@ -25,7 +25,7 @@ pub(super) fn delete_unused(
     time: i64,
 ) -> Result<u64, TaskFailure> {
     let mut unused = connection.prepare_cached(
-        "SELECT version FROM conversation WHERE id = ?1 AND last_used < ?2
+        "SELECT version FROM conversation WHERE id = ?1 AND last_updated < ?2
              AND (version > 0 OR lease_until IS NULL OR lease_until <= ?3)",
     )?;
     let mut deleted = 0;

@@ -49,11 +49,11 @@ impl HeadRow {
         let Self { version, messages, commit_token, lease } = self;
         let mut statement = connection.prepare_cached(
             "INSERT INTO conversation
-                 (id, version, messages, last_used, commit_token, lease_token, lease_until)
+                 (id, version, messages, last_updated, commit_token, lease_token, lease_until)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
              ON CONFLICT (id) DO UPDATE SET
                  version = excluded.version, messages = excluded.messages,
-                 last_used = excluded.last_used, commit_token = excluded.commit_token,
+                 last_updated = excluded.last_updated, commit_token = excluded.commit_token,
                  lease_token = excluded.lease_token, lease_until = excluded.lease_until",
         )?;
         statement.execute((

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 macro_rules! conversations_where {
     ($condition:literal) => {
         concat!(
-            "SELECT id, messages, last_used FROM conversation WHERE ",
+            "SELECT id, messages, last_updated FROM conversation WHERE ",
             $condition,
             " AND (messages > 0
                    OR EXISTS (SELECT 1 FROM history WHERE history.id = conversation.id))"
@@ -83,9 +83,9 @@ pub(super) fn conversation(
 
 fn described(row: &Row<'_>) -> rusqlite::Result<Result<Conversation, UnreadableRecord>> {
     let id = MemoryId::from(row.get::<_, String>(0)?);
-    let last_used = time::from_millis(row.get(2)?);
+    let last_updated = time::from_millis(row.get(2)?);
     let messages = unsigned(&id, &"the head", row.get(1)?);
-    Ok(messages.map(|messages| Conversation::new(id, messages, last_used)))
+    Ok(messages.map(|messages| Conversation::new(id, messages, last_updated)))
 }
 
 /// Returns the ids of conversations that were last changed before `time`, in order.
@@ -96,7 +96,7 @@ pub(super) fn unused(
     limit: u32,
 ) -> Result<Vec<String>, TaskFailure> {
     let mut statement = connection.prepare_cached(
-        "SELECT id FROM conversation WHERE id > ?1 AND last_used < ?2 ORDER BY id LIMIT ?3",
+        "SELECT id FROM conversation WHERE id > ?1 AND last_updated < ?2 ORDER BY id LIMIT ?3",
     )?;
     let ids = statement.query_map((after, time, limit), |row| row.get(0))?;
     Ok(ids.collect::<rusqlite::Result<_>>()?)

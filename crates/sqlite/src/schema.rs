@@ -18,7 +18,7 @@ CREATE TABLE conversation (
     id TEXT NOT NULL PRIMARY KEY,
     version INTEGER NOT NULL,
     messages INTEGER NOT NULL,
-    last_used INTEGER NOT NULL,
+    last_updated INTEGER NOT NULL,
     commit_token INTEGER NOT NULL,
     lease_token INTEGER,
     lease_until INTEGER

@@ -156,7 +156,7 @@ async fn clean_up(client: &str, place: &Place) -> anyhow::Result<()> {
             let id = name(client, number);
             store.update_messages(&id.as_str().into(), &messages(&tag(client, n))).await?;
         }
-        store.delete_unused_since(SystemTime::now() + Duration::from_secs(1)).await?;
+        store.delete_not_updated_since(SystemTime::now() + Duration::from_secs(1)).await?;
     }
     Ok(())
 }

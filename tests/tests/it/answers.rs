@@ -340,7 +340,7 @@ async fn texts_and_value(mut stream: AnswerStream<Person>) -> (Vec<String>, Pers
 
 #[tokio::test]
 async fn typed_stream_contains_the_json_and_the_value() {
-    let model = ScriptedChatModel::new([ScriptedAnswer::text(ANN).in_pieces_of(9)]);
+    let model = ScriptedChatModel::new([ScriptedAnswer::text(ANN).chunked(9)]);
     let (texts, person) = texts_and_value(service(&model).stream("Ann, 31")).await;
     assert_eq!((texts.concat().as_str(), texts.len(), person), (ANN, 3, ann()));
     assert!(model.requests()[0].parameters().response_format.is_some());
@@ -363,7 +363,7 @@ async fn typed_stream_restarts_after_an_unreadable_answer() {
 
 #[tokio::test]
 async fn partial_values_grow_to_the_complete_one() {
-    let model = ScriptedChatModel::new([ScriptedAnswer::text(ANN).in_pieces_of(1)]);
+    let model = ScriptedChatModel::new([ScriptedAnswer::text(ANN).chunked(1)]);
     let mut people = service(&model).stream("Ann, 31").partial();
     let mut names = Vec::new();
     let mut last = None;

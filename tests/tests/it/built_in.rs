@@ -35,7 +35,7 @@ async fn too_long_message_is_not_sent() {
 async fn too_long_answer_is_requested_again() {
     let journal = Journal::default();
     let texts = ["Once upon a time.", "Once.", "There was a time.", "Then."];
-    let model = journal.model(texts.map(|text| ScriptedAnswer::text(text).in_pieces_of(3)));
+    let model = journal.model(texts.map(|text| ScriptedAnswer::text(text).chunked(3)));
     let desk = journal.desk(&model).output_guardrail(MaxLength::characters(10)).build().unwrap();
     assert_eq!(desk.ask("ann", "?").await.unwrap().value, "Once.");
     let asked = model.messages_of(1);
@@ -127,7 +127,7 @@ async fn moderation_as_a_guardrail_comes_before_the_model() {
 #[tokio::test]
 async fn moderation_as_a_guardrail_checks_whole_answers() {
     let journal = Journal::default();
-    let answer = |text| ScriptedAnswer::text(text).in_pieces_of(2);
+    let answer = |text| ScriptedAnswer::text(text).chunked(2);
     let model = journal.model(["good", "bad answer", "a bad one", "broken"].map(answer));
     let guardrail = ModerationGuardrail::new(Strict(journal.clone()));
     let desk = journal.desk(&model).output_guardrail(guardrail).build().unwrap();
@@ -281,7 +281,7 @@ async fn redacted_answer_is_delivered_and_stored() {
     let journal = Journal::default();
     let text = "Write to ann@example.org.";
     let message = AiMessage::builder().text(text).thinking("Ann, then.").build();
-    let answer = || ScriptedAnswer::from(ChatResponse::new(message.clone())).in_pieces_of(4);
+    let answer = || ScriptedAnswer::from(ChatResponse::new(message.clone())).chunked(4);
     let model = journal.model([answer(), answer()]);
     let desk = journal.desk(&model).output_guardrail(Redaction::all()).build().unwrap();
     let response = desk.ask("ann", "?").await.unwrap();
@@ -320,7 +320,7 @@ impl ChunkGuardrail for Sentences {
 #[tokio::test]
 async fn redaction_of_sentences_does_not_block_the_stream() {
     let journal = Journal::default();
-    let answer = ScriptedAnswer::text("Hello. Write to ann@example.org. Bye.").in_pieces_of(3);
+    let answer = ScriptedAnswer::text("Hello. Write to ann@example.org. Bye.").chunked(3);
     let model = journal.model([answer]);
     let sentences = || Sentences { redaction: Redaction::all(), kept: String::new() };
     let desk = journal.desk(&model).chunk_guardrail(sentences).build().unwrap();

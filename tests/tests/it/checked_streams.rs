@@ -9,7 +9,7 @@ use ai_services::{AnswerStream, ErrorKind, OutputStrategy, StreamEvent, ai_servi
 
 /// The answers of a scripted model in each of the cases below.
 fn scripts() -> Vec<Vec<ScriptedAnswer>> {
-    let text = |text: &str| ScriptedAnswer::text(text).in_pieces_of(2);
+    let text = |text: &str| ScriptedAnswer::text(text).chunked(2);
     vec![
         vec![text("good")],
         vec![text("raw")],
@@ -171,7 +171,7 @@ impl ChunkGuardrail for Hides {
 #[tokio::test]
 async fn text_of_a_chunk_guardrail_is_streamed_and_is_the_answer() {
     let journal = Journal::default();
-    let answer = || ScriptedAnswer::text("my secret is out").in_pieces_of(4);
+    let answer = || ScriptedAnswer::text("my secret is out").chunked(4);
     let model = journal.model([answer(), answer()]);
     let desk = journal.desk(&model).chunk_guardrail(Hides::default).build().unwrap();
     let sent = words(desk.stream("ann", "?")).await;

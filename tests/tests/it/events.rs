@@ -36,8 +36,8 @@ fn agent(model: ScriptedChatModel) -> (AgentService, Arc<Mutex<Vec<String>>>) {
         .listener(move |call: &Call<'_>, event: &Event<'_>| {
             let description = match event {
                 Event::Started => "started".to_owned(),
-                Event::HistoryRepaired { dropped, invented } => {
-                    format!("repaired {dropped} {invented}")
+                Event::HistoryRepaired { dropped, added } => {
+                    format!("repaired {dropped} {added}")
                 }
                 Event::RequestIssued { request } => format!("request {}", request.message_count()),
                 Event::ResponseReceived { .. } => "response".to_owned(),

@@ -48,7 +48,7 @@ async fn rewritten_message_replaces_the_original_everywhere() {
             "looked up raw?",
             "one saw raw? and 1",
             "two saw cooked? and 1",
-            "asked 0",
+            "model called with 0",
             "judged cooked?",
             "stored",
         ]
@@ -313,7 +313,15 @@ async fn tool_calls_are_not_checked_but_immediate_results_are() {
     assert_eq!(desk.ask("ann", "?").await.unwrap().value, "finished!");
     assert_eq!(
         journal.entries(),
-        ["loaded", "asked 0", "acted", "asked 1", "finished", "critic read finished", "stored"]
+        [
+            "loaded",
+            "model called with 0",
+            "acted",
+            "asked 1",
+            "finished",
+            "critic read finished",
+            "stored"
+        ]
     );
     assert_eq!(remembered(&desk, "ann").await.last(), Some(&ChatMessage::ai("finished!")));
 }
@@ -405,7 +413,7 @@ async fn listeners_receive_every_verdict() {
             "loaded",
             "cook saw raw and 0",
             "cook rewrites: true",
-            "asked 0",
+            "model called with 0",
             "critic read again",
             "critic retries: true",
             "asked 1",

@@ -146,7 +146,7 @@ fn rewritten(text: &str) -> String {
 
 fn answer(reply: &Reply) -> ScriptedAnswer {
     match reply {
-        Reply::Text(text) => ScriptedAnswer::text(text.as_str()).in_pieces_of(3),
+        Reply::Text(text) => ScriptedAnswer::text(text.as_str()).chunked(3),
         Reply::Calls(calls) => {
             ScriptedAnswer::tool_calls(calls.iter().map(|(id, name, arguments)| {
                 ToolCall::new(id.as_str(), name.as_str(), arguments.as_str())

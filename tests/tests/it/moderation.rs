@@ -105,7 +105,7 @@ async fn no_effect_precedes_the_verdict() {
     let verdict = error.detail::<Moderation>().unwrap();
     let expected: [(Box<str>, f64); 2] = [("hate".into(), 0.9), ("spite".into(), 0.4)];
     assert_eq!(verdict.violations, expected);
-    assert_eq!(journal.entries(), ["loaded", "looked up bad", "asked 0", "judged bad"]);
+    assert_eq!(journal.entries(), ["loaded", "looked up bad", "model called with 0", "judged bad"]);
     assert_eq!(words(desk.stream_judged("ann", "bad")).await, ["error Moderation"]);
     assert!(!journal.entries().iter().any(|entry| entry == "acted" || entry == "stored"));
     assert!(remembered(&desk, "ann").await.is_empty());
@@ -120,7 +120,7 @@ async fn tools_run_and_tokens_are_delivered_after_the_verdict() {
     assert!(matches!(stream.next().await, Some(Ok(ai_services::StreamEvent::Retrieved(_)))));
     assert_eq!(
         journal.entries(),
-        ["loaded", "looked up good", "asked 0", "judged good"],
+        ["loaded", "looked up good", "model called with 0", "judged good"],
         "sources are delivered after the verdict"
     );
     stream.collect().await.unwrap();
@@ -145,7 +145,7 @@ async fn usage_of_a_faster_model_call_counts_after_a_flagging_verdict() {
 async fn flagged_answer_is_neither_delivered_nor_stored() {
     let journal = Journal::default();
     let usage = TokenUsage::new(3, 4);
-    let answer = || ScriptedAnswer::text("bad answer").in_pieces_of(3).with_usage(usage);
+    let answer = || ScriptedAnswer::text("bad answer").chunked(3).with_usage(usage);
     let model = journal.model([answer(), answer()]);
     let desk = journal.desk(&model).build().unwrap();
     let error = desk.vetted("ann", "bad question").await.unwrap_err();
@@ -158,7 +158,11 @@ async fn flagged_answer_is_neither_delivered_nor_stored() {
     assert_eq!(report.answer.as_ref().unwrap().message.text(), Some("bad answer"));
     assert!(!format!("{error:?}").contains("bad"), "what was said is not for logs: {error:?}");
     assert_eq!(error.usage(), Some(&usage));
-    assert_eq!(journal.entries(), ["loaded", "asked 0", "judged bad answer"], "not the question");
+    assert_eq!(
+        journal.entries(),
+        ["loaded", "model called with 0", "judged bad answer"],
+        "not the question"
+    );
     assert_eq!(words(desk.stream_vetted("ann", "?")).await, ["usage", "error Moderation"]);
     assert!(remembered(&desk, "ann").await.is_empty());
 }
@@ -188,7 +192,7 @@ async fn empty_answer_is_not_moderated() {
     let model = journal.replies([""]);
     let desk = journal.desk(&model).build().unwrap();
     assert_eq!(desk.vetted("ann", "?").await.unwrap().value, "");
-    assert_eq!(journal.entries(), ["loaded", "asked 0", "stored"]);
+    assert_eq!(journal.entries(), ["loaded", "model called with 0", "stored"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -243,7 +247,7 @@ async fn message_and_answer_are_moderated_with_and_without_streaming() {
     let journal = Journal::default();
     let model = journal.model(
         ["good", "bad answer", "unheard", "good", "bad answer", "unheard"]
-            .map(|text| ScriptedAnswer::text(text).in_pieces_of(2).after(Duration::from_secs(1))),
+            .map(|text| ScriptedAnswer::text(text).chunked(2).after(Duration::from_secs(1))),
     );
     let desk = journal.desk(&model).build().unwrap();
     assert_eq!(desk.guarded("ann", "hi").await.unwrap().value, "good");
@@ -253,7 +257,7 @@ async fn message_and_answer_are_moderated_with_and_without_streaming() {
     assert!(error.to_string().starts_with("the user message violates"), "{error}");
     let whole = [
         "loaded",
-        "asked 0",
+        "model called with 0",
         "judged hi",
         "judged good",
         "stored",
@@ -296,7 +300,7 @@ async fn stream_of_a_flagged_message_has_the_error_and_runs_no_tool() {
     }
     assert_eq!(
         journal.entries(),
-        ["loaded", "asked 0", "judged bad", "loaded", "asked 1", "judged bad"]
+        ["loaded", "model called with 0", "judged bad", "loaded", "asked 1", "judged bad"]
     );
     assert!(remembered(&desk, "ann").await.is_empty());
 }
@@ -329,7 +333,7 @@ async fn stream_dropped_before_the_verdict_does_not_change_memory() {
     let soon = tokio::time::timeout(Duration::from_millis(49), stream.next());
     assert!(soon.await.is_err(), "nothing is delivered before the verdict");
     drop(stream);
-    assert_eq!(journal.entries(), ["loaded", "asked 0"]);
+    assert_eq!(journal.entries(), ["loaded", "model called with 0"]);
     assert!(remembered(&desk, "ann").await.is_empty());
 }
 
@@ -375,7 +379,7 @@ async fn listeners_receive_every_verdict() {
         journal.entries(),
         [
             "loaded",
-            "asked 0",
+            "model called with 0",
             "judged hi",
             "verdict of judge, the message: nothing to object to",
             "acted",

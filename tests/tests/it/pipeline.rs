@@ -80,7 +80,7 @@ fn retriever(
 ) -> EmbeddingStoreContentRetriever {
     EmbeddingStoreContentRetriever::builder(store)
         .embedding_model(Embedder)
-        .filter_by(move |query| Some(filter(query)))
+        .dynamic_filter(move |query| Some(filter(query)))
         .build()
         .unwrap()
 }
@@ -235,7 +235,7 @@ async fn usage_of_all_models_of_the_pipeline_counts_for_the_call() {
 #[tokio::test]
 async fn service_without_memory_retrieves_for_text_types_images_and_streams() {
     let model = ScriptedChatModel::replies(["because", "7", "a cat", "so"]);
-    let kiosk = kiosk(&model, DefaultRetrievalAugmentor::of(echo()));
+    let kiosk = kiosk(&model, DefaultRetrievalAugmentor::from_retriever(echo()));
     assert_eq!(sources(&kiosk.ask("why?").await.unwrap()), ["why?"]);
     let counted = kiosk.count("how many?").await.unwrap();
     assert_eq!((counted.value, sources(&counted)), (7, vec!["how many?"]));
@@ -299,7 +299,7 @@ async fn redaction_keeps_personal_data_from_retrievers() {
     desk.ask("ann", question).await.unwrap();
     assert_eq!(
         journal.entries(),
-        ["loaded", "searched Who is [EMAIL]? for Who is [EMAIL]?", "asked 0", "stored"]
+        ["loaded", "searched Who is [EMAIL]? for Who is [EMAIL]?", "model called with 0", "stored"]
     );
     let sent = model.messages_of(0)[1].text().unwrap().to_owned();
     assert_eq!(sent, format!("{question}\n\nAnswer using the following information:\na page"));

@@ -140,7 +140,8 @@ mod providers_anthropic {
 mod providers_cohere {
     use ai_services::providers::cohere::{
         CohereEmbeddingModel, CohereEmbeddingModelBuilder, CohereScoringModel,
-        CohereScoringModelBuilder, LongTexts, RerankDialect, RerankModel, RerankModelBuilder,
+        CohereScoringModelBuilder, CohereTruncation, RerankDialect, RerankModel,
+        RerankModelBuilder,
     };
 }
 
@@ -155,9 +156,9 @@ mod providers_gemini {
 #[cfg(feature = "ollama")]
 mod providers_ollama {
     use ai_services::providers::ollama::{
-        KeepAlive, LongTexts, OllamaChatModel, OllamaChatModelBuilder, OllamaEmbeddingModel,
+        KeepAlive, OllamaChatModel, OllamaChatModelBuilder, OllamaEmbeddingModel,
         OllamaEmbeddingModelBuilder, OllamaModel, OllamaModelDetails, OllamaServer,
-        OllamaServerBuilder, Think, ThinkingReplay,
+        OllamaServerBuilder, OllamaTruncation, Think, ThinkingReplay,
     };
 }
 
@@ -166,7 +167,7 @@ mod providers_openai {
         EncryptedReasoning, MaxTokensField, OpenAiChatModel, OpenAiChatModelBuilder,
         OpenAiEmbeddingModel, OpenAiEmbeddingModelBuilder, OpenAiModerationModel,
         OpenAiModerationModelBuilder, OpenAiResponsesModel, OpenAiResponsesModelBuilder,
-        ParallelCalls, ProviderExtensions, ReasoningSummary, ResponseStorage, SchemaMode,
+        ParallelToolCalls, ProviderExtensions, ReasoningSummary, ResponseStorage, SchemaMode,
         StreamUsage, ThinkingReplay,
     };
 }

@@ -47,7 +47,7 @@ async fn augmented_message_is_stored_if_configured() {
     let desk = journal
         .desk(&model)
         .content_retriever(journal.shelf(&["first", "second"]))
-        .remember(Remembered::AugmentedMessage)
+        .remembered(Remembered::AugmentedMessage)
         .output_strategy(OutputStrategy::Prompt)
         .build()
         .unwrap();
@@ -92,7 +92,7 @@ async fn stages_follow_each_other_with_one_load_and_one_commit() {
             "loaded",
             "looked up why?",
             "guard saw why? and 2",
-            "asked 0",
+            "model called with 0",
             "acted",
             "asked 1",
             "reader read because",
@@ -119,7 +119,7 @@ async fn message_without_text_is_not_augmented() {
     let image = Content::image_url("https://example.org/cat.png");
     let response = desk.look("ann", std::slice::from_ref(&image)).await.unwrap();
     assert!(response.sources.is_empty());
-    assert_eq!(journal.entries(), ["loaded", "asked 0", "stored"]);
+    assert_eq!(journal.entries(), ["loaded", "model called with 0", "stored"]);
     assert_eq!(model.messages_of(0)[1], UserMessage::from_contents([image]).into());
 }
 

@@ -53,7 +53,7 @@ async fn skipped_failure_is_reported_and_counted() {
         let response = kiosk.ask("why?").await.unwrap();
         assert_eq!(sources(&response), found);
         assert_eq!(response.token_usage, TokenUsage::new(4, 0));
-        assert_eq!(journal.entries(), [told, "asked 0"]);
+        assert_eq!(journal.entries(), [told, "model called with 0"]);
     }
 }
 

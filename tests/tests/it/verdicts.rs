@@ -78,7 +78,7 @@ fn case() -> impl Strategy<Value = Case> {
 
 fn desk(journal: &Journal, case: &Case) -> DeskService {
     let after = Duration::from_millis(case.model_takes);
-    let text = || ScriptedAnswer::text("because").in_pieces_of(2);
+    let text = || ScriptedAnswer::text("because").chunked(2);
     let answers = if case.calls_a_tool { vec![calling("act"), text()] } else { vec![text()] };
     let pause = Duration::from_millis(case.pause);
     let model = journal.model(answers.into_iter().map(|one| one.after(after).with_pauses(pause)));

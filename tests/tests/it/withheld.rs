@@ -124,7 +124,7 @@ trait Counter {
 async fn withheld_text_is_not_part_of_the_answer_tool() {
     let call = ToolCall::new("1", "final_answer", r#"{"value": 3}"#);
     let message = AiMessage::builder().text("Let me count").tool_calls([call]).build();
-    let answer = ScriptedAnswer::from(ChatResponse::new(message)).in_pieces_of(4);
+    let answer = ScriptedAnswer::from(ChatResponse::new(message)).chunked(4);
     let counter = CounterService::builder()
         .chat_model(ScriptedChatModel::new([answer]))
         .output_strategy(OutputStrategy::Tool)

@@ -12,7 +12,7 @@ use ai_services::{ErrorKind, InvocationContext, Result, TurnContext};
 #[tokio::test]
 async fn question_is_searched_for_unchanged() {
     let log = QueryLog::default();
-    let augmentor = DefaultRetrievalAugmentor::of(log.echo("a"));
+    let augmentor = DefaultRetrievalAugmentor::from_retriever(log.echo("a"));
     let retrieved = augmentor.retrieve(&turn("  {{What}} is\nit? ")).await.unwrap();
     assert_eq!(log.all(), ["  {{What}} is\nit? "]);
     assert_eq!(texts(&retrieved.contents), ["a:   {{What}} is\nit? "]);
@@ -27,7 +27,7 @@ async fn texts_of_a_message_are_joined() {
         Content::image_url("https://example.org/a.png"),
         Content::from("And where?"),
     ]);
-    let augmentor = DefaultRetrievalAugmentor::of(log.echo("a"));
+    let augmentor = DefaultRetrievalAugmentor::from_retriever(log.echo("a"));
     augmentor.retrieve(&TurnContext::builder(message).build()).await.unwrap();
     assert_eq!(log.all(), ["What is this?\nAnd where?"]);
 }
@@ -167,7 +167,7 @@ async fn contents_beyond_the_limits_are_left_out() {
 #[tokio::test]
 async fn huge_text_does_not_displace_the_others() {
     let huge = "x".repeat(DefaultRetrievalAugmentor::DEFAULT_MAX_TEXT_BYTES + 1);
-    let augmentor = DefaultRetrievalAugmentor::of(finding(&[&huge, "a"]));
+    let augmentor = DefaultRetrievalAugmentor::from_retriever(finding(&[&huge, "a"]));
     let retrieved = augmentor.retrieve(&turn("?")).await.unwrap();
     assert_eq!((texts(&retrieved.contents), retrieved.left_out), (vec!["a"], 1));
 }

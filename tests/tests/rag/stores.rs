@@ -156,7 +156,7 @@ async fn filter_is_computed_from_the_query() {
     let store = StubStore::of(&[], &[("a", 1.0)]);
     let retriever = builder(&store)
         .mode(SearchMode::Text)
-        .filter_by(|query: &Query| {
+        .dynamic_filter(|query: &Query| {
             let customer = query.turn().memory_id()?;
             Some(Filter::key("customer").is(customer.as_str()))
         })

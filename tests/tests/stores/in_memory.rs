@@ -10,7 +10,7 @@ use ai_services::testing::stores::StoreSuite;
 async fn run_suite(evicted_messages: EvictedMessages) {
     let builder = InMemoryChatMemoryStore::builder();
     let store = builder.evicted_messages(evicted_messages).build().unwrap();
-    let suite = StoreSuite::of_conversations(store.clone()).second(store.clone());
+    let suite = StoreSuite::for_conversation_store(store.clone()).second(store.clone());
     let report = suite.evicted_messages(evicted_messages).disposable().run().await;
     assert!(report.is_passed(), "{report}");
     assert!(store.is_empty());
@@ -18,7 +18,7 @@ async fn run_suite(evicted_messages: EvictedMessages) {
 
 #[tokio::test]
 async fn in_memory_store_without_history_passes() {
-    run_suite(EvictedMessages::Forget).await;
+    run_suite(EvictedMessages::Delete).await;
 }
 
 #[tokio::test]

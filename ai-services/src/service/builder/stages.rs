@@ -11,7 +11,7 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
     /// in [`Response::sources`](crate::Response::sources).
     ///
     /// Shorthand for a [`retrieval_augmentor`](Self::retrieval_augmentor)
-    /// [of](DefaultRetrievalAugmentor::of) this retriever. The last call of either method wins.
+    /// [from](DefaultRetrievalAugmentor::from_retriever) this retriever. The last call of either method wins.
     ///
     /// # Examples
     ///
@@ -48,7 +48,7 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
     /// # }
     /// ```
     pub fn content_retriever(self, retriever: impl ContentRetriever + 'static) -> Self {
-        self.retrieval_augmentor(DefaultRetrievalAugmentor::of(retriever))
+        self.retrieval_augmentor(DefaultRetrievalAugmentor::from_retriever(retriever))
     }
 
     /// Sets the augmentor, which retrieves content for user messages and adds it to the prompt.
@@ -59,7 +59,7 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
 
     /// Sets the form of the user message that is remembered when content was retrieved for it.
     /// Default: [`Remembered::UserMessage`].
-    pub fn remember(mut self, remembered: Remembered) -> Self {
+    pub fn remembered(mut self, remembered: Remembered) -> Self {
         self.parts.settings.remembered = remembered;
         self
     }

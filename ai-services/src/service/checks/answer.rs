@@ -3,7 +3,7 @@
 use super::output_guardrails::check_output;
 use crate::Result;
 use crate::model::ChatResponse;
-use crate::service::call::Call;
+use crate::service::call::ServiceCall;
 use crate::service::guardrail_context::GuardrailContext;
 use crate::service::moderation::moderate_answer;
 use crate::service::turn::CheckOutcome;
@@ -15,7 +15,7 @@ use crate::service::turn::CheckOutcome;
 ///
 /// If a check rejects the answer for good, or fails.
 pub(in crate::service) async fn check_answer(
-    call: &Call,
+    call: &ServiceCall,
     context: Option<&GuardrailContext>,
     answer: &ChatResponse,
     rejected: usize,

@@ -5,7 +5,7 @@ use crate::Result;
 use crate::event::Event;
 use crate::guardrail::{GuardrailStage, InputGuardrailRequest, InputVerdict, Objection, Rejection};
 use crate::message::UserMessage;
-use crate::service::call::Call;
+use crate::service::call::ServiceCall;
 use crate::service::guardrail_context::GuardrailContext;
 
 /// Checks the user message and returns it with the rewrites of the guardrails.
@@ -14,7 +14,7 @@ use crate::service::guardrail_context::GuardrailContext;
 ///
 /// If a guardrail rejects the message or fails.
 pub(in crate::service) async fn check_input(
-    call: &Call,
+    call: &ServiceCall,
     context: &GuardrailContext,
 ) -> Result<UserMessage> {
     let mut message = context.turn.user_message().clone();

@@ -7,7 +7,7 @@ use crate::guardrail::{
     GuardrailStage, Objection, OutputGuardrailRequest, OutputVerdict, Rejection,
 };
 use crate::model::ChatResponse;
-use crate::service::call::Call;
+use crate::service::call::ServiceCall;
 use crate::service::guardrail_context::GuardrailContext;
 use crate::service::turn::{CheckOutcome, rewritten};
 use std::borrow::Cow;
@@ -31,7 +31,7 @@ enum Consequence {
 ///
 /// If a guardrail rejects the answer for good, or fails.
 pub(super) async fn check_output(
-    call: &Call,
+    call: &ServiceCall,
     context: &GuardrailContext,
     response: &ChatResponse,
     rejected: usize,

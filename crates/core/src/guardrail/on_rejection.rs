@@ -31,7 +31,7 @@ pub enum OnRejection {
     /// The call fails. Later guardrails still run, and the error lists all reasons.
     Fail,
     /// The call fails at once. Later guardrails do not run.
-    FailAtOnce,
+    FailFast,
 }
 
 impl OnRejection {
@@ -40,7 +40,7 @@ impl OnRejection {
     pub fn input(self, reason: String) -> InputVerdict {
         match self {
             Self::Reprompt | Self::Retry | Self::Fail => InputVerdict::Failure(reason.into()),
-            Self::FailAtOnce => InputVerdict::Fatal(reason.into()),
+            Self::FailFast => InputVerdict::Fatal(reason.into()),
         }
     }
 
@@ -52,7 +52,7 @@ impl OnRejection {
             Self::Reprompt => OutputVerdict::Reprompt { reason, prompt: prompt().into() },
             Self::Retry => OutputVerdict::Retry(reason),
             Self::Fail => OutputVerdict::Failure(reason),
-            Self::FailAtOnce => OutputVerdict::Fatal(reason),
+            Self::FailFast => OutputVerdict::Fatal(reason),
         }
     }
 }

@@ -53,7 +53,7 @@ impl Change {
 
     /// Makes the change depend on a lease. The store releases the lease when it applies the change.
     #[must_use]
-    pub fn under(mut self, lease: LeaseToken) -> Self {
+    pub fn with_lease(mut self, lease: LeaseToken) -> Self {
         self.lease = Some(lease);
         self
     }

@@ -77,7 +77,7 @@ pub trait ConversationStore: ChatMemoryStore {
     /// # Errors
     ///
     /// Fails if the store cannot be written. Some conversations may already be deleted.
-    async fn delete_unused_since(&self, time: SystemTime) -> Result<u64>;
+    async fn delete_not_updated_since(&self, time: SystemTime) -> Result<u64>;
 
     /// Returns a page of at most `limit` messages of the whole stored conversation, oldest first:
     /// the messages in memory, and the evicted ones if the store [keeps](EvictedMessages::Keep)
@@ -112,14 +112,14 @@ pub struct Conversation {
     /// Number of messages in memory, without evicted ones.
     pub messages: u64,
     /// Time of the last write, in milliseconds, by the writer's clock. Reads do not update it.
-    pub last_used: SystemTime,
+    pub last_updated: SystemTime,
 }
 
 impl Conversation {
     /// Creates the description of a conversation.
     #[must_use]
-    pub fn new(id: MemoryId, messages: u64, last_used: SystemTime) -> Self {
-        Self { id, messages, last_used }
+    pub fn new(id: MemoryId, messages: u64, last_updated: SystemTime) -> Self {
+        Self { id, messages, last_updated }
     }
 }
 
@@ -183,7 +183,7 @@ impl RawRecord {
 pub enum EvictedMessages {
     /// Evicted messages are deleted.
     #[default]
-    Forget,
+    Delete,
     /// Evicted messages stay readable through [`ConversationStore::history`] until the conversation
     /// is deleted.
     Keep,
@@ -205,7 +205,7 @@ forward_through_arc! {
             limit: usize,
         ) -> Result<Vec<Conversation>>;
         async fn conversation<'a, 'b>(&'a self, id: &'b MemoryId) -> Result<Option<Conversation>>;
-        async fn delete_unused_since<'a>(&'a self, time: SystemTime) -> Result<u64>;
+        async fn delete_not_updated_since<'a>(&'a self, time: SystemTime) -> Result<u64>;
         async fn history<'a, 'b>(
             &'a self,
             id: &'b MemoryId,

@@ -22,7 +22,7 @@ pub struct Repair {
     /// Number of messages that were left out.
     pub dropped: usize,
     /// Number of results that were inserted.
-    pub invented: usize,
+    pub added: usize,
 }
 
 impl Repair {
@@ -39,20 +39,20 @@ pub(crate) fn repaired(messages: &Messages) -> Option<(Messages, Repair)> {
     }
     let system = messages.iter().rev().find(|message| message.is_system()).cloned();
     let mut kept: Vec<ChatMessage> = system.into_iter().collect();
-    let mut invented = 0;
+    let mut added = 0;
     let others: Vec<&ChatMessage> =
         messages.iter().filter(|message| !message.is_system()).collect();
     for turn in others.chunk_by(|_, next| !next.is_user()) {
         if let Some((turn, inserted)) = complete_turn(turn) {
             kept.extend(turn);
-            invented += inserted;
+            added += inserted;
         }
     }
     // All remaining messages except for the inserted results come from the original list.
-    let dropped = messages.len() - (kept.len() - invented);
+    let dropped = messages.len() - (kept.len() - added);
     let kept = Messages::from(kept);
     kept.mark_complete();
-    Some((kept, Repair { dropped, invented }))
+    Some((kept, Repair { dropped, added }))
 }
 
 /// Returns the turn up to its last answer, with exactly one result for each call, and the number of
@@ -64,7 +64,7 @@ fn complete_turn(turn: &[&ChatMessage]) -> Option<(Vec<ChatMessage>, usize)> {
         return None;
     }
     let mut complete = vec![(*user).clone()];
-    let mut invented = 0;
+    let mut added = 0;
     let mut rest = rest.iter();
     while let Some(message) = rest.next() {
         match message {
@@ -75,7 +75,7 @@ fn complete_turn(turn: &[&ChatMessage]) -> Option<(Vec<ChatMessage>, usize)> {
                 complete.push((*message).clone());
                 for (index, call) in ai.tool_calls().iter().enumerate() {
                     let found = result_of(call, index, &results);
-                    invented += usize::from(found.is_none());
+                    added += usize::from(found.is_none());
                     complete.push(found.cloned().unwrap_or_else(|| interrupted_result(call)));
                 }
             }
@@ -84,7 +84,7 @@ fn complete_turn(turn: &[&ChatMessage]) -> Option<(Vec<ChatMessage>, usize)> {
             _ => complete.push((*message).clone()),
         }
     }
-    Some((complete, invented))
+    Some((complete, added))
 }
 
 /// Returns the result with the call's id. For a call without an id, the result at the same index.
@@ -196,7 +196,7 @@ mod tests {
     fn unanswered_messages_are_left_out() {
         let (messages, repair) = repair(vec![ai(), user(), user(), ai(), user(), call(&["1"])]);
         assert_eq!(messages, [user(), ai()]);
-        assert_eq!(repair, Repair { dropped: 4, invented: 0 });
+        assert_eq!(repair, Repair { dropped: 4, added: 0 });
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
                 ai()
             ]
         );
-        assert_eq!(repair, Repair { dropped: 2, invented: 1 });
+        assert_eq!(repair, Repair { dropped: 2, added: 1 });
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl InMemoryChatMemoryStore {
     /// Creates an empty store without a bound.
     #[must_use]
     pub fn new() -> Self {
-        Self::with(None, EvictedMessages::Forget)
+        Self::with(None, EvictedMessages::Delete)
     }
 
     /// Starts building a store, for example with a bound.
@@ -121,7 +121,7 @@ impl InMemoryChatMemoryStore {
         let shard = self.shard(id)?;
         let entry = shard.slots.get(id).filter(|entry| !entry.slot.is_empty());
         Ok(entry.map(|Entry { slot, .. }| {
-            Conversation::new(id.clone(), slot.messages().len() as u64, slot.last_used)
+            Conversation::new(id.clone(), slot.messages().len() as u64, slot.last_updated)
         }))
     }
 
@@ -243,11 +243,11 @@ impl ConversationStore for InMemoryChatMemoryStore {
         self.describe(id)
     }
 
-    async fn delete_unused_since(&self, time: SystemTime) -> Result<u64> {
+    async fn delete_not_updated_since(&self, time: SystemTime) -> Result<u64> {
         let mut deleted = 0;
         for shard in &self.0.shards {
             let mut shard = lock(shard);
-            let old = shard.slots.iter().filter(|(_, entry)| entry.slot.last_used < time);
+            let old = shard.slots.iter().filter(|(_, entry)| entry.slot.last_updated < time);
             let old: Vec<MemoryId> = old.map(|(id, _)| id.clone()).collect();
             let slots: Vec<_> = old.iter().filter_map(|id| shard.remove(id)).collect();
             // Drop the messages after the lock is released.
@@ -311,7 +311,7 @@ impl InMemoryChatMemoryStoreBuilder {
         self
     }
 
-    /// Sets the policy for messages that a window evicts. Default: [`EvictedMessages::Forget`].
+    /// Sets the policy for messages that a window evicts. Default: [`EvictedMessages::Delete`].
     pub fn evicted_messages(mut self, evicted_messages: EvictedMessages) -> Self {
         self.evicted_messages = evicted_messages;
         self

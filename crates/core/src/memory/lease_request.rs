@@ -43,7 +43,7 @@ impl LeaseRequest {
     /// [`ConversationLeases::acquire`](super::ConversationLeases::acquire).
     pub async fn wait(self, limit: Duration) -> Result<Lease> {
         let lease = Lease { request: self, token: LeaseToken::new(), is_held: true };
-        lease.regain(limit).await?;
+        lease.reacquire(limit).await?;
         Ok(lease)
     }
 
@@ -87,7 +87,7 @@ impl Lease {
 
     /// Renews the lease. If it was lost, waits for it like [`LeaseRequest::wait`].
     #[doc(hidden)]
-    pub async fn regain(&self, limit: Duration) -> Result<()> {
+    pub async fn reacquire(&self, limit: Duration) -> Result<()> {
         let LeaseRequest { id, options, .. } = &self.request;
         let limit = limit.min(options.max_wait);
         let start = Instant::now();
@@ -142,7 +142,7 @@ impl Lease {
     /// Releases the lease and waits for the release, so that a program that exits next leaves no
     /// process waiting.
     #[doc(hidden)]
-    pub async fn give_back(mut self) {
+    pub async fn release(mut self) {
         self.request.release(self.token).await;
         self.is_held = false;
     }
@@ -150,7 +150,7 @@ impl Lease {
     /// Records that the store released the lease with a commit, so that dropping this value has no
     /// effect.
     #[doc(hidden)]
-    pub fn given_back(mut self) {
+    pub fn mark_released(mut self) {
         self.is_held = false;
     }
 }

@@ -77,7 +77,7 @@ impl ChatMemoryStore for SingleSlotChatMemoryStore {
             return Err(conflict(id));
         }
         let version = slot.version + 1;
-        slot.apply(change, version, EvictedMessages::Forget);
+        slot.apply(change, version, EvictedMessages::Delete);
         Ok(())
     }
 }

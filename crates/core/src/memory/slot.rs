@@ -20,7 +20,7 @@ pub(super) struct Slot {
     /// The position of the next message.
     next: u64,
     evicted: Vec<(u64, ChatMessage)>,
-    pub(super) last_used: SystemTime,
+    pub(super) last_updated: SystemTime,
 }
 
 impl Default for Slot {
@@ -31,7 +31,7 @@ impl Default for Slot {
             positions: Vec::new(),
             next: 1,
             evicted: Vec::new(),
-            last_used: SystemTime::UNIX_EPOCH,
+            last_updated: SystemTime::UNIX_EPOCH,
         }
     }
 }
@@ -78,7 +78,7 @@ impl Slot {
         self.assign_positions(appended as u64);
         change.apply(&mut self.messages);
         self.version = version;
-        self.last_used = SystemTime::now();
+        self.last_updated = SystemTime::now();
     }
 
     /// Returns a page of the history.
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn slot_with_evicted_messages_is_not_empty() {
-        for (policy, is_empty) in [(EvictedMessages::Forget, true), (EvictedMessages::Keep, false)]
+        for (policy, is_empty) in [(EvictedMessages::Delete, true), (EvictedMessages::Keep, false)]
         {
             let mut slot = Slot::default();
             slot.apply(advance(0..0, &[1]), 1, policy);
@@ -297,7 +297,7 @@ mod tests {
                 log.extend(new.into_iter().skip(kept).map(|message| (message, false)));
 
                 slot.apply(change.clone(), version, EvictedMessages::Keep);
-                forgetful.apply(change, version, EvictedMessages::Forget);
+                forgetful.apply(change, version, EvictedMessages::Delete);
                 prop_assert_eq!(slot.messages(), &expected);
                 prop_assert_eq!(forgetful.messages(), &expected);
                 let history = |slot: &Slot| slot.history(HistoryPosition::Oldest, usize::MAX);

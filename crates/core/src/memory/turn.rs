@@ -126,7 +126,7 @@ impl CompletedTurn {
     /// Makes the commit of the turn depend on a lease.
     #[doc(hidden)]
     #[must_use]
-    pub fn under(mut self, lease: Option<LeaseToken>) -> Self {
+    pub fn with_lease(mut self, lease: Option<LeaseToken>) -> Self {
         self.lease = lease;
         self
     }
@@ -151,7 +151,7 @@ impl CompletedTurn {
     }
 
     /// Returns the token of the lease under which the turn ran. A memory of your own that returns a
-    /// [`LeaseRequest`](super::LeaseRequest) passes the token [to the change](Change::under).
+    /// [`LeaseRequest`](super::LeaseRequest) passes the token [to the change](Change::with_lease).
     #[must_use]
     pub fn lease(&self) -> Option<LeaseToken> {
         self.lease
@@ -184,7 +184,7 @@ impl CompletedTurn {
             Change::turn(version, evict, self.messages).with_numbers(numbers)
         };
         match lease {
-            Some(lease) => change.under(lease),
+            Some(lease) => change.with_lease(lease),
             None => change,
         }
     }

@@ -63,8 +63,8 @@ impl Capability {
 /// use ai_services::model::{Capabilities, Capability};
 ///
 /// let can = Capabilities::of([Capability::Tools]);
-/// assert!(can.include(Capability::Tools));
-/// assert!(!can.include(Capability::Images));
+/// assert!(can.contains(Capability::Tools));
+/// assert!(!can.contains(Capability::Images));
 /// assert_eq!(can.with(Capability::Images).without(Capability::Images), can);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,9 +77,9 @@ impl Capabilities {
         Self(capabilities.into_iter().fold(0, |bits, capability| bits | capability.bit()))
     }
 
-    /// Returns `true` if the set includes this capability.
+    /// Returns `true` if the set contains this capability.
     #[must_use]
-    pub fn include(self, capability: Capability) -> bool {
+    pub fn contains(self, capability: Capability) -> bool {
         self.0 & capability.bit() != 0
     }
 
@@ -163,7 +163,7 @@ impl Capabilities {
             (matches!(format, Some(ResponseFormat::JsonObject)), Capability::JsonObject),
         ];
         let mut needs = needs.into_iter().filter(|(is_needed, _)| *is_needed);
-        needs.find_map(|(_, capability)| (!self.include(capability)).then_some(capability))
+        needs.find_map(|(_, capability)| (!self.contains(capability)).then_some(capability))
     }
 
     /// Returns the first missing capability that the contents need. If the model accepts all media,
@@ -171,7 +171,7 @@ impl Capabilities {
     fn missing_media(self, request: &ChatRequest) -> Option<Capability> {
         const MEDIA: [Capability; 4] =
             [Capability::Images, Capability::Audio, Capability::Videos, Capability::Pdfs];
-        if MEDIA.into_iter().all(|capability| self.include(capability)) {
+        if MEDIA.into_iter().all(|capability| self.contains(capability)) {
             return None;
         }
         let needs = request.messages().flat_map(|message| match message {
@@ -186,6 +186,6 @@ impl Capabilities {
             Content::Video(_) => Some(Capability::Videos),
             Content::Pdf(_) => Some(Capability::Pdfs),
         });
-        needs.find(|capability| !self.include(*capability))
+        needs.find(|capability| !self.contains(*capability))
     }
 }

@@ -7,14 +7,14 @@ pub fn now() -> i64 {
     millis(SystemTime::now())
 }
 
-/// Converts a time to milliseconds, for example the argument of `ConversationStore::delete_unused_since`.
+/// Converts a time to milliseconds, for example the argument of `ConversationStore::delete_not_updated_since`.
 /// Times before 1970 become 0.
 pub fn millis(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Converts milliseconds to a time, for `Conversation::last_used`. Negative numbers and numbers that are out
+/// Converts milliseconds to a time, for `Conversation::last_updated`. Negative numbers and numbers that are out
 /// of range become 1970-01-01.
 pub fn from_millis(millis: i64) -> SystemTime {
     let since = Duration::from_millis(u64::try_from(millis).unwrap_or_default());

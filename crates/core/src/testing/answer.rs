@@ -66,7 +66,7 @@ impl ScriptedAnswer {
 
     /// Splits the text into pieces of this many characters when the answer is streamed. At least 1.
     #[must_use]
-    pub fn in_pieces_of(mut self, characters: usize) -> Self {
+    pub fn chunked(mut self, characters: usize) -> Self {
         let text = self.outcome.as_ref().ok().and_then(|response| response.message.text());
         let all: Vec<char> = text.unwrap_or_default().chars().collect();
         let pieces = all.chunks(characters.max(1));

@@ -18,7 +18,7 @@ use std::fmt;
 /// let visible = ToolError::new("booking 7 does not exist");
 /// // The model receives only "the tool failed"; the source is visible to the caller.
 /// let concealed = ToolError::concealed(std::io::Error::other("db-3: password expired"));
-/// assert_eq!(concealed.told_to_model(), "the tool failed");
+/// assert_eq!(concealed.text_for_model(), "the tool failed");
 /// // The whole call fails.
 /// let fatal = ToolError::fatal(std::io::Error::other("out of disk space"));
 /// # let _ = (visible, fatal);
@@ -78,7 +78,7 @@ impl ToolError {
 
     /// Returns the text that is sent to the model.
     #[must_use]
-    pub fn told_to_model(&self) -> &str {
+    pub fn text_for_model(&self) -> &str {
         match self.failure {
             FailureKind::Concealed | FailureKind::Fatal => "the tool failed",
             _ => &self.message,
@@ -130,6 +130,6 @@ mod tests {
     fn tool_error_keeps_its_kind() {
         let error = ToolError::concealed("secret").into_tool_error();
         assert_eq!(error.failure, FailureKind::Concealed);
-        assert_eq!("visible".into_tool_error().told_to_model(), "visible");
+        assert_eq!("visible".into_tool_error().text_for_model(), "visible");
     }
 }

@@ -80,7 +80,7 @@ pub(crate) enum Order {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
     /// The result is sent to the model.
-    TellModel,
+    SendToModel,
     /// The result is the answer, and the model is not called again.
     ReturnImmediately,
 }
@@ -98,7 +98,7 @@ impl Tool {
             handler: Arc::new(move |input| handler(input).boxed()),
             timeout: None,
             order: Order::Concurrent,
-            then: Then::TellModel,
+            then: Then::SendToModel,
         }))
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 pub enum UnknownToolPolicy {
     /// The names of the available tools are sent to the model, which may try again.
     #[default]
-    TellModel,
+    SendToModel,
     /// The call fails with [`ErrorKind::Tool`](crate::ErrorKind::Tool).
     Fail,
 }
@@ -19,7 +19,7 @@ pub enum UnknownToolPolicy {
 pub enum ToolArgumentsPolicy {
     /// The mistake and its path are sent to the model, which may try again.
     #[default]
-    TellModel,
+    SendToModel,
     /// The call fails with [`ErrorKind::Tool`](crate::ErrorKind::Tool).
     Fail,
 }
@@ -30,7 +30,7 @@ pub enum ToolArgumentsPolicy {
 pub enum ToolErrorPolicy {
     /// The text of the error is sent to the model.
     #[default]
-    TellModel,
+    SendToModel,
     /// The model receives only "the tool failed", without the reason.
     Conceal,
     /// The call fails with [`ErrorKind::Tool`](crate::ErrorKind::Tool).

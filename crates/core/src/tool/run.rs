@@ -197,7 +197,7 @@ impl Runner<'_> {
                 FailureKind::Tool | FailureKind::Panic | FailureKind::Timeout,
                 ToolErrorPolicy::Conceal,
             ) => "the tool failed",
-            _ => error.told_to_model(),
+            _ => error.text_for_model(),
         };
         let result = ToolResult::new(call.id(), call.name(), message).into_error();
         let failure = self.must_fail(error.failure).then(|| {

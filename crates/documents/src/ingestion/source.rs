@@ -105,7 +105,7 @@ impl<'a> Sources<'a> {
 
     fn unreadable(&mut self, error: LoadError) -> Unusable {
         // An incomplete source must not replace the complete one in the store.
-        let incomplete = self.open.take_if(|open| error.hides(&open.name));
+        let incomplete = self.open.take_if(|open| error.covers(&open.name));
         let documents = 1 + incomplete.map_or(0, |source| source.documents.len() as u64);
         let source: Box<str> = error.name().into();
         if source.is_empty() || source.ends_with('/') {

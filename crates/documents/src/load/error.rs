@@ -89,7 +89,7 @@ impl LoadError {
     /// Returns whether this source is the document, or is in the folder, that cannot be read. A hidden source
     /// may exist although it was not loaded.
     #[must_use]
-    pub fn hides(&self, source: &str) -> bool {
+    pub fn covers(&self, source: &str) -> bool {
         let name = self.name();
         name == source || ((name.is_empty() || name.ends_with('/')) && source.starts_with(name))
     }
@@ -141,8 +141,8 @@ mod tests {
     #[test]
     fn folder_hides_its_documents() {
         let error = |name: &str| LoadError::new(name, LoadErrorKind::Read, "is locked");
-        assert!(error("a/b.md").hides("a/b.md") && !error("a/b.md").hides("a/b.md.txt"));
-        assert!(error("a/").hides("a/b.md") && !error("a/").hides("ab.md"));
-        assert!(error("").hides("anything"));
+        assert!(error("a/b.md").covers("a/b.md") && !error("a/b.md").covers("a/b.md.txt"));
+        assert!(error("a/").covers("a/b.md") && !error("a/").covers("ab.md"));
+        assert!(error("").covers("anything"));
     }
 }

@@ -30,7 +30,7 @@ struct VerdictJson {
 
 /// Returns request parameters for the strictest response format that the model supports.
 pub(super) fn parameters(capabilities: Capabilities) -> ChatRequestParameters {
-    let format = if capabilities.include(Capability::JsonSchema) {
+    let format = if capabilities.contains(Capability::JsonSchema) {
         let schema = json_schema!({
             "type": "object",
             "properties": {
@@ -41,7 +41,7 @@ pub(super) fn parameters(capabilities: Capabilities) -> ChatRequestParameters {
             "additionalProperties": false
         });
         ResponseFormat::JsonSchema { name: "verdict".into(), schema: Box::new(schema) }
-    } else if capabilities.include(Capability::JsonObject) {
+    } else if capabilities.contains(Capability::JsonObject) {
         ResponseFormat::JsonObject
     } else {
         return ChatRequestParameters::new();

@@ -1,6 +1,7 @@
 //! The builder of [`AnthropicChatModel`].
 
-use super::options::{Options, ParallelToolCalls, PromptCaching, Thinking};
+use super::ParallelToolCalls;
+use super::options::{Options, PromptCaching, Thinking};
 use super::{AnthropicChatModel, Messages, default_capabilities};
 use crate::protocol::builder::{builder_methods, debug_fields, required_model};
 use crate::protocol::client::Client;
@@ -141,7 +142,7 @@ impl AnthropicChatModelBuilder {
         ///     .model("claude-sonnet-4-0")
         ///     .capabilities(Capabilities::of(can))
         ///     .build()?;
-        /// assert!(!model.capabilities().include(Capability::JsonSchema));
+        /// assert!(!model.capabilities().contains(Capability::JsonSchema));
         /// # Ok::<(), ai_services::Error>(())
         /// ```
         capabilities;
@@ -235,7 +236,7 @@ mod tests {
         let model = from_env(&[("ANTHROPIC_BASE_URL", "http://localhost:8080")]).unwrap();
         assert_eq!(model.name(), DEFAULT_MODEL);
         assert_eq!(model.0.protocol().options.max_tokens, MAX_TOKENS_ELSEWHERE);
-        assert!(!model.capabilities().include(Capability::JsonSchema));
+        assert!(!model.capabilities().contains(Capability::JsonSchema));
         assert!(local().build_with(|_| unreachable!("the environment is not read")).is_ok());
     }
 
@@ -246,7 +247,7 @@ mod tests {
         let model = from_env(&variables).unwrap();
         assert_eq!(model.name(), "claude-opus-5");
         assert_eq!(model.0.protocol().options.max_tokens, MAX_TOKENS);
-        assert!(model.capabilities().include(Capability::JsonSchemaWithTools));
+        assert!(model.capabilities().contains(Capability::JsonSchemaWithTools));
         assert!(!format!("{model:?}").contains("canary"));
     }
 
@@ -267,7 +268,7 @@ mod tests {
     fn thinking_leaves_room_for_the_answer() {
         let model = local().thinking(Thinking::Budget(2000)).build().unwrap();
         assert_eq!(model.0.protocol().options.max_tokens, MAX_TOKENS_ELSEWHERE + 2000);
-        assert!(!model.capabilities().include(Capability::ToolChoice));
+        assert!(!model.capabilities().contains(Capability::ToolChoice));
         let error = local().thinking(Thinking::Budget(1000)).build().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration);
     }

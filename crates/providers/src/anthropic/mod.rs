@@ -74,8 +74,9 @@ mod schema;
 mod stream;
 mod wire;
 
+pub use crate::protocol::parallel_tool_calls::ParallelToolCalls;
 pub use builder::AnthropicChatModelBuilder;
-pub use options::{CacheLifetime, ParallelToolCalls, PromptCaching, Thinking};
+pub use options::{CacheLifetime, PromptCaching, Thinking};
 
 use crate::http::Endpoint;
 use crate::protocol::client::{Client, Protocol, chat_model};

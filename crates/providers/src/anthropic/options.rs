@@ -1,5 +1,7 @@
 //! Options of Anthropic.
 
+use super::ParallelToolCalls;
+
 /// The thinking of the model before it answers.
 ///
 /// With thinking, the API rejects a tool choice that forces a call, a `temperature` other than 1, and
@@ -73,17 +75,6 @@ impl CacheLifetime {
             Self::OneHour => br#","cache_control":{"type":"ephemeral","ttl":"1h"}"#,
         }
     }
-}
-
-/// The permission for several tool calls in one answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ParallelToolCalls {
-    /// Several tool calls are allowed.
-    #[default]
-    Allowed,
-    /// At most one tool call.
-    Disabled,
 }
 
 /// The options of a client, beside the parameters of its requests.

@@ -1,7 +1,8 @@
 //! The members of a request beside messages and tools.
 
+use super::ParallelToolCalls;
 use super::block::Block;
-use super::options::{Options, ParallelToolCalls, Thinking};
+use super::options::{Options, Thinking};
 use super::schema;
 use crate::protocol::json_object::JsonObject;
 use crate::protocol::request_prefix::Delivery;

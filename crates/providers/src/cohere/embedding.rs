@@ -50,7 +50,7 @@ pub struct CohereEmbeddingModel(Arc<Inner>);
 struct Inner {
     endpoint: Endpoint,
     model: Box<str>,
-    long: Option<LongTexts>,
+    truncation: Option<CohereTruncation>,
     dimensions: Option<u32>,
     limits: BatchLimits,
 }
@@ -58,21 +58,21 @@ struct Inner {
 /// The treatment of texts that exceed the input limit of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum LongTexts {
+pub enum CohereTruncation {
     /// The end of the text is ignored.
-    CutEnd,
+    End,
     /// The beginning of the text is ignored.
-    CutStart,
+    Start,
     /// The request fails.
-    Refuse,
+    Disabled,
 }
 
-impl LongTexts {
+impl CohereTruncation {
     fn name(self) -> &'static str {
         match self {
-            Self::CutEnd => "END",
-            Self::CutStart => "START",
-            Self::Refuse => "NONE",
+            Self::End => "END",
+            Self::Start => "START",
+            Self::Disabled => "NONE",
         }
     }
 }
@@ -105,7 +105,7 @@ impl Inner {
         body.add("model", Some(&*self.model));
         body.add("input_type", Some(input_type(purpose)));
         body.add("embedding_types", Some(["float"]));
-        body.add("truncate", self.long.map(LongTexts::name));
+        body.add("truncate", self.truncation.map(CohereTruncation::name));
         body.add("output_dimension", self.dimensions);
         body.add("texts", Some(texts));
         let mut body = body.into_bytes();
@@ -198,7 +198,7 @@ debug_fields!(CohereEmbeddingModel.0 { model, endpoint });
 pub struct CohereEmbeddingModelBuilder {
     connection: Connection,
     model: Option<Box<str>>,
-    long: Option<LongTexts>,
+    truncation: Option<CohereTruncation>,
     dimensions: Option<u32>,
     batch: Option<usize>,
 }
@@ -217,8 +217,8 @@ impl CohereEmbeddingModelBuilder {
 
     /// Sets the treatment of texts that exceed the input limit of the model. Default: Cohere's, which
     /// ignores their end.
-    pub fn long_texts(mut self, long: LongTexts) -> Self {
-        self.long = Some(long);
+    pub fn truncation(mut self, truncation: CohereTruncation) -> Self {
+        self.truncation = Some(truncation);
         self
     }
 
@@ -251,7 +251,7 @@ impl CohereEmbeddingModelBuilder {
         Ok(CohereEmbeddingModel(Arc::new(Inner {
             endpoint: server.endpoint("v2/embed"),
             model,
-            long: self.long,
+            truncation: self.truncation,
             dimensions: self.dimensions,
             limits: BatchLimits { texts: self.batch.unwrap_or(LIMITS.texts), ..LIMITS },
         })))

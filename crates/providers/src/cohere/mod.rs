@@ -17,5 +17,5 @@ mod scoring;
 mod server;
 
 pub use compatible::{RerankDialect, RerankModel, RerankModelBuilder};
-pub use embedding::{CohereEmbeddingModel, CohereEmbeddingModelBuilder, LongTexts};
+pub use embedding::{CohereEmbeddingModel, CohereEmbeddingModelBuilder, CohereTruncation};
 pub use scoring::{CohereScoringModel, CohereScoringModelBuilder};

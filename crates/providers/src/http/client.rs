@@ -14,18 +14,18 @@ pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Tls {
     /// A client without TLS is an error.
-    Needed,
+    Required,
     /// A client without TLS can still send plain HTTP.
-    Wanted,
+    Preferred,
 }
 
 /// Returns a builder of clients that do not follow redirects.
 ///
-/// With [`Tls::Wanted`], a client on a machine without certificates can send plain HTTP only.
+/// With [`Tls::Preferred`], a client on a machine without certificates can send plain HTTP only.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if [`Tls::Needed`] is not
+/// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if [`Tls::Required`] is not
 /// available.
 pub(crate) fn client_builder(tls: Tls) -> Result<ClientBuilder> {
     let builder = Client::builder()
@@ -38,7 +38,7 @@ pub(crate) fn client_builder(tls: Tls) -> Result<ClientBuilder> {
 
 /// Creates a client for requests to `url`.
 pub(crate) fn client(url: &Url, connect_timeout: Duration) -> Result<Client> {
-    let tls = if url.scheme() == "https" { Tls::Needed } else { Tls::Wanted };
+    let tls = if url.scheme() == "https" { Tls::Required } else { Tls::Preferred };
     client_builder(tls)?.connect_timeout(connect_timeout).build().map_err(|error| {
         Error::configuration("the HTTP client cannot be built").with_source(error.without_url())
     })
@@ -46,10 +46,10 @@ pub(crate) fn client(url: &Url, connect_timeout: Duration) -> Result<Client> {
 
 #[cfg(feature = "rustls")]
 fn with_tls(builder: ClientBuilder, tls: Tls) -> Result<ClientBuilder> {
-    let mut config = match tls::trusting_the_system() {
+    let mut config = match tls::with_system_roots() {
         Ok(config) => config,
         // A machine without certificates can still reach a local server.
-        Err(_) if tls == Tls::Wanted => tls::trusting_nobody()?,
+        Err(_) if tls == Tls::Preferred => tls::without_root_certificates()?,
         Err(error) => return Err(error),
     };
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
@@ -64,8 +64,8 @@ fn with_tls(builder: ClientBuilder, _tls: Tls) -> Result<ClientBuilder> {
 #[cfg(not(any(feature = "native-tls", feature = "rustls")))]
 fn with_tls(builder: ClientBuilder, tls: Tls) -> Result<ClientBuilder> {
     match tls {
-        Tls::Wanted => Ok(builder),
-        Tls::Needed => Err(Error::configuration(
+        Tls::Preferred => Ok(builder),
+        Tls::Required => Err(Error::configuration(
             "https needs the feature `rustls` or `native-tls` of ai-services",
         )),
     }

@@ -139,7 +139,7 @@ impl OllamaChatModelBuilder {
     ///
     /// # async fn run() -> ai_services::Result<()> {
     /// let model = OllamaChatModel::builder().model("gemma3").detect().await?;
-    /// if !model.capabilities().include(Capability::Tools) {
+    /// if !model.capabilities().contains(Capability::Tools) {
     ///     println!("{} calls no tools", model.name());
     /// }
     /// # Ok(())

@@ -154,11 +154,11 @@ pub struct OllamaEmbeddingModelBuilder {
 /// The treatment of texts that exceed the input limit of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum LongTexts {
+pub enum OllamaTruncation {
     /// The end of the text is ignored.
-    Cut,
+    Enabled,
     /// The request fails.
-    Refuse,
+    Disabled,
 }
 
 impl OllamaEmbeddingModelBuilder {
@@ -176,8 +176,8 @@ impl OllamaEmbeddingModelBuilder {
 
     /// Sets the treatment of texts that exceed the input limit of the model. Default: the server's, which
     /// truncates them.
-    pub fn long_texts(mut self, long: LongTexts) -> Self {
-        self.truncate = Some(long == LongTexts::Cut);
+    pub fn truncation(mut self, truncation: OllamaTruncation) -> Self {
+        self.truncate = Some(truncation == OllamaTruncation::Enabled);
         self
     }
 

@@ -52,7 +52,7 @@ mod server;
 
 pub use crate::ThinkingReplay;
 pub use builder::OllamaChatModelBuilder;
-pub use embedding::{LongTexts, OllamaEmbeddingModel, OllamaEmbeddingModelBuilder};
+pub use embedding::{OllamaEmbeddingModel, OllamaEmbeddingModelBuilder, OllamaTruncation};
 pub use models::{OllamaModel, OllamaModelDetails};
 pub use options::{KeepAlive, Think};
 pub use server::{OllamaServer, OllamaServerBuilder};

@@ -27,7 +27,7 @@ impl OllamaModel {
     /// Returns `true` if the model seems to be an embedding model, by its family or its name.
     /// [`OllamaServer::model`](super::OllamaServer::model) returns the exact capabilities.
     #[must_use]
-    pub fn seems_for_embeddings(&self) -> bool {
+    pub fn looks_like_embedding_model(&self) -> bool {
         let is_bert = self.family.as_deref().is_some_and(|family| family.contains("bert"));
         is_bert || self.name.contains("embed")
     }

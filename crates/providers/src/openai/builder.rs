@@ -135,7 +135,7 @@ impl OpenAiChatModelBuilder {
         ///     .model("small")
         ///     .capabilities(Capabilities::of([Capability::Tools, Capability::Streaming]))
         ///     .build()?;
-        /// assert!(!local.capabilities().include(Capability::JsonSchema));
+        /// assert!(!local.capabilities().contains(Capability::JsonSchema));
         /// # Ok::<(), ai_services::Error>(())
         /// ```
         capabilities;

@@ -84,13 +84,14 @@ mod tools;
 mod wire;
 
 pub use crate::ThinkingReplay;
+pub use crate::protocol::parallel_tool_calls::ParallelToolCalls;
 pub use builder::OpenAiChatModelBuilder;
 pub use embedding::{OpenAiEmbeddingModel, OpenAiEmbeddingModelBuilder};
 pub use moderation::{OpenAiModerationModel, OpenAiModerationModelBuilder};
 pub use options::{MaxTokensField, ProviderExtensions, SchemaMode, StreamUsage};
 pub use responses::{
-    EncryptedReasoning, OpenAiResponsesModel, OpenAiResponsesModelBuilder, ParallelCalls,
-    ReasoningSummary, ResponseStorage,
+    EncryptedReasoning, OpenAiResponsesModel, OpenAiResponsesModelBuilder, ReasoningSummary,
+    ResponseStorage,
 };
 
 #[cfg(feature = "_fuzzing")]

@@ -154,7 +154,7 @@ impl<P: Protocol> ChatModel for Client<P> {
 
     fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<ModelStreamEvent>> {
         let inner = &*self.0;
-        if !inner.capabilities.include(Capability::Streaming) {
+        if !inner.capabilities.contains(Capability::Streaming) {
             return in_one_piece(self, request);
         }
         match inner.prepare(request, Delivery::Stream) {

@@ -19,6 +19,8 @@ pub(crate) mod client;
 pub(crate) mod connection;
 pub(crate) mod json_object;
 pub(crate) mod merge_roles;
+#[cfg(any(feature = "anthropic", feature = "openai"))]
+pub(crate) mod parallel_tool_calls;
 pub(crate) mod raw_object;
 pub(crate) mod replay;
 pub(crate) mod request_body;

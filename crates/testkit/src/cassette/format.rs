@@ -41,7 +41,7 @@ pub(super) struct Header {
 impl Header {
     pub(super) fn new(model: &str, capabilities: Capabilities) -> Self {
         let included =
-            CAPABILITIES.iter().filter(|(capability, _)| capabilities.include(*capability));
+            CAPABILITIES.iter().filter(|(capability, _)| capabilities.contains(*capability));
         Self {
             format: FORMAT.into(),
             version: VERSION,

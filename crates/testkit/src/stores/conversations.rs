@@ -138,7 +138,7 @@ async fn empty_conversation_is_not_listed(case: &Case<'_>) -> CheckResult {
     // The history of an emptied conversation can still be read if evicted messages are kept.
     let expected = match case.suite().evicted_messages {
         EvictedMessages::Keep => Some(&0),
-        EvictedMessages::Forget => None,
+        EvictedMessages::Delete => None,
     };
     let found = listed.get(&emptied);
     ensure(found == expected, || {
@@ -154,12 +154,12 @@ async fn empty_conversation_is_not_listed(case: &Case<'_>) -> CheckResult {
 async fn last_use_is_updated_by_changes(case: &Case<'_>) -> CheckResult {
     let store = case.conversations()?;
     let id = case.id("");
-    let last_used = async || match store.conversation(&id).await? {
-        Some(conversation) => Ok(conversation.last_used),
+    let last_updated = async || match store.conversation(&id).await? {
+        Some(conversation) => Ok(conversation.last_updated),
         None => Err(failed("the conversation is unknown")),
     };
     case.append(&id, numbered("message", 2)).await?;
-    let mut previous = last_used().await?;
+    let mut previous = last_updated().await?;
     let now = SystemTime::now();
     let off = now.duration_since(previous).unwrap_or_else(|error| error.duration());
     ensure(off < TOLERANCE, || format!("the time of the last use is off by {off:?}"))?;
@@ -172,12 +172,12 @@ async fn last_use_is_updated_by_changes(case: &Case<'_>) -> CheckResult {
     for (name, change) in changes {
         sleep(PAUSE).await;
         case.commit(&id, change).await?;
-        let changed = last_used().await?;
+        let changed = last_updated().await?;
         ensure(changed > previous, || format!("{name} does not update the time of the last use"))?;
         sleep(PAUSE).await;
         case.expect(&id, &case.store().get_messages(&id).await?).await?;
         store.history(&id, HistoryPosition::Oldest, 10).await?;
-        let read = last_used().await?;
+        let read = last_updated().await?;
         ensure(read == changed, || "a read updates the time of the last use".into())?;
         previous = changed;
     }
@@ -227,7 +227,7 @@ async fn recently_used_conversations_are_kept(case: &Case<'_>) -> CheckResult {
     case.update(&id, &numbered("message", 2)).await?;
     let early = SystemTime::UNIX_EPOCH.checked_sub(Duration::from_secs(86_400));
     for time in [Some(SystemTime::UNIX_EPOCH), early].into_iter().flatten() {
-        let deleted = store.delete_unused_since(time).await?;
+        let deleted = store.delete_not_updated_since(time).await?;
         ensure(deleted == 0, || {
             format!("{deleted} conversations unused since 1970 or earlier were deleted, expected 0")
         })?;
@@ -250,12 +250,12 @@ async fn unused_conversations_are_deleted(case: &Case<'_>) -> CheckResult {
     sleep(PAUSE).await;
     case.update(&new, &numbered("new", 1)).await?;
     // A conversation that was last used at exactly this time is kept.
-    let Some(Conversation { last_used: time, .. }) = store.conversation(&new).await? else {
+    let Some(Conversation { last_updated: time, .. }) = store.conversation(&new).await? else {
         return Err(failed("the conversation is unknown"));
     };
     case.append(&changed, numbered("more", 1)).await?;
 
-    let deleted = store.delete_unused_since(time).await?;
+    let deleted = store.delete_not_updated_since(time).await?;
     ensure(deleted >= OLD as u64, || format!("{deleted} of {OLD} old conversations were deleted"))?;
     for id in &old {
         case.expect(id, &[]).await?;
@@ -267,7 +267,7 @@ async fn unused_conversations_are_deleted(case: &Case<'_>) -> CheckResult {
     expected.remove(0);
     expected.extend(numbered("more", 1));
     case.expect(&changed, &expected).await?;
-    let again = store.delete_unused_since(time).await?;
+    let again = store.delete_not_updated_since(time).await?;
     ensure(again == 0, || {
         format!("{again} conversations were deleted by a second call, expected 0")
     })

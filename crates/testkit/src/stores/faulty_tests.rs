@@ -115,7 +115,7 @@ struct Chat {
     rows: Vec<Row>,
     positions: u64,
     version: u64,
-    last_used: Duration,
+    last_updated: Duration,
     lease: Option<(LeaseToken, Instant)>,
 }
 
@@ -224,7 +224,7 @@ impl FaultyStore {
         let mut state = self.state();
         if self.is(Fault::ReadUpdatesLastUse) {
             let now = self.now();
-            state.chats.entry(self.key(id)).and_modify(|chat| chat.last_used = now);
+            state.chats.entry(self.key(id)).and_modify(|chat| chat.last_updated = now);
         }
         if !self.is(Fault::SkipsDamagedRows) {
             self.check(&state, id)?;
@@ -357,7 +357,7 @@ impl FaultyStore {
         if change.lease().is_some() && !self.is(Fault::CommitKeepsLease) {
             chat.lease = None;
         }
-        chat.last_used = self.now();
+        chat.last_updated = self.now();
         if !(is_empty_commit && self.is(Fault::EmptyCommitKeepsVersion)) {
             state.versions += 1;
             let restarts = self.is(Fault::VersionsRestart);
@@ -373,7 +373,7 @@ impl FaultyStore {
             Fault::CountsEvicted => chat.positions,
             _ => chat.current().count() as u64,
         };
-        (!is_hidden).then(|| Conversation::new(id.into(), count, self.time(chat.last_used)))
+        (!is_hidden).then(|| Conversation::new(id.into(), count, self.time(chat.last_updated)))
     }
 }
 
@@ -467,9 +467,9 @@ impl ConversationStore for FaultyStore {
         }
         match (self.0.fault, cursor) {
             (Fault::ListsByLastUse, cursor) => {
-                all.sort_by_key(|one| one.last_used);
-                let used = cursor.flatten().map(|cursor| cursor.last_used);
-                all.retain(|found| used.is_none_or(|used| found.last_used > used));
+                all.sort_by_key(|one| one.last_updated);
+                let used = cursor.flatten().map(|cursor| cursor.last_updated);
+                all.retain(|found| used.is_none_or(|used| found.last_updated > used));
             }
             (Fault::PagesOverlap, _) => all.retain(|found| after <= Some(&found.id)),
             _ => all.retain(|found| after < Some(&found.id)),
@@ -483,16 +483,16 @@ impl ConversationStore for FaultyStore {
         Ok(state.chats.get(&self.key(id)).and_then(|chat| self.describe(id.as_str(), chat)))
     }
 
-    async fn delete_unused_since(&self, time: SystemTime) -> Result<u64> {
+    async fn delete_not_updated_since(&self, time: SystemTime) -> Result<u64> {
         let mut state = self.state();
         let before = state.chats.len();
         state.chats.retain(|_, chat| {
-            let last_used = self.time(chat.last_used);
+            let last_updated = self.time(chat.last_updated);
             match self.0.fault {
-                Fault::DeletesUsedConversations => last_used < time,
-                Fault::DeletesEqualTimes => last_used > time,
+                Fault::DeletesUsedConversations => last_updated < time,
+                Fault::DeletesEqualTimes => last_updated > time,
                 Fault::KeepsUnusedConversations => true,
-                _ => last_used >= time,
+                _ => last_updated >= time,
             }
         });
         Ok((before - state.chats.len()) as u64)

@@ -32,7 +32,7 @@ fn letters(text: &str) -> Vec<ChatMessage> {
 /// messages, which are upper-case letters; a store that forgets them has only the lower-case letters.
 async fn expect(case: &Case<'_>, id: &MemoryId, kept: &str) -> CheckResult {
     let found = all(case, id).await?;
-    let forgets = case.suite().evicted_messages == EvictedMessages::Forget;
+    let forgets = case.suite().evicted_messages == EvictedMessages::Delete;
     let expected = kept.chars().filter(|c| !forgets || c.is_lowercase());
     let (expected, evicted): (String, Vec<bool>) =
         expected.map(|c| (c.to_ascii_lowercase(), c.is_uppercase())).unzip();

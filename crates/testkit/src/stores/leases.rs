@@ -120,7 +120,7 @@ async fn commit_releases_the_lease(case: &Case<'_>) -> CheckResult {
             2 => Change::replace(version, expected.clone().into()),
             _ => Change::advance(version, 0..0, messages),
         };
-        case.commit(&id, change.under(token)).await?;
+        case.commit(&id, change.with_lease(token)).await?;
         case.expect(&id, &expected).await?;
         let next = LeaseToken::new();
         acquire(second, &id, next, true).await?;
@@ -146,7 +146,7 @@ async fn commit_with_a_lost_lease_is_rejected(case: &Case<'_>) -> CheckResult {
                     Change::replace(version, numbered("late", 2).into()),
                 ];
                 for change in changes {
-                    let outcome = case.store().commit(&id, change.under(lost)).await;
+                    let outcome = case.store().commit(&id, change.with_lease(lost)).await;
                     rejected(
                         &format!("a commit with a lost lease {holders}"),
                         outcome,
@@ -160,7 +160,7 @@ async fn commit_with_a_lost_lease_is_rejected(case: &Case<'_>) -> CheckResult {
         // The holder keeps its lease.
         acquire(first, &id, lost, false).await?;
         let change = Change::advance(None, 0..0, numbered("in time", 1));
-        case.commit(&id, change.under(holder)).await?;
+        case.commit(&id, change.with_lease(holder)).await?;
         case.expect(&id, &[before, numbered("in time", 1)].concat()).await?;
     }
     Ok(())
@@ -175,12 +175,12 @@ async fn stale_commit_keeps_the_lease(case: &Case<'_>) -> CheckResult {
     // A writer that does not use leases.
     case.append(&id, numbered("first", 1)).await?;
     acquire(second, &id, LeaseToken::new(), false).await?;
-    let change = Change::advance(Some(stale), 0..0, numbered("late", 1)).under(token);
+    let change = Change::advance(Some(stale), 0..0, numbered("late", 1)).with_lease(token);
     rejected("a stale commit", case.store().commit(&id, change).await, ErrorKind::Conflict)?;
     case.expect(&id, &numbered("first", 1)).await?;
     acquire(second, &id, LeaseToken::new(), false).await?;
     let version = Some(case.version(&id).await?);
-    let change = Change::advance(version, 0..0, numbered("second", 1)).under(token);
+    let change = Change::advance(version, 0..0, numbered("second", 1)).with_lease(token);
     case.commit(&id, change).await?;
     case.expect(&id, &[numbered("first", 1), numbered("second", 1)].concat()).await
 }
@@ -207,7 +207,7 @@ async fn extended_lease(case: &Case<'_>) -> CheckResult {
         acquire(second, &id, LeaseToken::new(), false).await?;
     }
     let change = Change::advance(None, 0..0, numbered("in time", 1));
-    case.commit(&id, change.under(token)).await
+    case.commit(&id, change.with_lease(token)).await
 }
 
 /// Checks that the holder of an expired lease cannot commit, even if the lease has no new holder.
@@ -217,7 +217,7 @@ async fn expired_lease(case: &Case<'_>) -> CheckResult {
     let (lost, next) = (LeaseToken::new(), LeaseToken::new());
     acquire(first, &id, lost, true).await?;
     sleep(first.options().duration + Duration::from_millis(300)).await;
-    let late = || Change::advance(None, 0..0, numbered("late", 1)).under(lost);
+    let late = || Change::advance(None, 0..0, numbered("late", 1)).with_lease(lost);
     let outcome = case.store().commit(&id, late()).await;
     rejected("a commit with an expired lease", outcome, ErrorKind::Conflict)?;
     acquire(second, &id, next, true).await?;
@@ -226,6 +226,6 @@ async fn expired_lease(case: &Case<'_>) -> CheckResult {
     rejected("a commit with a lease of another holder", outcome, ErrorKind::Conflict)?;
     case.expect(&id, &[]).await?;
     let change = Change::advance(None, 0..0, numbered("in time", 1));
-    case.commit(&id, change.under(next)).await?;
+    case.commit(&id, change.with_lease(next)).await?;
     case.expect(&id, &numbered("in time", 1)).await
 }

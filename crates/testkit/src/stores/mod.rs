@@ -1,8 +1,8 @@
 //! Conformance checks for implementations of [`ChatMemoryStore`] and [`ConversationStore`].
 //!
-//! [`StoreSuite::of_memory`] checks the contract of a [`ChatMemoryStore`]: the three required methods, and
+//! [`StoreSuite::for_memory_store`] checks the contract of a [`ChatMemoryStore`]: the three required methods, and
 //! the provided methods [`load`](ChatMemoryStore::load) and [`commit`](ChatMemoryStore::commit).
-//! [`StoreSuite::of_conversations`] also checks the contract of a [`ConversationStore`]. Other abilities of a
+//! [`StoreSuite::for_conversation_store`] also checks the contract of a [`ConversationStore`]. Other abilities of a
 //! store are detected or configured:
 //!
 //! | checked | if |
@@ -53,7 +53,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
-//! let report = StoreSuite::of_memory(MyStore::default()).run().await;
+//! let report = StoreSuite::for_memory_store(MyStore::default()).run().await;
 //! assert!(report.is_passed(), "{report}");
 //! # }
 //! ```
@@ -69,7 +69,7 @@
 //! # async fn main() -> ai_services::Result<()> {
 //! let kept = EvictedMessages::Keep;
 //! let store = InMemoryChatMemoryStore::builder().evicted_messages(kept).build()?;
-//! let report = StoreSuite::of_conversations(store.clone())
+//! let report = StoreSuite::for_conversation_store(store.clone())
 //!     .evicted_messages(kept)
 //!     .second(store)
 //!     .disposable()
@@ -120,12 +120,12 @@ pub struct StoreSuite {
 
 impl StoreSuite {
     /// Creates a suite for a [`ChatMemoryStore`], including its versions and leases if it has them.
-    pub fn of_memory(store: impl ChatMemoryStore + 'static) -> Self {
+    pub fn for_memory_store(store: impl ChatMemoryStore + 'static) -> Self {
         Self {
             store: Arc::new(store),
             second: None,
             conversations: None,
-            evicted_messages: EvictedMessages::Forget,
+            evicted_messages: EvictedMessages::Delete,
             disposable: false,
             damage: None,
             newer_format: None,
@@ -134,9 +134,9 @@ impl StoreSuite {
     }
 
     /// Creates a suite with all checks, for a [`ConversationStore`]. The store must have versions.
-    pub fn of_conversations(store: impl ConversationStore + 'static) -> Self {
+    pub fn for_conversation_store(store: impl ConversationStore + 'static) -> Self {
         let store = Arc::new(store);
-        Self { conversations: Some(Arc::clone(&store) as _), ..Self::of_memory(store) }
+        Self { conversations: Some(Arc::clone(&store) as _), ..Self::for_memory_store(store) }
     }
 
     /// Sets a second handle of the same data, for example with a separate connection. Each handle must read
@@ -147,7 +147,7 @@ impl StoreSuite {
     }
 
     /// Sets the treatment of evicted messages that the store is configured with. Default:
-    /// [`EvictedMessages::Forget`].
+    /// [`EvictedMessages::Delete`].
     pub fn evicted_messages(mut self, evicted_messages: EvictedMessages) -> Self {
         self.evicted_messages = evicted_messages;
         self
@@ -155,7 +155,7 @@ impl StoreSuite {
 
     /// Declares that the data in the store may be deleted and that the store has no other users, including
     /// other suites, while the suite runs. The suite then also checks
-    /// [`delete_unused_since`](ConversationStore::delete_unused_since), which deletes all conversations that
+    /// [`delete_not_updated_since`](ConversationStore::delete_not_updated_since), which deletes all conversations that
     /// are older than the check.
     pub fn disposable(mut self) -> Self {
         self.disposable = true;
@@ -172,7 +172,7 @@ impl StoreSuite {
     /// # use ai_services::memory::ConversationStore;
     /// # use ai_services::testing::stores::StoreSuite;
     /// # fn suite(store: impl ConversationStore + 'static) -> StoreSuite {
-    /// StoreSuite::of_conversations(store).damage(|id| async move {
+    /// StoreSuite::for_conversation_store(store).damage(|id| async move {
     ///     std::fs::write(format!("conversations/{id}/newest.json"), "{")?;
     ///     Ok(())
     /// })
@@ -204,7 +204,7 @@ impl StoreSuite {
     /// # use ai_services::testing::stores::StoreSuite;
     /// # use std::time::Duration;
     /// # fn suite(store: impl ConversationStore + 'static) -> StoreSuite {
-    /// StoreSuite::of_conversations(store).time_limit(Duration::from_secs(600))
+    /// StoreSuite::for_conversation_store(store).time_limit(Duration::from_secs(600))
     /// # }
     /// ```
     pub fn time_limit(mut self, limit: Duration) -> Self {

@@ -87,7 +87,7 @@ const FAULTS: &[(Fault, &str)] = &[
 async fn check(fault: Fault, evicted_messages: EvictedMessages) -> Report {
     let store = FaultyStore::new(fault, evicted_messages);
     let (corrupt, newer) = (store.clone(), store.clone());
-    StoreSuite::of_conversations(store.clone())
+    StoreSuite::for_conversation_store(store.clone())
         .second(store)
         .evicted_messages(evicted_messages)
         .disposable()
@@ -105,7 +105,7 @@ async fn check(fault: Fault, evicted_messages: EvictedMessages) -> Report {
 
 #[tokio::test(start_paused = true)]
 async fn correct_store_passes_every_check() {
-    for evicted_messages in [EvictedMessages::Forget, EvictedMessages::Keep] {
+    for evicted_messages in [EvictedMessages::Delete, EvictedMessages::Keep] {
         let report = check(Fault::None, evicted_messages).await;
         assert_eq!(report.failures().chain(report.skipped()).count(), 0, "{report}");
     }
@@ -168,8 +168,8 @@ impl ChatMemoryStore for SilentStore {
 
 #[tokio::test(start_paused = true)]
 async fn check_that_exceeds_the_time_limit_fails() {
-    let usual = StoreSuite::of_memory(SilentStore);
-    let short = StoreSuite::of_memory(SilentStore).time_limit(Duration::from_secs(7));
+    let usual = StoreSuite::for_memory_store(SilentStore);
+    let short = StoreSuite::for_memory_store(SilentStore).time_limit(Duration::from_secs(7));
     for (suite, limit) in [(usual, 120), (short, 7)] {
         let report = suite.run().await;
         let expected = Outcome::Failed(format!("did not finish within {limit}s"));
@@ -179,7 +179,7 @@ async fn check_that_exceeds_the_time_limit_fails() {
 
 #[tokio::test]
 async fn report_has_one_line_per_check() {
-    let report = StoreSuite::of_memory(FullStore).run().await;
+    let report = StoreSuite::for_memory_store(FullStore).run().await;
     let text = report.to_string();
     assert_eq!(text.lines().count(), report.checks().len() + 1);
     let first = "FAILED   unknown_id_has_no_messages: `update_messages`: Store: the disk is full";

@@ -68,7 +68,7 @@ async fn rejection_follows_the_setting() {
         let model = ScriptedChatModel::replies([REJECT, REJECT]);
         polite(&model).on_rejection(on_rejection).build().unwrap()
     };
-    let fatal = judge(OnRejection::FailAtOnce);
+    let fatal = judge(OnRejection::FailFast);
     check_output(&fatal, "x").await.check_fatal_because("It is rude.").unwrap();
     let reason = "the message was rejected: It is rude.";
     check_input(&fatal, "x").await.check_fatal_because(reason).unwrap();

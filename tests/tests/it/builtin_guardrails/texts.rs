@@ -30,7 +30,7 @@ async fn reaction_to_long_answers_follows_the_setting() {
         (OnRejection::Reprompt, "Reprompt"),
         (OnRejection::Retry, "Retry"),
         (OnRejection::Fail, "Failure"),
-        (OnRejection::FailAtOnce, "Fatal"),
+        (OnRejection::FailFast, "Fatal"),
     ] {
         let guardrail = MaxLength::counted(1, "words", |text| text.split_whitespace().count());
         let guardrail = guardrail.on_rejection(on_rejection);
@@ -39,7 +39,7 @@ async fn reaction_to_long_answers_follows_the_setting() {
         assert!(format!("{:?}", checked.verdict()).starts_with(&format!("Ok({name}")));
         let input = check_input(&guardrail, "two words").await;
         let is_fatal = matches!(input.verdict(), Ok(InputVerdict::Fatal(_)));
-        assert_eq!(is_fatal, on_rejection == OnRejection::FailAtOnce);
+        assert_eq!(is_fatal, on_rejection == OnRejection::FailFast);
     }
 }
 

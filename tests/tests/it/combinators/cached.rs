@@ -82,8 +82,8 @@ async fn tool_calls_are_cached() {
 async fn cached_requests_and_answers_can_be_selected() {
     let script = ScriptedChatModel::from_fn(|number, _| ScriptedAnswer::text(number.to_string()));
     let model = CachedModel::builder(script.clone(), InMemoryResponseCache::new())
-        .requests(|request| request.message_count() == 1)
-        .answers(|response| response.message.text() != Some("0"))
+        .cache_request_if(|request| request.message_count() == 1)
+        .cache_answer_if(|response| response.message.text() != Some("0"))
         .build();
     for expected in ["0", "1", "1"] {
         assert_eq!(text(&model.chat(&asking("x")).await.unwrap()), expected);

@@ -4,7 +4,7 @@ use super::{CANARY, golden};
 use ai_services::ErrorKind;
 use ai_services::model::{EmbeddingModel, EmbeddingPurpose};
 use ai_services::providers::cohere::{
-    CohereEmbeddingModel, CohereEmbeddingModelBuilder, LongTexts,
+    CohereEmbeddingModel, CohereEmbeddingModelBuilder, CohereTruncation,
 };
 use ai_services_tests::fault_server::{FaultServer, json_answer};
 use serde_json::{Value, json};
@@ -49,7 +49,8 @@ async fn texts_are_embedded_for_a_purpose() {
 #[tokio::test]
 async fn settings_are_sent() {
     let server = FaultServer::answering([embedded(&json!([[1]]))]).await.unwrap();
-    let model = client(&server).dimensions(256).long_texts(LongTexts::CutStart).build().unwrap();
+    let model =
+        client(&server).dimensions(256).truncation(CohereTruncation::Start).build().unwrap();
     assert_eq!(model.dimensions(), Some(256));
     model.embed_query("a").await.unwrap();
     assert_eq!(server.requests()[0].json(), golden("embed_settings"));

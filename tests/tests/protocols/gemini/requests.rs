@@ -93,10 +93,10 @@ async fn message_that_cannot_be_sent_is_unsupported() {
 async fn schema_with_tools_requires_newer_models() {
     let server = FaultServer::answering([]).await.unwrap();
     let can = |model: &str| client(&server).model(model).build().unwrap().capabilities();
-    assert!(!can("gemini-2.5-pro").include(Capability::JsonSchemaWithTools));
-    assert!(can("gemini-3.1-pro-preview").include(Capability::JsonSchemaWithTools));
+    assert!(!can("gemini-2.5-pro").contains(Capability::JsonSchemaWithTools));
+    assert!(can("gemini-3.1-pro-preview").contains(Capability::JsonSchemaWithTools));
     for capability in [Capability::Videos, Capability::Pdfs, Capability::JsonSchema] {
-        assert!(can("gemini-2.5-pro").include(capability));
+        assert!(can("gemini-2.5-pro").contains(capability));
     }
 }
 

@@ -4,7 +4,7 @@ use super::golden;
 use ai_services::ErrorKind;
 use ai_services::model::{EmbeddingModel, EmbeddingPurpose};
 use ai_services::providers::ollama::{
-    KeepAlive, LongTexts, OllamaEmbeddingModel, OllamaEmbeddingModelBuilder,
+    KeepAlive, OllamaEmbeddingModel, OllamaEmbeddingModelBuilder, OllamaTruncation,
 };
 use ai_services_tests::fault_server::Step::{Request, Send};
 use ai_services_tests::fault_server::{FaultServer, answer, json_answer};
@@ -38,7 +38,7 @@ async fn texts_are_embedded_in_one_request() {
 async fn settings_are_sent() {
     let server = FaultServer::answering([vectors(&json!([[1.0]]))]).await.unwrap();
     let model = client(&server)
-        .long_texts(LongTexts::Refuse)
+        .truncation(OllamaTruncation::Disabled)
         .dimensions(256)
         .keep_alive(KeepAlive::For(Duration::from_secs(300)))
         .option("num_ctx", 2048);

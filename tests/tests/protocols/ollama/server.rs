@@ -52,7 +52,7 @@ async fn models_are_listed() {
     assert_eq!(first.parameter_size.as_deref(), Some("3.2B"));
     assert_eq!(first.quantization.as_deref(), Some("Q4_K_M"));
     assert_eq!((&last.family, &last.parameter_size), (&None, &None));
-    let for_embeddings: Vec<_> = models.iter().map(|it| it.seems_for_embeddings()).collect();
+    let for_embeddings: Vec<_> = models.iter().map(|it| it.looks_like_embedding_model()).collect();
     assert_eq!(for_embeddings, [false, true, false]);
 }
 
@@ -103,8 +103,8 @@ async fn capabilities_are_requested_if_configured() {
     let fault = FaultServer::answering([show(&json!(["completion", "tools"])), hi()]).await;
     let fault = fault.unwrap();
     let model = client(&fault).detect().await.unwrap();
-    assert!(model.capabilities().include(Capability::Tools));
-    assert!(!model.capabilities().include(Capability::Images));
+    assert!(model.capabilities().contains(Capability::Tools));
+    assert!(!model.capabilities().contains(Capability::Images));
     model.chat(&hello()).await.unwrap();
     assert_eq!(fault.connections(), 1);
 }

@@ -110,7 +110,7 @@ async fn many_texts_are_requested_in_batches() {
     let body = json_answer(&answer_of(&[(0, json!([1])), (1, json!([2]))]));
     let script = || vec![Step::Request, Step::Send(body.clone()), Step::Hang];
     let server = FaultServer::start([script(), script()]).await.unwrap();
-    let model = client(&server).max_batch_size(2).build().unwrap();
+    let model = client(&server).max_batch_texts(2).build().unwrap();
     let texts = ["1", "2", "3", "4"];
     let read = model.embed(&texts, EmbeddingPurpose::Document).await.unwrap();
     assert_eq!(read.vectors, [[1.0], [2.0], [1.0], [2.0]]);

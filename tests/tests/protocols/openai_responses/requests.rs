@@ -12,7 +12,7 @@ use ai_services::model::{
     ResponseFormat, ToolChoice,
 };
 use ai_services::providers::openai::{
-    EncryptedReasoning, OpenAiResponsesModelBuilder, ParallelCalls, ReasoningSummary,
+    EncryptedReasoning, OpenAiResponsesModelBuilder, ParallelToolCalls, ReasoningSummary,
     ResponseStorage, SchemaMode,
 };
 use ai_services_tests::fault_server::{FaultServer, Recorded, json_answer};
@@ -199,7 +199,7 @@ async fn every_parameter_is_sent() {
                 .reasoning_summary(ReasoningSummary::Auto)
                 .prompt_cache_key("k-1")
                 .prompt_cache_retention("24h")
-                .parallel_calls(ParallelCalls::Forbidden)
+                .parallel_tool_calls(ParallelToolCalls::Disabled)
         }),
     )
     .await;
@@ -208,7 +208,7 @@ async fn every_parameter_is_sent() {
 #[tokio::test]
 async fn tools_are_sent() {
     let request = with_tools(ChatRequestParameters::new());
-    check("tools", sent(&request, |b| b.parallel_calls(ParallelCalls::Forbidden))).await;
+    check("tools", sent(&request, |b| b.parallel_tool_calls(ParallelToolCalls::Disabled))).await;
     check("tools_strict", sent(&request, |b| b.tool_schemas(SchemaMode::Strict))).await;
 }
 
@@ -362,7 +362,7 @@ async fn content_of_other_protocols_is_not_sent() {
 async fn capabilities_depend_on_the_server() {
     let of = |url: &str| {
         let builder = client_of(url);
-        builder.build().unwrap().capabilities().include(Capability::JsonSchema)
+        builder.build().unwrap().capabilities().contains(Capability::JsonSchema)
     };
     assert!(of("https://api.openai.com/v1") && of("https://x.openai.azure.com/openai/v1"));
     assert!(!of("http://localhost:8080/v1"));

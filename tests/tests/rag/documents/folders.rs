@@ -101,7 +101,7 @@ async fn missing_folder_hides_everything() {
     let errors: Vec<_> = loader.documents().map(Result::unwrap_err).collect().await;
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0].kind(), LoadErrorKind::Read);
-    assert!(errors[0].hides("anything.md"));
+    assert!(errors[0].covers("anything.md"));
     assert!(errors[0].to_string().starts_with("the root cannot be read: "));
 }
 

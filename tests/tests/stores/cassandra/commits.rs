@@ -156,7 +156,7 @@ async fn cassandra_lease_expires() {
     let request = || LeaseRequest::new(&shared, &id).unwrap().wait(Duration::from_secs(10));
     let began = Instant::now();
     let lost = request().await.unwrap();
-    let late = append(1).under(lost.token());
+    let late = append(1).with_lease(lost.token());
     // The holder does not release it.
     std::mem::forget(lost);
     let next = request().await.unwrap();
@@ -166,6 +166,6 @@ async fn cassandra_lease_expires() {
     let error = store.commit(&id, late).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert!(error.to_string().contains("lease"), "{error}");
-    store.commit(&id, append(2).under(next.token())).await.unwrap();
+    store.commit(&id, append(2).with_lease(next.token())).await.unwrap();
     assert_eq!(store.get_messages(&id).await.unwrap(), turn(2));
 }

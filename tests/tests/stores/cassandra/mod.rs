@@ -78,7 +78,7 @@ async fn run_suite(evicted_messages: EvictedMessages, leases: Option<LeaseOption
     let change = change_newest.clone();
     let damage = move |id| change(id, |record| record.replace("message", "massage"));
     let newer = move |id| change_newest(id, |record| record.replace("\"v\":1", "\"v\":2"));
-    let report = StoreSuite::of_conversations(store)
+    let report = StoreSuite::for_conversation_store(store)
         .second(second)
         .evicted_messages(evicted_messages)
         .disposable()
@@ -92,7 +92,7 @@ async fn run_suite(evicted_messages: EvictedMessages, leases: Option<LeaseOption
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cassandra_store_without_history_passes() {
-    run_suite(EvictedMessages::Forget, None).await;
+    run_suite(EvictedMessages::Delete, None).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -29,7 +29,7 @@ const COLUMNS: &[(&str, &str, &str, &str)] = &[
     ("conversations", "version", "int8send(version)", NUMBER),
     ("conversations", "messages", "int8send(messages)", NUMBER),
     ("conversations", "token", "int8send(token)", NUMBER),
-    ("conversations", "last_used", "int8send(last_used)", NUMBER),
+    ("conversations", "last_updated", "int8send(last_updated)", NUMBER),
     ("messages", "key", "key", "{}"),
     ("messages", "number", "int8send(number)", NUMBER),
     ("messages", "token", "int8send(token)", NUMBER),

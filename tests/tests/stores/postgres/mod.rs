@@ -64,7 +64,7 @@ async fn run_suite(evicted: EvictedMessages, leases: Option<LeaseOptions>, isola
         "key = sha256($1) AND number = (SELECT max(number) FROM messages WHERE key = sha256($1))";
     let damage = format!("UPDATE messages SET record = 'x' || record WHERE {newest}");
     let newer = format!("UPDATE messages SET record = '{{\"v\":2}}' WHERE {newest}");
-    let suite = StoreSuite::of_conversations(store).second(second).evicted_messages(evicted);
+    let suite = StoreSuite::for_conversation_store(store).second(second).evicted_messages(evicted);
     let suite = suite.disposable().damage(write(&damage)).newer_format(write(&newer));
     let report = suite.run().await;
     assert!(report.is_passed(), "{report}");
@@ -72,7 +72,7 @@ async fn run_suite(evicted: EvictedMessages, leases: Option<LeaseOptions>, isola
 
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_store_without_history_passes() {
-    run_suite(EvictedMessages::Forget, None, "read%5C%20committed").await;
+    run_suite(EvictedMessages::Delete, None, "read%5C%20committed").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -82,7 +82,7 @@ async fn postgres_store_with_history_passes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_store_with_leases_passes() {
-    run_suite(EvictedMessages::Forget, Some(LeaseOptions::new()), "serializable").await;
+    run_suite(EvictedMessages::Delete, Some(LeaseOptions::new()), "serializable").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

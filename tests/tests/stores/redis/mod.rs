@@ -105,7 +105,7 @@ async fn run_suite(
     }
     let store = builder.clone().connect().await.unwrap();
     let second = builder.connect().await.unwrap();
-    let suite = StoreSuite::of_conversations(store).second(second);
+    let suite = StoreSuite::for_conversation_store(store).second(second);
     let suite = suite.evicted_messages(evicted_messages).disposable();
     let (url, its) = (server.url(), prefix.clone());
     let suite = suite.damage(move |id| {
@@ -142,7 +142,7 @@ async fn damage_newest(
 
 #[tokio::test]
 async fn redis_store_without_history_passes() {
-    run_suite(EvictedMessages::Forget, None, |builder, _| builder).await;
+    run_suite(EvictedMessages::Delete, None, |builder, _| builder).await;
 }
 
 #[tokio::test]
@@ -154,7 +154,7 @@ async fn redis_store_with_history_passes() {
 #[tokio::test]
 async fn redis_store_with_leases_passes() {
     let options = LeaseOptions::new().duration(Duration::from_secs(1));
-    run_suite(EvictedMessages::Forget, Some(options), |builder, _| builder.connections(1)).await;
+    run_suite(EvictedMessages::Delete, Some(options), |builder, _| builder.connections(1)).await;
 }
 
 #[tokio::test]
@@ -498,7 +498,7 @@ async fn redis_lease_expires_or_ends_with_the_conversation() {
     assert!((25_000..=30_000).contains(&left), "{left}");
 
     let _: u64 = raw.query(&[b"DEL", key.as_bytes()]);
-    let change = Change::advance(None, 0..0, dialogue(0..1)).under(lease.token());
+    let change = Change::advance(None, 0..0, dialogue(0..1)).with_lease(lease.token());
     let error = store.commit(&id(), change.clone()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert!(error.to_string().contains("lease"), "{error}");
@@ -574,7 +574,7 @@ async fn redis_prefixes_separate_stores() {
     one.update_messages(&id(), &dialogue(0..1)).await.unwrap();
     assert_eq!(other.get_messages(&id()).await.unwrap(), []);
     assert_eq!(other.conversations(None, 9).await.unwrap(), []);
-    assert_eq!(other.delete_unused_since(SystemTime::now()).await.unwrap(), 0);
+    assert_eq!(other.delete_not_updated_since(SystemTime::now()).await.unwrap(), 0);
     other.delete_messages(&id()).await.unwrap();
     assert_eq!(one.get_messages(&id()).await.unwrap(), dialogue(0..1));
 }

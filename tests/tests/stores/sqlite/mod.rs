@@ -50,7 +50,7 @@ async fn run_suite(evicted_messages: EvictedMessages, leases: Option<LeaseOption
         builder.open().await.unwrap()
     };
     let (damaged, newer) = (path.clone(), path.clone());
-    let suite = StoreSuite::of_conversations(open().await)
+    let suite = StoreSuite::for_conversation_store(open().await)
         .second(open().await)
         .evicted_messages(evicted_messages)
         .disposable()
@@ -69,7 +69,7 @@ async fn run_suite(evicted_messages: EvictedMessages, leases: Option<LeaseOption
 
 #[tokio::test]
 async fn sqlite_store_without_history_passes() {
-    run_suite(EvictedMessages::Forget, None).await;
+    run_suite(EvictedMessages::Delete, None).await;
 }
 
 #[tokio::test]
@@ -80,7 +80,7 @@ async fn sqlite_store_with_history_passes() {
 #[tokio::test]
 async fn sqlite_store_with_leases_passes() {
     let options = LeaseOptions::new().duration(Duration::from_secs(1));
-    run_suite(EvictedMessages::Forget, Some(options)).await;
+    run_suite(EvictedMessages::Delete, Some(options)).await;
 }
 
 #[tokio::test]
@@ -91,6 +91,7 @@ async fn sqlite_store_with_history_and_leases_passes() {
 #[tokio::test]
 async fn sqlite_store_in_memory_passes() {
     let store = SqliteChatMemoryStore::in_memory().await.unwrap();
-    let report = StoreSuite::of_conversations(store.clone()).second(store).disposable().run().await;
+    let report =
+        StoreSuite::for_conversation_store(store.clone()).second(store).disposable().run().await;
     assert!(report.is_passed(), "{report}");
 }

@@ -106,7 +106,7 @@ pub enum CacheErrorPolicy {
 /// [origin](ChatResponse::origin) [`AnswerOrigin::Cache`], no usage and no attempts: it costs nothing.
 ///
 /// Requests are cached at any temperature, although the model might answer differently the next time, because
-/// most requests do not set a temperature. Use [`requests`](CachedModelBuilder::requests) to select the
+/// most requests do not set a temperature. Use [`cache_request_if`](CachedModelBuilder::requests) to select the
 /// requests to cache.
 ///
 /// A stream delivers a cached answer in a few large pieces, and stores an answer once it is complete. Of
@@ -288,10 +288,10 @@ impl CachedModelBuilder {
     /// # use ai_services::testing::ScriptedChatModel;
     /// # let (model, cache) = (ScriptedChatModel::replies(["Hi."]), InMemoryResponseCache::new());
     /// let model = CachedModel::builder(model, cache)
-    ///     .requests(|request| request.parameters().temperature == Some(0.0))
+    ///     .cache_request_if(|request| request.parameters().temperature == Some(0.0))
     ///     .build();
     /// ```
-    pub fn requests(
+    pub fn cache_request_if(
         mut self,
         is_cached: impl Fn(&ChatRequest) -> bool + Send + Sync + 'static,
     ) -> Self {
@@ -300,7 +300,7 @@ impl CachedModelBuilder {
     }
 
     /// Sets the answers that are stored, in place of complete ones.
-    pub fn answers(
+    pub fn cache_answer_if(
         mut self,
         is_kept: impl Fn(&ChatResponse) -> bool + Send + Sync + 'static,
     ) -> Self {

@@ -82,7 +82,7 @@ impl EmbeddingStoreContentRetrieverBuilder {
     ///
     /// There, an absent filter matches all entries.
     #[doc(alias = "dynamicFilter")]
-    pub fn filter_by(
+    pub fn dynamic_filter(
         mut self,
         filter: impl Fn(&Query) -> Option<Filter> + Send + Sync + 'static,
     ) -> Self {

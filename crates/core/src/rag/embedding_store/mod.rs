@@ -44,7 +44,7 @@ use std::sync::Arc;
 ///         .max_results(5)
 ///         .min_score(0.6)
 ///         // Customers must not see each other's documents. A query without a memory id has no results.
-///         .filter_by(|query: &Query| {
+///         .dynamic_filter(|query: &Query| {
 ///             let customer = query.turn().memory_id()?;
 ///             Some(Filter::key("customer").is(customer.as_str()))
 ///         })

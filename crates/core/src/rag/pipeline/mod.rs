@@ -131,7 +131,7 @@ impl DefaultRetrievalAugmentor {
 
     /// Creates an augmentor with one retriever, and defaults for all other parts.
     #[must_use]
-    pub fn of(retriever: impl ContentRetriever + 'static) -> Self {
+    pub fn from_retriever(retriever: impl ContentRetriever + 'static) -> Self {
         Self(Arc::new(Stages {
             transformer: Box::new(DefaultQueryTransformer),
             router: Box::new(DefaultQueryRouter::new([Route::new(retriever)])),

@@ -80,7 +80,7 @@ pub(super) fn table(
 fn header(from: &mut impl Read) -> Result<(usize, u64), LoadFailure> {
     let header = bytes(from, 32)?;
     if !header.starts_with(&MAGIC) {
-        return Err(LoadFailure::Problem(UnreadableEmbeddingsProblem::Foreign));
+        return Err(LoadFailure::Problem(UnreadableEmbeddingsProblem::UnknownFormat));
     }
     let mut fields = Bytes(header.get(MAGIC.len()..).unwrap_or_default());
     let truncated = || LoadFailure::corrupt("the header is truncated");

@@ -113,10 +113,10 @@ fn damage_of_every_byte_is_detected() {
 
 #[test]
 fn problems_are_named() {
-    use UnreadableEmbeddingsProblem::{Corrupt, Foreign, Newer};
+    use UnreadableEmbeddingsProblem::{Corrupt, Newer, UnknownFormat};
     let good = sample();
-    assert_eq!(problem(b""), Foreign);
-    assert_eq!(problem(b"PK\x03\x04"), Foreign);
+    assert_eq!(problem(b""), UnknownFormat);
+    assert_eq!(problem(b"PK\x03\x04"), UnknownFormat);
     assert_eq!(problem(&good[..20]), Corrupt("the header is truncated".into()));
     assert_eq!(problem(&good[..40]), Corrupt("block 1 is truncated".into()));
     assert_eq!(problem(&good[..good.len() - 9]), Corrupt("block 3 is truncated".into()));

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 /// std::fs::write(&path, "Dear diary,")?;
 /// let error = InMemoryEmbeddingStore::load(&path).await.unwrap_err();
 /// let file = error.detail::<UnreadableEmbeddings>().unwrap();
-/// assert_eq!(file.problem, UnreadableEmbeddingsProblem::Foreign);
+/// assert_eq!(file.problem, UnreadableEmbeddingsProblem::UnknownFormat);
 /// # std::fs::remove_file(path)
 /// # }
 /// ```
@@ -38,7 +38,7 @@ pub struct UnreadableEmbeddings {
 #[non_exhaustive]
 pub enum UnreadableEmbeddingsProblem {
     /// The file is not an embeddings file.
-    Foreign,
+    UnknownFormat,
     /// The file is damaged, for this reason.
     Corrupt(String),
     /// The file was written by a newer version of this crate.
@@ -54,7 +54,7 @@ impl fmt::Display for UnreadableEmbeddings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the file `{}` ", self.path.display())?;
         match &self.problem {
-            UnreadableEmbeddingsProblem::Foreign => f.write_str("is not an embeddings file"),
+            UnreadableEmbeddingsProblem::UnknownFormat => f.write_str("is not an embeddings file"),
             UnreadableEmbeddingsProblem::Corrupt(reason) => {
                 write!(f, "is damaged: {reason}; rebuild it from the documents")
             }

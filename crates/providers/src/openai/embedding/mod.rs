@@ -137,7 +137,7 @@ pub struct OpenAiEmbeddingModelBuilder {
     account: Account,
     model: Option<Box<str>>,
     dimensions: Option<usize>,
-    max_batch_size: Option<usize>,
+    max_batch_texts: Option<usize>,
     max_batch_bytes: Option<usize>,
     extra: Map<String, Value>,
 }
@@ -160,8 +160,8 @@ impl OpenAiEmbeddingModelBuilder {
     ///
     /// Larger batches need a larger [`max_response_bytes`](Self::max_response_bytes): a vector with 3072
     /// components has 16 KB.
-    pub fn max_batch_size(mut self, texts: usize) -> Self {
-        self.max_batch_size = Some(texts);
+    pub fn max_batch_texts(mut self, texts: usize) -> Self {
+        self.max_batch_texts = Some(texts);
         self
     }
 
@@ -206,7 +206,7 @@ impl OpenAiEmbeddingModelBuilder {
             model,
             dimensions: self.dimensions,
             limits: BatchLimits {
-                texts: self.max_batch_size.unwrap_or(BATCH.texts),
+                texts: self.max_batch_texts.unwrap_or(BATCH.texts),
                 bytes: self.max_batch_bytes.unwrap_or(BATCH.bytes),
             },
         })))

@@ -1,8 +1,6 @@
 //! The builder of [`OpenAiResponsesModel`].
 
-use super::options::{
-    EncryptedReasoning, Options, ParallelCalls, ReasoningSummary, ResponseStorage,
-};
+use super::options::{EncryptedReasoning, Options, ReasoningSummary, ResponseStorage};
 use super::{OpenAiResponsesModel, Responses, default_capabilities, parameters};
 use crate::openai::account::{Account, account_setters};
 use crate::openai::builder::DEFAULT_MODEL;
@@ -10,6 +8,7 @@ use crate::openai::options::{PromptCache, SchemaMode, prompt_cache_setters, sche
 use crate::protocol::builder::{builder_methods, debug_fields, required_model};
 use crate::protocol::client::Client;
 use crate::protocol::connection::{Connection, connection_setters};
+use crate::protocol::parallel_tool_calls::ParallelToolCalls;
 use crate::protocol::site::Target;
 use ai_services_core::Result;
 #[cfg(doc)]
@@ -46,7 +45,7 @@ pub struct OpenAiResponsesModelBuilder {
     storage: ResponseStorage,
     encrypted_reasoning: Option<EncryptedReasoning>,
     summary: Option<ReasoningSummary>,
-    parallel_calls: Option<ParallelCalls>,
+    parallel_tool_calls: Option<ParallelToolCalls>,
     tool_schemas: SchemaMode,
     response_schemas: Option<SchemaMode>,
     cache: PromptCache,
@@ -94,8 +93,8 @@ impl OpenAiResponsesModelBuilder {
     }
 
     /// Sets whether one answer may call several tools. Default: the provider's, which allows it.
-    pub fn parallel_calls(mut self, calls: ParallelCalls) -> Self {
-        self.parallel_calls = Some(calls);
+    pub fn parallel_tool_calls(mut self, parallel: ParallelToolCalls) -> Self {
+        self.parallel_tool_calls = Some(parallel);
         self
     }
 
@@ -131,7 +130,7 @@ impl OpenAiResponsesModelBuilder {
             storage: self.storage,
             encrypted_reasoning: self.encrypted_reasoning,
             summary: self.summary,
-            parallel_calls: self.parallel_calls,
+            parallel_tool_calls: self.parallel_tool_calls,
             cache: self.cache,
             tools: self.tool_schemas,
             answers: self.response_schemas.unwrap_or(SchemaMode::default_for_answers(is_official)),

@@ -11,7 +11,7 @@ mod stream;
 mod wire;
 
 pub use builder::OpenAiResponsesModelBuilder;
-pub use options::{EncryptedReasoning, ParallelCalls, ReasoningSummary, ResponseStorage};
+pub use options::{EncryptedReasoning, ReasoningSummary, ResponseStorage};
 
 use crate::http::Endpoint;
 use crate::protocol::client::{Client, Protocol, chat_model};

@@ -1,6 +1,7 @@
 //! Options of the responses API.
 
 use super::super::options::{PromptCache, SchemaMode};
+use crate::protocol::parallel_tool_calls::ParallelToolCalls;
 
 /// The storage of answers at OpenAI.
 ///
@@ -90,33 +91,13 @@ impl ReasoningSummary {
     }
 }
 
-/// The permission for several tool calls in one answer.
-///
-/// # Examples
-///
-/// ```
-/// use ai_services::providers::openai::{OpenAiResponsesModel, ParallelCalls};
-///
-/// let builder = OpenAiResponsesModel::builder().api_key("secret").model("gpt-5-mini");
-/// let model = builder.parallel_calls(ParallelCalls::Forbidden).build()?;
-/// # Ok::<(), ai_services::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ParallelCalls {
-    /// Any number of tool calls.
-    Allowed,
-    /// At most one tool call.
-    Forbidden,
-}
-
 /// The options of a client, beside the parameters of its requests.
 #[derive(Clone, Debug)]
 pub(super) struct Options {
     pub(super) storage: ResponseStorage,
     pub(super) encrypted_reasoning: Option<EncryptedReasoning>,
     pub(super) summary: Option<ReasoningSummary>,
-    pub(super) parallel_calls: Option<ParallelCalls>,
+    pub(super) parallel_tool_calls: Option<ParallelToolCalls>,
     pub(super) cache: PromptCache,
     pub(super) tools: SchemaMode,
     pub(super) answers: SchemaMode,

@@ -1,9 +1,10 @@
 //! The members of a request beside items and tools.
 
-use super::options::{EncryptedReasoning, Options, ParallelCalls, ResponseStorage};
+use super::options::{EncryptedReasoning, Options, ResponseStorage};
 use crate::openai::options::SchemaMode;
 use crate::openai::parameters::Named;
 use crate::protocol::json_object::JsonObject;
+use crate::protocol::parallel_tool_calls::ParallelToolCalls;
 use crate::protocol::request_body::ListPrefix;
 use crate::protocol::request_prefix::Delivery;
 use ai_services_core::model::{ChatRequestParameters, ResponseFormat, ToolChoice};
@@ -56,7 +57,8 @@ pub(super) fn prefix(
     head.add_extra();
     let mut choice = JsonObject::new(extra, b',');
     choice.add("tool_choice", parameters.tool_choice.as_ref().map(tool_choice));
-    let parallel = options.parallel_calls.map(|calls| calls == ParallelCalls::Allowed);
+    let parallel =
+        options.parallel_tool_calls.map(|parallel| parallel == ParallelToolCalls::Allowed);
     choice.add("parallel_tool_calls", parallel);
     ListPrefix::new(head, choice, "input", extra)
 }
