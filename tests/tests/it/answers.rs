@@ -3,8 +3,8 @@
 use ai_services::memory::{ChatMemory, MemoryId, MessageWindowChatMemory};
 use ai_services::message::{ChatMessage, ToolCall};
 use ai_services::model::{
-    Capabilities, Capability, ChatRequest, ChatRequestParameters, ResponseFormat, TokenUsage,
-    ToolChoice,
+    Capabilities, Capability, ChatModel, ChatRequest, ChatRequestParameters, ResponseFormat,
+    TokenUsage, ToolChoice,
 };
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use ai_services::{
@@ -75,11 +75,8 @@ fn builder(model: &ScriptedChatModel) -> ReaderBuilder {
     })
 }
 
-type ReaderBuilder = ai_services::AiServiceBuilder<
-    ReaderService,
-    ai_services::service::Given,
-    ai_services::service::Given,
->;
+type ReaderBuilder =
+    ai_services::AiServiceBuilder<ReaderService, Arc<dyn ChatModel>, ai_services::service::Given>;
 
 fn service(model: &ScriptedChatModel) -> ReaderService {
     builder(model).build().unwrap()

@@ -9,7 +9,7 @@ use ai_services::memory::{
     MessageWindowChatMemory, Snapshot,
 };
 use ai_services::message::{ChatMessage, Content, ToolCall};
-use ai_services::model::{Moderation, ModerationModel, TokenUsage};
+use ai_services::model::{ChatModel, Moderation, ModerationModel, TokenUsage};
 use ai_services::rag::{ContentRetriever, Query, RetrievedContent};
 use ai_services::service::Given;
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
@@ -76,7 +76,7 @@ pub(crate) trait Desk {
 }
 
 /// A builder with all required parts.
-pub(crate) type Ready = AiServiceBuilder<DeskService, Given, Given, Given>;
+pub(crate) type Ready = AiServiceBuilder<DeskService, Arc<dyn ChatModel>, Given, Given>;
 
 #[derive(Clone, Default)]
 pub(crate) struct Journal(Arc<Mutex<Vec<String>>>);

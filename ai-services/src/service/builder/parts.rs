@@ -10,10 +10,9 @@ use crate::tool::{Tool, Toolbox};
 use crate::{Error, Result};
 use std::sync::Arc;
 
-/// The parts that a builder has collected.
+/// The parts that a builder has collected, without the chat model.
 #[derive(Default)]
 pub(super) struct BuilderParts {
-    pub(super) model: Option<Arc<dyn ChatModel>>,
     pub(super) tools: Vec<Tool>,
     pub(super) memories: MemorySources,
     pub(super) settings: ServiceSettings,
@@ -28,12 +27,12 @@ impl BuilderParts {
     /// If the parts are inconsistent.
     pub(super) fn build(
         self,
+        model: Arc<dyn ChatModel>,
         name: &'static str,
         methods: &[&'static Method],
         declared: &DeclaredGuardrails,
     ) -> Result<Components> {
-        let Self { model, tools, memories, settings, guards } = self;
-        let model = model.ok_or_else(|| Error::configuration("there is no chat model"))?;
+        let Self { tools, memories, settings, guards } = self;
         if settings.tools.concurrency == 0 {
             return Err(Error::configuration("`tool_concurrency` must be at least 1"));
         }

@@ -1,15 +1,24 @@
 //! The components that must be set before a service can be built.
 
+use crate::model::ChatModel;
 use crate::service::description::{Given, Missing, Optional};
+use std::sync::Arc;
 
 /// A builder with a chat model.
 #[diagnostic::on_unimplemented(
     message = "this AI service has no chat model",
     label = "call `.chat_model(...)` before `.build()`"
 )]
-pub trait ChatModelGiven {}
+pub trait ChatModelGiven {
+    #[doc(hidden)]
+    fn into_model(self) -> Arc<dyn ChatModel>;
+}
 
-impl ChatModelGiven for Given {}
+impl ChatModelGiven for Arc<dyn ChatModel> {
+    fn into_model(self) -> Arc<dyn ChatModel> {
+        self
+    }
+}
 
 /// A builder with the memory that its trait requires.
 #[diagnostic::on_unimplemented(

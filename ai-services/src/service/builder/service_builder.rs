@@ -49,17 +49,15 @@ use std::time::Duration;
 /// ```
 #[must_use]
 pub struct AiServiceBuilder<S, Model = Missing, Memory = Missing, Moderation = Missing> {
+    model: Model,
     pub(super) parts: BuilderParts,
-    state: BuilderState<S, Model, Memory, Moderation>,
+    state: PhantomData<fn() -> (S, Memory, Moderation)>,
 }
-
-type BuilderState<S, Model, Memory, Moderation> =
-    PhantomData<fn() -> (S, Model, Memory, Moderation)>;
 
 impl<S: Service> AiServiceBuilder<S> {
     /// Creates a builder without components.
     pub fn new() -> Self {
-        Self { parts: BuilderParts::default(), state: PhantomData }
+        Self { model: Missing, parts: BuilderParts::default(), state: PhantomData }
     }
 }
 
@@ -70,17 +68,12 @@ impl<S: Service> Default for AiServiceBuilder<S> {
 }
 
 impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation> {
-    fn becoming<M, Y, O>(self) -> AiServiceBuilder<S, M, Y, O> {
-        AiServiceBuilder { parts: self.parts, state: PhantomData }
-    }
-
     /// Sets the chat model.
     pub fn chat_model(
-        mut self,
+        self,
         model: impl ChatModel + 'static,
-    ) -> AiServiceBuilder<S, Given, Memory, Moderation> {
-        self.parts.model = Some(Arc::new(model));
-        self.becoming()
+    ) -> AiServiceBuilder<S, Arc<dyn ChatModel>, Memory, Moderation> {
+        AiServiceBuilder { model: Arc::new(model), parts: self.parts, state: PhantomData }
     }
 
     /// Sets the provider of the memory for each `#[memory_id]`.
@@ -93,7 +86,7 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
         provider: impl ChatMemoryProvider + 'static,
     ) -> AiServiceBuilder<S, Model, Given, Moderation> {
         self.parts.memories.provider = Some(Arc::new(provider));
-        self.becoming()
+        AiServiceBuilder { model: self.model, parts: self.parts, state: PhantomData }
     }
 
     /// Sets the model that checks the messages and answers of `#[moderate]` methods.
@@ -102,7 +95,7 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
         model: impl ModerationModel + 'static,
     ) -> AiServiceBuilder<S, Model, Memory, Given> {
         self.parts.settings.moderation_model = Some(Arc::new(model));
-        self.becoming()
+        AiServiceBuilder { model: self.model, parts: self.parts, state: PhantomData }
     }
 
     /// Sets the memory that all methods without a `#[memory_id]` share.
@@ -272,7 +265,7 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
         Moderation: ModerationGiven<S::Moderation>,
     {
         self.parts
-            .build(S::NAME, S::METHODS, &S::GUARDRAILS)
+            .build(self.model.into_model(), S::NAME, S::METHODS, &S::GUARDRAILS)
             .map(|components| S::from_ai_service(AiService::new(components)))
     }
 }
