@@ -317,7 +317,7 @@ async fn tool_calls_are_not_checked_but_immediate_results_are() {
             "loaded",
             "model called with 0",
             "acted",
-            "asked 1",
+            "model called with 1",
             "finished",
             "critic read finished",
             "stored"
@@ -416,7 +416,7 @@ async fn listeners_receive_every_verdict() {
             "model called with 0",
             "critic read again",
             "critic retries: true",
-            "asked 1",
+            "model called with 1",
             "critic read raw",
             "critic retries: false",
             "stored",

@@ -97,7 +97,7 @@ impl Journal {
     ) -> ScriptedChatModel {
         let (journal, answers) = (self.clone(), Mutex::new(VecDeque::from_iter(answers)));
         ScriptedChatModel::from_fn(move |number, _| {
-            journal.note(format!("asked {number}"));
+            journal.note(format!("model called with {number}"));
             let next = answers.lock().unwrap().pop_front();
             next.unwrap_or_else(|| {
                 ScriptedAnswer::error(ErrorKind::Configuration, "no answer left")

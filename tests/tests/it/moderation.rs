@@ -124,7 +124,7 @@ async fn tools_run_and_tokens_are_delivered_after_the_verdict() {
         "sources are delivered after the verdict"
     );
     stream.collect().await.unwrap();
-    assert_eq!(journal.entries()[4..], ["acted", "asked 1", "stored"]);
+    assert_eq!(journal.entries()[4..], ["acted", "model called with 1", "stored"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -262,11 +262,11 @@ async fn message_and_answer_are_moderated_with_and_without_streaming() {
         "judged good",
         "stored",
         "loaded",
-        "asked 1",
+        "model called with 1",
         "judged and?",
         "judged bad answer",
         "loaded",
-        "asked 2",
+        "model called with 2",
         "judged bad",
     ];
     assert_eq!(journal.entries(), whole);
@@ -278,8 +278,8 @@ async fn message_and_answer_are_moderated_with_and_without_streaming() {
     assert_eq!(words(desk.stream_guarded("bob", "and?")).await, ["usage", "error Moderation"]);
     assert_eq!(words(desk.stream_guarded("bob", "bad")).await, ["error Moderation"]);
     let streamed = journal.entries().split_off(before);
-    let as_whole = whole.map(|entry| match entry.strip_prefix("asked ") {
-        Some(number) => format!("asked {}", number.parse::<u8>().unwrap() + 3),
+    let as_whole = whole.map(|entry| match entry.strip_prefix("model called with ") {
+        Some(number) => format!("model called with {}", number.parse::<u8>().unwrap() + 3),
         None => entry.to_owned(),
     });
     assert_eq!(streamed, as_whole);
@@ -300,7 +300,14 @@ async fn stream_of_a_flagged_message_has_the_error_and_runs_no_tool() {
     }
     assert_eq!(
         journal.entries(),
-        ["loaded", "model called with 0", "judged bad", "loaded", "asked 1", "judged bad"]
+        [
+            "loaded",
+            "model called with 0",
+            "judged bad",
+            "loaded",
+            "model called with 1",
+            "judged bad"
+        ]
     );
     assert!(remembered(&desk, "ann").await.is_empty());
 }
@@ -383,7 +390,7 @@ async fn listeners_receive_every_verdict() {
             "judged hi",
             "verdict of judge, the message: nothing to object to",
             "acted",
-            "asked 1",
+            "model called with 1",
             "judged bad answer",
             "verdict of judge, the answer: flagged for hate, spite",
         ]

@@ -94,7 +94,7 @@ async fn stages_follow_each_other_with_one_load_and_one_commit() {
             "guard saw why? and 2",
             "model called with 0",
             "acted",
-            "asked 1",
+            "model called with 1",
             "reader read because",
             "stored",
         ]
@@ -230,7 +230,7 @@ async fn restarted_turn_is_retrieved_checked_and_moderated_again() {
     let (journal, store) = (Journal::default(), Arc::new(InMemoryChatMemoryStore::new()));
     let (notes, intruder) = (journal.clone(), Arc::clone(&store));
     let model = ScriptedChatModel::from_fn(move |number, _| {
-        notes.note(format!("asked {number}"));
+        notes.note(format!("model called with {number}"));
         if number == 0 {
             let (id, said) = (MemoryId::from("ann"), turn("between", "yes"));
             intruder.update_messages(&id, &said).now_or_never().unwrap().unwrap();
@@ -249,7 +249,7 @@ async fn restarted_turn_is_retrieved_checked_and_moderated_again() {
         .unwrap();
     let response = desk.judged("ann", "why?").await.unwrap();
     let attempt = |number| {
-        let asked = format!("asked {number}");
+        let asked = format!("model called with {number}");
         ["looked up why?", "guard saw why? and 1", &asked, "judged why?"].map(str::to_owned)
     };
     assert_eq!(journal.entries(), [attempt(0), attempt(1)].concat());
