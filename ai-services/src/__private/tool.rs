@@ -39,27 +39,41 @@ impl fmt::Debug for ToolParameterDescription {
 }
 
 /// Creates a tool from its description.
-pub fn tool<F, Fut>(description: ToolDescription, handler: F) -> Tool
+///
+/// Compiled once for each tool, so that everything that does not depend on the handler is in functions
+/// without type parameters.
+pub fn tool<F, Fut>(mut description: ToolDescription, handler: F) -> Tool
 where
     F: Fn(ToolInput) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
 {
-    let mut specification = ToolSpecification::new(description.name, description.description);
-    if !description.parameters.is_empty() {
-        let properties = description.parameters.into_iter().map(|parameter| parameter.0).collect();
-        specification = specification.with_parameters(schema::object(properties));
+    let specification = description.specification();
+    description.configured(Tool::from_fn(specification, handler))
+}
+
+impl ToolDescription {
+    /// Takes the parameters.
+    fn specification(&mut self) -> ToolSpecification {
+        let specification = ToolSpecification::new(self.name, self.description);
+        if self.parameters.is_empty() {
+            return specification;
+        }
+        let properties = self.parameters.drain(..).map(|parameter| parameter.0).collect();
+        specification.with_parameters(schema::object(properties))
     }
-    let mut tool = Tool::from_fn(specification, handler);
-    if let Some(timeout) = description.timeout {
-        tool = tool.with_timeout(timeout);
+
+    fn configured(&self, mut tool: Tool) -> Tool {
+        if let Some(timeout) = self.timeout {
+            tool = tool.with_timeout(timeout);
+        }
+        if self.sequential {
+            tool = tool.sequential();
+        }
+        if self.return_immediately {
+            tool = tool.return_immediately();
+        }
+        tool
     }
-    if description.sequential {
-        tool = tool.sequential();
-    }
-    if description.return_immediately {
-        tool = tool.return_immediately();
-    }
-    tool
 }
 
 /// Describes a parameter that the model fills in.

@@ -93,9 +93,13 @@ impl Tool {
         F: Fn(ToolInput) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
     {
+        Self::new(specification, Arc::new(move |input| handler(input).boxed()))
+    }
+
+    fn new(specification: ToolSpecification, handler: Arc<Handler>) -> Self {
         Self(Arc::new(Inner {
             specification,
-            handler: Arc::new(move |input| handler(input).boxed()),
+            handler,
             timeout: None,
             order: Order::Concurrent,
             then: Then::SendToModel,
