@@ -51,8 +51,10 @@ use std::time::Duration;
 pub struct AiServiceBuilder<S, Model = Missing, Memory = Missing, Moderation = Missing> {
     model: Model,
     pub(super) parts: BuilderParts,
-    state: PhantomData<fn() -> (S, Memory, Moderation)>,
+    state: BuilderState<S, Memory, Moderation>,
 }
+
+type BuilderState<S, Memory, Moderation> = PhantomData<fn() -> (S, Memory, Moderation)>;
 
 impl<S: Service> AiServiceBuilder<S> {
     /// Creates a builder without components.
