@@ -9,9 +9,11 @@
 //! call in the same order, and `answer` is an assistant message without calls. Histories that a
 //! service wrote have this form. A history from another source is repaired deterministically,
 //! independent of time and randomness: messages without an answer are left out, and a call without
-//! a result gets a result that reports the interruption.
+//! a result gets a result that reports the interruption. Calls with equal ids get the results with
+//! that id in order.
 
 use crate::message::{AiMessage, ChatMessage, Messages, ToolCall, ToolResult};
+use std::collections::{HashMap, VecDeque};
 
 /// The text of an inserted result for a call without one.
 const INTERRUPTED: &str = "interrupted: the outcome of this call is unknown";
@@ -48,7 +50,7 @@ pub(crate) fn repaired(messages: &Messages) -> Option<(Messages, Repair)> {
             added += inserted;
         }
     }
-    // All remaining messages except for the inserted results come from the original list.
+    // Every remaining message except for the inserted results occurs once in the original list.
     let dropped = messages.len() - (kept.len() - added);
     let kept = Messages::from(kept);
     kept.mark_complete();
@@ -70,11 +72,10 @@ fn complete_turn(turn: &[&ChatMessage]) -> Option<(Vec<ChatMessage>, usize)> {
         match message {
             ChatMessage::ToolResult(_) => {}
             ChatMessage::Ai(ai) if !ai.tool_calls().is_empty() => {
-                let results: Vec<_> =
-                    rest.clone().take_while(|message| message.is_tool_result()).collect();
+                let mut results = results_by_id(rest.as_slice());
                 complete.push((*message).clone());
-                for (index, call) in ai.tool_calls().iter().enumerate() {
-                    let found = result_of(call, index, &results);
+                for call in ai.tool_calls() {
+                    let found = results.get_mut(call.id()).and_then(VecDeque::pop_front);
                     added += usize::from(found.is_none());
                     complete.push(found.cloned().unwrap_or_else(|| interrupted_result(call)));
                 }
@@ -87,20 +88,15 @@ fn complete_turn(turn: &[&ChatMessage]) -> Option<(Vec<ChatMessage>, usize)> {
     Some((complete, added))
 }
 
-/// Returns the result with the call's id. For a call without an id, the result at the same index.
-fn result_of<'a>(
-    call: &ToolCall,
-    index: usize,
-    results: &[&&'a ChatMessage],
-) -> Option<&'a ChatMessage> {
-    let matches = |message: &ChatMessage| match message {
-        ChatMessage::ToolResult(result) => result.id() == call.id(),
-        _ => false,
-    };
-    if call.id().is_empty() {
-        return results.get(index).map(|message| **message).filter(|message| matches(message));
+/// Returns the tool results at the start of a list by id. Results with equal ids, or without one, keep
+/// their order: each belongs to one call.
+fn results_by_id<'a>(messages: &[&'a ChatMessage]) -> HashMap<&'a str, VecDeque<&'a ChatMessage>> {
+    let mut results = HashMap::<_, VecDeque<_>>::new();
+    for message in messages {
+        let ChatMessage::ToolResult(result) = message else { break };
+        results.entry(result.id()).or_default().push_back(*message);
     }
-    results.iter().map(|message| **message).find(|message| matches(message))
+    results
 }
 
 fn interrupted_result(call: &ToolCall) -> ChatMessage {
@@ -217,21 +213,42 @@ mod tests {
     }
 
     #[test]
+    fn calls_with_equal_ids_do_not_share_a_result() {
+        let (messages, repair) = repair(vec![user(), call(&["a", "a"]), result("a"), ai()]);
+        let interrupted = interrupted_result(&call(&["a"]).tool_calls()[0]);
+        assert_eq!(messages, [user(), call(&["a", "a"]), result("a"), interrupted, ai()]);
+        assert_eq!(repair, Repair { dropped: 0, added: 1 });
+    }
+
+    #[test]
+    fn results_of_equal_ids_keep_their_order() {
+        let named = |text| ChatMessage::from(ToolResult::new("a", "t", text));
+        let (calls, orphan) = (call(&["b", "a", "a"]), result("c"));
+        let (messages, repair) =
+            repair(vec![user(), calls.clone(), named("1"), orphan, named("2"), result("b"), ai()]);
+        assert_eq!(messages, [user(), calls, result("b"), named("1"), named("2"), ai()]);
+        assert_eq!(repair, Repair { dropped: 1, added: 0 });
+    }
+
+    #[test]
     fn last_system_message_moves_to_the_front() {
         let (messages, _) =
             repair(vec![ChatMessage::system("1"), user(), ChatMessage::system("2"), ai()]);
         assert_eq!(messages, [ChatMessage::system("2"), user(), ai()]);
     }
 
+    /// Generates ids that are often equal, or empty.
+    fn any_id() -> impl Strategy<Value = &'static str> {
+        prop_oneof![Just("1"), Just("2"), Just("")]
+    }
+
     fn any_message() -> impl Strategy<Value = ChatMessage> {
         prop_oneof![
-            Just(user()),
-            Just(ai()),
-            Just(ChatMessage::system("s")),
-            Just(call(&["1"])),
-            Just(call(&["1", "2"])),
-            Just(call(&["", ""])),
-            prop_oneof![Just("1"), Just("2"), Just("")].prop_map(result),
+            1 => Just(user()),
+            1 => Just(ai()),
+            1 => Just(ChatMessage::system("s")),
+            3 => prop::collection::vec(any_id(), 1..4).prop_map(|ids| call(&ids)),
+            3 => any_id().prop_map(result),
         ]
     }
 
@@ -243,6 +260,22 @@ mod tests {
             let messages = Messages::from(messages);
             let repaired = repaired(&messages).map_or(messages, |(messages, _)| messages);
             prop_assert!(is_complete(&repaired));
+        }
+
+        #[test]
+        fn no_message_occurs_more_often_than_before(
+            between in prop::collection::vec(any_message(), 0..20),
+        ) {
+            let messages = Messages::from([vec![user()], between, vec![ai()]].concat());
+            let Some((kept, repair)) = repaired(&messages) else { return Ok(()) };
+            let (mut inserted, mut original) = (0, messages.to_vec());
+            for message in &kept {
+                match original.iter().position(|old| old == message) {
+                    Some(index) => drop(original.remove(index)),
+                    None => inserted += 1,
+                }
+            }
+            prop_assert_eq!(repair, Repair { dropped: original.len(), added: inserted });
         }
     }
 }
