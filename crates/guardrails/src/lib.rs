@@ -3,6 +3,7 @@
 //! Part of [`ai-services`](https://docs.rs/ai-services), which re-exports everything here as
 //! `ai_services::guardrail` and `ai_services::rag`. The contracts are in [`ai_services_core::guardrail`].
 
+mod characters;
 mod injection;
 mod judge;
 mod query_redaction;

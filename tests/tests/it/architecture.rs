@@ -71,7 +71,7 @@ const RANKS: &[(&str, &[&[&str]])] = &[
         &[
             &["forward", "usage"],
             &["error"],
-            &["document", "message", "schema", "tls"],
+            &["document", "http_status", "message", "schema", "tls"],
             &["invocation", "model", "prompt"],
             &["embedding", "guardrail", "memory", "output", "tool"],
             &["combinators", "fuzzing", "rag", "store_kit", "testing"],
@@ -85,7 +85,12 @@ const RANKS: &[(&str, &[&[&str]])] = &[
     ),
     (
         "crates/guardrails/src",
-        &[&["steps"], &["injection", "judge", "redaction"], &["query_redaction"], &["lib"]],
+        &[
+            &["characters", "steps"],
+            &["injection", "judge", "redaction"],
+            &["query_redaction"],
+            &["lib"],
+        ],
     ),
     (
         "crates/providers/src",

@@ -1,5 +1,6 @@
 //! Normalization of texts with look-alike and invisible characters.
 
+use crate::characters::{is_invisible, styled, tag};
 use crate::steps;
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -63,7 +64,7 @@ pub(super) fn fold(text: &str) -> String {
             c if is_invisible(c) => {}
             '\u{85}' | '\u{2028}' | '\u{2029}' => out.push('\n'),
             c if c.is_whitespace() => out.push(' '),
-            c => match styled(c) {
+            c => match styled(c).or_else(|| tag(c)).or_else(|| emoji(c)) {
                 Some(letter) => out.push(ascii(letter)),
                 None => fold_letter(c, &mut out),
             },
@@ -89,29 +90,11 @@ fn fold_letter(c: char, out: &mut String) {
     }
 }
 
-/// Returns `true` for format characters, combining accents, and variation selectors.
-fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
-        | '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{1ab0}'..='\u{1aff}'
-        | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{fe00}'..='\u{fe0f}'
-        | '\u{fe20}'..='\u{fe2f}' | '\u{e0000}'..='\u{e001f}' | '\u{e007f}'
-        | '\u{e0100}'..='\u{e01ef}')
-}
-
-/// Returns the ASCII character of a styled or hidden form: wide, mathematical, circled, a tag.
-fn styled(c: char) -> Option<char> {
+/// Returns the letter of a squared, circled or regional emoji.
+fn emoji(c: char) -> Option<char> {
     let code = u32::from(c);
     let letter = |from: u32| char::from_u32(u32::from(b'a') + (code - from) % 26);
     match code {
-        0xFF01..=0xFF5E => char::from_u32(code - 0xFEE0),
-        0xE0020..=0xE007E => char::from_u32(code - 0xE0000),
-        0x1D400..=0x1D6A3 => letter(0x1D400),
-        0x1D7CE..=0x1D7FF => char::from_u32(u32::from(b'0') + (code - 0x1D7CE) % 10),
-        0x249C..=0x24B5 => letter(0x249C),
-        0x24B6..=0x24E9 => letter(0x24B6),
         0x1F110..=0x1F129 => letter(0x1F110),
         0x1F130..=0x1F149 => letter(0x1F130),
         0x1F150..=0x1F169 => letter(0x1F150),

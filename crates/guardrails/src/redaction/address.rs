@@ -4,15 +4,36 @@ use super::scan::at;
 use crate::steps;
 use std::ops::Range;
 
-/// Returns `true` if a character may be a letter of an address. Scripts that are written without blanks are
-/// excluded: otherwise the word before an address would be treated as part of it.
-fn is_letter(c: char) -> bool {
-    c.is_ascii_alphanumeric() || (c < '\u{590}' && c.is_alphanumeric())
+/// A group of scripts. Words in an address do not mix them, so that a word that is attached to the address
+/// without a blank is not treated as part of it.
+#[derive(Clone, Copy, PartialEq)]
+enum Script {
+    /// Latin, Greek, Cyrillic and Armenian.
+    Western,
+    /// Hebrew, Arabic, and the scripts of India.
+    Eastern,
+    /// Scripts that are written without blanks, and Korean, whose particles follow a word without a blank.
+    Joined,
 }
 
-/// Returns `true` if a character may be in the local part of an address.
-fn is_local(c: char) -> bool {
-    is_letter(c) || matches!(c, '.' | '_' | '%' | '+' | '-' | '\'')
+/// Returns the script of a letter. Returns `None` for ASCII digits and for other characters.
+fn script(c: char) -> Option<Script> {
+    match c {
+        '\0'..='\u{7f}' => c.is_ascii_alphabetic().then_some(Script::Western),
+        c if !c.is_alphanumeric() => None,
+        '\u{80}'..'\u{590}' => Some(Script::Western),
+        '\u{590}'..'\u{e00}' => Some(Script::Eastern),
+        _ => Some(Script::Joined),
+    }
+}
+
+/// Returns `true` if a character may be in the local part of an address, after a character of this script.
+fn is_local(c: char, script_after: &mut Option<Script>) -> bool {
+    match script(c) {
+        None => c.is_ascii_digit() || matches!(c, '.' | '_' | '%' | '+' | '-' | '\''),
+        Some(Script::Joined) => false,
+        Some(script) => *script_after.get_or_insert(script) == script,
+    }
 }
 
 /// Finds `local@domain`.
@@ -35,7 +56,8 @@ pub(super) fn emails(text: &str, found: &mut Vec<Range<usize>>) {
 
 /// Returns the length of the local part at the end of a text.
 fn local(text: &str) -> usize {
-    let start = text.char_indices().rev().take_while(|(_, c)| is_local(*c)).last();
+    let mut script = None;
+    let start = text.char_indices().rev().take_while(|(_, c)| is_local(*c, &mut script)).last();
     let Some(run) = start.and_then(|(start, _)| text.get(start..)) else { return 0 };
     steps::add(run.len());
     run.trim_start_matches(['.', '\'', '-', '%', '+']).len()
@@ -43,7 +65,8 @@ fn local(text: &str) -> usize {
 
 /// Returns the length of the domain at the start of a text: labels, the last of which is a word.
 fn domain(text: &str) -> usize {
-    let run = text.find(|c| !is_letter(c) && c != '.' && c != '-').unwrap_or(text.len());
+    let is_in_label = |c: char| c.is_ascii_digit() || c == '-' || script(c).is_some();
+    let run = text.find(|c| !is_in_label(c) && c != '.').unwrap_or(text.len());
     let run = text.get(..run).unwrap_or_default();
     steps::add(run.len());
     let (mut end, mut length) = (0, 0);
@@ -65,16 +88,17 @@ fn domain(text: &str) -> usize {
     length
 }
 
-/// Returns the length of the part of a label that can be a top-level domain: the whole label, or the part
-/// before a hyphen.
+/// Returns the length of the part of a label that can be a top-level domain: the whole label, or the letters
+/// of one script before a hyphen or a letter of another script.
 fn top_level(label: &str) -> Option<usize> {
-    let is_word =
-        |label: &str| label.chars().nth(1).is_some() && label.chars().all(char::is_alphabetic);
-    if is_word(label) || label.starts_with("xn--") {
+    if label.starts_with("xn--") {
         return Some(label.len());
     }
-    let (word, _) = label.split_once('-')?;
-    is_word(word).then_some(word.len())
+    let first = script(label.chars().next()?)?;
+    let end = label.find(|c| script(c) != Some(first)).unwrap_or(label.len());
+    let (word, rest) = label.split_at_checked(end)?;
+    let is_complete = !rest.starts_with(|c: char| c.is_ascii_digit());
+    (is_complete && word.chars().nth(1).is_some()).then_some(end)
 }
 
 #[cfg(test)]
@@ -91,6 +115,15 @@ mod tests {
             ("'a@b.de'", "a@b.de"),
             ("联系zhang@example.com谢谢", "zhang@example.com"),
             ("jürgen.müller@bücher.example", "jürgen.müller@bücher.example"),
+            ("zhang@例子.中国", "zhang@例子.中国"),
+            ("联系zhang@例子.com谢谢", "zhang@例子.com"),
+            ("메일은ann@예시123.한국.", "ann@예시123.한국"),
+            ("ann@ABC株式会社.jp", "ann@ABC株式会社.jp"),
+            ("אנה@דוגמה.ישראל", "אנה@דוגמה.ישראל"),
+            ("иван@почта.рф", "иван@почта.рф"),
+            ("ann@example.org로 메일", "ann@example.org"),
+            ("ann@example.orgو", "ann@example.org"),
+            ("לann@example.org", "ann@example.org"),
             ("a@b.com.1", "a@b.com"),
             ("x@y.xn--p1ai", "x@y.xn--p1ai"),
             ("...a@b-c.de---", "a@b-c.de"),
@@ -106,9 +139,19 @@ mod tests {
 
     #[test]
     fn other_at_signs_are_ignored() {
-        for text in
-            ["@ann", "a@b", "a@b.c", "a@.de", "a@-b.de", "a@1.2", "@@", "a @ b.de", "a@b..de"]
-        {
+        for text in [
+            "@ann",
+            "问@小明你好",
+            "a@小明",
+            "a@b",
+            "a@b.c",
+            "a@.de",
+            "a@-b.de",
+            "a@1.2",
+            "@@",
+            "a @ b.de",
+            "a@b..de",
+        ] {
             assert!(all(emails, text).is_empty(), "{text}");
         }
     }

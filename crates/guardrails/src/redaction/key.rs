@@ -5,7 +5,6 @@ use crate::steps;
 use std::ops::Range;
 
 /// The format of a vendor's keys: the prefix, the alphabet of the rest, and the minimum length of the rest.
-/// All keys contain a digit.
 struct KeyFormat {
     prefix: &'static str,
     alphabet: Alphabet,
@@ -33,7 +32,7 @@ const fn token(prefix: &'static str, min: usize) -> KeyFormat {
 const BEARERS: [KeyFormat; 3] = [token("Bearer ", 16), token("bearer ", 16), token("BEARER ", 16)];
 
 /// The key formats of vendors.
-const FORMATS: [KeyFormat; 32] = [
+const FORMATS: [KeyFormat; 39] = [
     word("sk-", 16),
     word("sk_", 16),
     word("rk_", 16),
@@ -49,7 +48,10 @@ const FORMATS: [KeyFormat; 32] = [
     word("ghs_", 20),
     word("ghr_", 20),
     word("github_pat_", 20),
-    word("glpat-", 16),
+    token("glpat-", 16),
+    token("gldt-", 16),
+    token("glrt-", 16),
+    word("glptt-", 16),
     word("xoxb-", 16),
     word("xoxp-", 16),
     word("xoxa-", 16),
@@ -62,6 +64,10 @@ const FORMATS: [KeyFormat; 32] = [
     word("pypi-", 30),
     token("SG.", 30),
     word("gsk_", 20),
+    word("pplx-", 20),
+    word("nvapi-", 20),
+    word("pcsk_", 20),
+    word("jina_", 20),
     word("xai-", 20),
     word("r8_", 20),
     word("tvly-", 16),
@@ -75,7 +81,7 @@ pub(super) fn api_keys(text: &str, found: &mut Vec<Range<usize>>) {
     let mut start = 0;
     while start < bytes.len() {
         let mut end = None;
-        if at(bytes, start).is_ascii_alphabetic() && !follows_word(bytes, start) {
+        if is_first_letter(at(bytes, start)) && !follows_word(bytes, start) {
             let rest = bytes.get(start..).unwrap_or_default();
             let has_prefix = |format: &&KeyFormat| rest.starts_with(format.prefix.as_bytes());
             if let Some(format) = FORMATS.iter().chain(&BEARERS).find(has_prefix) {
@@ -94,6 +100,24 @@ pub(super) fn api_keys(text: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
+/// The first letters of all formats, as a set of bits.
+const FIRST_LETTERS: u128 = first_letters(&FORMATS) | first_letters(&BEARERS);
+
+const fn first_letters(mut formats: &[KeyFormat]) -> u128 {
+    let mut letters = 0;
+    while let [format, rest @ ..] = formats {
+        if let [letter, ..] = format.prefix.as_bytes() {
+            letters |= 1 << *letter;
+        }
+        formats = rest;
+    }
+    letters
+}
+
+fn is_first_letter(byte: u8) -> bool {
+    byte.is_ascii() && FIRST_LETTERS >> byte & 1 == 1
+}
+
 /// Returns `true` if a text ends with a word that precedes a token.
 pub(super) fn precedes_token(text: &str) -> bool {
     BEARERS.iter().any(|bearer| text.ends_with(bearer.prefix))
@@ -102,36 +126,70 @@ pub(super) fn precedes_token(text: &str) -> bool {
 /// The last run of key characters, cached so that none is scanned twice.
 struct Run {
     alphabet: Alphabet,
+    start: usize,
     end: usize,
-    /// The position after the last digit.
-    last_digit: usize,
+    counts: Counts,
 }
 
 impl Run {
     fn new(alphabet: Alphabet) -> Self {
-        Self { alphabet, end: 0, last_digit: 0 }
+        Self { alphabet, start: 0, end: 0, counts: Counts::default() }
     }
 
     /// Returns the end of the key whose body starts here.
     fn key(&mut self, bytes: &[u8], body: usize, min: usize) -> Option<usize> {
-        if body >= self.end {
-            let alphabet = self.alphabet;
-            let is_in_alphabet = |b: &u8| match b {
-                b'-' | b'_' => true,
-                b'.' | b'~' | b'+' | b'/' | b'=' => alphabet == Alphabet::Token,
-                b => b.is_ascii_alphanumeric(),
-            };
-            let run = bytes.get(body..).unwrap_or_default();
-            let run = run.split(|b| !is_in_alphabet(b)).next().unwrap_or_default();
-            // A full stop after a key belongs to the sentence.
-            let stops = run.iter().rev().take_while(|b| **b == b'.').count();
-            let is_digit = |b: &u8| b.is_ascii_digit();
-            steps::add(run.len());
-            self.end = body + run.len() - stops;
-            self.last_digit = run.iter().rposition(is_digit).map_or(0, |last| body + last + 1);
+        if !(self.start..self.end).contains(&body) {
+            self.scan(bytes, body);
         }
-        let length = self.end.saturating_sub(body);
-        (self.last_digit > body && length >= min).then_some(self.end)
+        let before = bytes.get(self.start..body).unwrap_or_default();
+        steps::add(before.len());
+        before.iter().for_each(|byte| *self.counts.of(*byte) -= 1);
+        self.start = body;
+        (self.end - body >= min && self.counts.look_random()).then_some(self.end)
+    }
+
+    /// Scans the run that starts here.
+    fn scan(&mut self, bytes: &[u8], start: usize) {
+        let alphabet = self.alphabet;
+        let is_in_alphabet = |b: &u8| match b {
+            b'-' | b'_' => true,
+            b'.' | b'~' | b'+' | b'/' | b'=' => alphabet == Alphabet::Token,
+            b => b.is_ascii_alphanumeric(),
+        };
+        let run = bytes.get(start..).unwrap_or_default();
+        let run = run.split(|b| !is_in_alphabet(b)).next().unwrap_or_default();
+        // A full stop after a key belongs to the sentence.
+        let stops = run.iter().rev().take_while(|b| **b == b'.').count();
+        let run = run.get(..run.len() - stops).unwrap_or_default();
+        steps::add(run.len() + stops);
+        (self.start, self.end, self.counts) = (start, start + run.len(), Counts::default());
+        run.iter().for_each(|byte| *self.counts.of(*byte) += 1);
+    }
+}
+
+/// Numbers of characters in a run.
+#[derive(Default)]
+struct Counts {
+    digits: usize,
+    capitals: usize,
+    small: usize,
+    others: usize,
+}
+
+impl Counts {
+    fn of(&mut self, byte: u8) -> &mut usize {
+        match byte {
+            b'0'..=b'9' => &mut self.digits,
+            b'A'..=b'Z' => &mut self.capitals,
+            b'a'..=b'z' => &mut self.small,
+            _ => &mut self.others,
+        }
+    }
+
+    /// Returns `true` if the characters contain a digit, or enough capitals and small letters for a text that
+    /// is not made of words.
+    fn look_random(&self) -> bool {
+        self.digits > 0 || 4 * self.capitals.min(self.small) >= (self.capitals + self.small).max(1)
     }
 }
 
@@ -283,6 +341,14 @@ mod tests {
             let key = text.trim_matches(['(', ')', '.']);
             assert_eq!(all(api_keys, text), [key]);
         }
+        // Random letters need no digits.
+        for key in [
+            "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",
+            "glpat-qWeRtYuIoPaSdFgHjKlZ",
+            "glpat-aBcDeFgHiJkLmNoPqRsTuVwXyZ0.01.0a1b2c3d4",
+        ] {
+            assert_eq!(all(api_keys, &format!("({key}).")), [key]);
+        }
         let header = "Authorization: Bearer abc.def-123/456+789==";
         assert_eq!(all(api_keys, header), ["abc.def-123/456+789=="]);
     }
@@ -293,6 +359,9 @@ mod tests {
             "task-oriented-programming-language-2",
             "sk-learn-is-a-library-of-python",
             "Bearer of bad news",
+            "Bearer Authentication-Required",
+            "hf_transformersModelLoaderFactory",
+            "sk-LEARN-IS-A-LIBRARY",
             "Bearer ",
             "SG.",
             "hf_",

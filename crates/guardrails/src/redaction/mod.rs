@@ -2,6 +2,7 @@
 
 mod account;
 mod address;
+mod fold;
 mod key;
 mod kind;
 mod network;
@@ -25,6 +26,7 @@ use ai_services_core::guardrail::{
 use ai_services_core::message::{Content, UserMessage};
 use ai_services_core::{Error, Result};
 use async_trait::async_trait;
+use fold::{FoldedText, folded};
 use placeholder::Writer;
 use scan::Finding;
 use std::borrow::Cow;
@@ -86,7 +88,15 @@ struct Finder {
     /// The built-in kind. `None` for custom ones.
     kind: Option<SensitiveKind>,
     find: Arc<FindFn>,
+    reads: FinderInput,
     extent: MatchExtent,
+}
+
+/// The form of the text that a finder reads.
+#[derive(Clone, Copy, PartialEq)]
+enum FinderInput {
+    Folded,
+    Original,
 }
 
 /// The maximum extent of a match.
@@ -120,6 +130,7 @@ impl Redaction {
             label: kind.placeholder().into(),
             kind: Some(kind),
             find: Arc::new(kind.finder()),
+            reads: FinderInput::Folded,
             extent: MatchExtent::Pattern,
         });
         Self { finders: finders.collect(), placeholders: Placeholders::default() }
@@ -132,7 +143,8 @@ impl Redaction {
         self
     }
 
-    /// Adds words. They are matched as whole words and case-sensitively.
+    /// Adds words. They are matched as whole words and case-sensitively. As in the built-in patterns, wide
+    /// characters are compared like ASCII characters, and invisible characters are ignored.
     ///
     /// Each word is searched separately. For thousands of words, pass a function to [`custom`](Self::custom).
     ///
@@ -154,14 +166,15 @@ impl Redaction {
         label: &str,
         words: impl IntoIterator<Item = W>,
     ) -> Result<Self> {
-        let words: Vec<Box<str>> = words.into_iter().map(Into::into).collect();
+        let words: Vec<Box<str>> =
+            words.into_iter().map(|word| folded(&word.into()).into()).collect();
         let has = |is: fn(char) -> bool| words.iter().any(|word| word.contains(is));
         let extent = match (has(|c| c == '\n'), has(char::is_whitespace)) {
             (true, _) => MatchExtent::Text,
             (false, true) => MatchExtent::Line,
             (false, false) => MatchExtent::Word,
         };
-        self.finder(label, extent, move |text, found| {
+        self.finder(label, FinderInput::Folded, extent, move |text, found| {
             words.iter().for_each(|word| occurrences(text, word, found));
         })
     }
@@ -195,7 +208,7 @@ impl Redaction {
         label: &str,
         find: impl Fn(&str) -> Vec<Range<usize>> + Send + Sync + 'static,
     ) -> Result<Self> {
-        self.finder(label, MatchExtent::Line, move |text, found| {
+        self.finder(label, FinderInput::Original, MatchExtent::Line, move |text, found| {
             found.extend(find(text).into_iter().map(|range| valid_range(text, &range)));
         })
     }
@@ -203,6 +216,7 @@ impl Redaction {
     fn finder(
         mut self,
         label: &str,
+        reads: FinderInput,
         extent: MatchExtent,
         find: impl Fn(&str, &mut Vec<Range<usize>>) + Send + Sync + 'static,
     ) -> Result<Self> {
@@ -219,7 +233,7 @@ impl Redaction {
             )));
         }
         let (label, find) = (label.into(), Arc::new(find));
-        self.finders.push(Finder { label, kind: None, find, extent });
+        self.finders.push(Finder { label, kind: None, find, reads, extent });
         Ok(self)
     }
 
@@ -290,9 +304,14 @@ impl Redaction {
         let mut ranges = Vec::new();
         let parts = writer.between_placeholders(text);
         let found = scan::find_all(text, parts, |piece, all| {
-            for (finder, Finder { find, .. }) in self.finders.iter().enumerate() {
-                find(piece, &mut ranges);
-                all.extend(ranges.drain(..).map(|range| Finding { range, finder }));
+            let folded = FoldedText::of(piece);
+            for (finder, Finder { find, reads, .. }) in self.finders.iter().enumerate() {
+                let folded = folded.as_ref().filter(|_| *reads == FinderInput::Folded);
+                find(folded.map_or(piece, FoldedText::text), &mut ranges);
+                all.extend(ranges.drain(..).map(|range| {
+                    let range = folded.map_or(range.clone(), |text| text.original_range(&range));
+                    Finding { range, finder }
+                }));
             }
         });
         if found.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(writer.write(text, &found)) }

@@ -1,6 +1,6 @@
 //! Telephone numbers.
 
-use super::scan::at;
+use super::scan::{at, may_separate};
 use crate::steps;
 use std::ops::Range;
 
@@ -57,16 +57,13 @@ fn next_group(bytes: &[u8], from: usize, is_first: bool) -> Option<Group> {
 
 /// Returns the kind of a separator.
 fn before(between: &[u8]) -> Before {
-    /// The UTF-8 bytes of a no-break space.
-    const NO_BREAK: [u8; 2] = [0xC2, 0xA0];
-    let is_separator = |b: &u8| matches!(b, b' ' | b'-' | b'.' | b'/' | b'(' | b')' | 0xC2 | 0xA0);
+    let is_separator = |b: &u8| may_separate(char::from(*b));
     let is_number =
         !between.is_empty() && between.len() <= MAX_BETWEEN && between.iter().all(is_separator);
     if !is_number {
         return Before::Nothing;
     }
-    let is_blank = between.iter().any(|b| matches!(b, b' ' | b'('))
-        || between.windows(2).any(|pair| pair == NO_BREAK);
+    let is_blank = between.iter().any(|b| matches!(b, b' ' | b'('));
     if is_blank { Before::Blank } else { Before::Sign }
 }
 
@@ -137,7 +134,7 @@ fn is_number(bytes: &[u8], groups: &[Group], is_plus: bool) -> bool {
     match (digit(0), digit(1), lengths) {
         (b'0', b'0', _) => (10..=17).contains(&count) && digit(2) != b'0',
         (b'0', _, [first, ..]) if *first > 1 => {
-            (9..=12).contains(&count) && !is_date(bytes, groups)
+            (9..=12).contains(&count) && !is_date(bytes, groups) && !is_postal_code(bytes, groups)
         }
         (_, _, [3, 3, 4]) => is_american(0),
         (b'1', _, [1, 3, 3, 4]) => is_american(1),
@@ -160,6 +157,15 @@ fn is_date(bytes: &[u8], groups: &[Group]) -> bool {
         && length(month) == 2
         && length(year) == 4
         && matches!((at(bytes, year.start), at(bytes, year.start + 1)), (b'1', b'9') | (b'2', b'0'))
+}
+
+/// Returns `true` if the groups start with an American postal code, for example `02110-1301`.
+fn is_postal_code(bytes: &[u8], groups: &[Group]) -> bool {
+    let [area, rest, others @ ..] = groups else { return false };
+    area.end - area.start == 5
+        && rest.end - rest.start == 4
+        && bytes.get(area.end..rest.start) == Some(b"-")
+        && others.first().is_none_or(|next| next.before == Before::Blank)
 }
 
 #[cfg(test)]
@@ -190,7 +196,8 @@ mod tests {
             "1-202-555-0123",
             "13800138000",
             "138 0013 8000",
-            "030\u{a0}1234567",
+            "02110/1301",
+            "06221 1234",
         ] {
             assert_eq!(all(phones, text), [text]);
             assert_eq!(all(phones, &format!("tel:{text}, bitte.")), [text]);
@@ -204,6 +211,15 @@ mod tests {
         for sign in ["/", "-", ".", ") - "] {
             assert_eq!(all(phones, &numbers.join(sign)), numbers, "{sign}");
         }
+    }
+
+    #[test]
+    fn american_postal_codes_are_ignored() {
+        for text in ["02110-1301", "Boston, MA 02110-1301, USA", "02110-1301 617"] {
+            assert!(all(phones, text).is_empty(), "{text}: {:?}", all(phones, text));
+        }
+        assert_eq!(all(phones, "MA 02110-1301 617-555-0123"), ["617-555-0123"]);
+        assert_eq!(all(phones, "02110-1301-22"), ["02110-1301-22"]);
     }
 
     #[test]

@@ -24,24 +24,14 @@ pub(super) fn follows_word(bytes: &[u8], index: usize) -> bool {
     index.checked_sub(1).is_some_and(|before| at(bytes, before).is_ascii_alphanumeric())
 }
 
-/// Returns the length of a single separator within a number: a blank or a hyphen, or a non-breaking or
-/// typographic variant. Returns 0 for other characters.
-pub(super) fn separator(bytes: &[u8], index: usize) -> usize {
-    match bytes.get(index..).unwrap_or_default() {
-        [b' ' | b'-', ..] => 1,
-        // U+00A0.
-        [0xC2, 0xA0, ..] => 2,
-        // U+2009, U+2011, U+2013, U+202F.
-        [0xE2, 0x80, 0x89 | 0x91 | 0x93 | 0xAF, ..] => 3,
-        _ => 0,
-    }
+/// Returns `true` for a single separator within an account or card number.
+pub(super) fn is_separator(byte: u8) -> bool {
+    matches!(byte, b' ' | b'-' | b'.' | b'/')
 }
 
-/// Returns `true` if a character may separate the parts of a number: a [`separator`], or a separator of
-/// telephone numbers.
+/// Returns `true` if a character may separate the parts of a number.
 pub(super) fn may_separate(c: char) -> bool {
     matches!(c, ' ' | '-' | '.' | '/' | '(' | ')')
-        || matches!(c, '\u{A0}' | '\u{2009}' | '\u{2011}' | '\u{2013}' | '\u{202F}')
 }
 
 /// Returns the last character boundary at or before an index.

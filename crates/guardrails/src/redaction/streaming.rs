@@ -1,5 +1,6 @@
 //! Redaction of a text that arrives in pieces.
 
+use super::fold::FoldedText;
 use super::key::{self, PartialKey};
 use super::phone::MAX_BETWEEN;
 use super::placeholder::{Numbers, Writer};
@@ -12,7 +13,8 @@ use std::fmt;
 ///
 /// The result is the same as [`Redaction::redact`] of the whole text, however the text is split. A word is
 /// withheld until it is complete, and so is text that may continue: after a digit some more words, because
-/// groups of a number may follow; after the start of a private key everything up to its end. If custom words
+/// groups of a number may follow; after the start of a private key everything up to its end. Scripts that are
+/// written without blanks are withheld after `@` only, up to the next punctuation mark. If custom words
 /// contain blanks, or if there are custom functions, text is withheld until the end of the line, or, for
 /// words with line breaks, until the end of the text.
 ///
@@ -57,8 +59,12 @@ pub struct StreamingRedaction {
     numbers: Numbers,
     /// The withheld text.
     pending: String,
-    /// Length of the part of the withheld text that was scanned.
+    /// The withheld text as the patterns read it. The following positions refer to it.
+    folded: FoldedText,
+    /// Length of the part that was scanned.
     scanned: usize,
+    /// The position of the first `@`.
+    at_sign: Option<usize>,
     /// The first private key in the withheld text whose end is unknown.
     key: Option<OpenKey>,
 }
@@ -79,18 +85,37 @@ impl StreamingRedaction {
     pub(super) fn new(redaction: Redaction) -> Self {
         let extent = redaction.finders.iter().map(|finder| finder.extent);
         let extent = extent.max().unwrap_or(MatchExtent::Pattern);
-        let (numbers, pending) = (Numbers::default(), String::new());
-        Self { redaction, extent, numbers, pending, scanned: 0, key: None }
+        Self {
+            redaction,
+            extent,
+            numbers: Numbers::default(),
+            pending: String::new(),
+            folded: FoldedText::default(),
+            scanned: 0,
+            at_sign: None,
+            key: None,
+        }
     }
 
     /// Adds a piece and returns the text that can be delivered.
     fn push(&mut self, piece: &str) -> String {
-        self.pending.push_str(piece);
+        self.withhold(piece);
         self.track_keys();
-        let end = self.key.map_or(self.pending.len(), |key| key.start);
+        let end = self.key.map_or(self.folded.text().len(), |key| key.start);
         let position = self.cut_position(end);
         self.scanned = end;
         position.map(|position| self.redact_until(position)).unwrap_or_default()
+    }
+
+    /// Adds a piece to the withheld text.
+    fn withhold(&mut self, piece: &str) {
+        let start = self.folded.text().len();
+        self.pending.push_str(piece);
+        self.folded.push_str(piece);
+        if self.at_sign.is_none() {
+            let new = self.folded.text().get(start..).unwrap_or_default();
+            self.at_sign = new.find('@').map(|at| start + at);
+        }
     }
 
     /// Searches for the start and end of private keys.
@@ -99,17 +124,18 @@ impl StreamingRedaction {
         if !kinds.any(|kind| kind == SensitiveKind::PrivateKey) {
             return;
         }
+        let text = self.folded.text();
         let mut from = match self.key {
-            Some(key) if self.pending.len() < key.retry_length => return,
+            Some(key) if text.len() < key.retry_length => return,
             Some(key) => key.start,
             // The start may be split between two pieces.
-            None => scan::boundary(&self.pending, self.scanned.saturating_sub(key::BEGIN.len())),
+            None => scan::boundary(text, self.scanned.saturating_sub(key::BEGIN.len())),
         };
         self.key = None;
-        while let Some(PartialKey { start, end }) = key::find_private_key(&self.pending, from) {
+        while let Some(PartialKey { start, end }) = key::find_private_key(text, from) {
             let Some(end) = end else {
-                let length = self.pending.len() - start;
-                let retry_length = self.pending.len() + 1 + length / 4;
+                let length = text.len() - start;
+                let retry_length = text.len() + 1 + length / 4;
                 self.key = Some(OpenKey { start, retry_length });
                 return;
             };
@@ -119,16 +145,18 @@ impl StreamingRedaction {
 
     /// Returns the last position after the scanned text where no match can continue.
     fn cut_position(&self, end: usize) -> Option<usize> {
-        let new = self.pending.get(self.scanned..end)?;
+        let text = self.folded.text();
+        let new = text.get(self.scanned..end)?;
         let positions =
             new.char_indices().rev().map(|(at, c)| (self.scanned + at + c.len_utf8(), c));
         let positions = positions.inspect(|_| steps::add(1));
         let mut positions = positions.filter(|(position, c)| match self.extent {
-            // No pattern contains characters of scripts that are written without blanks.
-            MatchExtent::Pattern if *c >= '\u{2E80}' => true,
+            // Of all patterns, only domains contain letters of scripts that are written without blanks.
+            MatchExtent::Pattern if *c >= '\u{2E80}' => {
+                !c.is_alphanumeric() || self.at_sign.is_none_or(|at| at >= *position)
+            }
             MatchExtent::Pattern | MatchExtent::Word => {
-                c.is_ascii_whitespace()
-                    && !may_continue(self.pending.get(..*position).unwrap_or_default())
+                c.is_ascii_whitespace() && !may_continue(text.get(..*position).unwrap_or_default())
             }
             MatchExtent::Line => *c == '\n',
             MatchExtent::Text => false,
@@ -138,9 +166,10 @@ impl StreamingRedaction {
 
     /// Redacts the withheld text up to a position.
     fn redact_until(&mut self, end: usize) -> String {
-        let rest = self.pending.split_off(end);
-        steps::add(rest.len());
-        let text = std::mem::replace(&mut self.pending, rest);
+        let rest = self.pending.split_off(self.folded.original_position(end));
+        let text = std::mem::take(&mut self.pending);
+        (self.folded, self.at_sign) = (FoldedText::default(), None);
+        self.withhold(&rest);
         self.scanned = self.scanned.saturating_sub(end);
         if let Some(key) = &mut self.key {
             key.start = key.start.saturating_sub(end);
@@ -180,7 +209,7 @@ impl ChunkGuardrail for StreamingRedaction {
 
     fn finish(&mut self) -> ChunkVerdict {
         self.key = None;
-        ChunkVerdict::Rewrite(self.redact_until(self.pending.len()))
+        ChunkVerdict::Rewrite(self.redact_until(self.folded.text().len()))
     }
 
     fn name(&self) -> &str {
@@ -282,6 +311,21 @@ mod tests {
         "\t",
         "\u{a0}",
         "\u{2013}",
+        "\u{200b}",
+        "\u{ad}",
+        "\u{301}",
+        "＠",
+        "．",
+        "４１１１ １１１１",
+        "１",
+        "ann@例子.",
+        "中国",
+        "谢谢",
+        "，",
+        "：",
+        "02110-1301",
+        "hf_QwErTyUiOpAsDf",
+        "GhJkLzXcVbNmQwErTyUi",
         "-",
         ".",
         ". ",
@@ -327,7 +371,7 @@ mod tests {
         let output = pieces(&Redaction::all(), ["No", "body ", "kno", "ws, I am\nso", "rry."]);
         assert_eq!(output, ["", "Nobody ", "", "knows, I am\n", "", "sorry."]);
         let output = pieces(&Redaction::all(), ["我们", "a@b", ".de", "。是", "a"]);
-        assert_eq!(output, ["我们", "", "", "[EMAIL]。是", "", "a"]);
+        assert_eq!(output, ["我们", "", "", "[EMAIL]。", "", "是a"]);
     }
 
     #[test]
@@ -387,6 +431,12 @@ mod tests {
             ("", "- "),
             ("", "a "),
             ("", "-----BEGIN "),
+            ("", "1\u{200b} "),
+            ("", "\u{200b}"),
+            ("a", "\u{ad}"),
+            ("", "@例子"),
+            ("", "例@"),
+            ("", "４１１１ "),
             ("", KEY),
             (KEY, "MIIE"),
             (KEY, "MIIE\n"),
@@ -395,8 +445,9 @@ mod tests {
         ] {
             steps::assert_linear(part, 100_000, |size| {
                 let text = format!("{first}{}", part.repeat(size / part.len()));
-                let cut = (0..text.len()).step_by(4);
-                let cut: Vec<&str> = cut.map(|at| &text[at..text.len().min(at + 4)]).collect();
+                let bounds = (0..=text.len()).filter(|at| text.is_char_boundary(*at));
+                let bounds: Vec<usize> = bounds.step_by(4).chain([text.len()]).collect();
+                let cut = bounds.windows(2).map(|pair| &text[pair[0]..pair[1]]);
                 let output = pieces(&Redaction::all(), cut).concat();
                 assert_eq!(output, Redaction::all().redact(&text), "{part}");
             });

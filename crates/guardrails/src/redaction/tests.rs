@@ -24,6 +24,50 @@ fn every_kind_has_its_placeholder() {
 }
 
 #[test]
+fn look_alike_and_invisible_characters_hide_nothing() {
+    for (text, redacted) in [
+        ("ann\u{200b}@exam\u{ad}ple.org, or", "[EMAIL], or"),
+        ("ann＠example．org", "[EMAIL]"),
+        ("ann﹫example.org", "[EMAIL]"),
+        ("𝐚𝐧𝐧@ⓔxample.org", "[EMAIL]"),
+        ("jose\u{301}@example.org", "[EMAIL]"),
+        ("ann\u{2010}b@example.org", "[EMAIL]"),
+        ("mail\u{e0061}ann@example.org", "[EMAIL]"),
+        ("４１１１ １１１１ １１１１ １１１１", "[CARD]"),
+        ("41\u{200d}11 1111\u{feff} 1111 1111", "[CARD]"),
+        ("4111.1111.1111.1111.", "[CARD]."),
+        ("4111/1111/1111/1111", "[CARD]"),
+        ("4111\u{a0}1111\u{202f}1111\u{2011}1111", "[CARD]"),
+        ("DE89.3704.0044.0532.0130.00", "[IBAN]"),
+        ("ＤＥ８９ ３７０４ ００４４ ０５３２ ０１３０ ００", "[IBAN]"),
+        ("DE89\u{a0}3704\u{202f}0044\u{2009}0532\u{2011}0130\u{2013}00", "[IBAN]"),
+        ("电话：＋４９（０）３０ １２３４５６７，谢谢", "电话：[PHONE]，谢谢"),
+        ("\u{660}\u{663}\u{660} \u{661}\u{662}\u{663}\u{664}\u{665}\u{666}\u{667}", "[PHONE]"),
+        ("030\u{a0}1234\u{2060}567", "[PHONE]"),
+        ("192\u{200b}.0．2.7", "[IP]"),
+        ("s\u{200b}k-0123456789ab\u{ad}cdef", "[API_KEY]"),
+        ("Bearer\u{a0}abc.def-123/456+789==", "Bearer\u{a0}[API_KEY]"),
+        (
+            "\u{2011}----BEGIN\u{a0}PRIVATE\u{200b} KEY-----\nMIIE\n-----END PRIVATE KEY-----",
+            "[PRIVATE_KEY]",
+        ),
+    ] {
+        assert_eq!(Redaction::all().redact(text), redacted, "{text:?}");
+        let around = format!("Zé\u{301}: {text} 谢谢");
+        assert_eq!(Redaction::all().redact(&around), format!("Zé\u{301}: {redacted} 谢谢"));
+    }
+}
+
+#[test]
+fn differently_written_values_have_the_same_number() {
+    let redaction = Redaction::all().placeholders(Placeholders::Numbered);
+    let text =
+        "030 1234567, ０３０ １２３４５６７, 0\u{200b}30 123\u{2011}4567, ０３０ １２３４５６８";
+    assert_eq!(redaction.redact(text), "[PHONE_1], [PHONE_1], [PHONE_1], [PHONE_2]");
+    assert_eq!(redaction.redact("a@b.de, a＠b.de"), "[EMAIL_1], [EMAIL_1]");
+}
+
+#[test]
 fn kinds_can_be_disabled() {
     let text = "ann@example.org, 192.0.2.7";
     assert_eq!(
@@ -121,6 +165,14 @@ fn hostile_texts_take_linear_time() {
         "Bearer ",
         "a@b.de ",
         "@a.bee",
+        "@例.",
+        "例@例子",
+        "\u{200b}",
+        "1\u{200b}",
+        "４",
+        "４１１１．",
+        "Aa",
+        "glpat-Aa",
         "030/1234567/",
         "2001:db8::1ann@example.org-",
         "+49301234567",
@@ -134,7 +186,7 @@ fn hostile_texts_take_linear_time() {
 }
 
 /// Pieces that are significant for the finders.
-const PIECES: [&str; 47] = [
+const PIECES: [&str; 56] = [
     "ann@example.org",
     "@",
     "a",
@@ -182,6 +234,15 @@ const PIECES: [&str; 47] = [
     "13800138000",
     "202-555-0123",
     "/",
+    "\u{200b}",
+    "\u{ad}",
+    "\u{301}",
+    "＠",
+    "．",
+    "４１１１ １１１１",
+    "\u{2011}",
+    "例子.中国",
+    "02110-1301",
 ];
 
 /// Repeats every pair of pieces. Matches rarely create new ones, so the remaining text is searched only a few
