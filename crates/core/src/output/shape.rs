@@ -247,6 +247,7 @@ fn short_instructions(schema: &Value) -> Option<String> {
         ("boolean", _) => "one of: true, false".to_owned(),
         ("integer", _) => match (bound(schema, "minimum"), bound(schema, "maximum")) {
             (Some(min), Some(max)) => format!("one integer from {min} to {max}"),
+            (Some(min), None) => format!("one integer of at least {min}"),
             _ => "one integer".to_owned(),
         },
         ("number", _) => "one number".to_owned(),
@@ -256,7 +257,6 @@ fn short_instructions(schema: &Value) -> Option<String> {
     Some(format!("Answer with {format}; write it as it is, and nothing else.{description}"))
 }
 
-/// Returns a bound, unless it is a limit of the integer type itself.
 fn bound(schema: &Value, name: &str) -> Option<i64> {
-    schema.get(name)?.as_i64().filter(|bound| bound.unsigned_abs() < i64::MAX.unsigned_abs())
+    schema.get(name)?.as_i64()
 }

@@ -95,9 +95,23 @@ mod tests {
         let bounds =
             |min: Value, max: Value| json!({ "type": "integer", "minimum": min, "maximum": max });
         assert_eq!(schema::<i8>(), bounds(json!(-128), json!(127)));
-        assert_eq!(schema::<u64>(), bounds(json!(0), json!(u64::MAX)));
-        assert_eq!(schema::<isize>(), bounds(json!(i64::MIN), json!(i64::MAX)));
-        assert_eq!(schema::<f64>(), json!({ "type": "number" }));
+        assert_eq!(schema::<u32>(), bounds(json!(0), json!(u32::MAX)));
+    }
+
+    #[test]
+    fn bounds_of_large_types_are_left_out() {
+        let unsigned = json!({ "type": "integer", "minimum": 0 });
+        assert_eq!(
+            [schema::<u64>(), schema::<usize>(), schema::<u128>()],
+            [(); 3].map(|()| unsigned.clone())
+        );
+        let signed = json!({ "type": "integer" });
+        assert_eq!(
+            [schema::<i64>(), schema::<isize>(), schema::<i128>()],
+            [(); 3].map(|()| signed.clone())
+        );
+        let number = json!({ "type": "number" });
+        assert_eq!([schema::<f32>(), schema::<f64>()], [(); 2].map(|()| number.clone()));
     }
 
     #[test]

@@ -64,9 +64,7 @@ pub(super) fn instance(schema: &Value, root: &Value, dice: &mut Dice, depth: usi
 fn integer(members: &Map<String, Value>, dice: &mut Dice) -> Value {
     let bounds = [members.get("minimum"), members.get("maximum")];
     let small = json!(dice.throw(100) + 1);
-    // Bounds of more than 64 bits are floats.
-    let bounds = bounds.into_iter().flatten().filter(|bound| !bound.is_f64());
-    let choices: Vec<&Value> = bounds.chain([&small]).collect();
+    let choices: Vec<&Value> = bounds.into_iter().flatten().chain([&small]).collect();
     (*dice.pick(&choices)).clone()
 }
 
