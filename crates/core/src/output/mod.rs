@@ -141,8 +141,8 @@ fn text(response: &ChatResponse) -> Result<&str> {
 
 /// Returns the error of an unreadable answer, with the reason if the answer was truncated.
 fn explained(unreadable: UnreadableAnswer, response: &ChatResponse, shape: &Shape) -> Error {
-    let summary = match shape.schema() {
-        Some((name, _)) => format!("the answer does not fit `{name}`"),
+    let summary = match shape.type_name() {
+        Some(name) => format!("the answer does not fit `{name}`"),
         None => "the answer does not fit".to_owned(),
     };
     let message = match &response.finish_reason {

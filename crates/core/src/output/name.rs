@@ -1,4 +1,4 @@
-//! Schema names that providers accept.
+//! Names of schemas and types.
 
 use serde_json::Value;
 
@@ -23,6 +23,13 @@ pub(super) fn of(own: &str, schema: &Value) -> Box<str> {
     // All allowed characters are ASCII, so the limit also holds for bytes.
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     name.chars().map(|c| if allowed(c) { c } else { '_' }).take(MAX_LENGTH).collect()
+}
+
+/// Returns the name of a type without the paths: `Option<String>`.
+pub(super) fn of_type(name: &str) -> Box<str> {
+    let is_in_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':');
+    let paths = name.split_inclusive(|c| !is_in_path(c));
+    paths.filter_map(|path| path.rsplit("::").next()).collect::<String>().into()
 }
 
 /// Replaces a Rust type name by a name that does not depend on the language.
@@ -51,6 +58,18 @@ mod tests {
         assert_eq!(&*of("Set_of_string", &array), "Set_of_String");
         assert_eq!(&*of("uint8", &json!({ "type": "integer" })), "integer");
         assert_eq!(&*of("Person", &json!({ "type": "object" })), "Person");
+    }
+
+    #[test]
+    fn type_names_have_no_paths() {
+        for (name, short) in [
+            ("core::option::Option<alloc::string::String>", "Option<String>"),
+            ("(u8, alloc::vec::Vec<my_app::Person>)", "(u8, Vec<Person>)"),
+            ("[my::T; 2]", "[T; 2]"),
+            ("bool", "bool"),
+        ] {
+            assert_eq!(&*of_type(name), short);
+        }
     }
 
     #[test]

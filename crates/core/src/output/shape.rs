@@ -34,7 +34,10 @@ enum Kind {
 /// JSON that follows a schema.
 #[derive(Clone, Debug)]
 pub(super) struct Structure {
+    /// The name of the schema, for providers.
     name: Box<str>,
+    /// The name of the type, for errors.
+    type_name: Box<str>,
     schema: Schema,
     pub(super) root: Root,
     /// `true` if the value, or an item of a list, can be a single word, number or text.
@@ -81,8 +84,10 @@ impl Shape {
     /// Creates the shape of JSON that follows `schema`, which has to describe an object.
     #[must_use]
     pub fn structured(name: impl Into<Box<str>>, schema: Schema) -> Self {
+        let name: Box<str> = name.into();
         let structure = Structure {
-            name: name.into(),
+            type_name: name.clone(),
+            name,
             schema,
             root: Root::Whole,
             is_scalar: false,
@@ -105,7 +110,9 @@ impl Shape {
         if described.schema.get("type").is_some_and(|kind| kind == "null") {
             return Self::nothing();
         }
-        Self(Kind::Structured(Arc::new(structure(&T::schema_name(), described))))
+        let type_name = name::of_type(std::any::type_name::<T>());
+        let structure = Structure { type_name, ..structure(&T::schema_name(), described) };
+        Self(Kind::Structured(Arc::new(structure)))
     }
 
     /// Returns the name and the schema of the JSON. Returns `None` for other shapes.
@@ -133,6 +140,11 @@ impl Shape {
         Some(format!(
             "Answer with one JSON value that follows this JSON Schema, and with nothing else:\n{schema}"
         ))
+    }
+
+    /// Returns the name of the type as it is written in Rust, without paths.
+    pub(super) fn type_name(&self) -> Option<&str> {
+        self.structure().map(|structure| &*structure.type_name)
     }
 
     pub(super) fn structure(&self) -> Option<&Structure> {
@@ -171,7 +183,8 @@ fn structure(own_name: &str, described: Described) -> Structure {
     };
     without_defaults(&mut schema);
     definitions.values_mut().for_each(without_defaults);
-    Structure { name, schema: schema::plain(schema, definitions), root, is_scalar, is_plain }
+    let schema = schema::plain(schema, definitions);
+    Structure { type_name: name.clone(), name, schema, root, is_scalar, is_plain }
 }
 
 fn root(schema: &Schema, is_recursive: bool) -> Root {

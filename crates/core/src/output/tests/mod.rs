@@ -91,9 +91,26 @@ fn instructions_for_scalars_are_short() {
     let text = |shape: Shape| shape.instructions().expect("instructions");
     assert!(text(Mood::shape()).starts_with("Answer with one of: Happy, Sad, NEUTRAL;"));
     assert!(text(u8::shape()).contains("one integer from 0 to 255"));
+    assert!(text(u64::shape()).contains("one integer of at least 0;"));
     assert!(text(i64::shape()).contains("one integer;"));
     assert!(text(Order::shape()).contains("\"required\":[\"id\",\"items\"]"));
     assert!(u8::shape().json_instructions().is_some_and(|text| text.contains("JSON Schema")));
+}
+
+#[test]
+fn error_names_the_type_as_in_rust() {
+    fn error<T: Output + std::fmt::Debug>() -> String {
+        let response = ChatResponse::new(AiMessage::new("?!"));
+        T::from_response(&response, &T::shape()).expect_err("no value").to_string()
+    }
+    for (error, name) in [
+        (error::<Order>(), "`Order`"),
+        (error::<Option<u8>>(), "`Option<u8>`"),
+        (error::<HashMap<String, Vec<Mood>>>(), "`HashMap<String, Vec<Mood>>`"),
+        (error::<u8>(), "`u8`"),
+    ] {
+        assert!(error.contains(name), "{error}");
+    }
 }
 
 #[test]
