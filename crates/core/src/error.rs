@@ -89,7 +89,7 @@ struct ProviderReply {
     attempts: Option<u32>,
 }
 
-/// The category of an [`Error`].
+/// The category of an [`Error`]. Web servers answer with its [`http_status`](Self::http_status).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {

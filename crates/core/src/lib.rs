@@ -31,6 +31,7 @@ mod forward;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod guardrail;
+mod http_status;
 mod invocation;
 pub mod memory;
 pub mod message;
