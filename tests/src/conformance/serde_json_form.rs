@@ -2,7 +2,10 @@
 
 use super::message::messages;
 use super::{Case, Malformed, Outcome, compare, outcome};
-use ai_services::message::{ChatMessage, messages_from_json, messages_to_json};
+use ai_services::message::{
+    ChatMessage, message_from_json, message_to_json, messages_from_json, messages_to_json,
+    messages_to_langchain4j_json,
+};
 use serde_json::Value;
 
 pub(super) fn run(case: &Case) -> Result<Outcome, Malformed> {
@@ -19,9 +22,14 @@ fn check(input: &[ChatMessage], reference: &Value) -> Result<(), String> {
     compare("read", &input.to_vec(), &read(&reference.to_string())?)?;
     let written = messages_to_json(input).map_err(|error| error.to_string())?;
     compare("written and read", &input.to_vec(), &read(&written)?)?;
-    let written: Value = serde_json::from_str(&written).map_err(|error| error.to_string())?;
-    let written = written.get("messages").cloned().unwrap_or_default();
-    compare("written", &meaning(reference), &meaning(&written))
+    for message in input {
+        let json = message_to_json(message).map_err(|error| error.to_string())?;
+        let read = message_from_json(&json).map_err(|error| error.to_string())?;
+        compare("written and read alone", message, &read)?;
+    }
+    let array = messages_to_langchain4j_json(input).map_err(|error| error.to_string())?;
+    let array: Value = serde_json::from_str(&array).map_err(|error| error.to_string())?;
+    compare("written", &meaning(reference), &meaning(&array))
 }
 
 /// Removes members that mean the same as absent ones: nulls, empty attributes, no error.

@@ -87,7 +87,8 @@ mod message {
         AiMessage, AiMessageBuilder, Attributes, AudioContent, ChatMessage, Content, CustomMessage,
         FORMAT_VERSION, ImageContent, ImageDetail, Iter, Media, MediaSource, Messages, PdfContent,
         ProviderContent, SystemMessage, ToContents, ToolCall, ToolResult, UserMessage,
-        VideoContent, messages_from_json, messages_to_json,
+        VideoContent, message_from_json, message_to_json, messages_from_json, messages_to_json,
+        messages_to_langchain4j_json,
     };
 }
 
@@ -255,7 +256,8 @@ mod store_sqlite {
 
 mod testing {
     use ai_services::testing::{
-        ScriptedAnswer, ScriptedChatModel, embedding_stores, guardrails, stores,
+        HashingEmbeddingModel, ScriptedAnswer, ScriptedChatModel, embedding_stores, guardrails,
+        stores,
     };
 }
 

@@ -13,7 +13,10 @@ mod tool;
 mod user;
 
 pub use ai::{AiMessage, AiMessageBuilder, ProviderContent};
-pub use codec::{FORMAT_VERSION, messages_from_json, messages_to_json};
+pub use codec::{
+    FORMAT_VERSION, message_from_json, message_to_json, messages_from_json, messages_to_json,
+    messages_to_langchain4j_json,
+};
 pub use content::{
     AudioContent, Content, ImageContent, ImageDetail, Media, MediaSource, PdfContent, ToContents,
     VideoContent,

@@ -44,9 +44,42 @@ pub fn messages_to_json<'a>(messages: impl IntoIterator<Item = &'a ChatMessage>)
         messages: Vec<&'a ChatMessage>,
     }
     let messages = messages.into_iter().collect();
-    serde_json::to_string(&Envelope { v: FORMAT_VERSION, messages }).map_err(|source| {
-        Error::new(ErrorKind::Store, "messages cannot be written as JSON").with_source(source)
-    })
+    serde_json::to_string(&Envelope { v: FORMAT_VERSION, messages }).map_err(unwritable)
+}
+
+/// Writes messages as a JSON array that LangChain4j reads.
+///
+/// Refusals and answers in their provider's own format are left out, because LangChain4j has no fields for
+/// them. [`messages_from_json`] reads the array back.
+///
+/// # Errors
+///
+/// Same as [`messages_to_json`].
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::message::{ChatMessage, messages_from_json, messages_to_langchain4j_json};
+///
+/// let messages = vec![ChatMessage::system("Be brief.")];
+/// let json = messages_to_langchain4j_json(&messages)?;
+/// assert_eq!(json, r#"[{"type":"SYSTEM","text":"Be brief."}]"#);
+/// assert_eq!(messages_from_json(&json)?.to_vec(), messages);
+/// # Ok::<(), ai_services::Error>(())
+/// ```
+#[doc(alias = "messagesToJson")]
+pub fn messages_to_langchain4j_json<'a>(
+    messages: impl IntoIterator<Item = &'a ChatMessage>,
+) -> Result<String> {
+    let known = |message| {
+        let mut wire = wire(message);
+        if let Wire::Ai { refusal, provider_content, .. } = &mut wire {
+            (*refusal, *provider_content) = (None, None);
+        }
+        wire
+    };
+    let messages: Vec<_> = messages.into_iter().map(known).collect();
+    serde_json::to_string(&messages).map_err(unwritable)
 }
 
 /// Reads the output of [`messages_to_json`], or a list that LangChain4j wrote.
@@ -57,6 +90,7 @@ pub fn messages_to_json<'a>(messages: impl IntoIterator<Item = &'a ChatMessage>)
 ///
 /// Returns [`ErrorKind::Store`] for text in any other format, and for a version newer than
 /// [`FORMAT_VERSION`].
+#[doc(alias = "messagesFromJson")]
 pub fn messages_from_json(json: &str) -> Result<Messages> {
     #[derive(Deserialize)]
     struct Envelope<'a> {
@@ -64,10 +98,6 @@ pub fn messages_from_json(json: &str) -> Result<Messages> {
         #[serde(borrow)]
         messages: &'a RawValue,
     }
-    let malformed = |source| {
-        Error::new(ErrorKind::Store, "stored messages are not in a known format")
-            .with_source(source)
-    };
     let list = match json.trim_start() {
         "" => return Ok(Messages::new()),
         list if list.starts_with('[') => list,
@@ -78,6 +108,47 @@ pub fn messages_from_json(json: &str) -> Result<Messages> {
         },
     };
     serde_json::from_str::<Vec<ChatMessage>>(list).map(Messages::from).map_err(malformed)
+}
+
+/// Writes one message as JSON, without a version. LangChain4j reads it, too, if the message has no
+/// [refusal](AiMessage::refusal) and no [provider content](AiMessage::provider_content).
+///
+/// The same text is written by [`serde_json`] for a [`ChatMessage`].
+///
+/// # Errors
+///
+/// Same as [`messages_to_json`].
+///
+/// # Examples
+///
+/// ```
+/// use ai_services::message::{ChatMessage, message_from_json, message_to_json};
+///
+/// let message = ChatMessage::ai("Hi.");
+/// assert_eq!(message_from_json(&message_to_json(&message)?)?, message);
+/// # Ok::<(), ai_services::Error>(())
+/// ```
+#[doc(alias = "messageToJson")]
+pub fn message_to_json(message: &ChatMessage) -> Result<String> {
+    serde_json::to_string(message).map_err(unwritable)
+}
+
+/// Reads one message that [`message_to_json`] or LangChain4j wrote.
+///
+/// # Errors
+///
+/// Returns [`ErrorKind::Store`] for text in any other format.
+#[doc(alias = "messageFromJson")]
+pub fn message_from_json(json: &str) -> Result<ChatMessage> {
+    serde_json::from_str(json).map_err(malformed)
+}
+
+fn unwritable(source: serde_json::Error) -> Error {
+    Error::new(ErrorKind::Store, "messages cannot be written as JSON").with_source(source)
+}
+
+fn malformed(source: serde_json::Error) -> Error {
+    Error::new(ErrorKind::Store, "stored messages are not in a known format").with_source(source)
 }
 
 fn too_new(version: u32) -> Error {

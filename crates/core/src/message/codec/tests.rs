@@ -49,6 +49,31 @@ fn every_kind_survives_a_round_trip() {
 }
 
 #[test]
+fn single_message_survives_a_round_trip() {
+    let message = UserMessage::new("hello").with_name("Klaus").into();
+    let json = message_to_json(&message).unwrap();
+    assert_eq!(message_from_json(&json).unwrap(), message);
+    for json in ["", "[]", "null", r#"{"v":1,"messages":[]}"#, r#"{"type":"NEW"}"#] {
+        assert_eq!(message_from_json(json).unwrap_err().kind(), ErrorKind::Store, "{json}");
+    }
+}
+
+#[test]
+fn array_for_langchain4j_has_only_its_fields() {
+    let content = ProviderContent::from_json("p", "[]").unwrap();
+    let answer = AiMessage::builder().text("t").thinking("hm").refusal("no");
+    let answer = answer.provider_content(content).build();
+    let messages = [ChatMessage::user("u"), answer.into()];
+    let json = messages_to_langchain4j_json(&messages).unwrap();
+    assert_eq!(
+        json,
+        r#"[{"type":"USER","contents":[{"type":"TEXT","text":"u"}]},{"type":"AI","text":"t","thinking":"hm","toolExecutionRequests":[],"attributes":{}}]"#
+    );
+    let known = AiMessage::builder().text("t").thinking("hm").build();
+    assert_eq!(read(&json), [ChatMessage::user("u"), known.into()]);
+}
+
+#[test]
 fn older_and_bare_forms_are_accepted() {
     assert_eq!(read("").len() + read("null").len() + read("[]").len(), 0);
     assert_eq!(read(r#"[{"type":"AI"}]"#), [AiMessage::builder().build().into()]);
