@@ -3,6 +3,7 @@
 //! | to test | use |
 //! |---|---|
 //! | an AI service | [`ScriptedChatModel`] |
+//! | retrieval | [`HashingEmbeddingModel`] |
 //! | a chat memory store | [`stores`] |
 //! | an embedding store | [`embedding_stores`] |
 //! | a guardrail | [`guardrails`] |

@@ -1,6 +1,5 @@
 //! Storage of the index of a folder.
 
-use super::documents::embedder::fnv;
 use ai_services::embedding::{EmbeddingModel, EmbeddingStore, VectorSearch};
 use ai_services::store::sqlite::SqliteEmbeddingStore;
 use anyhow::Context;
@@ -37,6 +36,14 @@ pub(crate) async fn check(store: &dyn EmbeddingStore, vector: &[f32]) -> anyhow:
 
 fn table(folder: &Path, model: &str) -> String {
     format!("documents_{:016x}", fnv(&format!("{}\n{model}", folder.display())))
+}
+
+/// FNV-1a with an additional mixing step. Unlike the hashes of the standard library, it never changes.
+fn fnv(text: &str) -> u64 {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    (hash ^ (hash >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 #[cfg(test)]

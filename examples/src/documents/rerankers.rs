@@ -94,7 +94,7 @@ fn cosine(a: &[f32], b: &[f32]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::documents::embedder::HashingEmbedder;
+    use super::super::documents::source::hashing_model;
     use super::*;
 
     #[tokio::test]
@@ -106,7 +106,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_similar_sentence_raises_the_score() {
-        let model = NearestSentence::new(Arc::new(HashingEmbedder));
+        let model = NearestSentence::new(Arc::new(hashing_model()));
         let long =
             "Bells ring at noon. Who lost the charger? Trains leave every hour from the harbour.";
         let scores =

@@ -1,11 +1,12 @@
 //! The embedding model and the splitters of the examples.
 
-use super::embedder::HashingEmbedder;
+use super::words::words;
 use ai_services::document::{
     Document, DocumentSplitter, MarkdownSplitter, RecursiveSplitter, TextSegment, key,
 };
 use ai_services::embedding::EmbeddingModel;
 use ai_services::providers::openai::OpenAiEmbeddingModel;
+use ai_services::testing::HashingEmbeddingModel;
 use std::sync::Arc;
 
 /// Folder with the documents of a fictional company.
@@ -17,13 +18,18 @@ pub(crate) fn embedding_model(
     name: Option<&str>,
     url: Option<&str>,
 ) -> ai_services::Result<Arc<dyn EmbeddingModel>> {
-    let Some(name) = name else { return Ok(Arc::new(HashingEmbedder)) };
+    let Some(name) = name else { return Ok(Arc::new(hashing_model())) };
     let builder = OpenAiEmbeddingModel::builder().model(name);
     let builder = match url {
         Some(url) => builder.base_url(url),
         None => builder,
     };
     Ok(Arc::new(builder.build()?))
+}
+
+/// Returns an embedding model that works without a network.
+pub(crate) fn hashing_model() -> HashingEmbeddingModel {
+    HashingEmbeddingModel::new().words(words)
 }
 
 /// Metadata key of the lines of a passage in a plain text file: `12-18`.
