@@ -14,13 +14,17 @@ use tiktoken_rs::{
 /// the length, and it fails on a megabyte.
 const PIECE: usize = 8 * 1024;
 
+/// Number of pieces of a text that are counted. The pieces take about 0.1 seconds.
+const MAX_PIECES: usize = 32;
+
 /// Counts tokens with OpenAI's tokenizer, exactly as OpenAI's models do.
 ///
 /// Messages are counted by the [`OpenAiFormula`]. The tokenizer's tables (about 50 MB) are loaded
 /// when the first text is counted, and are shared by the whole process. Texts of more than 8 KiB
 /// are counted in pieces. This may yield a few tokens too many (less than 0.1 %), and keeps
-/// counting fast and reliable for every text. Cheap to clone. All counters of a model share the
-/// counts that are cached with messages.
+/// counting reliable for every text. Texts of more than 256 KiB are estimated from 32 pieces at
+/// equal distances, because counting must not block the thread for long: a megabyte would take up to
+/// a second. Cheap to clone. All counters of a model share the counts that are cached with messages.
 ///
 /// # Examples
 ///
@@ -86,20 +90,44 @@ impl TokenCountEstimator for TiktokenCounter {
     }
 }
 
-/// Counts a text in pieces. Empty text does not load the tables.
+/// Counts a text in pieces, or estimates a long one. Empty text does not load the tables.
 fn count(encoding: fn() -> &'static CoreBPE, text: &str) -> usize {
-    pieces(text).map(|piece| encoding().count_ordinary(piece)).sum()
+    let count = |piece| encoding().count_ordinary(piece);
+    if text.len() <= MAX_PIECES * PIECE {
+        return pieces(text).map(count).sum();
+    }
+    let (mut tokens, mut bytes) = (0_u128, 0_u128);
+    for piece in samples(text) {
+        tokens += count(piece) as u128;
+        bytes += piece.len() as u128;
+    }
+    let estimate = tokens * text.len() as u128 / bytes.max(1);
+    usize::try_from(estimate).unwrap_or(usize::MAX)
 }
 
 /// Splits a text into pieces of up to [`PIECE`] bytes, at character boundaries.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let end = (0..=rest.len().min(PIECE)).rev().find(|end| rest.is_char_boundary(*end))?;
-        let (piece, after) = rest.split_at_checked(end).filter(|(piece, _)| !piece.is_empty())?;
-        rest = after;
+        let piece = first_piece(rest).filter(|piece| !piece.is_empty())?;
+        rest = rest.get(piece.len()..)?;
         Some(piece)
     })
+}
+
+/// Returns [`MAX_PIECES`] pieces of a long text at equal distances, the first and the last one included.
+fn samples(text: &str) -> impl Iterator<Item = &str> {
+    let last = text.len().saturating_sub(PIECE);
+    (0..MAX_PIECES).filter_map(move |index| {
+        let start = last / (MAX_PIECES - 1) * index;
+        let start = (start..text.len()).find(|start| text.is_char_boundary(*start))?;
+        first_piece(text.get(start..)?)
+    })
+}
+
+fn first_piece(text: &str) -> Option<&str> {
+    let end = (0..=text.len().min(PIECE)).rev().find(|end| text.is_char_boundary(*end))?;
+    text.get(..end)
 }
 
 #[cfg(test)]
@@ -131,6 +159,27 @@ mod tests {
         let whole = o200k_base_singleton().count_ordinary(&text);
         let pieces = counter.count_text(&text);
         assert!((whole..=whole + whole / 1_000).contains(&pieces), "{whole} {pieces}");
+    }
+
+    #[test]
+    fn long_text_is_estimated() {
+        let counter = TiktokenCounter::for_model("gpt-4o").unwrap();
+        let part = "Der schnelle Fuchs springt über den faulen Hund. 42! ".repeat(4_000);
+        assert!(part.len() < MAX_PIECES * PIECE);
+        let exact = counter.count_text(&part);
+        let estimate = counter.count_text(&part.repeat(10)).abs_diff(10 * exact);
+        assert!(estimate < exact / 10, "{estimate} of {exact}");
+    }
+
+    #[test]
+    fn counted_bytes_are_limited() {
+        for (part, times) in [("a", 300_000), ("ä", 1 << 20), ("🙂", 1 << 20), ("a🙂", 5 << 20)]
+        {
+            let text = part.repeat(times);
+            let sizes: Vec<usize> = samples(&text).map(str::len).collect();
+            assert_eq!(sizes.len(), MAX_PIECES, "{part}");
+            assert!(sizes.iter().all(|size| (PIECE - 7..=PIECE).contains(size)), "{sizes:?}");
+        }
     }
 
     proptest! {
