@@ -48,6 +48,9 @@ impl<T: Output> AnswerStream<T> {
     /// when the text suffices to build one; for example, an enum must be complete. Values only grow,
     /// unless the answer [restarts](StreamEvent::Restarted).
     ///
+    /// The text is read again after it has grown by 1/256: in an answer of more than a few hundred
+    /// characters, a value may lack the last characters that have arrived.
+    ///
     /// # Examples
     ///
     /// ```
@@ -121,20 +124,12 @@ impl Stream for TextStream {
 pub struct PartialStream<T> {
     stream: AnswerStream<T>,
     growing: Growing<T>,
-    /// Length of the text when it was last parsed.
-    parsed: usize,
-    /// Length of the text that arrived since.
-    unparsed: usize,
 }
-
-/// The text is parsed again after it has grown by 1/64, or when no more of it is available. All
-/// parsing together then costs at most a few dozen times as much as parsing the whole text once.
-const REPARSE_FRACTION: usize = 64;
 
 impl<T: Output> PartialStream<T> {
     fn new(stream: AnswerStream<T>) -> Self {
         let shape = stream.shape().cloned().unwrap_or_else(T::shape);
-        Self { stream, growing: Growing::new(shape), parsed: 0, unparsed: 0 }
+        Self { stream, growing: Growing::new(shape) }
     }
 
     /// Returns the next value, or `None` after the whole one.
@@ -144,36 +139,24 @@ impl<T: Output> PartialStream<T> {
 
     fn poll_value(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T>>> {
         loop {
-            let value = match self.stream.poll_item(cx) {
-                Poll::Ready(Some(Ok(StreamEvent::Text(text)))) => {
+            let value = match ready!(self.stream.poll_item(cx)) {
+                Some(Ok(StreamEvent::Text(text))) => {
                     self.growing.push(&text);
-                    self.unparsed += text.len();
-                    if self.unparsed > self.parsed / REPARSE_FRACTION { self.parse() } else { None }
+                    self.growing.value()
                 }
-                Poll::Ready(Some(Ok(StreamEvent::Restarted | StreamEvent::ToolFinished(_)))) => {
+                Some(Ok(StreamEvent::Restarted | StreamEvent::ToolFinished(_))) => {
                     self.growing.clear();
-                    (self.parsed, self.unparsed) = (0, 0);
                     None
                 }
-                Poll::Ready(Some(Ok(StreamEvent::Completed(response)))) => Some(response.value),
-                Poll::Ready(Some(Ok(_))) => None,
-                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error))),
-                Poll::Ready(None) => return Poll::Ready(None),
-                Poll::Pending if self.unparsed > 0 => match self.parse() {
-                    Some(value) => Some(value),
-                    None => return Poll::Pending,
-                },
-                Poll::Pending => return Poll::Pending,
+                Some(Ok(StreamEvent::Completed(response))) => Some(response.value),
+                Some(Ok(_)) => None,
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => return Poll::Ready(None),
             };
             if let Some(value) = value {
                 return Poll::Ready(Some(Ok(value)));
             }
         }
-    }
-
-    fn parse(&mut self) -> Option<T> {
-        self.parsed += std::mem::take(&mut self.unparsed);
-        self.growing.value()
     }
 }
 

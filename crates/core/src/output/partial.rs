@@ -3,7 +3,7 @@
 use super::json::{self, Node, SyntaxError};
 use super::shape::{Root, Shape, Structure};
 use super::typed::{self, Hints, ReadOptions};
-use super::{Output, find, read};
+use super::{Output, find, read, steps};
 use serde::de::DeserializeOwned;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::marker::PhantomData;
@@ -13,10 +13,15 @@ use std::marker::PhantomData;
 /// Missing values are empty: `None`, `""`, `[]`, 0, `false`, or the default of `#[serde(default)]`.
 /// Texts and lists grow; other values appear when they are complete. A type without an empty value is
 /// withheld until it is complete, together with the optional value or the list item that contains it.
+///
+/// The text is read again after it has grown by 1/256, so that all values together take linear time. A
+/// value of a short text is never late.
 #[derive(Debug)]
 pub struct Growing<T> {
     shape: Shape,
     text: String,
+    /// Length of the text when it was last read.
+    read: usize,
     progress: Progress,
     value: PhantomData<fn() -> T>,
 }
@@ -25,6 +30,8 @@ pub struct Growing<T> {
 #[derive(Debug, Default)]
 pub struct Progress {
     hints: Hints,
+    /// The position in the text before which no JSON starts.
+    searched: usize,
     /// Hash of the JSON of the last value.
     last_hash: Option<u64>,
 }
@@ -33,7 +40,8 @@ impl<T: Output> Growing<T> {
     /// Creates the state for an answer of this shape, without text.
     #[must_use]
     pub fn new(shape: Shape) -> Self {
-        Self { shape, text: String::new(), progress: Progress::default(), value: PhantomData }
+        let (text, progress) = (String::new(), Progress::default());
+        Self { shape, text, read: 0, progress, value: PhantomData }
     }
 
     /// Adds a piece of the text.
@@ -44,12 +52,18 @@ impl<T: Output> Growing<T> {
     /// Removes the text, for an answer that restarts.
     pub fn clear(&mut self) {
         self.text.clear();
-        self.progress.last_hash = None;
+        (self.read, self.progress.searched, self.progress.last_hash) = (0, 0, None);
     }
 
-    /// Returns the value of the text so far. Returns `None` if it has not changed since the last call, or
-    /// cannot be read yet.
+    /// Returns the value of the text so far. Returns `None` if it has not changed since the last call,
+    /// cannot be read yet, or if the text has hardly grown since it was last read.
     pub fn value(&mut self) -> Option<T> {
+        /// The new part of the text for which the text is read again.
+        const FRACTION: usize = 256;
+        if self.text.len() - self.read <= self.read / FRACTION {
+            return None;
+        }
+        self.read = self.text.len();
         T::partial(&self.text, &self.shape, &mut self.progress)
     }
 }
@@ -78,7 +92,7 @@ pub(super) fn value<T: DeserializeOwned>(
         let has_changed = !text.is_empty() && progress.has_changed(&node);
         return has_changed.then(|| typed::read(&node, ReadOptions::default()).ok())?;
     };
-    let node = partial_json(text, structure)?;
+    let node = partial_json(text, structure, &mut progress.searched)?;
     if !progress.has_changed(&node) {
         return None;
     }
@@ -90,11 +104,22 @@ pub(super) fn value<T: DeserializeOwned>(
 }
 
 /// Returns the JSON so far, once it has content.
-fn partial_json<'a>(text: &'a str, structure: &Structure) -> Option<Node<'a>> {
-    let text = find::after_think_block(text)?;
-    let mut at = 0;
+///
+/// The search continues where the last one ended: a position where no JSON starts stays one when the text
+/// grows.
+fn partial_json<'a>(
+    whole_text: &'a str,
+    structure: &Structure,
+    searched: &mut usize,
+) -> Option<Node<'a>> {
+    steps::add(whole_text.len());
+    let text = find::after_think_block(whole_text)?;
+    let before = whole_text.len() - text.len();
+    let mut at = searched.saturating_sub(before);
     loop {
-        let start = find::next_start(text, at, structure.root)?;
+        let start = find::next_start(text, at, structure.root);
+        *searched = start.map_or(whole_text.len(), |start| before + start);
+        let start = start?;
         match json::parse_partial(text, start) {
             Ok((node, _)) if node.is_open() => return has_content(&node).then_some(node),
             Ok((node, _)) if find::fits(&node, structure) => return Some(node),

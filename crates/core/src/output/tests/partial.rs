@@ -1,6 +1,7 @@
 //! Tests of partial values of incomplete answers.
 
 use super::*;
+use crate::output::steps;
 use std::collections::BTreeMap;
 
 /// Returns each new value while the text arrives character by character.
@@ -126,6 +127,41 @@ fn variants_with_members_are_filled() {
     let values = values::<Reply>(r#"{"value":{"Text":{"body":"Hi"#);
     let body = |body: &str| Reply::Text { body: body.into(), urgent: false };
     assert_eq!(values, [body(""), body(""), body("H"), body("Hi")]);
+}
+
+/// An answer of any form that arrives in small pieces.
+#[test]
+fn growing_text_takes_linear_time() {
+    for (start, piece) in [
+        ("", "{"),
+        ("", "x {\"a\":1} "),
+        ("", "<think>{"),
+        ("<think>", "{"),
+        ("{\"name\":\"", "long text "),
+        ("{\"steps\":[", "{\"text\":\"Stir\",\"mood\":\"Sad\"},"),
+        ("{\"steps\":", "[{\"text\":"),
+    ] {
+        steps::assert_linear(piece, 80_000, |size| {
+            let text = format!("{start}{}", piece.repeat(size / piece.len()));
+            let mut growing = Growing::<Dish>::new(Dish::shape());
+            for piece in text.as_bytes().chunks(7) {
+                growing.push(str::from_utf8(piece).unwrap());
+                growing.value();
+            }
+        });
+    }
+}
+
+#[test]
+fn value_of_a_long_text_may_be_late() {
+    let mut growing = Growing::<Dish>::new(Dish::shape());
+    growing.push(&format!("{{\"name\":\"{}", "x".repeat(10_000)));
+    let length = |growing: &mut Growing<Dish>| growing.value().map(|dish| dish.name.len());
+    assert_eq!(length(&mut growing), Some(10_000));
+    growing.push("y");
+    assert_eq!(length(&mut growing), None);
+    growing.push(&"y".repeat(39));
+    assert_eq!(length(&mut growing), Some(10_040));
 }
 
 #[test]
