@@ -24,6 +24,8 @@ use std::sync::Arc;
 /// | `gemini/gemini-2.5-flash` | `gemini::GeminiChatModel` | `GEMINI_API_KEY` or `GOOGLE_API_KEY`, `GEMINI_BASE_URL` |
 /// | `ollama/llama3.2` | `ollama::OllamaChatModel` | `OLLAMA_HOST`, `OLLAMA_API_KEY` |
 ///
+/// The proxies of the environment, such as `HTTPS_PROXY`, apply to all of them.
+///
 /// Use it if users of your program choose the model. The builder of each client has more settings. For a
 /// server that is compatible with OpenAI, use `openai/…` with `OPENAI_BASE_URL` or [`ModelName::build_at`].
 ///

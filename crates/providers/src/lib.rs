@@ -25,6 +25,8 @@
 //! - **Back-pressure.** A stream is read only while it is polled.
 //! - **Cancellation.** Dropping a call or a stream closes its connection.
 //! - **Redirects** are not followed.
+//! - **Proxies** of the system (`HTTPS_PROXY`, `NO_PROXY`, …) are used only by clients that read their key
+//!   and server from the environment, too, and by clients with `system_proxies`.
 //! - **Keys** do not appear in errors or in `Debug` output.
 
 #[cfg(feature = "anthropic")]
@@ -66,8 +68,9 @@ pub use reqwest;
 
 /// Returns a builder of an HTTP client with the defaults of this crate.
 ///
-/// The defaults: redirects off, a connect timeout of 5 seconds, the TLS backend of the crate's features
-/// with the system's certificates, no decompression.
+/// The defaults: redirects off, no proxy, a connect timeout of 5 seconds, the TLS backend of the crate's
+/// features with the system's certificates, no decompression. The environment is not read, except for
+/// `SSL_CERT_FILE` and `SSL_CERT_DIR`, which replace the system's certificates on Linux.
 ///
 /// Use it to share connections between several models, or to configure a proxy or a certificate. With
 /// the feature `rustls`, this client needs no installed crypto provider; [`reqwest::Client::new`] panics
@@ -89,5 +92,5 @@ pub use reqwest;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn http_client_builder() -> Result<reqwest::ClientBuilder> {
-    http::client_builder(http::Tls::Preferred)
+    http::client_builder(http::Tls::Preferred, http::Proxies::Explicit)
 }

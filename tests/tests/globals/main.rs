@@ -1,4 +1,4 @@
-//! Tests that install or measure a thing of the whole process: loggers, subscribers, memory.
+//! Tests that install or measure a thing of the whole process: loggers, subscribers, memory, environment.
 //!
 //! Each runs in a process of its own, see [`own_process`].
 #![allow(
@@ -14,6 +14,7 @@ mod floods;
 #[cfg(target_os = "linux")]
 mod footprint;
 mod own_process;
+mod proxies;
 mod rag_traces;
 mod traces;
 #[cfg(feature = "web-search")]

@@ -13,13 +13,21 @@ static TURN: Mutex<()> = Mutex::new(());
 
 /// Runs `body` in a new process, which is this test binary restricted to the calling test.
 ///
-/// Call it with a closure as the only statement of a `#[test]` function: the type of the closure names the test.
+/// See [`in_own_process_with`].
+pub(crate) fn in_own_process<B: AsyncFnOnce()>(body: B) {
+    in_own_process_with(&[], body);
+}
+
+/// Runs `body` in a new process with these environment variables. The process is this test binary restricted
+/// to the calling test.
+///
+/// Call it with a closure as the last statement of a `#[test]` function: the type of the closure names the test.
 ///
 /// # Panics
 ///
 /// Panics with the output of the child if the child fails, crashes, or does not run the test to its end.
 #[allow(clippy::print_stdout, reason = "the parent process reads it")]
-pub(crate) fn in_own_process<B: AsyncFnOnce()>(body: B) {
+pub(crate) fn in_own_process_with<B: AsyncFnOnce()>(variables: &[(&str, &str)], body: B) {
     let test = test_of::<B>();
     if env::var(CHILD).is_ok_and(|child| child == test) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -27,7 +35,7 @@ pub(crate) fn in_own_process<B: AsyncFnOnce()>(body: B) {
         println!("{}", end_mark(test));
         return;
     }
-    if let Err(output) = run_child(test) {
+    if let Err(output) = run_child(test, variables) {
         panic!("`{test}` failed in its own process:\n{output}");
     }
 }
@@ -45,10 +53,11 @@ fn end_mark(test: &str) -> String {
 }
 
 /// Returns the output of the child as an error unless it ran the whole test and succeeded.
-fn run_child(test: &str) -> Result<(), String> {
+fn run_child(test: &str, variables: &[(&str, &str)]) -> Result<(), String> {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut child = Command::new(env::current_exe().unwrap());
     child.args(["--exact", test, "--nocapture", "--include-ignored"]).env(CHILD, test);
+    child.envs(variables.iter().copied());
     let output = child.output().unwrap();
     let [stdout, stderr] =
         [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
@@ -71,7 +80,7 @@ mod tests {
 
     #[test]
     fn failing_child_is_an_error_with_its_output() {
-        let output = run_child("own_process::tests::failing_child").unwrap_err();
+        let output = run_child("own_process::tests::failing_child", &[]).unwrap_err();
         assert!(output.contains("planted failure"), "{output}");
     }
 
@@ -84,13 +93,13 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn crashing_child_is_an_error() {
-        let output = run_child("own_process::tests::crashing_child").unwrap_err();
+        let output = run_child("own_process::tests::crashing_child", &[]).unwrap_err();
         assert!(output.contains("SIGABRT"), "{output}");
     }
 
     #[test]
     fn child_without_a_test_is_an_error() {
-        let output = run_child("own_process::tests::renamed").unwrap_err();
+        let output = run_child("own_process::tests::renamed", &[]).unwrap_err();
         assert!(output.contains("running 0 tests"), "{output}");
     }
 

@@ -19,6 +19,16 @@ pub(crate) enum Tls {
     Preferred,
 }
 
+/// The proxies of a client.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Proxies {
+    /// Only proxies that are added to the client. A proxy can read requests over plain HTTP, with their key.
+    #[default]
+    Explicit,
+    /// The proxies of the system: environment variables, and the settings of macOS and Windows.
+    System,
+}
+
 /// Returns a builder of clients that do not follow redirects.
 ///
 /// With [`Tls::Preferred`], a client on a machine without certificates can send plain HTTP only.
@@ -27,19 +37,23 @@ pub(crate) enum Tls {
 ///
 /// [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if [`Tls::Required`] is not
 /// available.
-pub(crate) fn client_builder(tls: Tls) -> Result<ClientBuilder> {
+pub(crate) fn client_builder(tls: Tls, proxies: Proxies) -> Result<ClientBuilder> {
     let builder = Client::builder()
         // A redirect would send the key and the conversation to another host.
         .redirect(Policy::none())
         .connect_timeout(CONNECT_TIMEOUT)
         .tcp_keepalive(Duration::from_secs(60));
+    let builder = match proxies {
+        Proxies::Explicit => builder.no_proxy(),
+        Proxies::System => builder,
+    };
     with_tls(builder, tls)
 }
 
 /// Creates a client for requests to `url`.
-pub(crate) fn client(url: &Url, connect_timeout: Duration) -> Result<Client> {
+pub(crate) fn client(url: &Url, connect_timeout: Duration, proxies: Proxies) -> Result<Client> {
     let tls = if url.scheme() == "https" { Tls::Required } else { Tls::Preferred };
-    client_builder(tls)?.connect_timeout(connect_timeout).build().map_err(|error| {
+    client_builder(tls, proxies)?.connect_timeout(connect_timeout).build().map_err(|error| {
         Error::configuration("the HTTP client cannot be built").with_source(error.without_url())
     })
 }

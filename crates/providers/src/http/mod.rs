@@ -21,7 +21,7 @@ mod stream;
 mod tests;
 
 pub(crate) use answer::Answer;
-pub(crate) use client::{CONNECT_TIMEOUT, Tls, client, client_builder};
+pub(crate) use client::{CONNECT_TIMEOUT, Proxies, Tls, client, client_builder};
 #[cfg(feature = "_fuzzing")]
 pub(crate) use stream::in_memory;
 pub(crate) use stream::{Event, Events, Framing, Streamed};

@@ -3,7 +3,7 @@
 use super::hint;
 use super::host;
 use super::models::{OllamaModel, OllamaModelDetails, Show, Tags};
-use crate::http::{Answer, Endpoint, Server};
+use crate::http::{Answer, Endpoint, Proxies, Server};
 use crate::protocol::builder::builder_methods;
 use crate::protocol::connection::{Connection, connection_setters, variable};
 #[cfg(doc)]
@@ -78,6 +78,7 @@ impl OllamaServer {
             connection.api_key = variable(&var, "OLLAMA_API_KEY").map(SecretString::from);
             let host = variable(&var, "OLLAMA_HOST").unwrap_or_default();
             connection.base_url = Some(host::url(&host)?);
+            connection.proxies = Proxies::System;
         }
         let base = connection.base(host::DEFAULT)?;
         let headers = connection.bearer_headers()?;

@@ -1,6 +1,6 @@
 //! The connection settings of all clients, and the setters for them.
 
-use crate::http::{self, CONNECT_TIMEOUT, Limits, Server};
+use crate::http::{self, CONNECT_TIMEOUT, Limits, Proxies, Server};
 use ai_services_core::{Error, Result};
 use reqwest::Url;
 use reqwest::header::{
@@ -20,6 +20,7 @@ pub(crate) struct Connection {
     pub(crate) connect_timeout: Duration,
     pub(crate) headers: Vec<(String, SecretString)>,
     pub(crate) http_client: Option<reqwest::Client>,
+    pub(crate) proxies: Proxies,
 }
 
 impl Default for Connection {
@@ -31,6 +32,7 @@ impl Default for Connection {
             connect_timeout: CONNECT_TIMEOUT,
             headers: Vec::new(),
             http_client: None,
+            proxies: Proxies::default(),
         }
     }
 }
@@ -72,7 +74,7 @@ impl Connection {
         }
         let client = match self.http_client {
             Some(client) => client,
-            None => http::client(&base, self.connect_timeout)?,
+            None => http::client(&base, self.connect_timeout, self.proxies)?,
         };
         Ok(Server::new(client, base, headers, self.limits))
     }
@@ -99,6 +101,7 @@ impl fmt::Debug for Connection {
             .field("api_key", &self.api_key)
             .field("limits", &self.limits)
             .field("connect_timeout", &self.connect_timeout)
+            .field("proxies", &self.proxies)
             .finish_non_exhaustive()
     }
 }
@@ -230,6 +233,17 @@ macro_rules! connection_setters {
         pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
             let value = secrecy::SecretString::from(value.into());
             self.connection.headers.push((name.into(), value));
+            self
+        }
+
+        /// Uses the proxies of the system: those of the environment variables `HTTPS_PROXY`,
+        /// `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, and of the settings of macOS and Windows.
+        /// Default: only if the key and the server come from the environment, too. No effect on a
+        /// custom [`http_client`](Self::http_client).
+        ///
+        /// A proxy can read requests to `http://` servers, with their key.
+        pub fn system_proxies(mut self) -> Self {
+            self.connection.proxies = $crate::http::Proxies::System;
             self
         }
 

@@ -1,7 +1,7 @@
 //! The servers of providers: their addresses, their keys, and the environment variables for both.
 
 use super::connection::{Connection, secret, variable};
-use crate::http::Server;
+use crate::http::{Proxies, Server};
 use ai_services_core::{Error, Result};
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName};
@@ -54,6 +54,7 @@ impl Site {
             let key = self.key_variables.iter().find_map(|name| variable(&var, name));
             connection.api_key = key.map(SecretString::from);
             connection.base_url = variable(&var, self.base_url_variable);
+            connection.proxies = Proxies::System;
         }
         let url = connection.base(self.base_url)?;
         let headers = self.headers(connection)?;
