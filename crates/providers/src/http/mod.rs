@@ -214,10 +214,9 @@ impl Endpoint {
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The headers and the query of the URL are left out: both may contain keys.
+        // The headers, and the path and query of the URL are left out: all may contain keys.
         f.debug_struct("Endpoint")
             .field("host", &self.url.host_str())
-            .field("path", &self.url.path())
             .field("limits", &self.server.settings.limits)
             .finish_non_exhaustive()
     }

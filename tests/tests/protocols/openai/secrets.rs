@@ -40,9 +40,9 @@ async fn key_is_not_in_debug_output_errors_or_logs() {
     .into_iter()
     .chain([vec![Reset], vec![Request, Close], vec![Request, Send(hi())]]);
     let server = FaultServer::start(scripts).await.unwrap();
-    // Proxies and gateways require keys in headers and in the query.
+    // Proxies and gateways require keys in headers, in the path and in the query.
     let builder = client(&server)
-        .base_url(format!("{}?key={CANARY}", server.url()))
+        .base_url(format!("{}/{CANARY}?key={CANARY}", server.url()))
         .header("api-key", CANARY)
         .parameters(ChatRequestParameters::new().temperature(0.0));
     let mut output = format!("{builder:?} {builder:#?}");
