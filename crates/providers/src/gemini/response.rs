@@ -100,7 +100,6 @@ impl GeminiAssembly {
 
 impl Assembly for GeminiAssembly {
     const FRAMING: Framing = Framing::Events;
-    const ENDS_WITH_BODY: bool = true;
 
     fn new() -> Self {
         Self::with_ids(Ids::random())
@@ -120,6 +119,10 @@ impl Assembly for GeminiAssembly {
 
     fn is_complete(&self) -> bool {
         self.finish_reason.is_some()
+    }
+
+    fn ends_with_body(&self) -> bool {
+        true
     }
 
     fn usage(&self) -> TokenUsage {

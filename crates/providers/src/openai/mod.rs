@@ -40,9 +40,11 @@
 //!
 //! Text, thinking and tool calls are delivered as they arrive. Back-pressure: the client reads only
 //! while the stream is polled. A stream is complete once the server sent a finish reason *and*
-//! `[DONE]`. It fails if the answer ends early, the connection breaks, the server reports an error, the
-//! answer has more than 128 tool calls, or the text is not UTF-8. The error has the usage known so far and
-//! the received part of the answer as a [`PartialAnswer`](ai_services_core::model::PartialAnswer).
+//! `[DONE]`. Perplexity and others do not send `[DONE]`: there, a stream is complete if the body ends after
+//! the finish reason and the final usage, or after `chat.completion.done`. It fails if the answer ends
+//! early, the connection breaks, the server reports an error, the answer has more than 128 tool calls, or
+//! the text is not UTF-8. The error has the usage known so far and the received part of the answer as a
+//! [`PartialAnswer`](ai_services_core::model::PartialAnswer).
 //! Dropping a stream closes its connection; a stream that was read to its end returns the connection to
 //! the pool.
 //!

@@ -55,10 +55,6 @@ pub(crate) trait Assembly: Send + Unpin + Sized + 'static {
     /// The separation of events.
     const FRAMING: Framing;
 
-    /// `true` if the protocol has no last event. The end of the body then ends an answer that
-    /// [is complete](Self::is_complete).
-    const ENDS_WITH_BODY: bool = false;
-
     /// Creates the assembly of a new answer.
     fn new() -> Self;
 
@@ -71,6 +67,13 @@ pub(crate) trait Assembly: Send + Unpin + Sized + 'static {
 
     /// Returns whether the answer has a finish reason.
     fn is_complete(&self) -> bool;
+
+    /// Returns whether the end of the body ends an answer that [is complete](Self::is_complete): the
+    /// protocol has no last event, or everything that precedes the last event has arrived. Some servers do
+    /// not send the last event.
+    fn ends_with_body(&self) -> bool {
+        false
+    }
 
     /// Returns the usage known so far.
     fn usage(&self) -> TokenUsage;
@@ -234,7 +237,7 @@ impl<A: Assembly> Reading<A> {
     /// Adds the next event to the answer.
     fn read(&mut self, event: Option<Result<Event>>, ready: &mut Pieces) -> Result<Progress> {
         let Some(event) = event else {
-            let is_done = A::ENDS_WITH_BODY && self.assembly.is_complete();
+            let is_done = self.assembly.is_complete() && self.assembly.ends_with_body();
             return if is_done { Ok(Progress::Done) } else { Err(self.events.cut_off()) };
         };
         let Event { data, is_error } = event?;

@@ -11,9 +11,9 @@ pub(crate) const DIALECTS: Dialects = Dialects {
     streams: &STREAMS,
     read: |pieces| anthropic_events(pieces),
     expected,
-    end: |stream| stream.trim_end().len(),
+    end,
     tool_calls: ToolCalls::InPieces,
-    ignored_after_end: Some("data: {\"error\":\"x\"}\n\n"),
+    ignored_after_end: |_| Some("data: {\"error\":\"x\"}\n\n"),
 };
 
 pub(crate) const STREAMS: [(&str, &str); 5] = [
@@ -23,6 +23,17 @@ pub(crate) const STREAMS: [(&str, &str); 5] = [
     ("search", include_str!("streams/search.sse")),
     ("compatible", include_str!("streams/compatible.sse")),
 ];
+
+/// Returns the end of the event with the stop reason and the final usage, or of the end mark if a block is
+/// open.
+fn end(stream: &str) -> usize {
+    let count = |event| stream.matches(event).count();
+    if count(r#""type":"content_block_start""#) > count(r#""type":"content_block_stop""#) {
+        return stream.trim_end().len();
+    }
+    let last = stream.rfind(r#""stop_reason":"#).unwrap();
+    stream[last..].find(['\r', '\n']).unwrap() + last
+}
 
 fn of(pieces: impl IntoIterator<Item = Vec<u8>>) -> Summary {
     summary(&anthropic_events(pieces))

@@ -13,7 +13,7 @@ pub(crate) const DIALECTS: Dialects = Dialects {
     expected,
     end: |stream| stream.trim_end().len(),
     tool_calls: ToolCalls::Whole,
-    ignored_after_end: None,
+    ignored_after_end: |_| None,
 };
 
 const STREAMS: [(&str, &str); 4] = [

@@ -13,7 +13,7 @@ pub(crate) const DIALECTS: Dialects = Dialects {
     expected,
     end: |stream| stream.trim_end().len(),
     tool_calls: ToolCalls::Whole,
-    ignored_after_end: Some("{\"error\":\"x\"}\n"),
+    ignored_after_end: |_| Some("{\"error\":\"x\"}\n"),
 };
 
 /// Recorded streams of several versions.

@@ -1,6 +1,7 @@
 //! Streamed answers over HTTP.
 
 use super::{client, completion, hello, hi};
+use ai_services::fuzzing::chat_events;
 use ai_services::message::{UserMessage, VideoContent};
 use ai_services::model::{
     Capabilities, ChatModel, ChatRequest, ChatRequestParameters, ChatResponse, ModelStreamEvent,
@@ -204,6 +205,46 @@ async fn connection_that_ends_or_breaks_is_an_error_with_the_partial_answer() {
         assert_eq!(error.kind(), kind, "{error}");
         assert!(error.to_string().starts_with("the answer was cut off"), "{error}");
     }
+}
+
+#[test]
+fn stream_without_done_needs_a_reason_and_then_the_usage() {
+    let text = r#"{"choices":[{"delta":{"content":"Hi"}}]}"#;
+    let text_and_usage = r#"{"choices":[{"delta":{"content":"Hi"}}],"usage":{"total_tokens":1}}"#;
+    let reason = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+    let reason_and_usage =
+        r#"{"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"total_tokens":1}}"#;
+    let usage = r#"{"choices":[],"usage":{"total_tokens":1}}"#;
+    let last = r#"{"object":"chat.completion.done"}"#;
+    for (events, is_complete) in [
+        (&[text, reason_and_usage][..], true),
+        (&[text, reason, usage], true),
+        (&[text, reason, last], true),
+        (&[text, reason_and_usage, usage], true),
+        (&[text, reason], false),
+        (&[text_and_usage, reason], false),
+        (&[text, usage], false),
+        (&[text, last], false),
+        (&[text, reason_and_usage, text], false),
+        (&[text, reason_and_usage, text_and_usage], false),
+    ] {
+        let stream: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        let end = chat_events([stream.clone().into_bytes()]).pop().unwrap();
+        let error = end.err().map(|error| error.to_string());
+        let expected = (!is_complete).then(|| "the answer was cut off".to_owned());
+        assert_eq!(error, expected, "{stream}");
+    }
+}
+
+#[tokio::test]
+async fn broken_connection_after_the_usage_is_an_error_without_done() {
+    let stream = include_str!("streams/perplexity.sse");
+    let head =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+    let begun = format!("{head}{:x}\r\n{stream}\r\n", stream.len());
+    let server = start([vec![Request, Send(begun.into()), Close]]).await;
+    let (text, end) = read(&client(&server).build().unwrap()).await;
+    assert_eq!((text.as_str(), end.unwrap_err().kind()), ("Ja, é.", ErrorKind::Connection));
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ pub(crate) const DIALECTS: Dialects = Dialects {
     expected,
     end: end_of_last_event,
     tool_calls: ToolCalls::InPieces,
-    ignored_after_end: Some("data: {\"error\":\"x\"}\n\n"),
+    ignored_after_end: |_| Some("data: {\"error\":\"x\"}\n\n"),
 };
 
 /// Recorded streams of several servers.

@@ -72,6 +72,9 @@ pub(in crate::anthropic) struct MessageAssembly {
     usage: Usage,
     finish_reason: Option<FinishReason>,
     refusal: Option<Box<str>>,
+    /// `true` after the stop reason with the usage. Only `message_stop` follows, which some servers do not
+    /// send.
+    has_end: bool,
 }
 
 type Emit<'a> = &'a mut dyn FnMut(ModelStreamEvent);
@@ -119,6 +122,10 @@ impl Assembly for MessageAssembly {
 
     fn is_complete(&self) -> bool {
         self.finish_reason.is_some()
+    }
+
+    fn ends_with_body(&self) -> bool {
+        self.has_end && self.blocks.iter().all(|block| !block.is_open)
     }
 
     fn usage(&self) -> TokenUsage {
@@ -188,6 +195,7 @@ impl MessageAssembly {
             BlockKind::Redacted | BlockKind::Other => {}
         }
         self.blocks.push(block);
+        self.has_end = false;
         Ok(())
     }
 
@@ -226,6 +234,7 @@ impl MessageAssembly {
         if let (Some(reason), refusal) = stop.read() {
             self.finish_reason = Some(reason);
             self.refusal = refusal;
+            self.has_end = event.usage.is_some();
         }
         Ok(())
     }

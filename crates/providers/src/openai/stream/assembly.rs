@@ -16,9 +16,15 @@ use serde_json::value::RawValue;
 
 /// The data of the last event.
 const DONE: &str = "[DONE]";
+/// Type of an error in the form of vLLM, in an event without choices.
+const ERROR: &str = "error";
+/// Type of the last event of Perplexity.
+const LAST: &str = "chat.completion.done";
 
 #[derive(Deserialize)]
 struct Chunk<'a> {
+    #[serde(borrow, default)]
+    object: Text<'a>,
     #[serde(borrow, default)]
     id: Text<'a>,
     #[serde(borrow, default)]
@@ -57,6 +63,8 @@ pub(in crate::openai) struct ChatAssembly {
     extra_content: Option<Box<RawValue>>,
     usage: TokenUsage,
     finish_reason: Option<FinishReason>,
+    /// `true` after the event that precedes [`DONE`], which Perplexity and others do not send.
+    has_end: bool,
 }
 
 impl Assembly for ChatAssembly {
@@ -78,28 +86,29 @@ impl Assembly for ChatAssembly {
             _ => {}
         }
         let chunk: Chunk<'_> = serde_json::from_str(data).map_err(EventError::Unreadable)?;
-        if chunk.error.is_some() || (chunk.choices.is_none() && is_error(data)) {
+        if chunk.error.is_some() || (chunk.choices.is_none() && chunk.is(ERROR)) {
             return Err(EventError::Reported);
         }
+        let is_last = chunk.usage.is_some() || chunk.is(LAST);
         keep_first(&mut self.id, chunk.id);
         keep_first(&mut self.model, chunk.model);
         if let Some(usage) = chunk.usage {
             self.usage = usage;
         }
-        let Some(choice) = chunk.choices.filter(Choice::is_first) else {
-            return Ok(Progress::More);
+        let has_ended = match chunk.choices {
+            Some(choice) if choice.is_first() => self.add_choice(choice, emit)?,
+            _ => self.is_complete(),
         };
-        if let Some(delta) = choice.delta.or(choice.message.map(|message| *message)) {
-            self.add_delta(delta, emit)?;
-        }
-        if let Some(reason) = finish_reason(choice.finish_reason) {
-            self.finish_reason = Some(reason);
-        }
+        self.has_end = has_ended && is_last;
         Ok(Progress::More)
     }
 
     fn is_complete(&self) -> bool {
         self.finish_reason.is_some()
+    }
+
+    fn ends_with_body(&self) -> bool {
+        self.has_end
     }
 
     fn usage(&self) -> TokenUsage {
@@ -143,6 +152,30 @@ impl Assembly for ChatAssembly {
 }
 
 impl ChatAssembly {
+    /// Adds a piece of the answer. Returns whether it has the finish reason.
+    fn add_choice(
+        &mut self,
+        choice: Choice<'_>,
+        emit: &mut dyn FnMut(ModelStreamEvent),
+    ) -> Result<bool, EventError> {
+        // Perplexity repeats the whole message in its last event.
+        let message = choice.message.filter(|_| self.is_empty());
+        if let Some(delta) = choice.delta.or(message.map(|message| *message)) {
+            self.add_delta(delta, emit)?;
+        }
+        let Some(reason) = finish_reason(choice.finish_reason) else { return Ok(false) };
+        self.finish_reason = Some(reason);
+        Ok(true)
+    }
+
+    /// Returns whether no piece has arrived.
+    fn is_empty(&self) -> bool {
+        self.text.as_ref().is_none_or(String::is_empty)
+            && self.thinking.is_empty()
+            && self.refusal.is_empty()
+            && self.calls.is_empty()
+    }
+
     fn add_delta(
         &mut self,
         mut delta: Message<'_>,
@@ -177,22 +210,18 @@ impl ChatAssembly {
     }
 }
 
+impl Chunk<'_> {
+    /// Returns whether the event is of this type.
+    fn is(&self, object: &str) -> bool {
+        self.object.0.as_deref() == Some(object)
+    }
+}
+
 impl Choice<'_> {
     /// Returns whether this is the first of several choices.
     fn is_first(&self) -> bool {
         self.index.0.is_none_or(|index| index == 0)
     }
-}
-
-/// Returns whether an event without choices is an error in the form of vLLM.
-fn is_error(data: &str) -> bool {
-    #[derive(Deserialize)]
-    struct Kind<'a> {
-        #[serde(borrow, default)]
-        object: Text<'a>,
-    }
-    let kind = serde_json::from_str::<Kind<'_>>(data);
-    kind.is_ok_and(|kind| kind.object.0.as_deref() == Some("error"))
 }
 
 /// Keeps the first value that is not empty. Every event repeats it.

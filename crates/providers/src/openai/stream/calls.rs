@@ -66,6 +66,10 @@ impl Calls {
         Ok(Some(delta).filter(|delta| *delta != ToolCallDelta::new(position)))
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns the position of the call that a piece with this number and id probably belongs to.
     fn position(&self, index: Option<u64>, id: &str) -> Option<usize> {
         let last = |is_it: &dyn Fn(&PartialCall) -> bool| self.0.iter().rposition(is_it);
