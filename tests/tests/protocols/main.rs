@@ -25,6 +25,7 @@ mod fixtures;
 mod framing;
 #[cfg(feature = "gemini")]
 mod gemini;
+mod interleaved;
 #[cfg(feature = "ollama")]
 mod ollama;
 mod openai;

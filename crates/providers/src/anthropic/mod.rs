@@ -46,10 +46,11 @@
 //!
 //! Text, thinking and tool calls are delivered as they arrive. Back-pressure: the client reads only while
 //! the stream is polled. A stream is complete once the server sent a stop reason *and* `message_stop`, or
-//! if the body ends after the stop reason, the usage and the ends of all blocks. It
-//! fails if the answer ends early, the connection breaks, the server reports an error, the answer has
-//! more than 128 tool calls or 4096 blocks, or the text is not UTF-8. The error has the usage known so far
-//! and the received part of the answer as a [`PartialAnswer`](ai_services_core::model::PartialAnswer).
+//! if the body ends after the stop reason, the usage and the ends of all blocks. A block waits for the end of
+//! earlier blocks of its kind. The stream fails if the answer ends early, the connection breaks, the server
+//! reports an error, the answer has more than 128 tool calls or 4096 blocks, or the text is not UTF-8. The
+//! error has the usage known so far and the received part of the answer as a
+//! [`PartialAnswer`](ai_services_core::model::PartialAnswer).
 //! Dropping a stream closes its connection; a stream that was read to its end returns the connection to
 //! the pool.
 //!

@@ -1,5 +1,6 @@
 //! Streamed answers of the messages API, event by event.
 
+use super::delivery::Delivery;
 use super::partial_block::{BlockKind, PartialBlock};
 use crate::anthropic::content::message;
 use crate::anthropic::response;
@@ -68,6 +69,8 @@ pub(in crate::anthropic) struct MessageAssembly {
     id: Option<Box<str>>,
     model: Option<Box<str>>,
     blocks: Vec<PartialBlock>,
+    text: Delivery,
+    thinking: Delivery,
     calls: usize,
     usage: Usage,
     finish_reason: Option<FinishReason>,
@@ -95,29 +98,30 @@ impl Assembly for MessageAssembly {
         if event.error.is_some() || event.kind.0.as_deref() == Some("error") {
             return Err(EventError::Reported);
         }
+        let mut progress = Progress::More;
         match event.kind.0.as_deref().unwrap_or_default() {
             "message_start" => self.begin(event.message)?,
             "content_block_start" => {
                 if let Some(start) = event.content_block {
-                    self.begin_block(event.index.0.unwrap_or(0), start, emit)?;
+                    self.begin_block(event.index, start, emit)?;
                 }
             }
             "content_block_delta" => self.add_delta(&event, emit)?,
             "content_block_stop" => {
-                let index = event.index.0.unwrap_or(0);
-                if let Some(block) = self.blocks.iter_mut().rfind(|block| block.index == index) {
+                if let Some(block) = self.block(event.index) {
                     close(block, emit);
                 }
             }
             "message_delta" => self.end(&event)?,
             "message_stop" => {
                 self.blocks.iter_mut().for_each(|block| close(block, emit));
-                return Ok(Progress::Done);
+                progress = Progress::Done;
             }
             // Pings, and unknown events.
             _ => {}
         }
-        Ok(Progress::More)
+        self.deliver(emit);
+        Ok(progress)
     }
 
     fn is_complete(&self) -> bool {
@@ -146,12 +150,9 @@ impl Assembly for MessageAssembly {
     }
 
     fn into_partial(self) -> PartialAnswer {
-        let of = |kind: BlockKind| self.blocks.iter().filter(move |block| block.kind == kind);
-        let text: String = of(BlockKind::Text).map(|block| block.text.as_str()).collect();
-        let thinking: String =
-            of(BlockKind::Thinking).map(|block| block.thinking.as_str()).collect();
-        PartialAnswer::new(text)
-            .with_thinking(thinking)
+        let blocks = &self.blocks;
+        PartialAnswer::new(self.text.delivered(blocks, PartialBlock::answer_text))
+            .with_thinking(self.thinking.delivered(blocks, PartialBlock::thinking_text))
             .with_tool_calls(self.blocks.iter().filter_map(PartialBlock::call))
     }
 
@@ -170,29 +171,48 @@ impl MessageAssembly {
         Ok(())
     }
 
+    /// Returns the last block with this index.
+    fn block(&mut self, index: Index) -> Option<&mut PartialBlock> {
+        let index = index.0.unwrap_or(0);
+        self.blocks.iter_mut().rfind(|block| block.index == index)
+    }
+
+    /// Emits the pieces that became available.
+    fn deliver(&mut self, emit: Emit<'_>) {
+        let Self { blocks, text, thinking, .. } = self;
+        thinking.advance(blocks, PartialBlock::thinking_text, |piece| {
+            emit(ModelStreamEvent::Thinking(piece));
+        });
+        text.advance(blocks, PartialBlock::answer_text, |piece| {
+            emit(ModelStreamEvent::Text(piece));
+        });
+    }
+
+    /// Adds a block. A block with the same index ends: no later event can refer to it.
     fn begin_block(
         &mut self,
-        index: u64,
+        index: Index,
         start: &RawValue,
         emit: Emit<'_>,
     ) -> Result<(), EventError> {
+        if let Some(earlier) = self.block(index) {
+            close(earlier, emit);
+        }
+        let index = index.0.unwrap_or(0);
         if index >= MAX_BLOCKS as u64 || self.blocks.len() >= MAX_BLOCKS {
             let message = format!("the answer has more than {MAX_BLOCKS} blocks");
             return Err(EventError::Failed(Error::new(ErrorKind::InvalidResponse, message)));
         }
         let block = PartialBlock::new(index, start, self.calls).map_err(EventError::Unreadable)?;
-        match &block.kind {
-            BlockKind::Text => emit_some(ModelStreamEvent::Text, &block.text, emit),
-            BlockKind::Thinking => emit_some(ModelStreamEvent::Thinking, &block.thinking, emit),
-            BlockKind::Call(_) if self.calls >= MAX_CALLS => return Err(EventError::TooManyCalls),
-            BlockKind::Call(call) => {
-                let (id, name) = block.id_and_name();
-                let delta = ToolCallDelta::new(*call).with_name(name);
-                let delta = if id.is_empty() { delta } else { delta.with_id(id) };
-                emit(ModelStreamEvent::ToolCall(delta));
-                self.calls += 1;
+        if let BlockKind::Call(call) = block.kind {
+            if self.calls >= MAX_CALLS {
+                return Err(EventError::TooManyCalls);
             }
-            BlockKind::Redacted | BlockKind::Other => {}
+            let (id, name) = block.id_and_name();
+            let delta = ToolCallDelta::new(call).with_name(name);
+            let delta = if id.is_empty() { delta } else { delta.with_id(id) };
+            emit(ModelStreamEvent::ToolCall(delta));
+            self.calls += 1;
         }
         self.blocks.push(block);
         self.has_end = false;
@@ -200,19 +220,16 @@ impl MessageAssembly {
     }
 
     fn add_delta(&mut self, event: &Event<'_>, emit: Emit<'_>) -> Result<(), EventError> {
-        let index = event.index.0.unwrap_or(0);
-        let block = self.blocks.iter_mut().rfind(|block| block.index == index);
-        let (Some(block), Some(delta)) = (block.filter(|block| block.is_open), event.delta) else {
+        let block = self.block(event.index).filter(|block| block.is_open);
+        let (Some(block), Some(delta)) = (block, event.delta) else {
             return Ok(());
         };
         let delta: Delta<'_> = serde_json::from_str(delta.get()).map_err(EventError::Unreadable)?;
         if let (BlockKind::Text, Some(text)) = (&block.kind, delta.text.0) {
             block.text.push_str(&text);
-            emit_some(ModelStreamEvent::Text, &text, emit);
         }
         if let (BlockKind::Thinking, Some(thinking)) = (&block.kind, delta.thinking.0) {
             block.thinking.push_str(&thinking);
-            emit_some(ModelStreamEvent::Thinking, &thinking, emit);
         }
         if let Some(signature) = delta.signature.0 {
             block.signature.push_str(&signature);
@@ -249,11 +266,5 @@ fn close(block: &mut PartialBlock, emit: Emit<'_>) {
         block.input = block.first_input();
         let delta = ToolCallDelta::new(*call).with_arguments(block.input.as_str());
         emit(ModelStreamEvent::ToolCall(delta));
-    }
-}
-
-fn emit_some(event: fn(String) -> ModelStreamEvent, text: &str, emit: Emit<'_>) {
-    if !text.is_empty() {
-        emit(event(text.to_owned()));
     }
 }

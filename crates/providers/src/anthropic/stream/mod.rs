@@ -1,6 +1,7 @@
 //! Streamed answers.
 
 mod assembly;
+mod delivery;
 mod partial_block;
 
 pub(super) use assembly::MessageAssembly;

@@ -63,6 +63,16 @@ impl PartialBlock {
         })
     }
 
+    /// Returns the text of a text block.
+    pub(super) fn answer_text(&self) -> Option<&str> {
+        (self.kind == BlockKind::Text).then_some(&*self.text)
+    }
+
+    /// Returns the text of a thinking block.
+    pub(super) fn thinking_text(&self) -> Option<&str> {
+        (self.kind == BlockKind::Thinking).then_some(&*self.thinking)
+    }
+
     /// Returns the id and the name of a call.
     pub(super) fn id_and_name(&self) -> (Box<str>, Box<str>) {
         let fields = self.fields();
