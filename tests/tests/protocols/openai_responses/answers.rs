@@ -74,10 +74,29 @@ async fn provider_specific_items_are_kept() {
 }
 
 #[tokio::test]
+async fn encrypted_reasoning_behind_a_message_is_kept_before_it() {
+    let mut first = thought("First");
+    first["id"] = "rs_0".into();
+    let (message, call) = (said("Hi."), call("c1", "now", "{}"));
+    for (output, expected) in [
+        (json!([message, thought("Hm")]), json!([thought("Hm"), message])),
+        (json!([message, call, thought("Hm")]), json!([thought("Hm"), message, call])),
+        (json!([first, message, thought("Hm")]), json!([first, thought("Hm"), message])),
+    ] {
+        let read = of(output).await;
+        let kept = read.message.provider_content().unwrap().json();
+        assert_eq!(serde_json::from_str::<Value>(kept).unwrap(), expected);
+    }
+}
+
+#[tokio::test]
 async fn items_that_cannot_be_sent_back_are_not_kept() {
     let broken = json!([thought("Hm"), call("c1", "now", "{")]);
     let alone = json!([thought("Hm")]);
-    for output in [broken, alone] {
+    let mut readable = thought("Hm");
+    readable["encrypted_content"] = Value::Null;
+    let behind = json!([said("Hi."), readable]);
+    for output in [broken, alone, behind] {
         let read = of(output.clone()).await;
         assert_eq!(read.message.provider_content(), None, "{output}");
         assert_eq!(read.message.thinking(), Some("Hm"));

@@ -106,7 +106,7 @@ impl<'a> Items<'a> {
 
     /// Returns the items that can be parsed.
     fn parsed(&self) -> impl Iterator<Item = Item<'a>> {
-        self.0.iter().filter_map(|item| serde_json::from_str(item).ok())
+        self.0.iter().filter_map(|item| Item::read(item))
     }
 
     /// Returns the content of all items.
@@ -121,9 +121,23 @@ impl<'a> Items<'a> {
     pub(super) fn are_self_contained(&self) -> bool {
         self.parsed().all(|item| {
             item.kind() != "reasoning"
-                || item.encrypted_content.0.as_ref().is_some_and(|text| !text.is_empty())
+                || item.is_encrypted()
                 || texts(item.content).next().is_some()
         })
+    }
+
+    /// Returns the items with each reasoning before the items that it led to: the API rejects reasoning
+    /// without the item that followed it, and OpenRouter puts encrypted reasoning behind the message. `None`
+    /// if the items end with other reasoning.
+    fn in_order(&self) -> Option<Self> {
+        let is_reasoning =
+            |json: &&str| Item::read(json).is_some_and(|item| item.kind() == "reasoning");
+        let is_encrypted = |json: &&str| Item::read(json).is_some_and(|item| item.is_encrypted());
+        let last = self.0.iter().rposition(|item| !is_reasoning(item))?;
+        let (items, late) = self.0.split_at_checked(last + 1)?;
+        let start = items.iter().rposition(is_reasoning).map_or(0, |reasoning| reasoning + 1);
+        let (before, after) = items.split_at_checked(start)?;
+        late.iter().all(is_encrypted).then(|| Self([before, late, after].concat()))
     }
 
     /// Returns the items for later requests, if they can be sent back and have more than
@@ -132,7 +146,6 @@ impl<'a> Items<'a> {
         let mut is_plain = true;
         let mut has_call = false;
         let mut messages = 0;
-        let mut last = None;
         for item in self.parsed() {
             match item.kind() {
                 "message" => {
@@ -150,13 +163,9 @@ impl<'a> Items<'a> {
                 }
                 _ => is_plain = false,
             }
-            last = Some(item.kind().to_owned());
         }
-        // Reasoning is rejected without the item that followed it.
-        if is_plain || last.as_deref() == Some("reasoning") {
-            return None;
-        }
-        ProviderContent::from_json(PROTOCOL, format!("[{}]", self.joined())).ok()
+        let items = self.in_order().filter(|_| !is_plain)?;
+        ProviderContent::from_json(PROTOCOL, format!("[{}]", items.joined())).ok()
     }
 }
 
@@ -188,6 +197,14 @@ pub(super) struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
+    fn read(json: &'a str) -> Option<Self> {
+        serde_json::from_str(json).ok()
+    }
+
+    fn is_encrypted(&self) -> bool {
+        self.encrypted_content.0.as_ref().is_some_and(|text| !text.is_empty())
+    }
+
     pub(super) fn kind(&self) -> &str {
         self.kind.0.as_deref().unwrap_or_default()
     }
