@@ -56,6 +56,47 @@ async fn status_determines_kind_and_retries() {
 }
 
 #[tokio::test]
+async fn error_that_cannot_succeed_is_not_retried() {
+    for message in [
+        "tools param requires --jinja flag",
+        "Cannot use both json_schema and grammar",
+        "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+        "input (570 tokens) is too large to process. increase the physical batch size",
+        "the request exceeds the available context size, try increasing it",
+    ] {
+        for exchange in exchanges() {
+            let server = always(&once(500, &[], (exchange.protocol.error)(message))).await;
+            let model = exchange.client_with(&server, |client| client.max_retries = 2);
+            let error = exchange.ask(&*model).await.unwrap_err();
+            let context = format!("{exchange:?} {message}");
+            assert_eq!(error.kind(), ErrorKind::InvalidRequest, "{context}");
+            assert_eq!((error.attempts(), error.is_retryable()), (Some(1), false), "{context}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn wrong_key_with_status_400_is_an_authentication_error() {
+    let xai = r#"{"code":"Client specified an invalid argument","error":"Incorrect API key provided: sk***. You can obtain an API key from https://console.x.ai."}"#;
+    for exchange in exchanges() {
+        let google = (exchange.protocol.error)("API key not valid. Please pass a valid API key.");
+        for body in [xai, &google] {
+            let error = exchange.ask_once(once(400, &[], body)).await.unwrap_err();
+            let context = format!("{exchange:?} {body}");
+            assert_eq!(
+                (error.kind(), error.status()),
+                (ErrorKind::Authentication, Some(400)),
+                "{context}"
+            );
+            assert!(!error.is_retryable(), "{context}");
+        }
+        let other = (exchange.protocol.error)("the API key parameter must be a string");
+        let error = exchange.ask_once(once(400, &[], other)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidRequest, "{exchange:?}");
+    }
+}
+
+#[tokio::test]
 async fn error_contains_the_retry_delay() {
     for exchange in exchanges() {
         let body = (exchange.protocol.error)("no");

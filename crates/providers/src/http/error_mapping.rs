@@ -18,8 +18,20 @@ const MAX_EXCERPT: usize = 200;
 /// Google's code for an invalid key, sent with status 400.
 const INVALID_KEY_CODE: &str = "API_KEY_INVALID";
 
-/// Part of the message of llama.cpp for a text larger than its batch size, sent with status 500.
-const TOO_LARGE_MESSAGE: &str = "is too large to process";
+/// Parts of messages, in lower case, that determine the kind of an error because its status does not. A retry
+/// would fail again.
+const DECISIVE_MESSAGES: [(u16, &str, ErrorKind); 8] = [
+    // xAI, and gateways to Google without its code.
+    (400, "incorrect api key", ErrorKind::Authentication),
+    (400, "invalid api key", ErrorKind::Authentication),
+    (400, "api key not valid", ErrorKind::Authentication),
+    // llama.cpp, for requests that the server or its model cannot process.
+    (500, "is too large to process", ErrorKind::InvalidRequest),
+    (500, "exceeds the available context size", ErrorKind::InvalidRequest),
+    (500, "requires --jinja flag", ErrorKind::InvalidRequest),
+    (500, "cannot use both", ErrorKind::InvalidRequest),
+    (500, "not supported", ErrorKind::InvalidRequest),
+];
 
 /// A failed attempt, with the decision about a retry.
 pub(super) struct AttemptFailure {
@@ -66,12 +78,9 @@ impl AttemptFailure {
         let body_delay = parsed.as_ref().and_then(|body| body.retry_after);
         let wait = retry::retry_after(headers).or(body_delay);
         let text = parsed.as_ref().and_then(|body| body.message.as_deref());
-        let (kind, decision) = match text {
-            // A retry would send the same text.
-            Some(text) if text.contains(TOO_LARGE_MESSAGE) => {
-                (ErrorKind::InvalidRequest, RetryDecision::Never)
-            }
-            _ => {
+        let (kind, decision) = match text.and_then(|text| kind_of_message(status.as_u16(), text)) {
+            Some(kind) => (kind, RetryDecision::Never),
+            None => {
                 (kind_of(status.as_u16(), code), retry::retry_decision(status, headers, code, wait))
             }
         };
@@ -104,11 +113,13 @@ pub(super) fn error_in_body(body: &[u8], secrets: &HeaderMap) -> Error {
     let parsed = ErrorBody::parse(body).unwrap_or_default();
     let status = parsed.number.filter(|number| (400..600).contains(number));
     let code = parsed.code.as_deref();
+    let text = parsed.message.as_deref();
     let kind = match status {
-        Some(status) => kind_of(status, code),
+        Some(status) => text
+            .and_then(|text| kind_of_message(status, text))
+            .unwrap_or_else(|| kind_of(status, code)),
         None => kind_of_code(code.unwrap_or_default()),
     };
-    let text = parsed.message.as_deref();
     let text =
         text.map_or_else(|| excerpt(body, secrets), |text| quote(text, MAX_MESSAGE, secrets));
     let mut error = Error::new(kind, format!("{}: {text}", summary(kind)));
@@ -180,6 +191,14 @@ fn timeout_error(error: reqwest::Error, limits: &Limits, timeout: AttemptTimeout
         _ => format!("no answer within the timeout of {:?}", limits.timeout),
     };
     Error::new(ErrorKind::Timeout, message).with_source(error)
+}
+
+/// Returns the kind of an error whose status is ambiguous, from its message.
+fn kind_of_message(status: u16, text: &str) -> Option<ErrorKind> {
+    let mut decisive = DECISIVE_MESSAGES.iter().filter(|(own, ..)| *own == status).peekable();
+    decisive.peek()?;
+    let text = text.to_ascii_lowercase();
+    decisive.find(|(_, part, _)| text.contains(part)).map(|(.., kind)| *kind)
 }
 
 /// Returns the kind of a status. The code wins for filtered content and invalid keys.
