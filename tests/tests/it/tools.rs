@@ -86,7 +86,7 @@ async fn failures_are_sent_to_the_model() {
     assert_eq!(
         texts,
         [
-            r#"items[1].qty: invalid type: string "x", expected u32"#,
+            r#"items[1].qty: expected u32, found "x""#,
             "items: required, but missing",
             "nothing to order",
             "unknown tool `nope`; the available tools are: weather, order-items, panic, hang, whoami, conceal, quick, add",

@@ -14,6 +14,7 @@ mod unreadable;
 
 #[doc(hidden)]
 pub use partial::{Growing, Progress};
+pub(crate) use read::read_json;
 pub use shape::Shape;
 pub use unreadable::UnreadableAnswer;
 
@@ -43,6 +44,14 @@ use serde::de::DeserializeOwned;
 /// `42.0`, names of variants in another case, a value without its wrapper.
 /// It rejects everything that would require a guess: two different blocks, fractions for integers,
 /// numbers that are out of range, unknown variants, truncated JSON, duplicate keys.
+///
+/// The [arguments of tools](crate::tool::ToolArguments) are read by the same rules.
+///
+/// # Differences from LangChain4j
+///
+/// - A JSON string stands for its text: `"HAPPY"`, with its quotes, is the variant `HAPPY`.
+/// - A list or set is found in a code fence and in prose. There, each line of a text is an item.
+/// - A date inside an object is a text such as `2024-05-06`. There, it is an object of year, month and day.
 ///
 /// # Examples
 ///

@@ -2,7 +2,7 @@
 
 use super::direct;
 use super::find;
-use super::json::{Node, Text};
+use super::json::{self, Node, Text};
 use super::shape::{Root, Shape, Structure};
 use super::typed::{self, ReadError, ReadOptions};
 use super::unreadable::UnreadableAnswer;
@@ -42,13 +42,26 @@ pub(super) fn complete<T: DeserializeOwned>(
     node: &Node<'_>,
     structure: &Structure,
 ) -> Result<T, ReadError> {
+    in_stages(|options| read_at_root(node, structure.root, options))
+}
+
+/// Reads a value by the rules of answers from text that is JSON and nothing else, such as an argument of a
+/// tool call.
+pub(crate) fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, UnreadableAnswer> {
+    let node = json::parse_complete(text)
+        .map_err(|error| UnreadableAnswer::new("", error.explain(text), text))?;
+    in_stages(|options| typed::read(&node, options))
+        .map_err(|error| UnreadableAnswer::new(error.path(), error.reason(), text))
+}
+
+/// Reads a value strictly, then leniently, then without members that are null.
+fn in_stages<'de, T>(
+    read: impl Fn(ReadOptions<'de>) -> Result<T, ReadError>,
+) -> Result<T, ReadError> {
     let exact = ReadOptions::default();
     let lenient = ReadOptions { is_lenient: true, ..exact };
     let forgiving = ReadOptions { skips_nulls: true, ..lenient };
-    read_at_root(node, structure.root, exact).or_else(|_| {
-        read_at_root(node, structure.root, lenient)
-            .or_else(|error| read_at_root(node, structure.root, forgiving).map_err(|_| error))
-    })
+    read(exact).or_else(|_| read(lenient).or_else(|error| read(forgiving).map_err(|_| error)))
 }
 
 /// Reads the value from its place in the JSON, with or without its wrapper.

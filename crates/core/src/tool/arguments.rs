@@ -1,11 +1,12 @@
 //! Typed arguments of tool calls.
 
 use super::error::{FailureKind, ToolError};
+use crate::output;
 use schemars::JsonSchema;
 use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
-use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 
@@ -23,7 +24,9 @@ impl<T: DeserializeOwned + JsonSchema + Send> ToolParameter for T {}
 
 /// The arguments of one tool call, by name.
 ///
-/// Unknown arguments are ignored.
+/// Unknown arguments are ignored. Values are read by the rules of [`Output`](crate::output::Output): numbers
+/// and booleans in quotes, integers written `42.0` and names of variants in another case are accepted. An
+/// argument that is given twice, and everything else that would require a guess, is an error.
 ///
 /// # Examples
 ///
@@ -33,7 +36,7 @@ impl<T: DeserializeOwned + JsonSchema + Send> ToolParameter for T {}
 /// let mut arguments = ToolArguments::parse(r#"{"city": "Oslo", "days": "three"}"#)?;
 /// assert_eq!(arguments.take::<String>("city")?, "Oslo");
 /// let error = arguments.take::<u32>("days").unwrap_err();
-/// assert_eq!(error.to_string(), r#"days: invalid type: string "three", expected u32"#);
+/// assert_eq!(error.to_string(), r#"days: expected u32, found "three""#);
 /// # Ok::<(), ai_services::tool::ToolError>(())
 /// ```
 #[derive(Debug)]
@@ -54,15 +57,22 @@ impl<'a> ToolArguments<'a> {
     ///
     /// # Errors
     ///
-    /// Fails if the text is not a JSON object. Blank text and `null` are read as an empty object. Trailing
-    /// commas and an object inside a JSON string are accepted.
+    /// Fails if the text is not a JSON object, or contains an argument twice. Blank text and `null` are read as
+    /// an empty object. Trailing commas and an object inside a JSON string are accepted.
     pub fn parse(text: &'a str) -> Result<Self, ToolError> {
         if matches!(text.trim(), "" | "null") {
             return Ok(Self { source: "".into(), members: Vec::new() });
         }
-        match members(text) {
-            Ok(members) => Ok(Self { source: text.into(), members }),
-            Err(error) => Self::parse_leniently(text, &error),
+        let arguments = match members(text) {
+            Ok(members) => Self { source: text.into(), members },
+            Err(error) => Self::parse_leniently(text, &error)?,
+        };
+        let mut names = BTreeSet::new();
+        match arguments.members.iter().find(|member| !names.insert(&*member.name)) {
+            Some(Member { name, .. }) => {
+                Err(ToolError::of(FailureKind::Arguments, format!("duplicate argument `{name}`")))
+            }
+            None => Ok(arguments),
         }
     }
 
@@ -110,9 +120,9 @@ impl<'a> ToolArguments<'a> {
         }
     }
 
-    /// Returns the JSON of the last member with this name.
+    /// Returns the JSON of the member with this name.
     fn value(&self, name: &str) -> Option<&str> {
-        let member = self.members.iter().rev().find(|member| &*member.name == name)?;
+        let member = self.members.iter().find(|member| &*member.name == name)?;
         self.source.get(member.value.clone())
     }
 }
@@ -123,49 +133,14 @@ pub fn is_optional<T: ToolParameter>() -> bool {
     T::deserialize(Missing).is_ok()
 }
 
-/// Reads one value. Accepts whole numbers that are written with a zero fraction, such as `42.0`.
+/// Reads one value by the rules of answers.
 fn typed<T: ToolParameter>(name: &str, json: &str) -> Result<T, ToolError> {
-    let mut deserializer = serde_json::Deserializer::from_str(json);
-    let error = match serde_path_to_error::deserialize(&mut deserializer) {
-        Ok(value) => return Ok(value),
-        Err(error) => error,
-    };
-    let mut value: Value = serde_json::from_str(json).unwrap_or_default();
-    if normalize_integers(&mut value)
-        && let Ok(value) = serde_json::from_value(value)
-    {
-        return Ok(value);
-    }
-    let path = match error.path().to_string() {
-        path if path == "." => String::new(),
-        path if path.starts_with('[') => path,
-        path => format!(".{path}"),
-    };
-    let reason = error.into_inner().to_string();
-    let reason = reason.split(" at line ").next().unwrap_or(&reason);
-    Err(ToolError::of(FailureKind::Arguments, format!("{name}{path}: {reason}")))
-}
-
-/// Replaces floats such as `42.0` by integers. Returns `true` if at least one was replaced.
-fn normalize_integers(value: &mut Value) -> bool {
-    /// 2^53: above, floats cannot represent every integer.
-    const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
-    match value {
-        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
-            Some(float) if float.fract() == 0.0 && float.abs() <= MAX_EXACT => {
-                *value = (float as i64).into();
-                true
-            }
-            _ => false,
-        },
-        Value::Array(items) => {
-            items.iter_mut().fold(false, |any, item| normalize_integers(item) | any)
-        }
-        Value::Object(map) => {
-            map.values_mut().fold(false, |any, item| normalize_integers(item) | any)
-        }
-        _ => false,
-    }
+    output::read_json(json).map_err(|error| {
+        let (path, reason) = (error.path(), error.reason());
+        let separator = if path.is_empty() || path.starts_with('[') { "" } else { "." };
+        let message = format!("{name}{separator}{path}: {reason}");
+        ToolError::of(FailureKind::Arguments, message)
+    })
 }
 
 /// Returns the names of the members with the byte ranges of their values.
@@ -242,6 +217,7 @@ impl<'de> Deserializer<'de> for Missing {
 mod tests {
     use super::*;
     use serde::Deserialize;
+    use std::collections::BTreeMap;
 
     fn take<T: ToolParameter>(json: &str) -> Result<T, String> {
         ToolArguments::parse(json).and_then(|mut a| a.take("a")).map_err(|e| e.to_string())
@@ -263,7 +239,7 @@ mod tests {
     fn wrong_value_is_reported_with_its_path() {
         assert_eq!(
             take::<Vec<Item>>(r#"{"a":[{"qty":1},{"qty":"x"}]}"#),
-            Err(r#"a[1].qty: invalid type: string "x", expected u32"#.into())
+            Err(r#"a[1].qty: expected u32, found "x""#.into())
         );
     }
 
@@ -280,7 +256,37 @@ mod tests {
         assert_eq!(take::<Vec<u8>>(r#"{"a":[1,2,],}"#), Ok(vec![1, 2]));
         assert_eq!(take::<String>(r#"{"a":"x,}\",]"}"#), Ok("x,}\",]".into()));
         assert_eq!(take::<u8>(r#""{\"a\":1}""#), Ok(1));
-        assert_eq!(take::<u8>(r#"{"a":1,"a":2,"b":3}"#), Ok(2));
+    }
+
+    #[test]
+    fn values_are_read_like_answers() {
+        assert_eq!(take::<f64>(r#"{"a":"1"}"#), Ok(1.0));
+        assert_eq!(take::<u32>(r#"{"a":" 36 "}"#), Ok(36));
+        assert_eq!(take::<bool>(r#"{"a":"True"}"#), Ok(true));
+        assert_eq!(take::<String>(r#"{"a":12345}"#), Ok("12345".into()));
+        assert_eq!(take::<Vec<Item>>(r#"{"a":[{"qty":"1"}]}"#), Ok(vec![Item { qty: 1 }]));
+        assert_eq!(take::<Option<u8>>(r#"{"a":null}"#), Ok(None));
+        assert_eq!(take::<Unit>(r#"{"a":"CELSIUS"}"#), Ok(Unit::Celsius));
+        for guess in [r#"{"a":""}"#, r#"{"a":"one"}"#, r#"{"a":"1.5"}"#, r#"{"a":true}"#] {
+            assert!(take::<u8>(guess).is_err(), "{guess}");
+        }
+        assert!(take::<f32>(r#"{"a":1e99}"#).is_err());
+    }
+
+    #[derive(Debug, Deserialize, JsonSchema, PartialEq)]
+    #[serde(rename_all = "lowercase")]
+    enum Unit {
+        Celsius,
+        Fahrenheit,
+    }
+
+    #[test]
+    fn argument_given_twice_is_an_error() {
+        assert_eq!(take::<u8>(r#"{"a":1,"a":2}"#), Err("duplicate argument `a`".into()));
+        assert_eq!(
+            take::<BTreeMap<String, u8>>(r#"{"a":{"b":1,"b":2}}"#),
+            Err("a: duplicate key `b`".into())
+        );
     }
 
     #[test]

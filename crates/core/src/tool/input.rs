@@ -60,8 +60,8 @@ impl ToolInput {
     ///
     /// # Errors
     ///
-    /// Fails if the arguments are not a JSON object. Missing arguments are read as an empty object. Trailing
-    /// commas and an object inside a JSON string are accepted.
+    /// Fails if the arguments are not a JSON object, or contain one twice. Missing arguments are read as an
+    /// empty object. Trailing commas and an object inside a JSON string are accepted.
     pub fn arguments(&self) -> Result<ToolArguments<'_>, ToolError> {
         ToolArguments::parse(self.call.arguments())
     }
