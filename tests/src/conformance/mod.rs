@@ -1,6 +1,7 @@
 //! Recorded behaviour of the reference implementation, replayed. The form of the cases is described
 //! in `tests/cases/README.md`.
 
+mod dates;
 mod estimator;
 mod message;
 mod parse;
@@ -112,8 +113,13 @@ impl fmt::Display for Report {
 }
 
 fn run(case: &Case, op: &str) -> Result<Outcome, Malformed> {
+    if op == "parse" {
+        parse::check_form(case)?;
+    }
     if let Some(reason) = skip::reason(case, op) {
-        return Ok(Outcome::Skipped(reason));
+        let Some(own) = skip::own_answer(case, op) else { return Ok(Outcome::Skipped(reason)) };
+        let compared = compare("fused", &Some(own), &retrieval::fuse(case, op)?);
+        return Ok(compared.map_or_else(Outcome::Failed, |()| Outcome::Skipped(reason)));
     }
     match op {
         "message_window" | "token_window" => window::run(case),
@@ -121,8 +127,7 @@ fn run(case: &Case, op: &str) -> Result<Outcome, Malformed> {
         "parse" => parse::run(case),
         "template" => template::run(case),
         "serde" => serde_json_form::run(case),
-        "rrf" => retrieval::rrf(case),
-        "aggregate" => retrieval::aggregate(case),
+        "rrf" | "aggregate" => retrieval::fusion(case, op),
         "inject" => retrieval::inject(case),
         _ => Err(format!("unknown op `{op}`")),
     }
@@ -144,4 +149,96 @@ fn compare<T: fmt::Debug + PartialEq>(what: &str, expected: &T, got: &T) -> Resu
 /// The outcome of comparisons.
 fn outcome(compared: Result<(), String>) -> Outcome {
     compared.map_or_else(Outcome::Failed, |()| Outcome::Passed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parsed(kind: &str, text: &str, expected: Value) -> Result<Outcome, Malformed> {
+        let input = json!({ "op": "parse", "type": kind, "text": text });
+        run(&Case { id: String::new(), input, expected }, "parse")
+    }
+
+    fn fused(lists: &Value, expected: Value) -> Result<Outcome, Malformed> {
+        let input = json!({ "op": "rrf", "lists": lists });
+        run(&Case { id: String::new(), input, expected }, "rrf")
+    }
+
+    #[test]
+    fn case_needs_either_a_value_or_an_error() {
+        assert!(matches!(parsed("void_", "x", json!({ "value": null })), Ok(Outcome::Passed)));
+        for expected in [json!({}), json!({ "value": 1, "error": {} }), json!({ "error": null })] {
+            for kind in ["integer", "void_", "person", "ai_message"] {
+                assert!(parsed(kind, "1", expected.clone()).is_err(), "{kind}: {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn date_without_leading_zeros_is_an_error() {
+        for (kind, text) in [
+            ("date", "2024-5-6"),
+            ("time", "7:8"),
+            ("date_time", "2024-5-6T7:8"),
+            ("date_time", "2024-5-6T07:08:09"),
+            ("order", r#"{"date":"2024-5-6"}"#),
+        ] {
+            let outcome = parsed(kind, text, json!({ "error": {} }));
+            assert!(matches!(outcome, Ok(Outcome::Passed)), "{kind} {text}: {outcome:?}");
+        }
+        for (kind, text) in
+            [("date", "2024-05-06"), ("time", "07:08"), ("date_time", "2024-05-06T07:08")]
+        {
+            let outcome = parsed(kind, text, json!({ "value": text }));
+            assert!(matches!(outcome, Ok(Outcome::Passed)), "{kind} {text}: {outcome:?}");
+        }
+    }
+
+    #[test]
+    fn documented_differences_are_skipped() {
+        let parts = json!({ "year": 2024, "month": 5, "day": 6 });
+        for (kind, text, expected) in [
+            ("mood", "\"HAPPY\"", json!({ "error": {} })),
+            ("integer", "\"42\"", json!({ "error": {} })),
+            (
+                "set_string",
+                "```json\n[\"a\"]\n```",
+                json!({ "value": ["```", "[\"a\"]", "```json"] }),
+            ),
+            ("list_string", "Here: [\"a\"]", json!({ "value": ["Here: [\"a\"]"] })),
+            ("set_mood", "```\n[\"SAD\"]\n```", json!({ "error": {} })),
+            (
+                "order",
+                &json!({ "date": parts }).to_string(),
+                json!({ "value": { "date": "2024-05-06" } }),
+            ),
+            ("order", r#"{"date":"2024-05-06"}"#, json!({ "error": {} })),
+        ] {
+            let outcome = parsed(kind, text, expected);
+            assert!(matches!(outcome, Ok(Outcome::Skipped(_))), "{kind} {text}: {outcome:?}");
+        }
+        for (kind, text, expected) in [
+            ("mood", "HAPPY", json!({ "value": "HAPPY" })),
+            ("list_string", "a [1]\nb", json!({ "value": ["a [1]", "b"] })),
+            ("integer", "x", json!({ "error": {} })),
+        ] {
+            let outcome = parsed(kind, text, expected);
+            assert!(matches!(outcome, Ok(Outcome::Passed)), "{kind} {text}: {outcome:?}");
+        }
+    }
+
+    #[test]
+    fn skipped_fusion_must_have_the_answer_of_this_project() {
+        let lists = json!([["b", "a", "a"]]);
+        let outcome = fused(&lists, json!({ "fused": ["a", "b"] }));
+        assert!(matches!(outcome, Ok(Outcome::Skipped(_))), "{outcome:?}");
+        let case = Case {
+            id: String::new(),
+            input: json!({ "op": "rrf", "lists": [["b", "a", "a"]] }),
+            expected: json!({ "fused": ["a", "b"] }),
+        };
+        assert_eq!(skip::own_answer(&case, "rrf"), retrieval::fuse(&case, "rrf").unwrap());
+    }
 }

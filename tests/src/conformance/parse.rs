@@ -7,6 +7,7 @@
 
 #![allow(clippy::indexing_slicing, reason = "a JSON value without the member is null")]
 
+use super::dates::{Form, Padded};
 use super::{Case, Malformed, Outcome, compare, message, outcome, read};
 use ai_services::message::{AiMessage, ChatMessage};
 use ai_services::model::ChatResponse;
@@ -24,17 +25,33 @@ struct Input {
     text: Option<String>,
 }
 
-#[derive(Deserialize)]
+/// The expected result.
 struct Expected {
-    error: Option<Value>,
-    #[serde(default)]
-    value: Value,
+    /// `None` for an error.
+    value: Option<Value>,
     schema: Option<Value>,
+}
+
+impl Expected {
+    fn of(case: &Case) -> Result<Self, Malformed> {
+        let member = |name: &str| case.expected.get(name).cloned();
+        let value = match (member("value"), member("error").is_some_and(|error| !error.is_null())) {
+            (Some(_), true) => return Err("a case has a value and an error".to_owned()),
+            (None, false) => return Err("a case has neither a value nor an error".to_owned()),
+            (value, _) => value,
+        };
+        Ok(Self { value, schema: member("schema") })
+    }
+}
+
+/// Fails unless a case has either a value, which may be null, or an error.
+pub(super) fn check_form(case: &Case) -> Result<(), Malformed> {
+    Expected::of(case).map(drop)
 }
 
 pub(super) fn run(case: &Case) -> Result<Outcome, Malformed> {
     let Input { r#type, text } = read(&case.input)?;
-    let expected: Expected = read(&case.expected)?;
+    let expected = Expected::of(case)?;
     let text = text.as_deref();
     let same: Plain = |value| value.clone();
     Ok(match r#type.as_str() {
@@ -48,9 +65,9 @@ pub(super) fn run(case: &Case) -> Result<Outcome, Malformed> {
         "bool" => check::<bool>(text, &expected, same),
         "big_decimal" => check::<BigDecimal>(text, &expected, decimal),
         "big_integer" => check::<BigInteger>(text, &expected, decimal),
-        "date" => check::<NaiveDate>(text, &expected, parsed::<NaiveDate>),
-        "time" => check::<NaiveTime>(text, &expected, parsed::<NaiveTime>),
-        "date_time" => check::<Minutes>(text, &expected, parsed::<Minutes>),
+        "date" => check::<Padded<NaiveDate>>(text, &expected, parsed::<NaiveDate>),
+        "time" => check::<Padded<NaiveTime>>(text, &expected, parsed::<NaiveTime>),
+        "date_time" => check::<Padded<NaiveDateTime>>(text, &expected, parsed::<NaiveDateTime>),
         "mood" => check::<Mood>(text, &expected, same),
         "priority" => check::<Priority>(text, &expected, same),
         "list_string" => check::<Vec<String>>(text, &expected, same),
@@ -63,7 +80,7 @@ pub(super) fn run(case: &Case) -> Result<Outcome, Malformed> {
         "list_person" => check::<Vec<Person>>(text, &expected, persons),
         "map" => check::<BTreeMap<String, Value>>(text, &expected, same),
         "ai_message" => ai_message(case, text)?,
-        "void_" => outcome(compare("value", &expected.value, &Value::Null)),
+        "void_" => outcome(compare("value", &expected.value, &Some(Value::Null))),
         other => return Err(format!("unknown type `{other}`")),
     })
 }
@@ -78,11 +95,11 @@ fn check<T: Output + Serialize>(text: Option<&str>, expected: &Expected, plain: 
     }
     let shape = T::shape();
     let got = T::from_response(&ChatResponse::new(message.build()), &shape);
-    let compared = match (got, &expected.error) {
-        (Err(_), Some(_)) => Ok(()),
-        (Ok(value), Some(_)) => Err(format!("expected an error, got {}", json!(value))),
-        (Err(error), None) => Err(format!("expected {}, got the error: {error}", expected.value)),
-        (Ok(value), None) => compare("value", &plain(&expected.value), &plain(&json!(value))),
+    let compared = match (got, &expected.value) {
+        (Err(_), None) => Ok(()),
+        (Ok(value), None) => Err(format!("expected an error, got {}", json!(value))),
+        (Err(error), Some(expected)) => Err(format!("expected {expected}, got the error: {error}")),
+        (Ok(value), Some(expected)) => compare("value", &plain(expected), &plain(&json!(value))),
     };
     let theirs = expected.schema.as_ref().filter(|schema| !schema.is_null());
     let compared = compared.and_then(|()| {
@@ -162,8 +179,8 @@ fn decimal(value: &Value) -> Value {
 }
 
 /// A value that has several spellings.
-fn parsed<T: std::str::FromStr + ToString>(value: &Value) -> Value {
-    json!(value.as_str().and_then(|text| text.parse::<T>().ok()).map(|value| value.to_string()))
+fn parsed<T: Form + ToString>(value: &Value) -> Value {
+    json!(value.as_str().and_then(T::parse).map(|value| value.to_string()))
 }
 
 fn sorted(value: &Value) -> Value {
@@ -229,7 +246,7 @@ struct Order {
     id: Option<String>,
     total: Option<f64>,
     address: Option<Address>,
-    date: Option<NaiveDate>,
+    date: Option<Padded<NaiveDate>>,
     count: Option<i32>,
 }
 
@@ -279,30 +296,4 @@ fn digits<'de, D: Deserializer<'de>>(
 ) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?.trim().to_owned();
     if is_number(&text) { Ok(text) } else { Err(D::Error::custom("expected a number")) }
-}
-
-/// A date and a time with optional seconds.
-#[derive(JsonSchema, Serialize)]
-#[schemars(transparent)]
-struct Minutes(NaiveDateTime);
-
-impl std::str::FromStr for Minutes {
-    type Err = chrono::ParseError;
-
-    fn from_str(text: &str) -> Result<Self, chrono::ParseError> {
-        let time = text.parse().or_else(|_| NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M"));
-        time.map(Self)
-    }
-}
-
-impl std::fmt::Display for Minutes {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl<'de> Deserialize<'de> for Minutes {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.trim().parse().map_err(D::Error::custom)
-    }
 }

@@ -51,9 +51,15 @@ fn lists(lists: &[Value]) -> Result<Vec<Vec<RetrievedContent>>, Malformed> {
     lists.iter().map(contents).collect()
 }
 
-/// Expected result of a fusion. `None` for an error.
-fn fused(case: &Case) -> Result<Option<Vec<RetrievedContent>>, Malformed> {
-    case.expected.get("fused").map(contents).transpose()
+/// Runs the case of a fusion.
+pub(super) fn fusion(case: &Case, op: &str) -> Result<Outcome, Malformed> {
+    let expected = case.expected.get("fused").map(contents).transpose()?;
+    Ok(outcome(compare("fused", &expected, &fuse(case, op)?)))
+}
+
+/// Returns the result of a fusion. `None` for an error.
+pub(super) fn fuse(case: &Case, op: &str) -> Result<Option<Vec<RetrievedContent>>, Malformed> {
+    if op == "rrf" { rrf(case) } else { aggregate(case) }
 }
 
 #[derive(Deserialize)]
@@ -62,15 +68,14 @@ struct RrfInput {
     k: Option<i64>,
 }
 
-pub(super) fn rrf(case: &Case) -> Result<Outcome, Malformed> {
+fn rrf(case: &Case) -> Result<Option<Vec<RetrievedContent>>, Malformed> {
     let RrfInput { lists: input, k } = read(&case.input)?;
     let lists = lists(&input)?;
     let fusion = match k.map(u32::try_from) {
         None => Some(ReciprocalRankFusion::new()),
         Some(k) => k.ok().and_then(|k| ReciprocalRankFusion::with_k(k).ok()),
     };
-    let got = fusion.map(|fusion| fusion.fuse(lists));
-    Ok(outcome(compare("fused", &fused(case)?, &got)))
+    Ok(fusion.map(|fusion| fusion.fuse(lists)))
 }
 
 #[derive(Deserialize)]
@@ -84,7 +89,7 @@ struct QueryInput {
     lists: Vec<Value>,
 }
 
-pub(super) fn aggregate(case: &Case) -> Result<Outcome, Malformed> {
+fn aggregate(case: &Case) -> Result<Option<Vec<RetrievedContent>>, Malformed> {
     let AggregateInput { queries } = read(&case.input)?;
     let turn = TurnContext::builder(UserMessage::new("the question")).build();
     let mut found = Vec::new();
@@ -92,10 +97,10 @@ pub(super) fn aggregate(case: &Case) -> Result<Outcome, Malformed> {
         found.push((Query::new(text, turn.clone()), lists(&input)?));
     }
     let fusion = ReciprocalRankFusion::new();
-    let Some(got) = fusion.aggregate(found).now_or_never() else {
-        return Ok(Outcome::Failed("fusion waits for something".into()));
-    };
-    Ok(outcome(compare("fused", &fused(case)?, &got.ok())))
+    match fusion.aggregate(found).now_or_never() {
+        Some(fused) => Ok(fused.ok()),
+        None => Err("fusion waits for something".into()),
+    }
 }
 
 #[derive(Deserialize)]

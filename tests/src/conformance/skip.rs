@@ -4,6 +4,7 @@
 //! `null_value`); the rules here say exactly where it is, so that all other cases run.
 
 use super::{Case, skip_parse, skip_retrieval};
+use ai_services::rag::RetrievedContent;
 use serde_json::Value;
 
 /// Returns the reason if the case does not apply.
@@ -19,6 +20,11 @@ pub(super) fn reason(case: &Case, op: &str) -> Option<&'static str> {
         return Some(BLANKS);
     }
     grammar(template).or_else(|| printed(template, case))
+}
+
+/// Returns the answer of this project to a case that does not apply, if the rules determine it.
+pub(super) fn own_answer(case: &Case, op: &str) -> Option<Vec<RetrievedContent>> {
+    matches!(op, "rrf" | "aggregate").then(|| skip_retrieval::own_answer(case))
 }
 
 const BLANKS: &str = "template: blanks are those of Unicode, not those of Java";

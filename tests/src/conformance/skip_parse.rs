@@ -3,6 +3,8 @@
 #![allow(clippy::indexing_slicing, reason = "windows have two items")]
 
 use super::Case;
+use super::dates::Padded;
+use chrono::NaiveDate;
 use serde_json::{Deserializer, Value};
 
 /// A rule and its reason.
@@ -13,6 +15,8 @@ const RULES: &[Rule] = &[
     (is_ambiguous, "parse: of two blocks that differ, none is taken; there, the last one"),
     (has_unknown_members, "parse: members that the type does not have are ignored"),
     (is_found_elsewhere, "parse: JSON is found in a fence and in prose whatever the type"),
+    (is_quoted, "parse: a JSON string stands for its text"),
+    (is_date_of_parts, "parse: a date inside an object is a text, not an object of its parts"),
     (is_cut_to_an_integer, "parse: a fraction is not cut off to get an integer"),
     (is_no_text, "parse: in a list of texts, null and structures are not texts"),
     (has_bullets, "parse: marks of a list are not part of its items"),
@@ -26,8 +30,8 @@ pub(super) fn reason(case: &Case) -> Option<&'static str> {
     let answer = Answer {
         kind: case.input.get("type").and_then(Value::as_str)?,
         text: case.input.get("text").and_then(Value::as_str).unwrap_or_default(),
-        fails: case.expected.get("error").is_some(),
-        value: case.expected.get("value").unwrap_or(&Value::Null),
+        fails: case.expected.get("error").is_some_and(|error| !error.is_null()),
+        value: case.expected.get("value"),
     };
     RULES.iter().find(|(rule, _)| rule(&answer)).map(|(_, reason)| *reason)
 }
@@ -38,7 +42,7 @@ struct Answer<'a> {
     /// Returns `true` if the reference rejects the text.
     fails: bool,
     /// Returns the result of the reference.
-    value: &'a Value,
+    value: Option<&'a Value>,
 }
 
 impl Answer<'_> {
@@ -70,7 +74,7 @@ impl Answer<'_> {
 }
 
 fn is_null(answer: &Answer<'_>) -> bool {
-    !answer.fails && answer.value.is_null() && answer.kind != "void_"
+    answer.value.is_some_and(Value::is_null) && answer.kind != "void_"
 }
 
 fn is_ambiguous(answer: &Answer<'_>) -> bool {
@@ -109,7 +113,34 @@ fn is_found_elsewhere(answer: &Answer<'_>) -> bool {
     let is_list = answer.kind.starts_with("list_") || answer.kind.starts_with("set_");
     let bracket = if is_list && !text.contains("\"values\"") { '[' } else { '{' };
     let has_json = !answer.blocks(bracket).is_empty() || text.contains("```");
-    answer.fails && !answer.is(OBJECTS) && !is_whole && has_json
+    if answer.fails {
+        return !answer.is(OBJECTS) && !is_whole && has_json;
+    }
+    // The reference takes each line of the text as an item.
+    let is_of_texts = |(_, list): &(usize, Value)| {
+        list.as_array().is_some_and(|items| !items.is_empty() && items.iter().all(Value::is_string))
+    };
+    let has_items = text.contains("```") || answer.blocks('[').iter().any(is_of_texts);
+    answer.is(&["list_string", "set_string"]) && !is_whole && has_items
+}
+
+fn is_quoted(answer: &Answer<'_>) -> bool {
+    let is_string = serde_json::from_str::<String>(answer.text.trim()).is_ok();
+    answer.fails && !answer.is(OBJECTS) && is_string
+}
+
+fn is_date_of_parts(answer: &Answer<'_>) -> bool {
+    let objects = answer.objects();
+    let dates: Vec<_> = objects.iter().filter_map(|object| object.get("date")).collect();
+    let has_parts = dates.iter().any(|date| date.is_object() || date.is_array());
+    let has_text = dates.iter().any(|date| is_date(date));
+    answer.kind == "order" && if answer.fails { has_text } else { has_parts }
+}
+
+/// Returns `true` for a text such as `2024-05-06`.
+fn is_date(value: &Value) -> bool {
+    let date = value.as_str().and_then(|text| text.parse::<Padded<NaiveDate>>().ok());
+    date.is_some()
 }
 
 fn is_cut_to_an_integer(answer: &Answer<'_>) -> bool {
