@@ -1,9 +1,13 @@
-//! Answers of a type, whole and in pieces.
+//! Entry points of the fuzz targets of this crate: answers of a type, arguments of tools, histories and
+//! stored rows. Each function takes arbitrary bytes and panics if an invariant does not hold.
 
 use crate::ErrorKind;
-use crate::message::AiMessage;
+use crate::memory::{MemoryId, Snapshot};
+use crate::message::{AiMessage, ChatMessage, CustomMessage, Messages, ToolCall, ToolResult};
 use crate::model::ChatResponse;
 use crate::output::{Growing, Output, UnreadableAnswer};
+use crate::store_kit::record;
+use crate::tool::{ToolArguments, ToolParameter};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -100,5 +104,86 @@ fn grows<T: Output + Debug + PartialEq>(text: &str, size: u8) {
     // A value of a longer text may be late.
     if whole.is_some() && text.len() <= 256 {
         assert_eq!(last, whole, "split into {size}");
+    }
+}
+
+/// Checks that arguments are values or errors, and that a value that a strict reader accepts is read as the
+/// strict reader reads it.
+pub fn tool_arguments(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    if let Ok(mut arguments) = ToolArguments::parse(&text) {
+        for name in ["a", "name", "count", "parts"] {
+            let _ = arguments.take::<i64>(name);
+            let _ = arguments.take::<f32>(name);
+            let _ = arguments.take::<Option<bool>>(name);
+            let _ = arguments.take::<Vec<Part>>(name);
+            let _ = arguments.take_or(name, String::new);
+        }
+    }
+    agrees::<Record>(&text);
+    agrees::<Kind>(&text);
+    agrees::<Vec<Part>>(&text);
+    agrees::<(i64, String)>(&text);
+}
+
+fn agrees<T: ToolParameter + Debug + PartialEq>(text: &str) {
+    let Ok(expected) = serde_json::from_str::<T>(text) else { return };
+    let wrapped = format!(r#"{{"a":{text}}}"#);
+    let read = ToolArguments::parse(&wrapped).and_then(|mut arguments| arguments.take::<T>("a"));
+    match read {
+        Ok(value) => assert_eq!(value, expected),
+        // The strict reader takes the last of several equal keys of a map.
+        Err(error) => assert!(error.to_string().contains("duplicate key"), "{error}: {text}"),
+    }
+}
+
+/// Checks that the repair of a history gives a history that needs no repair, and that its counts are right.
+///
+/// Two bytes are one message: its kind, and the ids of its calls or results.
+pub fn history(input: &[u8]) {
+    let messages: Vec<ChatMessage> = input.as_chunks().0.iter().map(message).collect();
+    let (turns, repair) = Snapshot::new(Messages::from(messages.clone()), None).into_turns();
+    let repaired: Vec<ChatMessage> = turns.messages().iter().cloned().collect();
+    assert_eq!(repaired.len() + repair.dropped, messages.len() + repair.added);
+    let (again, none) = Snapshot::new(Messages::from(repaired.clone()), None).into_turns();
+    assert!(!none.is_needed(), "{none:?}: {repaired:?}");
+    assert!(again.messages().iter().eq(&repaired));
+    let lasts =
+        |messages: &[ChatMessage]| messages.iter().rfind(|message| message.is_system()).cloned();
+    assert_eq!(lasts(&repaired), lasts(&messages));
+}
+
+fn message([kind, ids]: &[u8; 2]) -> ChatMessage {
+    let id = |ids: u8| (ids % 3).to_string();
+    match kind % 6 {
+        0 => ChatMessage::system(id(*ids)),
+        1 => ChatMessage::user(id(*ids)),
+        2 => ChatMessage::ai(id(*ids)),
+        3 => {
+            let calls = (0..=ids / 64).map(|call| ToolCall::new(id(ids >> (2 * call)), "f", "{}"));
+            AiMessage::builder().tool_calls(calls).build().into()
+        }
+        4 => ToolResult::new(id(*ids), "f", "done").into(),
+        _ => CustomMessage::new(serde_json::Map::new()).into(),
+    }
+}
+
+/// Checks that a stored row is read or rejected, that a row is read as it was written, and that a changed
+/// byte is detected.
+pub fn record(input: &[u8]) {
+    let id = MemoryId::from("id");
+    let _ = record::decode(&id, 1, input);
+    let message = ChatMessage::user(String::from_utf8_lossy(input));
+    let Ok(mut row) = record::encode(&id, 1, &message).map(String::into_bytes) else {
+        unreachable!("every text can be written");
+    };
+    assert_eq!(record::decode(&id, 1, &row).ok().as_ref(), Some(&message));
+    assert!(record::decode(&id, 2, &row).is_err(), "a row in another place is rejected");
+    let at = input.first().map_or(0, |first| usize::from(*first)) % row.len();
+    if let Some(byte) = row.get_mut(at) {
+        *byte ^= input.last().copied().unwrap_or(1).max(1);
+    }
+    if let Ok(read) = record::decode(&id, 1, &row) {
+        assert_eq!(read, message, "byte {at}");
     }
 }

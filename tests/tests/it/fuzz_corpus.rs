@@ -19,6 +19,9 @@ const TARGETS: &[(&str, Target)] = &[
     ("ollama_stream", fuzzing::ollama_stream),
     ("output", fuzzing::output),
     ("partial", fuzzing::partial),
+    ("tool_arguments", fuzzing::tool_arguments),
+    ("history", fuzzing::history),
+    ("record", fuzzing::record),
 ];
 
 fn fuzz() -> PathBuf {
