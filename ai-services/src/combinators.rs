@@ -1,4 +1,5 @@
-//! Models that wrap other models: fallback, routing, retries, rate limits, caches, recordings.
+//! Models that wrap other models: fallback, routing, retries, rate limits, caches, recordings, think
+//! blocks.
 //!
 //! Each is a [`ChatModel`](crate::model::ChatModel) around others, so they nest, and an AI service accepts
 //! any of them. They do not depend on a provider.
@@ -10,6 +11,7 @@
 //! | retry failed requests | [`RetryModel`] |
 //! | respect the rate limits of an account | [`RateLimitedModel`] |
 //! | answer equal requests from a cache | [`CachedModel`] |
+//! | take `<think>` blocks out of answers | [`ThinkBlockModel`] |
 //! | test against recorded answers | `RecordingModel`, `ReplayModel` (feature `testing`) |
 //!
 //! # Order

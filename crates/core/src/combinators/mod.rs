@@ -1,4 +1,5 @@
-//! Models that wrap other models: fallback, routing, retries, rate limits, caches.
+//! Models that wrap other models: fallback, routing, retries, rate limits, caches, think
+//! blocks.
 //!
 //! Each is a [`ChatModel`](crate::model::ChatModel) around others, so they nest. They do not depend on a
 //! provider.
@@ -11,6 +12,7 @@ mod rate;
 mod retry;
 mod router;
 mod started_stream;
+mod think_block;
 
 pub use cache::{
     CacheErrorPolicy, CacheKey, CachedModel, CachedModelBuilder, InMemoryResponseCache,
@@ -20,3 +22,4 @@ pub use fallback::{FallbackModel, FallbackModelBuilder};
 pub use rate::{RateLimitedModel, RateLimiter, RateLimiterBuilder};
 pub use retry::{Jitter, RetryModel, RetryPolicy};
 pub use router::{RouterModel, RouterModelBuilder};
+pub use think_block::ThinkBlockModel;
