@@ -127,8 +127,13 @@ pub enum ErrorKind {
     Output,
     /// A chat memory or another store failed.
     Store,
-    /// Another writer changed the conversation while the turn ran.
+    /// Another writer changed the conversation while the turn ran, or has already committed a turn of
+    /// the same request.
     Conflict,
+    /// The connection to a store broke, or a time limit was exceeded, while a commit was under way: it
+    /// is unknown whether the turn was stored. The detail is
+    /// [`UnknownCommit`](crate::memory::UnknownCommit).
+    UnknownOutcome,
     /// Another call with the same memory id is running, and the service is configured to reject the
     /// second one.
     Busy,
@@ -247,7 +252,8 @@ impl Error {
     ///
     /// `true` for rate limits, unavailable providers, broken connections, timeouts, conflicts and
     /// busy conversations, unless overridden by [`with_retryable`](Self::with_retryable), for
-    /// example because the provider sent its own indication.
+    /// example because the provider sent its own indication. `false` for an
+    /// [unknown outcome](ErrorKind::UnknownOutcome): a second call might store the turn twice.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.0.reply.retryable.unwrap_or(matches!(

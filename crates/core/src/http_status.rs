@@ -16,7 +16,7 @@ impl ErrorKind {
     /// | `Tool`, `LimitExceeded`, `Store` | 500 | a part of the application failed |
     /// | `InvalidResponse`, `Output`, `Connection` | 502 | the provider did not answer correctly |
     /// | `RateLimited`, `Unavailable` | 503 | the provider cannot answer now |
-    /// | `Timeout` | 504 | the provider, or a part of the application, did not answer in time |
+    /// | `Timeout`, `UnknownOutcome` | 504 | the provider, a store or a part of the application did not answer in time |
     /// | `Media` | 400 | the user sent an unreadable file |
     /// | `TurnTooLarge` | 413 | the user's message is too large for the memory |
     /// | `Conflict`, `Busy` | 409 | the user sent two messages at once |
@@ -47,7 +47,7 @@ impl ErrorKind {
             | Self::Store => 500,
             Self::Connection | Self::InvalidResponse | Self::Output => 502,
             Self::RateLimited | Self::Unavailable => 503,
-            Self::Timeout => 504,
+            Self::Timeout | Self::UnknownOutcome => 504,
         }
     }
 }
@@ -57,7 +57,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    const KINDS: [ErrorKind; 21] = [
+    const KINDS: [ErrorKind; 22] = [
+        ErrorKind::UnknownOutcome,
         ErrorKind::Configuration,
         ErrorKind::Prompt,
         ErrorKind::Media,

@@ -71,14 +71,14 @@ mod ingestion {
 
 mod memory {
     use ai_services::memory::{
-        ApproximateCounter, Change, ChatMemory, ChatMemoryProvider, ChatMemoryStore, CompletedTurn,
-        Conversation, ConversationLeases, ConversationStore, DEFAULT_ID, EstimatorId,
-        EvictedMessages, HistoryEntry, HistoryPosition, InMemoryChatMemoryStore,
+        ApproximateCounter, Change, ChatMemory, ChatMemoryProvider, ChatMemoryStore, CommitState,
+        CompletedTurn, Conversation, ConversationLeases, ConversationStore, DEFAULT_ID,
+        EstimatorId, EvictedMessages, HistoryEntry, HistoryPosition, InMemoryChatMemoryStore,
         InMemoryChatMemoryStoreBuilder, IntoChatMemory, Lease, LeaseOptions, LeaseRequest,
         LeaseToken, MemoryId, MessageWindowChatMemory, MessageWindowChatMemoryBuilder,
-        OpenAiFormula, RawRecord, Residence, SingleSlotChatMemoryStore, Snapshot, TiktokenCounter,
-        ToMemoryId, TokenCountEstimator, TokenWindowChatMemory, TokenWindowChatMemoryBuilder,
-        UnreadableProblem, UnreadableRecord,
+        OpenAiFormula, RawRecord, RequestId, Residence, SingleSlotChatMemoryStore, Snapshot,
+        TiktokenCounter, ToMemoryId, TokenCountEstimator, TokenWindowChatMemory,
+        TokenWindowChatMemoryBuilder, UnknownCommit, UnreadableProblem, UnreadableRecord,
     };
 }
 

@@ -3,10 +3,12 @@
 mod context;
 mod execution;
 mod memory_id;
+mod request_id;
 mod turn;
 
 pub use context::InvocationContext;
 pub use execution::ToolExecution;
 pub(crate) use memory_id::check_memory_id;
 pub use memory_id::{MemoryId, ToMemoryId};
+pub use request_id::RequestId;
 pub use turn::{TurnContext, TurnContextBuilder};

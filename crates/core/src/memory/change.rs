@@ -1,6 +1,6 @@
 //! Changes that a store applies to a conversation.
 
-use super::LeaseToken;
+use super::{LeaseToken, RequestId};
 use crate::message::{ChatMessage, Messages};
 use std::ops::Range;
 
@@ -9,6 +9,7 @@ use std::ops::Range;
 pub struct Change {
     expected: Option<u64>,
     lease: Option<LeaseToken>,
+    request: Option<RequestId>,
     /// The store's numbers of the removed messages, if they are known.
     numbers: Option<Vec<u64>>,
     kind: Kind,
@@ -48,13 +49,23 @@ impl Change {
     }
 
     fn new(expected: Option<u64>, kind: Kind) -> Self {
-        Self { expected, lease: None, numbers: None, kind }
+        Self { expected, lease: None, request: None, numbers: None, kind }
     }
 
     /// Makes the change depend on a lease. The store releases the lease when it applies the change.
     #[must_use]
     pub fn with_lease(mut self, lease: LeaseToken) -> Self {
         self.lease = Some(lease);
+        self
+    }
+
+    /// Sets the request that the change belongs to. Default: none.
+    ///
+    /// A store stores the request id with the change, and applies at most one change of each request: see
+    /// [`ChatMemoryStore::commit_state`](super::ChatMemoryStore::commit_state).
+    #[must_use]
+    pub fn with_request(mut self, request: impl Into<Option<RequestId>>) -> Self {
+        self.request = request.into();
         self
     }
 
@@ -79,6 +90,12 @@ impl Change {
     #[must_use]
     pub fn lease(&self) -> Option<LeaseToken> {
         self.lease
+    }
+
+    /// Returns the request that the change belongs to.
+    #[must_use]
+    pub fn request(&self) -> Option<&RequestId> {
+        self.request.as_ref()
     }
 
     /// Returns the range of removed messages, counted from the oldest. `None` for all messages.

@@ -1,10 +1,10 @@
 //! An in-memory store for many conversations.
 
 use super::conversation::check_limit;
-use super::slot::{Slot, conflict};
+use super::slot::Slot;
 use super::{
-    Change, ChatMemoryStore, Conversation, ConversationStore, EvictedMessages, HistoryEntry,
-    HistoryPosition, MemoryId, RawRecord, Snapshot,
+    Change, ChatMemoryStore, CommitState, Conversation, ConversationStore, EvictedMessages,
+    HistoryEntry, HistoryPosition, MemoryId, RawRecord, RequestId, Snapshot,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::invocation::check_memory_id as check_id;
@@ -199,15 +199,12 @@ impl ChatMemoryStore for InMemoryChatMemoryStore {
         let mut shard = self.shard(id)?;
         let version = self.0.version.fetch_add(1, Ordering::Relaxed) + 1;
         match shard.slots.get_mut(id) {
-            Some(Entry { slot, .. }) if slot.is_expected_by(&change) => {
-                slot.apply(change, version, policy);
-            }
-            None if Slot::default().is_expected_by(&change) => {
+            Some(Entry { slot, .. }) => slot.commit(id, change, version, policy)?,
+            None => {
                 let mut entry = Entry::default();
-                entry.slot.apply(change, version, policy);
+                entry.slot.commit(id, change, version, policy)?;
                 shard.slots.insert(id.clone(), entry);
             }
-            _ => return Err(conflict(id)),
         }
         let Some(bound) = self.0.bound else { return Ok(()) };
         shard.touch(id);
@@ -215,6 +212,12 @@ impl ChatMemoryStore for InMemoryChatMemoryStore {
         drop(shard);
         drop(evicted);
         Ok(())
+    }
+
+    async fn commit_state(&self, id: &MemoryId, request: &RequestId) -> Result<CommitState> {
+        let shard = self.shard(id)?;
+        let entry = shard.slots.get(id);
+        Ok(entry.map_or(CommitState::NotFound, |entry| entry.slot.commit_state(request)))
     }
 }
 

@@ -11,8 +11,16 @@
 //! [`ErrorKind::Conflict`](crate::ErrorKind::Conflict), and the error contains the finished answer
 //! (`ai_services::UnfinishedTurn`). With a store that supports
 //! [leases](ConversationLeases), the processes wait for each other before they call the model.
+//!
+//! A turn is stored whole or not at all. If a call fails or is dropped while its commit is under way,
+//! it is unknown which of the two happened: the error has the kind
+//! [`ErrorKind::UnknownOutcome`](crate::ErrorKind::UnknownOutcome). Such a turn is not run again. To
+//! find out, give the call a [`RequestId`] through its
+//! [`InvocationContext`](crate::InvocationContext), and ask
+//! [`ChatMemoryStore::commit_state`].
 
 mod change;
+mod commits;
 mod conversation;
 mod difference;
 mod history;
@@ -30,8 +38,9 @@ mod turn;
 mod unreadable;
 mod window;
 
-pub use crate::invocation::{MemoryId, ToMemoryId};
+pub use crate::invocation::{MemoryId, RequestId, ToMemoryId};
 pub use change::Change;
+pub use commits::{CommitState, UnknownCommit};
 pub use conversation::{
     Conversation, ConversationStore, EvictedMessages, HistoryEntry, HistoryPosition, RawRecord,
 };
@@ -56,6 +65,7 @@ pub(crate) use difference::Difference;
 pub use history::Repair;
 #[doc(hidden)]
 pub use {
+    commits::{CommitLog, ENTRY_BYTES, KEPT_COMMITS, MAX_LOG_BYTES, PendingCommit, Settled},
     conversation::check_limit,
     lease::random,
     slot::{conflict, lease_lost},
@@ -93,7 +103,8 @@ pub trait ChatMemory: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Same as [`messages`](Self::messages). The memory is unchanged after an error.
+    /// Same as [`messages`](Self::messages). The memory is unchanged after an error, unless its kind
+    /// is [`ErrorKind::UnknownOutcome`](crate::ErrorKind::UnknownOutcome).
     async fn add(&self, message: ChatMessage) -> Result<()>;
 
     /// Adds messages in order, equivalent to one call of [`add`](Self::add) for each.
@@ -116,7 +127,7 @@ pub trait ChatMemory: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Same as [`messages`](Self::messages). The memory is unchanged after an error.
+    /// Same as [`add`](Self::add).
     async fn set(&self, messages: Vec<ChatMessage>) -> Result<()>;
 
     /// Deletes all messages.
@@ -155,13 +166,15 @@ pub trait ChatMemory: Send + Sync {
         Ok(0)
     }
 
-    /// Stores a successful turn in one atomic step.
+    /// Stores a successful turn in one atomic step: whole or not at all.
     ///
     /// # Errors
     ///
     /// Returns [`ErrorKind::Conflict`](crate::ErrorKind::Conflict) if the conversation has changed
-    /// since it was loaded. Otherwise the same as [`add`](Self::add). The memory is unchanged after
-    /// an error.
+    /// since it was loaded. Returns
+    /// [`ErrorKind::UnknownOutcome`](crate::ErrorKind::UnknownOutcome) if the turn may or may not
+    /// have been stored; a service does not run such a turn again. Otherwise the same as
+    /// [`add`](Self::add).
     async fn commit(&self, turn: CompletedTurn) -> Result<()> {
         self.set(turn.into_messages(0)).await
     }

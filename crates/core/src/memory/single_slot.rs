@@ -1,7 +1,7 @@
 //! A store for one conversation.
 
-use super::slot::{Slot, conflict};
-use super::{Change, ChatMemoryStore, EvictedMessages, MemoryId, Snapshot};
+use super::slot::Slot;
+use super::{Change, ChatMemoryStore, CommitState, EvictedMessages, MemoryId, RequestId, Snapshot};
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::ChatMessage;
 use async_trait::async_trait;
@@ -73,12 +73,12 @@ impl ChatMemoryStore for SingleSlotChatMemoryStore {
 
     async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
         let mut slot = self.slot(id)?;
-        if !slot.is_expected_by(&change) {
-            return Err(conflict(id));
-        }
         let version = slot.version + 1;
-        slot.apply(change, version, EvictedMessages::Delete);
-        Ok(())
+        slot.commit(id, change, version, EvictedMessages::Delete)
+    }
+
+    async fn commit_state(&self, id: &MemoryId, request: &RequestId) -> Result<CommitState> {
+        Ok(self.slot(id)?.commit_state(request))
     }
 }
 

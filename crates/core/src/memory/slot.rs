@@ -1,9 +1,10 @@
 //! One conversation in the in-memory stores.
 
 use super::{
-    Change, Difference, EvictedMessages, HistoryEntry, HistoryPosition, MemoryId, Snapshot,
+    Change, CommitLog, CommitState, Difference, EvictedMessages, HistoryEntry, HistoryPosition,
+    MemoryId, PendingCommit, RequestId, Snapshot,
 };
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::message::{ChatMessage, Messages};
 use std::ops::Range;
 use std::time::SystemTime;
@@ -20,6 +21,8 @@ pub(super) struct Slot {
     /// The position of the next message.
     next: u64,
     evicted: Vec<(u64, ChatMessage)>,
+    /// The last commits that belong to a request.
+    commits: CommitLog,
     pub(super) last_updated: SystemTime,
 }
 
@@ -31,6 +34,7 @@ impl Default for Slot {
             positions: Vec::new(),
             next: 1,
             evicted: Vec::new(),
+            commits: CommitLog::default(),
             last_updated: SystemTime::UNIX_EPOCH,
         }
     }
@@ -45,8 +49,30 @@ impl Slot {
         &self.messages
     }
 
-    pub(super) fn is_expected_by(&self, change: &Change) -> bool {
-        change.expected_version().is_none_or(|version| version == self.version)
+    /// Applies a change if it may be applied to this version.
+    pub(super) fn commit(
+        &mut self,
+        id: &MemoryId,
+        change: Change,
+        version: u64,
+        policy: EvictedMessages,
+    ) -> Result<()> {
+        let pending = change.request().map(|_| PendingCommit::new(id, &change));
+        if let Some(pending) = &pending {
+            pending.settle(self.version, &self.commits)?;
+        }
+        if change.expected_version().is_some_and(|expected| expected != self.version) {
+            return Err(conflict(id));
+        }
+        if let Some(pending) = pending {
+            self.commits.push(pending.entry(self.version));
+        }
+        self.apply(change, version, policy);
+        Ok(())
+    }
+
+    pub(super) fn commit_state(&self, request: &RequestId) -> CommitState {
+        self.commits.state_of(request)
     }
 
     /// Returns `true` if the slot has neither messages nor evicted messages.
@@ -54,7 +80,7 @@ impl Slot {
         self.messages.is_empty() && self.evicted.is_empty()
     }
 
-    pub(super) fn apply(&mut self, change: Change, version: u64, policy: EvictedMessages) {
+    fn apply(&mut self, change: Change, version: u64, policy: EvictedMessages) {
         let (evicted, appended) = match change.evicted() {
             Some(range) => {
                 let end = range.end.min(self.messages.len());

@@ -1,6 +1,6 @@
 //! The trait of stores for conversations.
 
-use super::{Change, ConversationLeases, MemoryId, Snapshot};
+use super::{Change, CommitState, ConversationLeases, MemoryId, RequestId, Snapshot};
 use crate::error::Result;
 use crate::forward::forward_through_arc;
 use crate::message::{ChatMessage, Messages};
@@ -27,7 +27,8 @@ pub trait ChatMemoryStore: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Fails if the store cannot be written. The store is unchanged then.
+    /// Fails if the store cannot be written. The store is unchanged then, unless the kind is
+    /// [`ErrorKind::UnknownOutcome`](crate::ErrorKind::UnknownOutcome); see [`commit`](Self::commit).
     async fn update_messages(&self, id: &MemoryId, messages: &[ChatMessage]) -> Result<()>;
 
     /// Deletes the conversation of this id. An unknown id is not an error.
@@ -46,14 +47,23 @@ pub trait ChatMemoryStore: Send + Sync {
         Ok(Snapshot::new(self.get_messages(id).await?, None))
     }
 
-    /// Applies a change in one atomic step.
+    /// Applies a change in one atomic step: whole or not at all.
+    ///
+    /// If the future is dropped, or the process ends, while the change is under way, it is unknown
+    /// whether it was applied.
     ///
     /// # Errors
     ///
     /// Returns [`ErrorKind::Conflict`](crate::ErrorKind::Conflict) if the conversation no longer
-    /// has the version that the change expects, or if the lease of the change is no longer held.
-    /// Otherwise the same as [`update_messages`](Self::update_messages). The store is unchanged
-    /// after an error.
+    /// has the version that the change expects, or if the lease of the change is no longer held. Such
+    /// an error is retryable: load the conversation, and make the change again. A conflict that is
+    /// not retryable means that another change of the same [request](Change::with_request) was
+    /// applied.
+    ///
+    /// Returns [`ErrorKind::UnknownOutcome`](crate::ErrorKind::UnknownOutcome) with the detail
+    /// [`UnknownCommit`](super::UnknownCommit) if the change may have been applied, for example
+    /// because the connection broke before the answer arrived. Otherwise fails as
+    /// [`update_messages`](Self::update_messages). The store is unchanged after all other errors.
     async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
         let mut messages = if change.is_replacement() {
             Messages::new()
@@ -62,6 +72,53 @@ pub trait ChatMemoryStore: Send + Sync {
         };
         change.apply(&mut messages);
         self.update_messages(id, &messages.to_vec()).await
+    }
+
+    /// Returns whether a change of this request was applied to this conversation.
+    ///
+    /// Call it after a commit whose outcome is unknown: the error was
+    /// [`ErrorKind::UnknownOutcome`](crate::ErrorKind::UnknownOutcome), the future of the call was
+    /// dropped, or the process ended. The stores of this framework remember the requests of the last
+    /// 32 commits of each conversation. Deleting a conversation deletes this record, too.
+    ///
+    /// [`CommitState::Committed`] is final. [`CommitState::NotFound`] may change while the server
+    /// still works on the commit, which takes at most the time limit of the store for one operation.
+    /// A new call with the same request id is safe at any time: if the lost commit is applied
+    /// nevertheless, the second one is rejected.
+    ///
+    /// The default implementation returns [`CommitState::NotRecorded`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be read.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ai_services::memory::{
+    ///     Change, ChatMemoryStore, CommitState, InMemoryChatMemoryStore, MemoryId, RequestId,
+    /// };
+    /// use ai_services::message::ChatMessage;
+    ///
+    /// # async fn example() -> ai_services::Result<()> {
+    /// let store = InMemoryChatMemoryStore::new();
+    /// let (id, request) = (MemoryId::from("klaus"), RequestId::new("order-77")?);
+    /// assert_eq!(store.commit_state(&id, &request).await?, CommitState::NotFound);
+    ///
+    /// let turn = vec![ChatMessage::user("Hello!"), ChatMessage::ai("Hello, Klaus!")];
+    /// let change = Change::advance(None, 0..0, turn).with_request(request.clone());
+    /// store.commit(&id, change.clone()).await?;
+    /// assert_eq!(store.commit_state(&id, &request).await?, CommitState::Committed);
+    ///
+    /// // A second change of the request is rejected.
+    /// assert!(store.commit(&id, change).await.is_err());
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example()).unwrap();
+    /// ```
+    async fn commit_state(&self, id: &MemoryId, request: &RequestId) -> Result<CommitState> {
+        let _ = (id, request);
+        Ok(CommitState::NotRecorded)
     }
 
     /// Returns the leases of this store, if it supports leases.
@@ -81,6 +138,11 @@ forward_through_arc! {
         async fn delete_messages<'a, 'b>(&'a self, id: &'b MemoryId) -> Result<()>;
         async fn load<'a, 'b>(&'a self, id: &'b MemoryId) -> Result<Snapshot>;
         async fn commit<'a, 'b>(&'a self, id: &'b MemoryId, change: Change) -> Result<()>;
+        async fn commit_state<'a, 'b, 'c>(
+            &'a self,
+            id: &'b MemoryId,
+            request: &'c RequestId,
+        ) -> Result<CommitState>;
         fn leases(&self) -> Option<&dyn ConversationLeases>;
     }
 }

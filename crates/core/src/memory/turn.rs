@@ -1,7 +1,7 @@
 //! The start and the result of a turn: snapshots and completed turns.
 
 use super::history::{self, Repair};
-use super::{Change, LeaseToken};
+use super::{Change, LeaseToken, RequestId};
 use crate::message::{ChatMessage, Messages};
 use std::ops::Range;
 use std::sync::Arc;
@@ -110,6 +110,7 @@ pub struct CompletedTurn {
     system: Option<ChatMessage>,
     messages: Vec<ChatMessage>,
     lease: Option<LeaseToken>,
+    request: Option<RequestId>,
 }
 
 impl CompletedTurn {
@@ -120,7 +121,7 @@ impl CompletedTurn {
         system: Option<ChatMessage>,
         messages: Vec<ChatMessage>,
     ) -> Self {
-        Self { snapshot, system, messages, lease: None }
+        Self { snapshot, system, messages, lease: None, request: None }
     }
 
     /// Makes the commit of the turn depend on a lease.
@@ -128,6 +129,14 @@ impl CompletedTurn {
     #[must_use]
     pub fn with_lease(mut self, lease: Option<LeaseToken>) -> Self {
         self.lease = lease;
+        self
+    }
+
+    /// Sets the request that the turn answers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_request(mut self, request: Option<RequestId>) -> Self {
+        self.request = request;
         self
     }
 
@@ -157,6 +166,13 @@ impl CompletedTurn {
         self.lease
     }
 
+    /// Returns the request that the turn answers, if the application has set its id. A memory of your own
+    /// passes it [to the change](Change::with_request).
+    #[must_use]
+    pub fn request(&self) -> Option<&RequestId> {
+        self.request.as_ref()
+    }
+
     /// Returns the whole list after the turn, without the `evict` oldest messages of the history.
     #[must_use]
     pub fn into_messages(self, evict: usize) -> Vec<ChatMessage> {
@@ -173,7 +189,7 @@ impl CompletedTurn {
     /// list in place.
     #[must_use]
     pub fn into_change(self, evict: usize) -> Change {
-        let (version, lease) = (self.snapshot.version, self.lease);
+        let (version, lease, request) = (self.snapshot.version, self.lease, self.request.clone());
         let change = if self.snapshot.rewritten {
             let messages = Messages::from(self.into_messages(evict));
             messages.mark_complete();
@@ -183,6 +199,7 @@ impl CompletedTurn {
             let numbers = self.snapshot.numbers_of(&evict);
             Change::turn(version, evict, self.messages).with_numbers(numbers)
         };
+        let change = change.with_request(request);
         match lease {
             Some(lease) => change.with_lease(lease),
             None => change,

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`limits`] | validate ids and table names before a request is sent |
 //! | [`plan`] | turn a [`Change`](crate::memory::Change) into rows to delete and rows to insert, and rows into a [`Snapshot`](crate::memory::Snapshot) |
+//! | [`commits`] | detect a commit that was applied although its answer was lost |
 //! | [`record`] | encode one message with a format version and a checksum, and decode it |
 //! | [`time`] | store times as milliseconds |
 //! | [`embeddings`] | validate and normalize embeddings, and split a search text into words |
@@ -27,8 +28,11 @@
 //!   move them to the history), insert `rows`, and write the new version and number of messages to the head.
 //! - The history: decode each row with [`record::decode`].
 //!
-//! If the answer to a commit can get lost, store a random token with the commit, so that a retry detects that
-//! the first attempt was applied.
+//! - The log of commits: the head contains a [`commits::CommitLog`], to which every commit adds the
+//!   [entry](commits::PendingCommit::entry) of its [`commits::PendingCommit`] in the same atomic step. If an
+//!   answer is lost, [`settle`](commits::PendingCommit::settle) decides whether the commit was applied, was not
+//!   applied, or has an unknown outcome. The log also answers
+//!   [`commit_state`](crate::memory::ChatMemoryStore::commit_state).
 //!
 //! Test the store with `ai_services::testing::stores::StoreSuite`.
 //!
@@ -80,6 +84,35 @@
 #[doc(inline)]
 pub use crate::memory::{check_limit, conflict, lease_lost, random};
 
+/// Detection of commits that were applied although their answer was lost.
+///
+/// ```
+/// use ai_services::memory::{Change, MemoryId};
+/// use ai_services::store::kit::commits::{CommitLog, PendingCommit, Settled};
+///
+/// # fn main() -> ai_services::Result<()> {
+/// let change = Change::advance(Some(7), 0..0, Vec::new());
+/// let commit = PendingCommit::new(&MemoryId::from("ann"), &change);
+///
+/// // The first attempt at version 7 is applied, but the connection breaks. Two other commits follow.
+/// let mut log = CommitLog::default();
+/// log.push(commit.entry(7));
+/// commit.lose_answer(7);
+/// for version in [8, 9] {
+///     log.push(PendingCommit::new(&MemoryId::from("ann"), &change).entry(version));
+/// }
+///
+/// // The second attempt is refused at version 10. It must not be reported as a conflict.
+/// assert_eq!(commit.settle(10, &log)?, Settled::Applied);
+/// # Ok(())
+/// # }
+/// ```
+pub mod commits {
+    #[doc(inline)]
+    pub use crate::memory::{
+        CommitLog, ENTRY_BYTES, KEPT_COMMITS, MAX_LOG_BYTES, PendingCommit, Settled,
+    };
+}
 pub mod embeddings;
 pub mod failpoint;
 pub mod limits;

@@ -5,7 +5,7 @@ use ai_services_core::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-const KINDS: [ErrorKind; 21] = [
+const KINDS: [ErrorKind; 22] = [
     ErrorKind::Configuration,
     ErrorKind::Prompt,
     ErrorKind::Media,
@@ -25,6 +25,7 @@ const KINDS: [ErrorKind; 21] = [
     ErrorKind::Store,
     ErrorKind::Conflict,
     ErrorKind::Busy,
+    ErrorKind::UnknownOutcome,
     ErrorKind::Moderation,
     ErrorKind::Guardrail,
 ];
