@@ -1,13 +1,14 @@
 //! Commits: one change of one conversation.
 
-use super::error_mapping::TaskFailure;
+use super::error_mapping::{Operation, TaskFailure};
 use super::head::{HeadRow, check_lost, signed};
 use super::read;
-use ai_services_core::Result;
 use ai_services_core::memory::{Change, EvictedMessages, MemoryId, UnreadableRecord};
+use ai_services_core::store_kit::commits::{PendingCommit, Settled};
 use ai_services_core::store_kit::failpoint::failpoint;
 use ai_services_core::store_kit::plan::{CommitPlan, EvictedRows};
-use ai_services_core::store_kit::{conflict, lease_lost, random};
+use ai_services_core::store_kit::{conflict, lease_lost};
+use ai_services_core::{Error, Result};
 use rusqlite::Connection;
 use std::ops::Range;
 
@@ -18,8 +19,8 @@ pub(super) struct Commit {
     /// Plan, if it does not depend on stored rows.
     plan: Option<CommitPlan>,
     evicted_messages: EvictedMessages,
-    /// Idempotency key: identifies the commit if it runs again after an uncertain outcome.
-    token: i64,
+    /// Identifies the commit if it runs again after an uncertain outcome.
+    pending: PendingCommit,
 }
 
 impl Commit {
@@ -33,19 +34,20 @@ impl Commit {
             Some(version) => CommitPlan::for_advance(id, version, &change)?,
             None => None,
         };
-        let token = random().cast_signed();
-        Ok(Self { id: id.clone(), change, plan, evicted_messages, token })
+        let pending = PendingCommit::new(id, &change);
+        Ok(Self { id: id.clone(), change, plan, evicted_messages, pending })
     }
 
     /// Applies the change. Idempotent: applies it once, however often it is called.
     pub(super) fn run(&self, connection: &Connection) -> Result<(), TaskFailure> {
         let head = HeadRow::read(connection, &self.id)?;
-        if head.is_some_and(|head| head.commit_token == self.token) {
+        let is_new = head.is_none();
+        let present = head.unwrap_or_default();
+        if self.pending.settle(present.version, &present.commits)? == Settled::Applied {
             return Ok(());
         }
-        let present = head.unwrap_or_default();
         self.check(&present)?;
-        if head.is_none() {
+        if is_new {
             check_lost(connection, &self.id)?;
         }
         failpoint!("sqlite.after_version_check");
@@ -53,7 +55,7 @@ impl Commit {
         let plan = match &self.plan {
             Some(plan) => plan,
             None => {
-                planned = self.plan(connection, head)?;
+                planned = self.plan(connection, Some(&present).filter(|_| !is_new))?;
                 &planned
             }
         };
@@ -61,15 +63,25 @@ impl Commit {
         failpoint!("sqlite.after_eviction");
         self.append(connection, &plan.rows)?;
         failpoint!("sqlite.after_append");
+        let mut commits = present.commits;
+        commits.push(self.pending.entry(present.version));
         let after = HeadRow {
             version: plan.version,
             messages: present.messages.saturating_sub(evicted) + plan.rows.len() as u64,
-            commit_token: self.token,
+            commits,
             lease: present.lease.filter(|_| self.change.lease().is_none()),
         };
         after.write(connection, &self.id)?;
         failpoint!("sqlite.after_head");
         Ok(())
+    }
+
+    /// Returns the error for the caller.
+    pub(super) fn explain(&self, failure: TaskFailure) -> Error {
+        if failure.may_be_applied() {
+            self.pending.lose_answer(0);
+        }
+        self.pending.fail(failure.into_error(Operation { verb: "change", id: Some(&self.id) }))
     }
 
     /// Checks the expected version and the lease.
@@ -86,7 +98,7 @@ impl Commit {
     fn plan(
         &self,
         connection: &Connection,
-        head: Option<HeadRow>,
+        head: Option<&HeadRow>,
     ) -> Result<CommitPlan, TaskFailure> {
         let version = head.map_or(0, |head| head.version);
         if let Some(plan) = CommitPlan::for_advance(&self.id, version, &self.change)? {
@@ -168,5 +180,33 @@ impl Commit {
             insert.execute((self.id.as_str(), signed(*number), record))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Durability;
+    use super::super::connection::{Settings, open_in_memory};
+    use super::*;
+    use ai_services_core::message::ChatMessage;
+    use std::time::Duration;
+
+    fn commit(text: &str) -> Commit {
+        let change = Change::advance(None, 0..0, vec![ChatMessage::user(text)]);
+        Commit::new(&"klaus".into(), change, EvictedMessages::Delete).unwrap()
+    }
+
+    /// If `COMMIT` fails although the transaction is durable, each change of the transaction runs again.
+    #[test]
+    fn commit_that_runs_again_is_applied_once() {
+        let busy_timeout = Duration::from_secs(1);
+        let settings = Settings { durability: Durability::Full, busy_timeout };
+        let connection = open_in_memory(&settings).unwrap();
+        let commits: Vec<_> = ["a", "b", "c"].map(commit).into();
+        for _ in 0..2 {
+            commits.iter().for_each(|commit| commit.run(&connection).unwrap());
+        }
+        let snapshot = read::load(&connection, &"klaus".into()).unwrap();
+        assert_eq!(snapshot.messages().len(), 3);
     }
 }

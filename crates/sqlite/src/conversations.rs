@@ -4,13 +4,14 @@ use super::commit::Commit;
 use super::{SqliteChatMemoryStore, delete, read};
 use ai_services_core::Result;
 use ai_services_core::memory::{
-    Change, ChatMemoryStore, Conversation, ConversationLeases, ConversationStore, HistoryEntry,
-    HistoryPosition, MemoryId, RawRecord, Snapshot,
+    Change, ChatMemoryStore, CommitState, Conversation, ConversationLeases, ConversationStore,
+    HistoryEntry, HistoryPosition, MemoryId, RawRecord, RequestId, Snapshot,
 };
 use ai_services_core::message::ChatMessage;
 use ai_services_core::store_kit::check_limit;
 use ai_services_core::store_kit::{limits, time};
 use async_trait::async_trait;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// Number of conversations that one transaction deletes.
@@ -41,8 +42,17 @@ impl ChatMemoryStore for SqliteChatMemoryStore {
 
     async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
         limits::check_id(id)?;
-        let commit = Commit::new(id, change, self.0.evicted_messages)?;
-        self.write("change", Some(id), move |connection| commit.run(connection)).await
+        let commit = Arc::new(Commit::new(id, change, self.0.evicted_messages)?);
+        let shared = Arc::clone(&commit);
+        let outcome = self.0.database.write(move |connection| shared.run(connection)).await;
+        outcome.map_err(|failure| commit.explain(failure))
+    }
+
+    async fn commit_state(&self, id: &MemoryId, request: &RequestId) -> Result<CommitState> {
+        limits::check_id(id)?;
+        let (owned, request) = (id.clone(), request.clone());
+        let work = move |connection: &_| read::commit_state(connection, &owned, &request);
+        self.read("look for a commit to", Some(id), work).await
     }
 
     fn leases(&self) -> Option<&dyn ConversationLeases> {

@@ -9,6 +9,9 @@ use rusqlite::ErrorCode;
 pub(super) enum TaskFailure {
     /// SQLite failed.
     Sqlite(rusqlite::Error),
+    /// `COMMIT` failed with an error of the disk. The transaction may reappear after a crash, because its pages
+    /// may be in the write-ahead log.
+    Unacknowledged(rusqlite::Error),
     /// A check of the store failed.
     Refused(Error),
     /// The task panicked.
@@ -27,6 +30,38 @@ pub(super) struct Operation<'a> {
 }
 
 impl TaskFailure {
+    /// Returns the failure of a `COMMIT`.
+    pub(super) fn of_commit(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::SystemIoFailure) => Self::Unacknowledged(error),
+            _ => Self::Sqlite(error),
+        }
+    }
+
+    /// Returns whether the changes of the task may have been applied.
+    pub(super) fn may_be_applied(&self) -> bool {
+        matches!(self, Self::Unacknowledged(_))
+    }
+
+    /// Returns whether a task of a failed transaction may succeed in a transaction of its own.
+    pub(super) fn may_succeed_alone(&self) -> bool {
+        match self {
+            Self::Sqlite(error) | Self::Unacknowledged(error) => !is_busy(error),
+            Self::Refused(_) | Self::Panicked | Self::Closed => false,
+        }
+    }
+
+    /// Copies the failure of a transaction, for each of its tasks.
+    pub(super) fn copy(&self) -> Self {
+        match self {
+            Self::Sqlite(error) => Self::Sqlite(copy_error(error)),
+            Self::Unacknowledged(error) => Self::Unacknowledged(copy_error(error)),
+            Self::Refused(error) => Self::Refused(Error::new(error.kind(), error.to_string())),
+            Self::Panicked => Self::Panicked,
+            Self::Closed => Self::Closed,
+        }
+    }
+
     /// Returns the error for the caller.
     pub(super) fn into_error(self, action: Operation<'_>) -> Error {
         let subject = match action.id {
@@ -45,7 +80,9 @@ impl TaskFailure {
     pub(super) fn explain(self, operation: &str) -> Error {
         match self {
             Self::Refused(error) => error,
-            Self::Sqlite(error) => sqlite_error(error, &format!("cannot {operation} in SQLite")),
+            Self::Sqlite(error) | Self::Unacknowledged(error) => {
+                sqlite_error(error, &format!("cannot {operation} in SQLite"))
+            }
             Self::Panicked => Error::new(
                 ErrorKind::Store,
                 format!(
@@ -129,8 +166,7 @@ fn is_damage(error: &rusqlite::Error) -> bool {
     }
 }
 
-/// Copies an error, for each of the tasks that one failure concerns.
-pub(super) fn copy_error(error: &rusqlite::Error) -> rusqlite::Error {
+fn copy_error(error: &rusqlite::Error) -> rusqlite::Error {
     match error {
         rusqlite::Error::SqliteFailure(failure, text) => {
             rusqlite::Error::SqliteFailure(*failure, text.clone())

@@ -2,17 +2,17 @@
 
 use super::error_mapping::TaskFailure;
 use ai_services_core::memory::{LeaseToken, MemoryId, UnreadableRecord};
-use ai_services_core::store_kit::plan;
-use ai_services_core::store_kit::time;
+use ai_services_core::store_kit::commits::CommitLog;
+use ai_services_core::store_kit::{plan, time};
 use rusqlite::{Connection, OptionalExtension};
 
 /// The row of a conversation. Version 0 means that the row only holds a lease.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct HeadRow {
     pub(super) version: u64,
     pub(super) messages: u64,
-    /// Token of the last commit.
-    pub(super) commit_token: i64,
+    /// The last commits.
+    pub(super) commits: CommitLog,
     pub(super) lease: Option<HeadLease>,
 }
 
@@ -30,30 +30,31 @@ impl HeadRow {
         id: &MemoryId,
     ) -> Result<Option<Self>, TaskFailure> {
         let mut statement = connection.prepare_cached(
-            "SELECT version, messages, commit_token, lease_token, lease_until
+            "SELECT version, messages, commits, lease_token, lease_until
              FROM conversation WHERE id = ?1",
         )?;
         let head = statement.query_row([id.as_str()], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
         });
-        let Some((version, messages, commit_token, token, until)) = head.optional()? else {
+        let Some((version, messages, commits, token, until)) = head.optional()? else {
             return Ok(None);
         };
+        let commits: Vec<u8> = commits;
         let lease = Option::zip(token, until).map(|(token, until)| HeadLease { token, until });
         let (version, messages) =
             (unsigned(id, &"the head", version)?, unsigned(id, &"the head", messages)?);
-        Ok(Some(Self { version, messages, commit_token, lease }))
+        Ok(Some(Self { version, messages, commits: CommitLog::new(commits), lease }))
     }
 
     pub(super) fn write(&self, connection: &Connection, id: &MemoryId) -> Result<(), TaskFailure> {
-        let Self { version, messages, commit_token, lease } = self;
+        let Self { version, messages, commits, lease } = self;
         let mut statement = connection.prepare_cached(
             "INSERT INTO conversation
-                 (id, version, messages, last_updated, commit_token, lease_token, lease_until)
+                 (id, version, messages, last_updated, commits, lease_token, lease_until)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
              ON CONFLICT (id) DO UPDATE SET
                  version = excluded.version, messages = excluded.messages,
-                 last_updated = excluded.last_updated, commit_token = excluded.commit_token,
+                 last_updated = excluded.last_updated, commits = excluded.commits,
                  lease_token = excluded.lease_token, lease_until = excluded.lease_until",
         )?;
         statement.execute((
@@ -61,7 +62,7 @@ impl HeadRow {
             signed(*version),
             signed(*messages),
             time::now(),
-            commit_token,
+            commits.as_bytes(),
             lease.map(|lease| lease.token),
             lease.map(|lease| lease.until),
         ))?;
@@ -75,8 +76,8 @@ impl HeadRow {
     }
 }
 
-impl From<HeadRow> for plan::ConversationHead {
-    fn from(head: HeadRow) -> Self {
+impl From<&HeadRow> for plan::ConversationHead {
+    fn from(head: &HeadRow) -> Self {
         Self { version: head.version, messages: head.messages }
     }
 }

@@ -45,8 +45,8 @@ fn acquire(
     // A conversation without a commit gets a head with version 0.
     let mut statement = connection.prepare_cached(
         "INSERT INTO conversation
-             (id, version, messages, last_updated, commit_token, lease_token, lease_until)
-         VALUES (?1, 0, 0, ?2, 0, ?3, ?4)
+             (id, version, messages, last_updated, commits, lease_token, lease_until)
+         VALUES (?1, 0, 0, ?2, x'', ?3, ?4)
          ON CONFLICT (id) DO UPDATE SET
              lease_token = excluded.lease_token, lease_until = excluded.lease_until
          WHERE lease_token IS NULL OR lease_token = excluded.lease_token

@@ -33,8 +33,9 @@ use std::sync::Arc;
 ///
 /// Suitable for one machine: a program without a database server, or several processes that share a file. The
 /// file must be on a local disk, because SQLite's locks and its write-ahead log do not work over networks.
-/// Clones share one store, which owns one writer thread and a few reader threads; the future of an operation
-/// may run on any executor. The threads end when the last clone is dropped, or with [`close`](Self::close).
+/// Clones share one store, which owns one writer thread, and up to four reader threads that are started as needed
+/// (see [`readers`](SqliteChatMemoryStoreBuilder::readers)). The future of an operation may run on any executor.
+/// The threads end when the last clone is dropped, or with [`close`](Self::close).
 ///
 /// Group commit: changes that arrive while a transaction is written are written in the next transaction
 /// together, so 64 of them wait no longer for the disk than one.
@@ -43,7 +44,10 @@ use std::sync::Arc;
 ///
 /// An acknowledged commit survives a crash of the process. With [`Durability::Full`], the default, it also
 /// survives a loss of power, provided that the disk honours sync requests. A commit that was not acknowledged
-/// is applied completely or not at all. The same holds if the future of a change is dropped.
+/// is applied completely or not at all. It is unknown which of the two happened if the future of the commit was
+/// dropped, or if the disk failed during the commit
+/// ([`ErrorKind::UnknownOutcome`](ai_services_core::ErrorKind::UnknownOutcome));
+/// [`commit_state`](ai_services_core::memory::ChatMemoryStore::commit_state) finds out.
 ///
 /// Records have checksums, and the head of a conversation has the number of its messages, so damage to the
 /// file is reported as an [error](ai_services_core::memory::UnreadableRecord). Three kinds of damage are not

@@ -3,7 +3,8 @@
 use super::error_mapping::TaskFailure;
 use super::head::{HeadRow, check_lost, signed, unsigned};
 use ai_services_core::memory::{
-    Conversation, HistoryEntry, HistoryPosition, MemoryId, RawRecord, Snapshot, UnreadableRecord,
+    CommitState, Conversation, HistoryEntry, HistoryPosition, MemoryId, RawRecord, RequestId,
+    Snapshot, UnreadableRecord,
 };
 use ai_services_core::store_kit::{plan, record, time};
 use rusqlite::types::ValueRef;
@@ -41,7 +42,17 @@ pub(super) fn load(connection: &Connection, id: &MemoryId) -> Result<Snapshot, T
     if head.is_none() {
         check_lost(connection, id)?;
     }
-    Ok(plan::snapshot(id, head.map(Into::into), &rows(connection, id)?)?)
+    Ok(plan::snapshot(id, head.as_ref().map(Into::into), &rows(connection, id)?)?)
+}
+
+/// Returns whether the commit of a request was applied.
+pub(super) fn commit_state(
+    connection: &Connection,
+    id: &MemoryId,
+    request: &RequestId,
+) -> Result<CommitState, TaskFailure> {
+    let head = HeadRow::read(connection, id)?.unwrap_or_default();
+    Ok(head.commits.state_of(request))
 }
 
 /// Returns the rows in memory, oldest first.

@@ -19,7 +19,7 @@ CREATE TABLE conversation (
     version INTEGER NOT NULL,
     messages INTEGER NOT NULL,
     last_updated INTEGER NOT NULL,
-    commit_token INTEGER NOT NULL,
+    commits BLOB NOT NULL,
     lease_token INTEGER,
     lease_until INTEGER
 ) STRICT, WITHOUT ROWID;

@@ -4,7 +4,7 @@
 //! during the last transaction in one transaction. Each change has its own savepoint, so that a failed change
 //! does not affect the others.
 
-use super::error_mapping::{TaskFailure, copy_error, is_busy};
+use super::error_mapping::TaskFailure;
 use super::task::{Task, WorkerMessage};
 use ai_services_core::store_kit::failpoint::failpoint;
 use rusqlite::Connection;
@@ -49,24 +49,35 @@ pub(super) fn serve(
 }
 
 fn transact(connection: &Connection, batch: &mut [Box<dyn Task>]) {
-    let Err(error) = attempt(connection, batch) else { return };
-    if !connection.is_autocommit()
+    let Err(failure) = attempt_or_roll_back(connection, batch) else { return };
+    if batch.len() < 2 || !failure.may_succeed_alone() {
+        return batch.iter_mut().for_each(|task| task.fail(failure.copy()));
+    }
+    // A single change may be too large for the disk, so each is retried alone. A change that was committed
+    // nevertheless is recognized in the log of commits.
+    for task in batch {
+        let alone = attempt_or_roll_back(connection, std::slice::from_mut(task));
+        if let Err(second) = alone {
+            task.fail(if failure.may_be_applied() { failure.copy() } else { second });
+        }
+    }
+}
+
+fn attempt_or_roll_back(
+    connection: &Connection,
+    batch: &mut [Box<dyn Task>],
+) -> Result<(), TaskFailure> {
+    let outcome = attempt(connection, batch);
+    if outcome.is_err()
+        && !connection.is_autocommit()
         && let Err(error) = connection.execute_batch("ROLLBACK")
     {
         tracing::warn!(%error, "rollback of a SQLite store failed");
     }
-    match batch {
-        [] => {}
-        // A single change may be too large for the disk, so each is retried alone. A change that was
-        // committed nevertheless is recognized by its token.
-        [_, _, ..] if !is_busy(&error) => {
-            batch.iter_mut().for_each(|task| transact(connection, std::slice::from_mut(task)));
-        }
-        _ => batch.iter_mut().for_each(|task| task.fail(TaskFailure::Sqlite(copy_error(&error)))),
-    }
+    outcome
 }
 
-fn attempt(connection: &Connection, batch: &mut [Box<dyn Task>]) -> rusqlite::Result<()> {
+fn attempt(connection: &Connection, batch: &mut [Box<dyn Task>]) -> Result<(), TaskFailure> {
     let execute = |statement| connection.prepare_cached(statement)?.execute([]);
     if batch.is_empty() {
         return Ok(());
@@ -82,7 +93,7 @@ fn attempt(connection: &Connection, batch: &mut [Box<dyn Task>]) -> rusqlite::Re
         execute("RELEASE change")?;
     }
     failpoint!("sqlite.before_commit");
-    execute("COMMIT")?;
+    execute("COMMIT").map_err(TaskFailure::of_commit)?;
     failpoint!("sqlite.after_commit");
     Ok(())
 }

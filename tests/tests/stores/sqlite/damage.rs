@@ -89,8 +89,9 @@ impl Table {
         let transaction = connection.transaction()?;
         transaction.execute(&format!("DELETE FROM {}", self.name), [])?;
         for row in rows {
-            let placeholders = row.iter().map(|value| match value {
-                Value::Text(_) | Value::Blob(_) => "CAST(? AS TEXT)",
+            let columns = row.iter().zip(&self.columns);
+            let placeholders = columns.map(|(value, column)| match value {
+                Value::Text(_) | Value::Blob(_) if column != "commits" => "CAST(? AS TEXT)",
                 _ => "?",
             });
             let placeholders = placeholders.collect::<Vec<_>>().join(", ");
@@ -116,21 +117,24 @@ fn contents(connection: &Connection, table: &str) -> Vec<String> {
 /// Returns variants of the value, each with one changed byte.
 fn mutations(value: &Value) -> Vec<Value> {
     const CHANGES: [u8; 5] = [0x01, 0x04, 0x20, 0x80, 0xff];
+    let bytes = |bytes: &[u8]| {
+        let places = (0..bytes.len()).flat_map(|at| CHANGES.map(|change| (at, change)));
+        let changed = places.map(|(at, change)| {
+            let mut bytes = bytes.to_vec();
+            bytes[at] ^= change;
+            Value::Blob(bytes)
+        });
+        changed.collect()
+    };
     match value {
-        Value::Text(text) => (0..text.len())
-            .flat_map(|at| CHANGES.map(|change| (at, change)))
-            .map(|(at, change)| {
-                let mut bytes = text.clone().into_bytes();
-                bytes[at] ^= change;
-                Value::Blob(bytes)
-            })
-            .collect(),
+        Value::Text(text) => bytes(text.as_bytes()),
+        Value::Blob(blob) => bytes(blob),
         Value::Integer(number) => (0..8)
             .flat_map(|at| CHANGES.map(|change| number ^ (i64::from(change) << (8 * at))))
             .map(Value::Integer)
             .collect(),
         Value::Null => vec![Value::Integer(0), Value::Integer(-1), Value::Integer(i64::MAX)],
-        other => panic!("unexpected value {other:?}"),
+        other @ Value::Real(_) => panic!("unexpected value {other:?}"),
     }
 }
 

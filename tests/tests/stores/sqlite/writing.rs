@@ -3,7 +3,8 @@
 use super::{builder, raw, temp_file};
 use ai_services::ErrorKind;
 use ai_services::memory::{
-    Change, ChatMemoryStore, ConversationStore, EvictedMessages, HistoryPosition, MemoryId,
+    Change, ChatMemoryStore, CommitState, ConversationStore, EvictedMessages, HistoryPosition,
+    MemoryId, RequestId, UnknownCommit,
 };
 use ai_services::message::ChatMessage;
 use ai_services::store::sqlite::SqliteChatMemoryStore;
@@ -258,5 +259,52 @@ async fn sqlite_read_only_disk_is_an_error() {
     let test = "sqlite::writing::child_on_a_read_only_disk";
     if let Some(passed) = with_mount(mount, directory.path(), &path, test) {
         assert!(passed);
+    }
+}
+
+/// Child process of the next test, which may not write files of more than 128 KiB.
+#[tokio::test]
+#[ignore = "started by another test"]
+async fn child_with_a_disk_that_fails() {
+    let path = std::env::var_os("AI_SERVICES_TEST_FILE").unwrap();
+    let store = SqliteChatMemoryStore::open(Path::new(&path)).await.unwrap();
+    let (id, request) = (MemoryId::from("klaus"), RequestId::new("mine").unwrap());
+    store.update_messages(&id, &turn("a")).await.unwrap();
+    let change = Change::advance(None, 0..0, turn(&"x".repeat(200_000)));
+    let error = store.commit(&id, change.with_request(request)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnknownOutcome, "{error}");
+    let UnknownCommit { request, cause, .. } = error.detail().unwrap();
+    assert_eq!(cause.kind(), ErrorKind::Store, "{error}");
+    assert_eq!(store.commit_state(&id, request).await.unwrap(), CommitState::NotFound);
+    assert_eq!(store.get_messages(&id).await.unwrap(), turn("a"));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn sqlite_commit_on_a_failing_disk_has_an_unknown_outcome() {
+    let (_directory, path) = temp_file();
+    let mut command = Command::new("sh");
+    // Without the signal, a write past the limit is an error.
+    command.args(["-c", "trap '' XFSZ; ulimit -f 256; exec \"$@\"", "sh"]);
+    command.arg(std::env::current_exe().unwrap());
+    command.args(["--exact", "--ignored", "sqlite::writing::child_with_a_disk_that_fails"]);
+    command.env("AI_SERVICES_TEST_FILE", &path).stdout(Stdio::null());
+    assert!(command.status().unwrap().success());
+}
+
+#[tokio::test]
+async fn sqlite_dropped_commit_is_found_by_its_request() {
+    let (_directory, path) = temp_file();
+    let store = builder(&path).open().await.unwrap();
+    let id = MemoryId::from("klaus");
+    for n in 0..100 {
+        let request = RequestId::new(n.to_string()).unwrap();
+        let change = Change::replace(None, turn(&n.to_string()).into());
+        let dropped = store.commit(&id, change.with_request(request.clone())).now_or_never();
+        // A further change runs after the dropped one, if that was started.
+        store.commit(&id, Change::advance(None, 0..0, Vec::new())).await.unwrap();
+        let state = store.commit_state(&id, &request).await.unwrap();
+        let is_stored = store.get_messages(&id).await.unwrap() == turn(&n.to_string());
+        assert_eq!(state == CommitState::Committed, is_stored, "{dropped:?}");
     }
 }
