@@ -4,22 +4,23 @@ use super::PostgresChatMemoryStore;
 use super::connection::{Connection, Parameters, RawText};
 use super::error_mapping::{AttemptFailure, retry};
 use super::read::{head, numbered};
+use super::tokio_postgres::Row;
 use super::tokio_postgres::types::ToSql;
 use ai_services_core::Result;
-use ai_services_core::memory::{Change, LeaseToken, MemoryId};
+use ai_services_core::memory::{Change, CommitState, LeaseToken, MemoryId, RequestId};
+use ai_services_core::store_kit::commits::{CommitLog, PendingCommit, Settled};
 use ai_services_core::store_kit::failpoint::failpoint;
 use ai_services_core::store_kit::plan::{CommitPlan, EvictedRows};
 use ai_services_core::store_kit::time;
-use ai_services_core::store_kit::{conflict, lease_lost, random};
+use ai_services_core::store_kit::{conflict, lease_lost};
 
-/// A change that is to be committed, and the token that all its attempts share.
+/// A change that is to be committed.
 struct Commit<'a> {
     id: &'a MemoryId,
     change: &'a Change,
     lease: Option<i64>,
-    /// Idempotency key: distinguishes an applied attempt whose answer was lost from the commit of another
-    /// writer.
-    token: i64,
+    /// Distinguishes an applied attempt whose answer was lost from the commit of another writer.
+    pending: PendingCommit,
 }
 
 /// The outcome of an attempt.
@@ -32,13 +33,27 @@ enum CommitOutcome {
 impl PostgresChatMemoryStore {
     pub(super) async fn commit_change(&self, id: &MemoryId, change: &Change) -> Result<()> {
         let lease = change.lease().map(LeaseToken::get).map(u64::cast_signed);
-        let commit = &Commit { id, change, lease, token: random().cast_signed() };
-        if let Some(version) = change.expected_version()
-            && let Some(plan) = &CommitPlan::for_advance(id, version, change)?
-        {
-            return retry(|_| self.commit_at(commit, version, plan)).await;
-        }
-        retry(|attempt| self.commit_locked(commit, attempt)).await
+        let commit = &Commit { id, change, lease, pending: PendingCommit::new(id, change) };
+        let planned = match change.expected_version() {
+            Some(version) => CommitPlan::for_advance(id, version, change)?.zip(Some(version)),
+            None => None,
+        };
+        let outcome = match &planned {
+            Some((plan, version)) => retry(|_| self.commit_at(commit, *version, plan)).await,
+            None => retry(|_| self.commit_locked(commit)).await,
+        };
+        outcome.map_err(|error| commit.pending.fail(error))
+    }
+
+    /// Returns whether the commit of a request was applied.
+    pub(super) async fn read_commit_state(
+        &self,
+        id: &MemoryId,
+        request: &RequestId,
+    ) -> Result<CommitState, AttemptFailure> {
+        let mut connection = self.connect().await?;
+        let found = connection.query(&self.0.sql.commits, &[&id.as_str().as_bytes()]).await?;
+        Ok(log(found.first())?.state_of(request))
     }
 
     /// Commits in one round trip, at a known version.
@@ -50,7 +65,8 @@ impl PostgresChatMemoryStore {
     ) -> Result<(), AttemptFailure> {
         let mut connection = self.connect().await?;
         failpoint!("postgres.commit.before");
-        let outcome = self.write(&mut connection, commit, version, plan).await?;
+        let outcome = self.write(&mut connection, commit, version, plan).await;
+        let outcome = outcome.inspect_err(|failure| commit.note(failure, version))?;
         failpoint!("postgres.commit.after");
         match outcome {
             CommitOutcome::Applied => Ok(()),
@@ -61,17 +77,17 @@ impl PostgresChatMemoryStore {
     }
 
     /// Commits with the head locked, for changes that depend on the current version or rows.
-    async fn commit_locked(&self, commit: &Commit<'_>, attempt: u32) -> Result<(), AttemptFailure> {
-        let Commit { id, change, .. } = commit;
+    async fn commit_locked(&self, commit: &Commit<'_>) -> Result<(), AttemptFailure> {
+        let Commit { id, change, pending, .. } = commit;
         let mut connection = self.connect().await?;
         connection.begin().await?;
         let found = connection.query(&self.0.sql.lock, &[&id.as_str().as_bytes()]).await?;
         let head = found.first().map(|row| head(id, row)).transpose()?;
         failpoint!("postgres.transaction.locked");
-        if attempt > 0 && self.is_applied(&mut connection, commit).await? {
+        let version = head.map_or(0, |head| head.version);
+        if pending.settle(version, &log(found.first())?)? == Settled::Applied {
             return connection.roll_back().await;
         }
-        let version = head.map_or(0, |head| head.version);
         if change.expected_version().is_some_and(|expected| expected != version) {
             connection.roll_back().await?;
             return Err(conflict(id).into());
@@ -90,7 +106,8 @@ impl PostgresChatMemoryStore {
         match self.write(&mut connection, commit, version, &plan).await? {
             CommitOutcome::Applied => {
                 failpoint!("postgres.transaction.written");
-                connection.commit().await?;
+                let done = connection.commit().await;
+                done.inspect_err(|failure| commit.note(failure, version))?;
                 failpoint!("postgres.transaction.after");
                 Ok(())
             }
@@ -112,15 +129,17 @@ impl PostgresChatMemoryStore {
         let numbers: Vec<i64> = plan.rows.iter().map(|(number, _)| signed(*number)).collect();
         let records: Vec<&str> = plan.rows.iter().map(|(_, record)| record.as_str()).collect();
         let (after, now) = (signed(plan.version), time::now());
-        let Commit { lease, token, .. } = commit;
+        let entry = commit.pending.entry(version);
+        let (entry, lease) = (entry.as_slice(), commit.lease);
         let sql = &self.0.sql;
         let written = if version == 0 {
             let sql = &sql.begin_conversation;
-            connection.execute(sql, &[&id, lease, &after, &now, token, &numbers, &records]).await?
+            let values: Parameters<'_> = &[&id, &lease, &after, &now, &entry, &numbers, &records];
+            connection.execute(sql, values).await?
         } else {
             let before = signed(version);
             let common: [&(dyn ToSql + Sync); 8] =
-                [&id, lease, &after, &now, token, &numbers, &records, &before];
+                [&id, &lease, &after, &now, &entry, &numbers, &records, &before];
             match (&plan.evicted, commit.change.evicted_numbers()) {
                 (EvictedRows::Positions(_), Some(gone)) => {
                     // `1..0` is an empty range.
@@ -148,18 +167,6 @@ impl PostgresChatMemoryStore {
         Ok(if written == 0 { CommitOutcome::Refused } else { CommitOutcome::Applied })
     }
 
-    /// Returns whether an earlier attempt was applied although its answer was lost.
-    async fn is_applied(
-        &self,
-        connection: &mut Connection,
-        commit: &Commit<'_>,
-    ) -> Result<bool, AttemptFailure> {
-        let id = commit.id.as_str().as_bytes();
-        let parameters: Parameters<'_> = &[&id, &commit.lease, &commit.token];
-        let found = connection.query(&self.0.sql.refusal_reason, parameters).await?;
-        Ok(found.first().map(|row| row.try_get("is_applied")).transpose()?.unwrap_or(false))
-    }
-
     /// Returns the reason why a commit wrote no row, or `Ok` if an earlier attempt was applied.
     ///
     /// Queries the state again, because the statement itself may have seen the state before the commit it
@@ -170,17 +177,19 @@ impl PostgresChatMemoryStore {
         commit: &Commit<'_>,
         expected: Option<u64>,
     ) -> Result<(), AttemptFailure> {
-        let Commit { id, lease, token, .. } = commit;
-        let parameters: Parameters<'_> = &[&id.as_str().as_bytes(), lease, token];
+        let Commit { id, lease, pending, .. } = commit;
+        let parameters: Parameters<'_> = &[&id.as_str().as_bytes(), lease];
         let found = connection.query(&self.0.sql.refusal_reason, parameters).await?;
         let Some(row) = found.first() else { return Err(conflict(id).into()) };
-        if row.try_get("is_applied")? {
+        let version = row.try_get::<_, Option<i64>>("version")?.unwrap_or(0);
+        // A negative version is damage, which reading reports below.
+        let settled = pending.settle(u64::try_from(version).unwrap_or(0), &log(Some(row))?)?;
+        if settled == Settled::Applied {
             return Ok(());
         }
         if !row.try_get::<_, bool>("is_leased")? {
             return Err(lease_lost(id).into());
         }
-        let version = row.try_get::<_, Option<i64>>("version")?.unwrap_or(0);
         if expected.is_some_and(|expected| signed(expected) != version) {
             return Err(conflict(id).into());
         }
@@ -188,6 +197,22 @@ impl PostgresChatMemoryStore {
         self.read(connection, id).await?;
         Err(AttemptFailure::contended(conflict(id)))
     }
+}
+
+impl Commit<'_> {
+    /// Records a failed attempt that may have been applied.
+    fn note(&self, failure: &AttemptFailure, version: u64) {
+        if failure.may_be_executed() {
+            self.pending.lose_answer(version);
+        }
+    }
+}
+
+/// Reads the log of commits from a row; an empty one if there is no conversation.
+fn log(row: Option<&Row>) -> Result<CommitLog, AttemptFailure> {
+    let Some(row) = row else { return Ok(CommitLog::default()) };
+    let bytes = row.try_get::<_, Option<&[u8]>>("commits")?;
+    Ok(CommitLog::new(bytes.unwrap_or_default()))
 }
 
 /// Converts a number to a `bigint`, saturating. Versions and positions never reach the limit, and a saturated

@@ -4,8 +4,8 @@ use super::PostgresChatMemoryStore;
 use super::error_mapping::{AttemptFailure, retry};
 use ai_services_core::Result;
 use ai_services_core::memory::{
-    Change, ChatMemoryStore, Conversation, ConversationLeases, ConversationStore, HistoryEntry,
-    HistoryPosition, MemoryId, RawRecord, Snapshot,
+    Change, ChatMemoryStore, CommitState, Conversation, ConversationLeases, ConversationStore,
+    HistoryEntry, HistoryPosition, MemoryId, RawRecord, RequestId, Snapshot,
 };
 use ai_services_core::message::ChatMessage;
 use ai_services_core::store_kit::check_limit;
@@ -37,6 +37,11 @@ impl ChatMemoryStore for PostgresChatMemoryStore {
     async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
         check_id(id)?;
         self.commit_change(id, &change).await
+    }
+
+    async fn commit_state(&self, id: &MemoryId, request: &RequestId) -> Result<CommitState> {
+        check_id(id)?;
+        retry(|_| self.read_commit_state(id, request)).await
     }
 
     fn leases(&self) -> Option<&dyn ConversationLeases> {

@@ -76,6 +76,12 @@ impl AttemptFailure {
         Self { error, recovery }
     }
 
+    /// Returns whether the statement may have been executed although it failed. An error of the server means that
+    /// it was rolled back, unless the server ended the connection.
+    pub(super) fn may_be_executed(&self) -> bool {
+        self.error.code().is_none_or(|code| code.starts_with("08") || code.starts_with("57P"))
+    }
+
     /// Returns the failure of an attempt that lost against other transactions.
     pub(super) fn contended(error: Error) -> Self {
         Self::new(error, Recovery::Retry)

@@ -54,8 +54,11 @@ use std::sync::Arc;
 ///
 /// A commit is applied once. If the connection breaks during the commit, or the answer does not arrive in
 /// time, the store checks over a new connection whether the commit was applied, and repeats it if not: three
-/// attempts within about a second, plus the time limits. If all attempts fail, the commit may or may not have
-/// been applied; load the conversation to find out.
+/// attempts within about a second, plus the time limits. If it cannot find out, because all attempts fail or
+/// because more than 31 other commits have followed, the error is
+/// [`ErrorKind::UnknownOutcome`](ai_services_core::ErrorKind::UnknownOutcome). A commit whose future is dropped
+/// has an unknown outcome, too. [`commit_state`](ai_services_core::memory::ChatMemoryStore::commit_state) answers
+/// later whether it was applied.
 ///
 /// # Isolation
 ///

@@ -17,14 +17,14 @@ const MIGRATIONS: &[&str] = &[FIRST];
 const FIRST: &str = "\
 CREATE TABLE {conversations} (\
     version bigint NOT NULL, messages bigint NOT NULL, last_updated bigint NOT NULL, \
-    token bigint NOT NULL, key bytea PRIMARY KEY, id bytea NOT NULL\
+    commits bytea NOT NULL, key bytea PRIMARY KEY, id bytea NOT NULL\
 ) WITH (fillfactor = 70);\
 CREATE TABLE {messages} (\
-    number bigint NOT NULL, token bigint NOT NULL, key bytea NOT NULL, record text NOT NULL, \
+    number bigint NOT NULL, key bytea NOT NULL, record text NOT NULL, \
     PRIMARY KEY (key, number)\
 );\
 CREATE TABLE {history} (\
-    number bigint NOT NULL, token bigint NOT NULL, key bytea NOT NULL, record text NOT NULL, \
+    number bigint NOT NULL, key bytea NOT NULL, record text NOT NULL, \
     PRIMARY KEY (key, number)\
 );\
 CREATE TABLE {leases} (\

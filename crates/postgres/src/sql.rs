@@ -3,6 +3,8 @@
 //! `key` is the SHA-256 of the id, because an index entry has at most 2704 bytes and an id up to 8 KiB. The
 //! parameter `$1` is the id unless stated otherwise.
 
+use ai_services_core::store_kit::commits::MAX_LOG_BYTES;
+
 /// The statements of one store.
 #[derive(Debug)]
 pub(super) struct Sql {
@@ -13,6 +15,7 @@ pub(super) struct Sql {
     pub(super) advance: String,
     pub(super) advance_numbered: String,
     pub(super) refusal_reason: String,
+    pub(super) commits: String,
     pub(super) delete_head: String,
     pub(super) delete_unused_heads: String,
     pub(super) delete_rows: String,
@@ -59,11 +62,13 @@ impl Sql {
     pub(super) fn new(tables: &TableNames, keeps_evicted: bool) -> Self {
         let fill = |statement: &str| tables.fill(statement);
         let keep_evicted = if keeps_evicted { KEEP_EVICTED } else { "" };
+        let log_bytes = &MAX_LOG_BYTES.to_string();
         let commit = |statement: &str| {
             let parts = [
                 ("{check_lease}", CHECK_LEASE),
                 ("{keep_evicted}", keep_evicted),
                 ("{append_rows}", APPEND_ROWS),
+                ("{log_bytes}", log_bytes),
             ];
             let whole = parts
                 .iter()
@@ -78,6 +83,7 @@ impl Sql {
             advance: commit(ADVANCE),
             advance_numbered: commit(ADVANCE_NUMBERED),
             refusal_reason: fill(REFUSAL_REASON),
+            commits: fill(COMMITS),
             delete_head: fill(DELETE_HEAD),
             delete_unused_heads: fill(DELETE_UNUSED_HEADS),
             delete_rows: fill(DELETE_ROWS),
@@ -110,7 +116,7 @@ SELECT number, NULL, NULL, NULL, record FROM {messages} WHERE key = sha256($1)";
 
 /// Reads the head and locks it until the transaction ends.
 const LOCK: &str = "\
-SELECT version, messages, id = $1 AS is_own FROM {conversations} WHERE key = sha256($1) FOR UPDATE";
+SELECT version, messages, commits, id = $1 AS is_own FROM {conversations} WHERE key = sha256($1) FOR UPDATE";
 
 /// Reads the rows in memory.
 const ROWS: &str = "SELECT number, record FROM {messages} WHERE key = sha256($1) ORDER BY number";
@@ -125,20 +131,20 @@ WITH lease AS (\
 /// Last part of each commit: appends the rows and releases the lease, if the head was written.
 const APPEND_ROWS: &str = "\
 added AS (\
-    INSERT INTO {messages} (key, number, token, record) \
-    SELECT head.key, new.number, $5, new.record \
+    INSERT INTO {messages} (key, number, record) \
+    SELECT head.key, new.number, new.record \
     FROM head, unnest($6::bigint[], $7::text[]) AS new (number, record)\
 ), released AS (\
     DELETE FROM {leases} USING head WHERE {leases}.key = head.key AND {leases}.token = $2\
 ) SELECT FROM head";
 
 /// The first commit of a conversation. Returns one row if it was applied, otherwise none. Parameters: id,
-/// lease or null, new version, last use, token, numbers, records.
+/// lease or null, new version, last use, entry of the log of commits, numbers, records.
 ///
 /// Two concurrent first commits conflict on the primary key. Messages without a head are damage.
 const BEGIN_CONVERSATION: &str = "\
 {check_lease}head AS (\
-    INSERT INTO {conversations} (key, id, version, messages, last_updated, token) \
+    INSERT INTO {conversations} (key, id, version, messages, last_updated, commits) \
     SELECT sha256($1), $1, $3, cardinality($6::bigint[]), $4, $5 \
     WHERE ($2::bigint IS NULL OR EXISTS (SELECT FROM lease)) \
         AND NOT EXISTS (SELECT FROM {messages} WHERE key = sha256($1)) \
@@ -152,6 +158,8 @@ const BEGIN_CONVERSATION: &str = "\
 /// A commit that waits for another commit on the lock of the head finds that the version has changed. The
 /// rest of the statement sees the rows from before the wait, which is safe: it only has an effect if the head
 /// had the expected version before and after the wait, so that the rows are unchanged.
+///
+/// The entry of the log ends with a hash of the request, which must not be in the log already.
 const ADVANCE: &str = "\
 {check_lease}gone AS MATERIALIZED (\
     (SELECT number FROM {messages} WHERE key = sha256($1) \
@@ -159,9 +167,11 @@ const ADVANCE: &str = "\
     UNION ALL \
     SELECT number FROM {messages} WHERE key = sha256($1) AND number = ANY ($11::bigint[])\
 ), head AS (\
-    UPDATE {conversations} SET version = $3, last_updated = $4, token = $5, \
+    UPDATE {conversations} SET version = $3, last_updated = $4, \
+        commits = substr($5::bytea || commits, 1, {log_bytes}), \
         messages = messages - (SELECT count(*) FROM gone) + cardinality($6::bigint[]) \
     WHERE key = sha256($1) AND id = $1 AND version = $8 \
+        AND position(substr($5::bytea, 17) in commits) = 0 \
         AND ($2::bigint IS NULL OR EXISTS (SELECT FROM lease)) \
         AND (SELECT count(*) FROM gone) = \
             greatest(0, least($10, messages) - $9) + cardinality($11::bigint[]) \
@@ -169,7 +179,7 @@ const ADVANCE: &str = "\
 ), evicted AS (\
     DELETE FROM {messages} USING head, gone \
     WHERE {messages}.key = head.key AND {messages}.number = gone.number \
-    RETURNING {messages}.key, {messages}.number, {messages}.token, {messages}.record\
+    RETURNING {messages}.key, {messages}.number, {messages}.record\
 ){keep_evicted}, {append_rows}";
 
 /// A later commit whose evicted rows are known by number, because the caller has loaded them. Returns one row
@@ -181,9 +191,11 @@ const ADVANCE: &str = "\
 /// the execution. A range also avoids scanning the rows that were evicted since the last vacuum.
 const ADVANCE_NUMBERED: &str = "\
 {check_lease}head AS (\
-    UPDATE {conversations} SET version = $3, last_updated = $4, token = $5, \
+    UPDATE {conversations} SET version = $3, last_updated = $4, \
+        commits = substr($5::bytea || commits, 1, {log_bytes}), \
         messages = messages - $11 + cardinality($6::bigint[]) \
     WHERE key = sha256($1) AND id = $1 AND version = $8 \
+        AND position(substr($5::bytea, 17) in commits) = 0 \
         AND ($2::bigint IS NULL OR EXISTS (SELECT FROM lease)) \
         AND (SELECT count(*) FROM {messages} \
             WHERE key = sha256($1) AND number BETWEEN $9 AND $10) = $11::bigint \
@@ -191,25 +203,23 @@ const ADVANCE_NUMBERED: &str = "\
 ), evicted AS (\
     DELETE FROM {messages} USING head \
     WHERE {messages}.key = head.key AND {messages}.number BETWEEN $9 AND $10 \
-    RETURNING {messages}.key, {messages}.number, {messages}.token, {messages}.record\
+    RETURNING {messages}.key, {messages}.number, {messages}.record\
 ){keep_evicted}, {append_rows}";
 
 /// Part of a commit that copies the evicted rows to the history.
 const KEEP_EVICTED: &str = ", kept AS (\
-    INSERT INTO {history} (key, number, token, record) \
-    SELECT key, number, token, record FROM evicted\
+    INSERT INTO {history} (key, number, record) \
+    SELECT key, number, record FROM evicted\
 )";
 
-/// Reads the reason why a commit was refused. Parameters: id, lease or null, token of the commit.
-///
-/// The token of an applied commit is found in its rows even if other commits have followed.
+/// Reads the reason why a commit was refused. Returns one row. Parameters: id, lease or null.
 const REFUSAL_REASON: &str = "\
-SELECT (SELECT version FROM {conversations} WHERE key = sha256($1)) AS version, \
-    EXISTS (SELECT FROM {conversations} WHERE key = sha256($1) AND token = $3) \
-    OR EXISTS (SELECT FROM {messages} WHERE key = sha256($1) AND token = $3) \
-    OR EXISTS (SELECT FROM {history} WHERE key = sha256($1) AND token = $3) AS is_applied, \
-    $2::bigint IS NULL OR EXISTS (SELECT FROM {leases} \
-        WHERE key = sha256($1) AND token = $2 AND ends > clock_timestamp()) AS is_leased";
+SELECT head.version, head.commits, $2::bigint IS NULL OR EXISTS (SELECT FROM {leases} \
+        WHERE key = sha256($1) AND token = $2 AND ends > clock_timestamp()) AS is_leased \
+FROM (SELECT) AS always LEFT JOIN {conversations} AS head ON head.key = sha256($1)";
+
+/// Reads the log of commits.
+const COMMITS: &str = "SELECT commits FROM {conversations} WHERE key = sha256($1)";
 
 /// Deletes a head. Returns the key, whether or not the head existed.
 const DELETE_HEAD: &str = "\

@@ -2,7 +2,9 @@
 
 use super::{builder, prefix, raw, ready};
 use ai_services::ErrorKind;
-use ai_services::memory::{Change, ChatMemoryStore, MemoryId, Snapshot};
+use ai_services::memory::{
+    Change, ChatMemoryStore, CommitState, MemoryId, RequestId, Snapshot, UnknownCommit,
+};
 use ai_services::message::ChatMessage;
 use ai_services::store::postgres::PostgresChatMemoryStore;
 use ai_services_tests::servers::postgres::{self as server, Postgres};
@@ -19,7 +21,7 @@ use tokio::task::JoinSet;
 struct Proxy {
     port: u16,
     breakage: Arc<Breakage>,
-    _task: JoinSet<()>,
+    task: JoinSet<()>,
 }
 
 /// The way in which a proxy breaks a connection.
@@ -103,7 +105,7 @@ impl Proxy {
                 });
             }
         });
-        Self { port, breakage, _task: task }
+        Self { port, breakage, task }
     }
 
     /// A store behind this proxy, with one warm connection.
@@ -183,26 +185,94 @@ async fn commit_on_a_silent_connection_is_applied_once() {
     is_applied_once(true).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn commit_with_lost_answer_is_found_behind_another() {
-    let Some(server) = server::shared() else { return };
+/// Loses the answer to a commit, and makes other commits, which evict its message, before the connection
+/// closes. Returns the outcome of the commit, and the stored texts.
+async fn lost_answer(
+    change: fn(Option<u64>) -> Change,
+    others: usize,
+) -> Option<(ai_services::Result<()>, Vec<String>)> {
+    let server = server::shared()?;
     let prefix = prefix();
     let proxy = Proxy::new(server, Breakage::new(false)).await;
     let (store, other) =
         (proxy.store(server, &prefix).await, ready(builder(server, &prefix)).await);
     let id = MemoryId::from("klaus");
     add(&store, &id, "first").await;
-    let snapshot = store.load(&id).await.unwrap();
-    proxy.breakage.answers.store(0, Ordering::SeqCst);
-    let mine = store.commit(&id, adding(&snapshot, "mine"));
+    let version = store.load(&id).await.unwrap().version();
+    // A change without an expected version reads the head first.
+    let chunks = if change(version).expected_version().is_some() { 0 } else { 3 };
+    proxy.breakage.answers.store(chunks, Ordering::SeqCst);
+    let mine = store.commit(&id, change(version));
     let theirs = async {
         proxy.breakage.broken.acquire().await.unwrap().forget();
-        add(&other, &id, "theirs").await;
+        for n in 0..others {
+            let change = Change::advance(None, 0..2, vec![user(&n.to_string())]);
+            other.commit(&id, change).await.unwrap();
+        }
         proxy.breakage.may_close.add_permits(1);
     };
     let (mine, ()) = tokio::join!(mine, theirs);
-    mine.unwrap();
-    assert_eq!(texts(&other, &id).await, ["first", "mine", "theirs"]);
+    Some((mine, texts(&other, &id).await))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commit_with_lost_answer_is_found_behind_others() {
+    for others in [1, 31] {
+        for change in [
+            |version| Change::advance(version, 0..0, vec![user("mine")]),
+            |_| Change::advance(None, 0..0, vec![user("mine")]),
+        ] {
+            let Some((mine, texts)) = lost_answer(change, others).await else { return };
+            mine.unwrap();
+            assert_eq!(texts, [(others - 1).to_string()]);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commit_behind_32_others_has_an_unknown_outcome() {
+    for change in [
+        |version| Change::advance(version, 0..0, vec![user("mine")]),
+        |_| Change::advance(None, 0..0, vec![user("mine")]),
+    ] {
+        let Some((outcome, texts)) = lost_answer(change, 32).await else { return };
+        let error = outcome.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnknownOutcome, "{error}");
+        assert_eq!(texts, ["31"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commit_on_a_broken_connection_is_found_by_its_request() {
+    let Some(server) = server::shared() else { return };
+    let prefix = prefix();
+    let mut proxy = Proxy::new(server, Breakage::new(false)).await;
+    let (store, direct) =
+        (proxy.store(server, &prefix).await, ready(builder(server, &prefix)).await);
+    let id = MemoryId::from("klaus");
+    let change = |name| {
+        let change = Change::advance(Some(0), 0..0, vec![user("mine")]);
+        change.with_request(RequestId::new(name).unwrap())
+    };
+    proxy.breakage.answers.store(0, Ordering::SeqCst);
+    let lost = async {
+        proxy.breakage.broken.acquire().await.unwrap().forget();
+        // No connection works any more.
+        proxy.task.shutdown().await;
+    };
+    let (outcome, ()) = tokio::join!(store.commit(&id, change("sent")), lost);
+    let error = outcome.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnknownOutcome, "{error}");
+    assert!(!error.is_retryable());
+    let UnknownCommit { request, cause, .. } = error.detail().unwrap();
+    assert_eq!((request.as_str(), cause.kind()), ("sent", ErrorKind::Connection), "{error}");
+    assert_eq!(direct.commit_state(&id, request).await.unwrap(), CommitState::Committed);
+
+    let error = store.commit(&id, change("not sent")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+    let request = RequestId::new("not sent").unwrap();
+    assert_eq!(direct.commit_state(&id, &request).await.unwrap(), CommitState::NotFound);
+    assert_eq!(texts(&direct, &id).await, ["mine"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -28,15 +28,13 @@ const COLUMNS: &[(&str, &str, &str, &str)] = &[
     ("conversations", "id", "id", "{}"),
     ("conversations", "version", "int8send(version)", NUMBER),
     ("conversations", "messages", "int8send(messages)", NUMBER),
-    ("conversations", "token", "int8send(token)", NUMBER),
+    ("conversations", "commits", "commits", "{}"),
     ("conversations", "last_updated", "int8send(last_updated)", NUMBER),
     ("messages", "key", "key", "{}"),
     ("messages", "number", "int8send(number)", NUMBER),
-    ("messages", "token", "int8send(token)", NUMBER),
     ("messages", "record", "convert_to(record, 'UTF8')", TEXT),
     ("history", "key", "key", "{}"),
     ("history", "number", "int8send(number)", NUMBER),
-    ("history", "token", "int8send(token)", NUMBER),
     ("history", "record", "convert_to(record, 'UTF8')", TEXT),
 ];
 
@@ -124,7 +122,7 @@ async fn changed_byte_is_detected_or_harmless() {
             let changed = format!("set_byte({bytes}, {byte}, get_byte({bytes}, {byte}) # {bit})");
             let sql = format!(
                 "UPDATE {prefix}_{table} SET {column} = {} WHERE ctid = (SELECT ctid FROM \
-                 {prefix}_{table} ORDER BY key, token, {} LIMIT 1 OFFSET {row})",
+                 {prefix}_{table} ORDER BY key, {} LIMIT 1 OFFSET {row})",
                 back.replace("{}", &changed),
                 if *table == "conversations" { "version" } else { "number" },
             );
