@@ -1,26 +1,27 @@
 -- Applies one commit, or returns the reason why it was refused.
 --
 -- KEYS: head, messages, history, lease, ids, used
--- ARGV: id, version before, version after, token, now in ms, lease or '', time to live in ms or '',
---       '1' to keep evicted rows, 'rank' or 'score', number of ranges,
+-- ARGV: id, version before, version after, entry of the log of commits, length of a full log, now in ms,
+--       lease or '', time to live in ms or '', '1' to keep evicted rows, 'rank' or 'score', number of ranges,
 --       the ranges (first, last), the rows (number, member)
 local head, messages, history, lease, ids, used = unpack(KEYS)
-local id, before, after, token, now, holder, ttl, keep, by, ranges = unpack(ARGV, 1, 10)
+local id, before, after, entry, full, now, holder, ttl, keep, by, ranges = unpack(ARGV, 1, 11)
 
 -- Reads every key before the first write: a key of the wrong type ends the script here, and writes of
 -- a script are not rolled back.
-local stored = redis.call('HMGET', head, 'version', 'messages', 'tokens')
-local version, promised, tokens = stored[1] or '0', stored[2] or '0', stored[3] or ''
+local stored = redis.call('HMGET', head, 'version', 'messages', 'commits')
+local version, promised, commits = stored[1] or '0', stored[2] or '0', stored[3] or ''
 local count = redis.call('ZCARD', messages)
 local evicted = redis.call('ZCARD', history)
 local held = redis.call('GET', lease)
 redis.call('ZCARD', ids)
 redis.call('ZCARD', used)
 
-if version ~= before then
-  -- This commit may already have been applied, and its answer lost.
-  if string.find(tokens, token, 1, true) then return {'applied'} end
-  return {'version', version}
+-- An entry ends with a hash of the request. This commit, or another one of the same request, may already
+-- have been applied; the client decides from the log.
+local request = string.sub(entry, -8)
+if version ~= before or string.find(commits, request, 1, true) then
+  return {'refused', version, commits}
 end
 if holder ~= '' and held ~= holder then return {'lease'} end
 if version == '0' and count + evicted > 0 then return {'headless'} end
@@ -28,9 +29,9 @@ if promised ~= tostring(count) then return {'count', promised, tostring(count)} 
 if redis.call('ZCOUNT', messages, '(' .. version, '+inf') > 0 then return {'newer', version} end
 
 -- New rows are written first: a server that is out of memory rejects a write only before the first one.
-local at = 11 + 2 * tonumber(ranges)
+local at = 12 + 2 * tonumber(ranges)
 for i = at, #ARGV, 2 do redis.call('ZADD', messages, ARGV[i], ARGV[i + 1]) end
-for i = 11, at - 1, 2 do
+for i = 12, at - 1, 2 do
   local first, last = ARGV[i], ARGV[i + 1]
   -- Positions past the end must not reach the new rows.
   if by == 'rank' then last = tostring(math.min(tonumber(last), count - 1)) end
@@ -47,9 +48,9 @@ end
 
 count = redis.call('ZCARD', messages)
 evicted = redis.call('ZCARD', history)
--- Keeps the last eight tokens, so that a commit finds its own token even if others have followed.
-tokens = string.sub(token .. ' ' .. tokens, 1, 8 * 17 - 1)
-redis.call('HSET', head, 'version', after, 'messages', count, 'used', now, 'tokens', tokens)
+-- The newest entry is the first one.
+commits = string.sub(entry .. commits, 1, tonumber(full))
+redis.call('HSET', head, 'version', after, 'messages', count, 'used', now, 'commits', commits)
 if count + evicted > 0 then redis.call('ZADD', ids, 0, id) else redis.call('ZREM', ids, id) end
 redis.call('ZADD', used, now, id)
 

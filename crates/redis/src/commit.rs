@@ -3,14 +3,17 @@
 use super::rows::{RawField, RawRow, corrupt_head, head, member, number, rows};
 use super::scripts::COMMIT;
 use super::{Inner, RedisChatMemoryStore};
-use ai_services_core::memory::{Change, EvictedMessages, LeaseToken, MemoryId, Snapshot};
+use ai_services_core::memory::{
+    Change, CommitState, EvictedMessages, LeaseToken, MemoryId, RequestId, Snapshot,
+};
+use ai_services_core::store_kit::commits::{CommitLog, MAX_LOG_BYTES, PendingCommit, Settled};
 use ai_services_core::store_kit::failpoint::failpoint;
 use ai_services_core::store_kit::limits::check_id;
 use ai_services_core::store_kit::plan::{self, CommitPlan, EvictedRows};
 use ai_services_core::store_kit::time;
 use ai_services_core::store_kit::{conflict, lease_lost, random};
 use ai_services_core::{Error, ErrorKind, Result};
-use redis::ScriptInvocation;
+use redis::{Pipeline, ScriptInvocation, ToRedisArgs};
 use std::ops::Range;
 use std::time::Duration;
 use tokio::time::sleep;
@@ -21,42 +24,60 @@ const ATTEMPTS: u32 = 64;
 /// Increment of the maximum pause before the next attempt, which grows up to 20 times this value.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The outcome of an attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CommitOutcome {
-    Applied,
-    /// The head did not have the version of the plan.
-    Outdated,
-}
-
 /// The parts of a commit that are the same for every plan.
 struct Commit<'a> {
     id: &'a MemoryId,
     lease: Option<LeaseToken>,
-    /// Idempotency key: identifies the commit if it is sent again.
-    token: String,
+    /// Identifies the commit if it is sent again.
+    pending: PendingCommit,
+}
+
+/// The stored state that a plan is made for.
+struct Planned {
+    version: u64,
+    log: CommitLog,
+    plan: Option<CommitPlan>,
 }
 
 impl RedisChatMemoryStore {
     pub(super) async fn snapshot(&self, id: &MemoryId) -> Result<Snapshot> {
-        let (head, stored) = self.read(id).await?;
+        let (head, _, stored) = self.read(id).await?;
         plan::snapshot(id, head, &rows(id, stored)?)
     }
 
     pub(super) async fn change(&self, id: &MemoryId, change: &Change) -> Result<()> {
         check_id(id)?;
-        let commit = Commit { id, lease: change.lease(), token: format!("{:016x}", random()) };
+        let pending = PendingCommit::new(id, change);
+        let commit = Commit { id, lease: change.lease(), pending };
+        let outcome = self.attempt(&commit, change).await;
+        outcome.map_err(|error| commit.pending.fail(error))
+    }
+
+    /// Attempts the change until it is applied or fails for good.
+    async fn attempt(&self, commit: &Commit<'_>, change: &Change) -> Result<()> {
+        let id = commit.id;
         if let Some(version) = change.expected_version()
             && let Some(plan) = CommitPlan::for_advance(id, version, change)?
         {
-            return match self.apply(&commit, version, &plan).await? {
-                CommitOutcome::Applied => Ok(()),
-                CommitOutcome::Outdated => Err(conflict(id)),
+            return match self.apply(commit, version, &plan).await? {
+                Settled::Applied => Ok(()),
+                Settled::NotApplied => Err(conflict(id)),
             };
         }
         for attempt in 1..=ATTEMPTS {
-            let (version, plan) = self.plan(id, change).await?;
-            if self.apply(&commit, version, &plan).await? == CommitOutcome::Applied {
+            let Planned { version, log, plan } = self.plan(id, change).await?;
+            // The last attempt may have been applied, and is found only in a recent log.
+            if commit.pending.settle(version, &log)? == Settled::Applied {
+                return Ok(());
+            }
+            if change.expected_version().is_some_and(|expected| expected != version) {
+                break;
+            }
+            let Some(plan) = plan else {
+                let message = "a change is neither an advance nor a replacement";
+                return Err(Error::new(ErrorKind::Store, message));
+            };
+            if self.apply(commit, version, &plan).await? == Settled::Applied {
                 return Ok(());
             }
             if change.expected_version().is_some() {
@@ -67,58 +88,80 @@ impl RedisChatMemoryStore {
         Err(conflict(id))
     }
 
-    /// Plans a change that depends on the stored head or rows. Returns the current version, too.
-    async fn plan(&self, id: &MemoryId, change: &Change) -> Result<(u64, CommitPlan)> {
-        let (version, plan) = if change.is_replacement() {
-            let (head, stored) = self.read(id).await?;
+    /// Plans a change that depends on the stored head or rows.
+    async fn plan(&self, id: &MemoryId, change: &Change) -> Result<Planned> {
+        if change.is_replacement() {
+            let (head, log, stored) = self.read(id).await?;
             let plan = CommitPlan::for_replacement(id, head, &rows(id, stored)?, change)?;
-            (head.map_or(0, |head| head.version), Some(plan))
-        } else {
-            let mut pipeline = redis::pipe();
-            pipeline.cmd("HMGET").arg(self.0.keys.of(id).head).arg("version").arg("messages");
-            let request = self.0.connections.request("read a conversation", pipeline);
-            let ((version, messages),): ((RawField, RawField),) = request.await?;
-            let version = head(id, &version, &messages)?.map_or(0, |head| head.version);
-            (version, CommitPlan::for_advance(id, version, change)?)
-        };
-        if change.expected_version().is_some_and(|expected| expected != version) {
-            return Err(conflict(id));
+            return Ok(Planned { version: version(head), log, plan: Some(plan) });
         }
-        match plan {
-            Some(plan) => Ok((version, plan)),
-            None => {
-                let message = "a change is neither an advance nor a replacement";
-                Err(Error::new(ErrorKind::Store, message))
-            }
-        }
+        let mut pipeline = redis::pipe();
+        add_head_query(&mut pipeline, self.0.keys.of(id).head);
+        let request = self.0.connections.request("read a conversation", pipeline);
+        let (fields,): (RawHead,) = request.await?;
+        let (head, log) = parse_head(id, fields)?;
+        let plan = CommitPlan::for_advance(id, version(head), change)?;
+        Ok(Planned { version: version(head), log, plan })
     }
 
-    /// Reads the head and the rows in one transaction.
-    async fn read(&self, id: &MemoryId) -> Result<(Option<plan::ConversationHead>, Vec<RawRow>)> {
+    /// Reads the head, the log of commits and the rows in one transaction.
+    async fn read(
+        &self,
+        id: &MemoryId,
+    ) -> Result<(Option<plan::ConversationHead>, CommitLog, Vec<RawRow>)> {
         let keys = self.0.keys.of(id);
         let mut pipeline = redis::pipe();
-        pipeline.atomic();
-        pipeline.cmd("HMGET").arg(keys.head).arg("version").arg("messages");
+        add_head_query(pipeline.atomic(), keys.head);
         pipeline.cmd("ZRANGE").arg(keys.messages).arg(0).arg(-1).arg("WITHSCORES");
         let request = self.0.connections.request("load a conversation", pipeline);
-        let ((version, messages), rows): ((RawField, RawField), _) = request.await?;
-        Ok((head(id, &version, &messages)?, rows))
+        let (fields, rows): (RawHead, _) = request.await?;
+        let (head, log) = parse_head(id, fields)?;
+        Ok((head, log, rows))
     }
 
-    /// Runs the commit script.
-    async fn apply(
+    pub(super) async fn state_of_commit(
         &self,
-        commit: &Commit<'_>,
-        version: u64,
-        plan: &CommitPlan,
-    ) -> Result<CommitOutcome> {
+        id: &MemoryId,
+        request: &RequestId,
+    ) -> Result<CommitState> {
+        check_id(id)?;
+        let mut pipeline = redis::pipe();
+        pipeline.cmd("HGET").arg(self.0.keys.of(id).head).arg("commits");
+        let found = self.0.connections.request("look for a commit", pipeline);
+        let (log,): (RawField,) = found.await?;
+        Ok(CommitLog::new(log.unwrap_or_default()).state_of(request))
+    }
+
+    /// Runs the commit script. Returns [`Settled::NotApplied`] if the head does not have the version.
+    async fn apply(&self, commit: &Commit<'_>, version: u64, plan: &CommitPlan) -> Result<Settled> {
         let script = self.0.invocation(commit, version, plan);
         failpoint!("redis.before_commit");
-        let answer: Vec<Vec<u8>> =
-            self.0.connections.request("commit to a conversation", script).await?;
+        let lose_answer = || commit.pending.lose_answer(version);
+        let action = "commit to a conversation";
+        let request = self.0.connections.request_noting_losses(action, script, lose_answer);
+        let answer: Vec<Vec<u8>> = request.await?;
         failpoint!("redis.after_commit");
-        parse_outcome(commit.id, version, &answer)
+        parse_outcome(commit, version, &answer)
     }
+}
+
+/// The fields of a head that a commit depends on: version, number of messages, log of commits.
+type RawHead = (RawField, RawField, RawField);
+
+fn add_head_query(pipeline: &mut Pipeline, key: impl ToRedisArgs) {
+    pipeline.cmd("HMGET").arg(key).arg("version").arg("messages").arg("commits");
+}
+
+fn parse_head(
+    id: &MemoryId,
+    (version, messages, log): RawHead,
+) -> Result<(Option<plan::ConversationHead>, CommitLog)> {
+    let log = CommitLog::new(log.unwrap_or_default());
+    Ok((head(id, &version, &messages)?, log))
+}
+
+fn version(head: Option<plan::ConversationHead>) -> u64 {
+    head.map_or(0, |head| head.version)
 }
 
 impl Inner {
@@ -132,7 +175,8 @@ impl Inner {
         let mut script = COMMIT.prepare_invoke();
         script.key(keys.head).key(keys.messages).key(keys.history).key(keys.lease);
         script.key(&self.keys.ids).key(&self.keys.used);
-        script.arg(commit.id.as_str()).arg(version).arg(plan.version).arg(&commit.token);
+        script.arg(commit.id.as_str()).arg(version).arg(plan.version);
+        script.arg(commit.pending.entry(version).as_slice()).arg(MAX_LOG_BYTES);
         script.arg(time::now()).arg(commit.lease.map(token).unwrap_or_default());
         script.arg(self.time_to_live.map(|millis| millis.to_string()).unwrap_or_default());
         script.arg(u8::from(self.evicted_messages == EvictedMessages::Keep));
@@ -176,14 +220,21 @@ fn ranges(evict: &EvictedRows) -> (&'static str, Vec<(u64, u64)>) {
 }
 
 /// Interprets the answer of the commit script.
-fn parse_outcome(id: &MemoryId, version: u64, answer: &[Vec<u8>]) -> Result<CommitOutcome> {
+fn parse_outcome(commit: &Commit<'_>, version: u64, answer: &[Vec<u8>]) -> Result<Settled> {
+    let (id, pending) = (commit.id, &commit.pending);
+    if let [word, found, log] = answer
+        && word == b"refused"
+    {
+        return match number(found) {
+            Some(found) => pending.settle(found, &CommitLog::new(log.as_slice())),
+            None => Err(corrupt_head(id, "its field `version` is not a number").into()),
+        };
+    }
     // Lossy, because quoted values may be damaged.
     let answer: Vec<_> = answer.iter().map(|part| String::from_utf8_lossy(part)).collect();
     let answer: Vec<_> = answer.iter().map(|part| &**part).collect();
     match *answer.as_slice() {
-        ["applied"] => Ok(CommitOutcome::Applied),
-        ["version", found] if number(found.as_bytes()).is_some() => Ok(CommitOutcome::Outdated),
-        ["version", _] => Err(corrupt_head(id, "its field `version` is not a number").into()),
+        ["applied"] => Ok(Settled::Applied),
         ["lease"] => Err(lease_lost(id)),
         ["headless"] => Err(corrupt_head(id, "it is missing").into()),
         ["count", expected, count] => {

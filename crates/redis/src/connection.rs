@@ -126,17 +126,35 @@ impl Connections {
         action: &str,
         request: impl Into<Request>,
     ) -> Result<T> {
+        self.request_noting_losses(action, request, || {}).await
+    }
+
+    /// Like [`request`](Self::request). Calls `lose_answer` for each attempt that failed although the server may
+    /// have executed it.
+    pub(super) async fn request_noting_losses<T: FromRedisValue>(
+        &self,
+        action: &str,
+        request: impl Into<Request>,
+        lose_answer: impl Fn(),
+    ) -> Result<T> {
         let request = request.into();
-        for pause in PAUSES {
-            match self.slot(action)?.request(&request).await {
+        let mut pauses = PAUSES.into_iter();
+        loop {
+            let failure = match self.slot(action)?.request(&request).await {
                 Ok(answer) => return Ok(answer),
-                Err(failure) if failure.should_retry() => {}
-                Err(failure) => return Err(failure.explain(action)),
+                Err(failure) => failure,
+            };
+            if failure.may_be_executed() {
+                lose_answer();
             }
-            // Jitter: 50–100 % of the pause, because many requests may have lost the same connection.
-            sleep(pause.mul_f64(0.5 + (random() % 512) as f64 / 1024.0)).await;
+            match pauses.next().filter(|_| failure.should_retry()) {
+                // Jitter: 50–100 % of the pause, because many requests may have lost the same connection.
+                Some(pause) => {
+                    sleep(pause.mul_f64(0.5 + (random() % 512) as f64 / 1024.0)).await;
+                }
+                None => return Err(failure.explain(action)),
+            }
         }
-        self.slot(action)?.request(&request).await.map_err(|failure| failure.explain(action))
     }
 
     fn slot(&self, action: &str) -> Result<&ConnectionSlot> {

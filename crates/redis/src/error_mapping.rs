@@ -122,6 +122,11 @@ impl AttemptFailure {
         }
     }
 
+    /// Returns whether the server may have executed the request: it was sent, and not answered by an error.
+    pub(super) fn may_be_executed(&self) -> bool {
+        self.stage == Stage::Requesting && self.source.code().is_none()
+    }
+
     /// Returns the error for the caller of an action, for example `load a conversation`.
     pub(super) fn explain(self, action: &str) -> Error {
         let Self { stage, source } = self;

@@ -6,7 +6,7 @@
 //!
 //! | key | type | content |
 //! |---|---|---|
-//! | `{ai-services}:head:klaus` | hash | version, number of messages, time of the last change, tokens of the last commits |
+//! | `{ai-services}:head:klaus` | hash | version, number of messages, time of the last change, log of the last 32 commits |
 //! | `{ai-services}:messages:klaus` | sorted set | messages in memory: the member `number:record` with its number as score |
 //! | `{ai-services}:history:klaus` | sorted set | evicted messages, in the same form |
 //! | `{ai-services}:lease:klaus` | string | token of the lease, while it is held |
@@ -60,7 +60,8 @@ pub use builder::RedisChatMemoryStoreBuilder;
 
 use ai_services_core::Result;
 use ai_services_core::memory::{
-    Change, ChatMemoryStore, ConversationLeases, EvictedMessages, LeaseOptions, MemoryId, Snapshot,
+    Change, ChatMemoryStore, CommitState, ConversationLeases, EvictedMessages, LeaseOptions,
+    MemoryId, RequestId, Snapshot,
 };
 use ai_services_core::message::ChatMessage;
 use async_trait::async_trait;
@@ -79,7 +80,8 @@ use std::sync::atomic::AtomicU32;
 ///
 /// A turn costs two round trips: one loads the conversation, one commits the turn by a script. If the
 /// connection breaks, the store reconnects and retries, three attempts in total. A commit whose answer was
-/// lost is recognized by its token and not applied twice. Clones share their connections.
+/// lost is recognized in the log of the last 32 commits of its conversation, and not applied twice. Clones share
+/// their connections.
 ///
 /// # Examples
 ///
@@ -108,13 +110,15 @@ use std::sync::atomic::AtomicU32;
 ///
 /// - [`Connection`](ai_services_core::ErrorKind::Connection) if the server cannot be reached, or the
 ///   connection broke three times, and [`Timeout`](ai_services_core::ErrorKind::Timeout) if the server does
-///   not answer. Only with these errors may a failed commit have been applied.
+///   not answer. If a commit may have been applied nevertheless, the kind is
+///   [`UnknownOutcome`](ai_services_core::ErrorKind::UnknownOutcome) instead.
 /// - [`Authentication`](ai_services_core::ErrorKind::Authentication) if the server rejects the user.
 /// - [`Store`](ai_services_core::ErrorKind::Store), with advice, for every other error of the server.
 ///
 /// # Cancellation
 ///
-/// A commit whose future is dropped is applied completely or not at all.
+/// A commit whose future is dropped is applied completely or not at all. To find out which, call
+/// [`commit_state`](ChatMemoryStore::commit_state).
 #[derive(Clone)]
 pub struct RedisChatMemoryStore(Arc<Inner>);
 
@@ -170,6 +174,10 @@ impl ChatMemoryStore for RedisChatMemoryStore {
         self.change(id, &change).await?;
         self.sweep().await;
         Ok(())
+    }
+
+    async fn commit_state(&self, id: &MemoryId, request: &RequestId) -> Result<CommitState> {
+        self.state_of_commit(id, request).await
     }
 
     fn leases(&self) -> Option<&dyn ConversationLeases> {

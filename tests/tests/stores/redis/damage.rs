@@ -94,7 +94,7 @@ fn mutations(text: &[u8]) -> impl Iterator<Item = Vec<u8>> {
 async fn damaged_head_is_detected_or_harmless() {
     let Some(mut fixture) = Fixture::new().await else { return };
     let head = fixture.raw.key("head", "klaus");
-    for field in ["version", "messages", "used", "tokens"] {
+    for field in ["version", "messages", "used", "commits"] {
         let value: Vec<u8> = fixture.raw.query(&[b"HGET", head.as_bytes(), field.as_bytes()]);
         for damaged in mutations(&value) {
             let command = [b"HSET", head.as_bytes(), field.as_bytes(), &damaged];
