@@ -104,17 +104,17 @@ impl RedisChatMemoryStore {
         Ok(Planned { version: version(head), log, plan })
     }
 
-    /// Reads the head, the log of commits and the rows in one transaction.
+    /// Reads the head, the log of commits and the rows.
     async fn read(
         &self,
         id: &MemoryId,
     ) -> Result<(Option<plan::ConversationHead>, CommitLog, Vec<RawRow>)> {
         let keys = self.0.keys.of(id);
-        let mut pipeline = redis::pipe();
-        add_head_query(pipeline.atomic(), keys.head);
-        pipeline.cmd("ZRANGE").arg(keys.messages).arg(0).arg(-1).arg("WITHSCORES");
-        let request = self.0.connections.request("load a conversation", pipeline);
-        let (fields, rows): (RawHead, _) = request.await?;
+        let read = self.read_consistently("load a conversation", id, |pipeline| {
+            add_head_query(pipeline, &keys.head);
+            pipeline.cmd("ZRANGE").arg(&keys.messages).arg(0).arg(-1).arg("WITHSCORES");
+        });
+        let (fields, rows): (RawHead, _) = read.await?;
         let (head, log) = parse_head(id, fields)?;
         Ok((head, log, rows))
     }

@@ -43,7 +43,7 @@ impl ConversationStore for RedisChatMemoryStore {
 
     async fn conversation(&self, id: &MemoryId) -> Result<Option<Conversation>> {
         let mut pipeline = redis::pipe();
-        self.add_head_query(id, pipeline.atomic());
+        self.add_head_query(id, &mut pipeline);
         let request = self.0.connections.request("read a conversation", pipeline);
         let described = described(id, &request.await?)?;
         Ok(described.filter(|(_, is_empty)| !is_empty).map(|(conversation, _)| conversation))
@@ -72,14 +72,14 @@ impl ConversationStore for RedisChatMemoryStore {
 
     async fn export_raw(&self, id: &MemoryId) -> Result<Vec<RawRecord>> {
         let keys = self.0.keys.of(id);
-        let mut pipeline = redis::pipe();
-        pipeline.atomic().cmd("HGETALL").arg(keys.head);
-        for key in [keys.history, keys.messages] {
-            pipeline.cmd("ZRANGE").arg(key).arg(0).arg(-1).arg("WITHSCORES");
-        }
-        let request = self.0.connections.request("export a conversation", pipeline);
+        let read = self.read_consistently("export a conversation", id, |pipeline| {
+            pipeline.cmd("HGETALL").arg(&keys.head);
+            for key in [&keys.history, &keys.messages] {
+                pipeline.cmd("ZRANGE").arg(key).arg(0).arg(-1).arg("WITHSCORES");
+            }
+        });
         let (head, history, messages): (Vec<(Vec<u8>, Vec<u8>)>, Vec<RawRow>, Vec<RawRow>) =
-            request.await?;
+            read.await?;
         let field = |(name, value): (Vec<u8>, Vec<u8>)| {
             RawRecord::new(format!("head {}", String::from_utf8_lossy(&name)), value)
         };

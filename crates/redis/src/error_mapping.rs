@@ -93,7 +93,7 @@ const ERROR_CODES: [ErrorCode; 17] = [
         ErrorKind::Authentication,
         false,
         "the user lacks a permission; it needs all keys under the `key_prefix`, and the commands of \
-         hashes, strings, sorted sets, keys, scripts and transactions",
+         hashes, strings, sorted sets, keys and scripts",
     ),
     error_code("MOVED", ErrorKind::Configuration, false, CLUSTER_ADVICE),
     error_code("ASK", ErrorKind::Configuration, false, CLUSTER_ADVICE),
@@ -172,9 +172,9 @@ fn is_certificate_error(source: &RedisError) -> bool {
     matches!(tls, Some(rustls::Error::InvalidCertificate(_)))
 }
 
-/// Finds the meaning of an error code, also inside the text of another error: a transaction repeats the codes
-/// of its commands, and so does a script before version 7. A missing permission in a script has a text
-/// instead of a code.
+/// Finds the meaning of an error code, also inside the text of another error: a pipeline repeats the codes of
+/// its commands, and so does a script before version 7. A missing permission in a script has a text instead of
+/// a code.
 fn find_error_code(source: &RedisError) -> Option<&'static ErrorCode> {
     let text = source.to_string();
     let of = |code: &str| ERROR_CODES.iter().find(|error_code| error_code.code == code);

@@ -16,20 +16,19 @@ impl RedisChatMemoryStore {
         limit: usize,
     ) -> Result<Vec<HistoryEntry>> {
         let keys = self.0.keys.of(id);
-        let mut pipeline = redis::pipe();
-        pipeline.atomic();
-        for key in [&keys.history, &keys.messages] {
-            let (range, from, to) = match position {
-                HistoryPosition::Oldest => ("ZRANGEBYSCORE", "-inf".to_owned(), "+inf"),
-                HistoryPosition::After(at) => ("ZRANGEBYSCORE", format!("({at}"), "+inf"),
-                HistoryPosition::Newest => ("ZREVRANGEBYSCORE", "+inf".to_owned(), "-inf"),
-                HistoryPosition::Before(at) => ("ZREVRANGEBYSCORE", format!("({at}"), "-inf"),
-            };
-            let command = pipeline.cmd(range).arg(key).arg(from).arg(to).arg("WITHSCORES");
-            command.arg("LIMIT").arg(0).arg(i64::try_from(limit).unwrap_or(i64::MAX));
-        }
-        let request = self.0.connections.request("read a history", pipeline);
-        let (evicted, current): (Vec<RawRow>, Vec<RawRow>) = request.await?;
+        let read = self.read_consistently("read a history", id, |pipeline| {
+            for key in [&keys.history, &keys.messages] {
+                let (range, from, to) = match position {
+                    HistoryPosition::Oldest => ("ZRANGEBYSCORE", "-inf".to_owned(), "+inf"),
+                    HistoryPosition::After(at) => ("ZRANGEBYSCORE", format!("({at}"), "+inf"),
+                    HistoryPosition::Newest => ("ZREVRANGEBYSCORE", "+inf".to_owned(), "-inf"),
+                    HistoryPosition::Before(at) => ("ZREVRANGEBYSCORE", format!("({at}"), "-inf"),
+                };
+                let command = pipeline.cmd(range).arg(key).arg(from).arg(to).arg("WITHSCORES");
+                command.arg("LIMIT").arg(0).arg(i64::try_from(limit).unwrap_or(i64::MAX));
+            }
+        });
+        let (evicted, current): (Vec<RawRow>, Vec<RawRow>) = read.await?;
         let mut entries = entries(id, evicted, true)?;
         entries.extend(self::entries(id, current, false)?);
         entries.sort_by_key(|entry| entry.position);

@@ -46,6 +46,7 @@
 mod builder;
 mod commit;
 mod connection;
+mod consistent_read;
 mod conversations;
 mod error_mapping;
 mod history;
@@ -82,6 +83,8 @@ use std::sync::atomic::AtomicU32;
 /// connection breaks, the store reconnects and retries, three attempts in total. A commit whose answer was
 /// lost is recognized in the log of the last 32 commits of its conversation, and not applied twice. Clones share
 /// their connections.
+///
+/// A server that has reached `maxmemory` rejects commits, but conversations can still be read and deleted.
 ///
 /// # Examples
 ///

@@ -20,6 +20,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant, SystemTime};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 
 /// A builder of a store whose keys no other test uses, and their prefix.
 fn builder(server: &Redis) -> (RedisChatMemoryStoreBuilder, String) {
@@ -414,9 +415,66 @@ async fn redis_server_errors_contain_advice() {
             assert_eq!(error.is_retryable(), is_transient, "{error}");
             assert_eq!(raw.dump("klaus"), dump);
         }
+        assert_eq!(store.get_messages(&id()).await.unwrap(), dialogue(0..3), "{cause}");
+        let history = store.history(&id(), HistoryPosition::Oldest, 10).await.unwrap();
+        assert_eq!(history.len(), 3, "{cause}");
+        assert!(store.conversation(&id()).await.unwrap().is_some(), "{cause}");
+        assert!(!store.export_raw(&id()).await.unwrap().is_empty(), "{cause}");
         raw.run(remedy);
     }
     store.update_messages(&id(), &dialogue(0..4)).await.unwrap();
+}
+
+/// Runs a server that answers as one that is loading its data.
+async fn loading_server() -> u16 {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((connection, _)) = listener.accept().await {
+            tokio::spawn(answer_while_loading(connection));
+        }
+    });
+    port
+}
+
+async fn answer_while_loading(connection: tokio::net::TcpStream) {
+    let (mut from, mut to) = connection.into_split();
+    let mut lines = tokio::io::BufReader::new(&mut from).lines();
+    // A command is `*2`, and a length and a word for each of its two words.
+    while let Ok(Some(count)) = lines.next_line().await {
+        let count: usize = count.trim_start_matches('*').parse().unwrap();
+        let mut words = Vec::new();
+        for _ in 0..count {
+            lines.next_line().await.unwrap();
+            words.push(lines.next_line().await.unwrap().unwrap());
+        }
+        let answer = match words[0].to_uppercase().as_str() {
+            "CLIENT" | "MULTI" => "+OK\r\n",
+            "GET" => "$-1\r\n",
+            "EXEC" => "-EXECABORT Transaction discarded because of previous errors.\r\n",
+            _ => "-LOADING Redis is loading the dataset in memory\r\n",
+        };
+        if to.write_all(answer.as_bytes()).await.is_err() {
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn redis_loading_server_is_retryable() {
+    let url = format!("redis://127.0.0.1:{}/", loading_server().await);
+    let store = RedisChatMemoryStore::builder().url(url).connect().await.unwrap();
+    for error in [
+        store.load(&id()).await.map(drop).unwrap_err(),
+        store.commit(&id(), Change::advance(None, 0..0, dialogue(0..1))).await.unwrap_err(),
+        store.update_messages(&id(), &dialogue(0..1)).await.unwrap_err(),
+        store.history(&id(), HistoryPosition::Oldest, 1).await.map(drop).unwrap_err(),
+        store.conversation(&id()).await.map(drop).unwrap_err(),
+        store.export_raw(&id()).await.map(drop).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::Store, "{error}");
+        assert!(error.is_retryable() && error.to_string().contains("loading its data"), "{error}");
+    }
 }
 
 #[tokio::test]
