@@ -10,6 +10,7 @@ use super::session::ConditionOutcome;
 use super::statements::{MESSAGE, Statements};
 use super::write::Commit;
 use ai_services_core::memory::{Change, EvictedMessages, MemoryId, UnreadableRecord};
+use ai_services_core::store_kit::commits::{PendingCommit, Settled};
 use ai_services_core::store_kit::failpoint::failpoint;
 use ai_services_core::store_kit::limits;
 use ai_services_core::store_kit::plan::{CommitPlan, ConversationHead};
@@ -30,8 +31,19 @@ const OVERHEAD: usize = 64;
 impl CassandraChatMemoryStore {
     pub(super) async fn commit_change(&self, id: &MemoryId, change: &Change) -> Result<()> {
         limits::check_id(id)?;
+        let pending = PendingCommit::new(id, change);
+        let outcome = self.attempt_until_applied(id, change, &pending).await;
+        outcome.map_err(|error| pending.fail(error))
+    }
+
+    async fn attempt_until_applied(
+        &self,
+        id: &MemoryId,
+        change: &Change,
+        pending: &PendingCommit,
+    ) -> Result<()> {
         for number in 0..CONFLICTS {
-            let present = match self.attempt(id, change).await? {
+            let present = match self.attempt(id, change, pending).await? {
                 ConditionOutcome::Applied => return Ok(()),
                 ConditionOutcome::Refused(present) => present,
             };
@@ -51,23 +63,27 @@ impl CassandraChatMemoryStore {
     }
 
     /// Attempts the change once, on the current state.
-    async fn attempt(&self, id: &MemoryId, change: &Change) -> Result<ConditionOutcome> {
+    async fn attempt(
+        &self,
+        id: &MemoryId,
+        change: &Change,
+        pending: &PendingCommit,
+    ) -> Result<ConditionOutcome> {
         let statements = self.statements().await?;
         let (stored, plan) = self.plan(id, change, statements).await?;
         let version = stored.head.map(|head| head.version);
+        if pending.settle(version.unwrap_or(0), &stored.commits)? == Settled::Applied {
+            return Ok(ConditionOutcome::Applied);
+        }
         if change.expected_version().is_some_and(|it| it != version.unwrap_or(0)) {
             return Err(conflict(id));
         }
         let eviction = Eviction::new(&plan.evicted, &stored.messages);
         let messages = count(id, stored.head, &eviction, plan.rows.len())?;
-        let commit = Commit {
-            id,
-            before: version.map(bigint),
-            lease: change.lease(),
-            token: token(random()),
-            after: bigint(plan.version),
-            first: plan.rows.first().map(|(number, _)| bigint(*number)),
-        };
+        let mut commits = stored.commits.clone();
+        commits.push(pending.entry(version.unwrap_or(0)));
+        let (lease, after) = (change.lease(), bigint(plan.version));
+        let commit = Commit { id, before: version, lease, after, commits, pending };
         let moved: &[_] = match self.evicted_messages() {
             EvictedMessages::Keep => &eviction.messages,
             EvictedMessages::Delete => &[],
@@ -88,7 +104,7 @@ impl CassandraChatMemoryStore {
             batch.add(&statements.write.evict, (id.as_str(), range.0, range.1));
         }
         for (number, record) in &plan.rows {
-            let row = (id.as_str(), MESSAGE, bigint(*number), record.as_str(), commit.token);
+            let row = (id.as_str(), MESSAGE, bigint(*number), record.as_str());
             batch.add(&statements.write.insert, row);
         }
         self.write(&commit, &batch).await

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     fn ranges(evict: &EvictedRows) -> Vec<(i64, i64)> {
-        let message = |number| StoredMessage { number, record: RawText::default(), token: Some(1) };
+        let message = |number| StoredMessage { number, record: RawText::default() };
         let stored: Vec<_> = [3, 5, 6, 9].map(message).into();
         Eviction::new(evict, &stored).ranges
     }

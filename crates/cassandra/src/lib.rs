@@ -16,8 +16,10 @@
 //!
 //! - **A turn is stored completely or not at all, and once.** All rows of a conversation are in one
 //!   partition, and a commit is one conditional batch on it. If its answer does not arrive, a serial read
-//!   determines whether the commit was applied, and it is repeated if not. If the cluster stays unreachable,
-//!   the error is a connection error or a timeout, and the turn may have been stored.
+//!   determines whether the commit was applied, and it is repeated if not. If the cluster stays unreachable, or
+//!   if more than 31 other commits have followed, the error is
+//!   [`ErrorKind::UnknownOutcome`](ai_services_core::ErrorKind::UnknownOutcome), and the turn may have been
+//!   stored. [`commit_state`](ai_services_core::memory::ChatMemoryStore::commit_state) finds out later.
 //! - **An acknowledged commit is on a majority of the replicas**, of one data centre or of all, see
 //!   [`CassandraConsistency`]. The durability depends on the cluster: with one copy it is one disk. The crash
 //!   of a process does not lose commits. Cassandra answers before its commit log is on the disk, which is
@@ -108,7 +110,8 @@ pub use settings::{CassandraConsistency, CassandraReplication};
 
 use ai_services_core::Result;
 use ai_services_core::memory::{
-    Change, ChatMemoryStore, ConversationLeases, EvictedMessages, LeaseOptions, MemoryId, Snapshot,
+    Change, ChatMemoryStore, CommitState, ConversationLeases, EvictedMessages, LeaseOptions,
+    MemoryId, RequestId, Snapshot,
 };
 use ai_services_core::message::ChatMessage;
 use ai_services_core::store_kit::limits;
@@ -206,6 +209,11 @@ impl ChatMemoryStore for CassandraChatMemoryStore {
 
     async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
         self.commit_change(id, &change).await
+    }
+
+    async fn commit_state(&self, id: &MemoryId, request: &RequestId) -> Result<CommitState> {
+        limits::check_id(id)?;
+        self.state_of_commit(id, request).await
     }
 
     fn leases(&self) -> Option<&dyn ConversationLeases> {

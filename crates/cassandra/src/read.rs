@@ -4,10 +4,11 @@ use super::CassandraChatMemoryStore;
 use super::error_mapping::AttemptFailure;
 use super::rows::{MemoryRow, RawText, Stored, bigint, head, number};
 use super::session::ConditionValues;
-use super::statements::{EVICTED, MESSAGE};
+use super::statements::{ANCHOR, EVICTED, MESSAGE};
 use ai_services_core::memory::{
     HistoryEntry, HistoryPosition, MemoryId, RawRecord, Snapshot, UnreadableRecord,
 };
+use ai_services_core::store_kit::commits::CommitLog;
 use ai_services_core::store_kit::plan::{self, ConversationHead};
 use ai_services_core::store_kit::record;
 use ai_services_core::{Error, ErrorKind, Result};
@@ -22,12 +23,12 @@ use std::fmt::Write as _;
 const RESTARTS: u32 = 8;
 
 /// The head of a conversation, with its lease and last use.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct HeadRow {
     pub(super) present: ConditionValues,
     pub(super) head: Option<ConversationHead>,
     pub(super) last_updated: i64,
-    pub(super) commit_token: Option<i64>,
+    pub(super) commits: CommitLog,
 }
 
 #[derive(DeserializeRow)]
@@ -35,11 +36,10 @@ struct ExportedRow {
     kind: Option<i8>,
     number: Option<i64>,
     record: RawText,
-    row_token: Option<i64>,
+    commits: Option<Vec<u8>>,
     version: Option<i64>,
     messages: Option<i64>,
     last_updated: Option<i64>,
-    commit_token: Option<i64>,
     lease: Option<i64>,
 }
 
@@ -106,7 +106,7 @@ impl CassandraChatMemoryStore {
         id: &MemoryId,
         statement: &PreparedStatement,
     ) -> Result<Option<HeadRow>> {
-        type Columns = (Option<i64>, Option<i64>, Option<i64>, Option<i64>, Option<i64>);
+        type Columns = (Option<i64>, Option<i64>, Option<i64>, Option<i64>, Option<Vec<u8>>);
         let action = "read the head of a conversation";
         let start = PagingState::start();
         let (rows, _) = self.client().page(action, statement, &(id.as_str(),), start).await?;
@@ -114,10 +114,11 @@ impl CassandraChatMemoryStore {
         let Some(row) = row.map_err(|error| AttemptFailure::answer(action, error).error)? else {
             return Ok(None);
         };
-        let (version, lease, messages, last_updated, commit_token) = row;
+        let (version, lease, messages, last_updated, commits) = row;
         let head = head(id, version, messages)?;
         let present = ConditionValues { version, lease };
-        Ok(Some(HeadRow { present, head, last_updated: last_updated.unwrap_or(0), commit_token }))
+        let commits = CommitLog::new(commits.unwrap_or_default());
+        Ok(Some(HeadRow { present, head, last_updated: last_updated.unwrap_or(0), commits }))
     }
 
     pub(super) async fn history_page(
@@ -203,9 +204,7 @@ impl CassandraChatMemoryStore {
                 if found.is_empty() {
                     found.push(RawRecord::new("the head", row.head()));
                 }
-                if let Some(name) = row.name() {
-                    found.push(RawRecord::new(name, row.record.0));
-                }
+                found.extend(row.into_record());
             }
             next = page.1;
         }
@@ -214,25 +213,25 @@ impl CassandraChatMemoryStore {
 }
 
 impl ExportedRow {
-    /// Returns a name of the row for the export; `None` for a row without content, such as the anchor.
-    fn name(&self) -> Option<String> {
+    /// Returns the content of the row; `None` if it has none.
+    fn into_record(self) -> Option<RawRecord> {
         let (kind, number) = (self.kind?, self.number?);
         match kind {
-            MESSAGE => Some(format!("message {number}")),
-            EVICTED => Some(format!("evicted message {number}")),
-            _ if self.record.0.is_empty() && self.row_token.is_none() => None,
-            _ => Some(format!("row {number} of kind {kind}")),
+            ANCHOR => Some(RawRecord::new("the log of commits", self.commits?)),
+            MESSAGE => Some(RawRecord::new(format!("message {number}"), self.record.0)),
+            EVICTED => Some(RawRecord::new(format!("evicted message {number}"), self.record.0)),
+            _ if self.record.0.is_empty() => None,
+            _ => Some(RawRecord::new(format!("row {number} of kind {kind}"), self.record.0)),
         }
     }
 
     /// Returns the static columns as JSON.
     fn head(&self) -> String {
-        let Self { version, messages, last_updated, commit_token, lease, .. } = self;
+        let Self { version, messages, last_updated, lease, .. } = self;
         let columns = [
             ("version", version),
             ("messages", messages),
             ("last_updated", last_updated),
-            ("commit_token", commit_token),
             ("lease", lease),
         ];
         let mut text = String::new();

@@ -3,6 +3,7 @@
 use super::statements::{ANCHOR, MESSAGE};
 use ai_services_core::Result;
 use ai_services_core::memory::{MemoryId, UnreadableRecord};
+use ai_services_core::store_kit::commits::CommitLog;
 use ai_services_core::store_kit::plan::ConversationHead;
 use scylla::DeserializeRow;
 use scylla::cluster::metadata::ColumnType;
@@ -53,7 +54,7 @@ pub(super) struct MemoryRow {
     number: i64,
     version: Option<i64>,
     messages: Option<i64>,
-    row_token: Option<i64>,
+    commits: Option<Vec<u8>>,
     record: RawText,
 }
 
@@ -64,13 +65,13 @@ pub(super) struct NumberRow {
     number: i64,
     version: Option<i64>,
     messages: Option<i64>,
-    row_token: Option<i64>,
+    commits: Option<Vec<u8>>,
 }
 
 impl From<NumberRow> for MemoryRow {
     fn from(row: NumberRow) -> Self {
-        let NumberRow { kind, number, version, messages, row_token } = row;
-        Self { kind, number, version, messages, row_token, record: RawText::default() }
+        let NumberRow { kind, number, version, messages, commits } = row;
+        Self { kind, number, version, messages, commits, record: RawText::default() }
     }
 }
 
@@ -79,14 +80,13 @@ impl From<NumberRow> for MemoryRow {
 pub(super) struct StoredMessage {
     pub(super) number: u64,
     pub(super) record: RawText,
-    /// Token of the commit that wrote the message.
-    pub(super) token: Option<i64>,
 }
 
 /// The head and the messages in memory, or the first of them.
 #[derive(Debug, Default)]
 pub(super) struct Stored {
     pub(super) head: Option<ConversationHead>,
+    pub(super) commits: CommitLog,
     pub(super) messages: Vec<StoredMessage>,
 }
 
@@ -101,11 +101,10 @@ impl Stored {
             return Ok(false);
         }
         match row.kind {
-            ANCHOR => {}
+            ANCHOR => self.commits = CommitLog::new(row.commits.unwrap_or_default()),
             MESSAGE => {
                 let number = number(id, row.number)?;
-                let MemoryRow { record, row_token: token, .. } = row;
-                self.messages.push(StoredMessage { number, record, token });
+                self.messages.push(StoredMessage { number, record: row.record });
             }
             kind => {
                 let reason = format!("unknown kind {kind}");

@@ -60,9 +60,9 @@ async fn create(client: &Client, replication: &str) -> Result<(), AttemptFailure
 /// its rows in few files, and drops the tombstones of evicted messages early.
 fn messages(table: &str) -> String {
     format!(
-        "{table} (id text, kind tinyint, number bigint, record text, row_token bigint, \
+        "{table} (id text, kind tinyint, number bigint, record text, commits blob, \
          version bigint static, messages bigint static, last_updated bigint static, \
-         commit_token bigint static, lease bigint static, PRIMARY KEY (id, kind, number)) \
+         lease bigint static, PRIMARY KEY (id, kind, number)) \
          WITH compaction = {{'class': 'LeveledCompactionStrategy'}} \
          AND comment = 'Conversations of ai-services'"
     )

@@ -2,9 +2,10 @@
 //!
 //! ```text
 //! chat_messages  id text, kind tinyint, number bigint      primary key; one partition per conversation
-//!                record text, row_token bigint             columns of one row
+//!                record text                               column of a message
+//!                commits blob                              column of the anchor: log of commits
 //!                version, messages, last_updated,             static columns of the conversation
-//!                commit_token, lease bigint static
+//!                lease bigint static
 //! chat_meta      name text, value int                      version of this layout
 //! ```
 
@@ -15,7 +16,8 @@ use scylla::statement::prepared::PreparedStatement;
 
 /// Kind of the anchor: a row that every conversation has before all others. A condition on static columns
 /// makes Cassandra search for the first live row, and without the anchor it would scan the tombstones of
-/// evicted messages.
+/// evicted messages. The anchor contains the log of commits, which as a static column would be returned with
+/// every row.
 pub(super) const ANCHOR: i8 = 0;
 
 /// Kind of a row in memory.
@@ -47,8 +49,6 @@ pub(super) struct Reads {
     pub(super) rows: PreparedStatement,
     /// Serial read of `rows`, which first completes unfinished commits.
     pub(super) latest_rows: PreparedStatement,
-    /// Token of the commit that wrote a row.
-    pub(super) origin: PreparedStatement,
     pub(super) history_after: PreparedStatement,
     pub(super) history_before: PreparedStatement,
     pub(super) export: PreparedStatement,
@@ -100,15 +100,13 @@ impl Reads {
         };
         let one = "WHERE id = ? LIMIT 1";
         let in_memory = "WHERE id = ? AND kind < 2 LIMIT ?";
-        let by_number = "WHERE id = ? AND kind IN (1, 2) AND number = ?";
         let after = "WHERE id = ? AND kind = ? AND number > ? LIMIT ?";
         let before =
             "WHERE id = ? AND kind = ? AND number < ? ORDER BY kind DESC, number DESC LIMIT ?";
-        let row = "kind, number, version, messages, row_token";
+        let row = "kind, number, version, messages, commits";
         let listed = "DISTINCT id, version, messages, last_updated";
-        let all =
-            "kind, number, record, row_token, version, messages, last_updated, commit_token, lease";
-        let head = read("version, lease, messages, last_updated, commit_token", one).await?;
+        let all = "kind, number, record, commits, version, messages, last_updated, lease";
+        let head = read("version, lease, messages, last_updated, commits", one).await?;
         let rows = read(&format!("{row}, record"), in_memory).await?;
         Ok(Self {
             latest_head: latest(head.clone()),
@@ -116,7 +114,6 @@ impl Reads {
             numbers: read(row, in_memory).await?,
             latest_rows: latest(rows.clone()),
             rows,
-            origin: latest(read("row_token", by_number).await?),
             history_after: read("number, record", after).await?,
             history_before: read("number, record", before).await?,
             export: read(all, "WHERE id = ?").await?,
@@ -136,16 +133,16 @@ impl Writes {
         let delete = |columns: &str, rest: &str| {
             client.prepare(format!("DELETE {columns} FROM {table} WHERE id = ?{rest}"))
         };
-        let head = "version, messages, last_updated, commit_token, lease";
-        let new_head = "SET version = ?, messages = ?, last_updated = ?, commit_token = ?";
+        let head = "version, messages, last_updated, lease";
+        let new_head = "SET version = ?, messages = ?, last_updated = ?";
         let no_lease = format!("{new_head}, lease = null");
         Ok(Self {
             commit: update(new_head, "version = ?").await?,
             commit_under_lease: update(&no_lease, "version = ? AND lease = ?").await?,
             guard: update("SET version = ?", "version = ?").await?,
             guard_under_lease: update("SET version = ?", "version = ? AND lease = ?").await?,
-            anchor: insert("(id, kind, number) VALUES (?, 0, 0)").await?,
-            insert: insert("(id, kind, number, record, row_token) VALUES (?, ?, ?, ?, ?)").await?,
+            anchor: insert("(id, kind, number, commits) VALUES (?, 0, 0, ?)").await?,
+            insert: insert("(id, kind, number, record) VALUES (?, ?, ?, ?)").await?,
             evict: delete("", " AND kind = 1 AND number > ? AND number <= ?").await?,
             delete_head: delete(head, " IF version != ?").await?,
             delete_unchanged_head: delete(head, " IF version = ? AND lease = null").await?,

@@ -4,8 +4,8 @@ use super::proxy::{Cut, Proxy};
 use super::{builder, open, server, turn, user};
 use ai_services::ErrorKind;
 use ai_services::memory::{
-    Change, ChatMemoryStore, ConversationStore, EvictedMessages, HistoryPosition, LeaseOptions,
-    LeaseRequest, MemoryId,
+    Change, ChatMemoryStore, CommitState, ConversationStore, EvictedMessages, HistoryPosition,
+    LeaseOptions, LeaseRequest, MemoryId, RequestId, UnknownCommit,
 };
 use ai_services::message::ChatMessage;
 use std::sync::Arc;
@@ -73,6 +73,62 @@ async fn cassandra_commit_is_found_behind_other_commits() {
         };
         assert_eq!(found, expected, "{name}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cassandra_commit_behind_32_others_has_an_unknown_outcome() {
+    let Some(server) = server::shared() else { return };
+    let builder = builder(server);
+    let direct = open(builder.clone()).await;
+    let proxy = Proxy::to(server.address()).await;
+    let store = builder.contact_points([&proxy.address]).connect().await.unwrap();
+    for others in [31, 32] {
+        let id = MemoryId::from(&others);
+        let request = RequestId::new("mine").unwrap();
+        proxy.hold(Cut::BeforeAnswer);
+        let follow = async {
+            proxy.reached().await;
+            // The messages of the commit are forgotten.
+            for _ in 0..others {
+                direct.commit(&id, Change::advance(None, 0..2, turn(2))).await.unwrap();
+            }
+            proxy.release();
+        };
+        let mine = store.commit(&id, append(1).with_request(request.clone()));
+        let (done, ()) = tokio::join!(mine, follow);
+        assert_eq!(direct.get_messages(&id).await.unwrap(), turn(2));
+        let state = direct.commit_state(&id, &request).await.unwrap();
+        if others < 32 {
+            done.unwrap();
+            assert_eq!(state, CommitState::Committed);
+        } else {
+            assert_eq!(done.unwrap_err().kind(), ErrorKind::UnknownOutcome);
+            assert_eq!(state, CommitState::NotFound);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cassandra_commit_on_broken_connection_is_found_by_its_request() {
+    let Some(server) = server::shared() else { return };
+    let builder = builder(server).request_timeout(Duration::from_secs(5));
+    let direct = open(builder.clone()).await;
+    let proxy = Proxy::to(server.address()).await;
+    let store = builder.contact_points([&proxy.address]).connect().await.unwrap();
+    let (id, request) = (MemoryId::from("klaus"), RequestId::new("mine").unwrap());
+    proxy.hold(Cut::BeforeAnswer);
+    let refuse = async {
+        proxy.reached().await;
+        proxy.refuse();
+        proxy.release();
+    };
+    let mine = store.commit(&id, append(1).with_request(request.clone()));
+    let (done, ()) = tokio::join!(mine, refuse);
+    let error = done.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnknownOutcome, "{error}");
+    assert_eq!(error.detail::<UnknownCommit>().unwrap().request, request);
+    assert_eq!(direct.commit_state(&id, &request).await.unwrap(), CommitState::Committed);
+    assert_eq!(direct.get_messages(&id).await.unwrap(), turn(1));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,6 @@
 //! A proxy that breaks a connection at a given point.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -24,6 +24,7 @@ struct Shared {
     /// Notified when the connection may be cut.
     released: Notify,
     batches: Mutex<u32>,
+    is_refusing: AtomicBool,
 }
 
 /// The point at which the connection of the next batch is cut.
@@ -44,6 +45,9 @@ impl Proxy {
         let state = shared.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
+                if state.is_refusing.load(Ordering::SeqCst) {
+                    continue;
+                }
                 let Ok(server) = TcpStream::connect(&node).await else { continue };
                 tokio::spawn(connection(client, server, state.clone()));
             }
@@ -68,6 +72,11 @@ impl Proxy {
 
     pub(crate) fn release(&self) {
         self.shared.released.notify_one();
+    }
+
+    /// Closes new connections at once.
+    pub(crate) fn refuse(&self) {
+        self.shared.is_refusing.store(true, Ordering::SeqCst);
     }
 
     /// Returns the number of batches that the driver has sent.
