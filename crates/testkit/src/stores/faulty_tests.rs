@@ -1,9 +1,9 @@
 //! A small complete store with one configurable fault.
 
 use ai_services_core::memory::{
-    Change, ChatMemoryStore, Conversation, ConversationLeases, ConversationStore, EvictedMessages,
-    HistoryEntry, HistoryPosition, LeaseOptions, LeaseToken, MemoryId, RawRecord, Snapshot,
-    UnreadableRecord,
+    Change, ChatMemoryStore, CommitState, Conversation, ConversationLeases, ConversationStore,
+    EvictedMessages, HistoryEntry, HistoryPosition, LeaseOptions, LeaseToken, MemoryId, RawRecord,
+    RequestId, Snapshot, UnreadableRecord,
 };
 use ai_services_core::message::{AiMessage, ChatMessage};
 use ai_services_core::{Error, ErrorKind, Result};
@@ -49,6 +49,14 @@ pub(super) enum Fault {
     VersionsRestart,
     ChecksThenWrites,
     ReadsThenRewrites,
+    // Requests.
+    RecordsNoRequests,
+    FindsRequestsOfOthers,
+    RemembersFewCommits,
+    AcceptsRepeatedRequests,
+    RepeatedRequestsAreRetryable,
+    ChecksRequestsThenWrites,
+    RecordsRefusedRequests,
     // Conversations.
     CountsEvicted,
     PagesOverlap,
@@ -117,6 +125,8 @@ struct Chat {
     version: u64,
     last_updated: Duration,
     lease: Option<(LeaseToken, Instant)>,
+    /// The requests of the last commits, newest first.
+    requests: Vec<Option<RequestId>>,
 }
 
 #[derive(Clone)]
@@ -253,7 +263,20 @@ impl FaultyStore {
         }
     }
 
+    fn check_request(&self, chat: &Chat, change: &Change) -> Result<()> {
+        let is_repeated =
+            change.request().is_some_and(|it| chat.requests.contains(&Some(it.clone())));
+        if is_repeated && !self.is(Fault::AcceptsRepeatedRequests) {
+            let error = Error::new(ErrorKind::Conflict, "the request was already committed");
+            return Err(error.with_retryable(self.is(Fault::RepeatedRequestsAreRetryable)));
+        }
+        Ok(())
+    }
+
     fn check_change(&self, chat: &Chat, id: &MemoryId, change: &Change) -> Result<()> {
+        if !self.is(Fault::ChecksRequestsThenWrites) {
+            self.check_request(chat, change)?;
+        }
         let conflict =
             |reason: &str| Err(Error::new(ErrorKind::Conflict, format!("{id}: {reason}")));
         let is_expected = match change.expected_version() {
@@ -331,10 +354,13 @@ impl FaultyStore {
         let mut chat = state.chats.get(&key).cloned().unwrap_or_default();
         let checked = self.check_change(&chat, id, change);
         if checked.is_err() && !self.is(Fault::AppliesConflicts) {
-            if self.is(Fault::ConflictReleases)
-                && let Some(chat) = state.chats.get_mut(&key)
-            {
-                chat.lease = None;
+            if let Some(chat) = state.chats.get_mut(&key) {
+                if self.is(Fault::ConflictReleases) {
+                    chat.lease = None;
+                }
+                if self.is(Fault::RecordsRefusedRequests) {
+                    chat.requests.insert(0, change.request().cloned());
+                }
             }
             return checked;
         }
@@ -357,6 +383,8 @@ impl FaultyStore {
         if change.lease().is_some() && !self.is(Fault::CommitKeepsLease) {
             chat.lease = None;
         }
+        chat.requests.insert(0, change.request().cloned());
+        chat.requests.truncate(if self.is(Fault::RemembersFewCommits) { 8 } else { 32 });
         chat.last_updated = self.now();
         if !(is_empty_commit && self.is(Fault::EmptyCommitKeepsVersion)) {
             state.versions += 1;
@@ -438,8 +466,26 @@ impl ChatMemoryStore for FaultyStore {
                 change.apply(&mut messages);
                 self.apply(&mut self.state(), id, &Change::replace(None, messages))
             }
+            Fault::ChecksRequestsThenWrites => {
+                let chat = self.chat(&self.state(), id);
+                self.check_request(&chat, &change)?;
+                yield_now().await;
+                self.apply(&mut self.state(), id, &change)
+            }
             _ => self.apply(&mut self.state(), id, &change),
         }
+    }
+
+    async fn commit_state(&self, id: &MemoryId, request: &RequestId) -> Result<CommitState> {
+        let state = self.state();
+        let chat = self.chat(&state, id);
+        let others = state.chats.values().filter(|_| self.is(Fault::FindsRequestsOfOthers));
+        let mut requests = others.chain([&chat]).flat_map(|chat| &chat.requests);
+        if self.is(Fault::RecordsNoRequests) {
+            return Ok(CommitState::NotRecorded);
+        }
+        let is_found = requests.any(|found| found.as_ref() == Some(request));
+        Ok(if is_found { CommitState::Committed } else { CommitState::NotFound })
     }
 
     fn leases(&self) -> Option<&dyn ConversationLeases> {

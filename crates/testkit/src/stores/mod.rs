@@ -9,6 +9,7 @@
 //! |---|---|
 //! | messages, ids, eviction, replacement, deletion | always |
 //! | versions, conflicts, concurrent writers | `load` returns a version; required for a `ConversationStore` |
+//! | requests: found behind 31 others, and committed once | [`commit_state`](ChatMemoryStore::commit_state) is implemented; required for a `ConversationStore` |
 //! | lists, counts, times, histories | the store is a `ConversationStore` |
 //! | deletion of unused conversations | the store is a `ConversationStore` and [`disposable`](StoreSuite::disposable) |
 //! | leases | [`leases`](ChatMemoryStore::leases) returns `Some` |
@@ -86,6 +87,7 @@ mod damage;
 mod history;
 mod leases;
 mod memory;
+mod requests;
 mod samples;
 mod versions;
 
@@ -246,6 +248,7 @@ use checks;
 const GROUPS: &[&[NamedCheck]] = &[
     memory::CHECKS,
     versions::CHECKS,
+    requests::CHECKS,
     conversations::CHECKS,
     history::CHECKS,
     leases::CHECKS,
