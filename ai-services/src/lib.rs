@@ -77,7 +77,9 @@
 //!
 //! * Every request is well-formed: an optional system message, whole turns, the current turn.
 //! * A turn is stored whole or not at all. A call that fails, or whose future or stream is dropped, stores
-//!   nothing, unless its commit was already under way: then it is unknown whether the turn was stored.
+//!   nothing, unless its commit was already under way: then it is unknown whether the turn was stored. The
+//!   error is then [`ErrorKind::UnknownOutcome`], the turn is not run again, and
+//!   [`commit_state`](memory::ChatMemoryStore::commit_state) finds out.
 //! * Calls for one memory id run one after the other, in the order in which they were made. Calls for
 //!   different ids run in parallel.
 //! * Text from users, tools, memory and documents is data: it is never parsed as a template.

@@ -2,8 +2,10 @@
 //!
 //! A chat memory store keeps one row per message and one head per conversation. A turn writes only its own
 //! messages, in one atomic step, and only if no other writer has changed the conversation since it was loaded
-//! (optimistic locking). A commit whose connection breaks is retried; a
-//! token in the head shows whether the first attempt was applied.
+//! (optimistic locking). A commit whose connection breaks is retried; a log of the last 32 commits in the head
+//! shows whether the first attempt was applied. If that stays unknown, the error has the kind
+//! [`ErrorKind::UnknownOutcome`](crate::ErrorKind::UnknownOutcome), and
+//! [`commit_state`](crate::memory::ChatMemoryStore::commit_state) finds out later.
 //!
 //! | store | feature | for |
 //! |---|---|---|

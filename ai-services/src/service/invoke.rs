@@ -13,7 +13,7 @@ use super::tool_loop::ToolLoop;
 use super::turn::{AnswerSource, Rules, Turn};
 use super::usage_and_cost::UsageAndCost;
 use crate::event::Event;
-use crate::memory::{CompletedTurn, LeaseToken, Snapshot};
+use crate::memory::{CompletedTurn, LeaseToken, RequestId, Snapshot};
 use crate::message::UserMessage;
 use crate::model::{ChatRequest, ChatResponse};
 use crate::output::Output;
@@ -145,11 +145,14 @@ async fn attempt<T: Output>(
     }
     // The context drops its share, too.
     let sources = context.map(GuardrailContext::into_contents).unwrap_or_default();
-    let completed = CompletedTurn::new(snapshot, system, messages).with_lease(lease);
+    let request = call.context.invocation.get::<RequestId>().cloned();
+    let completed =
+        CompletedTurn::new(snapshot, system, messages).with_lease(lease).with_request(request);
     match session.commit(completed).await {
         Ok(()) => Ok(Response::new(value, finished, sources)),
         Err(error) => {
-            let has_conflict = error.kind() == ErrorKind::Conflict;
+            // Not if the outcome is unknown, or if the request was already committed.
+            let has_conflict = error.kind() == ErrorKind::Conflict && error.is_retryable();
             let replay =
                 if has_conflict && !was_observed { Replay::Allowed } else { Replay::Forbidden };
             // The answer was paid for, so the error contains it.

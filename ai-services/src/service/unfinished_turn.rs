@@ -9,7 +9,8 @@ use std::fmt;
 /// The work of a turn before it failed.
 ///
 /// A [detail](Error::detail) of every error that occurs after tools ran or after the answer arrived.
-/// The memory is unchanged; the effects of the tools remain.
+/// The memory is unchanged, unless the kind of the error is
+/// [`ErrorKind::UnknownOutcome`](crate::ErrorKind::UnknownOutcome). The effects of the tools remain.
 ///
 /// # Examples
 ///

@@ -36,6 +36,7 @@ mod outputs;
 mod pipeline;
 mod prompts;
 mod public_paths;
+mod requests;
 mod retrieval;
 mod retrieval_faults;
 mod streaming;

@@ -26,8 +26,9 @@ use std::task::{Context, Poll, ready};
 ///
 /// # Cancellation
 ///
-/// Dropping the stream cancels the request and leaves the memory unchanged. While the stream is not
-/// polled, at most a small buffer is read ahead.
+/// Dropping the stream cancels the request. The turn is then not stored, unless its commit was already
+/// under way: then it is stored whole or not at all, and unknown which of the two. While the stream is
+/// not polled, at most a small buffer is read ahead.
 ///
 /// # Examples
 ///
