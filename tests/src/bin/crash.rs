@@ -3,7 +3,7 @@
 #![allow(clippy::print_stdout, reason = "the result of a harness")]
 #![allow(clippy::disallowed_methods, reason = "the output of a process is read while it is killed")]
 
-use ai_services::memory::MemoryId;
+use ai_services::memory::{Change, ConversationStore, MemoryId, RequestId};
 use ai_services::message::ChatMessage;
 use ai_services_tests::turns::check::{Acknowledged, Verdict, tag};
 use ai_services_tests::turns::harness::{Dice, Stage, acknowledge, again};
@@ -123,9 +123,9 @@ async fn rewrite(client: &str, place: &Place) -> anyhow::Result<()> {
                 turns.push_back(messages(&tag));
                 turns.drain(..turns.len().saturating_sub(REMEMBERED_TURNS));
                 let memory: Vec<_> = turns.iter().flatten().cloned().collect();
-                store.update_messages(&id.as_str().into(), &memory).await?;
+                replace(&*store, &id.as_str().into(), memory, &tag).await?;
                 acknowledge(&id, &tag)?;
-                store.update_messages(&short_lived, &messages(&tag)).await?;
+                replace(&*store, &short_lived, messages(&tag), &tag).await?;
                 store.delete_messages(&short_lived).await?;
             }
             anyhow::Ok(())
@@ -142,7 +142,7 @@ async fn replace_long_turns(client: &str, place: &Place) -> anyhow::Result<()> {
     for n in 0_u64.. {
         let long = |part| tag(client, n * 3 + part) + &"x".repeat(1 << 20);
         let turns: Vec<_> = (0..3).flat_map(|part| messages(&long(part))).collect();
-        store.update_messages(&id, &turns).await?;
+        replace(&*store, &id, turns, &long(2)).await?;
     }
     Ok(())
 }
@@ -154,11 +154,23 @@ async fn clean_up(client: &str, place: &Place) -> anyhow::Result<()> {
     for n in 0_u64.. {
         for number in 0..CONVERSATIONS {
             let id = name(client, number);
-            store.update_messages(&id.as_str().into(), &messages(&tag(client, n))).await?;
+            let tag = tag(client, n);
+            replace(&*store, &id.as_str().into(), messages(&tag), &tag).await?;
         }
         store.delete_not_updated_since(SystemTime::now() + Duration::from_secs(1)).await?;
     }
     Ok(())
+}
+
+/// Replaces a memory. The tag is the id of the request.
+async fn replace(
+    store: &dyn ConversationStore,
+    id: &MemoryId,
+    messages: Vec<ChatMessage>,
+    tag: &str,
+) -> anyhow::Result<()> {
+    let change = Change::replace(None, messages.into()).with_request(RequestId::new(tag)?);
+    Ok(store.commit(id, change).await?)
 }
 
 fn name(client: &str, number: u64) -> String {

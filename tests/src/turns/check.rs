@@ -2,7 +2,7 @@
 
 use super::play::{answer, uses_tool};
 use ai_services::Result;
-use ai_services::memory::{ConversationStore, HistoryPosition, MemoryId};
+use ai_services::memory::{CommitState, ConversationStore, HistoryPosition, MemoryId, RequestId};
 use ai_services::message::ChatMessage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -21,6 +21,8 @@ pub struct Verdict {
     pub partial: u64,
     /// Turns that contain messages of another turn.
     pub interleaved: u64,
+    /// Last turns of conversations that are stored but whose request is not found, or the other way round.
+    pub misreported: u64,
     /// Stored turns without acknowledgement: the process ended in between.
     pub unacknowledged: u64,
     /// Descriptions of the first violations.
@@ -31,7 +33,7 @@ impl Verdict {
     /// Returns `true` if there are no violations.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.lost + self.duplicated + self.partial + self.interleaved == 0
+        self.lost + self.duplicated + self.partial + self.interleaved + self.misreported == 0
     }
 
     fn note(&mut self, id: &str, what: &str) {
@@ -47,6 +49,7 @@ impl std::ops::AddAssign for Verdict {
         self.duplicated += other.duplicated;
         self.partial += other.partial;
         self.interleaved += other.interleaved;
+        self.misreported += other.misreported;
         self.unacknowledged += other.unacknowledged;
         self.examples.extend(other.examples);
         self.examples.truncate(10);
@@ -55,9 +58,13 @@ impl std::ops::AddAssign for Verdict {
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { lost, duplicated, partial, interleaved, unacknowledged, examples } = self;
+        let Self { lost, duplicated, partial, interleaved, .. } = self;
+        let Self { misreported, unacknowledged, examples, .. } = self;
         write!(f, "{lost} lost, {duplicated} duplicated, {partial} partial, ")?;
-        write!(f, "{interleaved} interleaved ({unacknowledged} there but not acknowledged)")?;
+        write!(
+            f,
+            "{interleaved} interleaved, {misreported} misreported ({unacknowledged} there but not acknowledged)"
+        )?;
         examples.iter().try_for_each(|example| write!(f, "\n  {example}"))
     }
 }
@@ -113,9 +120,32 @@ impl Acknowledged {
             let present = turns(&id, &said, &mut verdict);
             let expected = self.0.get(&id).map(Vec::as_slice).unwrap_or_default();
             compare(&id, expected, &present, &mut verdict);
+            check_requests(store, &memory_id, &present, &mut verdict).await?;
         }
         Ok(verdict)
     }
+}
+
+/// Checks that the request of the newest turn is found, and that of the next turn of its client only if that turn
+/// is stored. The id of a request is the tag of its turn.
+async fn check_requests(
+    store: &dyn ConversationStore,
+    id: &MemoryId,
+    present: &[String],
+    verdict: &mut Verdict,
+) -> Result<()> {
+    let Some(newest) = present.last() else { return Ok(()) };
+    let next = newest
+        .rsplit_once('/')
+        .and_then(|(client, n)| Some(tag(client, n.parse::<u64>().ok()? + 1)));
+    for tag in [Some(newest), next.as_ref()].into_iter().flatten() {
+        let state = store.commit_state(id, &RequestId::new(tag.as_str())?).await?;
+        if (state == CommitState::Committed) != present.contains(tag) {
+            verdict.misreported += 1;
+            verdict.note(id.as_str(), &format!("the state of {tag} is {state:?}"));
+        }
+    }
+    Ok(())
 }
 
 /// Returns all messages, including evicted ones.
@@ -208,11 +238,14 @@ fn compare(id: &str, expected: &[String], present: &[String], verdict: &mut Verd
 mod tests {
     use super::super::play::messages as turn;
     use super::*;
-    use ai_services::memory::{ChatMemoryStore, InMemoryChatMemoryStore};
+    use ai_services::memory::{Change, ChatMemoryStore, InMemoryChatMemoryStore};
 
     async fn verdict(messages: Vec<ChatMessage>, acknowledged: &[&str]) -> Verdict {
         let store = InMemoryChatMemoryStore::new();
-        store.update_messages(&"id".into(), &messages).await.unwrap();
+        let tag = messages.iter().rfind(|message| message.is_user()).and_then(ChatMessage::text);
+        let request = RequestId::new(tag.unwrap_or("none")).unwrap();
+        let change = Change::replace(None, messages.into()).with_request(request);
+        store.commit(&"id".into(), change).await.unwrap();
         let mut known = Acknowledged::default();
         acknowledged.iter().for_each(|tag| known.add("id", tag));
         known.check(&store, ["id".to_owned()]).await.unwrap()

@@ -1,9 +1,9 @@
 //! Plays turns with a real service.
 
-use ai_services::memory::{ConversationStore, MemoryId, MessageWindowChatMemory};
+use ai_services::memory::{ConversationStore, MemoryId, MessageWindowChatMemory, RequestId};
 use ai_services::message::{AiMessage, ChatMessage, ToolCall, ToolResult};
 use ai_services::model::{ChatModel, ChatRequest, ChatResponse};
-use ai_services::{ErrorKind, Result, ai_service, async_trait, tool};
+use ai_services::{ErrorKind, InvocationContext, Result, ai_service, async_trait, tool};
 use std::sync::Arc;
 
 /// Window of the memory, in messages: small, so that most commits evict messages.
@@ -13,7 +13,12 @@ const WINDOW: usize = 10;
 #[ai_service]
 trait Parrot {
     /// One turn.
-    async fn repeat(&self, #[memory_id] id: &str, #[user_message] tag: &str) -> Result<String>;
+    async fn repeat(
+        &self,
+        #[memory_id] id: &str,
+        #[context] context: InvocationContext,
+        #[user_message] tag: &str,
+    ) -> Result<String>;
 }
 
 /// Plays turns on one store.
@@ -45,17 +50,20 @@ impl Player {
         Ok(Self(service))
     }
 
-    /// Plays one turn. Restarts it on conflicts.
+    /// Plays one turn, with its tag as the id of the request. Restarts it on conflicts.
     ///
     /// # Errors
     ///
     /// Fails if the store fails.
     pub async fn play(&self, id: &str, tag: &str) -> Result<Played> {
+        let context = InvocationContext::new().with(RequestId::new(tag)?);
         let mut conflicts = 0;
         loop {
-            match self.0.repeat(id, tag).await {
+            match self.0.repeat(id, context.clone(), tag).await {
                 Ok(_) => return Ok(Played { conflicts }),
-                Err(error) if error.kind() == ErrorKind::Conflict => conflicts += 1,
+                Err(error) if error.kind() == ErrorKind::Conflict && error.is_retryable() => {
+                    conflicts += 1;
+                }
                 Err(error) => return Err(error),
             }
         }
