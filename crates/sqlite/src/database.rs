@@ -2,6 +2,7 @@
 
 use super::connection::{self, Durability, Settings};
 use super::error_mapping::TaskFailure;
+use super::file_identity::OpenFiles;
 use super::readers::Readers;
 use super::task::{self, WorkerMessage};
 use super::writer;
@@ -133,8 +134,9 @@ impl Database {
             };
             match opened {
                 Ok((connection, path)) => {
-                    let _ = caller.send(Ok(path));
-                    writer::serve(connection, inbox, readers);
+                    let files = path.as_deref().map(OpenFiles::of).unwrap_or_default();
+                    let _ = caller.send(Ok((path, files.clone())));
+                    writer::serve(connection, &files, inbox, readers);
                 }
                 Err(error) => drop(caller.send(Err(error))),
             }
@@ -144,8 +146,10 @@ impl Database {
             .name("sqlite-writer".into())
             .spawn(work)
             .map_err(|error| Error::new(ErrorKind::Store, failed).with_source(error))?;
-        let path = opened.await.unwrap_or_else(|_| Err(Error::new(ErrorKind::Store, failed)))?;
-        let readers = path.clone().map(|path| Readers::start(path, settings, max_readers, alive));
+        let opened = opened.await.unwrap_or_else(|_| Err(Error::new(ErrorKind::Store, failed)));
+        let (path, files) = opened?;
+        let start = |path| Readers::start(path, files, settings, max_readers, alive);
+        let readers = path.clone().map(start);
         Ok(Self { writer, readers: readers.transpose()?, path })
     }
 

@@ -3,6 +3,7 @@
 use ai_services_core::memory::{MemoryId, UnreadableRecord};
 use ai_services_core::{Error, ErrorKind};
 use rusqlite::ErrorCode;
+use std::path::PathBuf;
 
 /// The error of a task on a thread of the store.
 #[derive(Debug)]
@@ -12,6 +13,13 @@ pub(super) enum TaskFailure {
     /// `COMMIT` failed with an error of the disk. The transaction may reappear after a crash, because its pages
     /// may be in the write-ahead log.
     Unacknowledged(rusqlite::Error),
+    /// The file was deleted or replaced while it was open.
+    FileLost {
+        /// The path that no longer leads to the open file.
+        path: PathBuf,
+        /// Whether the old file may contain the changes of the task.
+        may_be_applied: bool,
+    },
     /// A check of the store failed.
     Refused(Error),
     /// The task panicked.
@@ -38,16 +46,24 @@ impl TaskFailure {
         }
     }
 
+    /// Returns the failure of a check after a successful `COMMIT`.
+    pub(super) fn after_commit(self) -> Self {
+        match self {
+            Self::FileLost { path, .. } => Self::FileLost { path, may_be_applied: true },
+            other => other,
+        }
+    }
+
     /// Returns whether the changes of the task may have been applied.
     pub(super) fn may_be_applied(&self) -> bool {
-        matches!(self, Self::Unacknowledged(_))
+        matches!(self, Self::Unacknowledged(_) | Self::FileLost { may_be_applied: true, .. })
     }
 
     /// Returns whether a task of a failed transaction may succeed in a transaction of its own.
     pub(super) fn may_succeed_alone(&self) -> bool {
         match self {
             Self::Sqlite(error) | Self::Unacknowledged(error) => !is_busy(error),
-            Self::Refused(_) | Self::Panicked | Self::Closed => false,
+            Self::FileLost { .. } | Self::Refused(_) | Self::Panicked | Self::Closed => false,
         }
     }
 
@@ -56,6 +72,9 @@ impl TaskFailure {
         match self {
             Self::Sqlite(error) => Self::Sqlite(copy_error(error)),
             Self::Unacknowledged(error) => Self::Unacknowledged(copy_error(error)),
+            Self::FileLost { path, may_be_applied } => {
+                Self::FileLost { path: path.clone(), may_be_applied: *may_be_applied }
+            }
             Self::Refused(error) => Self::Refused(Error::new(error.kind(), error.to_string())),
             Self::Panicked => Self::Panicked,
             Self::Closed => Self::Closed,
@@ -83,6 +102,14 @@ impl TaskFailure {
             Self::Sqlite(error) | Self::Unacknowledged(error) => {
                 sqlite_error(error, &format!("cannot {operation} in SQLite"))
             }
+            Self::FileLost { path, .. } => Error::new(
+                ErrorKind::Store,
+                format!(
+                    "cannot {operation}: `{}` was deleted or replaced while it was open; put the file back, \
+                     or open the store again",
+                    path.display()
+                ),
+            ),
             Self::Panicked => Error::new(
                 ErrorKind::Store,
                 format!(

@@ -8,6 +8,7 @@ mod database;
 mod delete;
 mod embedding;
 mod error_mapping;
+mod file_identity;
 mod head;
 mod lease;
 mod read;
@@ -53,6 +54,10 @@ use std::sync::Arc;
 /// file is reported as an [error](ai_services_core::memory::UnreadableRecord). Three kinds of damage are not
 /// detected: damage to the write-ahead log, which then ends earlier, as if the last commits had not been
 /// made; the loss of evicted messages; and the loss of a complete conversation.
+///
+/// If the file, or one of the two files beside it, is deleted or replaced while the store is open, operations
+/// fail: a commit to the old file would be lost. Detected on Unix; other systems do not permit to delete an open
+/// file.
 ///
 /// The file is not encrypted, and does not shrink when data is deleted. To copy a file that is in use, run
 /// SQLite's `VACUUM INTO`; the file alone may lack the last commits.

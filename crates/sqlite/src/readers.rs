@@ -1,6 +1,7 @@
 //! The reader threads.
 
 use super::connection::{self, Settings};
+use super::file_identity::OpenFiles;
 use super::task::{Task, WorkerMessage};
 use ai_services_core::{Error, ErrorKind, Result};
 use rusqlite::Connection;
@@ -24,6 +25,7 @@ pub(super) struct Readers {
 struct Pool {
     inbox: Mutex<mpsc::Receiver<WorkerMessage>>,
     path: PathBuf,
+    files: OpenFiles,
     settings: Settings,
     idle: AtomicUsize,
     started: AtomicUsize,
@@ -35,6 +37,7 @@ impl Readers {
     /// Starts the first thread. A thread opens its connection for its first task.
     pub(super) fn start(
         path: PathBuf,
+        files: OpenFiles,
         settings: Settings,
         most: usize,
         alive: mpsc::Sender<()>,
@@ -43,6 +46,7 @@ impl Readers {
         let pool = Arc::new(Pool {
             inbox: Mutex::new(inbox),
             path,
+            files,
             settings,
             idle: AtomicUsize::new(0),
             started: AtomicUsize::new(0),
@@ -109,7 +113,10 @@ impl Pool {
     fn run(&self, known: &mut Option<Connection>, task: &mut dyn Task) {
         let connection = match known.take() {
             Some(connection) => Ok(connection),
-            None => connection::open_reader(&self.path, &self.settings),
+            None => {
+                let files = self.files.check();
+                files.and_then(|()| connection::open_reader(&self.path, &self.settings))
+            }
         };
         let connection = match connection {
             Ok(connection) => known.insert(connection),
@@ -119,6 +126,10 @@ impl Pool {
         match connection.unchecked_transaction() {
             Ok(transaction) => drop(task.run(&transaction)),
             Err(error) => task.fail(error.into()),
+        }
+        // Otherwise a deleted or replaced file would be read without notice.
+        if let Err(failure) = self.files.check() {
+            task.fail(failure);
         }
     }
 }

@@ -5,6 +5,7 @@
 //! does not affect the others.
 
 use super::error_mapping::TaskFailure;
+use super::file_identity::OpenFiles;
 use super::task::{Task, WorkerMessage};
 use ai_services_core::store_kit::failpoint::failpoint;
 use rusqlite::Connection;
@@ -19,6 +20,7 @@ const BATCH: usize = 256;
 /// Runs the writer thread until the store is closed or dropped, and then waits for the reader threads.
 pub(super) fn serve(
     connection: Connection,
+    files: &OpenFiles,
     mut inbox: mpsc::Receiver<WorkerMessage>,
     mut readers: mpsc::Receiver<()>,
 ) {
@@ -33,7 +35,7 @@ pub(super) fn serve(
                 WorkerMessage::Close => is_open = false,
             }
         }
-        transact(&connection, &mut batch);
+        transact(&connection, files, &mut batch);
         failpoint!("sqlite.before_answer");
         batch.into_iter().for_each(Task::send_result);
     }
@@ -48,15 +50,15 @@ pub(super) fn serve(
     drop(inbox);
 }
 
-fn transact(connection: &Connection, batch: &mut [Box<dyn Task>]) {
-    let Err(failure) = attempt_or_roll_back(connection, batch) else { return };
+fn transact(connection: &Connection, files: &OpenFiles, batch: &mut [Box<dyn Task>]) {
+    let Err(failure) = attempt_or_roll_back(connection, files, batch) else { return };
     if batch.len() < 2 || !failure.may_succeed_alone() {
         return batch.iter_mut().for_each(|task| task.fail(failure.copy()));
     }
     // A single change may be too large for the disk, so each is retried alone. A change that was committed
     // nevertheless is recognized in the log of commits.
     for task in batch {
-        let alone = attempt_or_roll_back(connection, std::slice::from_mut(task));
+        let alone = attempt_or_roll_back(connection, files, std::slice::from_mut(task));
         if let Err(second) = alone {
             task.fail(if failure.may_be_applied() { failure.copy() } else { second });
         }
@@ -65,9 +67,10 @@ fn transact(connection: &Connection, batch: &mut [Box<dyn Task>]) {
 
 fn attempt_or_roll_back(
     connection: &Connection,
+    files: &OpenFiles,
     batch: &mut [Box<dyn Task>],
 ) -> Result<(), TaskFailure> {
-    let outcome = attempt(connection, batch);
+    let outcome = attempt(connection, files, batch);
     if outcome.is_err()
         && !connection.is_autocommit()
         && let Err(error) = connection.execute_batch("ROLLBACK")
@@ -77,11 +80,16 @@ fn attempt_or_roll_back(
     outcome
 }
 
-fn attempt(connection: &Connection, batch: &mut [Box<dyn Task>]) -> Result<(), TaskFailure> {
+fn attempt(
+    connection: &Connection,
+    files: &OpenFiles,
+    batch: &mut [Box<dyn Task>],
+) -> Result<(), TaskFailure> {
     let execute = |statement| connection.prepare_cached(statement)?.execute([]);
     if batch.is_empty() {
         return Ok(());
     }
+    files.check()?;
     failpoint!("sqlite.before_begin");
     execute("BEGIN IMMEDIATE")?;
     failpoint!("sqlite.after_begin");
@@ -95,5 +103,6 @@ fn attempt(connection: &Connection, batch: &mut [Box<dyn Task>]) -> Result<(), T
     failpoint!("sqlite.before_commit");
     execute("COMMIT").map_err(TaskFailure::of_commit)?;
     failpoint!("sqlite.after_commit");
-    Ok(())
+    // Only now is it certain that the changes are in the file that the path leads to.
+    files.check().map_err(TaskFailure::after_commit)
 }

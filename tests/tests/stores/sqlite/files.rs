@@ -128,6 +128,51 @@ async fn sqlite_special_file_names_are_taken_literally() {
     }
 }
 
+/// Checks that all operations fail because of the file with this suffix.
+async fn assert_lost(store: &SqliteChatMemoryStore, suffix: &str) {
+    let id = "klaus".into();
+    let turn = [ChatMessage::user("lost")];
+    for error in [
+        store.update_messages(&id, &turn).await.unwrap_err(),
+        store.get_messages(&id).await.unwrap_err(),
+        store.delete_messages(&id).await.unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::Store, "{suffix}: {error}");
+        assert!(error.to_string().contains("was deleted or replaced"), "{suffix}: {error}");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn sqlite_deleted_file_is_noticed() {
+    for suffix in ["", "-wal", "-shm"] {
+        let (directory, path) = temp_file();
+        let store = SqliteChatMemoryStore::open(&path).await.unwrap();
+        store.update_messages(&"klaus".into(), &[ChatMessage::user("Hello!")]).await.unwrap();
+        let file = directory.path().join(format!("conversations.db{suffix}"));
+        let elsewhere = directory.path().join("elsewhere");
+        std::fs::rename(&file, &elsewhere).unwrap();
+        assert_lost(&store, suffix).await;
+        // The file is put back.
+        std::fs::rename(&elsewhere, &file).unwrap();
+        assert_eq!(store.get_messages(&"klaus".into()).await.unwrap().len(), 1);
+        store.update_messages(&"klaus".into(), &[]).await.unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn sqlite_replaced_file_is_noticed() {
+    let (directory, path) = temp_file();
+    let store = SqliteChatMemoryStore::open(&path).await.unwrap();
+    store.update_messages(&"klaus".into(), &[ChatMessage::user("Hello!")]).await.unwrap();
+    // For example a backup that is restored.
+    let backup = directory.path().join("backup");
+    std::fs::copy(&path, &backup).unwrap();
+    std::fs::rename(&backup, &path).unwrap();
+    assert_lost(&store, "").await;
+}
+
 /// Child process of the next test.
 #[tokio::test]
 #[ignore = "started by another test"]
