@@ -27,8 +27,9 @@
 //!   commits while a majority of the replicas has them; if all replicas lose power at the same time, the last
 //!   seconds may be lost, unless `commitlog_sync` is `batch` or `group`.
 //! - **The order of commits does not depend on clocks.** Their timestamps are Paxos ballots, each later than
-//!   the one before, even if the clocks of the nodes differ. Leases expire by the nodes' clocks. A lease that
-//!   expires too early or too late delays a caller or wastes a turn, but never permits a conflicting write.
+//!   the one before, even if the clocks of the nodes differ. Leases expire by the nodes' clocks: if these are set
+//!   back, a lease that is not released lasts longer by the difference. A lease that expires too early or too
+//!   late delays a caller or wastes a turn, but never permits a conflicting write.
 //!
 //! # Limits
 //!

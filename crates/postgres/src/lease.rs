@@ -1,4 +1,5 @@
-//! Leases. Expiry is measured by the clock of the server.
+//! Leases. Expiry is measured by the clock of the server. If it is set back, the leases that were acquired before
+//! count as expired.
 
 use super::PostgresChatMemoryStore;
 use super::error_mapping::{AttemptFailure, retry};

@@ -28,7 +28,8 @@ CREATE TABLE {history} (\
     PRIMARY KEY (key, number)\
 );\
 CREATE TABLE {leases} (\
-    token bigint NOT NULL, ends timestamptz NOT NULL, key bytea PRIMARY KEY\
+    token bigint NOT NULL, begins timestamptz NOT NULL, ends timestamptz NOT NULL, \
+    key bytea PRIMARY KEY\
 ) WITH (fillfactor = 70);\
 CREATE TABLE {layout} (version bigint NOT NULL);\
 INSERT INTO {layout} VALUES (0);";

@@ -246,7 +246,8 @@ WITH gone AS (\
 ) SELECT";
 
 /// Deletes expired leases.
-const DELETE_ENDED_LEASES: &str = "DELETE FROM {leases} WHERE ends < clock_timestamp()";
+const DELETE_ENDED_LEASES: &str =
+    "DELETE FROM {leases} WHERE ends < clock_timestamp() OR begins > clock_timestamp()";
 
 /// Reads a page of heads. Parameters: the last key of the previous page, time, limit.
 const LAST_USES: &str = "\
@@ -278,11 +279,15 @@ UNION ALL \
 SELECT 'message ' || number, number, record FROM {messages} WHERE key = sha256($1)";
 
 /// Acquires or extends a lease. Parameters: id, token, seconds.
+///
+/// A lease that begins in the future counts as expired: the server's clock was set back.
 const ACQUIRE: &str = "\
-INSERT INTO {leases} AS held (key, token, ends) \
-VALUES (sha256($1), $2, clock_timestamp() + $3::float8 * interval '1 second') \
-ON CONFLICT (key) DO UPDATE SET token = excluded.token, ends = excluded.ends \
-WHERE held.token = excluded.token OR held.ends <= clock_timestamp()";
+INSERT INTO {leases} AS held (key, token, begins, ends) \
+SELECT sha256($1), $2, now, now + $3::float8 * interval '1 second' FROM clock_timestamp() AS now \
+ON CONFLICT (key) DO UPDATE \
+    SET token = excluded.token, begins = excluded.begins, ends = excluded.ends \
+WHERE held.token = excluded.token \
+    OR held.ends <= excluded.begins OR held.begins > clock_timestamp()";
 
 /// Releases a lease. Parameters: id, token.
 const RELEASE: &str = "DELETE FROM {leases} WHERE key = sha256($1) AND token = $2";

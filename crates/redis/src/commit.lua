@@ -23,7 +23,7 @@ local request = string.sub(entry, -8)
 if version ~= before or string.find(commits, request, 1, true) then
   return {'refused', version, commits}
 end
-if holder ~= '' and held ~= holder then return {'lease'} end
+if holder ~= '' and string.sub(held or '', 1, 16) ~= holder then return {'lease'} end
 if version == '0' and count + evicted > 0 then return {'headless'} end
 if promised ~= tostring(count) then return {'count', promised, tostring(count)} end
 if redis.call('ZCOUNT', messages, '(' .. version, '+inf') > 0 then return {'newer', version} end

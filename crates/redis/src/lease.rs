@@ -14,7 +14,8 @@ impl ConversationLeases for RedisChatMemoryStore {
         self.0.leases.unwrap_or_default()
     }
 
-    /// Expiry is measured by the clock of the server.
+    /// Expiry is measured by the clock of the server. If it is set back, the leases that were acquired before
+    /// count as expired.
     async fn acquire(&self, id: &MemoryId, lease: LeaseToken) -> Result<bool> {
         check_id(id)?;
         let duration = self.options().duration.as_millis();

@@ -2,5 +2,6 @@
 --
 -- KEYS: lease
 -- ARGV: token
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+local held = redis.call('GET', KEYS[1])
+if held and string.sub(held, 1, 16) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 return 0

@@ -26,7 +26,7 @@ pub(super) fn delete_unused(
 ) -> Result<u64, TaskFailure> {
     let mut unused = connection.prepare_cached(
         "SELECT version FROM conversation WHERE id = ?1 AND last_updated < ?2
-             AND (version > 0 OR lease_until IS NULL OR lease_until <= ?3)",
+             AND (version > 0 OR lease_until IS NULL OR lease_until <= ?3 OR lease_since > ?3)",
     )?;
     let mut deleted = 0;
     for id in ids {

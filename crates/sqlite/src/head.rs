@@ -20,8 +20,11 @@ pub(super) struct HeadRow {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeadLease {
     pub(super) token: i64,
+    /// Time of the last extension, in milliseconds since 1970. If it is in the future, the clock was set back,
+    /// and the lease counts as expired for others: they would have to wait for the difference.
+    since: i64,
     /// Expiry, in milliseconds since 1970.
-    pub(super) until: i64,
+    until: i64,
 }
 
 impl HeadRow {
@@ -30,17 +33,20 @@ impl HeadRow {
         id: &MemoryId,
     ) -> Result<Option<Self>, TaskFailure> {
         let mut statement = connection.prepare_cached(
-            "SELECT version, messages, commits, lease_token, lease_until
+            "SELECT version, messages, commits, lease_token, lease_since, lease_until
              FROM conversation WHERE id = ?1",
         )?;
         let head = statement.query_row([id.as_str()], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
         });
-        let Some((version, messages, commits, token, until)) = head.optional()? else {
+        let Some((version, messages, commits, token, since, until)) = head.optional()? else {
             return Ok(None);
         };
         let commits: Vec<u8> = commits;
-        let lease = Option::zip(token, until).map(|(token, until)| HeadLease { token, until });
+        let lease = match (token, since, until) {
+            (Some(token), Some(since), Some(until)) => Some(HeadLease { token, since, until }),
+            _ => None,
+        };
         let (version, messages) =
             (unsigned(id, &"the head", version)?, unsigned(id, &"the head", messages)?);
         Ok(Some(Self { version, messages, commits: CommitLog::new(commits), lease }))
@@ -50,12 +56,13 @@ impl HeadRow {
         let Self { version, messages, commits, lease } = self;
         let mut statement = connection.prepare_cached(
             "INSERT INTO conversation
-                 (id, version, messages, last_updated, commits, lease_token, lease_until)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+                 (id, version, messages, last_updated, commits, lease_token, lease_since, lease_until)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
              ON CONFLICT (id) DO UPDATE SET
                  version = excluded.version, messages = excluded.messages,
                  last_updated = excluded.last_updated, commits = excluded.commits,
-                 lease_token = excluded.lease_token, lease_until = excluded.lease_until",
+                 lease_token = excluded.lease_token, lease_since = excluded.lease_since,
+                 lease_until = excluded.lease_until",
         )?;
         statement.execute((
             id.as_str(),
@@ -64,6 +71,7 @@ impl HeadRow {
             time::now(),
             commits.as_bytes(),
             lease.map(|lease| lease.token),
+            lease.map(|lease| lease.since),
             lease.map(|lease| lease.until),
         ))?;
         Ok(())

@@ -14,7 +14,8 @@ impl ConversationLeases for SqliteChatMemoryStore {
         self.lease_options().unwrap_or_default()
     }
 
-    /// Expiry is measured by the clock of this machine, which all processes share.
+    /// Expiry is measured by the clock of this machine, which all processes share. If the clock is set back, the
+    /// leases that were acquired before count as expired.
     async fn acquire(&self, id: &MemoryId, token: LeaseToken) -> Result<bool> {
         limits::check_id(id)?;
         let duration = i64::try_from(self.options().duration.as_millis()).unwrap_or(i64::MAX);
@@ -45,12 +46,14 @@ fn acquire(
     // A conversation without a commit gets a head with version 0.
     let mut statement = connection.prepare_cached(
         "INSERT INTO conversation
-             (id, version, messages, last_updated, commits, lease_token, lease_until)
-         VALUES (?1, 0, 0, ?2, x'', ?3, ?4)
+             (id, version, messages, last_updated, commits, lease_token, lease_since, lease_until)
+         VALUES (?1, 0, 0, ?2, x'', ?3, ?2, ?4)
          ON CONFLICT (id) DO UPDATE SET
-             lease_token = excluded.lease_token, lease_until = excluded.lease_until
+             lease_token = excluded.lease_token, lease_since = excluded.lease_since,
+             lease_until = excluded.lease_until
          WHERE lease_token IS NULL OR lease_token = excluded.lease_token
-             OR lease_until IS NULL OR lease_until <= ?2",
+             OR lease_until IS NULL OR lease_until <= ?2
+             OR lease_since IS NULL OR lease_since > ?2",
     )?;
     let token = token.get().cast_signed();
     Ok(statement.execute((id.as_str(), now, token, now.saturating_add(duration)))? == 1)
@@ -59,7 +62,7 @@ fn acquire(
 fn release(connection: &Connection, id: &MemoryId, token: LeaseToken) -> Result<(), TaskFailure> {
     for statement in [
         "DELETE FROM conversation WHERE id = ?1 AND lease_token = ?2 AND version = 0",
-        "UPDATE conversation SET lease_token = NULL, lease_until = NULL
+        "UPDATE conversation SET lease_token = NULL, lease_since = NULL, lease_until = NULL
          WHERE id = ?1 AND lease_token = ?2",
     ] {
         connection.prepare_cached(statement)?.execute((id.as_str(), token.get().cast_signed()))?;

@@ -21,6 +21,7 @@ CREATE TABLE conversation (
     last_updated INTEGER NOT NULL,
     commits BLOB NOT NULL,
     lease_token INTEGER,
+    lease_since INTEGER,
     lease_until INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE message (

@@ -1,7 +1,10 @@
 //! Settings, schemas, and errors of incomplete installations.
 
 use super::{builder, prefix, raw, ready};
-use ai_services::memory::{Change, ChatMemoryStore, ConversationStore, MemoryId};
+use ai_services::memory::{
+    Change, ChatMemoryStore, ConversationLeases, ConversationStore, LeaseOptions, LeaseToken,
+    MemoryId,
+};
 use ai_services::message::ChatMessage;
 use ai_services::store::postgres::deadpool_postgres::{Manager, Pool};
 use ai_services::store::postgres::rustls::pki_types::CertificateDer;
@@ -347,4 +350,25 @@ async fn tls_requires_a_trusted_certificate() {
     assert_eq!(raw(&server).await.query_one(count, &[]).await.unwrap().get::<_, i64>(0), 1);
     let store = builder(&server, "tls").url(url("disable")).build().unwrap();
     assert_eq!(store.get_messages(&klaus()).await.unwrap(), message());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lease_expires_if_the_clock_is_set_back() {
+    let Some(server) = server::shared() else { return };
+    let prefix = prefix();
+    let store = ready(builder(server, &prefix).leases(LeaseOptions::new())).await;
+    let (lost, next) = (LeaseToken::new(), LeaseToken::new());
+    assert!(store.acquire(&klaus(), lost).await.unwrap());
+    assert!(!store.acquire(&klaus(), next).await.unwrap());
+    // The times of a clock that was an hour ahead.
+    let hour = "interval '1 hour'";
+    let moved =
+        format!("UPDATE {prefix}_leases SET begins = begins + {hour}, ends = ends + {hour}");
+    assert_eq!(raw(server).await.execute(&moved, &[]).await.unwrap(), 1);
+    assert!(store.acquire(&klaus(), next).await.unwrap());
+    assert!(!store.acquire(&klaus(), lost).await.unwrap());
+    let change = || Change::advance(None, 0..0, message());
+    let error = store.commit(&klaus(), change().with_lease(lost)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    store.commit(&klaus(), change().with_lease(next)).await.unwrap();
 }

@@ -5,7 +5,7 @@ mod proxy;
 
 use ai_services::memory::{
     Change, ChatMemoryStore, CommitState, ConversationLeases, ConversationStore, EvictedMessages,
-    HistoryPosition, LeaseOptions, LeaseRequest, MemoryId, RequestId, UnknownCommit,
+    HistoryPosition, LeaseOptions, LeaseRequest, LeaseToken, MemoryId, RequestId, UnknownCommit,
 };
 use ai_services::message::ChatMessage;
 use ai_services::store::redis::{RedisChatMemoryStore, RedisChatMemoryStoreBuilder};
@@ -624,6 +624,27 @@ async fn redis_lease_expires_or_ends_with_the_conversation() {
     assert!(store.acquire(&id(), lease.token()).await.unwrap());
     store.delete_messages(&id()).await.unwrap();
     assert!(request.wait(Duration::ZERO).await.is_ok());
+}
+
+#[tokio::test]
+async fn redis_lease_expires_if_the_clock_is_set_back() {
+    let Some(server) = server::shared() else { return };
+    let (builder, prefix) = builder(server);
+    let store = builder.leases(LeaseOptions::new()).connect().await.unwrap();
+    let (lost, next) = (LeaseToken::new(), LeaseToken::new());
+    assert!(store.acquire(&id(), lost).await.unwrap());
+    assert!(!store.acquire(&id(), next).await.unwrap());
+    // The expiry by a clock that was an hour ahead.
+    let mut raw = Raw::of(server, &prefix);
+    let key = raw.key("lease", "klaus");
+    raw.run(&format!("PEXPIRE {key} 3630000"));
+    assert!(store.acquire(&id(), next).await.unwrap());
+    assert!(!store.acquire(&id(), lost).await.unwrap());
+    let change = || Change::advance(None, 0..0, dialogue(0..1));
+    let error = store.commit(&id(), change().with_lease(lost)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    store.commit(&id(), change().with_lease(next)).await.unwrap();
+    assert!(store.acquire(&id(), lost).await.unwrap());
 }
 
 #[tokio::test]

@@ -3,8 +3,8 @@
 use super::{builder, raw, temp_file};
 use ai_services::ErrorKind;
 use ai_services::memory::{
-    Change, ChatMemoryStore, CommitState, ConversationStore, EvictedMessages, HistoryPosition,
-    MemoryId, RequestId, UnknownCommit,
+    Change, ChatMemoryStore, CommitState, ConversationLeases, ConversationStore, EvictedMessages,
+    HistoryPosition, LeaseOptions, LeaseToken, MemoryId, RequestId, UnknownCommit,
 };
 use ai_services::message::ChatMessage;
 use ai_services::store::sqlite::SqliteChatMemoryStore;
@@ -306,5 +306,28 @@ async fn sqlite_dropped_commit_is_found_by_its_request() {
         let state = store.commit_state(&id, &request).await.unwrap();
         let is_stored = store.get_messages(&id).await.unwrap() == turn(&n.to_string());
         assert_eq!(state == CommitState::Committed, is_stored, "{dropped:?}");
+    }
+}
+
+#[tokio::test]
+async fn sqlite_lease_expires_if_the_clock_is_set_back() {
+    let (_directory, path) = temp_file();
+    let store = builder(&path).leases(LeaseOptions::new()).open().await.unwrap();
+    let (lost, next) = (LeaseToken::new(), LeaseToken::new());
+    for id in ["known", "unknown"].map(MemoryId::from) {
+        if id.as_str() == "known" {
+            store.update_messages(&id, &turn("a")).await.unwrap();
+        }
+        assert!(store.acquire(&id, lost).await.unwrap());
+        assert!(!store.acquire(&id, next).await.unwrap());
+        // The times of a clock that was an hour ahead.
+        let moved = "UPDATE conversation SET lease_since = lease_since + 3600000,
+                     lease_until = lease_until + 3600000";
+        raw(&path).execute_batch(moved).unwrap();
+        assert!(store.acquire(&id, next).await.unwrap());
+        assert!(!store.acquire(&id, lost).await.unwrap());
+        let late = Change::advance(None, 0..0, turn("late")).with_lease(lost);
+        assert_eq!(store.commit(&id, late).await.unwrap_err().kind(), ErrorKind::Conflict);
+        store.commit(&id, Change::advance(None, 0..0, turn("b")).with_lease(next)).await.unwrap();
     }
 }
