@@ -3,7 +3,7 @@
 use crate::screen::Screen;
 use crate::tools::Desk;
 use crate::turn::{ChatOptions, Delivery};
-use ai_services::event::{Call, Event, Listener};
+use ai_services::event::{Call, Event};
 use ai_services::memory::{ConversationStore, MemoryId, MessageWindowChatMemory};
 use ai_services::model::ChatModel;
 use ai_services::{AnswerStream, Response, Result, ai_service};
@@ -68,7 +68,10 @@ pub(crate) fn build(
 }
 
 /// Creates a listener that shows the events of a call without streaming.
-fn event_listener(options: ChatOptions, screen: Screen) -> impl Listener + 'static {
+fn event_listener(
+    options: ChatOptions,
+    screen: Screen,
+) -> impl Fn(&Call<'_>, &Event<'_>) + Send + Sync + 'static {
     move |_: &Call<'_>, event: &Event<'_>| match event {
         Event::RequestIssued { .. } => screen.waiting_for_model(),
         Event::ResponseReceived { response } if options.style.shows_thinking() => {

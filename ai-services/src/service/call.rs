@@ -109,7 +109,7 @@ impl ServiceCall {
         let (service, method) = (self.components.name, self.plan.method.name);
         let call = event::Call::new(service, method, self.memory_id(), &self.context.invocation);
         for listener in listeners {
-            listener.on_event(&call, event);
+            listener.notify(&call, event);
         }
     }
 }

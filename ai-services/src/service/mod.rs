@@ -12,6 +12,7 @@ mod guards;
 mod handle;
 mod invoke;
 mod memories;
+mod listeners;
 mod memory_session;
 mod method_plan;
 mod model_call;

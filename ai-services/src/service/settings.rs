@@ -1,10 +1,10 @@
 //! The settings of a service.
 
 use super::conversations::ConcurrentCalls;
+use super::listeners::Listener;
 use super::output_plan::OutputStrategy;
 use super::remembered::Remembered;
 use super::turn::ToolCallLimits;
-use crate::event::Listener;
 use crate::memory::MemoryId;
 use crate::model::{ChatRequest, ChatRequestParameters, ModerationModel, PriceTable};
 use crate::prompt::{Clock, SystemClock};
@@ -33,7 +33,7 @@ pub(super) struct ServiceSettings {
     /// Largest number of retries because of answers that cannot be parsed.
     pub(super) output_retries: usize,
     pub(super) price_table: Option<Arc<PriceTable>>,
-    pub(super) listeners: Vec<Arc<dyn Listener>>,
+    pub(super) listeners: Vec<Listener>,
 }
 
 impl Default for ServiceSettings {

@@ -1,4 +1,4 @@
-//! Events of a call, and the listeners that receive them.
+//! Events of a call.
 
 use crate::error::Error;
 use crate::guardrail::{GuardrailStage, InputVerdict, OutputVerdict};
@@ -7,37 +7,6 @@ use crate::message::ToolCall;
 use crate::model::{ChatRequest, ChatResponse, Moderation, TokenUsage};
 use crate::rag::{RetrievedContent, SkippedRetrieval};
 use std::time::Duration;
-
-/// Receives the events of every call of a service.
-///
-/// Listeners run on the task of the call and should return quickly. A closure with two arguments
-/// implements this trait.
-///
-/// # Examples
-///
-/// ```
-/// use ai_services::event::{Call, Event, Listener};
-///
-/// fn listener() -> impl Listener {
-///     |call: &Call<'_>, event: &Event<'_>| {
-///         if let Event::ToolFinished { execution } = event {
-///             eprintln!("{}: a tool ran for {:?}", call.method, execution.duration());
-///         }
-///     }
-/// }
-/// # let _ = listener();
-/// ```
-#[doc(alias = "AiServiceListener")]
-pub trait Listener: Send + Sync {
-    /// Receives an event of `call`.
-    fn on_event(&self, call: &Call<'_>, event: &Event<'_>);
-}
-
-impl<F: Fn(&Call<'_>, &Event<'_>) + Send + Sync> Listener for F {
-    fn on_event(&self, call: &Call<'_>, event: &Event<'_>) {
-        self(call, event);
-    }
-}
 
 /// The call that an event belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +37,7 @@ impl<'a> Call<'a> {
 /// An event of a call.
 ///
 /// Events occur in the order of the variants. Every call ends with one of the last three.
+/// `AiServiceBuilder::listener` adds a listener that receives them.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -147,6 +117,7 @@ pub enum Event<'a> {
         /// The error that the call returns.
         error: &'a Error,
     },
-    /// The call's future was dropped. Its turn is not stored.
+    /// The call's future was dropped, or a part of the application panicked in it. Its turn is not
+    /// stored.
     Cancelled,
 }

@@ -31,6 +31,7 @@ mod leases;
 mod limits;
 mod memory;
 mod moderation;
+mod listener_panics;
 mod multimodal;
 mod outputs;
 mod pipeline;

@@ -48,7 +48,7 @@ mod embedding {
 }
 
 mod event {
-    use ai_services::event::{Call, Event, Listener};
+    use ai_services::event::{Call, Event};
 }
 
 mod guardrail {

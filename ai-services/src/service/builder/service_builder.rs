@@ -3,13 +3,14 @@
 use super::parts::BuilderParts;
 use super::requirements::{ChatModelGiven, MemoryGiven, ModerationGiven};
 use crate::Result;
-use crate::event::Listener;
+use crate::event::{Call, Event};
 use crate::memory::{ChatMemory, ChatMemoryProvider, MemoryId};
 use crate::model::{ChatModel, ChatRequest, ChatRequestParameters, ModerationModel, PriceTable};
 use crate::prompt::Clock;
 use crate::service::conversations::ConcurrentCalls;
 use crate::service::description::{Given, Missing};
 use crate::service::handle::{AiService, Service};
+use crate::service::listeners::Listener;
 use crate::service::output_plan::OutputStrategy;
 use crate::tool::{ToolArgumentsPolicy, ToolErrorPolicy, ToolProvider, ToolSet, UnknownToolPolicy};
 use std::fmt;
@@ -248,8 +249,41 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
     }
 
     /// Adds a listener for the events of every call.
-    pub fn listener(mut self, listener: impl Listener + 'static) -> Self {
-        self.parts.settings.listeners.push(Arc::new(listener));
+    ///
+    /// A listener runs on the task of the call and should return quickly. A panic in a listener is
+    /// caught and does not affect the call; the first one of each listener is logged with `tracing`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ai_services::ai_service;
+    /// use ai_services::event::Event;
+    /// use ai_services::testing::ScriptedChatModel;
+    ///
+    /// #[ai_service]
+    /// trait Assistant {
+    ///     async fn chat(&self, message: &str) -> ai_services::Result<String>;
+    /// }
+    ///
+    /// # fn main() -> ai_services::Result<()> {
+    /// let assistant = AssistantService::builder()
+    ///     .chat_model(ScriptedChatModel::replies(["Hi."]))
+    ///     .listener(|call, event| {
+    ///         if let Event::Completed { usage } = event {
+    ///             println!("{}: {:?} output tokens", call.method, usage.output);
+    ///         }
+    ///     })
+    ///     .build()?;
+    /// # let _ = assistant;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "AiServiceListener")]
+    pub fn listener(
+        mut self,
+        listener: impl Fn(&Call<'_>, &Event<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        self.parts.settings.listeners.push(Listener::new(listener));
         self
     }
 
