@@ -37,7 +37,7 @@
 //! # let model = ScriptedChatModel::replies(["Done."]);
 //! let support = SupportService::builder()
 //!     .chat_model(model) // for example `OpenAiChatModel::from_env()?`
-//!     .chat_memory_provider(|id: &MemoryId| {
+//!     .chat_memory_provider(|id| {
 //!         MessageWindowChatMemory::builder().id(id).max_messages(20).build()
 //!     })
 //!     .tools(Bookings)

@@ -34,7 +34,7 @@ pub trait Service: Sized {
 ///
 /// ```
 /// use ai_services::ai_service;
-/// use ai_services::memory::{MemoryId, MessageWindowChatMemory};
+/// use ai_services::memory::MessageWindowChatMemory;
 /// use ai_services::testing::ScriptedChatModel;
 ///
 /// #[ai_service]
@@ -47,7 +47,7 @@ pub trait Service: Sized {
 /// # async fn main() -> ai_services::Result<()> {
 /// let assistant = AssistantService::builder()
 ///     .chat_model(ScriptedChatModel::replies(["Hello, Ann."]))
-///     .chat_memory_provider(|id: &MemoryId| {
+///     .chat_memory_provider(|id| {
 ///         MessageWindowChatMemory::builder().id(id).max_messages(20).build()
 ///     })
 ///     .build()?;

@@ -1,15 +1,18 @@
 //! The memories of a service.
 
 use super::conversations::{ConversationSlot, Conversations};
-use crate::memory::{ChatMemory, ChatMemoryProvider, MemoryId};
+use crate::memory::{ChatMemory, MemoryId};
 use crate::{Error, Result};
 use std::sync::Arc;
+
+/// The source of the memory for each id.
+pub(super) type MemoryProvider = dyn Fn(&MemoryId) -> Result<Arc<dyn ChatMemory>> + Send + Sync;
 
 /// The memories of a service, as its builder received them.
 #[derive(Default)]
 pub(super) struct MemorySources {
     pub(super) shared: Option<Arc<dyn ChatMemory>>,
-    pub(super) provider: Option<Arc<dyn ChatMemoryProvider>>,
+    pub(super) provider: Option<Box<MemoryProvider>>,
     /// Largest number of idle memories that are kept.
     pub(super) max_kept: Option<usize>,
 }
@@ -19,7 +22,7 @@ pub(super) struct Memories {
     /// The memory of the methods without `#[memory_id]`.
     pub(super) shared: Option<SharedMemory>,
     /// The source of memories for the methods with `#[memory_id]`.
-    provider: Option<Arc<dyn ChatMemoryProvider>>,
+    provider: Option<Box<MemoryProvider>>,
     pub(super) conversations: Conversations,
 }
 
@@ -55,7 +58,7 @@ impl Memories {
         let provider = self.provider.as_ref().ok_or_else(|| {
             Error::configuration("the service has no chat memory provider; call `.chat_memory_provider(...)` before `.build()`")
         })?;
-        let memory = provider.chat_memory(id)?;
+        let memory = provider(id)?;
         if memory.id() == id {
             return Ok(memory);
         }

@@ -71,9 +71,9 @@ mod ingestion {
 
 mod memory {
     use ai_services::memory::{
-        ApproximateCounter, Change, ChatMemory, ChatMemoryProvider, ChatMemoryStore, CommitState,
-        CompletedTurn, Conversation, ConversationLeases, ConversationStore, DEFAULT_ID,
-        EstimatorId, EvictedMessages, HistoryEntry, HistoryPosition, InMemoryChatMemoryStore,
+        ApproximateCounter, Change, ChatMemory, ChatMemoryStore, CommitState, CompletedTurn,
+        Conversation, ConversationLeases, ConversationStore, DEFAULT_ID, EstimatorId,
+        EvictedMessages, HistoryEntry, HistoryPosition, InMemoryChatMemoryStore,
         InMemoryChatMemoryStoreBuilder, IntoChatMemory, Lease, LeaseOptions, LeaseRequest,
         LeaseToken, MemoryId, MessageWindowChatMemory, MessageWindowChatMemoryBuilder,
         OpenAiFormula, RawRecord, RequestId, Residence, SingleSlotChatMemoryStore, Snapshot,

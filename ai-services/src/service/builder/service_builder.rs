@@ -4,7 +4,7 @@ use super::parts::BuilderParts;
 use super::requirements::{ChatModelGiven, MemoryGiven, ModerationGiven};
 use crate::Result;
 use crate::event::{Call, Event};
-use crate::memory::{ChatMemory, ChatMemoryProvider, MemoryId};
+use crate::memory::{ChatMemory, IntoChatMemory, MemoryId};
 use crate::model::{ChatModel, ChatRequest, ChatRequestParameters, ModerationModel, PriceTable};
 use crate::prompt::Clock;
 use crate::service::conversations::ConcurrentCalls;
@@ -79,16 +79,48 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
         AiServiceBuilder { model: Arc::new(model), parts: self.parts, state: PhantomData }
     }
 
-    /// Sets the provider of the memory for each `#[memory_id]`.
+    /// Sets the provider of the memory for each `#[memory_id]`: a function that returns a memory, or
+    /// the `Result` of building one.
     ///
     /// A memory with a store is created for every call. A memory without a store is created once and
     /// kept until [`evict_chat_memory`](AiService::evict_chat_memory) or
     /// [`max_kept_memories`](Self::max_kept_memories) drops it.
-    pub fn chat_memory_provider(
+    ///
+    /// The memory must have the id that the provider receives. Otherwise the call fails with
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration), because the memory of another id
+    /// would show one user the messages of another one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ai_services::ai_service;
+    /// use ai_services::memory::MessageWindowChatMemory;
+    /// use ai_services::testing::ScriptedChatModel;
+    ///
+    /// #[ai_service]
+    /// trait Assistant {
+    ///     async fn chat(&self, #[memory_id] user: &str, #[user_message] text: &str)
+    ///         -> ai_services::Result<String>;
+    /// }
+    ///
+    /// # fn main() -> ai_services::Result<()> {
+    /// let assistant = AssistantService::builder()
+    ///     .chat_model(ScriptedChatModel::replies(["Hi."]))
+    ///     .chat_memory_provider(|id| {
+    ///         MessageWindowChatMemory::builder().id(id).max_messages(20).build()
+    ///     })
+    ///     .build()?;
+    /// # let _ = assistant;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "ChatMemoryProvider")]
+    pub fn chat_memory_provider<M: IntoChatMemory>(
         mut self,
-        provider: impl ChatMemoryProvider + 'static,
+        provider: impl Fn(&MemoryId) -> M + Send + Sync + 'static,
     ) -> AiServiceBuilder<S, Model, Given, Moderation> {
-        self.parts.memories.provider = Some(Arc::new(provider));
+        let provider = move |id: &MemoryId| provider(id).into_chat_memory();
+        self.parts.memories.provider = Some(Box::new(provider));
         AiServiceBuilder { model: self.model, parts: self.parts, state: PhantomData }
     }
 

@@ -33,7 +33,7 @@ const SHARDS: usize = 32;
 ///
 /// ```
 /// use ai_services::memory::{
-///     ChatMemory, ChatMemoryProvider, InMemoryChatMemoryStore, MemoryId, MessageWindowChatMemory,
+///     ChatMemory, InMemoryChatMemoryStore, MemoryId, MessageWindowChatMemory,
 /// };
 /// use ai_services::message::ChatMessage;
 ///

@@ -2,7 +2,7 @@
 //!
 //! A [`ChatMemory`] holds the messages of one conversation and decides how many of them are sent to
 //! a model. A [`ChatMemoryStore`] stores the messages of all conversations. A service gets the
-//! memory of an id from its [`ChatMemoryProvider`], loads it once at the start of a turn, and
+//! memory of an id from its memory provider, loads it once at the start of a turn, and
 //! commits the whole turn once at its end.
 //!
 //! Several processes may serve the same conversations from one store in a database. A commit
@@ -25,10 +25,10 @@ mod conversation;
 mod difference;
 mod history;
 mod in_memory;
+mod into_chat_memory;
 mod lease;
 mod lease_request;
 mod message_window;
-mod provider;
 mod single_slot;
 mod slot;
 mod store;
@@ -45,10 +45,10 @@ pub use conversation::{
     Conversation, ConversationStore, EvictedMessages, HistoryEntry, HistoryPosition, RawRecord,
 };
 pub use in_memory::{InMemoryChatMemoryStore, InMemoryChatMemoryStoreBuilder};
+pub use into_chat_memory::IntoChatMemory;
 pub use lease::{ConversationLeases, LeaseOptions, LeaseToken};
 pub use lease_request::{Lease, LeaseRequest};
 pub use message_window::{MessageWindowChatMemory, MessageWindowChatMemoryBuilder};
-pub use provider::{ChatMemoryProvider, IntoChatMemory};
 pub use single_slot::SingleSlotChatMemoryStore;
 pub use store::ChatMemoryStore;
 pub use token_window::{TokenWindowChatMemory, TokenWindowChatMemoryBuilder};
