@@ -27,6 +27,7 @@ mod interrupted;
 mod invariants;
 mod journal;
 mod language;
+mod kept_memories;
 mod leases;
 mod limits;
 mod listener_panics;
