@@ -47,17 +47,25 @@ impl Drop for CancelledOnDrop<'_> {
     }
 }
 
-/// Waits for the conversation, then attempts the turn until no other writer interferes.
+/// Waits for the conversation, then runs the turn.
 async fn run_turn<T: Output>(call: &ServiceCall) -> Result<Response<T>> {
     let session = MemorySession::open(call).await?;
+    session.run(call, run_attempts(call, &session)).await
+}
+
+/// Attempts the turn until no other writer interferes.
+async fn run_attempts<T: Output>(
+    call: &ServiceCall,
+    session: &MemorySession,
+) -> Result<Response<T>> {
     let lease = session.lease(call).await?;
     let mut spent = UsageAndCost::default();
     let mut replays = 0;
     loop {
         let outcome = match &lease {
-            None => attempt(call, &session, None, &mut spent).await,
+            None => attempt(call, session, None, &mut spent).await,
             Some(lease) => {
-                let attempt = attempt(call, &session, Some(lease.token()), &mut spent);
+                let attempt = attempt(call, session, Some(lease.token()), &mut spent);
                 Box::pin(lease.keep(attempt)).await
             }
         };

@@ -2,6 +2,7 @@
 
 use super::call::ServiceCall;
 use super::conversations::{ConcurrentCalls, ConversationLock};
+use super::held_conversations::{holding, is_held};
 use crate::event::Event;
 use crate::memory::{ChatMemory, CompletedTurn, Lease, Snapshot};
 use crate::message::ChatMessage;
@@ -15,7 +16,14 @@ pub(super) struct MemorySession(Option<(Arc<dyn ChatMemory>, ConversationLock)>)
 
 impl MemorySession {
     /// Waits until no other call uses the memory, and locks it.
+    ///
+    /// # Errors
+    ///
+    /// If the call is made within another call that holds the same memory, and would wait for itself.
     pub(super) async fn open(call: &ServiceCall) -> Result<Self> {
+        if is_held(&call.components, call.memory_id()) {
+            return Err(reentrant_call(call));
+        }
         let memories = &call.components.memories;
         let concurrent_calls = call.components.settings.concurrent_calls;
         if let Some(id) = call.memory_id() {
@@ -30,6 +38,14 @@ impl MemorySession {
         let memory = Arc::clone(&shared.memory);
         let lock = ConversationLock::of_slot(&shared.slot, memory.id(), concurrent_calls).await?;
         Ok(Self(Some((memory, lock))))
+    }
+
+    /// Runs the rest of the call. Calls on the same memory within it are errors.
+    pub(super) async fn run<T>(&self, call: &ServiceCall, rest: impl Future<Output = T>) -> T {
+        match self.0 {
+            Some(_) => holding(&call.components, call.memory_id(), rest).await,
+            None => rest.await,
+        }
     }
 
     /// Returns the memory itself. Calls through its `Arc` would box every future twice.
@@ -90,6 +106,18 @@ pub(super) fn max_wait(call: &ServiceCall) -> Duration {
         ConcurrentCalls::Queue => Duration::MAX,
         ConcurrentCalls::Reject => Duration::ZERO,
     }
+}
+
+/// The error of a call that would wait for the call around it.
+fn reentrant_call(call: &ServiceCall) -> Error {
+    let conversation = match call.memory_id() {
+        Some(id) => format!("the conversation `{id}`"),
+        None => "the shared chat memory".to_owned(),
+    };
+    let method = call.plan.method.name;
+    Error::configuration(format!(
+        "`{method}` was called within a call that uses {conversation}, and would wait for itself; use another memory id, or call it after the outer call has ended"
+    ))
 }
 
 /// The error of an empty id: all callers without an id would share one memory.

@@ -10,6 +10,7 @@ pub(crate) mod entry;
 mod guardrail_context;
 mod guards;
 mod handle;
+mod held_conversations;
 mod invoke;
 mod listeners;
 mod memories;
