@@ -185,6 +185,7 @@ async fn accepted_answer<T: Output>(
                 return Ok((value, answer));
             }
             Err(error) => {
+                answer.discard_copy().await?;
                 turn.repair(answer, error)?;
                 call.delivery.restart();
             }
@@ -252,5 +253,6 @@ fn first_request(
         turn,
         tools: call.plan.output.specifications(toolbox),
         parameters: Arc::clone(&call.parameters),
+        is_retry: false,
     }
 }

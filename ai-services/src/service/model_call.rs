@@ -2,11 +2,12 @@
 
 use super::call::ServiceCall;
 use super::guards::ChunkGuards;
+use super::method_plan::MethodPlan;
 use super::model_relay::{ModelRelay, relay};
 use super::moderation::PendingModeration;
 use crate::Result;
 use crate::event::Event;
-use crate::model::{ChatRequest, ChatResponse};
+use crate::model::{CachedCopy, ChatRequest, ChatResponse};
 use tracing::{Instrument, Span, field};
 
 /// Sends a request to the chat model and returns its response. If the call has a stream, the response
@@ -38,7 +39,10 @@ pub(super) async fn call_model(
     call.emit(&Event::RequestIssued { request });
     let outcome = if call.delivery.queue().is_none() {
         let response = moderation.alongside(model.chat(request).instrument(span.clone())).await;
-        response.and_then(|response| plan.guards.check_whole(response, answer_tool))
+        match response {
+            Ok(response) => check_whole(plan, response).await,
+            Err(error) => Err(error),
+        }
     } else {
         let guards = ChunkGuards::new(&plan.guards);
         let target = ModelRelay::new(call.delivery.live(), guards, answer_tool);
@@ -54,6 +58,13 @@ pub(super) async fn call_model(
         }
     }
     outcome
+}
+
+/// Passes an answer that was not streamed through the chunk guardrails.
+async fn check_whole(plan: &MethodPlan, response: ChatResponse) -> Result<ChatResponse> {
+    let copy = response.cached_copy.clone();
+    let checked = plan.guards.check_whole(response, plan.output.answer_tool());
+    CachedCopy::discard_on_error(copy, checked).await
 }
 
 fn record_response(span: &Span, response: &ChatResponse) {

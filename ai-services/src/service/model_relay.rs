@@ -3,7 +3,7 @@
 use super::guards::{Channel, ChunkGuards};
 use super::moderation::PendingModeration;
 use super::stream::{EventQueue, StreamItem};
-use crate::model::{ChatResponse, ModelStreamEvent, ToolCallDelta};
+use crate::model::{CachedCopy, ChatResponse, ModelStreamEvent, ToolCallDelta};
 use crate::{Error, ErrorKind, Result};
 use futures_util::stream::{BoxStream, StreamExt};
 
@@ -22,7 +22,10 @@ pub(super) async fn relay(
     moderation.passed().await.map_err(|error| with_usage(error, event.as_ref()))?;
     loop {
         match event {
-            Some(Ok(ModelStreamEvent::Completed(response))) => return relay.end(*response).await,
+            Some(Ok(ModelStreamEvent::Completed(response))) => {
+                let copy = response.cached_copy.clone();
+                return CachedCopy::discard_on_error(copy, relay.end(*response).await).await;
+            }
             Some(Ok(ModelStreamEvent::Text(text))) => relay.text(Channel::Text, text).await?,
             Some(Ok(ModelStreamEvent::Thinking(text))) => {
                 relay.emit(StreamItem::Thinking(text)).await;

@@ -95,6 +95,12 @@ impl ToolLoop<'_> {
         answer: &ChatResponse,
     ) -> Result<CheckOutcome> {
         moderation.passed().await?;
-        Box::pin(check_answer(self.call, self.context, answer, rejected)).await
+        let outcome = Box::pin(check_answer(self.call, self.context, answer, rejected)).await;
+        if matches!(outcome, Ok(CheckOutcome::Accepted | CheckOutcome::Rewritten(_))) {
+            return outcome;
+        }
+        // If the answer cannot be discarded either, the first error counts.
+        let discarded = answer.discard_copy().await;
+        outcome.and_then(|outcome| discarded.map(|()| outcome))
     }
 }

@@ -143,7 +143,6 @@ fn explore(max_preemptions: Option<usize>, test: impl Fn() + Send + Sync + 'stat
         test();
     });
     let orders = orders.load(Ordering::Relaxed);
-    println!("{orders} orders");
     assert!(orders > 10, "loom explored {orders} orders only");
 }
 

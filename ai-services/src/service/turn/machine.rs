@@ -133,6 +133,7 @@ impl<'a> Turn<'a> {
     /// If the response calls more tools than a limit allows. None of the tools has run.
     pub(crate) fn model_replied(&mut self, response: ChatResponse) -> Result<Step> {
         self.spent.add(&response, self.rules.prices);
+        self.request.is_retry = false;
         let (mut response, answer) = answer::split(response, self.rules.answer_tool);
         if response.message.tool_calls().is_empty() {
             return Ok(self.answered(answer.unwrap_or(response), AnswerSource::Message));
@@ -202,7 +203,10 @@ impl<'a> Turn<'a> {
                 match prompt {
                     Some(prompt) => self.reprompt(prompt),
                     // Without the answer, the request is the same as before.
-                    None => drop(self.request.turn.pop()),
+                    None => {
+                        self.request.turn.pop();
+                        self.request.is_retry = true;
+                    }
                 }
                 self.rejected.push(RejectedAnswer::new(answer, rejection.into_error()));
                 Ok(Step::CallModel)

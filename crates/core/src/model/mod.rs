@@ -1,6 +1,7 @@
 //! The interface to models: requests, responses, parameters and capabilities.
 
 mod attempts;
+mod cached_copy;
 mod capabilities;
 mod chat;
 mod cost;
@@ -15,6 +16,8 @@ mod tool;
 
 pub use crate::usage::{TokenUsage, UsageMeter};
 pub use attempts::{FailedAttempt, FailedAttempts, ModelUsage};
+#[doc(hidden)]
+pub use cached_copy::{CachedCopy, DiscardCopy};
 pub use capabilities::{Capabilities, Capability};
 pub use chat::{ChatModel, ModelStreamEvent, ToolCallDelta};
 #[doc(hidden)]

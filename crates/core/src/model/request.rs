@@ -35,6 +35,8 @@ pub struct ChatRequest {
     pub tools: ToolSpecifications,
     #[doc(hidden)]
     pub parameters: Arc<ChatRequestParameters>,
+    #[doc(hidden)]
+    pub is_retry: bool,
 }
 
 impl ChatRequest {
@@ -71,6 +73,15 @@ impl ChatRequest {
     #[must_use]
     pub fn parameters(&self) -> &ChatRequestParameters {
         &self.parameters
+    }
+
+    /// Returns `true` if an answer to this request was rejected, for example by an output guardrail that
+    /// returned [`OutputVerdict::Retry`](crate::guardrail::OutputVerdict::Retry).
+    ///
+    /// A model with a cache must not answer such a request from its cache.
+    #[must_use]
+    pub fn is_retry(&self) -> bool {
+        self.is_retry
     }
 }
 

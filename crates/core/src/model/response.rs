@@ -2,7 +2,8 @@
 
 use super::TokenUsage;
 use super::attempts::{FailedAttempt, ModelUsage};
-use crate::error::BoxError;
+use super::cached_copy::CachedCopy;
+use crate::error::{BoxError, Result};
 use crate::message::{AiMessage, ToolCall};
 use std::error::Error as StdError;
 use std::fmt;
@@ -24,6 +25,9 @@ pub struct ChatResponse {
     pub attempts: Option<u32>,
     /// The origin of the answer: the first request, a later attempt, or a cache.
     pub origin: AnswerOrigin,
+    /// The copy of the answer in a cache.
+    #[doc(hidden)]
+    pub cached_copy: Option<CachedCopy>,
 }
 
 impl ChatResponse {
@@ -38,6 +42,16 @@ impl ChatResponse {
             id: None,
             attempts: None,
             origin: AnswerOrigin::Model,
+            cached_copy: None,
+        }
+    }
+
+    /// Removes the answer from the cache that holds a copy of it, because it was rejected.
+    #[doc(hidden)]
+    pub async fn discard_copy(&self) -> Result<()> {
+        match &self.cached_copy {
+            Some(copy) => copy.discard().await,
+            None => Ok(()),
         }
     }
 

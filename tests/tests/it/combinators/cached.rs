@@ -266,6 +266,10 @@ impl ResponseCache for FailingCache {
     async fn put(&self, _: &CacheKey, _: &ChatResponse) -> Result<()> {
         Err(Error::new(ErrorKind::Store, "gone"))
     }
+
+    async fn remove(&self, _: &CacheKey) -> Result<()> {
+        Err(Error::new(ErrorKind::Store, "gone"))
+    }
 }
 
 #[tokio::test]

@@ -2,15 +2,20 @@
 
 use super::failing;
 use ai_services::combinators::{
-    CachedModel, FallbackModel, InMemoryResponseCache, RateLimitedModel, RateLimiter,
-    RecordingModel, ReplayModel, RetryModel, RetryPolicy, RouterModel,
+    CacheKey, CachedModel, FallbackModel, InMemoryResponseCache, RateLimitedModel, RateLimiter,
+    RecordingModel, ReplayModel, ResponseCache, RetryModel, RetryPolicy, RouterModel,
+    StoreResponseCache,
 };
-use ai_services::memory::{MemoryId, MessageWindowChatMemory};
+use ai_services::guardrail::{OutputGuardrail, OutputGuardrailRequest, OutputVerdict};
+use ai_services::memory::{InMemoryChatMemoryStore, MemoryId, MessageWindowChatMemory};
 use ai_services::message::ToolCall;
-use ai_services::model::{ChatModel, ChatRequest, TokenUsage};
+use ai_services::model::{ChatModel, ChatRequest, ChatResponse, TokenUsage};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
-use ai_services::{AnswerStream, ErrorKind, Response, StreamEvent, ai_service, tools};
+use ai_services::{
+    AnswerStream, Error, ErrorKind, Response, StreamEvent, ai_service, async_trait, tools,
+};
 use serde_json::json;
+use std::sync::Arc;
 
 struct Desk;
 
@@ -139,4 +144,107 @@ async fn all_combinators_can_be_nested() {
         assert_eq!(service.chat_memory(user).unwrap().messages().await.unwrap().len(), 4);
     }
     assert_eq!(script.requests().len(), 3);
+}
+
+/// Rejects the answer "bad", and asks the model for another one.
+struct Picky;
+
+#[async_trait]
+impl OutputGuardrail for Picky {
+    async fn check(
+        &self,
+        request: OutputGuardrailRequest<'_>,
+    ) -> ai_services::Result<OutputVerdict> {
+        Ok(match request.text() {
+            "bad" => OutputVerdict::Retry("bad".into()),
+            "hopeless" => OutputVerdict::Fatal("hopeless".into()),
+            _ => OutputVerdict::Success,
+        })
+    }
+
+    fn name(&self) -> &str {
+        "picky"
+    }
+}
+
+/// A cache whose entries cannot be removed.
+#[derive(Clone)]
+struct Indelible(InMemoryResponseCache);
+
+#[async_trait]
+impl ResponseCache for Indelible {
+    async fn get(&self, key: &CacheKey) -> ai_services::Result<Option<ChatResponse>> {
+        self.0.get(key).await
+    }
+
+    async fn put(&self, key: &CacheKey, response: &ChatResponse) -> ai_services::Result<()> {
+        self.0.put(key, response).await
+    }
+
+    async fn remove(&self, _: &CacheKey) -> ai_services::Result<()> {
+        Err(Error::new(ErrorKind::Store, "read-only"))
+    }
+}
+
+fn picky(model: &ScriptedChatModel, cache: impl ResponseCache + 'static) -> AdderService {
+    AdderService::builder()
+        .chat_model(CachedModel::new(model.clone(), cache))
+        .chat_memory_provider(|id: &MemoryId| {
+            MessageWindowChatMemory::builder().id(id).max_messages(20).build()
+        })
+        .output_guardrail(Picky)
+        .build()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn rejected_answer_is_not_cached_and_the_retry_calls_the_model() {
+    let caches: [fn() -> Box<dyn ResponseCache>; 3] = [
+        || Box::new(Arc::new(InMemoryResponseCache::new())),
+        || Box::new(StoreResponseCache::new(InMemoryChatMemoryStore::new())),
+        || Box::new(Indelible(InMemoryResponseCache::new())),
+    ];
+    for cache in caches {
+        let model = ScriptedChatModel::replies(["bad", "good"]);
+        let cache: Arc<dyn ResponseCache> = Arc::from(cache());
+        let service = picky(&model, cache);
+        assert_eq!(service.chat("ann", "hi").await.unwrap().value, "good");
+        assert_eq!(service.chat("bob", "hi").await.unwrap().value, "good", "from the cache");
+        assert_eq!(model.requests().len(), 2);
+        let mut events = service.stream("cy", "hi");
+        let mut answer = None;
+        while let Some(event) = events.next().await {
+            if let StreamEvent::Completed(response) = event.unwrap() {
+                answer = Some(response.value);
+            }
+        }
+        assert_eq!(answer.as_deref(), Some("good"));
+    }
+}
+
+#[tokio::test]
+async fn answer_that_fails_the_call_is_not_cached() {
+    for (bad, kind) in [("hopeless", ErrorKind::Guardrail), ("bad", ErrorKind::Guardrail)] {
+        for streams in [false, true] {
+            let model = ScriptedChatModel::replies([bad, bad, bad, "good"]);
+            let service = picky(&model, InMemoryResponseCache::new());
+            let error = match streams {
+                false => service.chat("ann", "hi").await.unwrap_err(),
+                true => service.stream("ann", "hi").collect().await.unwrap_err(),
+            };
+            assert_eq!(error.kind(), kind);
+            let before = model.requests().len();
+            let again = service.chat("bob", "hi").await;
+            assert!(model.requests().len() > before, "the answer came from the cache");
+            drop(again);
+        }
+    }
+}
+
+#[tokio::test]
+async fn unreadable_answer_is_not_cached() {
+    let model = ScriptedChatModel::replies(["five", r#"{"values": [5]}"#, r#"{"values": [6]}"#]);
+    let service = picky(&model, InMemoryResponseCache::new());
+    assert_eq!(service.sum("ann", "2 + 3?").await.unwrap(), [5]);
+    assert_eq!(service.sum("bob", "2 + 3?").await.unwrap(), [6], "the model answers again");
 }

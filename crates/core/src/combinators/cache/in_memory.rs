@@ -98,6 +98,12 @@ impl Entries {
         Some(entry.response.clone())
     }
 
+    fn remove(&mut self, key: &CacheKey) {
+        if let Some(entry) = self.by_key.remove(key) {
+            self.by_last_use.remove(&entry.last_used);
+        }
+    }
+
     fn put(&mut self, key: CacheKey, response: ChatResponse, max: usize) {
         self.uses += 1;
         let entry = Entry { response, stored: Instant::now(), last_used: self.uses };
@@ -120,6 +126,11 @@ impl ResponseCache for InMemoryResponseCache {
 
     async fn put(&self, key: &CacheKey, response: &ChatResponse) -> Result<()> {
         self.entries().put(*key, response.clone(), self.0.settings.max_entries);
+        Ok(())
+    }
+
+    async fn remove(&self, key: &CacheKey) -> Result<()> {
+        self.entries().remove(key);
         Ok(())
     }
 }

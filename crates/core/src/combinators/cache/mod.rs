@@ -13,8 +13,8 @@ use super::started_stream::flatten;
 use crate::error::Result;
 use crate::forward::forward_through_arc;
 use crate::model::{
-    AnswerOrigin, Capabilities, ChatModel, ChatRequest, ChatResponse, FinishReason,
-    ModelStreamEvent, TokenUsage, pieces,
+    AnswerOrigin, CachedCopy, Capabilities, ChatModel, ChatRequest, ChatResponse, DiscardCopy,
+    FinishReason, ModelStreamEvent, TokenUsage, pieces,
 };
 use async_trait::async_trait;
 use futures_util::stream::{self, BoxStream, StreamExt};
@@ -45,6 +45,11 @@ use std::sync::Arc;
 ///         self.0.lock().unwrap().insert(*key, response.clone());
 ///         Ok(())
 ///     }
+///
+///     async fn remove(&self, key: &CacheKey) -> ai_services::Result<()> {
+///         self.0.lock().unwrap().remove(key);
+///         Ok(())
+///     }
 /// }
 /// ```
 #[async_trait]
@@ -62,12 +67,20 @@ pub trait ResponseCache: Send + Sync {
     ///
     /// Return an error if the cache cannot be written.
     async fn put(&self, key: &CacheKey, response: &ChatResponse) -> Result<()>;
+
+    /// Removes the answer of this key, because it was rejected. Has no effect if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Return an error if the cache cannot be written.
+    async fn remove(&self, key: &CacheKey) -> Result<()>;
 }
 
 forward_through_arc! {
     ResponseCache {
         async fn get<'a, 'b>(&'a self, key: &'b CacheKey) -> Result<Option<ChatResponse>>;
         async fn put<'a, 'b, 'c>(&'a self, key: &'b CacheKey, response: &'c ChatResponse) -> Result<()>;
+        async fn remove<'a, 'b>(&'a self, key: &'b CacheKey) -> Result<()>;
     }
 }
 
@@ -105,8 +118,13 @@ pub enum CacheErrorPolicy {
 /// [`FinishReason::ToolExecution`] and are not a refusal. An answer from the cache has the
 /// [origin](ChatResponse::origin) [`AnswerOrigin::Cache`], no usage and no attempts: it costs nothing.
 ///
+/// In an AI service, an answer that is rejected is removed from the cache: an output guardrail or the moderation
+/// objected to it, or it cannot be parsed. The [retry](ChatRequest::is_retry) of a request whose answer was
+/// rejected is not answered from the cache. Exception: an answer stays in the cache if a chunk guardrail blocks
+/// it while it is streamed from there.
+///
 /// Requests are cached at any temperature, although the model might answer differently the next time, because
-/// most requests do not set a temperature. Use [`cache_request_if`](CachedModelBuilder::requests) to select the
+/// most requests do not set a temperature. Use [`cache_request_if`](CachedModelBuilder::cache_request_if) to select the
 /// requests to cache.
 ///
 /// A stream delivers a cached answer in a few large pieces, and stores an answer once it is complete. Of
@@ -189,20 +207,54 @@ impl CachedModel {
             response.usage = TokenUsage::default();
             response.attempts = None;
             response.origin = AnswerOrigin::Cache;
-            response
+            self.with_copy(key, response)
         }))
     }
 
-    async fn store(&self, key: &CacheKey, response: &ChatResponse) -> Result<()> {
-        if response.origin == AnswerOrigin::Cache || !(self.0.answers)(response) {
-            return Ok(());
+    /// Stores an answer if it is complete, and returns it.
+    async fn store(&self, key: &CacheKey, response: ChatResponse) -> Result<ChatResponse> {
+        if response.origin == AnswerOrigin::Cache || !(self.0.answers)(&response) {
+            return Ok(response);
         }
-        match self.0.cache.put(key, response).await {
+        self.tolerate(key, self.0.cache.put(key, &response).await)?;
+        Ok(self.with_copy(key, response))
+    }
+
+    /// Logs an error of writing the cache, unless it must fail the call.
+    fn tolerate(&self, key: &CacheKey, written: Result<()>) -> Result<()> {
+        match written {
             Err(error) if self.0.errors == CacheErrorPolicy::Ignore => {
                 tracing::warn!(%error, %key, "the response cache cannot be written");
                 Ok(())
             }
-            stored => stored,
+            written => written,
+        }
+    }
+
+    fn with_copy(&self, key: &CacheKey, mut response: ChatResponse) -> ChatResponse {
+        let inner = response.cached_copy.take();
+        let copy = StoredAnswer { model: self.clone(), key: *key, inner };
+        response.cached_copy = Some(CachedCopy::new(copy));
+        response
+    }
+}
+
+/// The copy of an answer in the cache of a model.
+struct StoredAnswer {
+    model: CachedModel,
+    key: CacheKey,
+    /// The copy in the cache of the model inside this one.
+    inner: Option<CachedCopy>,
+}
+
+#[async_trait]
+impl DiscardCopy for StoredAnswer {
+    async fn discard(&self) -> Result<()> {
+        let Self { model, key, inner } = self;
+        model.tolerate(key, model.0.cache.remove(key).await)?;
+        match inner {
+            Some(inner) => inner.discard().await,
+            None => Ok(()),
         }
     }
 }
@@ -217,6 +269,9 @@ fn is_complete(response: &ChatResponse) -> bool {
 impl ChatModel for CachedModel {
     async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
         let Some(key) = self.key(request)? else { return self.0.model.chat(request).await };
+        if request.is_retry() {
+            return self.store(&key, self.0.model.chat(request).await?).await;
+        }
         if let Some(response) = self.lookup(&key).await? {
             return Ok(response);
         }
@@ -232,8 +287,7 @@ impl ChatModel for CachedModel {
         if let Some(response) = self.lookup(&key).await? {
             return Ok(response);
         }
-        let response = self.0.model.chat(request).await?;
-        self.store(&key, &response).await?;
+        let response = self.store(&key, self.0.model.chat(request).await?).await?;
         drop(leader);
         Ok(response)
     }
@@ -241,14 +295,19 @@ impl ChatModel for CachedModel {
     fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<ModelStreamEvent>> {
         flatten(async move {
             let Some(key) = self.key(request)? else { return Ok(self.0.model.stream(request)) };
-            if let Some(response) = self.lookup(&key).await? {
+            if !request.is_retry()
+                && let Some(response) = self.lookup(&key).await?
+            {
                 return Ok(stream::iter(pieces(response)).map(Ok).boxed());
             }
             let events = self.0.model.stream(request).then(move |event| async move {
-                if let Ok(ModelStreamEvent::Completed(response)) = &event {
-                    self.store(&key, response).await?;
+                match event {
+                    Ok(ModelStreamEvent::Completed(response)) => {
+                        let response = self.store(&key, *response).await?;
+                        Ok(ModelStreamEvent::Completed(Box::new(response)))
+                    }
+                    other => other,
                 }
-                event
             });
             Ok(events.boxed())
         })

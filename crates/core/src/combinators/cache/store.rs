@@ -107,6 +107,10 @@ impl ResponseCache for StoreResponseCache {
         let message = CustomMessage::new(attributes.into_iter().collect());
         self.store.update_messages(&id(key), &[message.into()]).await
     }
+
+    async fn remove(&self, key: &CacheKey) -> Result<()> {
+        self.store.delete_messages(&id(key)).await
+    }
 }
 
 fn id(key: &CacheKey) -> MemoryId {
