@@ -14,7 +14,7 @@ use super::turn::{AnswerSource, Rules, Turn};
 use super::usage_and_cost::UsageAndCost;
 use crate::event::Event;
 use crate::memory::{CompletedTurn, LeaseToken, RequestId, Snapshot};
-use crate::message::UserMessage;
+use crate::message::{AiMessage, UserMessage};
 use crate::model::{ChatRequest, ChatResponse};
 use crate::output::Output;
 use crate::tool::{ToolRequest, Toolbox};
@@ -179,7 +179,7 @@ async fn accepted_answer<T: Output>(
     let mut moderation = PendingModeration::new(call, message.guarded());
     loop {
         let answer = tool_loop.next_answer(turn, &mut moderation).await?;
-        match T::from_response(&answer, call.plan.output.shape()) {
+        match parse::<T>(call, &answer) {
             Ok(value) => {
                 deliver(call, turn, &answer);
                 return Ok((value, answer));
@@ -191,6 +191,17 @@ async fn accepted_answer<T: Output>(
             }
         }
     }
+}
+
+/// Parses an answer. Some protocols have an empty text where others have none; both are no value.
+fn parse<T: Output>(call: &ServiceCall, answer: &ChatResponse) -> Result<T> {
+    let shape = call.plan.output.shape();
+    let is_empty = answer.message.text() == Some("") && answer.message.refusal().is_none();
+    if is_empty && shape.schema().is_some() {
+        let message = AiMessage::builder().build();
+        return T::from_response(&ChatResponse { message, ..answer.clone() }, shape);
+    }
+    T::from_response(answer, shape)
 }
 
 /// Adds an accepted answer to the stream, unless its pieces were delivered before.

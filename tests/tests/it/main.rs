@@ -19,6 +19,7 @@ mod combinators;
 mod concurrency;
 mod conformance;
 mod desk;
+mod empty_messages;
 mod events;
 mod fuzz_corpus;
 mod guardrails;

@@ -19,6 +19,7 @@ mod breaks;
 #[cfg(feature = "cohere")]
 mod cohere;
 mod contents;
+mod empty_answers;
 mod encodings;
 mod fetch;
 mod fixtures;

@@ -31,7 +31,7 @@ use serde::de::DeserializeOwned;
 ///
 /// | type | answer |
 /// |---|---|
-/// | [`String`], newtypes of it | any text, returned unchanged |
+/// | [`String`], newtypes of it | any text, returned unchanged; empty if the model ended without text |
 /// | `()` | any answer; it is ignored |
 /// | structs, maps | a JSON object |
 /// | `Vec`, sets, arrays | a JSON object `{"values": […]}` |
@@ -116,6 +116,10 @@ impl<T: DeserializeOwned + JsonSchema + Send> Output for T {
 
     fn from_response(response: &ChatResponse, shape: &Shape) -> Result<Self> {
         let text = if shape.is_nothing() { "" } else { text(response)? };
+        if response.message.text().is_none() && shape.schema().is_some() {
+            let unreadable = UnreadableAnswer::new("", "the answer is empty", text);
+            return Err(explained(unreadable, response, shape));
+        }
         read::read(text, shape).map_err(|unreadable| explained(unreadable, response, shape))
     }
 
@@ -134,18 +138,25 @@ impl Output for AiMessage {
     }
 }
 
-/// Returns the text of the answer. Fails if the model refused or returned no text.
+/// Returns the text of the answer. An answer that ended normally may be empty: after tool results,
+/// models often have nothing to add. Fails if the model refused, or was stopped before any text.
 fn text(response: &ChatResponse) -> Result<&str> {
     let message = &response.message;
     if let Some(refusal) = message.refusal() {
         let refused = format!("the model refused to answer: {refusal}");
         return Err(Error::new(ErrorKind::Refused, refused));
     }
-    message.text().ok_or_else(|| {
-        let reason = response.finish_reason.as_ref().map_or("none", FinishReason::as_str);
-        let message = format!("the model answered without text (finish reason: {reason})");
-        Error::new(ErrorKind::Output, message)
-    })
+    let text = message.text().unwrap_or_default();
+    match &response.finish_reason {
+        Some(
+            reason @ (FinishReason::Length | FinishReason::ContentFilter | FinishReason::Other(_)),
+        ) if text.is_empty() => {
+            let reason = reason.as_str();
+            let message = format!("the model answered without text (finish reason: {reason})");
+            Err(Error::new(ErrorKind::Output, message))
+        }
+        _ => Ok(text),
+    }
 }
 
 /// Returns the error of an unreadable answer, with the reason if the answer was truncated.
