@@ -7,6 +7,7 @@ use super::memory_session::MemorySession;
 use super::prepared_message::PreparedMessage;
 use super::retrieval::{augment, retrieve};
 use super::usage_and_cost::UsageAndCost;
+use super::user_message;
 use crate::Result;
 use crate::TurnContext;
 use crate::memory::Snapshot;
@@ -27,6 +28,8 @@ pub(super) async fn prepare<'a>(
         let outcome = Box::pin(retrieve_and_check(call, turn)).await;
         spent.add_metered(call.meter(), call.prices());
         let (message, context) = outcome?;
+        // A guardrail may have removed the whole text.
+        user_message::check(call.plan.method, message.guarded())?;
         (message, Some(context))
     } else {
         (PreparedMessage::new(&call.prompts.user), None)

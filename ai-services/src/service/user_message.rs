@@ -9,16 +9,16 @@ use crate::{Error, ErrorKind, Result};
 ///
 /// # Errors
 ///
-/// If the message is empty: a list of images may be empty, an option may be `None`.
+/// If the message is empty: a text may be blank, a list of images may be empty, an option may be `None`.
 pub(super) fn build(
     method: &Method,
     template: Option<String>,
     parts: &[Part<'_>],
 ) -> Result<UserMessage> {
     // The usual message is one text and needs no list.
-    match (template, parts) {
-        (Some(text), []) => Ok(UserMessage::new(text)),
-        (None, [Part::Text(text)]) => Ok(UserMessage::new(text.to_text()?)),
+    let message = match (template, parts) {
+        (Some(text), []) => UserMessage::new(text),
+        (None, [Part::Text(text)]) => UserMessage::new(text.to_text()?),
         (template, parts) => {
             let mut contents: Vec<Content> = template.map(Content::from).into_iter().collect();
             for part in parts {
@@ -27,20 +27,22 @@ pub(super) fn build(
                     Part::Contents(part) => part.append_to(&mut contents),
                 }
             }
-            if contents.is_empty() {
-                return Err(empty_message(method));
-            }
-            Ok(UserMessage::from_contents(contents))
+            UserMessage::from_contents(contents)
         }
-    }
+    };
+    check(method, &message)?;
+    Ok(message)
 }
 
-fn empty_message(method: &Method) -> Error {
-    Error::new(
+/// Fails if the message has neither text nor other content: no protocol accepts such a message.
+pub(super) fn check(method: &Method, message: &UserMessage) -> Result<()> {
+    let is_blank = |content: &Content| content.text().is_some_and(|text| text.trim().is_empty());
+    if !message.contents().iter().all(is_blank) {
+        return Ok(());
+    }
+    let name = method.name;
+    Err(Error::new(
         ErrorKind::Prompt,
-        format!(
-            "the user message of method `{}` is empty: it has neither text nor content",
-            method.name
-        ),
-    )
+        format!("the user message of method `{name}` is empty: it has neither text nor content"),
+    ))
 }
