@@ -90,7 +90,7 @@ async fn failures_are_sent_to_the_model() {
             "items: required, but missing",
             "nothing to order",
             "unknown tool `nope`; the available tools are: weather, order-items, panic, hang, whoami, conceal, quick, add",
-            "the tool panicked: oh no",
+            "the tool failed",
             "the tool took longer than 20ms and was stopped",
             "the tool failed",
             "the arguments are not a JSON object: key must be a string at line 1 column 2",

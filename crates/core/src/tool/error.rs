@@ -45,7 +45,7 @@ pub(crate) enum FailureKind {
     Fatal,
     /// The tool exceeded its time limit.
     Timeout,
-    /// The tool panicked.
+    /// The tool panicked. The text is not sent to the model: it may quote the program's data.
     Panic,
 }
 
@@ -80,7 +80,7 @@ impl ToolError {
     #[must_use]
     pub fn text_for_model(&self) -> &str {
         match self.failure {
-            FailureKind::Concealed | FailureKind::Fatal => "the tool failed",
+            FailureKind::Concealed | FailureKind::Fatal | FailureKind::Panic => "the tool failed",
             _ => &self.message,
         }
     }

@@ -28,7 +28,8 @@ pub enum ToolArgumentsPolicy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolErrorPolicy {
-    /// The text of the error is sent to the model.
+    /// The text of the error, or the time limit, is sent to the model. The text of a panic is not: the
+    /// model receives only "the tool failed".
     #[default]
     SendToModel,
     /// The model receives only "the tool failed", without the reason.

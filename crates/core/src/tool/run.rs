@@ -193,10 +193,9 @@ impl Runner<'_> {
         };
         span.record("error.type", field::debug(error.failure));
         let message = match (error.failure, self.settings.error) {
-            (
-                FailureKind::Tool | FailureKind::Panic | FailureKind::Timeout,
-                ToolErrorPolicy::Conceal,
-            ) => "the tool failed",
+            (FailureKind::Tool | FailureKind::Timeout, ToolErrorPolicy::Conceal) => {
+                "the tool failed"
+            }
             _ => error.text_for_model(),
         };
         let result = ToolResult::new(call.id(), call.name(), message).into_error();
