@@ -39,7 +39,7 @@ pub(crate) fn librarian(
         .content_template(PromptTemplate::parse(PASSAGE)?)
         .build()?;
     let augmentor = DefaultRetrievalAugmentor::builder()
-        .route(Route::new(retriever).name("index"))
+        .content_retriever(Route::new(retriever).name("index"))
         .content_injector(injector)
         .build()?;
     LibrarianService::builder().chat_model(model).retrieval_augmentor(augmentor).build()

@@ -36,7 +36,7 @@ async fn skipped_failure_is_reported_and_counted() {
         let notes = journal.clone();
         let augmentor = DefaultRetrievalAugmentor::builder()
             .content_retriever(|_: Query| async { Ok(vec![RetrievedContent::from("own")]) })
-            .route(broken().on_failure(policy))
+            .content_retriever(broken().on_failure(policy))
             .build()
             .unwrap();
         let kiosk = KioskService::builder()
@@ -62,7 +62,7 @@ async fn failure_without_skip_fails_call_and_stream() {
     let model = ScriptedChatModel::replies([""; 0]);
     let augmentor = DefaultRetrievalAugmentor::builder()
         .content_retriever(echo())
-        .route(broken())
+        .content_retriever(broken())
         .build()
         .unwrap();
     let kiosk = kiosk(&model, augmentor);
@@ -76,13 +76,27 @@ async fn failure_without_skip_fails_call_and_stream() {
     assert!(model.requests().is_empty());
 }
 
+#[tokio::test]
+async fn retriever_of_the_builder_has_a_failure_policy() {
+    let model = ScriptedChatModel::replies(["because"]);
+    let kiosk = KioskService::builder()
+        .chat_model(model.clone())
+        .content_retriever(broken().on_failure(FailurePolicy::Skip))
+        .build()
+        .unwrap();
+    assert_eq!(kiosk.ask("why?").await.unwrap().value, "because");
+    let kiosk =
+        KioskService::builder().chat_model(model).content_retriever(broken()).build().unwrap();
+    assert_eq!(kiosk.ask("why?").await.unwrap_err().kind(), ErrorKind::Unavailable);
+}
+
 #[tokio::test(start_paused = true)]
 async fn slow_retriever_times_out() {
     let endless = Endless::default();
     let route = Route::new(endless.clone()).timeout(Duration::from_secs(3));
     let augmentor = DefaultRetrievalAugmentor::builder()
         .content_retriever(echo())
-        .route(route.on_failure(FailurePolicy::Skip))
+        .content_retriever(route.on_failure(FailurePolicy::Skip))
         .build()
         .unwrap();
     let started = tokio::time::Instant::now();

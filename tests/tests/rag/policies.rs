@@ -15,7 +15,11 @@ use tokio::time::Instant;
 /// Runs a route beside another one that returns "other".
 async fn beside_another(route: Route) -> Result<Retrieved> {
     let other = Route::new(finding(&["other"])).name("other");
-    let augmentor = DefaultRetrievalAugmentor::builder().route(route).route(other).build().unwrap();
+    let augmentor = DefaultRetrievalAugmentor::builder()
+        .content_retriever(route)
+        .content_retriever(other)
+        .build()
+        .unwrap();
     augmentor.retrieve(&turn("the question")).await
 }
 
@@ -65,8 +69,8 @@ async fn endless_retriever_does_not_block_the_others() {
     };
     let copy = Route::new(finding_after(3, &["copy"]));
     let augmentor = DefaultRetrievalAugmentor::builder()
-        .route(endless("a", FailurePolicy::Skip))
-        .route(endless("b", FailurePolicy::fallback(copy)))
+        .content_retriever(endless("a", FailurePolicy::Skip))
+        .content_retriever(endless("b", FailurePolicy::fallback(copy)))
         .content_retriever(finding_after(4, &["other"]))
         .build()
         .unwrap();
@@ -172,8 +176,8 @@ async fn skipped_routes_are_listed_in_order() {
         .query_transformer(|query: Query| async move {
             Ok(["q1", "q2"].map(|text| query.with_text(text)).to_vec())
         })
-        .route(route("a"))
-        .route(route("b"))
+        .content_retriever(route("a"))
+        .content_retriever(route("b"))
         .build()
         .unwrap();
     let retrieved = augmentor.retrieve(&turn("?")).await.unwrap();
@@ -200,7 +204,7 @@ async fn usage_of_a_failure_is_counted_once() {
         let meter = UsageMeter::new();
         let turn = TurnContext::builder(UserMessage::new("?")).meter(meter.clone()).build();
         let augmentor = DefaultRetrievalAugmentor::builder()
-            .route(Route::new(CostlyFailure).on_failure(policy))
+            .content_retriever(Route::new(CostlyFailure).on_failure(policy))
             .build()
             .unwrap();
         let outcome = augmentor.retrieve(&turn).await;

@@ -139,6 +139,50 @@ async fn query_is_embedded_and_searched_for() {
     assert_eq!(store.searches(), [search]);
 }
 
+/// An embedding model that recognizes no word.
+struct Unfamiliar;
+
+#[ai_services::async_trait]
+impl EmbeddingModel for Unfamiliar {
+    async fn embed(&self, texts: &[&str], _: EmbeddingPurpose) -> Result<Embeddings> {
+        Ok(Embeddings::new(texts.iter().map(|_| vec![0.0, -0.0])))
+    }
+}
+
+#[tokio::test]
+async fn query_whose_vector_is_zero_finds_nothing() {
+    let store = StubStore::of(&[("near", 0.9)], &[("matching", 0.8)]);
+    for (mode, expected) in
+        [(SearchMode::Vector, vec![]), (SearchMode::Hybrid, vec!["text of matching"])]
+    {
+        let builder = EmbeddingStoreContentRetriever::builder(store.clone());
+        let retriever = builder.embedding_model(Unfamiliar).mode(mode).build().unwrap();
+        assert_eq!(texts(&retriever.retrieve(&query("xyzzy")).await.unwrap()), expected);
+    }
+}
+
+#[tokio::test]
+async fn vector_without_a_direction_fails_a_search_of_a_store() {
+    let store = ai_services::embedding::InMemoryEmbeddingStore::new();
+    let error = store.search(&VectorSearch::new(&[0.0, 0.0])).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidRequest);
+    let retriever =
+        EmbeddingStoreContentRetriever::builder(store).embedding_model(Unfamiliar).build().unwrap();
+    assert!(retriever.retrieve(&query("xyzzy")).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn empty_query_finds_nothing() {
+    let store = StubStore::of(&[("near", 0.9)], &[("matching", 0.8)]);
+    for mode in [SearchMode::Vector, SearchMode::Text, SearchMode::Hybrid] {
+        let retriever = builder(&store).mode(mode).build().unwrap();
+        for text in ["", " \n"] {
+            assert!(retriever.retrieve(&query(text)).await.unwrap().is_empty());
+        }
+    }
+    assert!(store.searches().is_empty());
+}
+
 #[tokio::test]
 async fn limits_and_filter_are_passed_to_the_store() {
     let store = StubStore::default();

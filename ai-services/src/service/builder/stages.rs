@@ -2,7 +2,7 @@
 
 use super::service_builder::AiServiceBuilder;
 use crate::guardrail::{ChunkGuardrail, InputGuardrail, OutputGuardrail};
-use crate::rag::{ContentRetriever, DefaultRetrievalAugmentor, RetrievalAugmentor};
+use crate::rag::{DefaultRetrievalAugmentor, RetrievalAugmentor, Route};
 use crate::service::remembered::Remembered;
 use std::sync::Arc;
 
@@ -47,7 +47,31 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
     /// # Ok(())
     /// # }
     /// ```
-    pub fn content_retriever(self, retriever: impl ContentRetriever + 'static) -> Self {
+    ///
+    /// By default, the retriever times out after 30 seconds, and its failure fails the call. A
+    /// [`Route`](crate::rag::Route) sets another time limit or failure policy:
+    ///
+    /// ```
+    /// use ai_services::rag::{FailurePolicy, Query, RetrievedContent, Route};
+    /// # use ai_services::ai_service;
+    /// # use ai_services::testing::ScriptedChatModel;
+    /// #
+    /// # #[ai_service]
+    /// # trait Support {
+    /// #     async fn chat(&self, message: &str) -> ai_services::Result<String>;
+    /// # }
+    /// # fn main() -> ai_services::Result<()> {
+    /// # let terms = |_: Query| async { Ok(vec![RetrievedContent::from("7 days.")]) };
+    /// # let model = ScriptedChatModel::replies(["For 7 days."]);
+    /// let support = SupportService::builder()
+    ///     .chat_model(model)
+    ///     .content_retriever(Route::new(terms).on_failure(FailurePolicy::Skip))
+    ///     .build()?;
+    /// # let _ = support;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn content_retriever(self, retriever: impl Into<Route>) -> Self {
         self.retrieval_augmentor(DefaultRetrievalAugmentor::from_retriever(retriever))
     }
 

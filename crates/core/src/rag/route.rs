@@ -89,6 +89,13 @@ impl Route {
     }
 }
 
+/// A route with the defaults.
+impl<R: ContentRetriever + 'static> From<R> for Route {
+    fn from(retriever: R) -> Self {
+        Self::new(retriever)
+    }
+}
+
 impl fmt::Debug for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Route")

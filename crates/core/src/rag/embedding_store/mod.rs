@@ -118,6 +118,10 @@ impl RetrieverSettings {
         filter: Option<&Filter>,
     ) -> Result<Vec<SearchMatch>> {
         let vector = embed(model, query).await?;
+        // A model that recognizes no word of the query. The vector has no direction to search in.
+        if !vector.is_empty() && vector.iter().all(|number| *number == 0.0) {
+            return Ok(Vec::new());
+        }
         let mut search =
             VectorSearch::new(&vector).max_results(max_results).min_score(self.min_score);
         search.filter = filter;
@@ -173,6 +177,9 @@ async fn embed(model: &dyn EmbeddingModel, query: &Query) -> Result<Vec<f32>> {
 impl ContentRetriever for EmbeddingStoreContentRetriever {
     async fn retrieve(&self, query: &Query) -> Result<Vec<RetrievedContent>> {
         let settings = &*self.0;
+        if query.text().trim().is_empty() {
+            return Ok(Vec::new());
+        }
         let filter = match &settings.filter {
             EntryFilter::All => None,
             EntryFilter::Fixed(filter) => Some(Cow::Borrowed(filter)),

@@ -3,9 +3,8 @@
 use super::{ContentLimits, DefaultRetrievalAugmentor, Stages};
 use crate::error::{Error, Result};
 use crate::rag::{
-    ContentAggregator, ContentInjector, ContentRetriever, DefaultContentInjector,
-    DefaultQueryRouter, DefaultQueryTransformer, QueryRouter, QueryTransformer,
-    ReciprocalRankFusion, Route,
+    ContentAggregator, ContentInjector, DefaultContentInjector, DefaultQueryRouter,
+    DefaultQueryTransformer, QueryRouter, QueryTransformer, ReciprocalRankFusion, Route,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -47,15 +46,11 @@ impl DefaultRetrievalAugmentorBuilder {
         self
     }
 
-    /// Adds a retriever with the defaults: runs for every query, times out after 30 seconds, and fails the
-    /// call on error.
-    pub fn content_retriever(self, retriever: impl ContentRetriever + 'static) -> Self {
-        self.route(Route::new(retriever))
-    }
-
-    /// Adds a route whose retriever runs for every query.
-    pub fn route(mut self, route: Route) -> Self {
-        self.routes.push(route);
+    /// Adds a retriever that runs for every query. By default, it times out after 30 seconds, and its
+    /// failure fails the call. A [`Route`] sets another time limit or [failure
+    /// policy](crate::rag::FailurePolicy).
+    pub fn content_retriever(mut self, retriever: impl Into<Route>) -> Self {
+        self.routes.push(retriever.into());
         self
     }
 
@@ -104,14 +99,12 @@ impl DefaultRetrievalAugmentorBuilder {
             (None, false) => Box::new(DefaultQueryRouter::new(routes)),
             (None, true) => {
                 return Err(Error::configuration(
-                    "the augmentor has no retriever; call `.content_retriever(...)`, \
-                     `.route(...)` or `.query_router(...)`",
+                    "the augmentor has no retriever; call `.content_retriever(...)` or `.query_router(...)`",
                 ));
             }
             (Some(_), false) => {
                 return Err(Error::configuration(
-                    "a query router replaces the routes of `.content_retriever(...)` and \
-                     `.route(...)`; pass these routes to the router",
+                    "a query router replaces the retrievers of `.content_retriever(...)`; pass these to the router",
                 ));
             }
         };

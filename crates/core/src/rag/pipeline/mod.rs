@@ -7,9 +7,9 @@ pub use builder::DefaultRetrievalAugmentorBuilder;
 
 use super::transform::distinct;
 use super::{
-    ContentAggregator, ContentInjector, ContentRetriever, DefaultContentInjector,
-    DefaultQueryRouter, DefaultQueryTransformer, Query, QueryRouter, QueryTransformer,
-    ReciprocalRankFusion, RetrievalAugmentor, Retrieved, RetrievedContent, Route,
+    ContentAggregator, ContentInjector, DefaultContentInjector, DefaultQueryRouter,
+    DefaultQueryTransformer, Query, QueryRouter, QueryTransformer, ReciprocalRankFusion,
+    RetrievalAugmentor, Retrieved, RetrievedContent, Route,
 };
 use crate::error::Result;
 use crate::invocation::TurnContext;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// |---|---|---|
 /// | transform the question into queries | the question, unchanged | [`query_transformer`](DefaultRetrievalAugmentorBuilder::query_transformer) |
 /// | choose the retrievers of each query | all routes | [`query_router`](DefaultRetrievalAugmentorBuilder::query_router) |
-/// | retrieve | time limit of 30 s; an error fails the call | [`content_retriever`](DefaultRetrievalAugmentorBuilder::content_retriever), [`route`](DefaultRetrievalAugmentorBuilder::route) |
+/// | retrieve | time limit of 30 s; an error fails the call | [`content_retriever`](DefaultRetrievalAugmentorBuilder::content_retriever) |
 /// | merge the results | [`ReciprocalRankFusion`] | [`content_aggregator`](DefaultRetrievalAugmentorBuilder::content_aggregator) |
 /// | add the contents to the message | [`DefaultContentInjector`] | [`content_injector`](DefaultRetrievalAugmentorBuilder::content_injector) |
 ///
@@ -68,7 +68,7 @@ use std::sync::Arc;
 ///
 /// let augmentor = DefaultRetrievalAugmentor::builder()
 ///     .content_retriever(manual)
-///     .route(
+///     .content_retriever(
 ///         Route::new(forum)
 ///             .name("forum")
 ///             .timeout(Duration::from_secs(3))
@@ -129,12 +129,12 @@ impl DefaultRetrievalAugmentor {
         DefaultRetrievalAugmentorBuilder::new()
     }
 
-    /// Creates an augmentor with one retriever, and defaults for all other parts.
+    /// Creates an augmentor with one retriever or [`Route`], and defaults for all other parts.
     #[must_use]
-    pub fn from_retriever(retriever: impl ContentRetriever + 'static) -> Self {
+    pub fn from_retriever(retriever: impl Into<Route>) -> Self {
         Self(Arc::new(Stages {
             transformer: Box::new(DefaultQueryTransformer),
-            router: Box::new(DefaultQueryRouter::new([Route::new(retriever)])),
+            router: Box::new(DefaultQueryRouter::new([retriever.into()])),
             aggregator: Box::new(ReciprocalRankFusion::new()),
             injector: Box::new(DefaultContentInjector::new()),
             max_concurrency: Self::DEFAULT_MAX_CONCURRENCY,
