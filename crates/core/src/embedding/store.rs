@@ -61,6 +61,9 @@ impl Replace<'_> {
 ///
 /// `ai_services::testing::embedding_stores` (feature `testing`) tests a store for all these guarantees.
 ///
+/// Implementations carry `#[ai_services::async_trait]`. Without it, the compiler reports that "lifetime
+/// parameters or bounds on method … do not match the trait declaration".
+///
 /// # Filters
 ///
 /// An operation on all entries and the same operation on matching entries are two methods:

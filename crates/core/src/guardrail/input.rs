@@ -68,6 +68,9 @@ impl InputVerdict {
 
 /// Checks user messages before they are sent to a model.
 ///
+/// Implementations carry `#[ai_services::async_trait]`. Without it, the compiler reports that "lifetime
+/// parameters or bounds on method … do not match the trait declaration".
+///
 /// # Examples
 ///
 /// ```

@@ -88,6 +88,9 @@ impl OutputVerdict {
 
 /// Checks the answers of a model before they are returned.
 ///
+/// Implementations carry `#[ai_services::async_trait]`. Without it, the compiler reports that "lifetime
+/// parameters or bounds on method … do not match the trait declaration".
+///
 /// # Examples
 ///
 /// ```

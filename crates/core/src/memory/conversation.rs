@@ -16,6 +16,9 @@ use std::time::SystemTime;
 /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration), because all callers without an id
 /// would share it.
 ///
+/// Implementations carry `#[ai_services::async_trait]`. Without it, the compiler reports that "lifetime
+/// parameters or bounds on method … do not match the trait declaration".
+///
 /// # Examples
 ///
 /// ```

@@ -14,6 +14,9 @@ use std::time::Duration;
 /// wasted model calls. The token is a fencing token: a [`Change`](super::Change) with a token is
 /// applied only while this token holds the lease, and releases the lease in the same step. Changes
 /// without a token ignore leases.
+///
+/// Implementations carry `#[ai_services::async_trait]`. Without it, the compiler reports that "lifetime
+/// parameters or bounds on method … do not match the trait declaration".
 #[async_trait]
 pub trait ConversationLeases: Send + Sync {
     /// Returns the duration of a lease and the time limit of waiting for one.

@@ -82,6 +82,9 @@ use async_trait::async_trait;
 /// are for applications. The rest is the protocol between a memory and a service. Its defaults
 /// rewrite the whole list at the end of a turn; the windows of this crate write only the changes.
 ///
+/// Implementations carry `#[ai_services::async_trait]`. Without it, the compiler reports that "lifetime
+/// parameters or bounds on method … do not match the trait declaration".
+///
 /// # Differences from LangChain4j
 ///
 /// Within a service, a memory contains complete turns only. The system message of a method is sent

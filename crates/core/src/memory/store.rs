@@ -14,6 +14,9 @@ use async_trait::async_trait;
 /// the messages that a turn adds, and rejects the second writer.
 ///
 /// `ai_services::testing::stores` (feature `testing`) checks the whole contract of this trait.
+///
+/// Implementations carry `#[ai_services::async_trait]`. Without it, the compiler reports that "lifetime
+/// parameters or bounds on method … do not match the trait declaration".
 #[async_trait]
 pub trait ChatMemoryStore: Send + Sync {
     /// Returns all messages of this id, oldest first. Empty for an unknown id.

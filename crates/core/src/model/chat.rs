@@ -11,6 +11,9 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 /// Implement it for a provider that the crate does not support, or to wrap another model. The
 /// request is borrowed, so a wrapper may send it several times or to several models.
 ///
+/// Implementations carry `#[ai_services::async_trait]`. Without it, the compiler reports that "lifetime
+/// parameters or bounds on method … do not match the trait declaration".
+///
 /// # Cancellation
 ///
 /// Dropping the future of [`chat`](Self::chat), or the stream of [`stream`](Self::stream), cancels

@@ -8,6 +8,9 @@ use async_trait::async_trait;
 /// A model that turns texts into vectors. The distance between two vectors measures how similar the
 /// texts are.
 ///
+/// Implementations carry `#[ai_services::async_trait]`. Without it, the compiler reports that "lifetime
+/// parameters or bounds on method … do not match the trait declaration".
+///
 /// # Cancellation
 ///
 /// Dropping the future of [`embed`](Self::embed) cancels the remaining requests.

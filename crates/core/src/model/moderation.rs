@@ -12,6 +12,9 @@ use async_trait::async_trait;
 /// answer returned. With `#[moderate(answer)]`, the answer is judged instead, before any part of it
 /// is delivered.
 ///
+/// Implementations carry `#[ai_services::async_trait]`. Without it, the compiler reports that "lifetime
+/// parameters or bounds on method … do not match the trait declaration".
+///
 /// # Examples
 ///
 /// ```

@@ -7,6 +7,9 @@ use async_trait::async_trait;
 
 /// A model that scores how relevant documents are to a query (a re-ranker).
 ///
+/// Implementations carry `#[ai_services::async_trait]`. Without it, the compiler reports that "lifetime
+/// parameters or bounds on method … do not match the trait declaration".
+///
 /// # Examples
 ///
 /// ```

@@ -18,6 +18,9 @@ use std::sync::Arc;
 /// [`DefaultRetrievalAugmentor`](super::DefaultRetrievalAugmentor) is composed of replaceable parts.
 /// Implement this trait if those parts do not fit.
 ///
+/// Implementations carry `#[ai_services::async_trait]`. Without it, the compiler reports that "lifetime
+/// parameters or bounds on method … do not match the trait declaration".
+///
 /// # Examples
 ///
 /// ```

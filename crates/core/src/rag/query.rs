@@ -62,6 +62,9 @@ impl Query {
 ///
 /// A closure that takes a [`Query`] and returns a future implements this trait.
 ///
+/// Implementations carry `#[ai_services::async_trait]`. Without it, the compiler reports that "lifetime
+/// parameters or bounds on method … do not match the trait declaration".
+///
 /// # Examples
 ///
 /// ```

@@ -21,6 +21,9 @@ const ARGUMENT: &str = "query";
 ///
 /// A closure that takes a [`Query`] and returns a future implements this trait.
 ///
+/// Implementations carry `#[ai_services::async_trait]`. Without it, the compiler reports that "lifetime
+/// parameters or bounds on method … do not match the trait declaration".
+///
 /// # Cancellation
 ///
 /// Dropping the future of [`retrieve`](Self::retrieve) ends the search. The future is dropped at its timeout,

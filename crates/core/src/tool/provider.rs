@@ -8,6 +8,9 @@ use async_trait::async_trait;
 
 /// Selects tools for each call, in addition to the tools of the service.
 ///
+/// Implementations carry `#[ai_services::async_trait]`. Without it, the compiler reports that "lifetime
+/// parameters or bounds on method … do not match the trait declaration".
+///
 /// # Examples
 ///
 /// ```

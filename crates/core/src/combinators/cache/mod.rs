@@ -24,6 +24,9 @@ use std::sync::Arc;
 
 /// A cache of answers by request.
 ///
+/// Implementations carry `#[ai_services::async_trait]`. Without it, the compiler reports that "lifetime
+/// parameters or bounds on method … do not match the trait declaration".
+///
 /// # Examples
 ///
 /// ```

@@ -13,6 +13,9 @@ use async_trait::async_trait;
 
 /// Merges the contents of all queries and retrievers into one list.
 ///
+/// Implementations carry `#[ai_services::async_trait]`. Without it, the compiler reports that "lifetime
+/// parameters or bounds on method … do not match the trait declaration".
+///
 /// # Examples
 ///
 /// ```

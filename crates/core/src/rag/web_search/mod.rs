@@ -24,6 +24,9 @@ use tracing::debug;
 
 /// A web search engine.
 ///
+/// Implementations carry `#[ai_services::async_trait]`. Without it, the compiler reports that "lifetime
+/// parameters or bounds on method … do not match the trait declaration".
+///
 /// # Examples
 ///
 /// See [the module](self).
