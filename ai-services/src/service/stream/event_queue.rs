@@ -84,9 +84,13 @@ impl EventQueue {
 
     /// Moves all items into `items`, which must be empty, and wakes the call.
     pub(crate) fn take(&self, items: &mut VecDeque<StreamItem>) {
-        let mut queue = self.lock();
-        std::mem::swap(&mut queue.items, items);
-        if let Some(sender) = queue.sender.take() {
+        let sender = {
+            let mut queue = self.lock();
+            std::mem::swap(&mut queue.items, items);
+            queue.sender.take()
+        };
+        // Waking runs code of the executor, which must not hold the lock.
+        if let Some(sender) = sender {
             sender.wake();
         }
     }
