@@ -1,11 +1,12 @@
 //! Generates the description of each tool and the closure that calls it. Expansion cannot fail.
 
 use super::model::{Function, Parameter, Tool, ToolSet};
+use crate::arguments::string;
 use crate::{attribute, ty};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use std::time::Duration;
-use syn::{Expr, ExprLit, Lit, ReturnType, Type, UnOp};
+use syn::{ReturnType, Type};
 
 // Input:
 //     impl Bookings { async fn cancel(&self, number: String) -> Result<Booking, Error> { … } }
@@ -20,13 +21,15 @@ pub(crate) fn set(set: &ToolSet<'_>) -> TokenStream {
     let tools = set.tools.iter().map(|tool| {
         let conditions = attribute::conditions(tool.attributes);
         let name = tool.ident();
-        let (target, this) = match tool.signature.receiver() {
-            Some(_) => (quote!(__this.#name), true),
-            None => (quote!(Self::#name), false),
+        let this = tool.signature.receiver().is_some();
+        // A path: with method syntax, a method of another trait with the same name could win.
+        let target = match &set.item.trait_ {
+            Some((path, _)) => quote!(<Self as #path>::#name),
+            None => quote!(Self::#name),
         };
         let tool = value(tool, &target, this);
         let this = this.then(|| quote!(let __this = ::core::clone::Clone::clone(&self);));
-        quote!(#(#conditions)* { #this __tools.push(#tool); })
+        quote!(#(#conditions)* { #this __rt::Vec::push(&mut __tools, #tool); })
     });
     set_impl(
         set,
@@ -111,7 +114,8 @@ pub(crate) fn function_items(function: &Function<'_>, body: &TokenStream) -> Tok
 fn value(tool: &Tool<'_>, target: &TokenStream, this: bool) -> TokenStream {
     let description = description(tool);
     let takes_arguments = tool.parameters.iter().any(|parameter| !parameter.injected);
-    let arguments = takes_arguments.then(|| quote!(let mut __arguments = __input.arguments()?;));
+    let arguments = takes_arguments
+        .then(|| quote!(let mut __arguments = __rt::ToolInput::arguments(&__input)?;));
     // Dropped before the tool runs.
     let drop = takes_arguments.then(|| quote!(::core::mem::drop(__arguments);));
     let names: Vec<Ident> =
@@ -123,6 +127,7 @@ fn value(tool: &Tool<'_>, target: &TokenStream, this: bool) -> TokenStream {
     let passed = tool.parameters.iter().zip(&names).map(|(parameter, name)| pass(parameter, name));
     let dot_await = tool.signature.asyncness.map(|_| quote!(.await));
     let convert = convert(&tool.signature.output);
+    let lent = this.then(|| quote!(&*__this,));
     let this = this.then(|| quote!(let __this = ::core::clone::Clone::clone(&__this);));
     quote! {
         __rt::tool(#description, move |__input: __rt::ToolInput| {
@@ -131,7 +136,7 @@ fn value(tool: &Tool<'_>, target: &TokenStream, this: bool) -> TokenStream {
                 #arguments
                 #(#bindings)*
                 #drop
-                let __output = #target(#(#passed),*) #dot_await;
+                let __output = #target(#lent #(#passed),*) #dot_await;
                 #convert
             }
         })
@@ -167,23 +172,20 @@ fn duration(duration: Duration) -> TokenStream {
 }
 
 // Output:
-//     parameter::<u32>("n", Some("How many."), Some(default_value(&3)))
+//     parameter::<u32>("n", Some("How many."), Some(default_value::<u32>(|| 3)))
 fn parameter(parameter: &Parameter<'_>) -> TokenStream {
     let (name, ty) = (&parameter.name, owned(parameter.ty));
     let description = ty::option(parameter.description.as_ref().map(|text| quote!(#text)));
-    let default = ty::option(parameter.default.as_ref().map(|value| {
-        // A literal needs no type; for other expressions the type may have to be inferred.
-        if is_literal(value) {
-            quote!(__rt::default_value(&#value))
-        } else {
-            quote!(__rt::default_value::<#ty>(&#value))
-        }
+    let default = ty::option(parameter.default.as_ref().map(|value| match string(value) {
+        // The parameter's type is only known to be `From<&str>`.
+        Some(text) => quote!(__rt::default_value(|| #text)),
+        None => quote!(__rt::default_value::<#ty>(|| #value)),
     }));
     quote!(__rt::parameter::<#ty>(#name, #description, #default))
 }
 
 // Output:
-//     __arguments.take::<String>("number")?
+//     ToolArguments::take::<String>(&mut __arguments, "number")?
 fn take(parameter: &Parameter<'_>) -> TokenStream {
     let (name, ty) = (&parameter.name, parameter.ty);
     if parameter.injected {
@@ -191,11 +193,14 @@ fn take(parameter: &Parameter<'_>) -> TokenStream {
     }
     let ty = owned(ty);
     match &parameter.default {
-        None => quote!(__arguments.take::<#ty>(#name)?),
-        Some(Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) => {
-            quote!(__arguments.take_or::<#ty>(#name, || ::core::convert::Into::into(#text))?)
+        None => quote!(__rt::ToolArguments::take::<#ty>(&mut __arguments, #name)?),
+        Some(value) => {
+            let value = match string(value) {
+                Some(text) => quote!(::core::convert::Into::into(#text)),
+                None => quote!(#value),
+            };
+            quote!(__rt::ToolArguments::take_or::<#ty>(&mut __arguments, #name, || #value)?)
         }
-        Some(value) => quote!(__arguments.take_or::<#ty>(#name, || #value)?),
     }
 }
 
@@ -232,13 +237,5 @@ fn convert(output: &ReturnType) -> TokenStream {
             use __rt::kinds::*;
             match __output { __value => #convert }
         }
-    }
-}
-
-fn is_literal(value: &Expr) -> bool {
-    match value {
-        Expr::Lit(_) => true,
-        Expr::Unary(unary) => matches!(unary.op, UnOp::Neg(_)) && is_literal(&unary.expr),
-        _ => false,
     }
 }

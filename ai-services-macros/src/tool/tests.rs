@@ -63,7 +63,7 @@ fn tool_is_described() {
                 >(
                     "reason",
                     ::core::option::Option::Some("Why."),
-                    ::core::option::Option::Some(__rt::default_value(&"none")),
+                    ::core::option::Option::Some(__rt::default_value(|| "none")),
                 ),
             ]),
             timeout: ::core::option::Option::Some(
@@ -82,19 +82,27 @@ fn tool_is_called_with_its_arguments() {
         move |__input: __rt::ToolInput| {
             let __this = ::core::clone::Clone::clone(&__this);
             async move {
-                let mut __arguments = __input.arguments()?;
+                let mut __arguments = __rt::ToolInput::arguments(&__input)?;
                 let __argument_0 = __rt::from_context::<
                     &MemoryId,
                 >(&__input)?;
-                let __argument_1 = __arguments
-                    .take::<<str as __rt::Lent>::Owned>("number")?;
-                let __argument_2 = __arguments
-                    .take_or::<
-                        String,
-                    >("reason", || ::core::convert::Into::into("none"))?;
+                let __argument_1 = __rt::ToolArguments::take::<
+                    <str as __rt::Lent>::Owned,
+                >(&mut __arguments, "number")?;
+                let __argument_2 = __rt::ToolArguments::take_or::<
+                    String,
+                >(
+                    &mut __arguments,
+                    "reason",
+                    || ::core::convert::Into::into("none"),
+                )?;
                 ::core::mem::drop(__arguments);
-                let __output = __this
-                    .cancel(__argument_0, &__argument_1, __argument_2)
+                let __output = Self::cancel(
+                        &*__this,
+                        __argument_0,
+                        &__argument_1,
+                        __argument_2,
+                    )
                     .await;
                 {
                     use __rt::kinds::*;
@@ -131,32 +139,32 @@ fn tool_set_has_bounds() {
             fn tools(self: __rt::Arc<Self>) -> __rt::Vec<__rt::Tool> {
                 let mut __tools = __rt::Vec::new();
                 {
-                    __tools
-                        .push(
-                            __rt::tool(
-                                __rt::ToolDescription {
-                                    name: "list",
-                                    description: "Lists.",
-                                    parameters: __rt::Vec::new(),
-                                    timeout: ::core::option::Option::None,
-                                    sequential: false,
-                                    return_immediately: false,
-                                },
-                                move |__input: __rt::ToolInput| {
-                                    async move {
-                                        let __output = Self::list();
-                                        {
-                                            use __rt::kinds::*;
-                                            match __output {
-                                                __value => {
-                                                    (&&&__rt::Out(&__value)).__kind().convert(__value)
-                                                }
+                    __rt::Vec::push(
+                        &mut __tools,
+                        __rt::tool(
+                            __rt::ToolDescription {
+                                name: "list",
+                                description: "Lists.",
+                                parameters: __rt::Vec::new(),
+                                timeout: ::core::option::Option::None,
+                                sequential: false,
+                                return_immediately: false,
+                            },
+                            move |__input: __rt::ToolInput| {
+                                async move {
+                                    let __output = Self::list();
+                                    {
+                                        use __rt::kinds::*;
+                                        match __output {
+                                            __value => {
+                                                (&&&__rt::Out(&__value)).__kind().convert(__value)
                                             }
                                         }
                                     }
-                                },
-                            ),
-                        );
+                                }
+                            },
+                        ),
+                    );
                 }
                 __tools
             }
@@ -186,7 +194,7 @@ fn function_becomes_a_tool() {
                         "all",
                         ::core::option::Option::None,
                         ::core::option::Option::Some(
-                            __rt::default_value::<Vec<i64>>(&vec![1]),
+                            __rt::default_value::<Vec<i64>>(|| vec![1]),
                         ),
                     ),
                 ]),
@@ -196,9 +204,10 @@ fn function_becomes_a_tool() {
             },
             move |__input: __rt::ToolInput| {
                 async move {
-                    let mut __arguments = __input.arguments()?;
-                    let __argument_0 = __arguments
-                        .take_or::<Vec<i64>>("all", || vec![1])?;
+                    let mut __arguments = __rt::ToolInput::arguments(&__input)?;
+                    let __argument_0 = __rt::ToolArguments::take_or::<
+                        Vec<i64>,
+                    >(&mut __arguments, "all", || vec![1])?;
                     ::core::mem::drop(__arguments);
                     let __output = add(__argument_0).await;
                     {

@@ -26,6 +26,7 @@ pub use std::time::Duration;
 pub use std::vec::Vec;
 pub use tool::{
     ContentsKind, ContentsResultKind, ContentsResultTag, ContentsTag, Lent, Out, ResultKind,
-    ResultTag, Tool, ToolDescription, ToolError, ToolInput, ToolOutput, ToolParameterDescription,
-    ToolSet, ValueKind, ValueTag, default_value, from_context, kinds, parameter, tool,
+    ResultTag, Tool, ToolArguments, ToolDescription, ToolError, ToolInput, ToolOutput,
+    ToolParameterDescription, ToolSet, ValueKind, ValueTag, default_value, from_context, kinds,
+    parameter, tool,
 };

@@ -1,6 +1,6 @@
 //! Items for generated tools.
 
-pub use crate::tool::{Tool, ToolError, ToolInput, ToolOutput, ToolSet};
+pub use crate::tool::{Tool, ToolArguments, ToolError, ToolInput, ToolOutput, ToolSet};
 
 use crate::message::ToContents;
 use crate::model::ToolSpecification;
@@ -92,8 +92,8 @@ pub fn parameter<T: ToolParameter>(
 }
 
 /// Returns the default of a parameter for its schema, or `null` if it does not serialize to JSON.
-pub fn default_value<T: serde::Serialize>(value: &T) -> Value {
-    serde_json::to_value(value).unwrap_or_default()
+pub fn default_value<T: serde::Serialize>(value: impl FnOnce() -> T) -> Value {
+    serde_json::to_value(value()).unwrap_or_default()
 }
 
 /// Maps the type of a parameter that is a reference to the owned type that is deserialized.

@@ -1,0 +1,72 @@
+//! The forms in which tools are declared, and the specification that the model receives.
+
+use crate::desk::{Agent as _, AgentService, call, calling, results};
+use ai_services::tool::ToolSet;
+use ai_services::tools;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Calls a tool and returns the result that the model receives.
+async fn result_of(tools: impl ToolSet, name: &str, arguments: Value) -> String {
+    let model = calling([call("1", name, arguments)]);
+    let agent = AgentService::builder().chat_model(model.clone()).tools(tools).build().unwrap();
+    agent.chat("go").await.unwrap();
+    results(&model.messages_of(1)).remove(0).0
+}
+
+/// Returns the schema of the parameters of the first tool.
+fn schema_of(tools: impl ToolSet) -> Value {
+    let tools = Arc::new(tools).tools();
+    tools[0].specification().parameters.as_ref().unwrap().as_value().clone()
+}
+
+struct Defaults;
+
+macro_rules! tools_with_default {
+    ($type:ident, $default:literal) => {
+        struct $type;
+
+        #[tools]
+        impl $type {
+            #[tool(description = "Returns its argument.")]
+            fn get(&self, #[p(default = $default)] name: &str) -> String {
+                name.to_owned()
+            }
+        }
+    };
+}
+
+tools_with_default!(Macro, "from a macro");
+
+#[tools]
+impl Defaults {
+    #[tool(description = "Returns its arguments.")]
+    fn get(
+        &self,
+        #[p(default = 60 * 60)] seconds: u64,
+        #[p(default = 10_000_000_000)] bytes: i64,
+        #[p(default = -1)] offset: i8,
+        #[p(default = 1 + 1 == 2)] sum: bool,
+        #[p(default = if cfg!(test) { 1 } else { 2 })] branch: u8,
+        #[p(default = 0.5)] ratio: f32,
+        #[p(default = None)] name: Option<String>,
+        #[p(default = "none")] reason: &str,
+    ) -> String {
+        format!("{seconds} {bytes} {offset} {sum} {branch} {ratio} {name:?} {reason}")
+    }
+}
+
+#[tokio::test]
+async fn default_is_any_expression_of_the_type_of_the_parameter() {
+    assert_eq!(
+        result_of(Defaults, "get", json!({})).await,
+        "3600 10000000000 -1 true 1 0.5 None none"
+    );
+    let schema = schema_of(Defaults);
+    let default = |name: &str| schema["properties"][name]["default"].clone();
+    assert_eq!(default("seconds"), json!(3600));
+    assert_eq!(default("bytes"), json!(10_000_000_000_i64));
+    assert_eq!(default("sum"), json!(true));
+    assert_eq!(default("reason"), json!("none"));
+    assert_eq!(result_of(Macro, "get", json!({})).await, "from a macro");
+}
