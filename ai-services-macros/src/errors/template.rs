@@ -124,3 +124,11 @@ pub(crate) fn invalid_placeholder(cx: &mut Diagnostics, location: &TemplateLocat
         .report(cx, "a placeholder name contains a brace or a line break".to_owned(), "")
         .help("write `{{name}}`, or `{{{{` and `}}}}` to print braces");
 }
+
+/// `}}}}` that does not close a `{{{{`.
+pub(crate) fn unmatched_escape(cx: &mut Diagnostics, location: &TemplateLocation<'_>) {
+    location
+        .report(cx, "`}}}}` has no matching `{{{{`".to_owned(), "")
+        .note("`{{{{` and `}}}}` print double braces, so two of these four would be lost")
+        .help("for the end of JSON, separate the braces: `}} }}`");
+}

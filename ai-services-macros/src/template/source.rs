@@ -4,7 +4,7 @@ use super::{Origin, Segment, Template, TemplateLocation};
 use crate::arguments::{Arguments, string};
 use crate::diagnostics::Diagnostics;
 use crate::{errors, keyword};
-use ai_services_template::{ParseErrorKind, Segment as Parsed};
+use ai_services_template::{ParseErrorKind, Scan, Segment as Parsed};
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use syn::{Attribute, LitStr};
@@ -71,8 +71,7 @@ fn from_file(
         return Some(template);
     };
     match std::fs::read_to_string(&path) {
-        // Editors append the last line break.
-        Ok(text) => template.text = text.strip_suffix('\n').unwrap_or(&text).to_owned(),
+        Ok(text) => template.text = normalized(&text),
         Err(error) => {
             let reason = match error.kind() {
                 ErrorKind::NotFound => "no such file".to_owned(),
@@ -100,19 +99,26 @@ fn path_of_file(literal: &LitStr) -> Option<PathBuf> {
     Some(file.parent()?.join(literal.value()))
 }
 
+/// Returns the text without traces of the editor: the byte order mark, `\r` in line breaks, and the last line
+/// break.
+fn normalized(text: &str) -> String {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
+    text.strip_suffix('\n').map(str::to_owned).unwrap_or(text)
+}
+
+/// Returns the segments; `None` if there are mistakes, which are all reported.
 fn segments(cx: &mut Diagnostics, template: &Template) -> Option<Vec<Segment>> {
-    match ai_services_template::parse(&template.text) {
-        Ok(segments) => Some(segments.into_iter().map(Segment::from).collect()),
-        Err(error) => {
-            let location = TemplateLocation::new(template, error.span);
-            match error.kind {
-                ParseErrorKind::Unclosed => errors::unclosed_placeholder(cx, &location),
-                ParseErrorKind::EmptyName => errors::empty_placeholder(cx, &location),
-                _ => errors::invalid_placeholder(cx, &location),
-            }
-            None
+    let Scan { segments, errors } = ai_services_template::scan(&template.text);
+    for error in &errors {
+        let location = TemplateLocation::new(template, error.span.clone());
+        match error.kind {
+            ParseErrorKind::Unclosed => errors::unclosed_placeholder(cx, &location),
+            ParseErrorKind::EmptyName => errors::empty_placeholder(cx, &location),
+            ParseErrorKind::UnmatchedEscape => errors::unmatched_escape(cx, &location),
+            _ => errors::invalid_placeholder(cx, &location),
         }
     }
+    errors.is_empty().then(|| segments.into_iter().map(Segment::from).collect())
 }
 
 impl From<Parsed<'_>> for Segment {
@@ -131,5 +137,17 @@ impl Template {
 
     fn unreadable() -> Self {
         Self { segments: None, ..Self::readable(Origin::Inline) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn template_file_is_sent_without_traces_of_the_editor() {
+        assert_eq!(normalized("\u{feff}Be brief.\r\n\r\nBe kind.\r\n"), "Be brief.\n\nBe kind.");
+        assert_eq!(normalized("a\n\n"), "a\n");
+        assert_eq!(normalized("a\rb\u{feff}"), "a\rb\u{feff}");
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn function(cx: &mut Diagnostics, function: &Function<'_>) {
 fn tool(cx: &mut Diagnostics, tool: &Tool<'_>) {
     name_is_valid(cx, tool);
     tool_is_not_generic(cx, tool);
-    if tool.description.as_ref().is_none_or(|text| text.trim().is_empty()) {
+    if tool.description.is_none() {
         errors::missing_tool_description(cx, tool.ident());
     }
 }

@@ -3,6 +3,7 @@
 use super::model::Parameter;
 use crate::arguments::{Arguments, string};
 use crate::diagnostics::Diagnostics;
+use crate::doc::Description;
 use crate::{errors, keyword};
 use syn::Attribute;
 
@@ -11,8 +12,7 @@ pub(crate) fn read(cx: &mut Diagnostics, attribute: &Attribute, parameter: &mut 
     match arguments.values.as_slice() {
         [] if arguments.broken || arguments.key(keyword::DEFAULT).is_some() => {}
         [value] if string(value).is_some() => {
-            let text = string(value).map(|literal| literal.value().trim().to_owned());
-            parameter.description = text.filter(|text| !text.is_empty());
+            parameter.description = string(value).and_then(|text| Description::of(&text.value()));
         }
         _ => errors::malformed_attribute(cx, attribute, keyword::P, None),
     }

@@ -145,7 +145,7 @@ fn value(tool: &Tool<'_>, target: &TokenStream, this: bool) -> TokenStream {
 
 fn description(tool: &Tool<'_>) -> TokenStream {
     let Tool { name, sequential, return_immediately, .. } = tool;
-    let description = tool.description.as_deref().unwrap_or_default();
+    let description = &tool.description;
     let timeout = ty::option(tool.timeout.map(duration));
     let parameters = tool.parameters.iter().filter(|parameter| !parameter.injected).map(parameter);
     let parameters: Vec<TokenStream> = parameters.collect();

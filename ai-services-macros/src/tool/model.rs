@@ -1,5 +1,6 @@
 //! The model of tools with their attributes.
 
+use crate::doc::Description;
 use crate::runtime_path::RuntimePath;
 use proc_macro2::{Ident, TokenStream};
 use std::time::Duration;
@@ -26,7 +27,7 @@ pub(crate) struct Tool<'a> {
     pub(crate) name: String,
     /// Tokens of the name, for error messages.
     pub(crate) name_at: TokenStream,
-    pub(crate) description: Option<String>,
+    pub(crate) description: Option<Description>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) sequential: bool,
     pub(crate) return_immediately: bool,
@@ -36,7 +37,7 @@ pub(crate) struct Tool<'a> {
 pub(crate) struct Parameter<'a> {
     pub(crate) name: String,
     pub(crate) ty: &'a Type,
-    pub(crate) description: Option<String>,
+    pub(crate) description: Option<Description>,
     pub(crate) default: Option<Expr>,
     /// `true` if the value comes from the call, not from the model.
     pub(crate) injected: bool,

@@ -2,16 +2,17 @@
 
 use super::description;
 use super::model::{Function, Parameter, Tool, ToolSet};
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, string};
 use crate::attribute::{self, Helper};
 use crate::diagnostics::Diagnostics;
+use crate::doc::{self, Description};
 use crate::runtime_path::RuntimePath;
 use crate::service::supported;
-use crate::{doc, errors, keyword};
+use crate::{errors, keyword};
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
 use syn::ext::IdentExt as _;
-use syn::{Attribute, FnArg, ImplItem, ItemFn, ItemImpl, PatType, Signature};
+use syn::{Attribute, FnArg, ImplItem, ItemFn, ItemImpl, LitStr, PatType, Signature};
 
 /// Arguments of `#[tool]` inside a `#[tools]` block.
 const KEYS: [&str; 5] = [
@@ -77,13 +78,12 @@ fn tool<'a>(
     attributes: &'a [Attribute],
     signature: &'a Signature,
 ) -> Tool<'a> {
-    arguments.no_values(cx, keyword::TOOL);
     let literal = arguments.string(cx, keyword::NAME);
     let (name, name_at) = match &literal {
         Some(literal) => (literal.value(), literal.to_token_stream()),
         None => (signature.ident.unraw().to_string(), signature.ident.to_token_stream()),
     };
-    let description = arguments.string(cx, keyword::DESCRIPTION).map(|literal| literal.value());
+    let description = explicit_description(cx, arguments);
     let parameters = signature.inputs.iter().filter_map(|input| match input {
         FnArg::Receiver(_) => None,
         FnArg::Typed(typed) => parameter(cx, typed, &signature.ident),
@@ -94,11 +94,32 @@ fn tool<'a>(
         attributes,
         name,
         name_at,
-        description: description.or_else(|| doc::description(attributes)),
+        description: match description {
+            Some(text) => Description::of(&text),
+            None => doc::description(attributes),
+        },
         timeout: arguments.duration(cx, keyword::TIMEOUT),
         sequential: arguments.flag(cx, keyword::SEQUENTIAL),
         return_immediately: arguments.flag(cx, keyword::RETURN_IMMEDIATELY),
         parameters,
+    }
+}
+
+/// Returns the text of `#[tool("…")]` or `#[tool(description = "…")]`.
+fn explicit_description(cx: &mut Diagnostics, arguments: &Arguments) -> Option<String> {
+    let named = arguments.string(cx, keyword::DESCRIPTION).map(|literal| literal.value());
+    match arguments.values.as_slice() {
+        [] => named,
+        [value] if string(value).is_some() => {
+            if let Some(key) = arguments.key(keyword::DESCRIPTION) {
+                errors::repeated_argument(cx, key, keyword::TOOL);
+            }
+            string(value).map(LitStr::value)
+        }
+        [value, ..] => {
+            errors::malformed_attribute(cx, value, keyword::TOOL, None);
+            named.or_else(|| Some(keyword::TOOL.to_owned()))
+        }
     }
 }
 

@@ -54,7 +54,7 @@ where
 impl ToolDescription {
     /// Takes the parameters.
     fn specification(&mut self) -> ToolSpecification {
-        let specification = ToolSpecification::new(self.name, self.description);
+        let specification = ToolSpecification::new(self.name, self.description.trim());
         if self.parameters.is_empty() {
             return specification;
         }
@@ -88,6 +88,7 @@ pub fn parameter<T: ToolParameter>(
         None => Requirement::Required,
     };
     let schema = |generator: &mut schemars::SchemaGenerator| generator.subschema_for::<T>();
+    let description = description.map(str::trim);
     ToolParameterDescription(Property { name, description, schema, requirement })
 }
 

@@ -3,11 +3,14 @@
 //! ```text
 //! template    = { text | escape | placeholder }
 //! escape      = "{{{{"                 renders {{
-//!             | "}}}}"                 renders }}
+//!             | "}}}}"                 renders }}, only after a matching {{{{
 //! placeholder = "{{" blanks name blanks "}}"
 //! name        = one or more characters without { and } and without line breaks
 //! text        = anything else; a single brace and an unmatched }} are literal
 //! ```
+//!
+//! An escape `}}}}` closes the innermost open brace, which must be a `{{{{`. Elsewhere, four closing braces are a
+//! mistake, because they could be the end of compact JSON: write `}} }}` there.
 //!
 //! White space around a name, including line breaks, is not part of the name. Segments borrow from the
 //! source. Text without `{{` is always valid.
@@ -57,6 +60,8 @@ pub enum ParseErrorKind {
     EmptyName,
     /// A brace or a line break inside a name.
     InvalidName,
+    /// `}}}}` that does not close a `{{{{`.
+    UnmatchedEscape,
 }
 
 impl fmt::Display for ParseError {
@@ -65,6 +70,9 @@ impl fmt::Display for ParseError {
             ParseErrorKind::Unclosed => "`{{` is never closed",
             ParseErrorKind::EmptyName => "a placeholder has no name",
             ParseErrorKind::InvalidName => "a placeholder name contains a brace or a line break",
+            ParseErrorKind::UnmatchedEscape => {
+                "`}}}}` without `{{{{`; write `}} }}` for four braces"
+            }
         };
         write!(f, "{message} (at byte {})", self.span.start)
     }
@@ -78,58 +86,120 @@ impl std::error::Error for ParseError {}
 ///
 /// Returns the first mistake in the text.
 pub fn parse(source: &str) -> Result<Vec<Segment<'_>>, ParseError> {
-    let mut segments = Vec::new();
+    let Scan { segments, errors } = scan(source);
+    match errors.into_iter().next() {
+        None => Ok(segments),
+        Some(first) => Err(first),
+    }
+}
+
+/// The result of [`scan`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scan<'a> {
+    /// Text and placeholders. Mistakes are left out, or read as text.
+    pub segments: Vec<Segment<'a>>,
+    /// All mistakes, in source order.
+    pub errors: Vec<ParseError>,
+}
+
+/// Splits `source` into text and placeholders, and continues after mistakes.
+///
+/// ```
+/// use ai_services_template::scan;
+///
+/// let scan = scan("{{}} {{name}} {{");
+/// assert_eq!(scan.errors.len(), 2);
+/// assert_eq!(scan.segments.len(), 3, "a space, a placeholder and a space");
+/// ```
+#[must_use]
+pub fn scan(source: &str) -> Scan<'_> {
+    let mut scan = Scan { segments: Vec::new(), errors: Vec::new() };
+    let mut open: Vec<Open> = Vec::new();
     let mut rest = source;
     while let Some(brace) = rest.find(['{', '}']) {
         let (text, from) = rest.split_at(brace);
         let at = source.len() - from.len();
-        if from.starts_with("{{{{") || from.starts_with("}}}}") {
-            push_text(&mut segments, source, at - text.len()..at + 2);
+        let before = at - text.len();
+        // `{{{{ {x}}}}}`: the first of five braces closes the single brace.
+        let is_single = open.last() == Some(&Open::Brace) && from.starts_with("}}}}}");
+        if !is_single && (from.starts_with("{{{{") || from.starts_with("}}}}")) {
+            let is_matched = from.starts_with('{') || open.last() == Some(&Open::Escape);
+            if from.starts_with('{') {
+                open.push(Open::Escape);
+            } else if is_matched {
+                open.pop();
+            } else {
+                let kind = ParseErrorKind::UnmatchedEscape;
+                scan.errors.push(ParseError { kind, span: at..at + 4 });
+                close(&mut open, 4);
+            }
+            push_text(&mut scan.segments, source, before..at + if is_matched { 2 } else { 4 });
             rest = &source[at + 4..];
-        } else if let Some(inside) = from.strip_prefix("{{") {
-            push_text(&mut segments, source, at - text.len()..at);
-            let (segment, after) = placeholder(source, inside, at)?;
-            segments.push(segment);
-            rest = after;
-        } else {
-            let end = at + literal_braces(from);
-            push_text(&mut segments, source, at - text.len()..end);
+        } else if from.starts_with("{{") {
+            push_text(&mut scan.segments, source, before..at);
+            let end = match placeholder(source, at) {
+                Ok((segment, end)) => {
+                    scan.segments.push(segment);
+                    end
+                }
+                Err(error) => {
+                    let end = error.span.end;
+                    scan.errors.push(error);
+                    end
+                }
+            };
             rest = &source[end..];
+        } else {
+            // One brace, or two for an unmatched `}}`.
+            let length = if from.starts_with("}}") && !is_single { 2 } else { 1 };
+            if from.starts_with('{') {
+                open.push(Open::Brace);
+            } else {
+                close(&mut open, length);
+            }
+            push_text(&mut scan.segments, source, before..at + length);
+            rest = &source[at + length..];
         }
     }
-    push_text(&mut segments, source, source.len() - rest.len()..source.len());
-    Ok(segments)
+    push_text(&mut scan.segments, source, source.len() - rest.len()..source.len());
+    scan
 }
 
-/// Returns the number of leading braces that are literal: one, or two for an unmatched `}}`.
-fn literal_braces(from: &str) -> usize {
-    if from.starts_with("}}") { 2 } else { 1 }
+/// An opening brace in the text that is not closed yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Open {
+    /// `{`.
+    Brace,
+    /// `{{{{`.
+    Escape,
 }
 
-fn placeholder<'a>(
-    source: &'a str,
-    inside: &'a str,
-    at: usize,
-) -> Result<(Segment<'a>, &'a str), ParseError> {
-    let Some((name, after)) = inside.split_once("}}") else {
-        return Err(ParseError { kind: ParseErrorKind::Unclosed, span: at..at + 2 });
-    };
+/// Closes up to `count` single braces. A brace without an opening one is text, too.
+fn close(open: &mut Vec<Open>, count: usize) {
+    for _ in 0..count {
+        if open.last() == Some(&Open::Brace) {
+            open.pop();
+        }
+    }
+}
+
+/// Reads the placeholder at the `{{` at `at`. Returns it with its end.
+fn placeholder(source: &str, at: usize) -> Result<(Segment<'_>, usize), ParseError> {
+    let unclosed = || ParseError { kind: ParseErrorKind::Unclosed, span: at..at + 2 };
+    let (name, after) = source[at + 2..].split_once("}}").ok_or_else(unclosed)?;
     let span = at..source.len() - after.len();
     let name = name.trim();
+    if name.contains("{{") {
+        return Err(unclosed());
+    }
     if name.is_empty() {
         return Err(ParseError { kind: ParseErrorKind::EmptyName, span });
     }
     if name.contains(['{', '}', '\n', '\r']) {
-        // A second `{{` before the `}}` means that the first one was never closed.
-        let kind = if name.contains("{{") {
-            ParseErrorKind::Unclosed
-        } else {
-            ParseErrorKind::InvalidName
-        };
-        let span = if kind == ParseErrorKind::Unclosed { at..at + 2 } else { span };
-        return Err(ParseError { kind, span });
+        return Err(ParseError { kind: ParseErrorKind::InvalidName, span });
     }
-    Ok((Segment::Placeholder { name, span }, after))
+    let end = span.end;
+    Ok((Segment::Placeholder { name, span }, end))
 }
 
 /// Adds text; merges it with the previous segment if both are adjacent in the source.
@@ -197,5 +267,42 @@ mod tests {
         assert_eq!(error("{{ }}"), ParseError { kind: ParseErrorKind::EmptyName, span: 0..5 });
         assert_eq!(error("{{a{b}}").kind, ParseErrorKind::InvalidName);
         assert_eq!(error("{{a\nb}}").kind, ParseErrorKind::InvalidName);
+    }
+
+    #[test]
+    fn end_of_compact_json_is_not_an_escape() {
+        let json = r#"{"a":{"b":{"c":{"d":1}}}}"#;
+        let error = ParseError { kind: ParseErrorKind::UnmatchedEscape, span: 21..25 };
+        assert_eq!(parse(json), Err(error));
+        for source in ["}}}}", "{{{{ {\"a\":{\"b\":{\"c\":{}}}}", "{{x}}}}}}", "{{{{x}}}} }}}}"] {
+            assert_eq!(
+                parse(source).unwrap_err().kind,
+                ParseErrorKind::UnmatchedEscape,
+                "{source}"
+            );
+        }
+        assert_eq!(rendered(r#"{"a":{"b":{"c":{"d":1}} }}"#), r#"{"a":{"b":{"c":{"d":1}} }}"#);
+        assert_eq!(rendered("{{{{{{{{x}}}}}}}} {{{{{y}}}}}"), "{{{{x}}}} {{{y}}}");
+    }
+
+    #[test]
+    fn scan_continues_after_a_mistake() {
+        let Scan { segments, errors } = scan("{{}} {{x {{y}} }}}} {{a{b}} {{z}} {{");
+        let kinds: Vec<_> = errors.iter().map(|error| error.kind).collect();
+        assert_eq!(
+            kinds,
+            [
+                ParseErrorKind::EmptyName,
+                ParseErrorKind::Unclosed,
+                ParseErrorKind::UnmatchedEscape,
+                ParseErrorKind::InvalidName,
+                ParseErrorKind::Unclosed,
+            ]
+        );
+        let names = segments.iter().filter_map(|segment| match segment {
+            Segment::Placeholder { name, .. } => Some(*name),
+            Segment::Text(_) => None,
+        });
+        assert_eq!(names.collect::<Vec<_>>(), ["y", "z"]);
     }
 }

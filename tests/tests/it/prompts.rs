@@ -21,6 +21,10 @@ trait Support {
     #[user_message("Text:", "{{it}}")]
     async fn translate(&self, text: &str, #[v] language: &str) -> ai_services::Result<String>;
 
+    #[system_message(file = "prompt_of_windows.txt")]
+    #[user_message(r#"{"a":{"b":{"c":{"d":1}} }}"#)]
+    async fn windows(&self, name: &str) -> ai_services::Result<String>;
+
     #[system_message("{{{{literal}}}}")]
     async fn whole(
         &self,
@@ -42,6 +46,19 @@ fn support(model: &ScriptedChatModel) -> SupportService {
         .parameters(ChatRequestParameters::new().temperature(0.5).seed(7))
         .build()
         .unwrap()
+}
+
+#[tokio::test]
+async fn template_file_is_sent_without_traces_of_the_editor() {
+    let model = ScriptedChatModel::replies(["ok"]);
+    support(&model).windows("Ann").await.unwrap();
+    assert_eq!(
+        model.messages_of(0),
+        [
+            ChatMessage::system("Be brief.\nBe kind to Ann."),
+            ChatMessage::user(r#"{"a":{"b":{"c":{"d":1}} }}"#),
+        ]
+    );
 }
 
 #[tokio::test]

@@ -70,3 +70,41 @@ async fn default_is_any_expression_of_the_type_of_the_parameter() {
     assert_eq!(default("reason"), json!("none"));
     assert_eq!(result_of(Macro, "get", json!({})).await, "from a macro");
 }
+
+struct Documented;
+
+#[tools]
+impl Documented {
+    #[tool("Given as an argument.")]
+    fn argument(&self) {}
+
+    /**
+     * Given as a block comment.
+     *
+     * - with a list
+     */
+    #[tool]
+    fn block(&self, #[doc = include_str!("tool_description.md")] _n: u8) {}
+
+    /// Starts with a line.
+    #[doc = include_str!("tool_description.md")]
+    #[tool]
+    fn file(&self) {}
+}
+
+#[test]
+fn description_is_an_argument_a_comment_or_a_file() {
+    let tools = Arc::new(Documented).tools();
+    let descriptions: Vec<_> =
+        tools.iter().map(|tool| &*tool.specification().description).collect();
+    assert_eq!(
+        descriptions,
+        [
+            "Given as an argument.",
+            "Given as a block comment.\n\n- with a list",
+            "Starts with a line.\nGiven in a file.",
+        ]
+    );
+    let schema = tools[1].specification().parameters.as_ref().unwrap().as_value();
+    assert_eq!(schema["properties"]["_n"]["description"], "Given in a file.");
+}

@@ -10,7 +10,8 @@ use std::fmt::{Display, Write};
 /// A template that is parsed at run time.
 ///
 /// The syntax is the same as in `#[user_message("…")]`: `{{name}}` with optional blanks inside, `{{{{` and
-/// `}}}}` for literal double braces. `current_date`, `current_time` and `current_date_time` are built in and
+/// `}}}}` in pairs for literal double braces. Four closing braces without `{{{{` are an error: write `}} }}` at
+/// the end of compact JSON. `current_date`, `current_time` and `current_date_time` are built in and
 /// need no value. Prefer templates on a trait if possible: they are checked by the compiler.
 ///
 /// # Examples
@@ -171,7 +172,7 @@ mod tests {
 
     #[test]
     fn blank_and_malformed_templates_are_errors() {
-        for source in ["", " \n", "{{x", "{{}}"] {
+        for source in ["", " \n", "{{x", "{{}}", r#"{"a":{"b":{"c":{}}}}"#] {
             assert_eq!(PromptTemplate::parse(source).unwrap_err().kind(), ErrorKind::Prompt);
         }
     }
