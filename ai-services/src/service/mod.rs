@@ -43,6 +43,6 @@ pub use handle::{AiService, Service};
 pub use output_plan::OutputStrategy;
 pub use rejected_answer::RejectedAnswer;
 pub use remembered::Remembered;
-pub use response::{MethodReturn, Response, Returned};
+pub use response::{MethodError, MethodReturn, Response, Returned};
 pub use stream::{AnswerStream, PartialStream, StreamEvent, StreamReturn, TextStream};
 pub use unfinished_turn::UnfinishedTurn;

@@ -102,8 +102,18 @@ impl<T: Output> Returned for Response<T> {
     }
 }
 
-/// The return type of a service method: a `Result<T, E>` where `E` converts from an
-/// [`Error`](crate::Error).
+/// The error of a service method: converts from an [`Error`](crate::Error), and is `Send`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the error of an AI service method",
+    label = "not `Send`, or does not convert from `ai_services::Error`",
+    note = "use `ai_services::Error`, `Box<dyn std::error::Error + Send + Sync>`, or a type that is `Send` and implements `From<ai_services::Error>`"
+)]
+pub trait MethodError: From<Error> + Send {}
+
+#[diagnostic::do_not_recommend]
+impl<E: From<Error> + Send> MethodError for E {}
+
+/// The return type of a service method: a `Result<T, E>` where `E` is a [`MethodError`].
 #[diagnostic::on_unimplemented(
     message = "an AI service method must return a `Result`, not `{Self}`",
     label = "not a `Result`",
@@ -111,7 +121,7 @@ impl<T: Output> Returned for Response<T> {
     note = "for example `ai_services::Result<String>`, or any `Result<T, E>` with `E: From<ai_services::Error>`",
     note = "a method that streams its answer is a plain `fn` that returns an `AnswerStream`"
 )]
-pub trait MethodReturn: Send + Sized {
+pub trait MethodReturn: Sized {
     /// The type itself. Generated code names its return types through this item: rustc then reports a
     /// type without the trait once instead of twice.
     #[doc(hidden)]
@@ -128,7 +138,7 @@ pub trait MethodReturn: Send + Sized {
     }
 }
 
-impl<T: Returned, E: From<Error> + Send> MethodReturn for Result<T, E> {
+impl<T: Returned, E: MethodError> MethodReturn for Result<T, E> {
     type This = Self;
     type Value = T;
 

@@ -207,9 +207,10 @@ mod schema {
 mod service {
     use ai_services::service::{
         AiService, AiServiceBuilder, AnswerStream, Arguments, ChatModelGiven, ConcurrentCalls,
-        DeclaredGuardrails, Given, MemoryGiven, Method, MethodReturn, Missing, ModerationGiven,
-        Optional, OutputStrategy, PartialStream, RejectedAnswer, Remembered, Required, Response,
-        Returned, Service, StreamEvent, StreamReturn, TextStream, UnfinishedTurn,
+        DeclaredGuardrails, Given, MemoryGiven, Method, MethodError, MethodReturn, Missing,
+        ModerationGiven, Optional, OutputStrategy, PartialStream, RejectedAnswer, Remembered,
+        Required, Response, Returned, Service, StreamEvent, StreamReturn, TextStream,
+        UnfinishedTurn,
     };
 }
 
