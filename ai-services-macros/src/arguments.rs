@@ -1,7 +1,8 @@
 //! The arguments of an attribute: `"text", key = value, flag`.
 
 use crate::diagnostics::Diagnostics;
-use crate::{errors, keyword, suggest};
+use crate::keyword::{self, Keyword};
+use crate::{errors, suggest};
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use std::time::Duration;
@@ -31,87 +32,62 @@ impl Arguments {
     pub(crate) fn of(
         cx: &mut Diagnostics,
         attribute: &Attribute,
-        name: &str,
+        keyword: Keyword,
         keys: &[&str],
     ) -> Self {
         match &attribute.meta {
             Meta::Path(_) => Self::default(),
-            Meta::List(list) => Self::parse(cx, list.tokens.clone(), name, keys),
+            Meta::List(list) => Self::parse(cx, list.tokens.clone(), keyword, keys),
             Meta::NameValue(_) => {
-                errors::malformed_attribute(cx, attribute, name, None);
+                errors::malformed_attribute(cx, attribute, keyword, None);
                 Self::broken()
             }
         }
     }
 
-    /// Reads the arguments of a helper attribute that takes values. A single name is a value, unless it
-    /// is a key.
-    pub(crate) fn of_values(
-        cx: &mut Diagnostics,
-        attribute: &Attribute,
-        name: &str,
-        keys: &[&str],
-    ) -> Self {
-        match &attribute.meta {
-            Meta::List(list) => Self::read(cx, list.tokens.clone(), name, |argument| {
-                match (&argument.key, &argument.value) {
-                    (Some(key), None) if !keys.contains(&key.unraw().to_string().as_str()) => {
-                        Argument { key: None, value: Some(parse_quote!(#key)) }
-                    }
-                    _ => argument,
-                }
-            })
-            .map_or_else(Self::broken, |list| Self::sort(cx, list, name, keys)),
-            _ => Self::of(cx, attribute, name, keys),
-        }
-    }
-
-    /// Reads the arguments of the attribute `name` with these `keys`.
+    /// Reads the arguments of an attribute with these `keys`.
     pub(crate) fn parse(
         cx: &mut Diagnostics,
         tokens: TokenStream,
-        name: &str,
+        keyword: Keyword,
         keys: &[&str],
     ) -> Self {
-        Self::read(cx, tokens, name, |argument| argument)
-            .map_or_else(Self::broken, |list| Self::sort(cx, list, name, keys))
-    }
-
-    fn read(
-        cx: &mut Diagnostics,
-        tokens: TokenStream,
-        name: &str,
-        normalize: impl Fn(Argument) -> Argument,
-    ) -> Option<Vec<Argument>> {
         let list = Punctuated::<Argument, Token![,]>::parse_terminated;
         match list.parse2(tokens) {
-            Ok(list) => Some(list.into_iter().map(normalize).collect()),
+            Ok(list) => Self::sort(cx, list, keyword, keys),
             Err(error) => {
                 let at = error.to_compile_error();
-                errors::malformed_attribute(cx, &at, name, Some(&error.to_string()));
-                None
+                errors::malformed_attribute(cx, &at, keyword, Some(&error.to_string()));
+                Self::broken()
             }
         }
     }
 
-    fn sort(cx: &mut Diagnostics, list: Vec<Argument>, name: &str, keys: &[&str]) -> Self {
+    fn sort(
+        cx: &mut Diagnostics,
+        list: Punctuated<Argument, Token![,]>,
+        keyword: Keyword,
+        keys: &[&str],
+    ) -> Self {
         let mut sorted = Self::default();
         for argument in list {
-            match (&argument.key, argument.value) {
-                (None, Some(value)) => sorted.values.push(value),
-                (None, None) => {}
-                (Some(key), value) => {
-                    let text = key.unraw().to_string();
-                    if !keys.contains(&text.as_str()) {
-                        let similar = suggest::nearest(&text, keys.iter().copied());
-                        errors::unknown_argument(cx, key, name, keys, similar);
-                        sorted.broken = true;
-                    } else if sorted.find(&text).is_some() {
-                        errors::repeated_argument(cx, key, name);
-                    } else {
-                        sorted.named.push(Argument { key: Some(key.clone()), value });
-                    }
+            let Some(key) = &argument.key else {
+                sorted.values.extend(argument.value);
+                continue;
+            };
+            let text = key.unraw().to_string();
+            if keys.contains(&text.as_str()) {
+                if sorted.find(&text).is_some() {
+                    errors::repeated_argument(cx, key, keyword);
+                } else {
+                    sorted.named.push(argument);
                 }
+            } else if argument.value.is_none() && keyword.takes_names() {
+                sorted.values.push(parse_quote!(#key));
+            } else {
+                let similar = suggest::nearest(&text, keys.iter().copied());
+                errors::unknown_argument(cx, key, keyword, keys, similar);
+                sorted.broken = true;
             }
         }
         sorted
@@ -122,9 +98,9 @@ impl Arguments {
     }
 
     /// Reports values without a key, for attributes without values.
-    pub(crate) fn no_values(&self, cx: &mut Diagnostics, name: &str) {
+    pub(crate) fn no_values(&self, cx: &mut Diagnostics, keyword: Keyword) {
         if let Some(value) = self.values.first() {
-            errors::malformed_attribute(cx, value, name, None);
+            errors::malformed_attribute(cx, value, keyword, None);
         }
     }
 
@@ -138,20 +114,33 @@ impl Arguments {
         let argument = self.find(key)?;
         let literal = argument.value.as_ref().and_then(string);
         if literal.is_none() {
-            errors::wrong_argument_value(cx, argument, key, "a string literal");
+            let correct = argument.quoted().map(|text| format!("{key} = \"{text}\""));
+            errors::wrong_argument_value(cx, argument, (key, "a string literal"), correct);
         }
         literal.cloned()
     }
 
+    /// Returns the name in `key = name`, where the quotes are missing.
+    pub(crate) fn unquoted(&self, key: &str) -> Option<&Ident> {
+        match &self.find(key)?.value {
+            Some(Expr::Path(path)) => path.path.get_ident(),
+            _ => None,
+        }
+    }
+
     /// Returns the value of `crate = path`.
     pub(crate) fn runtime(&self, cx: &mut Diagnostics) -> Option<Path> {
-        let argument = self.find(keyword::CRATE)?;
+        const KEY: &str = keyword::CRATE;
+        let argument = self.find(KEY)?;
         if let Some(Expr::Path(path)) = &argument.value
             && path.qself.is_none()
         {
             return Some(path.path.clone());
         }
-        errors::wrong_argument_value(cx, argument, keyword::CRATE, "a path");
+        let text = argument.value.as_ref().and_then(string).map(LitStr::value);
+        let path = text.filter(|text| syn::parse_str::<Path>(text).is_ok());
+        let correct = path.map(|path| format!("{KEY} = {path}"));
+        errors::wrong_argument_value(cx, argument, (KEY, "a path"), correct);
         None
     }
 
@@ -159,7 +148,8 @@ impl Arguments {
     pub(crate) fn expression(&self, cx: &mut Diagnostics, key: &str) -> Option<Expr> {
         let argument = self.find(key)?;
         if argument.value.is_none() {
-            errors::wrong_argument_value(cx, argument, key, "a value");
+            let correct = Some(format!("{key} = ..."));
+            errors::wrong_argument_value(cx, argument, (key, "a value"), correct);
         }
         argument.value.clone()
     }
@@ -168,7 +158,8 @@ impl Arguments {
     pub(crate) fn flag(&self, cx: &mut Diagnostics, key: &str) -> bool {
         let Some(argument) = self.find(key) else { return false };
         if argument.value.is_some() {
-            errors::wrong_argument_value(cx, argument, key, "no value");
+            let correct = Some(key.to_owned());
+            errors::wrong_argument_value(cx, argument, (key, "no value"), correct);
         }
         true
     }
@@ -187,6 +178,21 @@ impl Arguments {
         self.named
             .iter()
             .find(|argument| argument.key.as_ref().is_some_and(|written| written.unraw() == key))
+    }
+}
+
+impl Argument {
+    /// Returns the text that was probably meant by a value without quotes.
+    fn quoted(&self) -> Option<String> {
+        let is_timeout = self.key.as_ref().is_some_and(|key| key == keyword::TIMEOUT);
+        match &self.value {
+            None => Some("...".to_owned()),
+            Some(Expr::Path(path)) => path.path.get_ident().map(Ident::to_string),
+            Some(Expr::Lit(ExprLit { lit: Lit::Int(number), .. })) if is_timeout => {
+                Some(format!("{}s", number.base10_digits()))
+            }
+            Some(_) => None,
+        }
     }
 }
 

@@ -1,22 +1,7 @@
-//! The names of all attributes and arguments.
+//! The attributes of this crate, and the names of their arguments.
 
+use crate::suggest;
 use syn::Attribute;
-
-pub(crate) const AI_SERVICE: &str = "ai_service";
-pub(crate) const TOOLS: &str = "tools";
-pub(crate) const TOOL: &str = "tool";
-
-pub(crate) const SYSTEM_MESSAGE: &str = "system_message";
-pub(crate) const USER_MESSAGE: &str = "user_message";
-pub(crate) const MODERATE: &str = "moderate";
-pub(crate) const INPUT_GUARDRAILS: &str = "input_guardrails";
-pub(crate) const OUTPUT_GUARDRAILS: &str = "output_guardrails";
-pub(crate) const MEMORY_ID: &str = "memory_id";
-pub(crate) const V: &str = "v";
-pub(crate) const USER_NAME: &str = "user_name";
-pub(crate) const PARAMETERS: &str = "parameters";
-pub(crate) const CONTEXT: &str = "context";
-pub(crate) const P: &str = "p";
 
 pub(crate) const CRATE: &str = "crate";
 pub(crate) const NAME: &str = "name";
@@ -31,66 +16,164 @@ pub(crate) const MAX_RETRIES: &str = "max_retries";
 pub(crate) const MESSAGE: &str = "message";
 pub(crate) const ANSWER: &str = "answer";
 
-/// The attributes that are only allowed inside `#[ai_service]`, `#[tools]` or `#[tool]`.
-const HELPERS: [&str; 12] = [
-    SYSTEM_MESSAGE,
-    USER_MESSAGE,
-    MODERATE,
-    INPUT_GUARDRAILS,
-    OUTPUT_GUARDRAILS,
-    MEMORY_ID,
+/// An attribute of this crate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keyword {
+    AiService,
+    Tools,
+    Tool,
+    SystemMessage,
+    UserMessage,
+    Moderate,
+    InputGuardrails,
+    OutputGuardrails,
+    MemoryId,
     V,
-    USER_NAME,
-    PARAMETERS,
-    CONTEXT,
+    UserName,
+    Parameters,
+    Context,
     P,
-    TOOL,
-];
-
-/// Returns the name of an attribute of this crate, or `None` for other attributes.
-pub(crate) fn helper(attribute: &Attribute) -> Option<&'static str> {
-    let path = attribute.path();
-    let name = path.segments.last()?;
-    // `#[ai_services::tool]` is also a macro and may be written with its path.
-    let qualified = path.segments.first().is_some_and(|first| first.ident == "ai_services");
-    HELPERS
-        .into_iter()
-        .find(|helper| path.is_ident(helper) || qualified && name.ident == TOOL && *helper == TOOL)
 }
 
-/// Returns the place where an attribute is allowed, for the error of a misplaced attribute.
-pub(crate) fn allowed_place(name: &str) -> &'static str {
-    match name {
-        SYSTEM_MESSAGE => "a trait with `#[ai_service]` or one of its methods",
-        USER_MESSAGE => "a method of a trait with `#[ai_service]`, or one of its parameters",
-        MODERATE | INPUT_GUARDRAILS | OUTPUT_GUARDRAILS => {
-            "a trait with `#[ai_service]` or one of its methods"
+/// The kinds of places for attributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A trait, an `impl` block, a method or a function.
+    Item,
+    Parameter,
+}
+
+/// The properties of an attribute.
+struct Properties {
+    name: &'static str,
+    /// The place where the attribute is allowed, for the error of a misplaced attribute.
+    place: &'static str,
+    /// The correct form, for the error of a malformed attribute.
+    usage: &'static str,
+}
+
+impl Keyword {
+    /// The attributes that are only allowed inside `#[ai_service]`, `#[tools]` or `#[tool]`.
+    const HELPERS: [Self; 12] = [
+        Self::SystemMessage,
+        Self::UserMessage,
+        Self::Moderate,
+        Self::InputGuardrails,
+        Self::OutputGuardrails,
+        Self::MemoryId,
+        Self::V,
+        Self::UserName,
+        Self::Parameters,
+        Self::Context,
+        Self::P,
+        Self::Tool,
+    ];
+
+    /// Returns the keyword of an attribute, or `None` for attributes of others.
+    pub(crate) fn of(attribute: &Attribute) -> Option<Self> {
+        let name = attribute.path().get_ident()?;
+        Self::HELPERS.into_iter().find(|keyword| name == keyword.name())
+    }
+
+    /// Returns the keyword that was probably meant by an attribute with another name, such as `#[MemoryId]`.
+    ///
+    /// Other crates may define attributes for items with any name, so only long names are compared there. A
+    /// parameter cannot have an attribute macro.
+    pub(crate) fn meant_by(attribute: &Attribute, place: Place) -> Option<Self> {
+        let shortest = match place {
+            Place::Item => 6,
+            Place::Parameter => 3,
+        };
+        let name = attribute.path().get_ident()?.to_string();
+        if Self::of(attribute).is_some() || is_built_in(&name) {
+            return None;
         }
-        MEMORY_ID | CONTEXT => "a parameter of an AI service method or of a tool",
-        V | USER_NAME | PARAMETERS => "a parameter of an AI service method",
-        P => "a parameter of a tool",
-        _ => "a function, or a method in an `impl` block with `#[tools]`",
+        let letters = |name: &str| name.replace('_', "").to_lowercase();
+        let is_same = |keyword: &Self| letters(keyword.name()) == letters(&name);
+        if let Some(same) = Self::HELPERS.into_iter().find(is_same) {
+            return Some(same);
+        }
+        let is_long = |name: &&str| name.chars().count() >= shortest;
+        let name = Some(name.as_str()).filter(is_long)?;
+        let names = Self::HELPERS.map(Self::name);
+        let similar = suggest::nearest(name, names.into_iter().filter(is_long))?;
+        Self::HELPERS.into_iter().find(|keyword| similar == keyword.name())
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        self.properties().name
+    }
+
+    pub(crate) fn place(self) -> &'static str {
+        self.properties().place
+    }
+
+    pub(crate) fn usage(self) -> &'static str {
+        self.properties().usage
+    }
+
+    /// Returns whether a single name between the parentheses is a value, unless it is a key. Otherwise it is a
+    /// misspelled key.
+    pub(crate) fn takes_names(self) -> bool {
+        matches!(
+            self,
+            Self::SystemMessage
+                | Self::UserMessage
+                | Self::InputGuardrails
+                | Self::OutputGuardrails
+                | Self::V
+                | Self::P
+        )
+    }
+
+    fn properties(self) -> Properties {
+        const SERVICE: &str = "a trait with `#[ai_service]` or one of its methods";
+        const PARAMETER: &str = "a parameter of an AI service method";
+        const ANY_PARAMETER: &str = "a parameter of an AI service method or of a tool";
+        const FUNCTION: &str = "a function, or a method in an `impl` block with `#[tools]`";
+        let (name, place, usage) = match self {
+            Self::AiService => {
+                ("ai_service", "a trait", r#"#[ai_service(name = "...", crate = path)]"#)
+            }
+            Self::Tools => ("tools", "an `impl` block", "#[tools(crate = path)]"),
+            Self::Tool => (
+                "tool",
+                FUNCTION,
+                r#"#[tool(name = "...", description = "...", timeout = "30s", sequential, return_immediately)]"#,
+            ),
+            Self::SystemMessage => (
+                "system_message",
+                SERVICE,
+                r#"#[system_message("...")]` or `#[system_message(file = "...")]"#,
+            ),
+            Self::UserMessage => (
+                "user_message",
+                "a trait with `#[ai_service]`, one of its methods, or a parameter of a method",
+                r#"#[user_message("...")]` or `#[user_message(file = "...")]"#,
+            ),
+            Self::Moderate => {
+                ("moderate", SERVICE, "#[moderate]` or `#[moderate(message, answer)]")
+            }
+            Self::InputGuardrails => {
+                ("input_guardrails", SERVICE, "#[input_guardrails(guardrail, ...)]")
+            }
+            Self::OutputGuardrails => (
+                "output_guardrails",
+                SERVICE,
+                "#[output_guardrails(guardrail, ..., max_retries = 2)]",
+            ),
+            Self::MemoryId => ("memory_id", ANY_PARAMETER, "#[memory_id]"),
+            Self::V => ("v", PARAMETER, r#"#[v]` or `#[v("name")]"#),
+            Self::UserName => ("user_name", PARAMETER, "#[user_name]"),
+            Self::Parameters => ("parameters", PARAMETER, "#[parameters]"),
+            Self::Context => ("context", ANY_PARAMETER, "#[context]"),
+            Self::P => ("p", "a parameter of a tool", r#"#[p("description", default = value)]"#),
+        };
+        Properties { name, place, usage }
     }
 }
 
-/// Returns the correct form of an attribute, for the error of a malformed attribute.
-pub(crate) fn usage(name: &str) -> &'static str {
-    match name {
-        AI_SERVICE => "#[ai_service(name = \"...\", crate = path)]",
-        TOOLS => "#[tools(crate = path)]",
-        TOOL => {
-            "#[tool(name = \"...\", description = \"...\", timeout = \"30s\", sequential, return_immediately)]"
-        }
-        SYSTEM_MESSAGE => "#[system_message(\"...\")]` or `#[system_message(file = \"...\")]",
-        USER_MESSAGE => "#[user_message(\"...\")]` or `#[user_message(file = \"...\")]",
-        MODERATE => "#[moderate]` or `#[moderate(message, answer)]",
-        INPUT_GUARDRAILS => "#[input_guardrails(guardrail, ...)]",
-        OUTPUT_GUARDRAILS => "#[output_guardrails(guardrail, ..., max_retries = 2)]",
-        MEMORY_ID => "#[memory_id]",
-        V => "#[v]` or `#[v(\"name\")]",
-        USER_NAME => "#[user_name]",
-        PARAMETERS => "#[parameters]",
-        CONTEXT => "#[context]",
-        _ => "#[p(\"description\", default = value)]",
-    }
+/// Returns whether rustc allows the attribute on a parameter.
+pub(crate) fn is_built_in(name: &str) -> bool {
+    ["cfg", "cfg_attr", "allow", "expect", "warn", "deny", "forbid", "doc"].contains(&name)
 }

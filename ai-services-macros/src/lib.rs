@@ -9,6 +9,7 @@ mod diagnostics;
 mod doc;
 mod errors;
 mod keyword;
+mod recovery;
 mod runtime_path;
 mod service;
 mod suggest;

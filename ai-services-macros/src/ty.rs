@@ -1,6 +1,6 @@
 //! Syntactic properties of types (macros cannot resolve types), and shared output.
 
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{Attribute, Type, parse_quote};
 
@@ -26,6 +26,36 @@ pub(crate) fn mentions(ty: &dyn ToTokens, word: &str) -> bool {
     search(ty.to_token_stream(), word)
 }
 
+/// Returns the number of references in the type.
+pub(crate) fn references(ty: &dyn ToTokens) -> usize {
+    fn count(tokens: TokenStream) -> usize {
+        let tokens = tokens.into_iter().map(|token| match token {
+            TokenTree::Punct(punct) => usize::from(punct.as_char() == '&'),
+            TokenTree::Group(group) => count(group.stream()),
+            TokenTree::Ident(_) | TokenTree::Literal(_) => 0,
+        });
+        tokens.sum()
+    }
+    count(ty.to_token_stream())
+}
+
+/// Returns the form of references that cannot be lent from deserialized values.
+pub(crate) fn unsupported_references(ty: &Type) -> Option<&'static str> {
+    let tokens: Vec<TokenTree> = ty.to_token_stream().into_iter().collect();
+    let is_named = tokens.windows(3).any(|tokens| match tokens {
+        [TokenTree::Punct(and), TokenTree::Punct(quote), TokenTree::Ident(name)] => {
+            and.as_char() == '&' && quote.as_char() == '\'' && name != "_"
+        }
+        _ => false,
+    });
+    match references(ty) {
+        0 => None,
+        _ if is_named => Some("a reference with a named lifetime"),
+        1 => None,
+        _ => Some("a type with several references"),
+    }
+}
+
 /// Returns whether the type is `&mut …`.
 pub(crate) fn is_mutable_reference(ty: &Type) -> bool {
     matches!(ty, Type::Reference(reference) if reference.mutability.is_some())
@@ -36,6 +66,13 @@ pub(crate) fn ends(ty: &dyn ToTokens) -> (Span, Span) {
     let mut tokens = ty.to_token_stream().into_iter();
     let first = tokens.next().map_or_else(Span::call_site, |token| token.span());
     (first, tokens.last().map_or(first, |token| token.span()))
+}
+
+/// Returns arguments in parentheses with this span.
+pub(crate) fn parenthesized(place: Span, arguments: TokenStream) -> Group {
+    let mut group = Group::new(Delimiter::Parenthesis, arguments);
+    group.set_span(place);
+    group
 }
 
 /// Returns the identifier with the span of `place`, for error messages.

@@ -2,7 +2,7 @@
 
 use super::list;
 use crate::diagnostics::Diagnostics;
-use crate::keyword;
+use crate::keyword::Keyword;
 use proc_macro2::Ident;
 use quote::ToTokens;
 use syn::Attribute;
@@ -11,25 +11,25 @@ use syn::Attribute;
 pub(crate) fn malformed_attribute(
     cx: &mut Diagnostics,
     at: &dyn ToTokens,
-    name: &str,
+    keyword: Keyword,
     reason: Option<&str>,
 ) {
-    let report = cx.error(at, format!("malformed `#[{name}]`"));
+    let report = cx.error(at, format!("malformed `#[{}]`", keyword.name()));
     if let Some(reason) = reason {
         report.note(reason);
     }
-    report.help(format!("write it as `{}`", keyword::usage(name)));
+    report.help(format!("write it as `{}`", keyword.usage()));
 }
 
 /// `key = …` with a key that the attribute does not have.
 pub(crate) fn unknown_argument(
     cx: &mut Diagnostics,
     key: &Ident,
-    name: &str,
+    keyword: Keyword,
     keys: &[&str],
     similar: Option<&str>,
 ) {
-    let report = cx.error(key, format!("`#[{name}]` has no argument `{key}`"));
+    let report = cx.error(key, format!("`#[{}]` has no argument `{key}`", keyword.name()));
     match (similar, keys) {
         (Some(similar), _) => {
             report.help(format!("an argument with a similar name exists: `{similar}`"))
@@ -40,38 +40,49 @@ pub(crate) fn unknown_argument(
 }
 
 /// The same key twice in one attribute.
-pub(crate) fn repeated_argument(cx: &mut Diagnostics, key: &Ident, name: &str) {
-    cx.error(key, format!("argument `{key}` is repeated in `#[{name}]`")).help("remove one");
+pub(crate) fn repeated_argument(cx: &mut Diagnostics, key: &Ident, keyword: Keyword) {
+    cx.error(key, format!("argument `{key}` is repeated in `#[{}]`", keyword.name()))
+        .help("remove one");
 }
 
 /// A value of the wrong kind, or no value where one is needed.
 pub(crate) fn wrong_argument_value(
     cx: &mut Diagnostics,
     at: &dyn ToTokens,
-    key: &str,
-    expected: &str,
+    (key, expected): (&str, &str),
+    correct: Option<String>,
 ) {
-    cx.error(at, format!("argument `{key}` takes {expected}"));
+    let report = cx.error(at, format!("argument `{key}` takes {expected}"));
+    if let Some(correct) = correct {
+        report.help(format!("write `{correct}`"));
+    }
+}
+
+/// An attribute that is similar to one of this crate.
+pub(crate) fn unknown_attribute(cx: &mut Diagnostics, at: &Attribute, similar: Keyword) {
+    let name = at.path().to_token_stream();
+    cx.error(at, format!("unknown attribute `#[{name}]`"))
+        .help(format!("an attribute with a similar name exists: `#[{}]`", similar.name()));
 }
 
 /// An attribute on an item where it is not allowed.
-pub(crate) fn misplaced_attribute(cx: &mut Diagnostics, at: &Attribute, name: &str, place: &str) {
-    cx.error(at, format!("`#[{name}]` is not allowed on {place}"))
-        .note(format!("it belongs on {}", keyword::allowed_place(name)))
+pub(crate) fn misplaced_attribute(
+    cx: &mut Diagnostics,
+    at: &Attribute,
+    keyword: Keyword,
+    place: &str,
+) {
+    cx.error(at, format!("`#[{}]` is not allowed on {place}", keyword.name()))
+        .note(format!("it belongs on {}", keyword.place()))
         .help("remove it");
 }
 
 /// An attribute that is repeated on the same item.
-pub(crate) fn repeated_attribute(cx: &mut Diagnostics, at: &Attribute, name: &str) {
-    cx.error(at, format!("`#[{name}]` is repeated")).help("remove one");
+pub(crate) fn repeated_attribute(cx: &mut Diagnostics, at: &Attribute, keyword: Keyword) {
+    cx.error(at, format!("`#[{}]` is repeated", keyword.name())).help("remove one");
 }
 
 /// `#[ai_service]`, `#[tools]` or `#[tool]` on an item of the wrong kind.
-pub(crate) fn wrong_item(cx: &mut Diagnostics, at: &dyn ToTokens, name: &str) {
-    let expected = match name {
-        keyword::AI_SERVICE => "a trait",
-        keyword::TOOLS => "an `impl` block",
-        _ => "a function, or a method in an `impl` block with `#[tools]`",
-    };
-    cx.error(at, format!("`#[{name}]` belongs on {expected}"));
+pub(crate) fn wrong_item(cx: &mut Diagnostics, at: &dyn ToTokens, keyword: Keyword) {
+    cx.error(at, format!("`#[{}]` belongs on {}", keyword.name(), keyword.place()));
 }

@@ -1,11 +1,12 @@
 //! Mistakes in the declaration of an AI service.
 
 use super::list;
-use crate::diagnostics::Diagnostics;
-use crate::keyword;
+use crate::diagnostics::{Diagnostics, Report};
+use crate::keyword::Keyword;
 use proc_macro2::Ident;
 use quote::ToTokens;
 use syn::Attribute;
+use syn::ext::IdentExt as _;
 
 /// A trait with type, lifetime or constant parameters.
 pub(crate) fn generic_trait(cx: &mut Diagnostics, at: &dyn ToTokens, service: &Ident) {
@@ -56,7 +57,7 @@ pub(crate) fn method_without_stream(cx: &mut Diagnostics, at: &dyn ToTokens, met
         .help("write `async fn`, add `-> ai_services::AnswerStream`, or give the method a body to leave it out of the AI service");
 }
 
-/// A parameter that is a pattern, `&mut` or `impl Trait`.
+/// A parameter that is a pattern, `&mut` or `impl Trait`, or has references that a tool cannot lend.
 pub(crate) fn unsupported_parameter(
     cx: &mut Diagnostics,
     at: &dyn ToTokens,
@@ -66,6 +67,8 @@ pub(crate) fn unsupported_parameter(
     let help = match form {
         "a pattern" => "give the parameter a name",
         "`impl Trait`" => "use a concrete type",
+        "a reference with a named lifetime" => "leave out the lifetime, or use an owned type",
+        "a type with several references" => "use `Vec<&T>`, `Option<&T>`, or an owned type",
         _ => "use `&`, or a type without a reference",
     };
     cx.error(at, format!("a parameter of `{method}` must not be {form}")).help(help);
@@ -87,10 +90,11 @@ pub(crate) fn duplicate_memory_id(
 pub(crate) fn duplicate_role(
     cx: &mut Diagnostics,
     at: &Attribute,
-    name: &str,
+    keyword: Keyword,
     method: &Ident,
     first: &Ident,
 ) {
+    let name = keyword.name();
     cx.error(at, format!("method `{method}` has more than one `#[{name}]` parameter"))
         .note(format!("the first one is `{first}`"));
 }
@@ -100,16 +104,17 @@ pub(crate) fn conflicting_roles(
     cx: &mut Diagnostics,
     at: &Attribute,
     parameter: &Ident,
-    (first, second): (&str, &str),
+    roles: (Keyword, Keyword),
 ) {
+    let (first, second) = (roles.0.name(), roles.1.name());
     cx.error(at, format!("parameter `{parameter}` cannot be both `#[{first}]` and `#[{second}]`"))
         .help("remove one, or use two parameters");
 }
 
 /// `#[input_guardrails]` or `#[output_guardrails]` without a guardrail.
-pub(crate) fn empty_guardrails(cx: &mut Diagnostics, at: &Attribute, name: &str) {
-    cx.error(at, format!("`#[{name}]` has no guardrail"))
-        .help(format!("write it as `{}`, or remove it", keyword::usage(name)));
+pub(crate) fn empty_guardrails(cx: &mut Diagnostics, at: &Attribute, keyword: Keyword) {
+    cx.error(at, format!("`#[{}]` has no guardrail", keyword.name()))
+        .help(format!("write it as `{}`, or remove it", keyword.usage()));
 }
 
 /// A `max_retries` that is not a whole number, 0 or more.
@@ -141,8 +146,13 @@ pub(crate) fn missing_user_message(cx: &mut Diagnostics, method: &Ident) {
 }
 
 /// A parameter without a role.
-pub(crate) fn parameter_without_role(cx: &mut Diagnostics, at: &Ident, method: &Ident, only: bool) {
-    let (note, names) = if only {
+pub(crate) fn parameter_without_role(
+    cx: &mut Diagnostics,
+    at: &Ident,
+    method: &Ident,
+    uses: PossibleUses,
+) {
+    let (note, names) = if uses.only {
         ("the method has another user message, and no template uses this parameter", "`{{it}}` or ")
     } else {
         (
@@ -150,12 +160,30 @@ pub(crate) fn parameter_without_role(cx: &mut Diagnostics, at: &Ident, method: &
             "",
         )
     };
-    cx.error(at, format!("parameter `{at}` of method `{method}` has no role")).note(note).help(
-        format!(
-            "use it in a template as {names}`{{{{{at}}}}}`, or mark it with one of {}",
-            "`#[user_message]`, `#[memory_id]`, `#[user_name]`, `#[parameters]`, `#[context]`"
-        ),
-    );
+    let report = cx.error(at, format!("parameter `{at}` of method `{method}` has no role"));
+    if uses.in_single_braces {
+        single_braces(report, &at.unraw().to_string());
+        return;
+    }
+    report.note(note).help(format!(
+        "use it in a template as {names}`{{{{{at}}}}}`, or mark it with one of {}",
+        "`#[user_message]`, `#[memory_id]`, `#[user_name]`, `#[parameters]`, `#[context]`"
+    ));
+}
+
+/// The uses that were probably meant for an unused parameter.
+#[derive(Clone, Copy)]
+pub(crate) struct PossibleUses {
+    /// `true` if it is the only parameter without an attribute, which `{{it}}` stands for.
+    pub(crate) only: bool,
+    /// `true` if a template contains `{name}`.
+    pub(crate) in_single_braces: bool,
+}
+
+fn single_braces(report: &mut Report, name: &str) {
+    report
+        .note(format!("a template contains `{{{name}}}`, which is text"))
+        .help(format!("write `{{{{{name}}}}}`"));
 }
 
 /// Two template variables with the same name.
@@ -187,8 +215,42 @@ pub(crate) fn invalid_variable_name(cx: &mut Diagnostics, at: &dyn ToTokens) {
 }
 
 /// A `#[v]` parameter that no template uses.
-pub(crate) fn unused_variable(cx: &mut Diagnostics, at: &Attribute, name: &str, method: &Ident) {
-    cx.error(at, format!("template variable `{name}` is never used"))
+pub(crate) fn unused_variable(
+    cx: &mut Diagnostics,
+    at: &Attribute,
+    name: &str,
+    method: &Ident,
+    uses: PossibleUses,
+) {
+    let report = cx.error(at, format!("template variable `{name}` is never used"));
+    if uses.in_single_braces {
+        single_braces(report, name);
+        return;
+    }
+    report
         .note(format!("no template of method `{method}` contains `{{{{{name}}}}}`"))
         .help("use it in a template, or remove the parameter");
+}
+
+/// A method that returns `impl Trait`.
+pub(crate) fn opaque_return_type(cx: &mut Diagnostics, at: &dyn ToTokens, method: &Ident) {
+    cx.error(at, format!("method `{method}` must not return `impl Trait`"))
+        .note("an AI service can be used as a trait object")
+        .help(
+            "write `async fn` and the type of the answer, or return an `ai_services::AnswerStream`",
+        );
+}
+
+/// A method whose return type contains a reference.
+pub(crate) fn borrowed_return_type(cx: &mut Diagnostics, at: &dyn ToTokens, method: &Ident) {
+    cx.error(at, format!("the answer of method `{method}` cannot be a reference"))
+        .note("the answer is created by the call, so there is nothing to borrow it from")
+        .help("return an owned type, for example `String`");
+}
+
+/// A trait that `#[async_trait]` has already changed.
+pub(crate) fn async_trait_above(cx: &mut Diagnostics, service: &Ident) {
+    cx.error(service, format!("AI service `{service}` must not have `#[async_trait]`"))
+        .note("`#[ai_service]` makes the trait usable as a trait object itself")
+        .help("remove `#[async_trait]`");
 }

@@ -2,6 +2,7 @@
 
 use super::list;
 use crate::diagnostics::Diagnostics;
+use crate::keyword::Keyword;
 use crate::template::TemplateLocation;
 use proc_macro2::Ident;
 use quote::ToTokens;
@@ -28,6 +29,10 @@ pub(crate) fn unknown_placeholder(
     let help = match (known.similar, known.variables.as_slice()) {
         _ if known.not_a_variable => {
             format!("add `#[v]` to parameter `{name}` to use it in a template")
+        }
+        _ if name.contains(['"', ':', '\'']) => {
+            "single braces are text: write `{` and `}`, or `{{{{` and `}}}}` to print double braces"
+                .to_owned()
         }
         (Some(similar), _) => format!("a parameter with a similar name exists: `{similar}`"),
         (None, []) => {
@@ -69,14 +74,23 @@ pub(crate) fn it_without_single_parameter(
 }
 
 /// A template without any text.
-pub(crate) fn empty_template(cx: &mut Diagnostics, at: &dyn ToTokens, name: &str) {
-    cx.error(at, format!("the template of `#[{name}]` is empty"))
+pub(crate) fn empty_template(cx: &mut Diagnostics, at: &dyn ToTokens, keyword: Keyword) {
+    cx.error(at, format!("the template of `#[{}]` is empty", keyword.name()))
         .help("write the text to send, or remove the attribute");
 }
 
 /// A template that is not a string literal.
-pub(crate) fn template_not_a_literal(cx: &mut Diagnostics, at: &dyn ToTokens, name: &str) {
-    cx.error(at, format!("`#[{name}]` takes string literals"))
+pub(crate) fn template_not_a_literal(cx: &mut Diagnostics, at: &dyn ToTokens, keyword: Keyword) {
+    let report = cx.error(at, format!("`#[{}]` takes string literals", keyword.name()));
+    let text = at.to_token_stream().to_string();
+    let is_variable = |letter: char| letter == '_' || letter.is_ascii_lowercase();
+    if text.chars().all(|letter| is_variable(letter) || letter.is_ascii_digit()) {
+        report
+            .note("a template refers to the parameters of the method by their names")
+            .help(format!("write `{{{{{text}}}}}` in the text"));
+        return;
+    }
+    report
         .note("templates are checked before constants and macros such as `concat!` are evaluated")
         .help(
             "write the text itself, several lines as `\"...\", \"...\"`, or use `file = \"...\"`",
@@ -84,7 +98,8 @@ pub(crate) fn template_not_a_literal(cx: &mut Diagnostics, at: &dyn ToTokens, na
 }
 
 /// `file = "…"` together with text in the attribute.
-pub(crate) fn template_file_with_text(cx: &mut Diagnostics, at: &dyn ToTokens, name: &str) {
+pub(crate) fn template_file_with_text(cx: &mut Diagnostics, at: &dyn ToTokens, keyword: Keyword) {
+    let name = keyword.name();
     cx.error(
         at,
         format!("`#[{name}]` takes its text from a file or from the attribute, not from both"),
@@ -115,14 +130,14 @@ pub(crate) fn unclosed_placeholder(cx: &mut Diagnostics, location: &TemplateLoca
 pub(crate) fn empty_placeholder(cx: &mut Diagnostics, location: &TemplateLocation<'_>) {
     location
         .report(cx, "a placeholder has no name".to_owned(), "")
-        .help("write `{{name}}`, or `{{{{` and `}}}}` to print braces");
+        .help("write `{{name}}`, or `{{{{` and `}}}}` to print double braces");
 }
 
 /// A brace or a line break in the name of a placeholder.
 pub(crate) fn invalid_placeholder(cx: &mut Diagnostics, location: &TemplateLocation<'_>) {
     location
         .report(cx, "a placeholder name contains a brace or a line break".to_owned(), "")
-        .help("write `{{name}}`, or `{{{{` and `}}}}` to print braces");
+        .help("write `{{name}}`; single braces are text, `{{{{` and `}}}}` print double braces");
 }
 
 /// `}}}}` that does not close a `{{{{`.

@@ -1,6 +1,7 @@
 //! Mistakes in the declaration of tools.
 
 use crate::diagnostics::Diagnostics;
+use crate::keyword::Keyword;
 use proc_macro2::Ident;
 use quote::ToTokens;
 use syn::LitStr;
@@ -63,8 +64,9 @@ pub(crate) fn described_injected_parameter(
     cx: &mut Diagnostics,
     at: &dyn ToTokens,
     parameter: &Ident,
-    role: &str,
+    role: Keyword,
 ) {
+    let role = role.name();
     cx.error(at, format!("`#[p]` is not allowed on injected parameter `{parameter}`"))
         .note(format!(
             "`#[{role}]` takes the value from the call; the model does not see the parameter"
@@ -75,5 +77,5 @@ pub(crate) fn described_injected_parameter(
 /// `#[tool]` on a method of an `impl` block without `#[tools]`.
 pub(crate) fn tool_outside_tools(cx: &mut Diagnostics, tool: &Ident) {
     cx.error(tool, format!("tool `{tool}` is a method outside of a `#[tools]` block"))
-        .help("add `#[tools]` to the `impl` block");
+        .help("add `#[tools]` to the `impl` block; inside, write `#[tool]` without a path");
 }

@@ -3,13 +3,18 @@
 use super::model::{Method, Parameter, Role, Service};
 use super::placeholders;
 use crate::diagnostics::Diagnostics;
-use crate::{errors, template};
-use syn::{ReceiverKind, ReturnType, Safety, Signature, TraitItem};
+use crate::errors::{self, PossibleUses};
+use crate::{template, ty};
+use syn::{LifetimeParam, ReceiverKind, ReturnType, Safety, Signature, TraitItem};
 
 pub(crate) fn service(cx: &mut Diagnostics, service: &Service<'_>) {
+    if is_boxed_already(service) {
+        errors::async_trait_above(cx, &service.item.ident);
+        return;
+    }
     trait_is_supported(cx, service);
     placeholders::inherited_are_known(cx, service);
-    for method in &service.methods {
+    for method in service.methods.iter().filter(|method| !method.has_syntax_error) {
         method_is_supported(cx, method);
         roles_are_unique(cx, method);
         variables_are_distinct(cx, method);
@@ -18,11 +23,15 @@ pub(crate) fn service(cx: &mut Diagnostics, service: &Service<'_>) {
             continue;
         }
         user_message_exists(cx, method);
-        if templates_are_valid(service, method) {
-            variables_are_used(cx, service, method);
-            parameters_have_a_role(cx, service, method);
-        }
+        variables_are_used(cx, service, method);
+        parameters_have_a_role(cx, service, method);
     }
+}
+
+// `#[async_trait]` above `#[ai_service]` runs first and names its lifetime. Below, it has nothing left to do.
+fn is_boxed_already(service: &Service<'_>) -> bool {
+    let is_async_trait = |lifetime: &LifetimeParam| lifetime.lifetime.ident == "async_trait";
+    service.methods.iter().any(|method| method.item.sig.generics.lifetimes().any(is_async_trait))
 }
 
 // A service can be a trait object: it has no generics, and only methods.
@@ -42,6 +51,8 @@ fn trait_is_supported(cx: &mut Diagnostics, service: &Service<'_>) {
             TraitItem::Fn(_) => continue,
             TraitItem::Const(_) => "an associated constant",
             TraitItem::Type(_) => "an associated type",
+            // A method that rustc reports, for example one with `pub`.
+            TraitItem::Verbatim(_) => continue,
             _ => "items other than methods",
         };
         errors::unsupported_trait_item(cx, item, form, &service.item.ident);
@@ -65,11 +76,18 @@ fn method_is_supported(cx: &mut Diagnostics, method: &Method<'_>) {
     } else if let Some(clause) = &signature.generics.where_clause {
         errors::generic_method(cx, clause, name);
     }
-    if matches!(signature.output, ReturnType::Default) {
-        match signature.asyncness {
-            Some(_) => errors::missing_return_type(cx, name, name),
-            None => errors::method_without_stream(cx, name, name),
+    match &signature.output {
+        ReturnType::Default if signature.asyncness.is_some() => {
+            errors::missing_return_type(cx, name, name);
         }
+        ReturnType::Default => errors::method_without_stream(cx, name, name),
+        ReturnType::Type(_, ty) if ty::mentions(ty, "impl") => {
+            errors::opaque_return_type(cx, ty, name);
+        }
+        ReturnType::Type(_, ty) if ty::references(ty) > 0 => {
+            errors::borrowed_return_type(cx, ty, name);
+        }
+        ReturnType::Type(..) => {}
     }
 }
 
@@ -98,7 +116,7 @@ fn roles_are_unique(cx: &mut Diagnostics, method: &Method<'_>) {
             }
             Some((Role::UserMessage, _)) => {}
             Some((_, first)) => {
-                errors::duplicate_role(cx, at, role.name(), method.ident(), first.ident);
+                errors::duplicate_role(cx, at, role.keyword(), method.ident(), first.ident);
             }
         }
     }
@@ -128,30 +146,34 @@ fn user_message_exists(cx: &mut Diagnostics, method: &Method<'_>) {
     }
 }
 
-/// Returns whether all templates are valid and all their placeholders are known. Otherwise an unused
-/// parameter is not reported: a misspelled placeholder is probably its use.
-fn templates_are_valid(service: &Service<'_>, method: &Method<'_>) -> bool {
-    service.templates(method).all(|template| template.segments.is_some())
-        && service.names(method).all(|name| method.binding(name).is_some())
-}
-
 // A parameter with `#[v]` is expected to be used in a prompt.
 fn variables_are_used(cx: &mut Diagnostics, service: &Service<'_>, method: &Method<'_>) {
     for parameter in &method.parameters {
-        if let Some(variable) = &parameter.variable
-            && !service.names(method).any(|name| name == variable.name)
-        {
-            errors::unused_variable(cx, variable.attribute, &variable.name, method.ident());
+        let Some(variable) = &parameter.variable else { continue };
+        let name = &variable.name;
+        let is_used = service.names(method).any(|used| used == name);
+        if !is_used && !placeholders::may_use(service, method, name) {
+            let uses = possible_uses(service, method, name);
+            errors::unused_variable(cx, variable.attribute, name, method.ident(), uses);
         }
     }
 }
 
 // A parameter without an attribute is the user message, `{{it}}`, or a variable with its name.
 fn parameters_have_a_role(cx: &mut Diagnostics, service: &Service<'_>, method: &Method<'_>) {
-    let only = method.it().is_some();
     for (index, parameter) in method.unmarked() {
-        if !method.sends(parameter) && !service.uses(method, index) {
-            errors::parameter_without_role(cx, parameter.ident, method.ident(), only);
+        let name = parameter.name();
+        let is_used = method.sends(parameter) || service.uses(method, index);
+        if !is_used && !placeholders::may_use(service, method, &name) {
+            let uses = possible_uses(service, method, &name);
+            errors::parameter_without_role(cx, parameter.ident, method.ident(), uses);
         }
+    }
+}
+
+fn possible_uses(service: &Service<'_>, method: &Method<'_>, name: &str) -> PossibleUses {
+    PossibleUses {
+        only: method.it().is_some(),
+        in_single_braces: service.templates(method).any(|it| it.has_single_braces(name)),
     }
 }

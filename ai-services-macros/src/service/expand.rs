@@ -5,7 +5,7 @@ use super::{boxed, guardrails, user_parts};
 use crate::attribute;
 use crate::template::{Segment, Template};
 use crate::ty;
-use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::FnArg;
 
@@ -24,7 +24,7 @@ pub(crate) fn service(service: &Service<'_>) -> TokenStream {
     let definition = definition(service);
     let common = common_impls(service);
     let description = description(service);
-    let implementation = implementation(service);
+    let implementation = implementation(service, |method, index| call(service, method, index));
     let statics = service.methods.iter().enumerate().map(|(index, method)| {
         let (name, conditions) = (static_name(index), attribute::conditions(&method.item.attrs));
         let value = method_description(service, method);
@@ -144,17 +144,24 @@ pub(crate) fn requirement(required: bool) -> Ident {
     if required { format_ident!("Required") } else { format_ident!("Optional") }
 }
 
-fn implementation(service: &Service<'_>) -> TokenStream {
+/// Returns the implementation of the trait. `body` is called with each method and its index.
+pub(crate) fn implementation(
+    service: &Service<'_>,
+    body: impl Fn(&Method<'_>, usize) -> TokenStream,
+) -> TokenStream {
     let (item, name) = (&service.item.ident, &service.name);
     let methods = service.methods.iter().enumerate().map(|(index, method)| {
         let conditions = attribute::conditions(&method.item.attrs);
         let signature = stripped(method, service);
-        let call = call(service, method, index);
-        quote!(#(#conditions)* #signature { #call })
+        let body = body(method, index);
+        quote!(#(#conditions)* #signature { #body })
     });
+    // Both are empty, unless they were reported.
+    let unsafety = &service.item.unsafety;
+    let (generics, arguments, clause) = service.item.generics.split_for_impl();
     quote! {
         #[automatically_derived]
-        impl #item for #name {
+        #unsafety impl #generics #item #arguments for #name #clause {
             #(#methods)*
         }
     }
@@ -196,7 +203,7 @@ fn method_description(service: &Service<'_>, method: &Method<'_>) -> TokenStream
 }
 
 fn pieces(template: &Template, method: &Method<'_>, variables: &[usize]) -> TokenStream {
-    let pieces = template.segments.iter().flatten().filter_map(|segment| match segment {
+    let pieces = template.segments.iter().filter_map(|segment| match segment {
         Segment::Text(text) => Some(quote!(__rt::Piece::Literal(#text))),
         Segment::Placeholder { name, .. } => match method.binding(name)? {
             Binding::Builtin(variant) => {
@@ -259,7 +266,7 @@ fn call(service: &Service<'_>, method: &Method<'_>, index: usize) -> TokenStream
     let return_type = from_return(method, &output, "This");
     let open = quote_spanned!(first=> __rt::#function::<);
     let close = quote_spanned!(last=> >);
-    let arguments = parenthesized(last, arguments);
+    let arguments = ty::parenthesized(last, arguments);
     quote!(#open #return_type #close #arguments)
 }
 
@@ -274,12 +281,6 @@ fn from_return(method: &Method<'_>, output: &TokenStream, item: &str) -> TokenSt
     let open = quote_spanned!(first=> <);
     let close = quote_spanned!(last=> as __rt::#kind>::#item);
     quote!(#open #output #close)
-}
-
-fn parenthesized(place: Span, tokens: TokenStream) -> Group {
-    let mut group = Group::new(Delimiter::Parenthesis, tokens);
-    group.set_span(place);
-    group
 }
 
 /// Returns `function(&parameter)`; errors about the type are reported at the type.

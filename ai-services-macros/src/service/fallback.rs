@@ -20,26 +20,21 @@ pub(crate) fn service(service: &Service<'_>, errors: &TokenStream) -> TokenStrea
     quote!(#errors #rest)
 }
 
-/// Returns the implementation of the trait; `None` if the trait has associated items, which cannot be
-/// implemented.
+/// Returns the implementation of the trait; `None` if the trait has associated items or returns `impl Trait`, which
+/// cannot be implemented.
 fn implementation(service: &Service<'_>) -> Option<TokenStream> {
-    if service.item.items.iter().any(|item| !matches!(item, TraitItem::Fn(_))) {
+    let is_opaque = |method: &Method<'_>| ty::mentions(&method.item.sig.output, "impl");
+    if service.item.items.iter().any(|item| !matches!(item, TraitItem::Fn(_)))
+        || service.methods.iter().any(is_opaque)
+    {
         return None;
     }
-    let (item, name) = (&service.item.ident, &service.name);
-    let (generics, arguments, clause) = service.item.generics.split_for_impl();
-    let unsafety = &service.item.unsafety;
-    let methods = service.methods.iter().map(|method| {
-        let conditions = attribute::conditions(&method.item.attrs);
-        let signature = expand::stripped(method, service);
-        quote!(#(#conditions)* #[allow(unused_variables)] #signature { ::core::unreachable!() })
-    });
-    Some(quote! {
-        #[automatically_derived]
-        #unsafety impl #generics #item #arguments for #name #clause {
-            #(#methods)*
-        }
-    })
+    let body = |method: &Method<'_>, _| {
+        let parameters = method.parameters.iter().map(|parameter| parameter.ident);
+        let incomplete = service.runtime.incomplete();
+        quote!(let _ = (#(&#parameters),*); #incomplete)
+    };
+    Some(expand::implementation(service, body))
 }
 
 // Output:
@@ -51,8 +46,9 @@ fn type_checks(service: &Service<'_>) -> TokenStream {
     if !service.item.generics.params.is_empty() {
         return TokenStream::new();
     }
-    let checks = service.methods.iter().flat_map(|method| method_checks(service, method));
-    let guardrails = service.methods.iter().flat_map(guardrails::checks);
+    let readable = || service.methods.iter().filter(|method| !method.has_syntax_error);
+    let checks = readable().flat_map(|method| method_checks(service, method));
+    let guardrails = readable().flat_map(guardrails::checks);
     quote! {
         const _: fn() = || {
             #(#checks)*
@@ -67,7 +63,8 @@ fn method_checks<'s>(
 ) -> impl Iterator<Item = TokenStream> + 's {
     let generic = !method.item.sig.generics.params.is_empty();
     let output = match &method.item.sig.output {
-        ReturnType::Type(_, ty) => Some(&**ty),
+        // A borrowed answer was reported.
+        ReturnType::Type(_, ty) => Some(&**ty).filter(|ty| ty::references(ty) == 0),
         ReturnType::Default => None,
     };
     let assertion = if method.streams() { "assert_stream" } else { "assert_return" };

@@ -28,10 +28,10 @@ pub(crate) fn output(cx: &mut Diagnostics, helper: Helper<'_>) -> (Vec<Expr>, Op
     (arguments.values, retries)
 }
 
-fn list(cx: &mut Diagnostics, (name, attribute): Helper<'_>, keys: &[&str]) -> Arguments {
-    let arguments = Arguments::of_values(cx, attribute, name, keys);
+fn list(cx: &mut Diagnostics, (keyword, attribute): Helper<'_>, keys: &[&str]) -> Arguments {
+    let arguments = Arguments::of(cx, attribute, keyword, keys);
     if arguments.values.is_empty() && !arguments.broken {
-        errors::empty_guardrails(cx, attribute, name);
+        errors::empty_guardrails(cx, attribute, keyword);
     }
     arguments
 }
@@ -45,10 +45,10 @@ fn number(expression: &Expr) -> Option<usize> {
 }
 
 /// Returns the moderated texts: `#[moderate]` is short for `#[moderate(message)]`.
-pub(crate) fn moderation(cx: &mut Diagnostics, (name, attribute): Helper<'_>) -> Moderation {
+pub(crate) fn moderation(cx: &mut Diagnostics, (keyword, attribute): Helper<'_>) -> Moderation {
     let keys = [keyword::MESSAGE, keyword::ANSWER];
-    let arguments = Arguments::of(cx, attribute, name, &keys);
-    arguments.no_values(cx, name);
+    let arguments = Arguments::of(cx, attribute, keyword, &keys);
+    arguments.no_values(cx, keyword);
     let answer = arguments.flag(cx, keyword::ANSWER);
     let message = arguments.flag(cx, keyword::MESSAGE) || !answer;
     Moderation { message, answer }

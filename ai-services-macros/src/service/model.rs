@@ -30,8 +30,10 @@ pub(crate) struct Method<'a> {
     pub(crate) moderation: Moderation,
     pub(crate) guardrails: Guardrails,
     pub(crate) parameters: Vec<Parameter<'a>>,
-    /// `true` if a parameter or a role was left out because of a reported mistake.
+    /// `true` if a part was left out because of a mistake that was reported, by rustc or by this crate.
     pub(crate) incomplete: bool,
+    /// `true` if rustc reported a syntax error in the signature.
+    pub(crate) has_syntax_error: bool,
 }
 
 /// `#[moderate]`: the moderated texts.

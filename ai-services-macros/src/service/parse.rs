@@ -5,20 +5,22 @@ use super::{guardrails, roles};
 use crate::arguments::Arguments;
 use crate::attribute;
 use crate::diagnostics::Diagnostics;
+use crate::errors;
+use crate::keyword::{self, Keyword, Place};
+use crate::recovery::Recovered;
 use crate::runtime_path::RuntimePath;
 use crate::template::{self, Template};
-use crate::{errors, keyword};
 use proc_macro2::TokenStream;
 use quote::format_ident;
 use syn::{Attribute, Ident, ItemTrait, TraitItem, TraitItemFn};
 
 /// Attributes that are allowed on a trait and its methods.
-const ON_SERVICE: [&str; 5] = [
-    keyword::SYSTEM_MESSAGE,
-    keyword::USER_MESSAGE,
-    keyword::MODERATE,
-    keyword::INPUT_GUARDRAILS,
-    keyword::OUTPUT_GUARDRAILS,
+const ON_SERVICE: [Keyword; 5] = [
+    Keyword::SystemMessage,
+    Keyword::UserMessage,
+    Keyword::Moderate,
+    Keyword::InputGuardrails,
+    Keyword::OutputGuardrails,
 ];
 
 /// The parsed attributes of a trait or a method.
@@ -28,34 +30,43 @@ struct ServiceAttributes {
     user: Option<Template>,
     moderation: Moderation,
     guardrails: Guardrails,
+    /// `true` if an attribute is wrong and was left out.
+    incomplete: bool,
+}
+
+/// Reads the arguments of `#[ai_service]`.
+pub(crate) fn arguments(cx: &mut Diagnostics, tokens: TokenStream) -> Arguments {
+    let keys = [keyword::NAME, keyword::CRATE];
+    let arguments = Arguments::parse(cx, tokens, Keyword::AiService, &keys);
+    arguments.no_values(cx, Keyword::AiService);
+    arguments
 }
 
 pub(crate) fn service<'a>(
     cx: &mut Diagnostics,
-    arguments: TokenStream,
-    item: &'a ItemTrait,
+    (arguments, runtime): (&Arguments, RuntimePath),
+    recovered: &'a Recovered<ItemTrait>,
 ) -> Service<'a> {
-    let keys = [keyword::NAME, keyword::CRATE];
-    let arguments = Arguments::parse(cx, arguments, keyword::AI_SERVICE, &keys);
-    arguments.no_values(cx, keyword::AI_SERVICE);
-
-    let name = name(cx, &arguments, item);
-    let runtime = RuntimePath::new(arguments.runtime(cx));
-    let ServiceAttributes { system, user, moderation, guardrails } =
+    let item = &recovered.item;
+    let name = name(cx, arguments, item);
+    let ServiceAttributes { system, user, moderation, guardrails, incomplete } =
         service_attributes(cx, &item.attrs, "a trait");
-    let methods = Vec::new();
-    let mut service =
-        Service { item, name, runtime, system, user, moderation, guardrails, methods };
-    for item in &item.items {
-        if let TraitItem::Fn(item) = item {
-            let method = method(cx, item).map(|method| Method {
-                inherits_user: service.user.is_some() && method.lacks_user_message(),
-                ..method
-            });
-            service.methods.extend(method);
-        }
+    let mut methods = Vec::new();
+    for (index, item) in item.items.iter().enumerate() {
+        let TraitItem::Fn(item) = item else { continue };
+        // rustc reported the missing parts, so nothing else is reported about the method.
+        let mut silent = Diagnostics::new();
+        let has_syntax_error = recovered.is_incomplete(index);
+        let cx = if has_syntax_error { &mut silent } else { &mut *cx };
+        let method = method(cx, item).map(|method| Method {
+            inherits_user: user.is_some() && method.lacks_user_message(),
+            incomplete: method.incomplete || incomplete,
+            has_syntax_error,
+            ..method
+        });
+        methods.extend(method);
     }
-    service
+    Service { item, name, runtime, system, user, moderation, guardrails, methods }
 }
 
 /// Returns `name = "…"`, or the name of the trait followed by `Service`.
@@ -64,9 +75,11 @@ fn name(cx: &mut Diagnostics, arguments: &Arguments, item: &ItemTrait) -> Ident 
         if let Ok(name) = literal.parse::<Ident>() {
             return name;
         }
-        errors::wrong_argument_value(cx, &literal, keyword::NAME, "the name of a struct");
+        let expected = (keyword::NAME, "the name of a struct");
+        errors::wrong_argument_value(cx, &literal, expected, None);
     }
-    format_ident!("{}Service", item.ident)
+    let unquoted = arguments.unquoted(keyword::NAME).cloned();
+    unquoted.unwrap_or_else(|| format_ident!("{}Service", item.ident))
 }
 
 fn method<'a>(cx: &mut Diagnostics, item: &'a TraitItemFn) -> Option<Method<'a>> {
@@ -74,7 +87,7 @@ fn method<'a>(cx: &mut Diagnostics, item: &'a TraitItemFn) -> Option<Method<'a>>
         attribute::reject_all(cx, &item.attrs, &item.sig, "a method with a body");
         return None;
     }
-    let ServiceAttributes { system, user, moderation, guardrails } =
+    let ServiceAttributes { system, user, moderation, guardrails, incomplete } =
         service_attributes(cx, &item.attrs, "a method");
     let mut method = Method {
         item,
@@ -84,7 +97,8 @@ fn method<'a>(cx: &mut Diagnostics, item: &'a TraitItemFn) -> Option<Method<'a>>
         moderation,
         guardrails,
         parameters: Vec::new(),
-        incomplete: false,
+        incomplete,
+        has_syntax_error: false,
     };
     roles::parameters(cx, &mut method);
     Some(method)
@@ -96,18 +110,14 @@ fn service_attributes(
     place: &str,
 ) -> ServiceAttributes {
     let mut found = ServiceAttributes::default();
-    for helper in attribute::helpers(cx, attributes, &ON_SERVICE, place) {
-        match helper {
-            (keyword::SYSTEM_MESSAGE, at) => {
-                found.system = Some(template::parse(cx, at, keyword::SYSTEM_MESSAGE));
-            }
-            (keyword::USER_MESSAGE, at) => {
-                found.user = Some(template::parse(cx, at, keyword::USER_MESSAGE));
-            }
-            (keyword::INPUT_GUARDRAILS, _) => {
-                found.guardrails.input = guardrails::input(cx, helper);
-            }
-            (keyword::OUTPUT_GUARDRAILS, _) => {
+    let helpers = attribute::helpers(cx, attributes, &ON_SERVICE, (Place::Item, place));
+    found.incomplete = helpers.incomplete;
+    for helper in helpers.found {
+        match helper.0 {
+            Keyword::SystemMessage => found.system = Some(template::parse(cx, helper)),
+            Keyword::UserMessage => found.user = Some(template::parse(cx, helper)),
+            Keyword::InputGuardrails => found.guardrails.input = guardrails::input(cx, helper),
+            Keyword::OutputGuardrails => {
                 let (output, max_retries) = guardrails::output(cx, helper);
                 (found.guardrails.output, found.guardrails.max_retries) = (output, max_retries);
             }

@@ -69,6 +69,19 @@ fn inherited_is_known(
     }
 }
 
+/// Returns whether a mistake in a template is probably the use of a variable: an unreadable part contains the
+/// name, or an unknown placeholder is similar to no other variable.
+pub(crate) fn may_use(service: &Service<'_>, method: &Method<'_>, variable: &str) -> bool {
+    let variables: Vec<String> =
+        method.parameters.iter().filter_map(Parameter::variable_name).collect();
+    let mut unknown = service.names(method).filter(|name| method.binding(name).is_none());
+    service.templates(method).any(|template| template.may_contain(variable))
+        || unknown.any(|name| {
+            suggest::nearest(name, variables.iter().map(String::as_str))
+                .is_none_or(|similar| similar == variable)
+        })
+}
+
 /// Reports a placeholder that is not a variable of any method at `place`.
 fn unknown(
     cx: &mut Diagnostics,

@@ -4,25 +4,26 @@ use super::model::{Method, Parameter, Role, Variable};
 use crate::arguments::{Arguments, string};
 use crate::attribute::{self, Helper};
 use crate::diagnostics::Diagnostics;
-use crate::{errors, keyword, template, ty};
+use crate::keyword::{Keyword, Place};
+use crate::{errors, template, ty};
 use syn::ext::IdentExt as _;
 use syn::{FnArg, Ident, LitStr, Pat, PatType};
 
 /// Attributes that are allowed on a parameter.
-const ON_PARAMETER: [&str; 6] = [
-    keyword::MEMORY_ID,
-    keyword::USER_MESSAGE,
-    keyword::USER_NAME,
-    keyword::PARAMETERS,
-    keyword::CONTEXT,
-    keyword::V,
+const ON_PARAMETER: [Keyword; 6] = [
+    Keyword::MemoryId,
+    Keyword::UserMessage,
+    Keyword::UserName,
+    Keyword::Parameters,
+    Keyword::Context,
+    Keyword::V,
 ];
 
 pub(crate) fn parameters(cx: &mut Diagnostics, method: &mut Method<'_>) {
     for input in &method.item.sig.inputs {
         match input {
             FnArg::Receiver(receiver) => {
-                attribute::helpers(cx, &receiver.attrs, &[], "`self`");
+                attribute::helpers(cx, &receiver.attrs, &[], (Place::Parameter, "`self`"));
             }
             FnArg::Typed(typed) => {
                 let (parameter, complete) = parameter(cx, typed, method.ident());
@@ -39,22 +40,23 @@ fn parameter<'a>(
     typed: &'a PatType,
     method: &Ident,
 ) -> (Option<Parameter<'a>>, bool) {
-    let helpers = attribute::helpers(cx, &typed.attrs, &ON_PARAMETER, "a parameter");
+    let place = (Place::Parameter, "a parameter");
+    let helpers = attribute::helpers(cx, &typed.attrs, &ON_PARAMETER, place);
     let Some(ident) = supported(cx, typed, method) else { return (None, false) };
     let mut parameter = Parameter { ident, ty: &typed.ty, role: None, variable: None };
-    let mut complete = true;
-    for (name, at) in helpers {
-        match (role(name), parameter.role) {
+    let mut complete = !helpers.incomplete;
+    for (keyword, at) in helpers.found {
+        match (Role::of(keyword), parameter.role) {
             (None, _) => {
-                parameter.variable = variable(cx, (name, at), ident);
+                parameter.variable = variable(cx, (keyword, at), ident);
                 complete &= parameter.variable.is_some();
             }
             (Some(role), None) => {
-                attribute::no_arguments(cx, (name, at));
+                attribute::no_arguments(cx, (keyword, at));
                 parameter.role = Some((role, at));
             }
             (Some(_), Some((first, _))) => {
-                errors::conflicting_roles(cx, at, ident, (first.name(), name));
+                errors::conflicting_roles(cx, at, ident, (first.keyword(), keyword));
                 complete = false;
             }
         }
@@ -88,16 +90,16 @@ pub(crate) fn supported<'a>(
 /// Reads `#[v]`, a variable with the name of the parameter, or `#[v("name")]`, with another name.
 fn variable<'a>(
     cx: &mut Diagnostics,
-    (name, attribute): Helper<'a>,
+    (keyword, attribute): Helper<'a>,
     parameter: &Ident,
 ) -> Option<Variable<'a>> {
-    let arguments = Arguments::of(cx, attribute, name, &[]);
+    let arguments = Arguments::of(cx, attribute, keyword, &[]);
     let name = match arguments.values.as_slice() {
         _ if arguments.broken => return None,
         [] => parameter.unraw().to_string(),
         [value] if string(value).is_some() => string(value).map(LitStr::value)?,
         _ => {
-            errors::malformed_attribute(cx, attribute, name, None);
+            errors::malformed_attribute(cx, attribute, keyword, None);
             return None;
         }
     };
@@ -108,26 +110,26 @@ fn variable<'a>(
     Some(Variable { attribute, name })
 }
 
-fn role(name: &str) -> Option<Role> {
-    match name {
-        keyword::MEMORY_ID => Some(Role::MemoryId),
-        keyword::USER_MESSAGE => Some(Role::UserMessage),
-        keyword::USER_NAME => Some(Role::UserName),
-        keyword::PARAMETERS => Some(Role::Parameters),
-        keyword::CONTEXT => Some(Role::Context),
-        _ => None,
-    }
-}
-
 impl Role {
+    fn of(keyword: Keyword) -> Option<Self> {
+        match keyword {
+            Keyword::MemoryId => Some(Self::MemoryId),
+            Keyword::UserMessage => Some(Self::UserMessage),
+            Keyword::UserName => Some(Self::UserName),
+            Keyword::Parameters => Some(Self::Parameters),
+            Keyword::Context => Some(Self::Context),
+            _ => None,
+        }
+    }
+
     /// Returns the attribute for this role.
-    pub(crate) fn name(self) -> &'static str {
+    pub(crate) fn keyword(self) -> Keyword {
         match self {
-            Self::MemoryId => keyword::MEMORY_ID,
-            Self::UserMessage => keyword::USER_MESSAGE,
-            Self::UserName => keyword::USER_NAME,
-            Self::Parameters => keyword::PARAMETERS,
-            Self::Context => keyword::CONTEXT,
+            Self::MemoryId => Keyword::MemoryId,
+            Self::UserMessage => Keyword::UserMessage,
+            Self::UserName => Keyword::UserName,
+            Self::Parameters => Keyword::Parameters,
+            Self::Context => Keyword::Context,
         }
     }
 }

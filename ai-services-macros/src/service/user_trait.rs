@@ -3,14 +3,15 @@
 
 use super::boxed;
 use super::model::Service;
-use crate::{attribute, ty};
+use crate::keyword::Place;
+use crate::{attribute, recovery, ty};
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{ItemTrait, TraitItem, TraitItemFn, parse_quote};
 
 pub(crate) fn emit(service: &Service<'_>) -> TokenStream {
     let mut item: ItemTrait = service.item.clone();
-    attribute::strip_from(&mut item.attrs);
+    attribute::strip_from(&mut item.attrs, Place::Item);
     for item in &mut item.items {
         if let TraitItem::Fn(method) = item {
             attribute::strip(&mut method.attrs, &mut method.sig);
@@ -26,7 +27,7 @@ fn make_boxed(method: &mut TraitItemFn, service: &Service<'_>) {
     let mut signature = boxed::signature(&method.sig, &service.runtime);
     if let Some(block) = &mut method.default {
         let body = boxed::body(&method.sig, block, &service.runtime);
-        *block = parse_quote!({ #body });
+        block.stmts = recovery::unparsed(body);
         // The future of a default method borrows `self`.
         if signature.receiver().is_some() {
             let clause = signature.generics.make_where_clause();

@@ -27,8 +27,12 @@ pub(crate) struct Template {
     pub(crate) literals: Vec<(usize, LitStr)>,
     pub(crate) origin: Origin,
     pub(crate) text: String,
-    /// `None` if the text is missing or invalid, which was reported.
-    pub(crate) segments: Option<Vec<Segment>>,
+    /// The readable segments.
+    pub(crate) segments: Vec<Segment>,
+    /// `false` if a part of the text is missing or invalid, which was reported.
+    pub(crate) is_complete: bool,
+    /// The placeholders that are not valid, each with the rest of the text if it is not closed.
+    pub(crate) invalid: Vec<Range<usize>>,
 }
 
 /// The origin of the text.
@@ -49,12 +53,30 @@ pub(crate) enum Segment {
 }
 
 impl Template {
-    /// Returns names and spans of the placeholders; empty if the template could not be read.
+    /// Returns names and spans of the readable placeholders.
     pub(crate) fn placeholders(&self) -> impl Iterator<Item = (&str, Range<usize>)> {
-        self.segments.iter().flatten().filter_map(|segment| match segment {
+        self.segments.iter().filter_map(|segment| match segment {
             Segment::Placeholder { name, span } => Some((name.as_str(), span.clone())),
             Segment::Text(_) => None,
         })
+    }
+
+    /// Returns whether the text contains `{name}`, a placeholder with too few braces.
+    pub(crate) fn has_single_braces(&self, name: &str) -> bool {
+        let texts = self.segments.iter().filter_map(|segment| match segment {
+            Segment::Text(text) => Some(text),
+            Segment::Placeholder { .. } => None,
+        });
+        let placeholder = format!("{{{name}}}");
+        texts.into_iter().any(|text| text.contains(&placeholder))
+    }
+
+    /// Returns whether an invalid part of the template may be a placeholder with this name.
+    pub(crate) fn may_contain(&self, name: &str) -> bool {
+        let is_unreadable = !self.is_complete && self.text.trim().is_empty();
+        let mut parts = self.invalid.iter().filter_map(|range| self.text.get(range.clone()));
+        let is_empty = |part: &str| part.trim_matches(['{', '}', ' ']).is_empty();
+        is_unreadable || parts.any(|part| is_empty(part) || part.contains(name))
     }
 
     /// Returns code that makes rustc rebuild when the file changes.

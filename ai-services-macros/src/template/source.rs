@@ -2,31 +2,31 @@
 
 use super::{Origin, Segment, Template, TemplateLocation};
 use crate::arguments::{Arguments, string};
+use crate::attribute::Helper;
 use crate::diagnostics::Diagnostics;
 use crate::{errors, keyword};
 use ai_services_template::{ParseErrorKind, Scan, Segment as Parsed};
 use std::io::ErrorKind;
 use std::path::PathBuf;
-use syn::{Attribute, LitStr};
+use syn::LitStr;
 
 /// Reads `#[name("…", "…", delimiter = "…")]` or `#[name(file = "…")]`.
-pub(crate) fn parse(cx: &mut Diagnostics, attribute: &Attribute, name: &str) -> Template {
-    let arguments = Arguments::of(cx, attribute, name, &[keyword::FILE, keyword::DELIMITER]);
+pub(crate) fn parse(cx: &mut Diagnostics, (keyword, attribute): Helper<'_>) -> Template {
+    let arguments = Arguments::of(cx, attribute, keyword, &[keyword::FILE, keyword::DELIMITER]);
     let template = match arguments.key(keyword::FILE) {
-        Some(_) => from_file(cx, attribute, name, &arguments),
-        None => inline(cx, attribute, name, &arguments),
+        Some(_) => from_file(cx, (keyword, attribute), &arguments),
+        None => inline(cx, (keyword, attribute), &arguments),
     };
     let mut template = template.unwrap_or_else(Template::unreadable);
-    if template.segments.is_some() {
-        template.segments = segments(cx, &template);
+    if template.is_complete {
+        read_segments(cx, &mut template);
     }
     template
 }
 
 fn inline(
     cx: &mut Diagnostics,
-    attribute: &Attribute,
-    name: &str,
+    (keyword, attribute): Helper<'_>,
     arguments: &Arguments,
 ) -> Option<Template> {
     let delimiter = arguments.string(cx, keyword::DELIMITER);
@@ -35,7 +35,7 @@ fn inline(
     let mut complete = !arguments.broken;
     for value in &arguments.values {
         let Some(literal) = string(value) else {
-            errors::template_not_a_literal(cx, value, name);
+            errors::template_not_a_literal(cx, value, keyword);
             complete = false;
             continue;
         };
@@ -46,7 +46,7 @@ fn inline(
         template.text.push_str(&literal.value());
     }
     if complete && template.text.trim().is_empty() {
-        errors::empty_template(cx, attribute, name);
+        errors::empty_template(cx, attribute, keyword);
         complete = false;
     }
     complete.then_some(template)
@@ -54,20 +54,19 @@ fn inline(
 
 fn from_file(
     cx: &mut Diagnostics,
-    attribute: &Attribute,
-    name: &str,
+    (keyword, attribute): Helper<'_>,
     arguments: &Arguments,
 ) -> Option<Template> {
     let literal = arguments.string(cx, keyword::FILE)?;
     if !arguments.values.is_empty() || arguments.key(keyword::DELIMITER).is_some() {
-        errors::template_file_with_text(cx, attribute, name);
+        errors::template_file_with_text(cx, attribute, keyword);
         return None;
     }
     let mut template = Template::readable(Origin::File);
     template.literals.push((0, literal.clone()));
     let Some(path) = path_of_file(&literal) else {
         // An editor that does not provide the path of the source file. rustc does, and checks the text.
-        template.segments = None;
+        template.is_complete = false;
         return Some(template);
     };
     match std::fs::read_to_string(&path) {
@@ -79,13 +78,13 @@ fn from_file(
             };
             errors::template_file_not_found(cx, &literal, &path, &reason);
             template.origin = Origin::MissingFile;
-            template.segments = None;
+            template.is_complete = false;
             return Some(template);
         }
     }
     if template.text.trim().is_empty() {
-        errors::empty_template(cx, &literal, name);
-        template.segments = None;
+        errors::empty_template(cx, &literal, keyword);
+        template.is_complete = false;
     }
     Some(template)
 }
@@ -106,8 +105,8 @@ fn normalized(text: &str) -> String {
     text.strip_suffix('\n').map(str::to_owned).unwrap_or(text)
 }
 
-/// Returns the segments; `None` if there are mistakes, which are all reported.
-fn segments(cx: &mut Diagnostics, template: &Template) -> Option<Vec<Segment>> {
+/// Reads the segments and reports all mistakes.
+fn read_segments(cx: &mut Diagnostics, template: &mut Template) {
     let Scan { segments, errors } = ai_services_template::scan(&template.text);
     for error in &errors {
         let location = TemplateLocation::new(template, error.span.clone());
@@ -118,7 +117,15 @@ fn segments(cx: &mut Diagnostics, template: &Template) -> Option<Vec<Segment>> {
             _ => errors::invalid_placeholder(cx, &location),
         }
     }
-    errors.is_empty().then(|| segments.into_iter().map(Segment::from).collect())
+    let length = template.text.len();
+    let invalid = errors.iter().filter_map(|error| match error.kind {
+        ParseErrorKind::UnmatchedEscape => None,
+        ParseErrorKind::Unclosed => Some(error.span.start..length),
+        _ => Some(error.span.clone()),
+    });
+    template.invalid = invalid.collect();
+    template.segments = segments.into_iter().map(Segment::from).collect();
+    template.is_complete = errors.is_empty();
 }
 
 impl From<Parsed<'_>> for Segment {
@@ -132,11 +139,18 @@ impl From<Parsed<'_>> for Segment {
 
 impl Template {
     fn readable(origin: Origin) -> Self {
-        Self { literals: Vec::new(), origin, text: String::new(), segments: Some(Vec::new()) }
+        Self {
+            literals: Vec::new(),
+            origin,
+            text: String::new(),
+            segments: Vec::new(),
+            is_complete: true,
+            invalid: Vec::new(),
+        }
     }
 
     fn unreadable() -> Self {
-        Self { segments: None, ..Self::readable(Origin::Inline) }
+        Self { is_complete: false, ..Self::readable(Origin::Inline) }
     }
 }
 

@@ -1,10 +1,11 @@
 use super::*;
 use crate::diagnostics::Diagnostics;
+use crate::keyword::Keyword;
 use syn::{Attribute, parse_quote};
 
 fn read(attribute: &Attribute) -> (Template, Vec<String>) {
     let mut cx = Diagnostics::new();
-    let template = parse(&mut cx, attribute, "user_message");
+    let template = parse(&mut cx, (Keyword::UserMessage, attribute));
     let messages = cx.messages().into_iter().map(str::to_owned).collect();
     (template, messages)
 }
@@ -31,14 +32,14 @@ fn mistake_is_reported_with_its_line() {
         messages,
         [
             "a placeholder has no name\n    b {{}}\n      ^^^^\nnote: the mistake is on line 2 of this template\n\
-          help: write `{{name}}`, or `{{{{` and `}}}}` to print braces"
+          help: write `{{name}}`, or `{{{{` and `}}}}` to print double braces"
         ]
     );
 }
 
 #[test]
-fn invalid_template_has_no_segments() {
+fn invalid_template_is_incomplete() {
     let (template, messages) = read(&parse_quote!(#[user_message(concat!("a"), "b")]));
-    assert_eq!(template.segments, None);
+    assert!(!template.is_complete);
     assert_eq!(messages.len(), 1);
 }

@@ -9,7 +9,7 @@ use syn::ReceiverKind;
 const MAX_NAME: usize = 64;
 
 pub(crate) fn set(cx: &mut Diagnostics, set: &ToolSet<'_>) {
-    if set.tools.is_empty() {
+    if set.tools.is_empty() && !set.incomplete {
         errors::tools_without_tool(cx, &set.item.self_ty);
     }
     names_are_unique(cx, set);
@@ -26,7 +26,7 @@ pub(crate) fn function(cx: &mut Diagnostics, function: &Function<'_>) {
 fn tool(cx: &mut Diagnostics, tool: &Tool<'_>) {
     name_is_valid(cx, tool);
     tool_is_not_generic(cx, tool);
-    if tool.description.is_none() {
+    if tool.description.is_none() && !tool.incomplete {
         errors::missing_tool_description(cx, tool.ident());
     }
 }

@@ -3,7 +3,7 @@
 use super::model::{Function, Parameter, Tool, ToolSet};
 use crate::arguments::string;
 use crate::{attribute, ty};
-use proc_macro2::{Ident, Literal, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use std::time::Duration;
 use syn::{ReturnType, Type};
@@ -118,8 +118,11 @@ fn value(tool: &Tool<'_>, target: &TokenStream, this: bool) -> TokenStream {
         .then(|| quote!(let mut __arguments = __rt::ToolInput::arguments(&__input)?;));
     // Dropped before the tool runs.
     let drop = takes_arguments.then(|| quote!(::core::mem::drop(__arguments);));
-    let names: Vec<Ident> =
-        (0..tool.parameters.len()).map(|index| format_ident!("__argument_{index}")).collect();
+    let names = tool.parameters.iter().enumerate().map(|(index, parameter)| {
+        let place = Span::call_site().located_at(ty::ends(parameter.ty).1);
+        format_ident!("__argument_{index}", span = place)
+    });
+    let names: Vec<Ident> = names.collect();
     let bindings = tool.parameters.iter().zip(&names).map(|(parameter, name)| {
         let value = take(parameter);
         quote!(let #name = #value;)
@@ -129,16 +132,19 @@ fn value(tool: &Tool<'_>, target: &TokenStream, this: bool) -> TokenStream {
     let convert = convert(&tool.signature.output);
     let lent = this.then(|| quote!(&*__this,));
     let this = this.then(|| quote!(let __this = ::core::clone::Clone::clone(&__this);));
-    quote! {
+    let body = quote! {
+        #arguments
+        #(#bindings)*
+        #drop
+        let __output = #target(#lent #(#passed),*) #dot_await;
+        #convert
+    };
+    // rustc reports a future that is not `Send` at the name of the tool.
+    let place = Span::call_site().located_at(tool.ident().span());
+    quote_spanned! {place=>
         __rt::tool(#description, move |__input: __rt::ToolInput| {
             #this
-            async move {
-                #arguments
-                #(#bindings)*
-                #drop
-                let __output = #target(#lent #(#passed),*) #dot_await;
-                #convert
-            }
+            async move { #body }
         })
     }
 }
@@ -191,51 +197,61 @@ fn take(parameter: &Parameter<'_>) -> TokenStream {
     if parameter.injected {
         return quote!(__rt::from_context::<#ty>(&__input)?);
     }
+    let default = parameter.default.as_ref().map(|value| match string(value) {
+        Some(text) => quote!(, || ::core::convert::Into::into(#text)),
+        None => quote!(, || #value),
+    });
+    // All tokens have the span of the type. Otherwise rustc reports a mistake in the type several times.
+    let (first, last) = ty::ends(ty);
+    let function = Ident::new(if default.is_some() { "take_or" } else { "take" }, first);
+    let open = quote_spanned!(first=> __rt::ToolArguments::#function::<);
+    let close = quote_spanned!(last=> >);
+    let question_mark = quote_spanned!(last=> ?);
+    let arguments = ty::parenthesized(last, quote!(&mut __arguments, #name #default));
     let ty = owned(ty);
-    match &parameter.default {
-        None => quote!(__rt::ToolArguments::take::<#ty>(&mut __arguments, #name)?),
-        Some(value) => {
-            let value = match string(value) {
-                Some(text) => quote!(::core::convert::Into::into(#text)),
-                None => quote!(#value),
-            };
-            quote!(__rt::ToolArguments::take_or::<#ty>(&mut __arguments, #name, || #value)?)
-        }
-    }
+    quote!(#open #ty #close #arguments #question_mark)
 }
 
-/// Returns the type to deserialize for a parameter: the owned type for a reference.
+/// Returns the type to deserialize for a parameter: the owned type for one with a reference.
 pub(crate) fn owned(ty: &Type) -> TokenStream {
     match ty::referent(ty) {
-        Some(referent) => {
-            let (first, last) = ty::ends(ty);
-            let open = quote_spanned!(first=> <);
-            let close = quote_spanned!(last=> as __rt::Lent>::Owned);
-            quote!(#open #referent #close)
-        }
+        Some(referent) => item_of(referent, &quote!(Referent), "Owned"),
+        None if ty::references(ty) > 0 => item_of(ty, &quote!(Lent<'_>), "Owned"),
         None => quote!(#ty),
     }
 }
 
 fn pass(parameter: &Parameter<'_>, name: &Ident) -> TokenStream {
-    match ty::referent(parameter.ty) {
-        Some(_) if !parameter.injected => quote!(&#name),
-        _ => quote!(#name),
+    let ty = parameter.ty;
+    if parameter.injected || ty::references(ty) == 0 {
+        return quote!(#name);
     }
+    let (first, last) = ty::ends(ty);
+    let function = match ty::referent(ty) {
+        Some(referent) => item_of(referent, &quote!(Referent), "lend"),
+        None => item_of(ty, &quote!(Lent<'_>), "lend"),
+    };
+    let reference = quote_spanned!(first=> &);
+    let argument = ty::parenthesized(last, quote!(#reference #name));
+    quote!(#function #argument)
 }
 
-// Method resolution prefers the method for a `Result` over the method for any value, and the methods for
-// contents over both.
+/// Returns `<ty as __rt::trait_>::item`; errors about the type are reported at the type.
+fn item_of(ty: &Type, trait_: &TokenStream, item: &str) -> TokenStream {
+    let (first, last) = ty::ends(ty);
+    let item = Ident::new(item, last);
+    let open = quote_spanned!(first=> <);
+    let close = quote_spanned!(last=> >::#item);
+    let trait_ = quote_spanned!(last=> as __rt::#trait_);
+    quote!(#open #ty #trait_ #close)
+}
+
+/// Returns the conversion of `__output`; errors about the type are reported at the type.
 fn convert(output: &ReturnType) -> TokenStream {
     let place = match output {
-        ReturnType::Default => proc_macro2::Span::call_site(),
+        ReturnType::Default => Span::call_site(),
         ReturnType::Type(_, ty) => ty::ends(ty).0,
     };
-    let convert = quote_spanned!(place=> (&&&__rt::Out(&__value)).__kind().convert(__value));
-    quote! {
-        {
-            use __rt::kinds::*;
-            match __output { __value => #convert }
-        }
-    }
+    let kind = quote!(__rt::Out::of(&__output).__kind());
+    quote_spanned!(place=> #kind.convert(__output))
 }

@@ -9,13 +9,13 @@ use quote::quote;
 
 pub(crate) fn set(set: &ToolSet<'_>, errors: &TokenStream) -> TokenStream {
     let checks = set.tools.iter().map(type_checks);
-    let items = expand::set_impl(set, &quote!(#(#checks)* ::core::unreachable!()));
+    let items = expand::set_impl(set, &quote!(#(#checks)* __rt::incomplete::<()>()));
     quote!(#errors #items)
 }
 
 pub(crate) fn function(function: &Function<'_>, errors: &TokenStream) -> TokenStream {
     let checks = type_checks(&function.tool);
-    let items = expand::function_items(function, &quote!(#checks ::core::unreachable!()));
+    let items = expand::function_items(function, &quote!(#checks __rt::incomplete::<()>()));
     quote!(#errors #items)
 }
 

@@ -8,7 +8,10 @@ mod model;
 mod parse;
 
 use crate::diagnostics::Diagnostics;
-use crate::{attribute, doc, errors, keyword};
+use crate::keyword::{Keyword, Place};
+use crate::recovery::{self, Unreadable};
+use crate::runtime_path::RuntimePath;
+use crate::{attribute, doc, errors};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Attribute, FnArg, ImplItem, ItemFn, ItemImpl, Signature};
@@ -16,16 +19,24 @@ use syn::{Attribute, FnArg, ImplItem, ItemFn, ItemImpl, Signature};
 /// `#[tools]` on an `impl` block.
 pub(crate) fn tools(arguments: TokenStream, item: &TokenStream) -> TokenStream {
     let mut cx = Diagnostics::new();
-    let Ok(user) = syn::parse2::<ItemImpl>(item.clone()) else {
-        return wrong_item(cx, item, keyword::TOOLS);
+    let runtime = parse::runtime(&mut cx, arguments);
+    let mut user = match recovery::item_impl(item, &runtime) {
+        Ok(user) => user,
+        Err(reason) => return unreadable(cx, item, (Keyword::Tools, reason)),
     };
+    for item in &mut user.item.items {
+        if let ImplItem::Fn(method) = item {
+            attribute::unqualify(&mut method.attrs, &runtime);
+        }
+    }
 
-    let set = parse::set(&mut cx, arguments, &user);
+    let set = parse::set(&mut cx, runtime, &user);
     check::set(&mut cx, &set);
 
-    let user_impl = stripped_impl(&user);
+    let user_impl = stripped_impl(&user.item);
     let rest = match cx.finish() {
-        Ok(()) => expand::set(&set),
+        Ok(()) if !user.has_syntax_error() => expand::set(&set),
+        Ok(()) => fallback::set(&set, &TokenStream::new()),
         Err(errors) => fallback::set(&set, &errors),
     };
     quote!(#user_impl #rest)
@@ -34,35 +45,48 @@ pub(crate) fn tools(arguments: TokenStream, item: &TokenStream) -> TokenStream {
 /// `#[tool]` on a function.
 pub(crate) fn function(arguments: TokenStream, item: &TokenStream) -> TokenStream {
     let mut cx = Diagnostics::new();
-    let Ok(user) = syn::parse2::<ItemFn>(item.clone()) else {
-        return wrong_item(cx, item, keyword::TOOL);
+    let arguments = parse::function_arguments(&mut cx, arguments);
+    let runtime = RuntimePath::new(arguments.runtime(&mut cx));
+    let user = match recovery::item_fn(item, &runtime) {
+        Ok(user) => user,
+        Err(reason) => return unreadable(cx, item, (Keyword::Tool, reason)),
     };
-    if user.sig.receiver().is_some() {
-        errors::tool_outside_tools(&mut cx, &user.sig.ident);
-        let (function, errors) = (stripped_function(&user), cx.finish().err());
-        return quote!(#function #errors);
+    let stripped = stripped_function(&user.item);
+    if user.item.sig.receiver().is_some() {
+        errors::tool_outside_tools(&mut cx, &user.item.sig.ident);
+        let errors = cx.finish().err();
+        return quote!(#stripped #errors);
     }
 
-    let function = parse::function(&mut cx, arguments, &user);
-    check::function(&mut cx, &function);
+    // rustc reported the syntax error of an incomplete signature.
+    let mut silent = Diagnostics::new();
+    let cx_or_silent = if user.has_syntax_error() { &mut silent } else { &mut cx };
+    let function = parse::function(cx_or_silent, (&arguments, runtime), &user.item);
+    check::function(cx_or_silent, &function);
 
-    let user_function = stripped_function(&user);
     let rest = match cx.finish() {
-        Ok(()) => expand::function(&function),
+        Ok(()) if !user.has_syntax_error() => expand::function(&function),
+        Ok(()) => fallback::function(&function, &TokenStream::new()),
         Err(errors) => fallback::function(&function, &errors),
     };
-    quote!(#user_function #rest)
+    quote!(#stripped #rest)
 }
 
-fn wrong_item(mut cx: Diagnostics, item: &TokenStream, name: &str) -> TokenStream {
-    errors::wrong_item(&mut cx, item, name);
-    let errors = cx.finish().err();
+fn unreadable(
+    mut cx: Diagnostics,
+    item: &TokenStream,
+    (keyword, reason): (Keyword, Unreadable),
+) -> TokenStream {
+    if reason == Unreadable::WrongKind {
+        errors::wrong_item(&mut cx, item, keyword);
+    }
+    let (item, errors) = (recovery::strip(item.clone()), cx.finish().err());
     quote!(#item #errors)
 }
 
 fn stripped_impl(item: &ItemImpl) -> TokenStream {
     let mut item = item.clone();
-    attribute::strip_from(&mut item.attrs);
+    attribute::strip_from(&mut item.attrs, Place::Item);
     for item in &mut item.items {
         if let ImplItem::Fn(method) = item {
             strip(&mut method.attrs, &mut method.sig);

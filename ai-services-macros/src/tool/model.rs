@@ -11,6 +11,8 @@ pub(crate) struct ToolSet<'a> {
     pub(crate) item: &'a ItemImpl,
     pub(crate) runtime: RuntimePath,
     pub(crate) tools: Vec<Tool<'a>>,
+    /// `true` if a tool may be left out because of a mistake that was reported.
+    pub(crate) incomplete: bool,
 }
 
 /// A function with `#[tool]`.
@@ -27,7 +29,10 @@ pub(crate) struct Tool<'a> {
     pub(crate) name: String,
     /// Tokens of the name, for error messages.
     pub(crate) name_at: TokenStream,
+    /// `None` if it is missing, or if it is wrong, which was reported.
     pub(crate) description: Option<Description>,
+    /// `true` if an argument is wrong and was left out.
+    pub(crate) incomplete: bool,
     pub(crate) timeout: Option<Duration>,
     pub(crate) sequential: bool,
     pub(crate) return_immediately: bool,

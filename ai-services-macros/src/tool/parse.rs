@@ -6,9 +6,12 @@ use crate::arguments::{Arguments, string};
 use crate::attribute::{self, Helper};
 use crate::diagnostics::Diagnostics;
 use crate::doc::{self, Description};
+use crate::errors;
+use crate::keyword::{self, Keyword, Place};
+use crate::recovery::Recovered;
 use crate::runtime_path::RuntimePath;
 use crate::service::supported;
-use crate::{errors, keyword};
+use crate::ty;
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
 use syn::ext::IdentExt as _;
@@ -24,51 +27,65 @@ const KEYS: [&str; 5] = [
 ];
 
 /// Attributes that are allowed on a parameter.
-const ON_PARAMETER: [&str; 3] = [keyword::P, keyword::MEMORY_ID, keyword::CONTEXT];
+const ON_PARAMETER: [Keyword; 3] = [Keyword::P, Keyword::MemoryId, Keyword::Context];
+
+/// Reads the arguments of `#[tools]`.
+pub(crate) fn runtime(cx: &mut Diagnostics, arguments: TokenStream) -> RuntimePath {
+    let arguments = Arguments::parse(cx, arguments, Keyword::Tools, &[keyword::CRATE]);
+    arguments.no_values(cx, Keyword::Tools);
+    RuntimePath::new(arguments.runtime(cx))
+}
 
 pub(crate) fn set<'a>(
     cx: &mut Diagnostics,
-    arguments: TokenStream,
-    item: &'a ItemImpl,
+    runtime: RuntimePath,
+    recovered: &'a Recovered<ItemImpl>,
 ) -> ToolSet<'a> {
-    let arguments = Arguments::parse(cx, arguments, keyword::TOOLS, &[keyword::CRATE]);
-    arguments.no_values(cx, keyword::TOOLS);
-    let runtime = RuntimePath::new(arguments.runtime(cx));
-    attribute::helpers(cx, &item.attrs, &[], "an `impl` block");
-    let mut tools = Vec::new();
-    for item in &item.items {
-        if let ImplItem::Fn(method) = item {
-            tools.extend(self::method(cx, &method.attrs, &method.sig));
+    let item = &recovered.item;
+    attribute::helpers(cx, &item.attrs, &[], (Place::Item, "an `impl` block"));
+    let mut set =
+        ToolSet { item, runtime, tools: Vec::new(), incomplete: recovered.has_syntax_error() };
+    for (index, item) in item.items.iter().enumerate() {
+        // rustc reported the syntax error of an incomplete method.
+        if let ImplItem::Fn(method) = item
+            && !recovered.is_incomplete(index)
+        {
+            self::method(cx, &mut set, &method.attrs, &method.sig);
         }
     }
-    ToolSet { item, runtime, tools }
+    set
 }
 
 fn method<'a>(
     cx: &mut Diagnostics,
+    set: &mut ToolSet<'a>,
     attributes: &'a [Attribute],
     signature: &'a Signature,
-) -> Option<Tool<'a>> {
-    let helpers =
-        attribute::helpers(cx, attributes, &[keyword::TOOL], "a method in an `impl` block");
-    let Some((name, at)) = helpers.first() else {
+) {
+    let place = (Place::Item, "a method in an `impl` block");
+    let helpers = attribute::helpers(cx, attributes, &[Keyword::Tool], place);
+    set.incomplete |= helpers.incomplete;
+    if let Some((keyword, at)) = helpers.found.first() {
+        let arguments = Arguments::of(cx, at, *keyword, &KEYS);
+        set.tools.push(tool(cx, &arguments, attributes, signature));
+    } else if !helpers.incomplete {
         attribute::reject_all(cx, &[], signature, "a method without `#[tool]`");
-        return None;
-    };
-    let arguments = Arguments::of(cx, at, name, &KEYS);
-    Some(tool(cx, &arguments, attributes, signature))
+    }
+}
+
+/// Reads the arguments of `#[tool]` on a function.
+pub(crate) fn function_arguments(cx: &mut Diagnostics, tokens: TokenStream) -> Arguments {
+    let keys = [&KEYS[..], &[keyword::CRATE]].concat();
+    Arguments::parse(cx, tokens, Keyword::Tool, &keys)
 }
 
 pub(crate) fn function<'a>(
     cx: &mut Diagnostics,
-    arguments: TokenStream,
+    (arguments, runtime): (&Arguments, RuntimePath),
     item: &'a ItemFn,
 ) -> Function<'a> {
-    let keys = [&KEYS[..], &[keyword::CRATE]].concat();
-    let arguments = Arguments::parse(cx, arguments, keyword::TOOL, &keys);
-    attribute::helpers(cx, &item.attrs, &[], "a function with `#[tool]`");
-    let runtime = RuntimePath::new(arguments.runtime(cx));
-    let tool = tool(cx, &arguments, &item.attrs, &item.sig);
+    attribute::helpers(cx, &item.attrs, &[], (Place::Item, "a function with `#[tool]`"));
+    let tool = tool(cx, arguments, &item.attrs, &item.sig);
     Function { item, runtime, tool }
 }
 
@@ -83,7 +100,7 @@ fn tool<'a>(
         Some(literal) => (literal.value(), literal.to_token_stream()),
         None => (signature.ident.unraw().to_string(), signature.ident.to_token_stream()),
     };
-    let description = explicit_description(cx, arguments);
+    let (explicit, incomplete) = explicit_description(cx, arguments);
     let parameters = signature.inputs.iter().filter_map(|input| match input {
         FnArg::Receiver(_) => None,
         FnArg::Typed(typed) => parameter(cx, typed, &signature.ident),
@@ -94,10 +111,11 @@ fn tool<'a>(
         attributes,
         name,
         name_at,
-        description: match description {
-            Some(text) => Description::of(&text),
+        description: match explicit {
+            Some(text) => Description::of(&text.value()),
             None => doc::description(attributes),
         },
+        incomplete,
         timeout: arguments.duration(cx, keyword::TIMEOUT),
         sequential: arguments.flag(cx, keyword::SEQUENTIAL),
         return_immediately: arguments.flag(cx, keyword::RETURN_IMMEDIATELY),
@@ -105,34 +123,41 @@ fn tool<'a>(
     }
 }
 
-/// Returns the text of `#[tool("…")]` or `#[tool(description = "…")]`.
-fn explicit_description(cx: &mut Diagnostics, arguments: &Arguments) -> Option<String> {
-    let named = arguments.string(cx, keyword::DESCRIPTION).map(|literal| literal.value());
-    match arguments.values.as_slice() {
-        [] => named,
-        [value] if string(value).is_some() => {
-            if let Some(key) = arguments.key(keyword::DESCRIPTION) {
-                errors::repeated_argument(cx, key, keyword::TOOL);
+/// Returns the text of `#[tool("…")]` or `#[tool(description = "…")]`, and whether it is wrong.
+fn explicit_description(cx: &mut Diagnostics, arguments: &Arguments) -> (Option<LitStr>, bool) {
+    let key = arguments.key(keyword::DESCRIPTION);
+    let named = arguments.string(cx, keyword::DESCRIPTION);
+    match (arguments.values.as_slice(), key) {
+        ([], None) => (None, arguments.broken),
+        ([], Some(_)) => (named.clone(), named.is_none()),
+        ([value], key) if string(value).is_some() => {
+            if let Some(key) = key {
+                errors::repeated_argument(cx, key, Keyword::Tool);
             }
-            string(value).map(LitStr::value)
+            (string(value).cloned(), false)
         }
-        [value, ..] => {
-            errors::malformed_attribute(cx, value, keyword::TOOL, None);
-            named.or_else(|| Some(keyword::TOOL.to_owned()))
+        ([value, ..], _) => {
+            errors::malformed_attribute(cx, value, Keyword::Tool, None);
+            (named, true)
         }
     }
 }
 
 fn parameter<'a>(cx: &mut Diagnostics, typed: &'a PatType, tool: &Ident) -> Option<Parameter<'a>> {
-    let helpers = attribute::helpers(cx, &typed.attrs, &ON_PARAMETER, "a parameter of a tool");
+    let place = (Place::Parameter, "a parameter of a tool");
+    let helpers = attribute::helpers(cx, &typed.attrs, &ON_PARAMETER, place);
     let ident = supported(cx, typed, tool)?;
+    if let Some(form) = ty::unsupported_references(&typed.ty) {
+        errors::unsupported_parameter(cx, &typed.ty, form, tool);
+        return None;
+    }
     let (described, roles): (Vec<Helper<'_>>, Vec<Helper<'_>>) =
-        helpers.into_iter().partition(|(name, _)| *name == keyword::P);
+        helpers.found.into_iter().partition(|(keyword, _)| *keyword == Keyword::P);
     for role in &roles {
         attribute::no_arguments(cx, *role);
     }
     if let [(first, _), (second, at), ..] = roles.as_slice() {
-        errors::conflicting_roles(cx, at, ident, (first, second));
+        errors::conflicting_roles(cx, at, ident, (*first, *second));
     }
     let mut parameter = Parameter {
         name: ident.unraw().to_string(),
@@ -143,7 +168,7 @@ fn parameter<'a>(cx: &mut Diagnostics, typed: &'a PatType, tool: &Ident) -> Opti
     };
     for (_, at) in described {
         match roles.first() {
-            Some((role, _)) => errors::described_injected_parameter(cx, at, ident, role),
+            Some((role, _)) => errors::described_injected_parameter(cx, at, ident, *role),
             None => description::read(cx, at, &mut parameter),
         }
     }

@@ -52,7 +52,7 @@ fn tool_is_described() {
             description: "Cancels a booking.",
             parameters: ::core::convert::From::from([
                 __rt::parameter::<
-                    <str as __rt::Lent>::Owned,
+                    <str as __rt::Referent>::Owned,
                 >(
                     "number",
                     ::core::option::Option::Some("The booking number."),
@@ -87,7 +87,7 @@ fn tool_is_called_with_its_arguments() {
                     &MemoryId,
                 >(&__input)?;
                 let __argument_1 = __rt::ToolArguments::take::<
-                    <str as __rt::Lent>::Owned,
+                    <str as __rt::Referent>::Owned,
                 >(&mut __arguments, "number")?;
                 let __argument_2 = __rt::ToolArguments::take_or::<
                     String,
@@ -100,18 +100,11 @@ fn tool_is_called_with_its_arguments() {
                 let __output = Self::cancel(
                         &*__this,
                         __argument_0,
-                        &__argument_1,
+                        <str as __rt::Referent>::lend(&__argument_1),
                         __argument_2,
                     )
                     .await;
-                {
-                    use __rt::kinds::*;
-                    match __output {
-                        __value => {
-                            (&&&__rt::Out(&__value)).__kind().convert(__value)
-                        }
-                    }
-                }
+                __rt::Out::of(&__output).__kind().convert(__output)
             }
         },
     "#]]
@@ -153,14 +146,7 @@ fn tool_set_has_bounds() {
                             move |__input: __rt::ToolInput| {
                                 async move {
                                     let __output = Self::list();
-                                    {
-                                        use __rt::kinds::*;
-                                        match __output {
-                                            __value => {
-                                                (&&&__rt::Out(&__value)).__kind().convert(__value)
-                                            }
-                                        }
-                                    }
+                                    __rt::Out::of(&__output).__kind().convert(__output)
                                 }
                             },
                         ),
@@ -210,12 +196,7 @@ fn function_becomes_a_tool() {
                     >(&mut __arguments, "all", || vec![1])?;
                     ::core::mem::drop(__arguments);
                     let __output = add(__argument_0).await;
-                    {
-                        use __rt::kinds::*;
-                        match __output {
-                            __value => (&&&__rt::Out(&__value)).__kind().convert(__value),
-                        }
-                    }
+                    __rt::Out::of(&__output).__kind().convert(__output)
                 }
             },
         )
@@ -237,9 +218,9 @@ fn invalid_tool_keeps_its_type_checks() {
             #[must_use]
             fn tool() -> ::ai_services::Tool {
                 use ::ai_services::__private as __rt;
-                __rt::assert_tool_parameter::<<str as __rt::Lent>::Owned>();
+                __rt::assert_tool_parameter::<<str as __rt::Referent>::Owned>();
                 __rt::assert_injected::<&Bag>();
-                ::core::unreachable!()
+                __rt::incomplete::<()>()
             }
         }
     "#]]

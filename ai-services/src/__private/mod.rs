@@ -10,7 +10,7 @@ mod tool;
 pub use async_trait::async_trait;
 pub use check::{
     assert_context, assert_injected, assert_memory_id, assert_parameters, assert_return,
-    assert_stream, assert_tool_parameter, assert_variable,
+    assert_stream, assert_tool_parameter, assert_variable, incomplete,
 };
 pub use guardrail::{guardrails, input_guardrail, output_guardrail};
 pub use serde_json::Value;
@@ -25,8 +25,7 @@ pub use std::sync::Arc;
 pub use std::time::Duration;
 pub use std::vec::Vec;
 pub use tool::{
-    ContentsKind, ContentsResultKind, ContentsResultTag, ContentsTag, Lent, Out, ResultKind,
+    ContentsResultTag, ContentsTag, Lent, Out, OutResult, OutResultOfContents, OutValue, Referent,
     ResultTag, Tool, ToolArguments, ToolDescription, ToolError, ToolInput, ToolOutput,
-    ToolParameterDescription, ToolSet, ValueKind, ValueTag, default_value, from_context, kinds,
-    parameter, tool,
+    ToolParameterDescription, ToolSet, ValueTag, default_value, from_context, parameter, tool,
 };

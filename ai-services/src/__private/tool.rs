@@ -11,6 +11,9 @@ use crate::tool::{
 use serde_json::Value;
 use std::fmt;
 use std::future::Future;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Description of a tool, created by generated code.
@@ -97,21 +100,71 @@ pub fn default_value<T: serde::Serialize>(value: impl FnOnce() -> T) -> Value {
     serde_json::to_value(value()).unwrap_or_default()
 }
 
-/// Maps the type of a parameter that is a reference to the owned type that is deserialized.
-pub trait Lent {
+/// The type of a parameter that contains a reference: lent from the owned type that is deserialized.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a tool parameter",
+    label = "cannot be lent from a deserialized value",
+    note = "a parameter with a reference is `&T`, `Option<&T>` or `Vec<&T>`, where `T` can be `str`, `[T]` or `Path`"
+)]
+pub trait Lent<'a> {
     type Owned;
+
+    fn lend(owned: &'a Self::Owned) -> Self;
 }
 
-impl<T> Lent for T {
+impl<'a, T: Referent + ?Sized> Lent<'a> for Option<&'a T> {
+    type Owned = Option<T::Owned>;
+
+    fn lend(owned: &'a Option<T::Owned>) -> Self {
+        owned.as_ref().map(T::lend)
+    }
+}
+
+impl<'a, T: Referent + ?Sized> Lent<'a> for Vec<&'a T> {
+    type Owned = Vec<T::Owned>;
+
+    fn lend(owned: &'a Vec<T::Owned>) -> Self {
+        owned.iter().map(T::lend).collect()
+    }
+}
+
+/// A type behind a reference, with the owned type that is deserialized for it.
+pub trait Referent {
+    type Owned;
+
+    fn lend(owned: &Self::Owned) -> &Self;
+}
+
+impl<T> Referent for T {
     type Owned = T;
+
+    fn lend(owned: &T) -> &T {
+        owned
+    }
 }
 
-impl Lent for str {
+impl Referent for str {
     type Owned = String;
+
+    fn lend(owned: &String) -> &str {
+        owned
+    }
 }
 
-impl<T> Lent for [T] {
+impl<T> Referent for [T] {
     type Owned = Vec<T>;
+
+    fn lend(owned: &Vec<T>) -> &[T] {
+        owned
+    }
+}
+
+impl Referent for Path {
+    type Owned = PathBuf;
+
+    fn lend(owned: &PathBuf) -> &Path {
+        owned
+    }
 }
 
 /// Reads a parameter that the service fills in.
@@ -121,50 +174,75 @@ pub fn from_context<'a, T: FromToolInput<'a>>(input: &'a ToolInput) -> Result<T,
 
 /// Return value of a tool.
 ///
-/// Method resolution selects one of the `…Kind` traits: the one that is implemented for the type with the
-/// most references wins.
+/// Selects the conversion: contents, a `Result` of contents, another `Result`, or another value. Method resolution
+/// finds `__kind` at the first type of a chain of `Deref`s whose bounds hold.
 #[derive(Debug)]
-pub struct Out<'a, T>(pub &'a T);
+pub struct Out<T>(OutResultOfContents<T>);
 
-/// Selected for contents.
-pub trait ContentsKind {
-    fn __kind(&self) -> ContentsTag {
+/// Second in the chain after [`Out`].
+#[derive(Debug)]
+pub struct OutResultOfContents<T>(OutResult<T>);
+
+/// Third in the chain after [`Out`].
+#[derive(Debug)]
+pub struct OutResult<T>(OutValue<T>);
+
+/// Last in the chain after [`Out`].
+#[derive(Debug)]
+pub struct OutValue<T>(PhantomData<fn() -> T>);
+
+impl<T> Out<T> {
+    pub fn of(_: &T) -> Self {
+        Self(OutResultOfContents(OutResult(OutValue(PhantomData))))
+    }
+}
+
+impl<T: ToContents> Out<T> {
+    pub fn __kind(&self) -> ContentsTag {
         ContentsTag
     }
 }
 
-impl<T: ToContents> ContentsKind for &&Out<'_, T> {}
+impl<T> Deref for Out<T> {
+    type Target = OutResultOfContents<T>;
 
-/// Selected for a `Result` of contents.
-pub trait ContentsResultKind {
-    fn __kind(&self) -> ContentsResultTag {
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<T: ToContents, E> OutResultOfContents<Result<T, E>> {
+    pub fn __kind(&self) -> ContentsResultTag {
         ContentsResultTag
     }
 }
 
-impl<T: ToContents, E> ContentsResultKind for &&Out<'_, Result<T, E>> {}
+impl<T> Deref for OutResultOfContents<T> {
+    type Target = OutResult<T>;
 
-/// Selected for all other `Result` types.
-pub trait ResultKind {
-    fn __kind(&self) -> ResultTag {
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<T, E> OutResult<Result<T, E>> {
+    pub fn __kind(&self) -> ResultTag {
         ResultTag
     }
 }
 
-impl<T, E> ResultKind for &Out<'_, Result<T, E>> {}
+impl<T> Deref for OutResult<T> {
+    type Target = OutValue<T>;
 
-/// Selected for all other types.
-pub trait ValueKind {
-    fn __kind(&self) -> ValueTag {
-        ValueTag
+    fn deref(&self) -> &Self::Target {
+        &self.0
     }
 }
 
-impl<T> ValueKind for Out<'_, T> {}
-
-/// Traits that must be in scope to call `__kind`.
-pub mod kinds {
-    pub use super::{ContentsKind, ContentsResultKind, ResultKind, ValueKind};
+impl<T> OutValue<T> {
+    pub fn __kind(&self) -> ValueTag {
+        ValueTag
+    }
 }
 
 /// Converts contents.

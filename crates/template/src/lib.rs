@@ -114,55 +114,53 @@ pub struct Scan<'a> {
 #[must_use]
 pub fn scan(source: &str) -> Scan<'_> {
     let mut scan = Scan { segments: Vec::new(), errors: Vec::new() };
-    let mut open: Vec<Open> = Vec::new();
-    let mut rest = source;
-    while let Some(brace) = rest.find(['{', '}']) {
-        let (text, from) = rest.split_at(brace);
-        let at = source.len() - from.len();
-        let before = at - text.len();
-        // `{{{{ {x}}}}}`: the first of five braces closes the single brace.
-        let is_single = open.last() == Some(&Open::Brace) && from.starts_with("}}}}}");
-        if !is_single && (from.starts_with("{{{{") || from.starts_with("}}}}")) {
-            let is_matched = from.starts_with('{') || open.last() == Some(&Open::Escape);
-            if from.starts_with('{') {
+    let mut open = Vec::new();
+    let mut at = 0;
+    while let Some(brace) = source[at..].find(['{', '}']) {
+        let start = at + brace;
+        push_text(&mut scan.segments, source, at..start);
+        let (printed, end) = match token(&source[start..], open.last()) {
+            Token::OpenEscape => {
                 open.push(Open::Escape);
-            } else if is_matched {
+                (2, start + 4)
+            }
+            Token::CloseEscape => {
                 open.pop();
-            } else {
+                (2, start + 4)
+            }
+            Token::UnmatchedEscape => {
                 let kind = ParseErrorKind::UnmatchedEscape;
-                scan.errors.push(ParseError { kind, span: at..at + 4 });
+                scan.errors.push(ParseError { kind, span: start..start + 4 });
                 close(&mut open, 4);
+                (4, start + 4)
             }
-            push_text(&mut scan.segments, source, before..at + if is_matched { 2 } else { 4 });
-            rest = &source[at + 4..];
-        } else if from.starts_with("{{") {
-            push_text(&mut scan.segments, source, before..at);
-            let end = match placeholder(source, at) {
-                Ok((segment, end)) => {
-                    scan.segments.push(segment);
-                    end
-                }
-                Err(error) => {
-                    let end = error.span.end;
-                    scan.errors.push(error);
-                    end
-                }
-            };
-            rest = &source[end..];
-        } else {
-            // One brace, or two for an unmatched `}}`.
-            let length = if from.starts_with("}}") && !is_single { 2 } else { 1 };
-            if from.starts_with('{') {
+            Token::Open => {
                 open.push(Open::Brace);
-            } else {
-                close(&mut open, length);
+                (1, start + 1)
             }
-            push_text(&mut scan.segments, source, before..at + length);
-            rest = &source[at + length..];
-        }
+            Token::Close(count) => {
+                close(&mut open, count);
+                (count, start + count)
+            }
+            Token::Placeholder => (0, push_placeholder(&mut scan, source, start)),
+        };
+        push_text(&mut scan.segments, source, start..start + printed);
+        at = end;
     }
-    push_text(&mut scan.segments, source, source.len() - rest.len()..source.len());
+    push_text(&mut scan.segments, source, at..source.len());
     scan
+}
+
+/// The braces at one place of the text.
+enum Token {
+    OpenEscape,
+    CloseEscape,
+    UnmatchedEscape,
+    Placeholder,
+    /// A single `{`.
+    Open,
+    /// One or two `}`.
+    Close(usize),
 }
 
 /// An opening brace in the text that is not closed yet.
@@ -174,11 +172,41 @@ enum Open {
     Escape,
 }
 
+fn token(from: &str, innermost: Option<&Open>) -> Token {
+    let closing = from.len() - from.trim_start_matches('}').len();
+    match (closing, innermost) {
+        (0, _) if from.starts_with("{{{{") => Token::OpenEscape,
+        (0, _) if from.starts_with("{{") => Token::Placeholder,
+        (0, _) => Token::Open,
+        (1, _) => Token::Close(1),
+        (2 | 3, _) => Token::Close(2),
+        (_, Some(Open::Escape)) => Token::CloseEscape,
+        // `{{{{ {x}}}}}`: the first of five braces closes the single one.
+        (5.., Some(Open::Brace)) => Token::Close(1),
+        _ => Token::UnmatchedEscape,
+    }
+}
+
 /// Closes up to `count` single braces. A brace without an opening one is text, too.
 fn close(open: &mut Vec<Open>, count: usize) {
     for _ in 0..count {
         if open.last() == Some(&Open::Brace) {
             open.pop();
+        }
+    }
+}
+
+/// Adds the placeholder at the `{{` at `at`, or a mistake. Returns its end.
+fn push_placeholder<'a>(scan: &mut Scan<'a>, source: &'a str, at: usize) -> usize {
+    match placeholder(source, at) {
+        Ok((segment, end)) => {
+            scan.segments.push(segment);
+            end
+        }
+        Err(error) => {
+            let end = error.span.end;
+            scan.errors.push(error);
+            end
         }
     }
 }

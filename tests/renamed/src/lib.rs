@@ -78,6 +78,12 @@ impl Bookings {
     ) -> ::core::result::Result<Text, ::std::io::Error> {
         ::core::result::Result::Ok(::std::format!("{customer} {number} {reason} {times}"))
     }
+
+    /// Lists the bookings.
+    #[facade::ai::tool]
+    pub fn list(&self) -> u8 {
+        0
+    }
 }
 
 /// Adds two numbers.

@@ -1,9 +1,17 @@
 //! The forms in which tools are declared, and the specification that the model receives.
 
+#![allow(
+    clippy::too_many_arguments,
+    clippy::needless_pass_by_value,
+    clippy::eq_op,
+    reason = "the declarations are the subject, not the functions"
+)]
+
 use crate::desk::{Agent as _, AgentService, call, calling, results};
 use ai_services::tool::ToolSet;
 use ai_services::tools;
 use serde_json::{Value, json};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Calls a tool and returns the result that the model receives.
@@ -107,4 +115,38 @@ fn description_is_an_argument_a_comment_or_a_file() {
     );
     let schema = tools[1].specification().parameters.as_ref().unwrap().as_value();
     assert_eq!(schema["properties"]["_n"]["description"], "Given in a file.");
+}
+
+struct Borrowing;
+
+#[tools]
+impl Borrowing {
+    #[tool("Returns its arguments.")]
+    async fn get(
+        &self,
+        name: Option<&str>,
+        tags: Vec<&str>,
+        path: &Path,
+        numbers: &[u8],
+        names: Option<&[String]>,
+    ) -> String {
+        format!("{name:?} {tags:?} {} {numbers:?} {names:?}", path.display())
+    }
+
+    #[tool("Returns a part of itself.")]
+    fn own(&self) -> &str {
+        "borrowed"
+    }
+}
+
+#[tokio::test]
+async fn reference_is_lent_from_the_deserialized_value() {
+    let arguments = json!({"tags": ["a"], "path": "b/c", "numbers": [1], "names": ["d"]});
+    assert_eq!(result_of(Borrowing, "get", arguments).await, r#"None ["a"] b/c [1] Some(["d"])"#);
+    let arguments = json!({"name": "e", "tags": [], "path": "", "numbers": []});
+    assert_eq!(result_of(Borrowing, "get", arguments).await, r#"Some("e") []  [] None"#);
+    assert_eq!(result_of(Borrowing, "own", json!({})).await, "borrowed");
+    let schema = schema_of(Borrowing);
+    assert_eq!(schema["required"], json!(["tags", "path", "numbers"]));
+    assert_eq!(schema["properties"]["tags"]["items"]["type"], "string");
 }

@@ -139,8 +139,21 @@ impl<T: Into<f64> + Copy> Bookings<T> {
     #[tool(description = "Synchronous, without a result.")]
     fn nothing(&self) {}
 
+    #[tool("Borrows its arguments and its result.")]
+    fn borrowed(
+        &self,
+        _path: &std::path::Path,
+        _numbers: &[u8],
+        _names: Vec<&str>,
+        _list: Option<&[String]>,
+        name: Option<&str>,
+    ) -> &str {
+        let _ = name;
+        "text"
+    }
+
     /// Without a receiver.
-    #[tool]
+    #[ai_services::tool]
     async fn free() -> Vec<u8> {
         Vec::new()
     }

@@ -30,7 +30,52 @@ macro_rules! clock {
 
 clock!(Clock, now, "The time.");
 
+macro_rules! service {
+    ($item:item) => {
+        #[ai_service]
+        $item
+    };
+}
+
+service! {
+    pub trait Whole {
+        async fn chat(&self, text: &str) -> Result<String>;
+    }
+}
+
+macro_rules! members {
+    ($vis:vis trait $name:ident { $($member:item)* } $($default:ident)?) => {
+        #[ai_service]
+        $vis trait $name {
+            async fn chat(&self, text: &str) -> Result<String>;
+            $(fn $default(&self) {})?
+        }
+
+        struct Members;
+
+        #[tools]
+        impl Members {
+            $($member)*
+
+            /// Does nothing.
+            #[tool]
+            $vis fn nothing(&self) {}
+        }
+    };
+}
+
+members! {
+    pub(crate) trait Partial {
+        fn one(&self) -> u8 {
+            1
+        }
+        const TWO: u8 = 2;
+    }
+    default
+}
+
 fn main() {
+    let _ = (WholeService::builder, PartialService::builder, Members.one() + Members::TWO);
     #[ai_service]
     trait Local {
         async fn chat(&self, text: String) -> Result<String>;

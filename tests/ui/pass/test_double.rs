@@ -16,6 +16,15 @@ impl Assistant for Double {
     }
 }
 
+/// `#[async_trait]` below `#[ai_service]` has no effect.
+#[ai_service]
+#[async_trait]
+trait Redundant: Send + Sync {
+    async fn chat(&self, text: &str) -> Result<String>;
+}
+
 fn main() {
+    let share = |service: RedundantService| -> std::sync::Arc<dyn Redundant> { std::sync::Arc::new(service) };
+    let _ = share;
     let _: Box<dyn Assistant> = Box::new(Double);
 }

@@ -1,0 +1,22 @@
+use ai_services::tools;
+
+struct Desk;
+
+#[tools]
+impl Desk {
+    /// Adds.
+    #[tool]
+    async fn add(&self, #[p("First.")] a) -> i64 {
+        1
+    }
+
+    /// Repeats a text.
+    #[tool]
+    async fn repeat(&self, #[p("The text.")] text: &str) -> String {
+        text.to_owned()
+    }
+}
+
+fn main() {
+    let _ = (Desk, Desk::repeat);
+}

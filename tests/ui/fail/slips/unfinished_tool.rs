@@ -1,0 +1,20 @@
+use ai_services::tools;
+
+struct Desk;
+
+#[tools]
+impl Desk {
+    /// Adds.
+    #[tool]
+    async fn add
+
+    /// Repeats a text.
+    #[tool]
+    async fn repeat(&self, #[p("The text.")] text: &str) -> String {
+        text.to_owned()
+    }
+}
+
+fn main() {
+    let _ = (Desk, Desk::repeat);
+}
