@@ -80,24 +80,37 @@ impl Keyword {
     /// Other crates may define attributes for items with any name, so only long names are compared there. A
     /// parameter cannot have an attribute macro.
     pub(crate) fn meant_by(attribute: &Attribute, place: Place) -> Option<Self> {
-        let shortest = match place {
-            Place::Item => 6,
-            Place::Parameter => 3,
-        };
         let name = attribute.path().get_ident()?.to_string();
         if Self::of(attribute).is_some() || is_built_in(&name) {
             return None;
         }
+        let keywords = || Self::HELPERS.into_iter().filter(|keyword| keyword.is_for(place));
         let letters = |name: &str| name.replace('_', "").to_lowercase();
-        let is_same = |keyword: &Self| letters(keyword.name()) == letters(&name);
-        if let Some(same) = Self::HELPERS.into_iter().find(is_same) {
+        if let Some(same) = keywords().find(|keyword| letters(keyword.name()) == letters(&name)) {
             return Some(same);
         }
+        let shortest = match place {
+            Place::Item => 6,
+            Place::Parameter => 3,
+        };
         let is_long = |name: &&str| name.chars().count() >= shortest;
         let name = Some(name.as_str()).filter(is_long)?;
-        let names = Self::HELPERS.map(Self::name);
-        let similar = suggest::nearest(name, names.into_iter().filter(is_long))?;
-        Self::HELPERS.into_iter().find(|keyword| similar == keyword.name())
+        let similar = suggest::nearest(name, keywords().map(Self::name).filter(is_long))?;
+        keywords().find(|keyword| similar == keyword.name())
+    }
+
+    /// Returns whether the attribute is allowed at some place of this kind.
+    fn is_for(self, place: Place) -> bool {
+        let is_for_items = matches!(
+            self,
+            Self::Tool
+                | Self::SystemMessage
+                | Self::UserMessage
+                | Self::Moderate
+                | Self::InputGuardrails
+                | Self::OutputGuardrails
+        );
+        is_for_items == (place == Place::Item) || self == Self::UserMessage
     }
 
     pub(crate) fn name(self) -> &'static str {

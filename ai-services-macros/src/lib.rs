@@ -1,7 +1,8 @@
 //! The procedural macros of `ai-services`. Their documentation is in that crate, where the examples run.
 //!
 //! Each front end (`service`, `tool`) is `parse → model → check → expand`: `parse` reads one attribute
-//! at a time, `check` contains the rules for several attributes, and `expand` cannot fail.
+//! at a time, `check` contains the rules for several attributes, and `expand` cannot fail. Before, `recovery`
+//! reads the item, which may contain syntax errors.
 
 mod arguments;
 mod attribute;

@@ -82,6 +82,32 @@ pub(crate) fn moved(ident: &Ident, place: Span) -> Ident {
     ident
 }
 
+/// Writes `trait Name<>`, `fn name<>` or `impl<>` if an item has no generic parameters.
+///
+/// For a type that does not exist, rustc suggests a generic parameter of the item. The same error in the
+/// implementation is without the suggestion, so that it would be reported again. rustc does not suggest a change of
+/// code with the span of a macro.
+pub(crate) fn with_generics(item: TokenStream, keyword: &str) -> TokenStream {
+    let mut tokens = item.into_iter().peekable();
+    let mut out = TokenStream::new();
+    while let Some(token) = tokens.next() {
+        let is_keyword = matches!(&token, TokenTree::Ident(ident) if ident == keyword);
+        out.extend([token]);
+        if is_keyword {
+            out.extend(
+                tokens.next_if(|next| matches!(next, TokenTree::Ident(_)) && keyword != "impl"),
+            );
+            let has_generics = |next: &TokenTree| matches!(next, TokenTree::Punct(punct) if punct.as_char() == '<');
+            if !tokens.peek().is_some_and(has_generics) {
+                out.extend(quote!(<>));
+            }
+            out.extend(tokens);
+            break;
+        }
+    }
+    out
+}
+
 /// Returns the expression `Some(value)` or `None`.
 pub(crate) fn option(value: Option<TokenStream>) -> TokenStream {
     match value {

@@ -21,6 +21,11 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use quote::quote;
 use syn::parse::Parse;
 use syn::{Block, Expr, ImplItem, ItemFn, ItemImpl, ItemTrait, Stmt, TraitItem};
+use token::is_ident;
+
+/// The keywords of items.
+const KINDS: [&str; 10] =
+    ["trait", "impl", "fn", "struct", "enum", "union", "mod", "type", "static", "use"];
 
 /// An item, and the members whose signature contains a syntax error.
 pub(crate) struct Recovered<T> {
@@ -116,8 +121,8 @@ pub(crate) fn item_fn(
 /// Parses an item without its members.
 fn header<T: Parse>(tokens: &TokenStream, keyword: &str) -> Result<(T, Vec<Member>), Unreadable> {
     let mut outside = token::visible(tokens.clone());
-    let is_keyword = |token: &TokenTree| matches!(token, TokenTree::Ident(own) if own == keyword);
-    if !outside.iter().any(is_keyword) {
+    let is_kind = |token: &&TokenTree| KINDS.iter().any(|kind| is_ident(token, kind));
+    if !outside.iter().find(is_kind).is_some_and(|kind| is_ident(kind, keyword)) {
         return Err(Unreadable::WrongKind);
     }
     let Some(TokenTree::Group(body)) = outside.pop() else { return Err(Unreadable::SyntaxError) };

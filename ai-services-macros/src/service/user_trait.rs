@@ -20,7 +20,7 @@ pub(crate) fn emit(service: &Service<'_>) -> TokenStream {
             }
         }
     }
-    item.into_token_stream()
+    ty::with_generics(item.into_token_stream(), "trait")
 }
 
 fn make_boxed(method: &mut TraitItemFn, service: &Service<'_>) {

@@ -11,7 +11,7 @@ use crate::diagnostics::Diagnostics;
 use crate::keyword::{Keyword, Place};
 use crate::recovery::{self, Unreadable};
 use crate::runtime_path::RuntimePath;
-use crate::{attribute, doc, errors};
+use crate::{attribute, doc, errors, ty};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Attribute, FnArg, ImplItem, ItemFn, ItemImpl, Signature};
@@ -92,13 +92,13 @@ fn stripped_impl(item: &ItemImpl) -> TokenStream {
             strip(&mut method.attrs, &mut method.sig);
         }
     }
-    item.into_token_stream()
+    ty::with_generics(item.into_token_stream(), "impl")
 }
 
 fn stripped_function(item: &ItemFn) -> TokenStream {
     let mut item = item.clone();
     strip(&mut item.attrs, &mut item.sig);
-    item.into_token_stream()
+    ty::with_generics(item.into_token_stream(), "fn")
 }
 
 /// Removes the attributes of this crate, and the doc comments of parameters, which rustc does not accept.

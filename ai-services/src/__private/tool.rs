@@ -138,7 +138,7 @@ pub trait Referent {
 impl<T> Referent for T {
     type Owned = T;
 
-    fn lend(owned: &T) -> &T {
+    fn lend(owned: &T) -> &Self {
         owned
     }
 }
@@ -146,7 +146,7 @@ impl<T> Referent for T {
 impl Referent for str {
     type Owned = String;
 
-    fn lend(owned: &String) -> &str {
+    fn lend(owned: &String) -> &Self {
         owned
     }
 }
@@ -154,7 +154,7 @@ impl Referent for str {
 impl<T> Referent for [T] {
     type Owned = Vec<T>;
 
-    fn lend(owned: &Vec<T>) -> &[T] {
+    fn lend(owned: &Vec<T>) -> &Self {
         owned
     }
 }
@@ -162,7 +162,7 @@ impl<T> Referent for [T] {
 impl Referent for Path {
     type Owned = PathBuf;
 
-    fn lend(owned: &PathBuf) -> &Path {
+    fn lend(owned: &PathBuf) -> &Self {
         owned
     }
 }

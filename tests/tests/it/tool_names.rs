@@ -24,6 +24,7 @@ impl fmt::Display for Shadow {
 }
 
 /// Methods of any type, some of them with the names of methods that generated code calls.
+#[expect(dead_code, reason = "generated code must not call it")]
 trait Extension: Sized {
     fn extended(&self) -> &'static str {
         "the extension"

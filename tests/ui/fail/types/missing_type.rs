@@ -2,7 +2,7 @@ use ai_services::{Result, ai_service, tools};
 
 #[ai_service]
 trait Support {
-    async fn chat(&self, #[memory_id] id: Id, #[user_message] text: Text) -> Result<String>;
+    async fn chat(&self, #[memory_id] id: Id, #[user_message] text: Text) -> Result<Answer>;
 }
 
 struct Desk;
@@ -11,7 +11,7 @@ struct Desk;
 impl Desk {
     /// Returns the time.
     #[tool]
-    fn now(&self) -> Time {}
+    fn now(&self, _zone: Option<Zone>) -> Time {}
 }
 
 fn main() {}
