@@ -21,7 +21,10 @@ pub(crate) fn split(tokens: TokenStream) -> Vec<Member> {
     let mut current = Member::empty();
     let mut rest = tokens.as_slice();
     while let Some((token, after)) = rest.split_first() {
-        if current.is_beyond_its_modifiers() && starts_member(rest, current.tokens.last()) {
+        if current.is_beyond_its_modifiers()
+            && !current.is_inside_angle_brackets()
+            && starts_member(rest, current.tokens.last())
+        {
             members.push(current.take());
         }
         match token {
@@ -141,12 +144,27 @@ impl Member {
             TokenTree::Ident(ident) => !is_modifier(ident),
         })
     }
+
+    /// Returns whether the next token is a generic parameter or argument.
+    fn is_inside_angle_brackets(&self) -> bool {
+        let mut depth = 0_usize;
+        let mut previous = None;
+        for token in &self.tokens {
+            if is_punct(token, '<') {
+                depth += 1;
+            } else if is_punct(token, '>') && !previous.is_some_and(|token| is_punct(token, '-')) {
+                depth = depth.saturating_sub(1);
+            }
+            previous = Some(token);
+        }
+        depth > 0
+    }
 }
 
 /// Returns whether `rest` is the start of a member, where the rest of a signature is possible, too.
 fn starts_member(rest: &[TokenTree], previous: Option<&TokenTree>) -> bool {
-    // `*const T` and `=> async fn` differ in the token before.
-    if previous.is_some_and(|previous| is_punct(previous, '*') || is_punct(previous, '#')) {
+    // `*const T`.
+    if previous.is_some_and(|previous| is_punct(previous, '*')) {
         return false;
     }
     let mut rest = rest.iter().peekable();
@@ -195,6 +213,7 @@ mod tests {
             type T = unsafe extern "C" fn(*const u8) -> [u8; { 1 }];
             async fn f(x: Matrix<{ N }, 2>) -> Array<{ N }> where T: Into<u8> { let x = ; }
             pub(crate) const fn h() -> impl Fn(u8) -> u8;
+            fn k<const N: usize, #[a] T>(x: [T; N]) -> Result<fn(u8) -> u8, Array<T, N>> {}
         };
         let expected = [
             "# [a] const F : fn (u8) -> u8 = | x | { x } ;",
@@ -204,6 +223,7 @@ mod tests {
             "type T = unsafe extern \"C\" fn (* const u8) -> [u8 ; { 1 }] ;",
             "async fn f (x : Matrix < { N } , 2 >) -> Array < { N } > where T : Into < u8 > { }",
             "pub (crate) const fn h () -> impl Fn (u8) -> u8 ;",
+            "fn k < const N : usize , # [a] T > (x : [T ; N]) -> Result < fn (u8) -> u8 , Array < T , N >> { }",
         ];
         assert_eq!(members(tokens), expected);
     }

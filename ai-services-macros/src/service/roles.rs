@@ -6,8 +6,9 @@ use crate::attribute::{self, Helper};
 use crate::diagnostics::Diagnostics;
 use crate::keyword::{Keyword, Place};
 use crate::{errors, template, ty};
+use quote::ToTokens;
 use syn::ext::IdentExt as _;
-use syn::{FnArg, Ident, LitStr, Pat, PatType};
+use syn::{Expr, FnArg, Ident, LitStr, Pat, PatType};
 
 /// Attributes that are allowed on a parameter.
 const ON_PARAMETER: [Keyword; 6] = [
@@ -98,8 +99,15 @@ fn variable<'a>(
         _ if arguments.broken => return None,
         [] => parameter.unraw().to_string(),
         [value] if string(value).is_some() => string(value).map(LitStr::value)?,
-        _ => {
-            errors::malformed_attribute(cx, attribute, keyword, None);
+        values => {
+            let reason = match values {
+                [Expr::Path(name)] => {
+                    let name = name.to_token_stream();
+                    Some(format!("the name is a string literal: `\"{name}\"`"))
+                }
+                _ => None,
+            };
+            errors::malformed_attribute(cx, attribute, keyword, reason.as_deref());
             return None;
         }
     };

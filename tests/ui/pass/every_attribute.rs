@@ -158,8 +158,17 @@ impl<T: Into<f64> + Copy> Bookings<T> {
         Vec::new()
     }
 
+    const LIMITS: [fn(f64) -> f64; 2] = [|x| x, |x| { x }];
+
     fn not_a_tool(&self) -> f64 {
         self.0.into()
+    }
+
+    fn generic<const N: usize, const M: usize>(&self, _: [u8; N]) -> [u8; M]
+    where
+        [u8; { 1 }]: Sized,
+    {
+        [0; M]
     }
 }
 
@@ -173,6 +182,8 @@ fn main() {
     let _ = add::tool();
     let bookings = Bookings(1.0_f32);
     let _ = bookings.not_a_tool();
+    let _: [u8; 2] = bookings.generic([0; 3]);
+    let _ = Bookings::<f32>::LIMITS;
     let _: Option<Box<dyn Support>> = None;
     fn service<T: Support + Clone + std::fmt::Debug + Send + Sync + 'static>() {}
     service::<Desk>();
