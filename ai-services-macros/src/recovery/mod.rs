@@ -87,7 +87,12 @@ pub(crate) fn item_impl(
             method.block = member.block(&method.block);
             (ImplItem::Fn(method), true)
         }
-        ImplItem::Verbatim(tokens) => (ImplItem::Verbatim(strip(tokens)), false),
+        ImplItem::Verbatim(tokens) => {
+            // For example a function without a body, for another macro. It matters only if it is a tool.
+            let stripped = strip(tokens.clone());
+            let is_unchanged = stripped.to_string() == tokens.to_string();
+            (ImplItem::Verbatim(stripped), is_unchanged)
+        }
         item => (item, true),
     });
     item.items = read.item;
