@@ -1,6 +1,9 @@
 use crate::keyword::Keyword;
+use crate::recovery::{self, Recovered, Unreadable};
+use crate::runtime_path::RuntimePath;
 use proc_macro2::{Group, TokenStream, TokenTree};
-use quote::quote;
+use quote::{ToTokens, quote};
+use std::path::{Path, PathBuf};
 use syn::visit_mut::{self, VisitMut};
 
 fn service() -> TokenStream {
@@ -90,4 +93,56 @@ fn attributes_are_removed_from_every_incomplete_item() {
         // In the others, the slip is before the members or in a body.
         assert!(valid * 3 > all * 2, "{valid} of {all}");
     }
+}
+
+/// Reads every trait, `impl` block and function.
+#[derive(Default)]
+struct ReadAll {
+    count: usize,
+}
+
+impl ReadAll {
+    fn compare<T: ToTokens>(
+        &mut self,
+        item: &TokenStream,
+        read: impl Fn(&TokenStream, &RuntimePath) -> Result<Recovered<T>, Unreadable>,
+    ) {
+        let read = read(item, &RuntimePath::default());
+        let read = read.unwrap_or_else(|error| panic!("{error:?}: {item}"));
+        assert!(!read.has_syntax_error(), "{item}");
+        assert_eq!(read.item.to_token_stream().to_string(), item.to_string());
+        self.count += 1;
+    }
+}
+
+impl VisitMut for ReadAll {
+    fn visit_item_trait_mut(&mut self, item: &mut syn::ItemTrait) {
+        self.compare(&item.to_token_stream(), recovery::item_trait);
+    }
+
+    fn visit_item_impl_mut(&mut self, item: &mut syn::ItemImpl) {
+        self.compare(&item.to_token_stream(), recovery::item_impl);
+    }
+
+    fn visit_item_fn_mut(&mut self, item: &mut syn::ItemFn) {
+        self.compare(&item.to_token_stream(), recovery::item_fn);
+    }
+}
+
+fn source_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+    let inside = folders.iter().flat_map(|folder| source_files(folder));
+    let is_source = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "rs");
+    files.into_iter().filter(is_source).chain(inside).collect()
+}
+
+#[test]
+fn valid_items_are_read_unchanged() {
+    let mut all = ReadAll::default();
+    for path in source_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../ai-services/src")) {
+        let mut file = syn::parse_file(&std::fs::read_to_string(path).unwrap()).unwrap();
+        all.visit_file_mut(&mut file);
+    }
+    assert!(all.count > 200, "{}", all.count);
 }
