@@ -40,7 +40,7 @@ trait Extension: Sized {
 impl<T> Extension for T {}
 
 #[tools]
-#[expect(
+#[allow(
     clippy::inherent_to_string_shadow_display,
     clippy::should_implement_trait,
     reason = "the names are the subject of the tests"
