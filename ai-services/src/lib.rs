@@ -53,6 +53,28 @@
 //! compile.
 //! [`docs::errors`] lists all messages.
 //!
+//! # Installation
+//!
+//! ```sh
+//! cargo add ai-services
+//! cargo add tokio --features macros,rt-multi-thread
+//! ```
+//!
+//! The [features](#features) select providers, stores and loaders of documents. Types of your own in answers and
+//! tool parameters derive `serde::Deserialize` and `schemars::JsonSchema`:
+//!
+//! ```sh
+//! cargo add serde --features derive
+//! cargo add schemars
+//! ```
+//!
+//! The crate re-exports [`serde`] 1 and [`schemars`] 1, so that the derives also work
+//! [without these two dependencies](docs::outputs#derives). Tests need the feature `testing`:
+//!
+//! ```sh
+//! cargo add --dev ai-services --features testing
+//! ```
+//!
 //! # Where to start
 //!
 //! | goal | documentation |
@@ -166,6 +188,10 @@ pub use tool::Tool;
 
 #[doc(inline)]
 pub use ai_services_core::async_trait;
+
+// The crates of the derives for typed answers and tool parameters; see `docs::outputs`.
+#[doc(no_inline)]
+pub use {schemars, serde};
 
 #[doc = include_str!("docs/ai_service.md")]
 pub use ai_services_macros::ai_service;

@@ -10,7 +10,7 @@ mod root {
         InvocationContext, OutputStrategy, Remembered, Response, Result, StreamEvent, Tool,
         TurnContext, TurnContextBuilder, UnfinishedTurn, ai_service, async_trait, combinators,
         docs, document, embedding, event, guardrail, ingestion, memory, message, model, output,
-        prompt, providers, rag, schema, service, store, testing, tool, tools,
+        prompt, providers, rag, schema, schemars, serde, service, store, testing, tool, tools,
     };
 }
 
