@@ -89,7 +89,7 @@
 //! | Load, split and store documents | [`docs::documents`], [`document`], [`ingestion`], [`embedding`] |
 //! | Check messages and answers | [`docs::guardrails`], [`guardrail`] |
 //! | Moderate messages and answers | [Moderation](docs::guardrails#moderation) |
-//! | Store conversations in a database | `store` (features `sqlite`, `postgres`, `redis`, `cassandra`) |
+//! | Store conversations in a database | [`store`] (features `sqlite`, `postgres`, `redis`, `cassandra`) |
 //! | Choose a model | [`providers`], [`model`] |
 //! | Fall back, route, retry, limit rates, cache, record | [`combinators`] |
 //! | Test without a network | `testing` (feature `testing`) |
@@ -124,6 +124,7 @@
 //! | `gemini` | Google Gemini: chat, embeddings | no |
 //! | `cohere` | Cohere: re-ranking (and compatible servers), embeddings | no |
 //! | `web-search` | search engines for retrieval: Tavily (and compatible servers), SearXNG | no |
+//! | `http` | `fetch_media` and the HTTP client, without a provider; part of every provider and of `web-search` | yes |
 //! | `rustls` | TLS with rustls and ring | yes |
 //! | `native-tls` | TLS with the system's library | no |
 //! | `tiktoken` | exact token counts for OpenAI models | yes |
@@ -146,6 +147,7 @@ pub mod docs;
 pub mod document;
 pub mod embedding;
 pub mod guardrail;
+pub mod providers;
 pub mod rag;
 pub mod service;
 pub mod store;
@@ -174,11 +176,6 @@ pub mod fuzzing {
     ))]
     pub use ai_services_providers::fuzzing::*;
 }
-
-#[cfg(feature = "http")]
-#[cfg_attr(docsrs, doc(cfg(feature = "http")))]
-#[doc(inline)]
-pub use ai_services_providers as providers;
 
 pub use service::{
     AiService, AiServiceBuilder, AnswerStream, ConcurrentCalls, OutputStrategy, Remembered,

@@ -1,8 +1,9 @@
 //! Clients of model providers and web search engines, each behind a feature.
 //!
-//! Part of [`ai-services`](https://docs.rs/ai-services), which re-exports everything here as
-//! `ai_services::providers`, and the search engines also as `ai_services::rag::web_search`. The contracts are
-//! in [`ai_services_core::model`] and [`ai_services_core::rag::web_search`].
+//! Part of [`ai-services`](https://docs.rs/ai-services), which re-exports the clients as
+//! `ai_services::providers`, with a description of their HTTP layer, and the search engines as
+//! `ai_services::rag::web_search`. The contracts are in [`ai_services_core::model`] and
+//! [`ai_services_core::rag::web_search`].
 //!
 //! | module and feature | models |
 //! |---|---|
@@ -12,22 +13,6 @@
 //! | `ollama` | chat and embedding |
 //! | `cohere` | embedding and scoring, for compatible servers too |
 //! | `web_search`, feature `web-search` | the search engines Tavily and SearXNG |
-//!
-//! # HTTP
-//!
-//! All clients share one HTTP layer:
-//!
-//! - **Retries.** A failed request is retried with back-off until the head of an answer arrives, never
-//!   after it.
-//! - **Timeouts.** Connecting, each attempt and the idle time of a stream are limited. A deadline for the
-//!   whole call is optional.
-//! - **Sizes.** Documents, streams and single events have a maximum size.
-//! - **Back-pressure.** A stream is read only while it is polled.
-//! - **Cancellation.** Dropping a call or a stream closes its connection.
-//! - **Redirects** are not followed.
-//! - **Proxies** of the system (`HTTPS_PROXY`, `NO_PROXY`, …) are used only by clients that read their key
-//!   and server from the environment, too, and by clients with `system_proxies`.
-//! - **Keys** do not appear in errors or in `Debug` output.
 
 #[cfg(feature = "anthropic")]
 pub mod anthropic;

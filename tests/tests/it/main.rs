@@ -21,6 +21,7 @@ mod conformance;
 mod desk;
 mod empty_messages;
 mod events;
+mod features;
 mod fuzz_corpus;
 mod guardrails;
 pub mod hygiene;
