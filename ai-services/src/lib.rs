@@ -84,7 +84,7 @@
 //! | Stream an answer | [`docs::streaming`], [`AnswerStream`] |
 //! | Add tools | [`tools`](macro@tools), [`tool`](mod@tool) |
 //! | Configure and build a service | [`AiServiceBuilder`] |
-//! | Choose a memory | [`memory`] |
+//! | Give each user a memory | [`docs::memory`], [`memory`] |
 //! | Answer from documents, a database or the web | [`docs::retrieval`], [`rag`] |
 //! | Load, split and store documents | [`docs::documents`], [`document`], [`ingestion`], [`embedding`] |
 //! | Check messages and answers | [`docs::guardrails`], [`guardrail`] |
@@ -92,8 +92,8 @@
 //! | Store conversations in a database | [`store`] (features `sqlite`, `postgres`, `redis`, `cassandra`) |
 //! | Choose a model | [`providers`], [`model`] |
 //! | Fall back, route, retry, limit rates, cache, record | [`combinators`] |
-//! | Test without a network | `testing` (feature `testing`) |
-//! | Observe calls | [`event`], and `tracing` spans named after OpenTelemetry's conventions for generative AI |
+//! | Test without a network | [`docs::testing`], `testing` (feature `testing`) |
+//! | Observe calls, usage and cost | [`docs::observing`], [`event`] |
 //!
 //! # Guarantees of a call
 //!

@@ -26,7 +26,8 @@
 //! | `sqlite::SqliteEmbeddingStore` | `sqlite` | exact, reads all vectors: up to some 100,000; words with FTS5 |
 //! | `postgres::PostgresEmbeddingStore` | `postgres` | with pgvector, exact or with an HNSW index; words with `tsvector` |
 //!
-//! A crate that implements a store uses [`kit`] and is tested with the suites of `testing` (feature `testing`).
+//! [`docs::memory`](crate::docs::memory) describes memories, their windows and concurrent calls. A crate that
+//! implements a store uses [`kit`] and is tested with the suites of `testing` (feature `testing`).
 
 #[doc(inline)]
 pub use ai_services_core::store_kit as kit;

@@ -1,5 +1,7 @@
 //! Test doubles that need no network, and test suites for stores and guardrails.
 //!
+//! [`docs::testing`](crate::docs::testing) is a guide with examples.
+//!
 //! | to test | use |
 //! |---|---|
 //! | an AI service | [`ScriptedChatModel`] |

@@ -12,6 +12,14 @@ pub mod errors {}
 #[doc = include_str!("guardrails.md")]
 pub mod guardrails {}
 
+/// Memories: conversations for each user, windows, stores, concurrent calls.
+#[doc = include_str!("memory.md")]
+pub mod memory {}
+
+/// Events, tracing spans, token usage and cost.
+#[doc = include_str!("observing.md")]
+pub mod observing {}
+
 /// Return types of methods, and how answers are parsed.
 #[doc = include_str!("outputs.md")]
 pub mod outputs {}
@@ -23,3 +31,7 @@ pub mod streaming {}
 /// Retrieval-augmented generation: answers from your own texts, with sources.
 #[doc = include_str!("retrieval.md")]
 pub mod retrieval {}
+
+/// Test doubles, scripted models, recordings, and test suites.
+#[doc = include_str!("testing.md")]
+pub mod testing {}
