@@ -6,7 +6,7 @@ use ai_services_core::{Error, ErrorKind, Result};
 use scylla::response::PagingState;
 
 /// Version of the tables that this build creates and supports.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 
 /// Maximum number of attempts to create the schema, which several processes may create at the same time.
 const ATTEMPTS: u32 = 6;
@@ -110,6 +110,11 @@ pub(super) async fn check(client: &Client) -> Result<()> {
         Some((Some(VERSION),)) => Ok(()),
         Some((Some(found),)) if found > VERSION => Err(Error::configuration(format!(
             "the tables in `{}` have version {found}; this build supports {VERSION}, update ai-services",
+            client.names().keyspace
+        ))),
+        Some((Some(found @ 1..),)) => Err(Error::configuration(format!(
+            "the tables in `{}` have version {found}; this build needs {VERSION}: drop them, or choose \
+             another keyspace or `table_prefix`",
             client.names().keyspace
         ))),
         Some(_) => Err(Error::configuration(format!(

@@ -8,7 +8,7 @@ use ai_services_core::store_kit::failpoint::failpoint;
 use ai_services_core::{Error, Result};
 
 /// Migrations: entry `n` migrates layout `n` to layout `n + 1`. Layout 0 has no tables.
-const MIGRATIONS: &[&str] = &[FIRST];
+const MIGRATIONS: &[&str] = &[FIRST, SECOND];
 
 /// Migration that creates the tables.
 ///
@@ -16,23 +16,31 @@ const MIGRATIONS: &[&str] = &[FIRST];
 /// (HOT updates). Columns with a fixed length come first.
 const FIRST: &str = "\
 CREATE TABLE {conversations} (\
-    version bigint NOT NULL, messages bigint NOT NULL, last_updated bigint NOT NULL, \
-    commits bytea NOT NULL, key bytea PRIMARY KEY, id bytea NOT NULL\
+    version bigint NOT NULL, messages bigint NOT NULL, last_used bigint NOT NULL, \
+    token bigint NOT NULL, key bytea PRIMARY KEY, id bytea NOT NULL\
 ) WITH (fillfactor = 70);\
 CREATE TABLE {messages} (\
-    number bigint NOT NULL, key bytea NOT NULL, record text NOT NULL, \
+    number bigint NOT NULL, token bigint NOT NULL, key bytea NOT NULL, record text NOT NULL, \
     PRIMARY KEY (key, number)\
 );\
 CREATE TABLE {history} (\
-    number bigint NOT NULL, key bytea NOT NULL, record text NOT NULL, \
+    number bigint NOT NULL, token bigint NOT NULL, key bytea NOT NULL, record text NOT NULL, \
     PRIMARY KEY (key, number)\
 );\
 CREATE TABLE {leases} (\
-    token bigint NOT NULL, begins timestamptz NOT NULL, ends timestamptz NOT NULL, \
-    key bytea PRIMARY KEY\
+    token bigint NOT NULL, ends timestamptz NOT NULL, key bytea PRIMARY KEY\
 ) WITH (fillfactor = 70);\
 CREATE TABLE {layout} (version bigint NOT NULL);\
 INSERT INTO {layout} VALUES (0);";
+
+/// A log of commits replaces the tokens of commits, and leases have a start.
+const SECOND: &str = "\
+ALTER TABLE {conversations} RENAME COLUMN last_used TO last_updated;\
+ALTER TABLE {conversations} DROP COLUMN token, ADD COLUMN commits bytea NOT NULL DEFAULT '';\
+ALTER TABLE {messages} DROP COLUMN token;\
+ALTER TABLE {history} DROP COLUMN token;\
+DELETE FROM {leases};\
+ALTER TABLE {leases} ADD COLUMN begins timestamptz NOT NULL;";
 
 /// Statement that takes the advisory lock for creating or changing tables. `CREATE TABLE IF NOT EXISTS` alone
 /// fails if two processes run it at the same time. The number is `ai_servi` in ASCII.

@@ -13,15 +13,16 @@ const APPLICATION_ID: i64 = 0x4169_5376;
 ///
 /// Every row contains the id itself, so that rows whose head is lost are detected. The rows of a conversation
 /// are stored side by side, in the order of their numbers.
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[FIRST, SECOND];
+
+const FIRST: &str = "
 CREATE TABLE conversation (
     id TEXT NOT NULL PRIMARY KEY,
     version INTEGER NOT NULL,
     messages INTEGER NOT NULL,
-    last_updated INTEGER NOT NULL,
-    commits BLOB NOT NULL,
+    last_used INTEGER NOT NULL,
+    commit_token INTEGER NOT NULL,
     lease_token INTEGER,
-    lease_since INTEGER,
     lease_until INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE message (
@@ -36,7 +37,16 @@ CREATE TABLE history (
     record TEXT NOT NULL,
     PRIMARY KEY (id, number)
 ) STRICT, WITHOUT ROWID;
-"];
+";
+
+/// A log of commits replaces the token of the last commit, and leases have a start.
+const SECOND: &str = "
+ALTER TABLE conversation RENAME COLUMN last_used TO last_updated;
+ALTER TABLE conversation DROP COLUMN commit_token;
+ALTER TABLE conversation ADD COLUMN commits BLOB NOT NULL DEFAULT x'';
+ALTER TABLE conversation ADD COLUMN lease_since INTEGER;
+UPDATE conversation SET lease_token = NULL, lease_until = NULL;
+";
 
 /// The fields of the file header that identify the schema.
 struct Header {

@@ -47,22 +47,26 @@ async fn cassandra_missing_tables_are_reported() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_newer_tables_are_rejected() {
+async fn cassandra_tables_of_other_versions_are_rejected() {
     let Some(server) = server::shared() else { return };
     let builder = builder(server);
     let store = open(builder.clone()).await;
     let meta = table(&store).replace("_messages", "_meta");
     let raw = session(server).await;
-    let update = format!("UPDATE {meta} SET value = 2 WHERE name = 'version' IF value = 1");
-    raw.query_unpaged(update, ()).await.unwrap();
-    let store = builder.connect().await.unwrap();
-    for error in [
-        store.ensure_schema().await.unwrap_err(),
-        store.load(&"klaus".into()).await.unwrap_err(),
-        store.commit(&"klaus".into(), append(1)).await.unwrap_err(),
-    ] {
-        assert_eq!(error.kind(), ErrorKind::Configuration);
-        assert!(error.to_string().contains("update ai-services"), "{error}");
+    for (version, advice) in [(3, "update ai-services"), (1, "drop them"), (-1, "another program")]
+    {
+        let update =
+            format!("UPDATE {meta} SET value = {version} WHERE name = 'version' IF EXISTS");
+        raw.query_unpaged(update, ()).await.unwrap();
+        let store = builder.clone().connect().await.unwrap();
+        for error in [
+            store.ensure_schema().await.unwrap_err(),
+            store.load(&"klaus".into()).await.unwrap_err(),
+            store.commit(&"klaus".into(), append(1)).await.unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), ErrorKind::Configuration);
+            assert!(error.to_string().contains(advice), "{error}");
+        }
     }
 }
 

@@ -68,6 +68,29 @@ async fn newer_schema_is_rejected() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn tables_of_the_first_layout_are_migrated() {
+    let Some(server) = server::shared() else { return };
+    let prefix = prefix();
+    let store = ready(builder(server, &prefix)).await;
+    store.update_messages(&klaus(), &message()).await.unwrap();
+    let to_first = format!(
+        "ALTER TABLE {prefix}_conversations RENAME COLUMN last_updated TO last_used;
+         ALTER TABLE {prefix}_conversations DROP COLUMN commits, ADD COLUMN token bigint NOT NULL DEFAULT 7;
+         ALTER TABLE {prefix}_messages ADD COLUMN token bigint NOT NULL DEFAULT 7;
+         ALTER TABLE {prefix}_history ADD COLUMN token bigint NOT NULL DEFAULT 7;
+         ALTER TABLE {prefix}_leases DROP COLUMN begins;
+         INSERT INTO {prefix}_leases VALUES (1, now() + interval '1 hour', '\\x00');
+         UPDATE {prefix}_layout SET version = 1"
+    );
+    raw(server).await.batch_execute(&to_first).await.unwrap();
+
+    let store = ready(builder(server, &prefix).leases(LeaseOptions::new())).await;
+    assert_eq!(store.get_messages(&klaus()).await.unwrap(), message());
+    store.update_messages(&klaus(), &[]).await.unwrap();
+    assert_eq!(store.get_messages(&klaus()).await.unwrap(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn up_to_date_schema_needs_no_privileges() {
     let Some(server) = server::shared() else { return };
     let (prefix, raw) = (prefix(), raw(server).await);

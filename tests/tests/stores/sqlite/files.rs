@@ -111,8 +111,30 @@ async fn sqlite_file_that_is_not_a_database_is_not_changed() {
 async fn sqlite_newer_schema_requires_an_update() {
     let (_directory, path) = temp_file();
     SqliteChatMemoryStore::open(&path).await.unwrap().close().await;
-    raw(&path).execute_batch("PRAGMA user_version = 2").unwrap();
+    raw(&path).execute_batch("PRAGMA user_version = 3").unwrap();
     assert_rejected_unchanged(&path, ErrorKind::Configuration, "update ai-services").await;
+}
+
+#[tokio::test]
+async fn sqlite_file_of_the_first_schema_is_migrated() {
+    let (_directory, path) = temp_file();
+    let (id, turn) = ("klaus".into(), [ChatMessage::user("Hello!"), ChatMessage::ai("Hi.")]);
+    let store = SqliteChatMemoryStore::open(&path).await.unwrap();
+    store.update_messages(&id, &turn).await.unwrap();
+    store.close().await;
+    let to_first = "ALTER TABLE conversation RENAME COLUMN last_updated TO last_used;
+        ALTER TABLE conversation DROP COLUMN commits;
+        ALTER TABLE conversation DROP COLUMN lease_since;
+        ALTER TABLE conversation ADD COLUMN commit_token INTEGER NOT NULL DEFAULT 7;
+        UPDATE conversation SET lease_token = 1, lease_until = 9000000000000000;
+        PRAGMA user_version = 1";
+    raw(&path).execute_batch(to_first).unwrap();
+
+    let leases = LeaseOptions::new();
+    let store = builder(&path).leases(leases).open().await.unwrap();
+    assert_eq!(store.get_messages(&id).await.unwrap(), turn);
+    store.update_messages(&id, &turn[..1]).await.unwrap();
+    assert_eq!(store.get_messages(&id).await.unwrap(), turn[..1]);
 }
 
 #[tokio::test]
