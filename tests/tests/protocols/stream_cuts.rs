@@ -52,15 +52,21 @@ fn all() -> Vec<Dialects> {
     ]
 }
 
-/// Calls `check` with each stream, the expected answer, and the names of protocol and stream.
-fn for_each_stream(check: impl Fn(&Dialects, &str, &Summary, &str)) {
-    for dialects in all() {
-        assert!(dialects.streams.len() >= 4, "{}", dialects.protocol);
-        for (name, stream) in dialects.streams {
-            let context = format!("{} {name}", dialects.protocol);
-            check(&dialects, stream, &(dialects.expected)(name), &context);
+/// Calls `check` with each stream, the expected answer, and the names of protocol and stream. Each stream has a
+/// thread, because some checks read a stream once for every byte.
+fn for_each_stream(check: impl Fn(&Dialects, &str, &Summary, &str) + Sync) {
+    let (all, check) = (all(), &check);
+    std::thread::scope(|scope| {
+        for dialects in &all {
+            assert!(dialects.streams.len() >= 4, "{}", dialects.protocol);
+            for (name, stream) in dialects.streams {
+                let context = format!("{} {name}", dialects.protocol);
+                scope.spawn(move || {
+                    check(dialects, stream, &(dialects.expected)(name), &context);
+                });
+            }
         }
-    }
+    });
 }
 
 impl Dialects {
