@@ -11,10 +11,13 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 /// Builds the programs with the cargo that built this test, and returns their paths by name.
+///
+/// Builds the workspace, because a single package would need fewer features of the libraries, which would be
+/// compiled again.
 fn programs() -> &'static BTreeMap<String, PathBuf> {
     static PROGRAMS: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
     PROGRAMS.get_or_init(|| {
-        let build = ["build", "--quiet", "--package", "ai-services-examples", "--bins"];
+        let build = ["build", "--quiet", "--workspace", "--bins"];
         let built = std::process::Command::new(env!("CARGO"))
             .args(build)
             .args(["--examples", "--message-format=json-render-diagnostics"])
