@@ -2,6 +2,7 @@
 
 use super::components::Components;
 use crate::memory::MemoryId;
+use std::pin::Pin;
 use std::sync::Arc;
 
 tokio::task_local! {
@@ -19,10 +20,13 @@ struct HeldConversations {
 }
 
 /// Runs the part of a call that holds a conversation of the service.
+///
+/// The future is pinned by the caller: it is large, and each function that takes it by value would copy it
+/// twice.
 pub(super) async fn holding<T>(
     components: &Arc<Components>,
     id: Option<&MemoryId>,
-    call: impl Future<Output = T>,
+    call: Pin<&mut impl Future<Output = T>>,
 ) -> T {
     let outer = HELD.try_with(|held| Arc::new(held.clone())).ok();
     let held = HeldConversations { components: Arc::clone(components), id: id.cloned(), outer };

@@ -20,6 +20,7 @@ use crate::output::Output;
 use crate::tool::{ToolRequest, Toolbox};
 use crate::{Error, ErrorKind, Result};
 use std::borrow::Cow;
+use std::pin::pin;
 use std::sync::Arc;
 
 /// Number of times a turn is replayed because another writer changed the conversation.
@@ -50,7 +51,7 @@ impl Drop for CancelledOnDrop<'_> {
 /// Waits for the conversation, then runs the turn.
 async fn run_turn<T: Output>(call: &ServiceCall) -> Result<Response<T>> {
     let session = MemorySession::open(call).await?;
-    session.run(call, run_attempts(call, &session)).await
+    session.run(call, pin!(run_attempts(call, &session))).await
 }
 
 /// Attempts the turn until no other writer interferes.

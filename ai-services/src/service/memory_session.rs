@@ -8,6 +8,7 @@ use crate::memory::{ChatMemory, CompletedTurn, Lease, Snapshot};
 use crate::message::ChatMessage;
 use crate::model::ChatRequest;
 use crate::{Error, Result};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,7 +42,11 @@ impl MemorySession {
     }
 
     /// Runs the rest of the call. Calls on the same memory within it are errors.
-    pub(super) async fn run<T>(&self, call: &ServiceCall, rest: impl Future<Output = T>) -> T {
+    pub(super) async fn run<T>(
+        &self,
+        call: &ServiceCall,
+        rest: Pin<&mut impl Future<Output = T>>,
+    ) -> T {
         match self.0 {
             Some(_) => holding(&call.components, call.memory_id(), rest).await,
             None => rest.await,
