@@ -1,8 +1,35 @@
-//! HTTP statuses for errors.
+//! The kinds of errors, and their HTTP statuses.
 
 use crate::ErrorKind;
 
 impl ErrorKind {
+    /// All kinds.
+    #[doc(hidden)]
+    pub const ALL: [Self; 22] = [
+        Self::Configuration,
+        Self::Prompt,
+        Self::Media,
+        Self::InvalidRequest,
+        Self::Authentication,
+        Self::RateLimited,
+        Self::Unavailable,
+        Self::Connection,
+        Self::Timeout,
+        Self::InvalidResponse,
+        Self::Refused,
+        Self::Unsupported,
+        Self::Tool,
+        Self::LimitExceeded,
+        Self::TurnTooLarge,
+        Self::Output,
+        Self::Store,
+        Self::Conflict,
+        Self::Busy,
+        Self::UnknownOutcome,
+        Self::Moderation,
+        Self::Guardrail,
+    ];
+
     /// Returns the HTTP status with which a web server answers after an error of this kind.
     ///
     /// A default for servers whose requests call an AI service. The provider's own status is
@@ -57,31 +84,6 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    const KINDS: [ErrorKind; 22] = [
-        ErrorKind::UnknownOutcome,
-        ErrorKind::Configuration,
-        ErrorKind::Prompt,
-        ErrorKind::Media,
-        ErrorKind::InvalidRequest,
-        ErrorKind::Authentication,
-        ErrorKind::RateLimited,
-        ErrorKind::Unavailable,
-        ErrorKind::Connection,
-        ErrorKind::Timeout,
-        ErrorKind::InvalidResponse,
-        ErrorKind::Refused,
-        ErrorKind::Unsupported,
-        ErrorKind::Tool,
-        ErrorKind::LimitExceeded,
-        ErrorKind::TurnTooLarge,
-        ErrorKind::Output,
-        ErrorKind::Store,
-        ErrorKind::Conflict,
-        ErrorKind::Busy,
-        ErrorKind::Moderation,
-        ErrorKind::Guardrail,
-    ];
-
     /// Returns the statuses of the table by kind.
     fn documented() -> BTreeMap<&'static str, u16> {
         let rows = include_str!("http_status.rs").lines().filter_map(|line| {
@@ -96,7 +98,7 @@ mod tests {
 
     #[test]
     fn table_has_the_status_of_every_kind() {
-        let statuses = KINDS.map(|kind| (format!("{kind:?}"), kind.http_status()));
+        let statuses = ErrorKind::ALL.map(|kind| (format!("{kind:?}"), kind.http_status()));
         let documented = documented().into_iter().map(|(kind, status)| (kind.to_owned(), status));
         assert_eq!(documented.collect::<BTreeMap<_, _>>(), BTreeMap::from(statuses));
     }
@@ -106,6 +108,6 @@ mod tests {
         let source = include_str!("error.rs").split_once("pub enum ErrorKind {").unwrap().1;
         let variants = source.split_once('}').unwrap().0.lines().map(str::trim);
         let variants = variants.filter(|line| line.ends_with(',') && !line.starts_with('/'));
-        assert_eq!(variants.count(), KINDS.len());
+        assert_eq!(variants.count(), ErrorKind::ALL.len());
     }
 }

@@ -5,31 +5,6 @@ use ai_services_core::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-const KINDS: [ErrorKind; 22] = [
-    ErrorKind::Configuration,
-    ErrorKind::Prompt,
-    ErrorKind::Media,
-    ErrorKind::InvalidRequest,
-    ErrorKind::Authentication,
-    ErrorKind::RateLimited,
-    ErrorKind::Unavailable,
-    ErrorKind::Connection,
-    ErrorKind::Timeout,
-    ErrorKind::InvalidResponse,
-    ErrorKind::Refused,
-    ErrorKind::Unsupported,
-    ErrorKind::Tool,
-    ErrorKind::LimitExceeded,
-    ErrorKind::TurnTooLarge,
-    ErrorKind::Output,
-    ErrorKind::Store,
-    ErrorKind::Conflict,
-    ErrorKind::Busy,
-    ErrorKind::UnknownOutcome,
-    ErrorKind::Moderation,
-    ErrorKind::Guardrail,
-];
-
 /// The JSON form of an [`Error`], without its sources.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct WireError {
@@ -67,7 +42,7 @@ impl WireError {
     }
 
     pub(super) fn kind(&self) -> Option<ErrorKind> {
-        KINDS.into_iter().find(|kind| format!("{kind:?}") == *self.kind)
+        ErrorKind::ALL.into_iter().find(|kind| format!("{kind:?}") == *self.kind)
     }
 
     pub(super) fn to_error(&self) -> Error {
@@ -101,7 +76,7 @@ mod tests {
 
     #[test]
     fn error_round_trip_keeps_all_fields() {
-        for kind in KINDS {
+        for kind in ErrorKind::ALL {
             let error = Error::new(kind, "wrong")
                 .with_status(503)
                 .with_code("c")
