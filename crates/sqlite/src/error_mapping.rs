@@ -17,7 +17,7 @@ pub(super) enum TaskFailure {
     FileLost {
         /// The path that no longer leads to the open file.
         path: PathBuf,
-        /// Whether the old file may contain the changes of the task.
+        /// `true` if the old file may contain the changes of the task.
         may_be_applied: bool,
     },
     /// A check of the store failed.
