@@ -2,7 +2,6 @@
 
 use super::call::ServiceCall;
 use super::guards::ChunkGuards;
-use super::method_plan::MethodPlan;
 use super::model_relay::{ModelRelay, relay};
 use super::moderation::PendingModeration;
 use crate::Result;
@@ -39,9 +38,10 @@ pub(super) async fn call_model(
     call.emit(&Event::RequestIssued { request });
     let outcome = if call.delivery.queue().is_none() {
         let response = moderation.alongside(model.chat(request).instrument(span.clone())).await;
-        match response {
-            Ok(response) => check_whole(plan, response).await,
-            Err(error) => Err(error),
+        let copy = response.as_ref().ok().and_then(|response| response.cached_copy.clone());
+        match response.and_then(|response| plan.guards.check_whole(response, answer_tool)) {
+            Ok(response) => Ok(response),
+            Err(error) => Err(CachedCopy::discard_after(copy, error).await),
         }
     } else {
         let guards = ChunkGuards::new(&plan.guards);
@@ -58,13 +58,6 @@ pub(super) async fn call_model(
         }
     }
     outcome
-}
-
-/// Passes an answer that was not streamed through the chunk guardrails.
-async fn check_whole(plan: &MethodPlan, response: ChatResponse) -> Result<ChatResponse> {
-    let copy = response.cached_copy.clone();
-    let checked = plan.guards.check_whole(response, plan.output.answer_tool());
-    CachedCopy::discard_on_error(copy, checked).await
 }
 
 fn record_response(span: &Span, response: &ChatResponse) {

@@ -24,7 +24,10 @@ pub(super) async fn relay(
         match event {
             Some(Ok(ModelStreamEvent::Completed(response))) => {
                 let copy = response.cached_copy.clone();
-                return CachedCopy::discard_on_error(copy, relay.end(*response).await).await;
+                return match relay.end(*response).await {
+                    Ok(response) => Ok(response),
+                    Err(error) => Err(CachedCopy::discard_after(copy, error).await),
+                };
             }
             Some(Ok(ModelStreamEvent::Text(text))) => relay.text(Channel::Text, text).await?,
             Some(Ok(ModelStreamEvent::Thinking(text))) => {

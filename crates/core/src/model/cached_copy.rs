@@ -1,6 +1,6 @@
 //! The copy of an answer in a cache.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use async_trait::async_trait;
 use std::fmt;
 use std::sync::Arc;
@@ -38,17 +38,13 @@ impl CachedCopy {
         self.0.discard().await
     }
 
-    /// Returns the outcome of checking an answer, after its copy was removed if the check failed. If the
-    /// copy cannot be removed either, the first error counts.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the check.
-    pub async fn discard_on_error<T>(copy: Option<Self>, checked: Result<T>) -> Result<T> {
-        if let (Err(_), Some(copy)) = (&checked, copy) {
+    /// Removes the copy of an answer that failed a check, and returns the error of the check. If the copy
+    /// cannot be removed either, the first error counts.
+    pub async fn discard_after(copy: Option<Self>, error: Error) -> Error {
+        if let Some(copy) = copy {
             drop(copy.discard().await);
         }
-        checked
+        error
     }
 }
 
