@@ -94,11 +94,11 @@ impl AttemptFailure {
         self.recovery != Recovery::None
     }
 
-    /// Maps an answer that cannot be decoded.
+    /// Maps an answer that cannot be decoded. The attempt may have been applied.
     pub(super) fn answer(action: &str, error: impl Into<BoxError>) -> Self {
         let error = error.into();
         let message = format!("cannot read the answer of Cassandra ({action}): {error}");
-        Self::is_final(Error::new(ErrorKind::Store, message).with_source(error))
+        Self::transient(Error::new(ErrorKind::Store, message).with_source(error))
     }
 
     /// Maps an error of preparing a statement.
@@ -274,7 +274,7 @@ mod tests {
                 return (number, start.elapsed());
             }
         }
-        panic!("the request is retry without end");
+        panic!("the request is retried without end");
     }
 
     fn database(kind: &DbError) -> AttemptFailure {

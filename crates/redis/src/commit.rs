@@ -245,7 +245,10 @@ fn parse_outcome(commit: &Commit<'_>, version: u64, answer: &[Vec<u8>]) -> Resul
             let reason = format_args!("its version {version} does not match the messages");
             Err(corrupt_head(id, reason).into())
         }
-        _ => Err(Error::new(ErrorKind::Store, "the commit script returned an unknown answer")),
+        _ => {
+            pending.lose_answer(version);
+            Err(Error::new(ErrorKind::Store, "the commit script returned an unknown answer"))
+        }
     }
 }
 
@@ -257,6 +260,15 @@ mod tests {
     fn adjacent_numbers_become_one_range() {
         let evict = EvictedRows::Numbers(vec![3, 4, 5, 9, 11]);
         assert_eq!(ranges(&evict), ("score", vec![(3, 5), (9, 9), (11, 11)]));
+    }
+
+    #[test]
+    fn unknown_answer_is_an_unknown_outcome() {
+        let id = MemoryId::from("klaus");
+        let pending = PendingCommit::new(&id, &Change::advance(Some(1), 0..0, Vec::new()));
+        let commit = Commit { id: &id, lease: None, pending };
+        let error = parse_outcome(&commit, 1, &[b"applause".to_vec()]).unwrap_err();
+        assert_eq!(commit.pending.fail(error).kind(), ErrorKind::UnknownOutcome);
     }
 
     #[test]

@@ -24,13 +24,12 @@ async fn cassandra_commit_on_broken_connection_is_applied_once() {
     let store = builder.contact_points([&proxy.address]).connect().await.unwrap();
     let id = MemoryId::from("klaus");
     let mut expected = Vec::new();
-    for (number, when) in
-        [Cut::BeforeRequest, Cut::BeforeAnswer].into_iter().cycle().take(6).enumerate()
-    {
+    let cuts = [Cut::BeforeRequest, Cut::BeforeAnswer, Cut::AfterUnreadableAnswer];
+    for (number, when) in cuts.into_iter().cycle().take(6).enumerate() {
         let version = direct.load(&id).await.unwrap().version();
         // With and without an expected version.
-        let change = match number % 4 {
-            0 | 1 => Change::advance(version, 0..0, turn(number)),
+        let change = match number {
+            0..3 => Change::advance(version, 0..0, turn(number)),
             _ => append(number),
         };
         expected.extend(turn(number));
@@ -68,8 +67,8 @@ async fn cassandra_commit_is_found_behind_other_commits() {
         let history = direct.history(&id, HistoryPosition::Oldest, 10).await.unwrap();
         let found: Vec<ChatMessage> = history.into_iter().map(|entry| entry.message).collect();
         let expected = match when {
-            Cut::BeforeAnswer => [turn(1), turn(2)].concat(),
             Cut::BeforeRequest => [turn(2), turn(1)].concat(),
+            _ => [turn(1), turn(2)].concat(),
         };
         assert_eq!(found, expected, "{name}");
     }
@@ -108,15 +107,15 @@ async fn cassandra_commit_behind_32_others_has_an_unknown_outcome() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn cassandra_commit_on_broken_connection_is_found_by_its_request() {
+/// Loses the answer to a commit, and permits no other connection.
+async fn assert_found_by_its_request(when: Cut) {
     let Some(server) = server::shared() else { return };
     let builder = builder(server).request_timeout(Duration::from_secs(5));
     let direct = open(builder.clone()).await;
     let proxy = Proxy::to(server.address()).await;
     let store = builder.contact_points([&proxy.address]).connect().await.unwrap();
     let (id, request) = (MemoryId::from("klaus"), RequestId::new("mine").unwrap());
-    proxy.hold(Cut::BeforeAnswer);
+    proxy.hold(when);
     let refuse = async {
         proxy.reached().await;
         proxy.refuse();
@@ -129,6 +128,16 @@ async fn cassandra_commit_on_broken_connection_is_found_by_its_request() {
     assert_eq!(error.detail::<UnknownCommit>().unwrap().request, request);
     assert_eq!(direct.commit_state(&id, &request).await.unwrap(), CommitState::Committed);
     assert_eq!(direct.get_messages(&id).await.unwrap(), turn(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cassandra_commit_on_broken_connection_is_found_by_its_request() {
+    assert_found_by_its_request(Cut::BeforeAnswer).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cassandra_commit_with_unreadable_answer_is_found_by_its_request() {
+    assert_found_by_its_request(Cut::AfterUnreadableAnswer).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

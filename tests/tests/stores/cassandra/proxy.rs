@@ -10,6 +10,15 @@ use tokio::sync::{Notify, watch};
 /// The operation code of a batch.
 const BATCH: u8 = 0x0D;
 
+/// The operation code of a result.
+const RESULT: u8 = 0x08;
+
+/// The kind of a result without rows.
+const VOID: [u8; 4] = [0, 0, 0, 1];
+
+/// Length of the header of a frame, which ends with the length of the body.
+const HEADER: usize = 9;
+
 /// A proxy between a driver and a node.
 pub(crate) struct Proxy {
     pub(crate) address: String,
@@ -35,6 +44,8 @@ pub(crate) enum Cut {
     BeforeRequest = 1,
     /// The node has applied the batch, but the answer is lost.
     BeforeAnswer = 2,
+    /// The node has applied the batch, but the answer has no rows.
+    AfterUnreadableAnswer = 3,
 }
 
 impl Proxy {
@@ -88,7 +99,7 @@ impl Proxy {
 async fn connection(client: TcpStream, server: TcpStream, shared: Arc<Shared>) {
     let ((from_client, to_client), (from_server, to_server)) =
         (client.into_split(), server.into_split());
-    let (doomed, watched) = watch::channel(false);
+    let (doomed, watched) = watch::channel(None);
     // The connection closes when one direction ends, because all halves are dropped.
     tokio::select! {
         () = requests(from_client, to_server, &shared, doomed) => {}
@@ -100,19 +111,10 @@ async fn requests(
     mut client: OwnedReadHalf,
     mut server: OwnedWriteHalf,
     shared: &Shared,
-    doomed: watch::Sender<bool>,
+    doomed: watch::Sender<Option<(Stream, Cut)>>,
 ) {
-    loop {
-        let mut head = [0; 9];
-        if client.read_exact(&mut head).await.is_err() {
-            return;
-        }
-        let length = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
-        let mut body = vec![0; length as usize];
-        if client.read_exact(&mut body).await.is_err() {
-            return;
-        }
-        if head[4] == BATCH {
+    while let Some(frame) = read_frame(&mut client).await {
+        if frame[4] == BATCH {
             *shared.batches.lock().unwrap() += 1;
             match shared.when.swap(0, Ordering::SeqCst) {
                 0 => {}
@@ -121,10 +123,11 @@ async fn requests(
                     shared.released.notified().await;
                     return;
                 }
-                _ => doomed.send(true).unwrap(),
+                2 => doomed.send(Some((stream(&frame), Cut::BeforeAnswer))).unwrap(),
+                _ => doomed.send(Some((stream(&frame), Cut::AfterUnreadableAnswer))).unwrap(),
             }
         }
-        if server.write_all(&head).await.is_err() || server.write_all(&body).await.is_err() {
+        if server.write_all(&frame).await.is_err() {
             return;
         }
     }
@@ -134,18 +137,39 @@ async fn answers(
     mut server: OwnedReadHalf,
     mut client: OwnedWriteHalf,
     shared: &Shared,
-    doomed: watch::Receiver<bool>,
+    doomed: watch::Receiver<Option<(Stream, Cut)>>,
 ) {
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        let Ok(length @ 1..) = server.read(&mut buffer).await else { return };
-        if *doomed.borrow() {
+    while let Some(mut frame) = read_frame(&mut server).await {
+        let cut = doomed.borrow().filter(|(batch, _)| *batch == stream(&frame));
+        if let Some((_, when)) = cut {
             shared.reached.notify_one();
             shared.released.notified().await;
+            if when == Cut::AfterUnreadableAnswer {
+                (frame[1], frame[4]) = (0, RESULT);
+                frame.splice(5.., [[0, 0, 0, 4], VOID].concat());
+                let _ = client.write_all(&frame).await;
+            }
             return;
         }
-        if client.write_all(&buffer[..length]).await.is_err() {
+        if client.write_all(&frame).await.is_err() {
             return;
         }
     }
+}
+
+/// Reads a header and its body. Returns `None` at the end of the connection.
+async fn read_frame(from: &mut OwnedReadHalf) -> Option<Vec<u8>> {
+    let mut frame = vec![0; HEADER];
+    from.read_exact(&mut frame).await.ok()?;
+    let length = u32::from_be_bytes([frame[5], frame[6], frame[7], frame[8]]);
+    frame.resize(HEADER + length as usize, 0);
+    from.read_exact(&mut frame[HEADER..]).await.ok()?;
+    Some(frame)
+}
+
+/// The number that a request and its answer share.
+type Stream = [u8; 2];
+
+fn stream(frame: &[u8]) -> Stream {
+    [frame[2], frame[3]]
 }
