@@ -4,7 +4,7 @@ use super::call::ServiceCall;
 use super::conversations::{ConcurrentCalls, ConversationLock};
 use super::held_conversations::{holding, is_held};
 use crate::event::Event;
-use crate::memory::{ChatMemory, CompletedTurn, Lease, Snapshot};
+use crate::memory::{ChatMemory, CompletedTurn, Lease, Repair, Snapshot};
 use crate::message::ChatMessage;
 use crate::model::ChatRequest;
 use crate::{Error, Result};
@@ -71,10 +71,14 @@ impl MemorySession {
     pub(super) async fn load(&self, call: &ServiceCall) -> Result<Snapshot> {
         let Some(memory) = self.memory() else { return Ok(Snapshot::default()) };
         let (snapshot, repair) = memory.load().await?.into_turns();
-        if repair.is_needed() {
-            let (dropped, added) = (repair.dropped, repair.added);
-            tracing::warn!(dropped, added, "the stored history was malformed and was repaired");
-            call.emit(&Event::HistoryRepaired { dropped, added });
+        if let Some(Repair { dropped, added, is_reordered }) = repair {
+            tracing::warn!(
+                dropped,
+                added,
+                is_reordered,
+                "the stored history was malformed and was repaired"
+            );
+            call.emit(&Event::HistoryRepaired { dropped, added, is_reordered });
         }
         Ok(snapshot)
     }

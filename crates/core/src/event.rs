@@ -49,6 +49,9 @@ pub enum Event<'a> {
         dropped: usize,
         /// Number of tool results that were inserted for tool calls without a result.
         added: usize,
+        /// `true` if messages were moved: tool results to the order of their calls, or a system message to
+        /// the start.
+        is_reordered: bool,
     },
     /// Content was retrieved for the user message.
     Retrieved {

@@ -2,7 +2,7 @@
 //! stored rows. Each function takes arbitrary bytes and panics if an invariant does not hold.
 
 use crate::ErrorKind;
-use crate::memory::{MemoryId, Snapshot};
+use crate::memory::{MemoryId, Repair, Snapshot};
 use crate::message::{AiMessage, ChatMessage, CustomMessage, Messages, ToolCall, ToolResult};
 use crate::model::ChatResponse;
 use crate::output::{Growing, Output, UnreadableAnswer};
@@ -144,9 +144,12 @@ pub fn history(input: &[u8]) {
     let messages: Vec<ChatMessage> = input.as_chunks().0.iter().map(message).collect();
     let (turns, repair) = Snapshot::new(Messages::from(messages.clone()), None).into_turns();
     let repaired: Vec<ChatMessage> = turns.messages().iter().cloned().collect();
-    assert_eq!(repaired.len() + repair.dropped, messages.len() + repair.added);
+    assert_eq!(repair.is_some(), repaired != messages, "{repair:?}: {messages:?}");
+    let counts = repair.unwrap_or_default();
+    assert_eq!(repaired.len() + counts.dropped, messages.len() + counts.added);
+    assert_eq!(repair.is_some(), counts != Repair::default(), "{messages:?}");
     let (again, none) = Snapshot::new(Messages::from(repaired.clone()), None).into_turns();
-    assert!(!none.is_needed(), "{none:?}: {repaired:?}");
+    assert_eq!(none, None, "{repaired:?}");
     assert!(again.messages().iter().eq(&repaired));
     let lasts =
         |messages: &[ChatMessage]| messages.iter().rfind(|message| message.is_system()).cloned();

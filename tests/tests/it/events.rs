@@ -2,7 +2,7 @@
 
 use ai_services::event::{Call, Event};
 use ai_services::memory::{MemoryId, MessageWindowChatMemory};
-use ai_services::message::{ChatMessage, ToolCall};
+use ai_services::message::{AiMessage, ChatMessage, ToolCall, ToolResult};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use ai_services::{ErrorKind, ai_service, tool};
 use futures_util::FutureExt;
@@ -36,8 +36,9 @@ fn agent(model: ScriptedChatModel) -> (AgentService, Arc<Mutex<Vec<String>>>) {
         .listener(move |call: &Call<'_>, event: &Event<'_>| {
             let description = match event {
                 Event::Started => "started".to_owned(),
-                Event::HistoryRepaired { dropped, added } => {
-                    format!("repaired {dropped} {added}")
+                Event::HistoryRepaired { dropped, added, is_reordered } => {
+                    let order = if *is_reordered { " reordered" } else { "" };
+                    format!("repaired {dropped} {added}{order}")
                 }
                 Event::RequestIssued { request } => format!("request {}", request.message_count()),
                 Event::ResponseReceived { .. } => "response".to_owned(),
@@ -92,6 +93,25 @@ async fn failure_and_repair_are_reported() {
         *events.lock().unwrap(),
         ["started", "repaired 1 0", "request 1", "failed Unavailable"]
     );
+}
+
+#[tokio::test]
+async fn repair_that_only_reorders_is_reported() {
+    let model = ScriptedChatModel::replies(["done"]);
+    let (agent, events) = agent(model.clone());
+    let calls = ["1", "2"].map(|id| ToolCall::new(id, "hello", "{}"));
+    let result = |id| ChatMessage::from(ToolResult::new(id, "hello", "hello"));
+    let calls = ChatMessage::from(AiMessage::builder().tool_calls(calls).build());
+    let (asked, answered) = (ChatMessage::user("Hi!"), ChatMessage::ai("hello"));
+    let memory = agent.chat_memory("ann").unwrap();
+    for message in [&asked, &calls, &result("2"), &result("1"), &answered] {
+        memory.add(message.clone()).await.unwrap();
+    }
+    agent.chat("ann", "go").await.unwrap();
+    let sent = [asked, calls, result("1"), result("2"), answered, ChatMessage::user("go")];
+    assert_eq!(model.messages_of(0), sent);
+    let expected = ["started", "repaired 0 0 reordered", "request 6", "response", "completed"];
+    assert_eq!(*events.lock().unwrap(), expected);
 }
 
 #[tokio::test]

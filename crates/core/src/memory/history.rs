@@ -18,83 +18,107 @@ use std::collections::{HashMap, VecDeque};
 /// The text of an inserted result for a call without one.
 const INTERRUPTED: &str = "interrupted: the outcome of this call is unknown";
 
-/// The changes that a repair made to a history.
+/// The changes that a repair made to a history, at least one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repair {
     /// Number of messages that were left out.
     pub dropped: usize,
     /// Number of results that were inserted.
     pub added: usize,
+    /// `true` if a remaining message was moved before one that it followed.
+    pub is_reordered: bool,
 }
 
-impl Repair {
-    #[doc(hidden)]
-    pub fn is_needed(self) -> bool {
-        self != Self::default()
-    }
+/// A history under repair.
+#[derive(Default)]
+struct RepairedHistory {
+    messages: Vec<ChatMessage>,
+    added: usize,
+    is_reordered: bool,
+    /// The highest position in the original history among the kept messages.
+    last_position: usize,
 }
+
+/// A message, and its position in the original history.
+type Positioned<'a> = (usize, &'a ChatMessage);
 
 /// Returns a repaired copy of the history, or `None` if it is well-formed.
 pub(crate) fn repaired(messages: &Messages) -> Option<(Messages, Repair)> {
     if is_complete(messages) {
         return None;
     }
-    let system = messages.iter().rev().find(|message| message.is_system()).cloned();
-    let mut kept: Vec<ChatMessage> = system.into_iter().collect();
-    let mut added = 0;
-    let others: Vec<&ChatMessage> =
-        messages.iter().filter(|message| !message.is_system()).collect();
-    for turn in others.chunk_by(|_, next| !next.is_user()) {
-        if let Some((turn, inserted)) = complete_turn(turn) {
-            kept.extend(turn);
-            added += inserted;
-        }
+    let mut history = RepairedHistory::default();
+    let positioned: Vec<Positioned<'_>> = messages.iter().enumerate().collect();
+    if let Some(system) = positioned.iter().rfind(|(_, message)| message.is_system()) {
+        history.keep(*system);
     }
+    let others: Vec<_> =
+        positioned.into_iter().filter(|(_, message)| !message.is_system()).collect();
+    for turn in others.chunk_by(|_, (_, next)| !next.is_user()) {
+        history.add_turn(turn);
+    }
+    let RepairedHistory { messages: kept, added, is_reordered, .. } = history;
     // Every remaining message except for the inserted results occurs once in the original list.
     let dropped = messages.len() - (kept.len() - added);
     let kept = Messages::from(kept);
     kept.mark_complete();
-    Some((kept, Repair { dropped, added }))
+    Some((kept, Repair { dropped, added, is_reordered }))
 }
 
-/// Returns the turn up to its last answer, with exactly one result for each call, and the number of
-/// inserted results.
-fn complete_turn(turn: &[&ChatMessage]) -> Option<(Vec<ChatMessage>, usize)> {
-    let answer = turn.iter().rposition(|message| is_answer(message))?;
-    let (user, rest) = turn.get(..=answer)?.split_first()?;
-    if !user.is_user() {
-        return None;
+impl RepairedHistory {
+    fn keep(&mut self, (position, message): Positioned<'_>) {
+        self.is_reordered |= position < self.last_position;
+        self.last_position = self.last_position.max(position);
+        self.messages.push(message.clone());
     }
-    let mut complete = vec![(*user).clone()];
-    let mut added = 0;
-    let mut rest = rest.iter();
-    while let Some(message) = rest.next() {
-        match message {
-            ChatMessage::ToolResult(_) => {}
-            ChatMessage::Ai(ai) if !ai.tool_calls().is_empty() => {
-                let mut results = results_by_id(rest.as_slice());
-                complete.push((*message).clone());
-                for call in ai.tool_calls() {
-                    let found = results.get_mut(call.id()).and_then(VecDeque::pop_front);
-                    added += usize::from(found.is_none());
-                    complete.push(found.cloned().unwrap_or_else(|| interrupted_result(call)));
+
+    /// Adds a turn up to its last answer, with exactly one result for each call. Leaves out a turn without
+    /// an answer or without a user message.
+    fn add_turn(&mut self, turn: &[Positioned<'_>]) {
+        let Some(answer) = turn.iter().rposition(|(_, message)| is_answer(message)) else { return };
+        let Some((user, rest)) = turn.get(..=answer).and_then(<[_]>::split_first) else { return };
+        if !user.1.is_user() {
+            return;
+        }
+        self.keep(*user);
+        let mut rest = rest.iter();
+        while let Some(message) = rest.next() {
+            match message.1 {
+                ChatMessage::ToolResult(_) => {}
+                ChatMessage::Ai(ai) if !ai.tool_calls().is_empty() => {
+                    self.keep(*message);
+                    self.add_results(ai, results_by_id(rest.as_slice()));
                 }
+                // A turn ends with its first answer, so earlier answers are left out.
+                ChatMessage::Ai(_) if rest.len() > 0 => {}
+                _ => self.keep(*message),
             }
-            // A turn ends with its first answer, so earlier answers are left out.
-            ChatMessage::Ai(_) if rest.len() > 0 => {}
-            _ => complete.push((*message).clone()),
         }
     }
-    Some((complete, added))
+
+    fn add_results(&mut self, ai: &AiMessage, mut results: ResultsById<'_>) {
+        for call in ai.tool_calls() {
+            match results.get_mut(call.id()).and_then(VecDeque::pop_front) {
+                Some(result) => self.keep(result),
+                None => {
+                    self.added += 1;
+                    self.messages.push(interrupted_result(call));
+                }
+            }
+        }
+    }
 }
 
-/// Returns the tool results at the start of a list by id. Results with equal ids, or without one, keep
-/// their order: each belongs to one call.
-fn results_by_id<'a>(messages: &[&'a ChatMessage]) -> HashMap<&'a str, VecDeque<&'a ChatMessage>> {
-    let mut results = HashMap::<_, VecDeque<_>>::new();
-    for message in messages {
+/// Tool results by the id of their call. Results with equal ids, or without one, keep their order: each
+/// belongs to one call.
+type ResultsById<'a> = HashMap<&'a str, VecDeque<Positioned<'a>>>;
+
+/// Returns the tool results at the start of a list.
+fn results_by_id<'a>(messages: &[Positioned<'a>]) -> ResultsById<'a> {
+    let mut results = ResultsById::new();
+    for (position, message) in messages {
         let ChatMessage::ToolResult(result) = message else { break };
-        results.entry(result.id()).or_default().push_back(*message);
+        results.entry(result.id()).or_default().push_back((*position, message));
     }
     results
 }
@@ -192,7 +216,7 @@ mod tests {
     fn unanswered_messages_are_left_out() {
         let (messages, repair) = repair(vec![ai(), user(), user(), ai(), user(), call(&["1"])]);
         assert_eq!(messages, [user(), ai()]);
-        assert_eq!(repair, Repair { dropped: 4, added: 0 });
+        assert_eq!(repair, Repair { dropped: 4, ..Repair::default() });
     }
 
     #[test]
@@ -209,7 +233,7 @@ mod tests {
                 ai()
             ]
         );
-        assert_eq!(repair, Repair { dropped: 2, added: 1 });
+        assert_eq!(repair, Repair { dropped: 2, added: 1, is_reordered: false });
     }
 
     #[test]
@@ -217,7 +241,7 @@ mod tests {
         let (messages, repair) = repair(vec![user(), call(&["a", "a"]), result("a"), ai()]);
         let interrupted = interrupted_result(&call(&["a"]).tool_calls()[0]);
         assert_eq!(messages, [user(), call(&["a", "a"]), result("a"), interrupted, ai()]);
-        assert_eq!(repair, Repair { dropped: 0, added: 1 });
+        assert_eq!(repair, Repair { added: 1, ..Repair::default() });
     }
 
     #[test]
@@ -227,14 +251,24 @@ mod tests {
         let (messages, repair) =
             repair(vec![user(), calls.clone(), named("1"), orphan, named("2"), result("b"), ai()]);
         assert_eq!(messages, [user(), calls, result("b"), named("1"), named("2"), ai()]);
-        assert_eq!(repair, Repair { dropped: 1, added: 0 });
+        assert_eq!(repair, Repair { dropped: 1, added: 0, is_reordered: true });
     }
 
     #[test]
     fn last_system_message_moves_to_the_front() {
-        let (messages, _) =
+        let (messages, repair) =
             repair(vec![ChatMessage::system("1"), user(), ChatMessage::system("2"), ai()]);
         assert_eq!(messages, [ChatMessage::system("2"), user(), ai()]);
+        assert_eq!(repair, Repair { dropped: 1, added: 0, is_reordered: true });
+    }
+
+    #[test]
+    fn results_in_another_order_are_reordered() {
+        let calls = call(&["1", "2"]);
+        let (messages, repair) =
+            repair(vec![user(), calls.clone(), result("2"), result("1"), ai()]);
+        assert_eq!(messages, [user(), calls, result("1"), result("2"), ai()]);
+        assert_eq!(repair, Repair { is_reordered: true, ..Repair::default() });
     }
 
     /// Generates ids that are often equal, or empty.
@@ -275,7 +309,8 @@ mod tests {
                     None => inserted += 1,
                 }
             }
-            prop_assert_eq!(repair, Repair { dropped: original.len(), added: inserted });
+            prop_assert_eq!((repair.dropped, repair.added), (original.len(), inserted));
+            prop_assert_ne!(repair, Repair::default());
         }
     }
 }

@@ -84,17 +84,17 @@ impl Snapshot {
         self.start
     }
 
-    /// Returns the snapshot in the form `system? turn*`, and the repair that was necessary.
+    /// Returns the snapshot in the form `system? turn*`, and the repair if one was necessary.
     #[doc(hidden)]
-    pub fn into_turns(mut self) -> (Self, Repair) {
-        let mut repair = Repair::default();
+    pub fn into_turns(mut self) -> (Self, Option<Repair>) {
+        let mut repair = None;
         if !self.messages.is_known_complete() {
             match history::repaired(&self.messages) {
                 None => self.messages.mark_complete(),
                 Some((messages, needed)) => {
                     self.messages = messages;
                     self.rewritten = true;
-                    repair = needed;
+                    repair = Some(needed);
                 }
             }
         }
