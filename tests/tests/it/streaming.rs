@@ -143,6 +143,14 @@ async fn failed_stream_ends_with_its_error_and_stores_nothing() {
 }
 
 #[tokio::test]
+async fn error_of_a_broken_stream_has_the_text_so_far() {
+    let broken = ScriptedAnswer::pieces(["It ", "is"]).then_error(ErrorKind::Connection, "cut");
+    let chat = service(ScriptedChatModel::new([broken]), &Arc::default());
+    let error = chat.chat("room", "hi").collect().await.unwrap_err();
+    assert_eq!(error.detail::<model::PartialAnswer>().unwrap().text, "It is");
+}
+
+#[tokio::test]
 async fn invalid_prompt_is_the_first_item() {
     let chat = service(ScriptedChatModel::replies(["hi"]), &Arc::default());
     let told = words(chat.chat("", "hi")).await;

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::{AiMessage, ToolCall};
-use crate::model::{self, ChatResponse, FinishReason, ModelStreamEvent, TokenUsage};
+use crate::model::{self, ChatResponse, FinishReason, ModelStreamEvent, PartialAnswer, TokenUsage};
 use futures_util::stream::{self, Stream, StreamExt};
 use std::time::Duration;
 
@@ -82,6 +82,9 @@ impl ScriptedAnswer {
     }
 
     /// Replaces the end of the answer with this error: the stream ends with it after the pieces.
+    ///
+    /// As in a provider's stream, the error then has the text of the pieces as a [`PartialAnswer`]. Without
+    /// streaming, the answer is the error alone.
     #[must_use]
     pub fn then_error(mut self, kind: ErrorKind, message: impl Into<String>) -> Self {
         self.outcome = Err(Error::new(kind, message.into()));
@@ -115,7 +118,7 @@ impl ScriptedAnswer {
     pub(super) fn into_events(self) -> impl Stream<Item = Result<ModelStreamEvent>> + Send {
         let Self { outcome, pieces, pause, .. } = self;
         let text: Vec<_> =
-            pieces.into_iter().map(|piece| ModelStreamEvent::Text(piece.into())).collect();
+            pieces.iter().map(|piece| ModelStreamEvent::Text(piece.to_string())).collect();
         let events: Vec<_> = match outcome {
             Ok(response) if text.is_empty() => {
                 model::pieces(response).into_iter().map(Ok).collect()
@@ -127,7 +130,9 @@ impl ScriptedAnswer {
                     .partition(|event| matches!(event, ModelStreamEvent::Thinking(_)));
                 before.into_iter().chain(text).chain(after).map(Ok).collect()
             }
-            Err(error) => text.into_iter().map(Ok).chain([Err(error)]).collect(),
+            Err(error) => {
+                text.into_iter().map(Ok).chain([Err(broken_off(error, &pieces))]).collect()
+            }
         };
         stream::iter(events).then(move |event| async move {
             if let Some(pause) = pause {
@@ -136,6 +141,11 @@ impl ScriptedAnswer {
             event
         })
     }
+}
+
+/// Adds the text that was streamed before an error. An error before the first piece has none.
+fn broken_off(error: Error, pieces: &[Box<str>]) -> Error {
+    if pieces.is_empty() { error } else { error.with_source(PartialAnswer::new(pieces.concat())) }
 }
 
 impl From<ChatResponse> for ScriptedAnswer {
