@@ -158,7 +158,7 @@ async fn attempt<T: Output>(
     let completed =
         CompletedTurn::new(snapshot, system, messages).with_lease(lease).with_request(request);
     match session.commit(completed).await {
-        Ok(()) => Ok(Response::new(value, finished, sources)),
+        Ok(()) => Ok(Response::of_turn(value, finished, sources)),
         Err(error) => {
             // Not if the outcome is unknown, or if the request was already committed.
             let has_conflict = error.kind() == ErrorKind::Conflict && error.is_retryable();

@@ -19,7 +19,9 @@ pub struct RejectedAnswer {
 }
 
 impl RejectedAnswer {
-    pub(super) fn new(response: ChatResponse, error: Error) -> Self {
+    /// Creates the record of a rejected answer, for a manual implementation of a service.
+    #[must_use]
+    pub fn new(response: ChatResponse, error: Error) -> Self {
         Self { response, error: Arc::new(error) }
     }
 }

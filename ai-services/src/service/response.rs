@@ -57,17 +57,63 @@ pub struct Response<T> {
 }
 
 impl<T> Response<T> {
-    pub(super) fn new(value: T, turn: FinishedTurn, sources: Vec<RetrievedContent>) -> Self {
+    /// Creates a response of one model call, for a manual implementation of the trait.
+    ///
+    /// Token usage and finish reason are those of `answer`. The fields about tools, rejected answers and
+    /// sources are empty, and can be set afterwards.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ai_services::message::AiMessage;
+    /// use ai_services::model::{ChatResponse, TokenUsage};
+    /// use ai_services::{Response, async_trait, ai_service};
+    ///
+    /// #[ai_service]
+    /// trait Assistant {
+    ///     async fn chat(&self, message: &str) -> ai_services::Result<Response<String>>;
+    /// }
+    ///
+    /// struct Double;
+    ///
+    /// #[async_trait]
+    /// impl Assistant for Double {
+    ///     async fn chat(&self, _: &str) -> ai_services::Result<Response<String>> {
+    ///         let answer = ChatResponse::new(AiMessage::new("Hi.")).with_usage(TokenUsage::new(8, 2));
+    ///         Ok(Response::new("Hi.".to_owned(), answer))
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> ai_services::Result<()> {
+    /// assert_eq!(Double.chat("Hello!").await?.token_usage, TokenUsage::new(8, 2));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn new(value: T, answer: ChatResponse) -> Self {
         Self {
             value,
+            token_usage: answer.usage,
+            cost: None,
+            finish_reason: answer.finish_reason.clone(),
+            tool_executions: Vec::new(),
+            intermediate_responses: Vec::new(),
+            rejected_answers: Vec::new(),
+            sources: Vec::new(),
+            final_response: answer,
+        }
+    }
+
+    pub(super) fn of_turn(value: T, turn: FinishedTurn, sources: Vec<RetrievedContent>) -> Self {
+        Self {
             token_usage: turn.spent.usage,
             cost: turn.spent.cost,
-            finish_reason: turn.answer.finish_reason.clone(),
             tool_executions: turn.executions,
             intermediate_responses: turn.intermediate,
             rejected_answers: turn.rejected,
             sources,
-            final_response: turn.answer,
+            ..Self::new(value, turn.answer)
         }
     }
 }

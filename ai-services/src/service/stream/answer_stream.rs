@@ -93,17 +93,38 @@ impl<T> AnswerStream<T> {
     ///
     /// # Examples
     ///
+    /// A double that streams one answer:
+    ///
     /// ```
-    /// use ai_services::{StreamEvent, AnswerStream};
+    /// use ai_services::message::AiMessage;
+    /// use ai_services::model::ChatResponse;
+    /// use ai_services::{AnswerStream, Response, StreamEvent, ai_service};
     /// use futures_util::stream;
     ///
+    /// #[ai_service]
+    /// trait Assistant {
+    ///     fn chat(&self, message: &str) -> AnswerStream;
+    /// }
+    ///
+    /// struct Double;
+    ///
+    /// impl Assistant for Double {
+    ///     fn chat(&self, _: &str) -> AnswerStream {
+    ///         let answer = ChatResponse::new(AiMessage::new("Hello."));
+    ///         let answer = Response::new("Hello.".to_owned(), answer);
+    ///         let events = [
+    ///             StreamEvent::Text("Hel".to_owned()),
+    ///             StreamEvent::Text("lo.".to_owned()),
+    ///             StreamEvent::Completed(Box::new(answer)),
+    ///         ];
+    ///         AnswerStream::from_events(stream::iter(events.map(Ok)))
+    ///     }
+    /// }
+    ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// let events = [Ok(StreamEvent::Text("Hel".to_owned()))];
-    /// let mut stream = AnswerStream::<String>::from_events(stream::iter(events));
-    /// assert!(stream.next().await.is_some_and(|event| event.is_ok()));
-    /// assert!(stream.next().await.is_some_and(|event| event.is_err()));
-    /// assert!(stream.next().await.is_none());
+    /// # async fn main() -> ai_services::Result<()> {
+    /// assert_eq!(Double.chat("Hi!").collect().await?.value, "Hello.");
+    /// # Ok(())
     /// # }
     /// ```
     pub fn from_events(

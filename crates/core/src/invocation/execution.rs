@@ -12,7 +12,7 @@ pub struct ToolExecution {
 }
 
 impl ToolExecution {
-    #[doc(hidden)]
+    /// Creates the record of a tool call, for a manual implementation of a service.
     #[must_use]
     pub fn new(call: &ToolCall, result: ToolResult, duration: Duration) -> Self {
         Self { call: call.clone(), result, duration }
