@@ -1,24 +1,68 @@
 //! Compiles the cases in `pass`, which must succeed, and in `fail`, with the expected error messages.
 //!
-//! A separate package, so that the dependencies of other tests are not built for the cases. Each file has one
-//! mistake and is named after the function in `ai-services-macros/src/errors` that reports it; `types`
-//! and `builder` contain the mistakes that rustc reports with messages of `ai-services`, and `slips` the syntax
-//! errors that rustc reports alone. After a change of a message, run `scripts/bless` and read the diff.
+//! Each file has one mistake and is named after the function in `ai-services-macros/src/errors` that reports it;
+//! `types` and `builder` contain the mistakes that rustc reports with messages of `ai-services`, and `slips` the
+//! syntax errors that rustc reports alone. After a change of a message, run `scripts/bless` and read the diff.
 
 #![cfg(test)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failing helper fails its test")]
 
+mod compiler;
+mod messages;
+
+use compiler::Compiler;
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write as _;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+#[test]
+fn valid_cases_compile_and_run() {
+    let compiler = Compiler::new();
+    let cases = files(&package().join("pass"), "rs");
+    assert!(!cases.is_empty(), "no cases found");
+    assert_all(&cases, |case| compiler.run(case));
+}
 
 #[test]
 fn messages_are_as_expected() {
-    let cases = trybuild::TestCases::new();
-    cases.pass("pass/*.rs");
-    cases.compile_fail("fail/**/*.rs");
+    let compiler = Compiler::new();
+    let folders = folders(&package().join("fail"));
+    let cases: Vec<_> = folders.iter().flat_map(|folder| files(folder, "rs")).collect();
+    assert!(cases.len() > 100, "no cases found");
+    assert_all(&cases, |case| {
+        let reported = compiler.messages(case).ok_or("it compiles")?;
+        let reported = messages::normalized(&reported, case, &package(), &workspace());
+        let file = case.with_extension("stderr");
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            fs::write(&file, &reported).unwrap();
+        }
+        let expected = fs::read_to_string(&file).unwrap_or_default();
+        let differs = || format!("== expected\n{expected}\n== reported\n{reported}");
+        if expected == reported { Ok(()) } else { Err(differs()) }
+    });
+}
+
+/// Checks all cases, on all processors, and fails with the reasons of the cases that failed.
+fn assert_all(cases: &[PathBuf], check: impl Fn(&Path) -> Result<(), String> + Sync) {
+    let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Err(reason) = check(case) {
+                failures.lock().unwrap().push(format!("{}: {reason}", case.display()));
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, NonZeroUsize::get) {
+            scope.spawn(work);
+        }
+    });
+    let mut failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failures.sort();
+    assert!(failures.is_empty(), "{} cases failed:\n{}", failures.len(), failures.join("\n"));
 }
 
 #[test]
@@ -45,18 +89,21 @@ fn every_error_has_a_test_and_a_line_in_the_index() {
 
 #[test]
 fn syntax_error_is_reported_as_in_a_plain_item() {
-    let cases = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fail/slips"), "rs");
+    let cases = files(&package().join("fail/slips"), "rs");
     assert!(cases.len() > 30, "no cases found");
-    for case in cases {
-        let source = fs::read_to_string(&case).unwrap();
+    assert_all(&cases, |case| {
+        let source = fs::read_to_string(case).unwrap();
         let reported = fs::read_to_string(case.with_extension("stderr")).unwrap();
-        let (own, plain) = (errors(&reported), errors(&check(&plain(&source))));
-        assert!(plain > 0, "{} has no syntax error", case.display());
+        let (own, plain) = (errors(&reported), errors(&compiler::check_alone(&plain(&source))));
         // The parser describes an unfinished call at the end of a body in two ways.
         let more =
             usize::from(case.file_stem().unwrap().to_str().unwrap().starts_with("unfinished_call"));
-        assert!(own <= plain + more, "{}: {own} errors instead of {plain}", case.display());
-    }
+        match plain {
+            0 => Err("it has no syntax error".to_owned()),
+            _ if own <= plain + more => Ok(()),
+            _ => Err(format!("{own} errors instead of {plain}")),
+        }
+    });
 }
 
 /// Returns the source without `ai_services`.
@@ -80,20 +127,6 @@ fn plain(source: &str) -> String {
     plain
 }
 
-/// Returns the messages of rustc for a source without dependencies.
-fn check(source: &str) -> String {
-    let mut rustc = Command::new(std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned()))
-        .args(["--edition", "2024", "--emit", "metadata", "--out-dir"])
-        .arg(std::env::temp_dir())
-        .arg("-")
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    rustc.stdin.take().unwrap().write_all(source.as_bytes()).unwrap();
-    String::from_utf8(rustc.wait_with_output().unwrap().stderr).unwrap()
-}
-
 /// Returns the number of errors.
 fn errors(messages: &str) -> usize {
     let is_error = |line: &&str| line.starts_with("error") && !line.starts_with("error: aborting");
@@ -114,7 +147,7 @@ fn functions() -> BTreeSet<String> {
 
 /// Returns the names of the tests in folders of `fail`.
 fn tests(folders: &[&str]) -> BTreeSet<String> {
-    let fail = Path::new(env!("CARGO_MANIFEST_DIR")).join("fail");
+    let fail = package().join("fail");
     let files = folders.iter().flat_map(|folder| files(&fail.join(folder), "rs"));
     files.map(|file| file.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
 }
@@ -127,13 +160,30 @@ fn index() -> BTreeSet<String> {
     lines.filter_map(|line| line.split('`').next()).map(str::to_owned).collect()
 }
 
+/// Returns the files in a folder with an extension.
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let has_extension = |path: &PathBuf| path.extension().is_some_and(|own| own == extension);
+    entries(folder).into_iter().filter(has_extension).collect()
+}
+
+/// Returns a folder and the folders in it.
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let inner = entries(folder).into_iter().filter(|path| path.is_dir());
+    [folder.to_owned()].into_iter().chain(inner).collect()
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let paths = entries.map(|entry| entry.unwrap().path());
-    paths.filter(|path| path.extension().is_some_and(|own| own == extension)).collect()
+    let mut entries: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    entries
+}
+
+fn package() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
 
 fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+    package().ancestors().nth(2).unwrap().to_owned()
 }
