@@ -69,6 +69,19 @@ impl FoldedText {
         }
     }
 
+    /// Removes the folded text before a position, and its original.
+    pub(super) fn remove_until(&mut self, position: usize) {
+        let original = self.original_position(position);
+        let distance = original.saturating_sub(position);
+        self.text.drain(..position.min(self.text.len()));
+        self.original_length -= original;
+        self.distances.retain_mut(|(from, its)| {
+            let is_after = *from > position;
+            (*from, *its) = (from.saturating_sub(position), its.saturating_sub(distance));
+            is_after
+        });
+    }
+
     pub(super) fn text(&self) -> &str {
         &self.text
     }
@@ -189,6 +202,19 @@ mod tests {
             prop_assert_eq!(pieces.text(), whole.text());
             for position in 0..=whole.text().len() {
                 prop_assert_eq!(pieces.original_position(position), whole.original_position(position));
+            }
+        }
+
+        #[test]
+        fn rest_of_a_text_is_folded_like_the_rest_alone(text in texts(), at in 0..20_usize) {
+            let (mut rest, mut alone) = (FoldedText::default(), FoldedText::default());
+            rest.push_str(&text);
+            let position = rest.text().char_indices().nth(at).map_or(rest.text().len(), |(at, _)| at);
+            alone.push_str(&text[rest.original_position(position)..]);
+            rest.remove_until(position);
+            prop_assert_eq!(rest.text(), alone.text());
+            for position in 0..=alone.text().len() {
+                prop_assert_eq!(rest.original_position(position), alone.original_position(position));
             }
         }
 

@@ -83,7 +83,11 @@ pub(super) fn api_keys(text: &str, found: &mut Vec<Range<usize>>) {
         let mut end = None;
         if is_first_letter(at(bytes, start)) && !follows_word(bytes, start) {
             let rest = bytes.get(start..).unwrap_or_default();
-            let has_prefix = |format: &&KeyFormat| rest.starts_with(format.prefix.as_bytes());
+            // Compares the first letters alone first, because most words have no prefix.
+            let has_prefix = |format: &&KeyFormat| {
+                let prefix = format.prefix.as_bytes();
+                prefix.first() == rest.first() && rest.starts_with(prefix)
+            };
             if let Some(format) = FORMATS.iter().chain(&BEARERS).find(has_prefix) {
                 let body = start + format.prefix.len();
                 let run = if format.alphabet == Alphabet::Word { &mut words } else { &mut tokens };
@@ -241,9 +245,7 @@ const MAX_LABEL: usize = 64;
 pub(super) fn private_keys(text: &str, found: &mut Vec<Range<usize>>) {
     let bytes = text.as_bytes();
     let mut from = 0;
-    while let Some(start) = text.get(from..).and_then(|rest| rest.find(BEGIN)) {
-        steps::add(start);
-        let start = from + start;
+    while let Some(start) = next_begin(text, from) {
         from = start + BEGIN.len();
         let Some(label) = label(bytes, from) else { continue };
         if is_private(label) {
@@ -267,10 +269,7 @@ pub(super) fn find_private_key(text: &str, mut from: usize) -> Option<PartialKey
     const MAX_LAST_LINE: usize = END.len() + MAX_LABEL + 2 * DASHES.len();
     let bytes = text.as_bytes();
     loop {
-        let rest = text.get(from..)?;
-        let distance = rest.find(BEGIN);
-        steps::add(distance.unwrap_or(rest.len()));
-        let start = from + distance?;
+        let start = next_begin(text, from)?;
         from = start + BEGIN.len();
         let Some(label) = label(bytes, from) else {
             if bytes.len() - from < MAX_LABEL + DASHES.len() {
@@ -283,6 +282,23 @@ pub(super) fn find_private_key(text: &str, mut from: usize) -> Option<PartialKey
             let is_settled = end_of_body(bytes, body) + MAX_LAST_LINE <= bytes.len();
             return Some(PartialKey { start, end: is_settled.then(|| end_of_key(bytes, body)) });
         }
+    }
+}
+
+/// Returns the next position of [`BEGIN`] at or after an index.
+///
+/// Searches for a single character first: the search for a string prepares a table, which costs more than the
+/// search in a word.
+fn next_begin(text: &str, mut from: usize) -> Option<usize> {
+    loop {
+        let rest = text.get(from..)?;
+        let distance = rest.find('-');
+        steps::add(distance.unwrap_or(rest.len()));
+        let start = from + distance?;
+        if text.get(start..)?.starts_with(BEGIN) {
+            return Some(start);
+        }
+        from = start + 1;
     }
 }
 

@@ -164,21 +164,23 @@ impl StreamingRedaction {
         positions.next().map(|(position, _)| position)
     }
 
-    /// Redacts the withheld text up to a position.
+    /// Redacts the withheld text up to a position, and removes it in place: most pieces end a word.
     fn redact_until(&mut self, end: usize) -> String {
-        let rest = self.pending.split_off(self.folded.original_position(end));
-        let text = std::mem::take(&mut self.pending);
-        (self.folded, self.at_sign) = (FoldedText::default(), None);
-        self.withhold(&rest);
+        let position = self.folded.original_position(end);
+        let text = self.pending.get(..position).unwrap_or_default();
+        let numbers = std::mem::take(&mut self.numbers);
+        let mut writer = Writer::resume(&self.redaction, numbers, [text]);
+        let redacted = self.redaction.text(text, &mut writer).into_owned();
+        self.numbers = writer.into_numbers();
+        self.pending.drain(..position);
+        self.folded.remove_until(end);
+        steps::add(self.pending.len());
         self.scanned = self.scanned.saturating_sub(end);
+        self.at_sign = self.folded.text().find('@');
         if let Some(key) = &mut self.key {
             key.start = key.start.saturating_sub(end);
             key.retry_length = key.retry_length.saturating_sub(end);
         }
-        let numbers = std::mem::take(&mut self.numbers);
-        let mut writer = Writer::resume(&self.redaction, numbers, [text.as_str()]);
-        let redacted = self.redaction.text(&text, &mut writer).into_owned();
-        self.numbers = writer.into_numbers();
         redacted
     }
 }
