@@ -7,10 +7,10 @@ use ai_services::message::{AiMessage, ChatMessage};
 use ai_services::model::{ChatModel, ChatRequest, ChatResponse};
 
 /// Number of ids that make one call each.
-const IDS: u64 = 1_000_000;
+const IDS: u64 = 250_000;
 
 /// Maximum growth of the process. A queue and a map entry per id would take ten times as much.
-const BUDGET_KIB: u64 = 16 * 1024;
+const BUDGET_KIB: u64 = 4 * 1024;
 
 #[ai_service]
 trait Assistant {

@@ -3,13 +3,9 @@
 use std::any::type_name;
 use std::env;
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 
 /// Names, in a child process, the test that runs there.
 const CHILD: &str = "AI_SERVICES_TEST_IN_OWN_PROCESS";
-
-/// Children run one at a time, because some measure time or memory.
-static TURN: Mutex<()> = Mutex::new(());
 
 /// Runs `body` in a new process, which is this test binary restricted to the calling test.
 ///
@@ -54,7 +50,6 @@ fn end_mark(test: &str) -> String {
 
 /// Returns the output of the child as an error unless it ran the whole test and succeeded.
 fn run_child(test: &str, variables: &[(&str, &str)]) -> Result<(), String> {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut child = Command::new(env::current_exe().unwrap());
     child.args(["--exact", test, "--nocapture", "--include-ignored"]).env(CHILD, test);
     child.envs(variables.iter().copied());

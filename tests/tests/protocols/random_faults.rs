@@ -10,8 +10,8 @@ use ai_services_tests::fault_server::{
     FaultServer, Step, chunked, header_flood, interim, once, redirect, until_close, with_length,
 };
 use ai_services_tests::protocols::{Exchange, Mode, Outcome, exchanges};
-use futures_util::future::join_all;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -266,7 +266,7 @@ struct Seen {
 }
 
 /// Plays these faults one after the other.
-async fn play(exchange: Exchange, seed: u64, faults: impl Iterator<Item = u64>, seen: &Seen) {
+async fn play(exchange: Exchange, seed: u64, faults: impl Iterator<Item = u64>, seen: Arc<Seen>) {
     let server = FaultServer::start([]).await.unwrap();
     let model = exchange.client_with(&server, |client| {
         (client.max_retries, client.deadline) = (2, Some(DEADLINE));
@@ -292,6 +292,7 @@ async fn play(exchange: Exchange, seed: u64, faults: impl Iterator<Item = u64>, 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[allow(clippy::print_stdout, reason = "shown if the test fails: with the seed it fails again")]
+#[allow(clippy::disallowed_methods, reason = "each client is a task")]
 async fn ten_thousand_faults_are_a_whole_answer_or_an_error() {
     let seed = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok());
     let seed: u64 = seed.unwrap_or_else(|| RandomState::new().hash_one(()));
@@ -299,14 +300,18 @@ async fn ten_thousand_faults_are_a_whole_answer_or_an_error() {
     let begin = Instant::now();
     let exchanges: Vec<_> = exchanges().collect();
     let players = CLIENTS.next_multiple_of(exchanges.len());
-    let seen = Seen::default();
-    join_all((0..players).map(|player| {
+    let seen = Arc::<Seen>::default();
+    // Each player is a task, so that all threads of the runtime run clients.
+    let playing = (0..players).map(|player| {
         let exchange = exchanges[player % exchanges.len()];
-        play(exchange, seed, (player as u64..FAULTS).step_by(players), &seen)
-    }))
-    .await;
+        let faults = (player as u64..FAULTS).step_by(players);
+        tokio::spawn(play(exchange, seed, faults, Arc::clone(&seen)))
+    });
+    for player in playing.collect::<Vec<_>>() {
+        player.await.unwrap();
+    }
     println!("{seen:?} of {FAULTS} in {:?}", begin.elapsed());
-    let Seen { whole, harmless, harmed } = seen;
+    let Seen { whole, harmless, harmed } = Arc::into_inner(seen).unwrap();
     // Some faults occur after the end, or are retried.
     assert!((1_000..5_000).contains(&whole.into_inner()), "{SEED}={seed}");
     assert!(harmed.into_inner() * 2 < harmless.into_inner(), "{SEED}={seed}");

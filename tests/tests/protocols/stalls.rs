@@ -99,10 +99,11 @@ async fn slow_loris_times_out_at_the_deadline() {
 
 #[tokio::test]
 async fn slow_answer_in_time_is_read() {
-    for exchange in exchanges() {
+    let read = async |exchange: Exchange| {
         let server = start([vec![Request, Trickle(exchange.answer(), Duration::ZERO)]]).await;
         exchange.ask(&*exchange.client(&server)).await.assert_whole(&exchange, "byte by byte");
-    }
+    };
+    join_all(exchanges().map(read)).await;
 }
 
 #[tokio::test]
