@@ -15,9 +15,9 @@
 //! # Guarantees
 //!
 //! - **A turn is stored completely or not at all, and once.** All rows of a conversation are in one
-//!   partition, and a commit is one conditional batch on it. If its answer does not arrive, a serial read
-//!   determines whether the commit was applied, and it is repeated if not. If the cluster stays unreachable, or
-//!   if more than 31 other commits have followed, the error is
+//!   partition, and a commit is one conditional batch on it. If its answer does not arrive or cannot be
+//!   read, a serial read determines whether the commit was applied, and it is repeated if not. If the cluster
+//!   stays unreachable, or if more than 31 other commits have followed, the error is
 //!   [`ErrorKind::UnknownOutcome`](ai_services_core::ErrorKind::UnknownOutcome), and the turn may have been
 //!   stored. [`commit_state`](ai_services_core::memory::ChatMemoryStore::commit_state) finds out later.
 //! - **An acknowledged commit is on a majority of the replicas**, of one data centre or of all, see

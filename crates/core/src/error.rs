@@ -130,8 +130,8 @@ pub enum ErrorKind {
     /// Another writer changed the conversation while the turn ran, or has already committed a turn of
     /// the same request.
     Conflict,
-    /// The connection to a store broke, or a time limit was exceeded, while a commit was under way: it
-    /// is unknown whether the turn was stored. The detail is
+    /// The connection to a store broke, a time limit was exceeded, or an answer was unreadable, while a
+    /// commit was under way: it is unknown whether the turn was stored. The detail is
     /// [`UnknownCommit`](crate::memory::UnknownCommit).
     UnknownOutcome,
     /// Another call with the same memory id is running, and the service is configured to reject the
