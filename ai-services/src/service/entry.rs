@@ -5,12 +5,14 @@ use super::components::Components;
 use super::description::{Arguments, Method};
 use super::handle::AiService;
 use super::invoke::invoke;
-use super::response::{MethodReturn, Response, Returned};
+use super::response::{MethodReturn, PendingReply, Returned};
 use super::stream::{AnswerStream, EventQueue, StreamReturn};
 use crate::Result;
 use crate::memory::MemoryId;
-use crate::output::Output;
-use futures_util::future::{BoxFuture, FutureExt};
+use crate::model::TokenUsage;
+use futures_util::future::BoxFuture;
+use std::convert::identity;
+use std::pin::pin;
 use std::sync::Arc;
 use tracing::{Instrument, Span, field};
 
@@ -25,11 +27,7 @@ pub fn call<'a, R: MethodReturn + 'a>(
     let components = service.components();
     let span = span(components, method, &arguments);
     let call = ServiceCall::new(components, method, arguments, None);
-    Box::pin(async move {
-        let outcome = respond(call).instrument(span.clone()).await;
-        record(&span, &outcome);
-        R::from_result(outcome.map(R::Value::from_response))
-    })
+    Box::pin(respond(call, span, R::from_result))
 }
 
 /// Calls a method and streams its answer. The stream owns everything that it needs.
@@ -45,16 +43,26 @@ pub fn stream<R: StreamReturn>(
     let queue = Arc::new(EventQueue::default());
     let call = ServiceCall::new(components, method, arguments, Some(Arc::clone(&queue)));
     let shape = call.as_ref().ok().map(|call| call.plan.output.shape().clone());
-    let outcome = async move {
-        let outcome = respond::<R::Output>(call).instrument(span.clone()).await;
-        record(&span, &outcome);
-        outcome
-    };
-    R::from_stream(AnswerStream::of_call(queue, outcome.boxed(), shape))
+    let outcome = Box::pin(respond(call, span, identity));
+    R::from_stream(AnswerStream::of_call(queue, outcome, shape))
 }
 
-async fn respond<T: Output>(call: Result<ServiceCall>) -> Result<Response<T>> {
-    invoke(&call?).await
+/// Runs a call within its span, and converts its outcome.
+///
+/// The only part of a call that is compiled for each type of answer.
+async fn respond<V: Returned, R>(
+    call: Result<ServiceCall>,
+    span: Span,
+    convert: impl FnOnce(Result<V>) -> R,
+) -> R {
+    let mut reply = PendingReply::<V>::Unread;
+    let outcome = match call {
+        // The future is large, and `instrument` would move it.
+        Ok(call) => pin!(invoke(&call, &mut reply)).instrument(span.clone()).await,
+        Err(error) => Err(error),
+    };
+    record(&span, &outcome);
+    convert(outcome.and_then(|_| reply.into_value()))
 }
 
 fn span(components: &Components, method: &Method, arguments: &Arguments<'_>) -> Span {
@@ -71,11 +79,11 @@ fn span(components: &Components, method: &Method, arguments: &Arguments<'_>) -> 
     )
 }
 
-fn record<T>(span: &Span, outcome: &Result<Response<T>>) {
+fn record(span: &Span, outcome: &Result<TokenUsage>) {
     match outcome {
-        Ok(response) => {
-            span.record("gen_ai.usage.input_tokens", response.token_usage.input);
-            span.record("gen_ai.usage.output_tokens", response.token_usage.output);
+        Ok(usage) => {
+            span.record("gen_ai.usage.input_tokens", usage.input);
+            span.record("gen_ai.usage.output_tokens", usage.output);
         }
         Err(error) => {
             span.record("error.type", field::debug(error.kind()));

@@ -6,7 +6,7 @@ use super::memory_session::{MemorySession, max_wait};
 use super::moderation::PendingModeration;
 use super::preparation::prepare;
 use super::prepared_message::PreparedMessage;
-use super::response::Response;
+use super::response::Reply;
 use super::stream::{emit_text, emit_thinking};
 use super::tool_events::emit_finished;
 use super::tool_loop::ToolLoop;
@@ -15,8 +15,7 @@ use super::usage_and_cost::UsageAndCost;
 use crate::event::Event;
 use crate::memory::{CompletedTurn, LeaseToken, RequestId, Snapshot};
 use crate::message::{AiMessage, UserMessage};
-use crate::model::{ChatRequest, ChatResponse};
-use crate::output::Output;
+use crate::model::{ChatRequest, ChatResponse, TokenUsage};
 use crate::tool::{ToolRequest, Toolbox};
 use crate::{Error, ErrorKind, Result};
 use std::borrow::Cow;
@@ -26,14 +25,15 @@ use std::sync::Arc;
 /// Number of times a turn is replayed because another writer changed the conversation.
 const MAX_REPLAYS: u32 = 3;
 
-/// Runs one call. The turn is remembered only if the call succeeds.
-pub(super) async fn invoke<T: Output>(call: &ServiceCall) -> Result<Response<T>> {
+/// Runs one call, and returns the tokens of its turn. The turn is remembered, and the reply complete, only
+/// if the call succeeds.
+pub(super) async fn invoke(call: &ServiceCall, reply: &mut dyn Reply) -> Result<TokenUsage> {
     call.emit(&Event::Started);
     let cancellation = CancelledOnDrop(call);
-    let outcome = run_turn(call).await;
+    let outcome = run_turn(call, reply).await;
     std::mem::forget(cancellation);
     match &outcome {
-        Ok(response) => call.emit(&Event::Completed { usage: &response.token_usage }),
+        Ok(usage) => call.emit(&Event::Completed { usage }),
         Err(error) => call.emit(&Event::Failed { error }),
     }
     outcome
@@ -49,24 +49,25 @@ impl Drop for CancelledOnDrop<'_> {
 }
 
 /// Waits for the conversation, then runs the turn.
-async fn run_turn<T: Output>(call: &ServiceCall) -> Result<Response<T>> {
+async fn run_turn(call: &ServiceCall, reply: &mut dyn Reply) -> Result<TokenUsage> {
     let session = MemorySession::open(call).await?;
-    session.run(call, pin!(run_attempts(call, &session))).await
+    session.run(call, pin!(run_attempts(call, &session, reply))).await
 }
 
 /// Attempts the turn until no other writer interferes.
-async fn run_attempts<T: Output>(
+async fn run_attempts(
     call: &ServiceCall,
     session: &MemorySession,
-) -> Result<Response<T>> {
+    reply: &mut dyn Reply,
+) -> Result<TokenUsage> {
     let lease = session.lease(call).await?;
     let mut spent = UsageAndCost::default();
     let mut replays = 0;
     loop {
         let outcome = match &lease {
-            None => attempt(call, session, None, &mut spent).await,
+            None => attempt(call, session, None, &mut spent, reply).await,
             Some(lease) => {
-                let attempt = attempt(call, session, Some(lease.token()), &mut spent);
+                let attempt = attempt(call, session, Some(lease.token()), &mut spent, reply);
                 Box::pin(lease.keep(attempt)).await
             }
         };
@@ -85,11 +86,11 @@ async fn run_attempts<T: Output>(
                 }
                 return Err(spent.attach_to(failure.error, call.prices()));
             }
-            Ok(response) => {
+            Ok(usage) => {
                 if let Some(lease) = lease {
                     lease.mark_released();
                 }
-                return Ok(response);
+                return Ok(usage);
             }
         }
     }
@@ -113,13 +114,14 @@ impl From<Error> for Failure {
     }
 }
 
-/// Attempts the turn once: load, prepare, converse, parse the answer, commit.
-async fn attempt<T: Output>(
+/// Attempts the turn once: load, prepare, converse, read the answer, commit.
+async fn attempt(
     call: &ServiceCall,
     session: &MemorySession,
     lease: Option<LeaseToken>,
     spent: &mut UsageAndCost,
-) -> Result<Response<T>, Failure> {
+    reply: &mut dyn Reply,
+) -> Result<TokenUsage, Failure> {
     let snapshot = session.load(call).await?;
     let (message, context) = prepare(call, session, &snapshot, spent).await?;
     let toolbox = toolbox(call, message.guarded()).await?;
@@ -133,11 +135,11 @@ async fn attempt<T: Output>(
         toolbox: &toolbox,
         context: context.as_ref(),
     };
-    let outcome = accepted_answer(&tool_loop, &message, &mut turn).await;
+    let outcome = accepted_answer(&tool_loop, &message, &mut turn, reply).await;
     turn.add_metered(call.meter());
     *spent = turn.spent();
-    let (value, answer) = match outcome {
-        Ok(accepted) => accepted,
+    let answer = match outcome {
+        Ok(answer) => answer,
         Err(error) => return Err(turn.into_unfinished().attach_to(error).into()),
     };
 
@@ -158,7 +160,11 @@ async fn attempt<T: Output>(
     let completed =
         CompletedTurn::new(snapshot, system, messages).with_lease(lease).with_request(request);
     match session.commit(completed).await {
-        Ok(()) => Ok(Response::of_turn(value, finished, sources)),
+        Ok(()) => {
+            let usage = finished.spent.usage;
+            reply.complete(finished, sources);
+            Ok(usage)
+        }
         Err(error) => {
             // Not if the outcome is unknown, or if the request was already committed.
             let has_conflict = error.kind() == ErrorKind::Conflict && error.is_retryable();
@@ -170,20 +176,21 @@ async fn attempt<T: Output>(
     }
 }
 
-/// Runs the turn until an answer passed all checks and was parsed.
-async fn accepted_answer<T: Output>(
+/// Runs the turn until an answer passed all checks and was read.
+async fn accepted_answer(
     tool_loop: &ToolLoop<'_>,
     message: &PreparedMessage<'_>,
     turn: &mut Turn<'_>,
-) -> Result<(T, ChatResponse)> {
+    reply: &mut dyn Reply,
+) -> Result<ChatResponse> {
     let call = tool_loop.call;
     let mut moderation = PendingModeration::new(call, message.guarded());
     loop {
         let answer = tool_loop.next_answer(turn, &mut moderation).await?;
-        match parse::<T>(call, &answer) {
-            Ok(value) => {
+        match reply.read(&readable(call, &answer), call.plan.output.shape()) {
+            Ok(()) => {
                 deliver(call, turn, &answer);
-                return Ok((value, answer));
+                return Ok(answer);
             }
             Err(error) => {
                 answer.discard_copy().await?;
@@ -194,15 +201,15 @@ async fn accepted_answer<T: Output>(
     }
 }
 
-/// Parses an answer. Some protocols have an empty text where others have none; both are no value.
-fn parse<T: Output>(call: &ServiceCall, answer: &ChatResponse) -> Result<T> {
-    let shape = call.plan.output.shape();
+/// Returns an answer as it is read. Some protocols have an empty text where others have none; both are
+/// no value.
+fn readable<'a>(call: &ServiceCall, answer: &'a ChatResponse) -> Cow<'a, ChatResponse> {
     let is_empty = answer.message.text() == Some("") && answer.message.refusal().is_none();
-    if is_empty && shape.schema().is_some() {
+    if is_empty && call.plan.output.shape().schema().is_some() {
         let message = AiMessage::builder().build();
-        return T::from_response(&ChatResponse { message, ..answer.clone() }, shape);
+        return Cow::Owned(ChatResponse { message, ..answer.clone() });
     }
-    T::from_response(answer, shape)
+    Cow::Borrowed(answer)
 }
 
 /// Adds an accepted answer to the stream, unless its pieces were delivered before.

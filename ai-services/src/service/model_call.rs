@@ -46,7 +46,9 @@ pub(super) async fn call_model(
     } else {
         let guards = ChunkGuards::new(&plan.guards);
         let target = ModelRelay::new(call.delivery.live(), guards, answer_tool);
-        relay(model.stream(request), moderation, target).instrument(span.clone()).await
+        // In a box, because its future is larger than that of the whole rest of a call.
+        let relay = Box::pin(relay(model.stream(request), moderation, target));
+        relay.instrument(span.clone()).await
     };
     match &outcome {
         Ok(response) => {

@@ -6,7 +6,7 @@ use crate::model::{ChatResponse, Cost, FinishReason, TokenUsage};
 use crate::output::{Output, Shape};
 use crate::rag::RetrievedContent;
 use crate::tool::ToolExecution;
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// The value of a method, with the usage, tools and responses of its turn.
 ///
@@ -114,6 +114,54 @@ impl<T> Response<T> {
             rejected_answers: turn.rejected,
             sources,
             ..Self::new(value, turn.answer)
+        }
+    }
+}
+
+/// The reply to the caller of a method, as the engine sees it.
+///
+/// The engine passes answers and reports to it instead of returning them. It is therefore compiled once,
+/// not for each type of answer, and a [`Response`] of 450 bytes does not pass through all futures of a call.
+pub(super) trait Reply: Send {
+    /// Reads an answer as the value of the method.
+    ///
+    /// # Errors
+    ///
+    /// If the answer has another form.
+    fn read(&mut self, answer: &ChatResponse, shape: &Shape) -> Result<()>;
+
+    /// Takes the report of a committed turn, whose answer was the last one that was read.
+    fn complete(&mut self, turn: FinishedTurn, sources: Vec<RetrievedContent>);
+}
+
+/// The reply of a method that returns `V`.
+pub(super) enum PendingReply<V: Returned> {
+    Unread,
+    Read(V::Output),
+    Complete(V),
+}
+
+impl<V: Returned> PendingReply<V> {
+    /// Returns the value of a call that succeeded.
+    pub(super) fn into_value(self) -> Result<V> {
+        match self {
+            Self::Complete(value) => Ok(value),
+            Self::Unread | Self::Read(_) => {
+                Err(Error::new(ErrorKind::Output, "the call ended without an answer"))
+            }
+        }
+    }
+}
+
+impl<V: Returned> Reply for PendingReply<V> {
+    fn read(&mut self, answer: &ChatResponse, shape: &Shape) -> Result<()> {
+        *self = Self::Read(<V::Output as Output>::from_response(answer, shape)?);
+        Ok(())
+    }
+
+    fn complete(&mut self, turn: FinishedTurn, sources: Vec<RetrievedContent>) {
+        if let Self::Read(value) = std::mem::replace(self, Self::Unread) {
+            *self = Self::Complete(V::from_response(Response::of_turn(value, turn, sources)));
         }
     }
 }

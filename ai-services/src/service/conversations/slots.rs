@@ -9,7 +9,7 @@ use crate::memory::{ChatMemory, MemoryId, Residence};
 use crate::{Error, ErrorKind, Result};
 use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, HashMap};
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 use std::sync::{Arc, PoisonError};
 
 /// Number of shards without a bound on the kept memories. Calls on different ids rarely share a lock.
@@ -25,11 +25,44 @@ pub(in crate::service) struct Conversations {
 
 #[derive(Default)]
 struct ConversationShard {
-    by_id: HashMap<MemoryId, ShardEntry>,
+    by_id: HashMap<HashedId, ShardEntry, BuildHasherDefault<KnownHash>>,
     /// Idle conversations that are kept, by the time of their last use. Empty without a bound.
-    idle: BTreeMap<u64, MemoryId>,
+    idle: BTreeMap<u64, HashedId>,
     clock: u64,
     max_kept: Option<usize>,
+}
+
+/// An id with its keyed hash. A call uses the hash three times: to choose the shard, to enter, to leave.
+#[derive(Clone, PartialEq, Eq)]
+struct HashedId {
+    hash: u64,
+    id: MemoryId,
+}
+
+impl Hash for HashedId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+/// The hasher of [`HashedId`], which returns the hash that it is given.
+#[derive(Default)]
+struct KnownHash(u64);
+
+impl Hasher for KnownHash {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
 }
 
 struct ShardEntry {
@@ -95,16 +128,18 @@ impl Conversations {
     }
 
     fn enter(&self, id: &MemoryId) -> SlotUser {
-        let index = self.hasher.hash_one(id) as usize % (self.others.len() + 1);
+        let id = HashedId { hash: self.hasher.hash_one(id), id: id.clone() };
+        // The map uses the other bits.
+        let index = (id.hash >> 32) as usize % (self.others.len() + 1);
         let shard = self.others.get(index).unwrap_or(&self.first);
-        let slot = lock(shard).enter(id);
-        SlotUser { shard: Arc::clone(shard), slot, id: id.clone() }
+        let slot = lock(shard).enter(&id);
+        SlotUser { shard: Arc::clone(shard), slot, id }
     }
 }
 
 impl ConversationShard {
     /// Adds a user to the slot of `id`.
-    fn enter(&mut self, id: &MemoryId) -> Arc<ConversationSlot> {
+    fn enter(&mut self, id: &HashedId) -> Arc<ConversationSlot> {
         let entry = self.by_id.entry(id.clone()).or_insert_with(|| ShardEntry {
             slot: Arc::new(ConversationSlot::new(None)),
             users: 0,
@@ -118,7 +153,7 @@ impl ConversationShard {
     }
 
     /// Removes a user from the slot of `id`. Returns the entries that are no longer kept.
-    fn leave(&mut self, id: &MemoryId) -> Vec<ShardEntry> {
+    fn leave(&mut self, id: &HashedId) -> Vec<ShardEntry> {
         let mut dropped = Vec::new();
         let Some(entry) = self.by_id.get_mut(id) else { return dropped };
         entry.users = entry.users.saturating_sub(1);
@@ -229,7 +264,7 @@ impl Drop for Permit {
 struct SlotUser {
     shard: Arc<Mutex<ConversationShard>>,
     slot: Arc<ConversationSlot>,
-    id: MemoryId,
+    id: HashedId,
 }
 
 impl Drop for SlotUser {

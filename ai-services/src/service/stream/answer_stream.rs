@@ -251,7 +251,7 @@ pub trait StreamReturn: Send + Sized {
     #[doc(hidden)]
     type This: StreamReturn;
     #[doc(hidden)]
-    type Output: Output;
+    type Output: Output + 'static;
     #[doc(hidden)]
     fn from_stream(stream: AnswerStream<Self::Output>) -> Self;
 
