@@ -81,30 +81,36 @@ impl Slot {
     }
 
     fn apply(&mut self, change: Change, version: u64, policy: EvictedMessages) {
-        let (evicted, appended) = match change.evicted() {
+        // From the newest to the oldest, so that a removal does not shift the remaining indices.
+        let appended = match change.evicted() {
             Some(range) => {
                 let end = range.end.min(self.messages.len());
-                (EvictedIndices::Range(range.start.min(end)..end), change.appended().count())
+                (range.start.min(end)..end).rev().for_each(|at| self.evict(at, policy));
+                change.appended().count()
             }
             None => {
                 let new: Vec<_> = change.appended().collect();
                 let old: Vec<_> = self.messages.iter().collect();
                 let Difference { evicted, kept } = Difference::between(&old, &new);
-                (EvictedIndices::Positions(evicted), new.len() - kept)
+                evicted.into_iter().rev().for_each(|at| self.evict(at, policy));
+                new.len() - kept
             }
         };
-        for at in evicted.newest_first() {
-            let position = self.remove_position(at);
-            if policy == EvictedMessages::Keep
-                && let (Some(position), Some(message)) = (position, self.messages.get(at))
-            {
-                self.evicted.push((position, message.clone()));
-            }
-        }
         self.assign_positions(appended as u64);
         change.apply(&mut self.messages);
         self.version = version;
         self.last_updated = SystemTime::now();
+    }
+
+    /// Removes the position of the message at index `at`. The history keeps the message if the policy
+    /// says so.
+    fn evict(&mut self, at: usize, policy: EvictedMessages) {
+        let position = self.remove_position(at);
+        if policy == EvictedMessages::Keep
+            && let (Some(position), Some(message)) = (position, self.messages.get(at))
+        {
+            self.evicted.push((position, message.clone()));
+        }
     }
 
     /// Returns a page of the history.
@@ -163,23 +169,6 @@ impl Slot {
             _ if new.is_empty() => {}
             _ => self.positions.push(new),
         }
-    }
-}
-
-/// The indices of the messages to evict.
-enum EvictedIndices {
-    Range(Range<usize>),
-    Positions(Vec<usize>),
-}
-
-impl EvictedIndices {
-    /// Iterates from the last index to the first, so removals do not shift the remaining indices.
-    fn newest_first(self) -> impl Iterator<Item = usize> {
-        let (range, positions) = match self {
-            Self::Range(range) => (range, Vec::new()),
-            Self::Positions(positions) => (0..0, positions),
-        };
-        range.rev().chain(positions.into_iter().rev())
     }
 }
 

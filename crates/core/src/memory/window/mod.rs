@@ -130,8 +130,8 @@ impl<L: Limit> Window<L> {
         let snapshot = self.store().load(&self.id).await?;
         let version = snapshot.version();
         let mut draft = Draft::new(&self.limit, maximum, snapshot.into_messages())?;
+        draft.evict()?;
         for message in messages {
-            draft.evict()?;
             draft.add(message.clone(), self.system_position)?;
             draft.evict()?;
         }
