@@ -2,6 +2,7 @@
 
 use super::call::ServiceCall;
 use super::guardrail_context::GuardrailContext;
+use super::history_summary::{HistoryFold, SummaryOutcome};
 use super::memory_session::{MemorySession, max_wait};
 use super::moderation::PendingModeration;
 use super::preparation::prepare;
@@ -61,13 +62,13 @@ async fn run_attempts(
     reply: &mut dyn Reply,
 ) -> Result<TokenUsage> {
     let lease = session.lease(call).await?;
-    let mut spent = UsageAndCost::default();
+    let mut inherited = Inherited::default();
     let mut replays = 0;
     loop {
         let outcome = match &lease {
-            None => attempt(call, session, None, &mut spent, reply).await,
+            None => attempt(call, session, None, &mut inherited, reply).await,
             Some(lease) => {
-                let attempt = attempt(call, session, Some(lease.token()), &mut spent, reply);
+                let attempt = attempt(call, session, Some(lease.token()), &mut inherited, reply);
                 Box::pin(lease.keep(attempt)).await
             }
         };
@@ -77,14 +78,14 @@ async fn run_attempts(
                 tracing::debug!(%error, replays, "the conversation has changed; replaying the turn");
                 if let Some(lease) = &lease {
                     let regained = lease.reacquire(max_wait(call)).await;
-                    regained.map_err(|error| spent.attach_to(error, call.prices()))?;
+                    regained.map_err(|error| inherited.spent.attach_to(error, call.prices()))?;
                 }
             }
             Err(failure) => {
                 if let Some(lease) = lease {
                     lease.release().await;
                 }
-                return Err(spent.attach_to(failure.error, call.prices()));
+                return Err(inherited.spent.attach_to(failure.error, call.prices()));
             }
             Ok(usage) => {
                 if let Some(lease) = lease {
@@ -94,6 +95,13 @@ async fn run_attempts(
             }
         }
     }
+}
+
+/// What a replay of the turn takes over from the attempts before it.
+#[derive(Default)]
+struct Inherited {
+    spent: UsageAndCost,
+    summary: Option<SummaryOutcome>,
 }
 
 /// The failure of one attempt at a turn.
@@ -119,13 +127,20 @@ async fn attempt(
     call: &ServiceCall,
     session: &MemorySession,
     lease: Option<LeaseToken>,
-    spent: &mut UsageAndCost,
+    inherited: &mut Inherited,
     reply: &mut dyn Reply,
 ) -> Result<TokenUsage, Failure> {
-    let snapshot = session.load(call).await?;
+    let Inherited { spent, summary } = inherited;
+    let mut snapshot = session.load(call).await?;
     let (message, context) = prepare(call, session, &snapshot, spent).await?;
     let toolbox = toolbox(call, message.guarded()).await?;
-    let request = first_request(call, &snapshot, &toolbox, message.to_send());
+    let mut request = first_request(call, &snapshot, &toolbox, message.to_send());
+    if let Some(summarizer) = session.overflow(&snapshot, &request) {
+        let fold = HistoryFold { call, session, summarizer, request: &request };
+        snapshot = Box::pin(fold.run(snapshot, summary)).await;
+        spent.add_metered(call.meter(), call.prices());
+        request.history = snapshot.messages().clone();
+    }
     let mut turn = Turn::new(request, rules(call), *spent);
 
     let tool_loop = ToolLoop {

@@ -4,7 +4,7 @@ use super::call::ServiceCall;
 use super::conversations::{ConcurrentCalls, ConversationLock};
 use super::held_conversations::{holding, is_held};
 use crate::event::Event;
-use crate::memory::{ChatMemory, CompletedTurn, Lease, Repair, Snapshot};
+use crate::memory::{ChatMemory, CompletedTurn, Lease, Repair, Snapshot, Summarizer};
 use crate::message::ChatMessage;
 use crate::model::ChatRequest;
 use crate::{Error, Result};
@@ -80,13 +80,28 @@ impl MemorySession {
             );
             call.emit(&Event::HistoryRepaired { dropped, added, is_reordered });
         }
-        Ok(snapshot)
+        Ok(if memory.summarizer().is_some() { snapshot.with_summary() } else { snapshot })
+    }
+
+    /// Returns the summarizer, if the memory has one and a part of the history does not fit into the window.
+    pub(super) fn overflow(
+        &self,
+        snapshot: &Snapshot,
+        request: &ChatRequest,
+    ) -> Option<&Summarizer> {
+        let summarizer = self.memory()?.summarizer()?;
+        let skipped = self.skipped(snapshot, request.system.as_ref(), &request.turn);
+        (skipped.unwrap_or(0) > 0).then_some(summarizer)
     }
 
     /// Skips the messages of the history that do not fit into the window.
     pub(super) fn fit(&self, snapshot: &Snapshot, request: &mut ChatRequest) -> Result<()> {
         let skipped = self.skipped(snapshot, request.system.as_ref(), &request.turn)?;
-        request.skipped = snapshot.start() + skipped;
+        if snapshot.summary().is_some() {
+            (request.history, request.skipped) = snapshot.sent(skipped);
+        } else {
+            request.skipped = snapshot.start() + skipped;
+        }
         Ok(())
     }
 

@@ -11,6 +11,7 @@ mod guardrail_context;
 mod guards;
 mod handle;
 mod held_conversations;
+mod history_summary;
 mod invoke;
 mod listeners;
 mod memories;

@@ -69,5 +69,6 @@ fn turn_context(call: &ServiceCall, session: &MemorySession, snapshot: &Snapshot
     }
     // A message that is too large for the window may still become smaller before it is sent.
     let skipped = session.skipped(snapshot, system, &[user.clone().into()]).unwrap_or(0);
-    turn.shared_history(snapshot.messages().clone(), snapshot.start() + skipped).build()
+    let (history, skipped) = snapshot.sent(skipped);
+    turn.shared_history(history, skipped).build()
 }

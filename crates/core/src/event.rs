@@ -67,6 +67,21 @@ pub enum Event<'a> {
         /// The verdict of the guardrail.
         verdict: &'a InputVerdict,
     },
+    /// The oldest turns did not fit into the window, and were folded into a summary by the memory's
+    /// [`Summarizer`](crate::memory::Summarizer), or evicted because the summary failed. The memory is
+    /// changed when the turn is stored.
+    HistorySummarized {
+        /// The name of the model that summarizes.
+        model: &'a str,
+        /// Number of messages that the summary replaces, or that are evicted.
+        messages: usize,
+        /// The summary, or the error because of which there is none.
+        summary: Result<&'a str, &'a Error>,
+        /// The usage of the model, also of a failed summary. Included in the usage of the call.
+        usage: TokenUsage,
+        /// The duration of the summary.
+        duration: Duration,
+    },
     /// A request is being sent to the model.
     RequestIssued {
         /// The request.

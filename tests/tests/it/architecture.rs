@@ -60,7 +60,7 @@ const RANKS: &[(&str, &[&[&str]])] = &[
             &["handle", "held_conversations", "prompts"],
             &["builder", "call"],
             &["memory_session", "moderation", "retrieval", "tool_events"],
-            &["checks", "model_relay"],
+            &["checks", "history_summary", "model_relay"],
             &["model_call", "preparation"],
             &["tool_loop"],
             &["invoke"],

@@ -45,6 +45,7 @@ mod requests;
 mod retrieval;
 mod retrieval_faults;
 mod streaming;
+mod summaries;
 mod tool_declarations;
 mod tool_loop;
 mod tool_names;

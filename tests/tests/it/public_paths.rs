@@ -77,7 +77,7 @@ mod memory {
         InMemoryChatMemoryStoreBuilder, IntoChatMemory, Lease, LeaseOptions, LeaseRequest,
         LeaseToken, MemoryId, MessageWindowChatMemory, MessageWindowChatMemoryBuilder,
         OpenAiFormula, RawRecord, RequestId, Residence, SingleSlotChatMemoryStore, Snapshot,
-        TiktokenCounter, ToMemoryId, TokenCountEstimator, TokenWindowChatMemory,
+        Summarizer, TiktokenCounter, ToMemoryId, TokenCountEstimator, TokenWindowChatMemory,
         TokenWindowChatMemoryBuilder, UnknownCommit, UnreadableProblem, UnreadableRecord,
     };
 }

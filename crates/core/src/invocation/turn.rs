@@ -80,6 +80,8 @@ impl TurnContext {
     }
 
     /// Returns the remembered messages before this turn, oldest first, without the system message.
+    ///
+    /// The summary of a [`Summarizer`](crate::memory::Summarizer) comes first: a question and its answer.
     pub fn history(&self) -> impl DoubleEndedIterator<Item = &ChatMessage> {
         self.0.history.iter().skip(self.0.skipped)
     }

@@ -32,6 +32,7 @@ mod message_window;
 mod single_slot;
 mod slot;
 mod store;
+mod summary;
 mod token_window;
 mod tokens;
 mod turn;
@@ -51,6 +52,7 @@ pub use lease_request::{Lease, LeaseRequest};
 pub use message_window::{MessageWindowChatMemory, MessageWindowChatMemoryBuilder};
 pub use single_slot::SingleSlotChatMemoryStore;
 pub use store::ChatMemoryStore;
+pub use summary::Summarizer;
 pub use token_window::{TokenWindowChatMemory, TokenWindowChatMemoryBuilder};
 pub(crate) use tokens::Counted;
 #[cfg(feature = "tiktoken")]
@@ -78,8 +80,8 @@ use async_trait::async_trait;
 
 /// The messages of one conversation, and the limit on how many of them are sent to a model.
 ///
-/// A memory is not a history: messages that a window evicts are forgotten. The first six methods
-/// are for applications. The rest is the protocol between a memory and a service. Its defaults
+/// A memory is not a history: messages that a window evicts are forgotten, unless it has a
+/// [`Summarizer`]. The first six methods are for applications. The rest is the protocol between a memory and a service. Its defaults
 /// rewrite the whole list at the end of a turn; the windows of this crate write only the changes.
 ///
 /// Implementations carry `#[ai_services::async_trait]`. Without it, the compiler reports that "lifetime
@@ -95,7 +97,8 @@ pub trait ChatMemory: Send + Sync {
     /// Returns the id of the conversation.
     fn id(&self) -> &MemoryId;
 
-    /// Returns the messages that would be sent to a model, oldest first.
+    /// Returns the messages that would be sent to a model, oldest first. A summary is not one of them:
+    /// [`Summarizer::summary_of`] returns it.
     ///
     /// # Errors
     ///
@@ -169,6 +172,17 @@ pub trait ChatMemory: Send + Sync {
         Ok(0)
     }
 
+    /// Returns the summarizer of the turns that do not [fit](Self::fit). The default implementation returns
+    /// none.
+    ///
+    /// Before a service sends the first request of a turn that does not fit, it folds the oldest turns of
+    /// the snapshot into a summary. [`CompletedTurn::into_change`] and [`CompletedTurn::into_messages`] then
+    /// evict these turns and store the summary. [`fit`](Self::fit) counts only the turns that remain, and
+    /// the two messages of the summary.
+    fn summarizer(&self) -> Option<&Summarizer> {
+        None
+    }
+
     /// Stores a successful turn in one atomic step: whole or not at all.
     ///
     /// # Errors
@@ -221,6 +235,7 @@ forward_through_arc! {
             system: Option<&ChatMessage>,
             turn: &[ChatMessage],
         ) -> Result<usize>;
+        fn summarizer(&self) -> Option<&Summarizer>;
         async fn commit<'a>(&'a self, turn: CompletedTurn) -> Result<()>;
         fn lease_request(&self) -> Option<LeaseRequest>;
         fn residence(&self) -> Residence;

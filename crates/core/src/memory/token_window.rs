@@ -2,7 +2,7 @@
 
 use super::tokens::{Counted, TokenCountEstimator};
 use super::window::{Limit, Maximum, SystemPosition, Window, WindowParts, chat_memory_by_window};
-use super::{ChatMemoryStore, MemoryId};
+use super::{ChatMemoryStore, MemoryId, Summarizer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::{ChatMessage, Messages};
 use std::fmt;
@@ -111,6 +111,12 @@ impl TokenWindowChatMemoryBuilder {
     /// Sets the store of the messages. Default: the messages live in the memory itself.
     pub fn store(mut self, store: impl ChatMemoryStore + 'static) -> Self {
         self.parts.store = Some(Arc::new(store));
+        self
+    }
+
+    /// Folds evicted turns into a summary, within a service. Default: evicted turns are forgotten.
+    pub fn summarizer(mut self, summarizer: Summarizer) -> Self {
+        self.parts.summarizer = Some(summarizer);
         self
     }
 

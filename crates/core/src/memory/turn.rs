@@ -1,7 +1,7 @@
 //! The start and the result of a turn: snapshots and completed turns.
 
 use super::history::{self, Repair};
-use super::{Change, LeaseToken, RequestId};
+use super::{Change, LeaseToken, RequestId, summary};
 use crate::message::{ChatMessage, Messages};
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,8 +13,13 @@ use std::sync::Arc;
 pub struct Snapshot {
     messages: Messages,
     version: Option<u64>,
-    /// The index where the history starts: 1 after a stored system message, else 0.
-    start: usize,
+    /// The number of stored system messages at the start: 0 or 1.
+    system: usize,
+    /// The number of messages behind the system message that show a summary, and are not stored: 0 or 2.
+    summary: usize,
+    /// The number of stored messages behind the system message that are no longer in `messages`, because
+    /// the summary covers them.
+    folded: usize,
     /// Set if `messages` is a repaired copy of the stored messages.
     rewritten: bool,
     /// The store's numbers of the messages, if it numbers them.
@@ -27,7 +32,8 @@ impl Snapshot {
     #[must_use]
     pub fn new(messages: impl Into<Messages>, version: Option<u64>) -> Self {
         let messages = messages.into();
-        Self { messages, version, start: 0, rewritten: false, numbers: None }
+        let (system, summary, folded) = (0, 0, 0);
+        Self { messages, version, system, summary, folded, rewritten: false, numbers: None }
     }
 
     /// Sets the store's numbers of the messages.
@@ -45,12 +51,12 @@ impl Snapshot {
     }
 
     fn numbers_of(&self, range: &Range<usize>) -> Option<Vec<u64>> {
-        let end = range.end.min(self.messages.len());
-        let numbers = self.numbers.as_ref()?.get(range.start.min(end)..end)?;
-        Some(numbers.to_vec())
+        let numbers = self.numbers.as_ref()?;
+        let end = range.end.min(numbers.len());
+        Some(numbers.get(range.start.min(end)..end)?.to_vec())
     }
 
-    /// Returns all messages, including a stored system message.
+    /// Returns all messages, including a stored system message and a [summary](super::Summarizer).
     #[must_use]
     pub fn messages(&self) -> &Messages {
         &self.messages
@@ -70,18 +76,93 @@ impl Snapshot {
     /// Returns the stored system message.
     #[must_use]
     pub fn system(&self) -> Option<&ChatMessage> {
-        self.messages.get(0).filter(|_| self.start == 1)
+        self.messages.get(0).filter(|_| self.system == 1)
     }
 
-    /// Returns the messages after the stored system message, oldest first.
-    pub fn history(&self) -> impl ExactSizeIterator<Item = &ChatMessage> {
-        self.messages.iter_from(self.start)
+    /// Returns the messages after the stored system message and the summary, oldest first.
+    pub fn history(&self) -> impl ExactSizeIterator<Item = &ChatMessage> + DoubleEndedIterator {
+        self.messages.iter_from(self.start())
+    }
+
+    /// Returns the messages that a window may leave out of a request, in this order: the history, oldest
+    /// first, then the summary.
+    pub(super) fn evictable(&self) -> impl Iterator<Item = &ChatMessage> {
+        let summary = self.messages.iter_from(self.system).take(self.summary);
+        self.history().chain(summary)
     }
 
     /// Returns the index where [`history`](Self::history) starts in [`messages`](Self::messages).
     #[doc(hidden)]
     pub fn start(&self) -> usize {
-        self.start
+        self.system + self.summary
+    }
+
+    /// Returns the summary of everything before the history.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn summary(&self) -> Option<&str> {
+        if self.summary == 0 {
+            return None;
+        }
+        self.messages.get(self.system + 1)?.text()
+    }
+
+    /// Returns the snapshot with the stored summary, if there is one, in front of its history.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_summary(self) -> Self {
+        match summary::carried_by(self.history()).map(Box::<str>::from) {
+            Some(summary) => self.fold(0, Some(&summary)),
+            None => self,
+        }
+    }
+
+    /// Returns the snapshot without the `count` oldest messages of its history, whole turns, and with a
+    /// summary that covers them. The commit of the turn evicts these messages and stores the summary.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn fold(mut self, count: usize, summary: Option<&str>) -> Self {
+        let count = count.min(self.history().len());
+        let turn = summary.map(summary::turn);
+        let kept = self.history().skip(count).cloned();
+        let messages: Messages = self
+            .system()
+            .cloned()
+            .into_iter()
+            .chain(turn.into_iter().flatten())
+            .chain(kept)
+            .collect();
+        messages.mark_complete();
+        self.summary = if summary.is_some() { 2 } else { 0 };
+        self.folded += count;
+        self.messages = messages;
+        self
+    }
+
+    /// Returns the number of oldest messages to fold if `skipped` of them do not fit: these, and half of the
+    /// rest, rounded up to whole turns.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn fold_length(&self, skipped: usize) -> usize {
+        let length = self.history().len();
+        let enough = skipped + length.saturating_sub(skipped).div_ceil(2);
+        let next_turn = self.history().skip(enough).position(ChatMessage::is_user);
+        next_turn.map_or(length, |messages| enough + messages)
+    }
+
+    /// Returns the messages to send in front of a turn, as a list and the number of its first messages to
+    /// leave out. `skipped` is the result of [`ChatMemory::fit`](super::ChatMemory::fit): the summary is
+    /// left out after the whole history.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn sent(&self, skipped: usize) -> (Messages, usize) {
+        let history = self.history().len();
+        if self.summary > 0 && (1..=history).contains(&skipped) {
+            let summary = self.messages.iter_from(self.system).take(self.summary);
+            return (summary.chain(self.history().skip(skipped)).cloned().collect(), 0);
+        }
+        let summary = if skipped == 0 { self.summary } else { 0 };
+        (self.messages.clone(), self.start() + skipped.min(history) - summary)
     }
 
     /// Returns the snapshot in the form `system? turn*`, and the repair if one was necessary.
@@ -98,7 +179,7 @@ impl Snapshot {
                 }
             }
         }
-        self.start = usize::from(self.messages.get(0).is_some_and(ChatMessage::is_system));
+        self.system = usize::from(self.messages.get(0).is_some_and(ChatMessage::is_system));
         (self, repair)
     }
 }
@@ -173,9 +254,19 @@ impl CompletedTurn {
         self.request.as_ref()
     }
 
+    /// Stores the summary with the turn, unless a message that is kept carries it already.
+    fn carry_summary(&mut self, evict: usize) {
+        let Some(summary) = self.snapshot.summary() else { return };
+        let kept = self.snapshot.history().skip(evict);
+        if summary::carried_by(kept) != Some(summary) {
+            summary::carry(&mut self.messages, summary);
+        }
+    }
+
     /// Returns the whole list after the turn, without the `evict` oldest messages of the history.
     #[must_use]
-    pub fn into_messages(self, evict: usize) -> Vec<ChatMessage> {
+    pub fn into_messages(mut self, evict: usize) -> Vec<ChatMessage> {
+        self.carry_summary(evict);
         let system = self.snapshot.system();
         let kept = self.snapshot.history().skip(evict);
         let mut all: Vec<_> = system.into_iter().chain(kept).cloned().collect();
@@ -188,14 +279,16 @@ impl CompletedTurn {
     /// Consumes the snapshot, so that a store that shares its list with the snapshot can change the
     /// list in place.
     #[must_use]
-    pub fn into_change(self, evict: usize) -> Change {
+    pub fn into_change(mut self, evict: usize) -> Change {
         let (version, lease, request) = (self.snapshot.version, self.lease, self.request.clone());
         let change = if self.snapshot.rewritten {
             let messages = Messages::from(self.into_messages(evict));
             messages.mark_complete();
             Change::replace(version, messages)
         } else {
-            let evict = self.snapshot.start..self.snapshot.start + evict;
+            self.carry_summary(evict);
+            let Snapshot { system, folded, .. } = self.snapshot;
+            let evict = system..system + folded + evict;
             let numbers = self.snapshot.numbers_of(&evict);
             Change::turn(version, evict, self.messages).with_numbers(numbers)
         };

@@ -7,7 +7,7 @@ pub(super) use maximum::Maximum;
 
 use super::{
     ChatMemoryStore, CompletedTurn, LeaseRequest, MemoryId, Residence, SingleSlotChatMemoryStore,
-    Snapshot,
+    Snapshot, Summarizer,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::{ChatMessage, Messages};
@@ -56,6 +56,7 @@ pub(super) struct WindowParts {
     pub(super) id: Option<MemoryId>,
     pub(super) store: Option<Arc<dyn ChatMemoryStore>>,
     pub(super) system_position: SystemPosition,
+    pub(super) summarizer: Option<Summarizer>,
 }
 
 /// A conversation in a store, limited by a window.
@@ -64,6 +65,7 @@ pub(super) struct Window<L> {
     store: Arc<dyn ChatMemoryStore>,
     residence: Residence,
     system_position: SystemPosition,
+    summarizer: Option<Summarizer>,
     limit: L,
 }
 
@@ -81,7 +83,8 @@ impl<L: Limit> Window<L> {
             Some(store) => (store, Residence::Store),
             None => (Arc::new(SingleSlotChatMemoryStore::new(&id)), Residence::Here),
         };
-        Self { id, store, residence, system_position: parts.system_position, limit }
+        let WindowParts { system_position, summarizer, .. } = parts;
+        Self { id, store, residence, system_position, summarizer, limit }
     }
 
     pub(super) fn id(&self) -> &MemoryId {
@@ -95,6 +98,10 @@ impl<L: Limit> Window<L> {
 
     pub(super) fn residence(&self) -> Residence {
         self.residence
+    }
+
+    pub(super) fn summarizer(&self) -> Option<&Summarizer> {
+        self.summarizer.as_ref()
     }
 
     pub(super) fn lease_request(&self) -> Option<LeaseRequest> {
@@ -157,11 +164,13 @@ impl<L: Limit> Window<L> {
     }
 
     pub(super) async fn commit(&self, turn: CompletedTurn) -> Result<()> {
-        let evict = self.fit(turn.snapshot(), turn.system(), turn.messages())?;
+        let skipped = self.fit(turn.snapshot(), turn.system(), turn.messages())?;
+        // With a summarizer, the next turn folds the messages that no longer fit.
+        let evict = if self.summarizer.is_some() { 0 } else { skipped };
         self.store().commit(&self.id, turn.into_change(evict)).await
     }
 
-    /// Returns the number of oldest messages of the history to evict.
+    /// Returns the number of oldest messages of the history to evict. A summary comes last.
     ///
     /// Takes one step for each message of the turn and for each evicted message. The remaining
     /// messages cost no steps.
@@ -192,7 +201,7 @@ impl<L: Limit> Window<L> {
             total = total.saturating_sub(limit.size_of(stored)?);
         }
         let mut evict = 0;
-        for message in snapshot.history() {
+        for message in snapshot.evictable() {
             if total <= maximum && message.is_user() {
                 break;
             }
@@ -211,6 +220,7 @@ impl<L: fmt::Debug> Window<L> {
             .field("limit", &self.limit)
             .field("residence", &self.residence)
             .field("system_position", &self.system_position)
+            .field("summarizer", &self.summarizer)
             .finish_non_exhaustive()
     }
 }
@@ -270,6 +280,10 @@ macro_rules! chat_memory_by_window {
                 self.0.fit(snapshot, system, turn)
             }
 
+            fn summarizer(&self) -> Option<&$crate::memory::Summarizer> {
+                self.0.summarizer()
+            }
+
             async fn commit(
                 &self,
                 turn: $crate::memory::CompletedTurn,
@@ -291,5 +305,7 @@ pub(super) use chat_memory_by_window;
 
 #[cfg(test)]
 mod reference_tests;
+#[cfg(test)]
+mod summary_tests;
 #[cfg(test)]
 mod tests;
