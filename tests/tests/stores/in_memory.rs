@@ -1,5 +1,6 @@
 //! The in-memory store.
 
+use super::summaries;
 use ai_services::ErrorKind;
 use ai_services::memory::{
     Change, ChatMemoryStore, EvictedMessages, InMemoryChatMemoryStore, MemoryId,
@@ -24,6 +25,15 @@ async fn in_memory_store_without_history_passes() {
 #[tokio::test]
 async fn in_memory_store_with_history_passes() {
     run_suite(EvictedMessages::Keep).await;
+}
+
+#[tokio::test]
+async fn in_memory_store_keeps_summaries() {
+    for evicted_messages in [EvictedMessages::Delete, EvictedMessages::Keep] {
+        let builder = InMemoryChatMemoryStore::builder();
+        let store = builder.evicted_messages(evicted_messages).build().unwrap();
+        summaries::run([store.clone(), store], evicted_messages).await;
+    }
 }
 
 /// The futures of the store never wait, so only threads can race.

@@ -20,3 +20,4 @@ mod redis;
 mod servers;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+mod summaries;

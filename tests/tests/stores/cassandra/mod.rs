@@ -5,6 +5,7 @@ mod damage;
 mod proxy;
 mod setup;
 
+use super::summaries;
 use ai_services::memory::{EvictedMessages, LeaseOptions, MemoryId};
 use ai_services::message::ChatMessage;
 use ai_services::store::cassandra::scylla::client::session::Session;
@@ -88,6 +89,16 @@ async fn run_suite(evicted_messages: EvictedMessages, leases: Option<LeaseOption
         .run()
         .await;
     assert!(report.is_passed(), "{report}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cassandra_store_keeps_summaries() {
+    let Some(server) = server::shared() else { return };
+    for evicted_messages in [EvictedMessages::Delete, EvictedMessages::Keep] {
+        let builder = builder(server).evicted_messages(evicted_messages);
+        let stores = [open(builder.clone()).await, builder.connect().await.unwrap()];
+        summaries::run(stores, evicted_messages).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

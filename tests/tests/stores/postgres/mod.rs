@@ -4,6 +4,7 @@ mod broken;
 mod damage;
 mod settings;
 
+use super::summaries;
 use ai_services::memory::{EvictedMessages, LeaseOptions, MemoryId};
 use ai_services::store::postgres::deadpool_postgres::{Manager, Object, Pool};
 use ai_services::store::postgres::tokio_postgres::NoTls;
@@ -68,6 +69,16 @@ async fn run_suite(evicted: EvictedMessages, leases: Option<LeaseOptions>, isola
     let suite = suite.disposable().damage(write(&damage)).newer_format(write(&newer));
     let report = suite.run().await;
     assert!(report.is_passed(), "{report}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_store_keeps_summaries() {
+    let Some(server) = server::shared() else { return };
+    for evicted_messages in [EvictedMessages::Delete, EvictedMessages::Keep] {
+        let prefix = prefix();
+        let open = || ready(builder(server, &prefix).evicted_messages(evicted_messages));
+        summaries::run([open().await, open().await], evicted_messages).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

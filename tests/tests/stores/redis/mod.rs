@@ -6,6 +6,7 @@ mod damage;
 mod expiry;
 mod proxy;
 
+use super::summaries;
 use ai_services::memory::{
     Change, ChatMemoryStore, ConversationStore, EvictedMessages, HistoryPosition, LeaseOptions,
     MemoryId,
@@ -138,6 +139,16 @@ async fn damage_newest(
     redis::cmd("ZREM").arg(&key).arg(member).exec(&mut connection)?;
     redis::cmd("ZADD").arg(&key).arg(score).arg(member.replace(part, by)).exec(&mut connection)?;
     Ok(())
+}
+
+#[tokio::test]
+async fn redis_store_keeps_summaries() {
+    let Some(server) = server::shared() else { return };
+    for evicted_messages in [EvictedMessages::Delete, EvictedMessages::Keep] {
+        let builder = builder(server).0.evicted_messages(evicted_messages);
+        let open = async || builder.clone().connect().await.unwrap();
+        summaries::run([open().await, open().await], evicted_messages).await;
+    }
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ mod damage;
 mod files;
 mod writing;
 
+use super::summaries;
 use ai_services::memory::{ConversationStore, EvictedMessages, LeaseOptions, MemoryId};
 use ai_services::store::sqlite::{SqliteChatMemoryStore, SqliteChatMemoryStoreBuilder};
 use ai_services::testing::stores::StoreSuite;
@@ -65,6 +66,15 @@ async fn run_suite(evicted_messages: EvictedMessages, leases: Option<LeaseOption
     let report = suite.run().await;
     assert!(report.is_passed(), "{report}");
     assert!(open().await.conversations(None, 1).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn sqlite_store_keeps_summaries() {
+    for evicted_messages in [EvictedMessages::Delete, EvictedMessages::Keep] {
+        let (_directory, path) = temp_file();
+        let open = async || builder(&path).evicted_messages(evicted_messages).open().await.unwrap();
+        summaries::run([open().await, open().await], evicted_messages).await;
+    }
 }
 
 #[tokio::test]
