@@ -1,30 +1,26 @@
 //! Tolerant reading of whole answers.
 
 use super::content::{AnswerBlock, BlockContent, message};
-use super::wire::{Stop, Usage};
+use super::wire::{Stop, StopDetails, Usage};
 use crate::http::Answer;
+use crate::protocol::in_place::{object, read_slice};
 use crate::protocol::raw_object::RawObject;
 use crate::protocol::tolerant::Text;
 use ai_services_core::model::ChatResponse;
 use ai_services_core::{Error, ErrorKind, Result};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
-#[derive(Deserialize)]
-struct Message<'a> {
-    #[serde(borrow, default)]
-    id: Text<'a>,
-    #[serde(borrow, default)]
-    model: Text<'a>,
-    #[serde(borrow, default)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow, flatten)]
-    stop: Stop<'a>,
-    #[serde(default)]
-    usage: Option<Usage>,
-    /// Gateways report errors with status 200.
-    #[serde(borrow, default)]
-    error: Option<&'a RawValue>,
+object! {
+    struct Message<'a> {
+        id: Text<'a> = "id",
+        model: Text<'a> = "model",
+        content: Option<&'a RawValue> = "content",
+        stop_reason: Text<'a> = "stop_reason",
+        stop_details: Option<StopDetails<'a>> = "stop_details",
+        usage: Option<Usage> = "usage",
+        /// Gateways report errors with status 200.
+        error: Option<&'a RawValue> = "error",
+    }
 }
 
 /// Reads an answer.
@@ -35,7 +31,8 @@ struct Message<'a> {
 /// not a message.
 pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
     let unreadable = |error| answer.unreadable(error);
-    let whole: Message<'_> = serde_json::from_slice(&answer.body).map_err(unreadable)?;
+    let mut whole = Message::default();
+    read_slice(&answer.body, &mut whole).map_err(unreadable)?;
     if whole.error.is_some() {
         return Err(answer.reported());
     }
@@ -44,7 +41,8 @@ pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
         let error = Error::new(ErrorKind::InvalidResponse, "the answer has no content");
         return Err(answer.annotate(error.with_usage(usage)));
     };
-    let (finish_reason, refusal) = whole.stop.read();
+    let (finish_reason, refusal) =
+        Stop { reason: whole.stop_reason, details: whole.stop_details }.read();
     let is_list = content.get().starts_with('[');
     let blocks: Vec<&RawValue> =
         if is_list { serde_json::from_str(content.get()).map_err(unreadable)? } else { Vec::new() };

@@ -1,28 +1,35 @@
 //! Parts of both whole and streamed answers.
 
-use crate::protocol::tolerant::{Text, count};
+use crate::protocol::in_place::object;
+use crate::protocol::tolerant::Text;
 use ai_services_core::model::{FinishReason, TokenUsage};
-use serde::Deserialize;
 
-/// Token counts. In a stream they arrive repeatedly, each time in total.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-pub(super) struct Usage {
-    #[serde(default, deserialize_with = "count")]
-    input_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    output_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    cache_read_input_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    cache_creation_input_tokens: Option<u64>,
-    #[serde(default)]
-    output_tokens_details: Option<Details>,
-}
+object! {
+    /// Token counts. In a stream they arrive repeatedly, each time in total.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct Usage {
+        input_tokens: Option<u64> = "input_tokens",
+        output_tokens: Option<u64> = "output_tokens",
+        cache_read_input_tokens: Option<u64> = "cache_read_input_tokens",
+        cache_creation_input_tokens: Option<u64> = "cache_creation_input_tokens",
+        output_tokens_details: Option<Details> = "output_tokens_details",
+    }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-struct Details {
-    #[serde(default, deserialize_with = "count")]
-    thinking_tokens: Option<u64>,
+    #[derive(Clone, Copy, Debug)]
+    struct Details {
+        thinking_tokens: Option<u64> = "thinking_tokens",
+    }
+
+    /// The stop reason with its details.
+    pub(super) struct Stop<'a> {
+        pub(super) reason: Text<'a> = "stop_reason",
+        pub(super) details: Option<StopDetails<'a>> = "stop_details",
+    }
+
+    pub(super) struct StopDetails<'a> {
+        explanation: Text<'a> = "explanation",
+        category: Text<'a> = "category",
+    }
 }
 
 impl Usage {
@@ -54,27 +61,10 @@ impl From<Usage> for TokenUsage {
     }
 }
 
-/// The stop reason with its details.
-#[derive(Deserialize)]
-pub(super) struct Stop<'a> {
-    #[serde(borrow, default)]
-    stop_reason: Text<'a>,
-    #[serde(borrow, default)]
-    stop_details: Option<StopDetails<'a>>,
-}
-
-#[derive(Deserialize)]
-struct StopDetails<'a> {
-    #[serde(borrow, default)]
-    explanation: Text<'a>,
-    #[serde(borrow, default)]
-    category: Text<'a>,
-}
-
 impl Stop<'_> {
     /// Returns the finish reason, if there is one, and the text of a refusal.
     pub(super) fn read(self) -> (Option<FinishReason>, Option<Box<str>>) {
-        let Some(reason) = self.stop_reason.into_some() else { return (None, None) };
+        let Some(reason) = self.reason.into_some() else { return (None, None) };
         let reason = match &*reason {
             "end_turn" | "stop_sequence" => FinishReason::Stop,
             "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
@@ -82,7 +72,7 @@ impl Stop<'_> {
             "refusal" => FinishReason::ContentFilter,
             _ => FinishReason::Other(reason.into()),
         };
-        let details = self.stop_details.filter(|_| reason == FinishReason::ContentFilter);
+        let details = self.details.filter(|_| reason == FinishReason::ContentFilter);
         let refusal = details.and_then(|details| {
             let [explanation, category] = [details.explanation, details.category];
             explanation.into_some().or(category.into_some())
@@ -94,12 +84,15 @@ impl Stop<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::in_place::read_str;
 
     #[test]
     fn cached_tokens_are_part_of_the_input() {
         let json = r#"{"input_tokens":5,"output_tokens":3,"cache_read_input_tokens":7.0,
             "cache_creation_input_tokens":11,"output_tokens_details":{"thinking_tokens":2}}"#;
-        let usage: TokenUsage = serde_json::from_str::<Usage>(json).unwrap().into();
+        let mut usage = Usage::default();
+        read_str(json, &mut usage).unwrap();
+        let usage = TokenUsage::from(usage);
         let expected = TokenUsage::new(23, 3).with_cached_input(Some(7));
         assert_eq!(usage, expected.with_cache_write_input(Some(11)).with_reasoning(Some(2)));
         assert!(TokenUsage::from(Usage::default()).is_empty());
@@ -107,7 +100,11 @@ mod tests {
 
     #[test]
     fn stop_reasons_are_translated() {
-        let read = |json: &str| serde_json::from_str::<Stop<'_>>(json).unwrap().read();
+        let read = |json: &str| {
+            let mut stop = Stop::default();
+            read_str(json, &mut stop).unwrap();
+            stop.read()
+        };
         let reason = |reason: &str| read(&format!(r#"{{"stop_reason":"{reason}"}}"#)).0.unwrap();
         assert_eq!(reason("stop_sequence"), FinishReason::Stop);
         assert_eq!(reason("model_context_window_exceeded"), FinishReason::Length);

@@ -4,6 +4,7 @@
 use super::PROTOCOL;
 use super::calls::Ids;
 use super::wire::{Part, compact};
+use crate::protocol::in_place::read_str;
 use crate::protocol::stream::{EventError, MAX_CALLS};
 use ai_services_core::message::{AiMessage, ProviderContent, ToolCall};
 use ai_services_core::model::{ModelStreamEvent, PartialAnswer, ToolCallDelta};
@@ -50,9 +51,11 @@ impl AnswerParts {
         raw: &RawValue,
         emit: &mut dyn FnMut(ModelStreamEvent),
     ) -> Result<(), EventError> {
-        let part: Part<'_> = serde_json::from_str(raw.get()).map_err(EventError::Unreadable)?;
+        let mut part = None::<Part<'_>>;
+        read_str(raw.get(), &mut part).map_err(EventError::Unreadable)?;
+        let Some(part) = &mut part else { return Ok(()) };
         let (mut text, mut thinking) = (0, 0);
-        if let Some(piece) = part.text.filter(|text| !text.is_empty()) {
+        if let Some(piece) = part.text.take().filter(|text| !text.is_empty()) {
             if part.is_thought {
                 thinking = piece.len();
                 self.thinking.push_str(&piece);
@@ -64,7 +67,7 @@ impl AnswerParts {
             }
         }
         let is_call = part.call.is_some();
-        if let Some(call) = part.call {
+        if let Some(call) = &part.call {
             if self.calls.len() >= MAX_CALLS {
                 return Err(EventError::TooManyCalls);
             }

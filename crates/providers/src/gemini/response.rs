@@ -4,6 +4,7 @@ use super::answer_parts::AnswerParts;
 use super::calls::Ids;
 use super::wire::{Candidate, Document, Feedback, finish_reason};
 use crate::http::{Answer, Framing};
+use crate::protocol::in_place::read_slice;
 use crate::protocol::stream::{Assembly, EventError, Progress, too_many_calls};
 use crate::protocol::tolerant::Text;
 use ai_services_core::model::{
@@ -11,6 +12,7 @@ use ai_services_core::model::{
 };
 use ai_services_core::{Error, ErrorKind, Result};
 use serde_json::value::RawValue;
+use std::mem::take;
 
 /// The last data of some gateways. Google's streams end without it.
 const DONE: &str = "[DONE]";
@@ -61,17 +63,18 @@ impl GeminiAssembly {
         json: &[u8],
         emit: &mut dyn FnMut(ModelStreamEvent),
     ) -> Result<(), EventError> {
-        let document: Document<'_> =
-            serde_json::from_slice(json).map_err(EventError::Unreadable)?;
+        let mut document = Document::default();
+        read_slice(json, &mut document).map_err(EventError::Unreadable)?;
         if document.error.is_some() {
             return Err(EventError::Reported);
         }
-        keep_first(&mut self.id, document.response_id);
-        keep_first(&mut self.model, document.model_version);
-        if let Some(usage) = document.usage_metadata.filter(|usage| !usage.is_empty()) {
+        keep_first(&mut self.id, &mut document.response_id);
+        keep_first(&mut self.model, &mut document.model_version);
+        let usage = document.usage_metadata.as_ref().map(TokenUsage::from);
+        if let Some(usage) = usage.filter(|usage| !usage.is_empty()) {
             self.usage = usage;
         }
-        match document.candidates {
+        match &mut document.candidates.0 {
             Some(candidate) if candidate.is_first() => self.add_candidate(candidate, emit),
             Some(_) => Ok(()),
             None => match document.prompt_feedback.and_then(|feedback| blocked(feedback)) {
@@ -83,15 +86,16 @@ impl GeminiAssembly {
 
     fn add_candidate(
         &mut self,
-        candidate: Candidate<'_>,
+        candidate: &mut Candidate<'_>,
         emit: &mut dyn FnMut(ModelStreamEvent),
     ) -> Result<(), EventError> {
         self.has_begun = true;
-        let parts = candidate.content.and_then(|content| content.parts).unwrap_or_default();
-        for part in parts {
+        // A part may be `null`.
+        for part in candidate.content.iter().flat_map(|content| content.parts.iter()).flatten() {
             self.parts.add(part, emit)?;
         }
-        if let Some(reason) = finish_reason(candidate.finish_reason, self.parts.has_calls()) {
+        let reason = take(&mut candidate.finish_reason);
+        if let Some(reason) = finish_reason(reason, self.parts.has_calls()) {
             self.finish_reason = Some(reason);
         }
         Ok(())
@@ -188,8 +192,8 @@ fn short(text: &str) -> String {
 }
 
 /// Keeps the first value that is not empty. Every document repeats it.
-fn keep_first(kept: &mut Option<Box<str>>, text: Text<'_>) {
+fn keep_first(kept: &mut Option<Box<str>>, text: &mut Text<'_>) {
     if kept.is_none() {
-        *kept = text.into_some().map(Into::into);
+        *kept = take(text).into_some().map(Into::into);
     }
 }

@@ -1,40 +1,57 @@
 //! The parts of answers, read tolerantly because gateways deviate.
 
-use crate::protocol::tolerant::{Index, Text, count, first};
+use crate::protocol::in_place::{First, InPlace, List, Object, Place, member, object};
+use crate::protocol::tolerant::{Index, Text};
 use ai_services_core::model::{FinishReason, TokenUsage};
-use serde::de::{IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserializer;
+use serde::de::{IgnoredAny, MapAccess};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::fmt;
 
-/// A whole answer, or a piece of a streamed answer. Both have the same form.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Document<'a> {
-    #[serde(borrow, default)]
-    pub(super) response_id: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) model_version: Text<'a>,
-    #[serde(borrow, default, deserialize_with = "first")]
-    pub(super) candidates: Option<Candidate<'a>>,
-    #[serde(borrow, default)]
-    pub(super) prompt_feedback: Option<Feedback<'a>>,
-    #[serde(default, deserialize_with = "usage")]
-    pub(super) usage_metadata: Option<TokenUsage>,
-    #[serde(borrow, default)]
-    pub(super) error: Option<&'a RawValue>,
-}
+object! {
+    /// A whole answer, or a piece of a streamed answer. Both have the same form.
+    pub(super) struct Document<'a> {
+        pub(super) response_id: Text<'a> = "responseId",
+        pub(super) model_version: Text<'a> = "modelVersion",
+        pub(super) candidates: First<Candidate<'a>> = "candidates",
+        pub(super) prompt_feedback: Option<Feedback<'a>> = "promptFeedback",
+        pub(super) usage_metadata: Option<Usage> = "usageMetadata",
+        pub(super) error: Option<&'a RawValue> = "error",
+    }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Candidate<'a> {
-    #[serde(default)]
-    index: Index,
-    #[serde(borrow, default)]
-    pub(super) content: Option<Content<'a>>,
-    #[serde(borrow, default)]
-    pub(super) finish_reason: Text<'a>,
+    pub(super) struct Candidate<'a> {
+        index: Index = "index",
+        pub(super) content: Option<Content<'a>> = "content",
+        pub(super) finish_reason: Text<'a> = "finishReason",
+    }
+
+    pub(super) struct Content<'a> {
+        /// Raw, because some parts are sent back.
+        pub(super) parts: List<Option<&'a RawValue>> = "parts",
+    }
+
+    /// The feedback about a request without an answer.
+    pub(super) struct Feedback<'a> {
+        pub(super) block_reason: Text<'a> = "blockReason",
+        pub(super) block_reason_message: Text<'a> = "blockReasonMessage",
+    }
+
+    #[derive(Debug)]
+    pub(super) struct FunctionCall<'a> {
+        pub(super) id: Text<'a> = "id",
+        pub(super) name: Text<'a> = "name",
+        args: Option<&'a RawValue> = "args",
+    }
+
+    /// The token usage, as the server counts it.
+    pub(super) struct Usage {
+        prompt_token_count: Option<u64> = "promptTokenCount",
+        tool_use_prompt_token_count: Option<u64> = "toolUsePromptTokenCount",
+        cached_content_token_count: Option<u64> = "cachedContentTokenCount",
+        candidates_token_count: Option<u64> = "candidatesTokenCount",
+        thoughts_token_count: Option<u64> = "thoughtsTokenCount",
+        total_token_count: Option<u64> = "totalTokenCount",
+    }
 }
 
 impl Candidate<'_> {
@@ -42,23 +59,6 @@ impl Candidate<'_> {
     pub(super) fn is_first(&self) -> bool {
         self.index.0.is_none_or(|index| index == 0)
     }
-}
-
-#[derive(Deserialize)]
-pub(super) struct Content<'a> {
-    /// Raw, because some parts are sent back.
-    #[serde(borrow, default)]
-    pub(super) parts: Option<Vec<&'a RawValue>>,
-}
-
-/// The feedback about a request without an answer.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Feedback<'a> {
-    #[serde(borrow, default)]
-    pub(super) block_reason: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) block_reason_message: Text<'a>,
 }
 
 /// A part of a content.
@@ -69,16 +69,6 @@ pub(super) struct Part<'a> {
     pub(super) call: Option<FunctionCall<'a>>,
     /// `true` if the part has other members: a signature, an image, code.
     pub(super) has_more: bool,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct FunctionCall<'a> {
-    #[serde(borrow, default)]
-    pub(super) id: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) name: Text<'a>,
-    #[serde(borrow, default)]
-    args: Option<&'a RawValue>,
 }
 
 impl FunctionCall<'_> {
@@ -94,51 +84,37 @@ impl FunctionCall<'_> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Part<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
+impl<'de> Object<'de> for Part<'de> {
+    fn read_members<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<(), A::Error> {
         enum Member {
             Text,
             Thought,
-            #[serde(alias = "function_call")]
             FunctionCall,
-            #[serde(other)]
             Other,
         }
 
-        impl<'de> Visitor<'de> for Members {
-            type Value = Part<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a part of a content")
-            }
-
-            fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                Ok(Part::default())
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut part = Part::default();
-                while let Some(member) = map.next_key()? {
-                    match member {
-                        Member::Text => part.text = map.next_value::<Text<'_>>()?.0,
-                        Member::Thought => {
-                            part.is_thought = map.next_value::<&RawValue>()?.get() == "true";
-                        }
-                        Member::FunctionCall => part.call = map.next_value()?,
-                        Member::Other => {
-                            part.has_more |= map.next_value::<Option<IgnoredAny>>()?.is_some();
-                        }
-                    }
+        let find = |name: &str| match name {
+            "text" => Member::Text,
+            "thought" => Member::Thought,
+            "functionCall" | "function_call" => Member::FunctionCall,
+            _ => Member::Other,
+        };
+        while let Some(member) = member(&mut map, find)? {
+            match member {
+                Member::Text => self.text = map.next_value::<Text<'_>>()?.0,
+                Member::Thought => {
+                    self.is_thought = map.next_value::<&RawValue>()?.get() == "true";
                 }
-                Ok(part)
+                Member::FunctionCall => {
+                    self.call = None;
+                    map.next_value_seed(Place(&mut self.call))?;
+                }
+                Member::Other => {
+                    self.has_more |= map.next_value::<Option<IgnoredAny>>()?.is_some();
+                }
             }
         }
-
-        deserializer.deserialize_any(Members)
+        Ok(())
     }
 }
 
@@ -180,25 +156,8 @@ pub(super) fn finish_reason(reason: Text<'_>, has_calls: bool) -> Option<FinishR
     })
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Usage {
-    #[serde(default, deserialize_with = "count")]
-    prompt_token_count: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    tool_use_prompt_token_count: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    cached_content_token_count: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    candidates_token_count: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    thoughts_token_count: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    total_token_count: Option<u64>,
-}
-
-impl From<Usage> for TokenUsage {
-    fn from(usage: Usage) -> Self {
+impl From<&Usage> for TokenUsage {
+    fn from(usage: &Usage) -> Self {
         let mut tokens = Self::default()
             .with_cached_input(usage.cached_content_token_count)
             .with_reasoning(usage.thoughts_token_count)
@@ -220,12 +179,15 @@ fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 pub(super) fn usage<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<TokenUsage>, D::Error> {
-    Ok(Option::<Usage>::deserialize(deserializer)?.map(TokenUsage::from))
+    let mut usage = None::<Usage>;
+    usage.read(deserializer)?;
+    Ok(usage.as_ref().map(TokenUsage::from))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::in_place::read_str;
 
     #[test]
     fn white_space_within_strings_is_kept() {
@@ -235,7 +197,11 @@ mod tests {
 
     #[test]
     fn part_is_read_in_every_form() {
-        let read = |json| serde_json::from_str::<Part<'_>>(json).unwrap();
+        let read = |json| {
+            let mut part = None::<Part<'_>>;
+            read_str(json, &mut part).unwrap();
+            part.unwrap_or_default()
+        };
         let text = read(r#"{"text":"a","thought":true}"#);
         assert_eq!(
             (text.text.as_deref(), text.is_thought, text.has_more),

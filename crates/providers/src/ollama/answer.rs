@@ -1,63 +1,43 @@
 //! Answers, whole and streamed. Both have the same form.
 
 use crate::http::Answer;
-use crate::protocol::tolerant::{Text, count, unquoted};
+use crate::protocol::in_place::{List, object, read_slice};
+use crate::protocol::tolerant::{Text, unquoted};
 use ai_services_core::message::{AiMessage, ToolCall};
 use ai_services_core::model::{ChatResponse, FinishReason, TokenUsage};
 use ai_services_core::{Error, ErrorKind, Result};
-use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
+use std::mem::take;
 
-/// A whole answer, or one line of a stream.
-#[derive(Deserialize)]
-pub(super) struct Reply<'a> {
-    #[serde(borrow, default)]
-    pub(super) model: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) message: Option<Message<'a>>,
-    #[serde(default)]
-    pub(super) done: Option<bool>,
-    #[serde(borrow, default)]
-    pub(super) done_reason: Text<'a>,
-    #[serde(default, deserialize_with = "count")]
-    prompt_eval_count: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    eval_count: Option<u64>,
-    #[serde(borrow, default)]
-    pub(super) error: Option<&'a RawValue>,
-}
+object! {
+    /// A whole answer, or one line of a stream.
+    pub(super) struct Reply<'a> {
+        pub(super) model: Text<'a> = "model",
+        pub(super) message: Option<Message<'a>> = "message",
+        pub(super) done: Option<bool> = "done",
+        pub(super) done_reason: Text<'a> = "done_reason",
+        prompt_eval_count: Option<u64> = "prompt_eval_count",
+        eval_count: Option<u64> = "eval_count",
+        pub(super) error: Option<&'a RawValue> = "error",
+    }
 
-#[derive(Deserialize)]
-pub(super) struct Message<'a> {
-    #[serde(borrow, default)]
-    pub(super) content: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) thinking: Text<'a>,
-    #[serde(borrow, default, deserialize_with = "list")]
-    pub(super) tool_calls: Vec<Call<'a>>,
-}
+    pub(super) struct Message<'a> {
+        pub(super) content: Text<'a> = "content",
+        pub(super) thinking: Text<'a> = "thinking",
+        pub(super) tool_calls: List<Call<'a>> = "tool_calls",
+    }
 
-#[derive(Deserialize)]
-pub(super) struct Call<'a> {
-    #[serde(borrow, default)]
-    id: Text<'a>,
-    #[serde(borrow, default)]
-    function: Function<'a>,
-}
+    pub(super) struct Call<'a> {
+        id: Text<'a> = "id",
+        function: Function<'a> = "function",
+    }
 
-#[derive(Default, Deserialize)]
-struct Function<'a> {
-    #[serde(borrow, default)]
-    name: Text<'a>,
-    #[serde(borrow, default)]
-    arguments: Option<&'a RawValue>,
-}
-
-/// A list that may be `null`.
-fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Call<'de>>, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+    struct Function<'a> {
+        name: Text<'a> = "name",
+        arguments: Option<&'a RawValue> = "arguments",
+    }
 }
 
 impl Reply<'_> {
@@ -71,11 +51,11 @@ impl Reply<'_> {
 
 impl Call<'_> {
     /// Returns the call, with an id from `ids` if the server sent none.
-    pub(super) fn into_call(self, ids: &mut Ids) -> ToolCall {
+    pub(super) fn take_call(&mut self, ids: &mut Ids) -> ToolCall {
         // An object by the protocol, a string at some imitating servers.
         let arguments = unquoted(self.function.arguments);
-        let name = self.function.name.into_owned().unwrap_or_default();
-        let id = self.id.into_some().map(Into::into);
+        let name = take(&mut self.function.name).into_owned().unwrap_or_default();
+        let id = take(&mut self.id).into_some().map(Into::into);
         ToolCall::new(id.unwrap_or_else(|| ids.next()), name, arguments)
     }
 }
@@ -130,8 +110,8 @@ pub(super) fn finish_reason(reason: Option<&str>, has_calls: bool) -> FinishReas
 /// The error that the answer reports, and [`ErrorKind::InvalidResponse`] for anything else that is
 /// not an answer.
 pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
-    let reply: Reply<'_> =
-        serde_json::from_slice(&answer.body).map_err(|error| answer.unreadable(error))?;
+    let mut reply = Reply::default();
+    read_slice(&answer.body, &mut reply).map_err(|error| answer.unreadable(error))?;
     if reply.error.is_some() {
         return Err(answer.reported());
     }
@@ -143,16 +123,16 @@ pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
     if reply.done == Some(false) {
         return Err(invalid("the answer was cut off"));
     }
-    let parts = reply.message.ok_or_else(|| invalid("the answer has no message"))?;
+    let parts = reply.message.as_mut().ok_or_else(|| invalid("the answer has no message"))?;
     let mut ids = Ids::random();
-    let calls: Vec<_> = parts.tool_calls.into_iter().map(|call| call.into_call(&mut ids)).collect();
-    let text = |text: Text<'_>| text.0.map(Cow::into_owned).unwrap_or_default();
+    let calls: Vec<_> = parts.tool_calls.iter_mut().map(|call| call.take_call(&mut ids)).collect();
+    let text = |text: &mut Text<'_>| text.0.take().map(Cow::into_owned).unwrap_or_default();
     let reason = reply.done_reason.into_some();
     Ok(ChatResponse {
         finish_reason: Some(finish_reason(reason.as_deref(), !calls.is_empty())),
         usage,
         model: reply.model.into_owned(),
         attempts: Some(answer.attempts),
-        ..ChatResponse::new(message(text(parts.content), text(parts.thinking), calls))
+        ..ChatResponse::new(message(text(&mut parts.content), text(&mut parts.thinking), calls))
     })
 }

@@ -2,12 +2,14 @@
 
 use super::answer::{self, Ids, Message, Reply};
 use crate::http::{Answer, Framing};
+use crate::protocol::in_place::read_str;
 use crate::protocol::stream::{Assembly, EventError, MAX_CALLS, Progress};
 use ai_services_core::Result;
 use ai_services_core::message::ToolCall;
 use ai_services_core::model::{
     ChatResponse, FinishReason, ModelStreamEvent, PartialAnswer, TokenUsage, ToolCallDelta,
 };
+use std::mem::take;
 
 /// The answer received so far.
 #[derive(Default)]
@@ -24,23 +26,23 @@ pub(super) struct OllamaAssembly {
 impl OllamaAssembly {
     fn add_message(
         &mut self,
-        message: Message<'_>,
+        message: &mut Message<'_>,
         emit: &mut dyn FnMut(ModelStreamEvent),
     ) -> Result<(), EventError> {
-        if let Some(thinking) = message.thinking.into_some() {
+        if let Some(thinking) = take(&mut message.thinking).into_some() {
             self.thinking.push_str(&thinking);
             emit(ModelStreamEvent::Thinking(thinking.into_owned()));
         }
-        if let Some(text) = message.content.into_some() {
+        if let Some(text) = take(&mut message.content).into_some() {
             self.text.push_str(&text);
             emit(ModelStreamEvent::Text(text.into_owned()));
         }
         // Each call arrives in one piece.
-        for call in message.tool_calls {
+        for call in message.tool_calls.iter_mut() {
             if self.calls.len() >= MAX_CALLS {
                 return Err(EventError::TooManyCalls);
             }
-            let call = call.into_call(&mut self.ids);
+            let call = call.take_call(&mut self.ids);
             let delta = ToolCallDelta::new(self.calls.len()).with_id(call.id());
             let delta = delta.with_name(call.name()).with_arguments(call.arguments());
             self.calls.push(call);
@@ -62,7 +64,8 @@ impl Assembly for OllamaAssembly {
         data: &str,
         emit: &mut dyn FnMut(ModelStreamEvent),
     ) -> Result<Progress, EventError> {
-        let reply: Reply<'_> = serde_json::from_str(data).map_err(EventError::Unreadable)?;
+        let mut reply = Reply::default();
+        read_str(data, &mut reply).map_err(EventError::Unreadable)?;
         if reply.error.is_some() {
             return Err(EventError::Reported);
         }
@@ -70,9 +73,9 @@ impl Assembly for OllamaAssembly {
             self.usage = usage;
         }
         if self.model.is_none() {
-            self.model = reply.model.into_some().map(Into::into);
+            self.model = take(&mut reply.model).into_some().map(Into::into);
         }
-        if let Some(message) = reply.message {
+        if let Some(message) = &mut reply.message {
             self.add_message(message, emit)?;
         }
         if reply.done != Some(true) {

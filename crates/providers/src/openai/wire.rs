@@ -1,84 +1,59 @@
 //! Parts of both whole and streamed answers.
 
 use super::extensions::MessageExtensions;
-use crate::protocol::tolerant::{Content, Index, Text, count, unquoted};
+use crate::protocol::in_place::{InPlace, List, object};
+use crate::protocol::tolerant::{Content, Index, Text, unquoted};
 use ai_services_core::message::{AiMessage, ProviderContent, ToolCall};
 use ai_services_core::model::{FinishReason, TokenUsage};
-use serde::de::{SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserializer;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::fmt;
 use std::mem::take;
 
-/// The message of an answer, or the delta of a stream.
-#[derive(Deserialize)]
-pub(super) struct Message<'a> {
-    #[serde(borrow, default)]
-    pub(super) content: Content<'a>,
-    #[serde(borrow, default)]
-    pub(super) refusal: Text<'a>,
-    /// Thinking at vLLM, llama.cpp, DeepSeek and others.
-    #[serde(borrow, default)]
-    pub(super) reasoning_content: Text<'a>,
-    /// Thinking at OpenRouter, Ollama and Groq.
-    #[serde(borrow, default)]
-    pub(super) reasoning: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) tool_calls: Calls<'a>,
-    /// See [`MessageExtensions`].
-    #[serde(borrow, default)]
-    pub(super) reasoning_details: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    pub(super) extra_content: Option<&'a RawValue>,
-}
+object! {
+    /// The message of an answer, or the delta of a stream.
+    pub(super) struct Message<'a> {
+        pub(super) content: Content<'a> = "content",
+        pub(super) refusal: Text<'a> = "refusal",
+        /// Thinking at vLLM, llama.cpp, DeepSeek and others.
+        pub(super) reasoning_content: Text<'a> = "reasoning_content",
+        /// Thinking at OpenRouter, Ollama and Groq.
+        pub(super) reasoning: Text<'a> = "reasoning",
+        pub(super) tool_calls: List<Call<'a>> = "tool_calls",
+        /// See [`MessageExtensions`].
+        pub(super) reasoning_details: Option<&'a RawValue> = "reasoning_details",
+        pub(super) extra_content: Option<&'a RawValue> = "extra_content",
+    }
 
-#[derive(Deserialize)]
-pub(super) struct Call<'a> {
-    /// Number of the call in the answer, in streams.
-    #[serde(default)]
-    pub(super) index: Index,
-    #[serde(borrow, default)]
-    pub(super) id: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) function: Function<'a>,
-    #[serde(borrow, default)]
-    pub(super) extra_content: Option<&'a RawValue>,
-}
+    pub(super) struct Call<'a> {
+        /// Number of the call in the answer, in streams.
+        pub(super) index: Index = "index",
+        pub(super) id: Text<'a> = "id",
+        pub(super) function: Function<'a> = "function",
+        pub(super) extra_content: Option<&'a RawValue> = "extra_content",
+    }
 
-#[derive(Default, Deserialize)]
-pub(super) struct Function<'a> {
-    #[serde(borrow, default)]
-    pub(super) name: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) arguments: Option<&'a RawValue>,
-}
+    pub(super) struct Function<'a> {
+        pub(super) name: Text<'a> = "name",
+        pub(super) arguments: Option<&'a RawValue> = "arguments",
+    }
 
-#[derive(Default, Deserialize)]
-struct Usage {
-    #[serde(default, deserialize_with = "count")]
-    prompt_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    completion_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    total_tokens: Option<u64>,
-    /// DeepSeek's name for cached tokens.
-    #[serde(default, deserialize_with = "count")]
-    prompt_cache_hit_tokens: Option<u64>,
-    #[serde(default)]
-    prompt_tokens_details: Option<Details>,
-    #[serde(default)]
-    completion_tokens_details: Option<Details>,
-}
+    /// The token usage, as the server counts it.
+    pub(super) struct Usage {
+        prompt_tokens: Option<u64> = "prompt_tokens",
+        completion_tokens: Option<u64> = "completion_tokens",
+        total_tokens: Option<u64> = "total_tokens",
+        /// DeepSeek's name for cached tokens.
+        prompt_cache_hit_tokens: Option<u64> = "prompt_cache_hit_tokens",
+        prompt_tokens_details: Option<Details> = "prompt_tokens_details",
+        completion_tokens_details: Option<Details> = "completion_tokens_details",
+    }
 
-#[derive(Default, Deserialize)]
-struct Details {
-    #[serde(default, deserialize_with = "count")]
-    cached_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    cache_write_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    reasoning_tokens: Option<u64>,
+    struct Details {
+        cached_tokens: Option<u64> = "cached_tokens",
+        cache_write_tokens: Option<u64> = "cache_write_tokens",
+        reasoning_tokens: Option<u64> = "reasoning_tokens",
+    }
 }
 
 impl<'a> Message<'a> {
@@ -135,13 +110,13 @@ impl From<Parts> for AiMessage {
     }
 }
 
-impl From<Message<'_>> for AiMessage {
-    fn from(mut message: Message<'_>) -> Self {
+impl From<&mut Message<'_>> for AiMessage {
+    fn from(message: &mut Message<'_>) -> Self {
         let thinking = message.take_thinking().map(Into::into);
         let refusal = message.take_refusal().map(Into::into);
-        let text = message.content.text.map(Into::into);
-        let (extra, calls) =
-            message.tool_calls.into_iter().map(|call| (call.extra_content, call.into())).unzip();
+        let text = message.content.text.take().map(Into::into);
+        let calls = message.tool_calls.iter_mut();
+        let (extra, calls) = calls.map(|call| (call.extra_content, call.into())).unzip();
         let extensions = MessageExtensions {
             reasoning_details: message.reasoning_details,
             extra_content: message.extra_content,
@@ -151,22 +126,23 @@ impl From<Message<'_>> for AiMessage {
     }
 }
 
-impl From<Call<'_>> for ToolCall {
-    fn from(call: Call<'_>) -> Self {
-        let arguments = call.arguments();
-        let name = call.function.name.into_owned().unwrap_or_default();
-        Self::new(call.id.into_owned().unwrap_or_default(), name, arguments)
+impl From<&mut Call<'_>> for ToolCall {
+    fn from(call: &mut Call<'_>) -> Self {
+        let [id, name] = [&mut call.id, &mut call.function.name];
+        let [id, name] = [id, name].map(|text| take(text).into_owned().unwrap_or_default());
+        Self::new(id, name, call.arguments())
     }
 }
 
-impl From<Usage> for TokenUsage {
-    fn from(usage: Usage) -> Self {
-        let input = usage.prompt_tokens_details.unwrap_or_default();
-        let reasoning =
-            usage.completion_tokens_details.and_then(|details| details.reasoning_tokens);
+impl From<&Usage> for TokenUsage {
+    fn from(usage: &Usage) -> Self {
+        let (input, output) = (&usage.prompt_tokens_details, &usage.completion_tokens_details);
+        let input = input.as_ref();
+        let cached = input.and_then(|details| details.cached_tokens);
+        let reasoning = output.as_ref().and_then(|details| details.reasoning_tokens);
         let mut tokens = Self::default()
-            .with_cached_input(input.cached_tokens.or(usage.prompt_cache_hit_tokens))
-            .with_cache_write_input(input.cache_write_tokens)
+            .with_cached_input(cached.or(usage.prompt_cache_hit_tokens))
+            .with_cache_write_input(input.and_then(|details| details.cache_write_tokens))
             .with_reasoning(reasoning)
             .with_total(usage.total_tokens);
         tokens.input = usage.prompt_tokens;
@@ -187,54 +163,11 @@ pub(super) fn finish_reason(reason: Text<'_>) -> Option<FinishReason> {
     })
 }
 
-/// A list of calls that may be `null`. In streams it usually has one call, which needs no
-/// allocation.
-#[derive(Default)]
-pub(super) struct Calls<'a> {
-    first: Option<Call<'a>>,
-    rest: Vec<Call<'a>>,
-}
-
-impl<'a> IntoIterator for Calls<'a> {
-    type Item = Call<'a>;
-    type IntoIter = std::iter::Chain<std::option::IntoIter<Call<'a>>, std::vec::IntoIter<Call<'a>>>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.first.into_iter().chain(self.rest)
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Calls<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct List;
-
-        impl<'de> Visitor<'de> for List {
-            type Value = Calls<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list of tool calls")
-            }
-
-            fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                Ok(Calls::default())
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-                let mut calls = Calls { first: list.next_element()?, rest: Vec::new() };
-                while let Some(call) = list.next_element()? {
-                    calls.rest.push(call);
-                }
-                Ok(calls)
-            }
-        }
-
-        deserializer.deserialize_any(List)
-    }
-}
-
 /// Reads the token usage, if the server sent it.
 pub(super) fn usage<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<TokenUsage>, D::Error> {
-    Ok(Option::<Usage>::deserialize(deserializer)?.map(TokenUsage::from))
+    let mut usage = None::<Usage>;
+    usage.read(deserializer)?;
+    Ok(usage.as_ref().map(TokenUsage::from))
 }

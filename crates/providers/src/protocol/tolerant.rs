@@ -1,11 +1,13 @@
 //! Tolerant parsing: values in all forms that servers send, borrowed from the bytes of the answer.
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use super::in_place::{InPlace, member};
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 use serde_json::Number;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
-use std::marker::PhantomData;
 
 /// The content of a message: a text, a part, or a list of parts. Numbers count as text, `null` and
 /// booleans as empty.
@@ -26,10 +28,6 @@ struct OtherParts<'a> {
 }
 
 impl<'a> Content<'a> {
-    fn of(text: impl Into<Cow<'a, str>>) -> Self {
-        Self { text: Some(text.into()), ..Self::default() }
-    }
-
     /// Removes and returns the thinking.
     pub(crate) fn take_thinking(&mut self) -> Option<Cow<'a, str>> {
         self.other_parts.as_mut()?.thinking.take()
@@ -38,15 +36,6 @@ impl<'a> Content<'a> {
     /// Removes and returns the refusal.
     pub(crate) fn take_refusal(&mut self) -> Option<Cow<'a, str>> {
         self.other_parts.as_mut()?.refusal.take()
-    }
-
-    fn append(&mut self, other: Self) {
-        append(&mut self.text, other.text);
-        if let Some(parts) = other.other_parts {
-            let own = self.other_parts.get_or_insert_default();
-            append(&mut own.thinking, parts.thinking);
-            append(&mut own.refusal, parts.refusal);
-        }
     }
 }
 
@@ -66,105 +55,149 @@ impl<'a> Text<'a> {
     }
 }
 
+impl<'de> InPlace<'de> for Text<'de> {
+    fn read<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(ContentVisitor { text: &mut self.0, other_parts: None })
+    }
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self(Content::deserialize(deserializer)?.text))
+        let mut text = Text::default();
+        text.read(deserializer)?;
+        Ok(text)
     }
 }
 
 /// Appends `more` to a text.
-fn append<'a>(text: &mut Option<Cow<'a, str>>, more: Option<Cow<'a, str>>) {
-    match (text.as_mut(), more) {
-        (Some(text), Some(more)) => text.to_mut().push_str(&more),
-        (None, more) => *text = more,
-        (Some(_), None) => {}
+fn append<'a>(text: &mut Option<Cow<'a, str>>, more: Cow<'a, str>) {
+    match text {
+        Some(text) => text.to_mut().push_str(&more),
+        None => *text = Some(more),
     }
 }
 
 /// The names of the members of a part.
-#[derive(serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
 enum Member {
     Text,
     Thinking,
     Refusal,
-    #[serde(other)]
     Other,
+}
+
+impl<'de> InPlace<'de> for Content<'de> {
+    fn read<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
+        let Self { text, other_parts } = self;
+        deserializer.deserialize_any(ContentVisitor { text, other_parts: Some(other_parts) })
+    }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ContentVisitor)
+        let mut content = Content::default();
+        content.read(deserializer)?;
+        Ok(content)
     }
 }
 
-struct ContentVisitor;
+/// Appends a content to a text and to other parts, which are ignored if they have no place.
+struct ContentVisitor<'p, 'de> {
+    text: &'p mut Option<Cow<'de, str>>,
+    other_parts: Option<&'p mut Option<Box<OtherParts<'de>>>>,
+}
 
-impl<'de> Visitor<'de> for ContentVisitor {
-    type Value = Content<'de>;
+impl<'de> ContentVisitor<'_, 'de> {
+    fn append(self, text: impl Into<Cow<'de, str>>) {
+        append(self.text, text.into());
+    }
+
+    fn reborrow(&mut self) -> ContentVisitor<'_, 'de> {
+        ContentVisitor { text: &mut *self.text, other_parts: self.other_parts.as_deref_mut() }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for ContentVisitor<'_, 'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ContentVisitor<'_, 'de> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a text or a list of parts")
     }
 
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Content::of(text))
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<(), E> {
+        self.append(text);
+        Ok(())
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Content::of(text.to_owned()))
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        self.append(text.to_owned());
+        Ok(())
     }
 
-    fn visit_string<E>(self, text: String) -> Result<Self::Value, E> {
-        Ok(Content::of(text))
+    fn visit_string<E>(self, text: String) -> Result<(), E> {
+        self.append(text);
+        Ok(())
     }
 
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Content::default())
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Content::default())
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
     }
 
     // Some servers send ids as numbers.
-    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
-        Ok(Content::of(number.to_string()))
+    fn visit_u64<E>(self, number: u64) -> Result<(), E> {
+        self.append(number.to_string());
+        Ok(())
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
-        Ok(Content::of(number.to_string()))
+    fn visit_i64<E>(self, number: i64) -> Result<(), E> {
+        self.append(number.to_string());
+        Ok(())
     }
 
-    fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
-        Ok(Content::of(number.to_string()))
+    fn visit_f64<E>(self, number: f64) -> Result<(), E> {
+        self.append(number.to_string());
+        Ok(())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Self::Value, A::Error> {
-        let mut whole = Content::default();
-        while let Some(part) = parts.next_element::<Content<'de>>()? {
-            whole.append(part);
-        }
-        Ok(whole)
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut parts: A) -> Result<(), A::Error> {
+        while parts.next_element_seed(self.reborrow())?.is_some() {}
+        Ok(())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut part: A) -> Result<Self::Value, A::Error> {
-        let mut content = Content::default();
-        while let Some(member) = part.next_key()? {
-            match member {
-                Member::Text => append(&mut content.text, part.next_value::<Content<'_>>()?.text),
-                Member::Thinking => {
-                    let text = part.next_value::<Text<'_>>()?.0;
-                    append(&mut content.other_parts.get_or_insert_default().thinking, text);
+    fn visit_map<A: MapAccess<'de>>(mut self, mut part: A) -> Result<(), A::Error> {
+        let find = |name: &str| match name {
+            "text" => Member::Text,
+            "thinking" => Member::Thinking,
+            "refusal" => Member::Refusal,
+            _ => Member::Other,
+        };
+        while let Some(member) = member(&mut part, find)? {
+            // The parts of a part are texts.
+            let place = match (member, self.other_parts.as_deref_mut()) {
+                (Member::Text, _) => Some(&mut *self.text),
+                (Member::Thinking, Some(parts)) => {
+                    Some(&mut parts.get_or_insert_default().thinking)
                 }
-                Member::Refusal => {
-                    let text = part.next_value::<Text<'_>>()?.0;
-                    append(&mut content.other_parts.get_or_insert_default().refusal, text);
-                }
-                Member::Other => drop(part.next_value::<IgnoredAny>()?),
+                (Member::Refusal, Some(parts)) => Some(&mut parts.get_or_insert_default().refusal),
+                _ => None,
+            };
+            match place {
+                Some(text) => part.next_value_seed(ContentVisitor { text, other_parts: None })?,
+                None => drop(part.next_value::<IgnoredAny>()?),
             }
         }
-        Ok(content)
+        Ok(())
     }
 }
 
@@ -214,32 +247,11 @@ impl<'de> Deserialize<'de> for Index {
     }
 }
 
-/// Deserializes the first element of a list that may be `null`. Other elements are answers that were not
-/// requested.
-pub(crate) fn first<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    struct First<T>(PhantomData<T>);
-
-    impl<'de, T: Deserialize<'de>> Visitor<'de> for First<T> {
-        type Value = Option<T>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a list")
-        }
-
-        fn visit_unit<E>(self) -> Result<Option<T>, E> {
-            Ok(None)
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Option<T>, A::Error> {
-            let first = list.next_element()?;
-            while list.next_element::<IgnoredAny>()?.is_some() {}
-            Ok(first)
-        }
+impl<'de> InPlace<'de> for Index {
+    fn read<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
+        *self = Self::deserialize(deserializer)?;
+        Ok(())
     }
-
-    deserializer.deserialize_any(First(PhantomData))
 }
 
 /// Deserializes a count, also in the form `12.0`. Returns `None` for `null` and negative numbers.
@@ -249,6 +261,14 @@ pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
         let whole = number.as_f64().filter(|count| *count >= 0.0).map(|count| count as u64);
         number.as_u64().or(whole)
     }))
+}
+
+/// Reads a [`count`].
+impl<'de> InPlace<'de> for Option<u64> {
+    fn read<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
+        *self = count(deserializer)?;
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -6,61 +6,45 @@ use crate::anthropic::content::message;
 use crate::anthropic::response;
 use crate::anthropic::wire::{Stop, Usage};
 use crate::http::{Answer, Framing};
+use crate::protocol::in_place::{object, read_str};
 use crate::protocol::stream::{Assembly, EventError, MAX_CALLS, Progress};
 use crate::protocol::tolerant::{Index, Text};
 use ai_services_core::model::{
     ChatResponse, FinishReason, ModelStreamEvent, PartialAnswer, TokenUsage, ToolCallDelta,
 };
 use ai_services_core::{Error, ErrorKind, Result};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// Maximum number of blocks in one answer. The limit bounds memory.
 const MAX_BLOCKS: usize = 4096;
 
-#[derive(Deserialize)]
-struct Event<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Text<'a>,
-    /// Number of the block that the event belongs to.
-    #[serde(default)]
-    index: Index,
-    #[serde(borrow, default)]
-    message: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    content_block: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    delta: Option<&'a RawValue>,
-    #[serde(default)]
-    usage: Option<Usage>,
-    #[serde(borrow, default)]
-    error: Option<&'a RawValue>,
-}
+object! {
+    struct Event<'a> {
+        kind: Text<'a> = "type",
+        /// Number of the block that the event belongs to.
+        index: Index = "index",
+        message: Option<&'a RawValue> = "message",
+        content_block: Option<&'a RawValue> = "content_block",
+        delta: Option<&'a RawValue> = "delta",
+        usage: Option<Usage> = "usage",
+        error: Option<&'a RawValue> = "error",
+    }
 
-/// The message of the first event.
-#[derive(Deserialize)]
-struct Head<'a> {
-    #[serde(borrow, default)]
-    id: Text<'a>,
-    #[serde(borrow, default)]
-    model: Text<'a>,
-    #[serde(default)]
-    usage: Option<Usage>,
-}
+    /// The message of the first event.
+    struct Head<'a> {
+        id: Text<'a> = "id",
+        model: Text<'a> = "model",
+        usage: Option<Usage> = "usage",
+    }
 
-/// A piece of a block.
-#[derive(Deserialize)]
-struct Delta<'a> {
-    #[serde(borrow, default)]
-    text: Text<'a>,
-    #[serde(borrow, default)]
-    thinking: Text<'a>,
-    #[serde(borrow, default)]
-    signature: Text<'a>,
-    #[serde(borrow, default)]
-    partial_json: Text<'a>,
-    #[serde(borrow, default)]
-    citation: Option<&'a RawValue>,
+    /// A piece of a block.
+    struct Delta<'a> {
+        text: Text<'a> = "text",
+        thinking: Text<'a> = "thinking",
+        signature: Text<'a> = "signature",
+        partial_json: Text<'a> = "partial_json",
+        citation: Option<&'a RawValue> = "citation",
+    }
 }
 
 /// The answer received so far.
@@ -94,7 +78,8 @@ impl Assembly for MessageAssembly {
         if data.is_empty() {
             return Ok(Progress::More);
         }
-        let event: Event<'_> = serde_json::from_str(data).map_err(EventError::Unreadable)?;
+        let mut event = Event::default();
+        read_str(data, &mut event).map_err(EventError::Unreadable)?;
         if event.error.is_some() || event.kind.0.as_deref() == Some("error") {
             return Err(EventError::Reported);
         }
@@ -164,7 +149,8 @@ impl Assembly for MessageAssembly {
 impl MessageAssembly {
     fn begin(&mut self, message: Option<&RawValue>) -> Result<(), EventError> {
         let Some(message) = message else { return Ok(()) };
-        let head: Head<'_> = serde_json::from_str(message.get()).map_err(EventError::Unreadable)?;
+        let mut head = Head::default();
+        read_str(message.get(), &mut head).map_err(EventError::Unreadable)?;
         self.id = head.id.into_some().map(Into::into);
         self.model = head.model.into_some().map(Into::into);
         self.usage.update(head.usage.unwrap_or_default());
@@ -221,10 +207,11 @@ impl MessageAssembly {
 
     fn add_delta(&mut self, event: &Event<'_>, emit: Emit<'_>) -> Result<(), EventError> {
         let block = self.block(event.index).filter(|block| block.is_open);
-        let (Some(block), Some(delta)) = (block, event.delta) else {
+        let (Some(block), Some(raw)) = (block, event.delta) else {
             return Ok(());
         };
-        let delta: Delta<'_> = serde_json::from_str(delta.get()).map_err(EventError::Unreadable)?;
+        let mut delta = Delta::default();
+        read_str(raw.get(), &mut delta).map_err(EventError::Unreadable)?;
         if let (BlockKind::Text, Some(text)) = (&block.kind, delta.text.0) {
             block.text.push_str(&text);
         }
@@ -247,7 +234,8 @@ impl MessageAssembly {
     fn end(&mut self, event: &Event<'_>) -> Result<(), EventError> {
         self.usage.update(event.usage.unwrap_or_default());
         let Some(delta) = event.delta else { return Ok(()) };
-        let stop: Stop<'_> = serde_json::from_str(delta.get()).map_err(EventError::Unreadable)?;
+        let mut stop = Stop::default();
+        read_str(delta.get(), &mut stop).map_err(EventError::Unreadable)?;
         if let (Some(reason), refusal) = stop.read() {
             self.finish_reason = Some(reason);
             self.refusal = refusal;

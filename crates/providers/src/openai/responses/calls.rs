@@ -4,6 +4,7 @@ use super::wire::Item;
 use crate::protocol::stream::{EventError, MAX_CALLS};
 use ai_services_core::message::ToolCall;
 use ai_services_core::model::ToolCallDelta;
+use std::mem::take;
 
 /// The calls received so far, in order of their first piece.
 #[derive(Default)]
@@ -40,7 +41,7 @@ impl Calls {
     pub(super) fn add_item(
         &mut self,
         number: Option<u64>,
-        mut item: Item<'_>,
+        item: &mut Item<'_>,
     ) -> Result<Option<ToolCallDelta>, EventError> {
         let item_id = item.id.0.as_deref().unwrap_or_default().to_owned();
         let place = Place { number, id: Some(&item_id) };
@@ -55,7 +56,7 @@ impl Calls {
         if self.0.len() >= MAX_CALLS {
             return Err(EventError::TooManyCalls);
         }
-        let name = item.name.into_owned().unwrap_or_default();
+        let name = take(&mut item.name).into_owned().unwrap_or_default();
         let call = ToolCall::new(call_id, name, arguments);
         Ok(Some(self.begin(number, &item_id, &call)))
     }

@@ -2,6 +2,7 @@
 
 use super::wire::{Outcome, Response};
 use crate::http::Answer;
+use crate::protocol::in_place::read_slice;
 use ai_services_core::model::ChatResponse;
 use ai_services_core::{Error, ErrorKind, Result};
 
@@ -12,9 +13,9 @@ use ai_services_core::{Error, ErrorKind, Result};
 /// The error that the answer reports, and [`ErrorKind::InvalidResponse`] for anything else that is
 /// not an answer.
 pub(super) fn read(answer: &Answer) -> Result<ChatResponse> {
-    let mut response: Response<'_> =
-        serde_json::from_slice(&answer.body).map_err(|error| answer.unreadable(error))?;
-    let usage = response.usage.unwrap_or_default();
+    let mut response = Response::default();
+    read_slice(&answer.body, &mut response).map_err(|error| answer.unreadable(error))?;
+    let usage = response.usage().unwrap_or_default();
     let wrong = |kind, message| answer.annotate(Error::new(kind, message).with_usage(usage));
     let stopped = match response.outcome() {
         Outcome::Completed => None,

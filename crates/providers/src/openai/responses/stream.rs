@@ -4,6 +4,7 @@ use super::calls::{Calls, Place};
 use super::response::{self, FAILED, MISSING};
 use super::wire::{AnswerContent, BETWEEN_THOUGHTS, Item, Items, Outcome, Response};
 use crate::http::{Answer, Framing};
+use crate::protocol::in_place::{object, read_str};
 use crate::protocol::stream::{Assembly, EventError, MAX_CALLS, Progress};
 use crate::protocol::tolerant::{Index, Text, unquoted};
 use ai_services_core::message::ProviderContent;
@@ -11,34 +12,25 @@ use ai_services_core::model::{
     ChatResponse, FinishReason, ModelStreamEvent, PartialAnswer, TokenUsage,
 };
 use ai_services_core::{Error, ErrorKind, Result};
-use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::mem::take;
 
 /// The data of an additional last event of some servers.
 const DONE: &str = "[DONE]";
 
-#[derive(Deserialize)]
-struct Event<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow, default)]
-    delta: Text<'a>,
-    #[serde(borrow, default)]
-    arguments: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    item: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    item_id: Text<'a>,
-    #[serde(default)]
-    output_index: Index,
-    #[serde(default)]
-    summary_index: Index,
-    #[serde(default)]
-    content_index: Index,
-    #[serde(borrow, default)]
-    response: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    error: Option<&'a RawValue>,
+object! {
+    struct Event<'a> {
+        kind: Text<'a> = "type",
+        delta: Text<'a> = "delta",
+        arguments: Option<&'a RawValue> = "arguments",
+        item: Option<&'a RawValue> = "item",
+        item_id: Text<'a> = "item_id",
+        output_index: Index = "output_index",
+        summary_index: Index = "summary_index",
+        content_index: Index = "content_index",
+        response: Option<&'a RawValue> = "response",
+        error: Option<&'a RawValue> = "error",
+    }
 }
 
 impl Event<'_> {
@@ -91,18 +83,19 @@ impl Assembly for ResponseAssembly {
             DONE => return Ok(Progress::Done),
             _ => {}
         }
-        let event: Event<'_> = serde_json::from_str(data).map_err(EventError::Unreadable)?;
+        let mut event = Event::default();
+        read_str(data, &mut event).map_err(EventError::Unreadable)?;
         let kind = event.kind.0.as_deref().unwrap_or_default();
         if kind == "error" || (kind.is_empty() && event.error.is_some()) {
             return Err(EventError::Reported);
         }
         match kind {
-            "response.output_text.delta" => self.add_text(event.delta, emit),
+            "response.output_text.delta" => self.add_text(&mut event.delta, emit),
             "response.refusal.delta" => {
                 self.refusal.push_str(event.delta.0.as_deref().unwrap_or_default());
             }
-            "response.reasoning_summary_text.delta" => self.add_thought(event, true, emit),
-            "response.reasoning_text.delta" => self.add_thought(event, false, emit),
+            "response.reasoning_summary_text.delta" => self.add_thought(&mut event, true, emit),
+            "response.reasoning_text.delta" => self.add_thought(&mut event, false, emit),
             "response.function_call_arguments.delta" => {
                 let piece = event.delta.0.as_deref().unwrap_or_default();
                 let new = self.calls.add_piece(&event.place(), piece);
@@ -171,20 +164,20 @@ impl Assembly for ResponseAssembly {
 }
 
 impl ResponseAssembly {
-    fn add_text(&mut self, delta: Text<'_>, emit: Emit<'_>) {
-        let Some(text) = delta.0 else { return };
+    fn add_text(&mut self, delta: &mut Text<'_>, emit: Emit<'_>) {
+        let Some(text) = delta.0.take() else { return };
         self.text.get_or_insert_default().push_str(&text);
         if !text.is_empty() {
             emit(ModelStreamEvent::Text(text.into_owned()));
         }
     }
 
-    fn add_thought(&mut self, event: Event<'_>, is_summary: bool, emit: Emit<'_>) {
+    fn add_thought(&mut self, event: &mut Event<'_>, is_summary: bool, emit: Emit<'_>) {
         let number = if is_summary { event.summary_index.0 } else { event.content_index.0 };
         let item = event.output_index.0;
-        let item_id = event.item_id.0.filter(|_| item.is_none()).unwrap_or_default().into();
+        let item_id = event.item_id.0.take().filter(|_| item.is_none()).unwrap_or_default().into();
         let thought = Thought { is_summary, item, item_id, number };
-        let Some(piece) = event.delta.into_some() else { return };
+        let Some(piece) = take(&mut event.delta).into_some() else { return };
         // A server that sends both forms of a thought is read in the form that arrived first.
         let is_other_form = |last: &Thought| {
             let is_same = last.item == thought.item && last.item_id == thought.item_id;
@@ -208,9 +201,10 @@ impl ResponseAssembly {
     /// the last event.
     fn add_item(&mut self, event: &Event<'_>, emit: Emit<'_>) -> Result<(), EventError> {
         let Some(raw) = event.item else { return Ok(()) };
-        let item: Item<'_> = serde_json::from_str(raw.get()).map_err(EventError::Unreadable)?;
+        let mut item = Item::default();
+        read_str(raw.get(), &mut item).map_err(EventError::Unreadable)?;
         if item.kind() == "function_call"
-            && let Some(delta) = self.calls.add_item(event.output_index.0, item)?
+            && let Some(delta) = self.calls.add_item(event.output_index.0, &mut item)?
         {
             emit(ModelStreamEvent::ToolCall(delta));
         }
@@ -219,8 +213,8 @@ impl ResponseAssembly {
 
     fn read_head(&mut self, raw: Option<&RawValue>) -> Result<(), EventError> {
         let Some(raw) = raw else { return Ok(()) };
-        let response: Response<'_> =
-            serde_json::from_str(raw.get()).map_err(EventError::Unreadable)?;
+        let mut response = Response::default();
+        read_str(raw.get(), &mut response).map_err(EventError::Unreadable)?;
         self.keep(&response);
         Ok(())
     }
@@ -232,7 +226,7 @@ impl ResponseAssembly {
         };
         self.id = some(&response.id).or(self.id.take());
         self.model = some(&response.model).or(self.model.take());
-        self.usage = response.usage.unwrap_or(self.usage);
+        self.usage = response.usage().unwrap_or(self.usage);
     }
 
     /// Ends the answer with the last event, which repeats the whole answer.
@@ -244,8 +238,8 @@ impl ResponseAssembly {
     ) -> Result<(), EventError> {
         let failed = |kind, message| Err(EventError::Failed(Error::new(kind, message)));
         let raw = raw.map_or("{}", RawValue::get);
-        let mut response: Response<'_> =
-            serde_json::from_str(raw).map_err(EventError::Unreadable)?;
+        let mut response = Response::default();
+        read_str(raw, &mut response).map_err(EventError::Unreadable)?;
         self.keep(&response);
         let mut outcome = response.outcome();
         if response.status.0.is_none() {
@@ -266,7 +260,7 @@ impl ResponseAssembly {
             Outcome::Failed => return failed(ErrorKind::Unavailable, FAILED),
             Outcome::Missing => return failed(ErrorKind::InvalidResponse, MISSING),
         };
-        let finished = std::mem::take(&mut self.items);
+        let finished = take(&mut self.items);
         let finished: Items<'_> = finished.iter().map(|item| &**item).collect();
         let kept_items =
             self.extend(&response.take_items().unwrap_or_default(), &finished, emit)?;

@@ -2,39 +2,63 @@
 
 use super::super::message::arguments;
 use super::PROTOCOL;
-use crate::protocol::tolerant::{Content, Text, count, unquoted};
+use crate::protocol::in_place::{object, read_str};
+use crate::protocol::tolerant::{Content, Text, unquoted};
 use ai_services_core::message::{AiMessage, ProviderContent, ToolCall};
 use ai_services_core::model::{FinishReason, TokenUsage};
-use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// The separator of thoughts, which are paragraphs.
 pub(super) const BETWEEN_THOUGHTS: &str = "\n\n";
 
-/// An answer, whole or at the end of a stream.
-#[derive(Deserialize)]
-pub(super) struct Response<'a> {
-    #[serde(borrow, default)]
-    pub(super) id: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) model: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) status: Text<'a>,
-    #[serde(borrow, default)]
-    incomplete_details: Option<Details<'a>>,
-    #[serde(borrow, default)]
-    output: Option<Vec<&'a RawValue>>,
-    #[serde(default, deserialize_with = "usage")]
-    pub(super) usage: Option<TokenUsage>,
-    #[serde(borrow, default)]
-    pub(super) error: Option<&'a RawValue>,
-}
+object! {
+    /// An answer, whole or at the end of a stream.
+    pub(super) struct Response<'a> {
+        pub(super) id: Text<'a> = "id",
+        pub(super) model: Text<'a> = "model",
+        pub(super) status: Text<'a> = "status",
+        incomplete_details: Option<Details<'a>> = "incomplete_details",
+        output: Option<Vec<&'a RawValue>> = "output",
+        usage: Option<Usage> = "usage",
+        pub(super) error: Option<&'a RawValue> = "error",
+    }
 
-#[derive(Deserialize)]
-struct Details<'a> {
-    #[serde(borrow, default)]
-    reason: Text<'a>,
+    struct Details<'a> {
+        reason: Text<'a> = "reason",
+    }
+
+    /// The known members of an item.
+    pub(super) struct Item<'a> {
+        kind: Text<'a> = "type",
+        pub(super) id: Text<'a> = "id",
+        pub(super) call_id: Text<'a> = "call_id",
+        pub(super) name: Text<'a> = "name",
+        arguments: Option<&'a RawValue> = "arguments",
+        content: Option<&'a RawValue> = "content",
+        summary: Option<&'a RawValue> = "summary",
+        encrypted_content: Text<'a> = "encrypted_content",
+        phase: Text<'a> = "phase",
+        namespace: Text<'a> = "namespace",
+        caller: Option<&'a RawValue> = "caller",
+    }
+
+    struct Usage {
+        input_tokens: Option<u64> = "input_tokens",
+        output_tokens: Option<u64> = "output_tokens",
+        total_tokens: Option<u64> = "total_tokens",
+        input_tokens_details: Option<InputDetails> = "input_tokens_details",
+        output_tokens_details: Option<OutputDetails> = "output_tokens_details",
+    }
+
+    struct InputDetails {
+        cached_tokens: Option<u64> = "cached_tokens",
+        cache_write_tokens: Option<u64> = "cache_write_tokens",
+    }
+
+    struct OutputDetails {
+        reasoning_tokens: Option<u64> = "reasoning_tokens",
+    }
 }
 
 /// The outcome of an answer.
@@ -69,6 +93,11 @@ impl<'a> Response<'a> {
             Some("content_filter") => FinishReason::ContentFilter,
             reason => FinishReason::Other(reason.unwrap_or("incomplete").into()),
         }
+    }
+
+    /// Returns the token usage, if the server sent it.
+    pub(super) fn usage(&self) -> Option<TokenUsage> {
+        self.usage.as_ref().map(TokenUsage::from)
     }
 
     /// Removes the items of the answer. `None` if the answer has no such member.
@@ -169,36 +198,11 @@ impl<'a> Items<'a> {
     }
 }
 
-/// The known members of an item.
-#[derive(Deserialize)]
-pub(super) struct Item<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) id: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) call_id: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) name: Text<'a>,
-    #[serde(borrow, default)]
-    arguments: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    summary: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    encrypted_content: Text<'a>,
-    #[serde(borrow, default)]
-    phase: Text<'a>,
-    #[serde(borrow, default)]
-    namespace: Text<'a>,
-    #[serde(borrow, default)]
-    caller: Option<&'a RawValue>,
-}
-
 impl<'a> Item<'a> {
     fn read(json: &'a str) -> Option<Self> {
-        serde_json::from_str(json).ok()
+        let mut item = Item::default();
+        read_str(json, &mut item).ok()?;
+        Some(item)
     }
 
     fn is_encrypted(&self) -> bool {
@@ -306,45 +310,17 @@ impl AnswerContent {
     }
 }
 
-#[derive(Default, Deserialize)]
-struct Usage {
-    #[serde(default, deserialize_with = "count")]
-    input_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    output_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    total_tokens: Option<u64>,
-    #[serde(default)]
-    input_tokens_details: Option<InputDetails>,
-    #[serde(default)]
-    output_tokens_details: Option<OutputDetails>,
-}
-
-#[derive(Default, Deserialize)]
-struct InputDetails {
-    #[serde(default, deserialize_with = "count")]
-    cached_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    cache_write_tokens: Option<u64>,
-}
-
-#[derive(Default, Deserialize)]
-struct OutputDetails {
-    #[serde(default, deserialize_with = "count")]
-    reasoning_tokens: Option<u64>,
-}
-
-/// Reads the token usage, if the server sent it.
-fn usage<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TokenUsage>, D::Error> {
-    let Some(usage) = Option::<Usage>::deserialize(deserializer)? else { return Ok(None) };
-    let input = usage.input_tokens_details.unwrap_or_default();
-    let output = usage.output_tokens_details.unwrap_or_default();
-    let mut tokens = TokenUsage::default()
-        .with_cached_input(input.cached_tokens)
-        .with_cache_write_input(input.cache_write_tokens)
-        .with_reasoning(output.reasoning_tokens)
-        .with_total(usage.total_tokens);
-    tokens.input = usage.input_tokens;
-    tokens.output = usage.output_tokens;
-    Ok(Some(tokens))
+impl From<&Usage> for TokenUsage {
+    fn from(usage: &Usage) -> Self {
+        let (input, output) = (&usage.input_tokens_details, &usage.output_tokens_details);
+        let input = input.as_ref();
+        let mut tokens = Self::default()
+            .with_cached_input(input.and_then(|details| details.cached_tokens))
+            .with_cache_write_input(input.and_then(|details| details.cache_write_tokens))
+            .with_reasoning(output.as_ref().and_then(|details| details.reasoning_tokens))
+            .with_total(usage.total_tokens);
+        tokens.input = usage.input_tokens;
+        tokens.output = usage.output_tokens;
+        tokens
+    }
 }

@@ -4,15 +4,16 @@ use super::calls::Calls;
 use crate::http::{Answer, Framing};
 use crate::openai::extensions::{Details, MessageExtensions, marks_a_thought};
 use crate::openai::response;
-use crate::openai::wire::{Message, Parts, finish_reason, usage};
+use crate::openai::wire::{Message, Parts, Usage, finish_reason};
+use crate::protocol::in_place::{First, object, read_str};
 use crate::protocol::stream::{Assembly, EventError, Progress};
-use crate::protocol::tolerant::{Index, Text, first};
+use crate::protocol::tolerant::{Index, Text};
 use ai_services_core::Result;
 use ai_services_core::model::{
     ChatResponse, FinishReason, ModelStreamEvent, PartialAnswer, TokenUsage,
 };
-use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::mem::take;
 
 /// The data of the last event.
 const DONE: &str = "[DONE]";
@@ -21,33 +22,23 @@ const ERROR: &str = "error";
 /// Type of the last event of Perplexity.
 const LAST: &str = "chat.completion.done";
 
-#[derive(Deserialize)]
-struct Chunk<'a> {
-    #[serde(borrow, default)]
-    object: Text<'a>,
-    #[serde(borrow, default)]
-    id: Text<'a>,
-    #[serde(borrow, default)]
-    model: Text<'a>,
-    #[serde(borrow, default, deserialize_with = "first")]
-    choices: Option<Choice<'a>>,
-    #[serde(default, deserialize_with = "usage")]
-    usage: Option<TokenUsage>,
-    #[serde(borrow, default)]
-    error: Option<&'a RawValue>,
-}
+object! {
+    struct Chunk<'a> {
+        object: Text<'a> = "object",
+        id: Text<'a> = "id",
+        model: Text<'a> = "model",
+        choices: First<Choice<'a>> = "choices",
+        usage: Option<Usage> = "usage",
+        error: Option<&'a RawValue> = "error",
+    }
 
-#[derive(Deserialize)]
-struct Choice<'a> {
-    #[serde(default)]
-    index: Index,
-    #[serde(borrow, default)]
-    delta: Option<Message<'a>>,
-    /// The whole message, from servers that send a single event.
-    #[serde(borrow, default)]
-    message: Option<Box<Message<'a>>>,
-    #[serde(borrow, default)]
-    finish_reason: Text<'a>,
+    struct Choice<'a> {
+        index: Index = "index",
+        delta: Option<Message<'a>> = "delta",
+        /// The whole message, from servers that send a single event.
+        message: Option<Box<Message<'a>>> = "message",
+        finish_reason: Text<'a> = "finish_reason",
+    }
 }
 
 /// The answer received so far.
@@ -85,17 +76,18 @@ impl Assembly for ChatAssembly {
             DONE => return Ok(Progress::Done),
             _ => {}
         }
-        let chunk: Chunk<'_> = serde_json::from_str(data).map_err(EventError::Unreadable)?;
-        if chunk.error.is_some() || (chunk.choices.is_none() && chunk.is(ERROR)) {
+        let mut chunk = Chunk::default();
+        read_str(data, &mut chunk).map_err(EventError::Unreadable)?;
+        if chunk.error.is_some() || (chunk.choices.0.is_none() && chunk.is(ERROR)) {
             return Err(EventError::Reported);
         }
         let is_last = chunk.usage.is_some() || chunk.is(LAST);
-        keep_first(&mut self.id, chunk.id);
-        keep_first(&mut self.model, chunk.model);
-        if let Some(usage) = chunk.usage {
-            self.usage = usage;
+        keep_first(&mut self.id, &mut chunk.id);
+        keep_first(&mut self.model, &mut chunk.model);
+        if let Some(usage) = &chunk.usage {
+            self.usage = usage.into();
         }
-        let has_ended = match chunk.choices {
+        let has_ended = match &mut chunk.choices.0 {
             Some(choice) if choice.is_first() => self.add_choice(choice, emit)?,
             _ => self.is_complete(),
         };
@@ -155,15 +147,15 @@ impl ChatAssembly {
     /// Adds a piece of the answer. Returns whether it has the finish reason.
     fn add_choice(
         &mut self,
-        choice: Choice<'_>,
+        choice: &mut Choice<'_>,
         emit: &mut dyn FnMut(ModelStreamEvent),
     ) -> Result<bool, EventError> {
         // Perplexity repeats the whole message in its last event.
-        let message = choice.message.filter(|_| self.is_empty());
-        if let Some(delta) = choice.delta.or(message.map(|message| *message)) {
+        let message = choice.message.as_deref_mut().filter(|_| self.is_empty());
+        if let Some(delta) = choice.delta.as_mut().or(message) {
             self.add_delta(delta, emit)?;
         }
-        let Some(reason) = finish_reason(choice.finish_reason) else { return Ok(false) };
+        let Some(reason) = finish_reason(take(&mut choice.finish_reason)) else { return Ok(false) };
         self.finish_reason = Some(reason);
         Ok(true)
     }
@@ -178,7 +170,7 @@ impl ChatAssembly {
 
     fn add_delta(
         &mut self,
-        mut delta: Message<'_>,
+        delta: &mut Message<'_>,
         emit: &mut dyn FnMut(ModelStreamEvent),
     ) -> Result<(), EventError> {
         if let Some(thinking) = delta.take_thinking() {
@@ -188,7 +180,7 @@ impl ChatAssembly {
         if let Some(refusal) = delta.take_refusal() {
             self.refusal.push_str(&refusal);
         }
-        if let Some(text) = delta.content.text {
+        if let Some(text) = delta.content.text.take() {
             self.text.get_or_insert_default().push_str(&text);
             if !text.is_empty() {
                 emit(ModelStreamEvent::Text(text.into_owned()));
@@ -201,7 +193,7 @@ impl ChatAssembly {
         if let Some(extra) = delta.extra_content.filter(|extra| !marks_a_thought(extra)) {
             self.extra_content = Some(extra.to_owned());
         }
-        for call in delta.tool_calls {
+        for call in delta.tool_calls.iter_mut() {
             if let Some(delta) = self.calls.add(call)? {
                 emit(ModelStreamEvent::ToolCall(delta));
             }
@@ -225,8 +217,8 @@ impl Choice<'_> {
 }
 
 /// Keeps the first value that is not empty. Every event repeats it.
-fn keep_first(kept: &mut Option<Box<str>>, text: Text<'_>) {
+fn keep_first(kept: &mut Option<Box<str>>, text: &mut Text<'_>) {
     if kept.is_none() {
-        *kept = text.into_some().map(Into::into);
+        *kept = take(text).into_some().map(Into::into);
     }
 }

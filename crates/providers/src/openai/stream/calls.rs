@@ -30,14 +30,14 @@ impl Calls {
     /// Adds a piece. Returns the new part of the call, if there is one.
     pub(super) fn add(
         &mut self,
-        piece: wire::Call<'_>,
+        piece: &mut wire::Call<'_>,
     ) -> Result<Option<ToolCallDelta>, EventError> {
         let (index, arguments) = (piece.index.0, piece.arguments());
         if index.is_some_and(|index| index >= MAX_CALLS as u64) {
             return Err(EventError::TooManyCalls);
         }
-        let id = piece.id.0.unwrap_or_default();
-        let name = piece.function.name.0.unwrap_or_default();
+        let id = piece.id.0.take().unwrap_or_default();
+        let name = piece.function.name.0.take().unwrap_or_default();
         let position = match self.position(index, &id) {
             Some(at) if !self.starts_another(at, &id, &name, &arguments) => at,
             // An empty piece does not start a call.
