@@ -4,7 +4,7 @@ use super::{Settings, error_mapping};
 use ai_services_core::{Error, ErrorKind};
 use bytes::Bytes;
 use reqwest::Response;
-use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use std::sync::Arc;
 
 /// An answer with a 2xx status.
@@ -12,20 +12,20 @@ pub(crate) struct Answer {
     pub(crate) body: Bytes,
     pub(crate) attempts: u32,
     status: u16,
-    request_id: Option<HeaderValue>,
-    content_type: Option<HeaderValue>,
+    /// All headers, because most answers need none of them.
+    headers: HeaderMap,
     pub(super) settings: Arc<Settings>,
 }
 
 impl Answer {
-    /// Creates an answer without a body from the status and the headers of a response.
-    pub(super) fn of(response: &Response, attempts: u32, settings: Arc<Settings>) -> Self {
+    /// Creates an answer without a body from the status of a response and its headers, which are removed
+    /// from the response.
+    pub(super) fn of(response: &mut Response, attempts: u32, settings: Arc<Settings>) -> Self {
         Self {
             body: Bytes::new(),
             attempts,
             status: response.status().as_u16(),
-            request_id: error_mapping::request_id(response.headers()).cloned(),
-            content_type: response.headers().get(CONTENT_TYPE).cloned(),
+            headers: std::mem::take(response.headers_mut()),
             settings,
         }
     }
@@ -40,7 +40,8 @@ impl Answer {
     pub(crate) fn annotate(&self, error: Error) -> Error {
         let error = if error.status().is_some() { error } else { error.with_status(self.status) };
         let error = error.with_attempts(self.attempts);
-        error_mapping::with_request_id(error, self.request_id.as_ref(), &self.settings.headers)
+        let request_id = error_mapping::request_id(&self.headers);
+        error_mapping::with_request_id(error, request_id, &self.settings.headers)
     }
 
     /// Returns the error that the body reports despite the 2xx status.
@@ -80,6 +81,6 @@ impl Answer {
     }
 
     fn content_type(&self) -> Option<&str> {
-        self.content_type.as_ref()?.to_str().ok()
+        self.headers.get(CONTENT_TYPE)?.to_str().ok()
     }
 }

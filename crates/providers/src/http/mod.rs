@@ -143,7 +143,7 @@ impl Endpoint {
         let settings = &self.server.settings;
         let limit = settings.limits.max_response_bytes;
         let read = body::read(&mut response, Bytes::new(), limit).await;
-        let answer = Answer::of(&response, attempts, Arc::clone(settings));
+        let answer = Answer::of(&mut response, attempts, Arc::clone(settings));
         match read {
             Ok(body) => Ok(answer.with_body(body)),
             Err(error) => Err(answer.annotate(error.into_error(&settings.limits, timeout))),
@@ -153,8 +153,8 @@ impl Endpoint {
     /// Posts a JSON body and streams the answer. The request is retried only before the head of the answer
     /// arrives.
     pub(crate) async fn stream(&self, body: Vec<u8>, framing: Framing) -> Result<Streamed> {
-        let (response, attempts, timeout) = self.open(Some(body)).await?;
-        let answer = Answer::of(&response, attempts, Arc::clone(&self.server.settings));
+        let (mut response, attempts, timeout) = self.open(Some(body)).await?;
+        let answer = Answer::of(&mut response, attempts, Arc::clone(&self.server.settings));
         stream::open(response, answer, framing, timeout).await
     }
 

@@ -24,7 +24,8 @@ pub(crate) fn events(chunks: impl IntoIterator<Item = Vec<u8>>, framing: Framing
 /// Returns the events of a body under these limits.
 pub(super) fn events_of(body: reqwest::Body, limits: &Limits, framing: Framing) -> Events {
     let settings = Arc::new(Settings { headers: HeaderMap::new(), limits: limits.clone() });
-    let answer = Answer::of(&Response::from(hyper::http::Response::new("")), 1, settings);
+    let mut response = Response::from(hyper::http::Response::new(""));
+    let answer = Answer::of(&mut response, 1, settings);
     let timeout = AttemptTimeout { duration: limits.timeout, is_deadline: false };
     Events::new(body, answer, framing, timeout)
 }
