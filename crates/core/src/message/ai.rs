@@ -26,13 +26,13 @@ pub struct AiMessage(SharedData<AiData>);
 #[derive(Clone, Debug, Default, PartialEq)]
 struct AiData {
     text: Option<Box<str>>,
-    tool_calls: Box<[ToolCall]>,
     rest: Option<Box<RareFields>>,
 }
 
-/// Fields that few messages have, behind a pointer of their own.
+/// Fields that most messages do not have, behind a pointer of their own.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct RareFields {
+    tool_calls: Box<[ToolCall]>,
     thinking: Option<Box<str>>,
     refusal: Option<Box<str>>,
     provider_content: Option<ProviderContent>,
@@ -43,7 +43,7 @@ impl AiMessage {
     /// Creates a message with one text.
     #[must_use]
     pub fn new(text: impl Into<Box<str>>) -> Self {
-        Self(SharedData::new(AiData { text: Some(text.into()), ..AiData::default() }))
+        Self(SharedData::new(AiData { text: Some(text.into()), rest: None }))
     }
 
     /// Starts building a message with tool calls or thinking.
@@ -82,7 +82,12 @@ impl AiMessage {
     #[must_use]
     #[doc(alias = "toolExecutionRequests")]
     pub fn tool_calls(&self) -> &[ToolCall] {
-        &self.0.tool_calls
+        self.0.rest.as_ref().map_or(&[], |rest| &rest.tool_calls)
+    }
+
+    /// Returns the text, if the message has nothing else.
+    pub(super) fn only_text(&self) -> Option<&str> {
+        self.text().filter(|_| self.0.rest.is_none())
     }
 
     /// Returns the application's data.
@@ -95,8 +100,10 @@ impl AiMessage {
     /// would contradict them.
     #[must_use]
     pub fn with_tool_calls(self, tool_calls: Vec<ToolCall>) -> Self {
-        let tool_calls = tool_calls.into_boxed_slice();
-        Self(SharedData::new(AiData { tool_calls, ..self.without_provider_content() }))
+        let AiData { text, rest } = self.without_provider_content();
+        let mut rest = rest.map(|rest| *rest).unwrap_or_default();
+        rest.tool_calls = tool_calls.into_boxed_slice();
+        Self(SharedData::new(AiData { text, rest: rest.into_some() }))
     }
 
     /// Replaces the text. Removes the [`provider_content`](Self::provider_content), which would
@@ -123,12 +130,27 @@ impl AiMessage {
         if let Some(rest) = &mut data.rest {
             rest.provider_content = None;
         }
-        data.rest = data.rest.filter(|rest| **rest != RareFields::default());
+        data.rest = data.rest.filter(|rest| !rest.is_empty());
         data
     }
 
     pub(super) fn cached(&self) -> &Cached {
         self.0.cached()
+    }
+}
+
+impl RareFields {
+    fn is_empty(&self) -> bool {
+        let Self { tool_calls, thinking, refusal, provider_content, attributes } = self;
+        tool_calls.is_empty()
+            && thinking.is_none()
+            && refusal.is_none()
+            && provider_content.is_none()
+            && attributes.is_empty()
+    }
+
+    fn into_some(self) -> Option<Box<Self>> {
+        (!self.is_empty()).then(|| Box::new(self))
     }
 }
 
@@ -199,7 +221,6 @@ impl PartialEq for ProviderContent {
 #[must_use]
 pub struct AiMessageBuilder {
     text: Option<Box<str>>,
-    tool_calls: Vec<ToolCall>,
     rest: RareFields,
 }
 
@@ -230,7 +251,7 @@ impl AiMessageBuilder {
 
     /// Sets the tool calls.
     pub fn tool_calls(mut self, calls: impl IntoIterator<Item = ToolCall>) -> Self {
-        self.tool_calls = calls.into_iter().collect();
+        self.rest.tool_calls = calls.into_iter().collect();
         self
     }
 
@@ -243,11 +264,6 @@ impl AiMessageBuilder {
     /// Builds the message.
     #[must_use]
     pub fn build(self) -> AiMessage {
-        let rest = (self.rest != RareFields::default()).then(|| Box::new(self.rest));
-        AiMessage(SharedData::new(AiData {
-            text: self.text,
-            tool_calls: self.tool_calls.into_boxed_slice(),
-            rest,
-        }))
+        AiMessage(SharedData::new(AiData { text: self.text, rest: self.rest.into_some() }))
     }
 }

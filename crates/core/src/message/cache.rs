@@ -3,27 +3,18 @@
 use once_cell::race::OnceBox;
 use std::fmt;
 use std::ops::Deref;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
-/// The encoded forms of a value, one for each dialect that asked for it.
-///
-/// The form of the first dialect is stored in place. Further forms are a linked list, which is a
-/// single pointer until a second dialect asks: a conversation rarely has more than two providers.
+/// The encoded forms of a value, one for each dialect that asked for it: a linked list, because a
+/// conversation rarely has more than two providers, and most messages need no form at all.
 #[derive(Default)]
-pub(crate) struct Encoded(OnceLock<Form>);
+pub(crate) struct Encoded(OnceBox<Form>);
 
 struct Form {
     dialect: &'static str,
     bytes: Box<[u8]>,
-    /// The form of another dialect. `OnceLock<Box<Form>>` would be twice as large.
-    next: OnceBox<Self>,
-}
-
-impl Form {
-    fn new(dialect: &'static str, bytes: Vec<u8>) -> Self {
-        Self { dialect, bytes: bytes.into_boxed_slice(), next: OnceBox::new() }
-    }
+    next: Encoded,
 }
 
 impl Encoded {
@@ -33,16 +24,20 @@ impl Encoded {
         dialect: &'static str,
         encode: impl Fn() -> Vec<u8>,
     ) -> &[u8] {
-        let mut form = self.0.get_or_init(|| Form::new(dialect, encode()));
+        let new = || {
+            let bytes = encode().into_boxed_slice();
+            Box::new(Form { dialect, bytes, next: Self::default() })
+        };
+        let mut form = self.0.get_or_init(new);
         // Another thread may store the form of another dialect first; the search then goes on there.
         while form.dialect != dialect {
-            form = form.next.get_or_init(|| Box::new(Form::new(dialect, encode())));
+            form = form.next.0.get_or_init(new);
         }
         &form.bytes
     }
 
     fn forms(&self) -> impl Iterator<Item = &Form> {
-        std::iter::successors(self.0.get(), |form| form.next.get())
+        std::iter::successors(self.0.get(), |form| form.next.0.get())
     }
 }
 
@@ -53,36 +48,47 @@ impl fmt::Debug for Encoded {
     }
 }
 
-/// The token count of one estimator.
+/// The token count of one estimator, and the answer to one question about the text.
 #[derive(Debug, Default)]
 pub(super) struct TokenCount {
-    /// The estimator in the upper half, the count in the lower half. Zero if unknown.
+    /// From the upper end: 32 bits for the estimator, which is zero if the count is unknown; 2 bits for
+    /// [`is_verbatim`](Cached::is_verbatim); 30 bits for the count.
     packed: AtomicU64,
 }
+
+const COUNT_BITS: u32 = 30;
+const MAX_COUNT: u32 = (1 << COUNT_BITS) - 1;
+const VERBATIM: u64 = 1 << COUNT_BITS;
+const NOT_VERBATIM: u64 = VERBATIM << 1;
 
 impl TokenCount {
     /// Returns the count by `estimator`. Estimators are numbered from 1.
     pub(super) fn of(&self, estimator: u32) -> Option<u32> {
         let packed = self.packed.load(Ordering::Relaxed);
-        (packed >> 32 == u64::from(estimator)).then_some(packed as u32)
+        (packed >> 32 == u64::from(estimator)).then_some(packed as u32 & MAX_COUNT)
     }
 
-    /// Stores the count by `estimator`, replacing the count by another one.
+    /// Stores the count by `estimator`, replacing the count by another one. Counts of a billion and more
+    /// are not stored.
     pub(super) fn keep(&self, estimator: u32, count: u32) {
-        self.packed.store(u64::from(estimator) << 32 | u64::from(count), Ordering::Relaxed);
+        let flags = self.packed.load(Ordering::Relaxed) & (VERBATIM | NOT_VERBATIM);
+        self.packed.store(flags | pack(estimator, count), Ordering::Relaxed);
     }
 
     /// Replaces the stored count, of any estimator, with the result of `change`. Removes it on
     /// `None`.
     pub(super) fn change(&mut self, change: impl FnOnce(u32, u32) -> Option<u32>) {
         let packed = *self.packed.get_mut();
-        let (estimator, count) = ((packed >> 32) as u32, packed as u32);
+        let (estimator, count) = ((packed >> 32) as u32, packed as u32 & MAX_COUNT);
         if estimator != 0 {
-            let changed = change(estimator, count);
-            *self.packed.get_mut() =
-                changed.map_or(0, |count| u64::from(estimator) << 32 | u64::from(count));
+            let changed = change(estimator, count).map_or(0, |count| pack(estimator, count));
+            *self.packed.get_mut() = packed & (VERBATIM | NOT_VERBATIM) | changed;
         }
     }
+}
+
+fn pack(estimator: u32, count: u32) -> u64 {
+    if count <= MAX_COUNT { u64::from(estimator) << 32 | u64::from(count) } else { 0 }
 }
 
 impl Clone for TokenCount {
@@ -107,6 +113,22 @@ impl Cached {
     /// Caches the count by `estimator`, replacing the count by another one.
     pub(crate) fn keep_tokens(&self, estimator: u32, count: u32) {
         self.tokens.keep(estimator, count);
+    }
+
+    /// Returns whether the text of the message is not blank and is the same within a JSON string. The
+    /// text is read once.
+    pub(super) fn is_verbatim(&self, text: &str) -> bool {
+        let packed = &self.tokens.packed;
+        match packed.load(Ordering::Relaxed) & (VERBATIM | NOT_VERBATIM) {
+            0 => {
+                let is_escaped = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
+                let is_verbatim = !text.trim().is_empty() && !text.bytes().any(is_escaped);
+                let flag = if is_verbatim { VERBATIM } else { NOT_VERBATIM };
+                packed.fetch_or(flag, Ordering::Relaxed);
+                is_verbatim
+            }
+            flags => flags == VERBATIM,
+        }
     }
 }
 
@@ -181,9 +203,35 @@ mod tests {
     }
 
     #[test]
-    fn message_grows_by_one_pointer_for_further_dialects() {
-        let one_dialect = size_of::<OnceLock<(&'static str, Box<[u8]>)>>();
-        assert_eq!(size_of::<Encoded>(), one_dialect + size_of::<usize>());
+    fn cached_values_take_two_words() {
+        assert_eq!(size_of::<Cached>(), 2 * size_of::<u64>());
+    }
+
+    #[test]
+    fn text_is_verbatim_if_json_carries_it_unchanged() {
+        for text in ["a", "Hi, é and 😀!", " a", "a/b\u{7f}"] {
+            assert!(Cached::default().is_verbatim(text), "{text}");
+            assert_eq!(serde_json::to_string(text).unwrap(), format!("\"{text}\""));
+        }
+        for text in ["", " ", "a\nb", "a\tb", "a\"b", "a\\b", "\u{0}", "\u{1f}"] {
+            assert!(!Cached::default().is_verbatim(text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn count_and_text_do_not_disturb_each_other() {
+        for (text, is_verbatim) in [("a", true), ("\n", false)] {
+            let cached = Cached::default();
+            cached.keep_tokens(1, MAX_COUNT);
+            assert_eq!(cached.is_verbatim(text), is_verbatim);
+            assert_eq!(cached.tokens(1), Some(MAX_COUNT));
+            cached.keep_tokens(u32::MAX, 0);
+            assert_eq!((cached.tokens(1), cached.tokens(u32::MAX)), (None, Some(0)));
+            // The text is not read again.
+            assert_eq!(cached.is_verbatim(""), is_verbatim);
+            cached.keep_tokens(1, MAX_COUNT + 1);
+            assert_eq!(cached.tokens(1), None);
+        }
     }
 
     #[test]

@@ -147,6 +147,33 @@ impl ChatMessage {
         self.cached().encoded.get_or_encode(dialect, encode)
     }
 
+    /// Returns the text of a message that is nothing but a text, if a JSON string carries the text
+    /// unchanged: it is not blank, and has no quotation marks, backslashes or control characters.
+    ///
+    /// For implementations of [`ChatModel`](crate::model::ChatModel): the text is copied into a request
+    /// as it is, so an [`encoded`](Self::encoded) form, which is a second copy of the text, is not needed.
+    /// The text is checked once, and the result is cached.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ai_services::message::{ChatMessage, UserMessage};
+    ///
+    /// assert_eq!(ChatMessage::user("Hi").verbatim_text(), Some("Hi"));
+    /// assert_eq!(ChatMessage::user("\"Hi\"").verbatim_text(), None);
+    /// assert_eq!(ChatMessage::from(UserMessage::new("Hi").with_name("Ann")).verbatim_text(), None);
+    /// ```
+    #[must_use]
+    pub fn verbatim_text(&self) -> Option<&str> {
+        let text = match self {
+            Self::System(message) => message.text(),
+            Self::User(message) if message.name().is_none() => message.text()?,
+            Self::Ai(message) => message.only_text()?,
+            Self::User(_) | Self::ToolResult(_) | Self::Custom(_) => return None,
+        };
+        self.cached().is_verbatim(text).then_some(text)
+    }
+
     /// Returns the data cached with this message.
     pub(crate) fn cached(&self) -> &Cached {
         match self {

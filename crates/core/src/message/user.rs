@@ -48,8 +48,14 @@ pub struct UserMessage(SharedData<UserData>);
 #[derive(Clone, Debug, PartialEq)]
 struct UserData {
     contents: Contents,
+    rest: Option<Box<RareFields>>,
+}
+
+/// Fields that few messages have, behind a pointer of their own.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct RareFields {
     name: Option<Box<str>>,
-    attributes: Option<Box<Attributes>>,
+    attributes: Attributes,
 }
 
 impl UserMessage {
@@ -66,20 +72,27 @@ impl UserMessage {
     }
 
     fn of(contents: Contents) -> Self {
-        Self(SharedData::new(UserData { contents, name: None, attributes: None }))
+        Self(SharedData::new(UserData { contents, rest: None }))
     }
 
     /// Sets the name of the user.
     #[must_use]
     pub fn with_name(self, name: impl Into<Box<str>>) -> Self {
-        Self(SharedData::new(UserData { name: Some(name.into()), ..self.0.into_data() }))
+        self.with_rest(|rest| rest.name = Some(name.into()))
     }
 
     /// Sets the application's data.
     #[must_use]
     pub fn with_attributes(self, attributes: Attributes) -> Self {
-        let attributes = Some(attributes).filter(|a| !a.is_empty()).map(Box::new);
-        Self(SharedData::new(UserData { attributes, ..self.0.into_data() }))
+        self.with_rest(|rest| rest.attributes = attributes)
+    }
+
+    fn with_rest(self, change: impl FnOnce(&mut RareFields)) -> Self {
+        let UserData { contents, rest } = self.0.into_data();
+        let mut rest = rest.unwrap_or_default();
+        change(&mut rest);
+        let rest = Some(rest).filter(|rest| rest.name.is_some() || !rest.attributes.is_empty());
+        Self(SharedData::new(UserData { contents, rest }))
     }
 
     /// Returns the text, if the message consists of a single text.
@@ -107,13 +120,13 @@ impl UserMessage {
     /// Returns the name of the user.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
-        self.0.name.as_deref()
+        self.0.rest.as_ref()?.name.as_deref()
     }
 
     /// Returns the application's data.
     #[must_use]
     pub fn attributes(&self) -> Option<&Attributes> {
-        self.0.attributes.as_deref()
+        self.0.rest.as_ref().map(|rest| &rest.attributes).filter(|a| !a.is_empty())
     }
 
     pub(super) fn cached(&self) -> &Cached {

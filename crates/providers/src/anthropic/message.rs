@@ -2,6 +2,7 @@
 
 use super::block::{self, Block, Returned, is_blank};
 use crate::protocol::arguments::object_or_empty;
+use crate::protocol::encoded::{Encoded, Frames};
 use ai_services_core::message::{AiMessage, ChatMessage, Content, CustomMessage, ToolResult};
 use ai_services_core::{Error, ErrorKind, Result};
 use serde::Serialize;
@@ -31,20 +32,26 @@ pub(super) fn role(message: &ChatMessage) -> Option<&'static str> {
     }
 }
 
-/// Returns the encoded blocks of a message with commas in between. Empty if there is nothing to
-/// send.
+/// The form of messages that are nothing but a text.
+const FRAMES: Frames = Frames::without_roles(r#"{"type":"text","text":""#, r#""}"#);
+
+/// Returns the encoded blocks of a message with commas in between, which the message keeps if they are
+/// not its text. Empty if there is nothing to send.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::Unsupported`] for content that the API cannot carry.
-pub(super) fn encoded(message: &ChatMessage) -> Result<&[u8]> {
+pub(super) fn encoded(message: &ChatMessage) -> Result<Encoded<'_>> {
+    if let Some(text) = FRAMES.verbatim(message) {
+        return Ok(text);
+    }
     let encoded = message.encoded(DIALECT, || blocks(message).unwrap_or_default());
     if encoded.is_empty()
         && let Err(why) = blocks(message)
     {
         return Err(Error::new(ErrorKind::Unsupported, why));
     }
-    Ok(encoded)
+    Ok(Encoded::Kept(encoded))
 }
 
 fn blocks(message: &ChatMessage) -> Result<Vec<u8>, &'static str> {
@@ -161,4 +168,15 @@ impl Returned<'_> {
 fn elements(list: &str) -> Option<&str> {
     let elements = list.trim_ascii().strip_prefix('[')?.strip_suffix(']')?.trim_ascii();
     (!elements.is_empty()).then_some(elements)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::encoded::check_frames;
+
+    #[test]
+    fn verbatim_text_is_in_its_frame() {
+        check_frames(&FRAMES, |message| blocks(message).unwrap());
+    }
 }

@@ -3,6 +3,7 @@
 use super::message::{DIALECT, encoded, role};
 use super::options::PromptCaching;
 use super::parameters::MessagesPrefix;
+use crate::protocol::encoded::Encoded;
 use crate::protocol::merge_roles::RoleMerger;
 use crate::protocol::tools::{encode, parameters};
 use ai_services_core::message::ChatMessage;
@@ -63,16 +64,16 @@ fn write_system(
 ) -> Result<()> {
     const BEGIN: &[u8] = br#","system":["#;
     let start = body.len();
-    let mut write = |block: &[u8]| {
+    let mut write = |block: Encoded<'_>| {
         if !block.is_empty() {
             body.extend_from_slice(if body.len() == start { BEGIN } else { b"," });
-            body.extend_from_slice(block);
+            block.write(body);
         }
     };
     for message in request.messages().filter(|message| message.is_system()) {
         write(encoded(message)?);
     }
-    write(&prefix.instruction);
+    write(Encoded::Kept(&prefix.instruction));
     if body.len() > start {
         body.push(b']');
         mark(body, b"}]", caching);

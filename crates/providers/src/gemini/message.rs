@@ -5,6 +5,7 @@ use super::calls;
 use super::name::Generation;
 use super::part::{self, Part};
 use crate::protocol::arguments::object_or_empty;
+use crate::protocol::encoded::{Encoded, Frames};
 use crate::protocol::merge_roles::RoleMerger;
 use ai_services_core::message::{AiMessage, ChatMessage};
 use ai_services_core::{Error, ErrorKind, Result};
@@ -31,7 +32,7 @@ pub(super) fn write<'m>(
 /// # Errors
 ///
 /// [`ErrorKind::Unsupported`] for content that the API cannot carry.
-pub(super) fn checked(message: &ChatMessage, generation: Generation) -> Result<&[u8]> {
+pub(super) fn checked(message: &ChatMessage, generation: Generation) -> Result<Encoded<'_>> {
     let parts = encoded(message, generation);
     if parts.is_empty() {
         try_encode(message, generation).map_err(|why| Error::new(ErrorKind::Unsupported, why))?;
@@ -39,15 +40,21 @@ pub(super) fn checked(message: &ChatMessage, generation: Generation) -> Result<&
     Ok(parts)
 }
 
-/// Returns the encoded parts of a message. Empty if there are none, or if the API cannot carry
-/// them.
-pub(super) fn encoded(message: &ChatMessage, generation: Generation) -> &[u8] {
+/// The form of messages that are nothing but a text.
+const FRAMES: Frames = Frames::without_roles(r#"{"text":""#, r#""}"#);
+
+/// Returns the encoded parts of a message, which the message keeps if they are not its text. Empty if
+/// there are none, or if the API cannot carry them.
+pub(super) fn encoded(message: &ChatMessage, generation: Generation) -> Encoded<'_> {
+    if let Some(text) = FRAMES.verbatim(message) {
+        return text;
+    }
     let generation = if depends_on_model(message) { generation } else { Generation::Second };
     let dialect = match generation {
         Generation::Second => "gemini",
         Generation::Third => "gemini-3",
     };
-    message.encoded(dialect, || try_encode(message, generation).unwrap_or_default())
+    Encoded::Kept(message.encoded(dialect, || try_encode(message, generation).unwrap_or_default()))
 }
 
 fn depends_on_model(message: &ChatMessage) -> bool {
@@ -163,4 +170,15 @@ fn list<T: Serialize>(
 
 fn write_json(out: &mut Vec<u8>, value: &impl Serialize) -> std::result::Result<(), &'static str> {
     serde_json::to_writer(out, value).map_err(|_| UNWRITABLE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::encoded::check_frames;
+
+    #[test]
+    fn verbatim_text_is_in_its_frame() {
+        check_frames(&FRAMES, |message| try_encode(message, Generation::Second).unwrap());
+    }
 }

@@ -52,7 +52,7 @@ fn write_system(request: &ChatRequest, prefix: &ContentsPrefix, body: &mut Vec<u
     let start = body.len();
     for message in request.messages().filter(|message| message.is_system()) {
         body.extend_from_slice(if body.len() == start { BEGIN } else { b"," });
-        body.extend_from_slice(message::checked(message, prefix.generation)?);
+        message::checked(message, prefix.generation)?.write(body);
     }
     if body.len() > start {
         body.extend_from_slice(b"]}");

@@ -1,6 +1,7 @@
 //! Messages in the format of the API.
 
 use crate::protocol::arguments::object_or_empty;
+use crate::protocol::encoded::{Encoded, Frames};
 use ai_services_core::message::{
     AiMessage, ChatMessage, Content, MediaSource, ToolCall, ToolResult,
 };
@@ -36,8 +37,25 @@ impl MessageForm {
     }
 }
 
+/// The form of messages that are nothing but a text.
+const FRAMES: Frames = Frames {
+    system: r#"{"role":"system","content":""#,
+    user: r#"{"role":"user","content":""#,
+    ai: r#"{"role":"assistant","content":""#,
+    end: r#""}"#,
+};
+
+/// Returns a message as JSON, which the message keeps if that is not its text. Empty if the API cannot
+/// carry the message; see [`unsupported`].
+pub(super) fn encoded(message: &ChatMessage, form: MessageForm) -> Encoded<'_> {
+    FRAMES.verbatim(message).unwrap_or_else(|| {
+        let form = form.of(message);
+        Encoded::Kept(message.encoded(form.dialect(), || encode(message, form)))
+    })
+}
+
 /// Encodes a message as JSON. Empty if the API cannot carry the message; see [`unsupported`].
-pub(super) fn encode(message: &ChatMessage, form: MessageForm) -> Vec<u8> {
+fn encode(message: &ChatMessage, form: MessageForm) -> Vec<u8> {
     try_encode(message, form).unwrap_or_default()
 }
 
@@ -178,7 +196,13 @@ fn calls<S: Serializer>(calls: &&[ToolCall], serializer: S) -> Result<S::Ok, S::
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::encoded::check_frames;
     use ai_services_core::message::{ImageContent, UserMessage};
+
+    #[test]
+    fn verbatim_text_is_in_its_frame() {
+        check_frames(&FRAMES, |message| encode(message, MessageForm::Plain));
+    }
 
     #[test]
     fn size_of_a_single_text_is_exact() {

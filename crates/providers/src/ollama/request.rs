@@ -2,6 +2,7 @@
 
 use super::message::{self, MessageForm};
 use crate::ThinkingReplay;
+use crate::protocol::encoded::Encoded;
 use crate::protocol::request_body::{ListPrefix, list_len, write_list};
 use crate::protocol::tools::{self, encode};
 use ai_services_core::Result;
@@ -32,12 +33,11 @@ pub(super) fn body(
 fn encoded(
     request: &ChatRequest,
     replay: ThinkingReplay,
-) -> impl Iterator<Item = (&ChatMessage, &[u8])> {
+) -> impl Iterator<Item = (&ChatMessage, Encoded<'_>)> {
     let plain = replay.messages_without(request);
     request.messages().enumerate().map(move |(index, message)| {
-        let form =
-            if index < plain { MessageForm::Plain } else { MessageForm::Thinking.of(message) };
-        (message, message.encoded(form.dialect(), || message::encode(message, form)))
+        let form = if index < plain { MessageForm::Plain } else { MessageForm::Thinking };
+        (message, message::encoded(message, form))
     })
 }
 

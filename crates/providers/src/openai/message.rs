@@ -3,6 +3,7 @@
 use super::extensions::MessageExtensions;
 use super::part::{self, Body};
 use crate::protocol::arguments::object;
+use crate::protocol::encoded::{Encoded, Frames};
 use ai_services_core::message::{AiMessage, ChatMessage, ToolCall, ToolResult};
 use ai_services_core::{Error, ErrorKind};
 use serde::{Serialize, Serializer};
@@ -43,9 +44,26 @@ impl MessageForm {
     }
 }
 
+/// The form of messages that are nothing but a text.
+const FRAMES: Frames = Frames {
+    system: r#"{"role":"system","content":""#,
+    user: r#"{"role":"user","content":""#,
+    ai: r#"{"role":"assistant","content":""#,
+    end: r#""}"#,
+};
+
+/// Returns a message as JSON, which the message keeps if that is not its text. Empty if the protocol
+/// cannot carry the message; see [`unsupported`].
+pub(super) fn encoded(message: &ChatMessage, form: MessageForm) -> Encoded<'_> {
+    FRAMES.verbatim(message).unwrap_or_else(|| {
+        let form = form.of(message);
+        Encoded::Kept(message.encoded(form.dialect(), || encode(message, form)))
+    })
+}
+
 /// Encodes a message as JSON. Empty if the protocol cannot carry the message; see [`unsupported`].
 /// The media of a tool result follow on a second line; see [`split`].
-pub(super) fn encode(message: &ChatMessage, form: MessageForm) -> Vec<u8> {
+fn encode(message: &ChatMessage, form: MessageForm) -> Vec<u8> {
     try_encode(message, form).unwrap_or_default()
 }
 
@@ -246,7 +264,13 @@ pub(super) fn arguments(text: &str) -> &str {
 mod tests {
     use super::*;
     use crate::openai::PROTOCOL;
+    use crate::protocol::encoded::check_frames;
     use ai_services_core::message::{ProviderContent, UserMessage};
+
+    #[test]
+    fn verbatim_text_is_in_its_frame() {
+        check_frames(&FRAMES, |message| encode(message, MessageForm::PLAIN));
+    }
 
     #[test]
     fn size_of_a_single_text_is_exact() {

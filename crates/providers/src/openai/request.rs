@@ -4,6 +4,7 @@ use super::message::{self, MessageForm};
 use super::options::{Options, ProviderExtensions, SchemaMode};
 use super::tool_media::ToolMedia;
 use super::tools::{ToolForm, list};
+use crate::protocol::encoded::Encoded;
 use crate::protocol::request_body::ListPrefix;
 use ai_services_core::Result;
 use ai_services_core::message::ChatMessage;
@@ -49,12 +50,12 @@ fn write_messages(request: &ChatRequest, options: &Options, body: &mut Vec<u8>) 
 fn encoded<'a>(
     request: &'a ChatRequest,
     options: &Options,
-) -> impl Iterator<Item = (&'a ChatMessage, &'a [u8])> + use<'a> {
+) -> impl Iterator<Item = (&'a ChatMessage, Encoded<'a>)> + use<'a> {
     let plain = options.thinking.messages_without(request);
     let extensions = options.provider_extensions == ProviderExtensions::Send;
     request.messages().enumerate().map(move |(index, message)| {
-        let form = MessageForm { thinking: index >= plain, extensions }.of(message);
-        (message, message.encoded(form.dialect(), || message::encode(message, form)))
+        let form = MessageForm { thinking: index >= plain, extensions };
+        (message, message::encoded(message, form))
     })
 }
 

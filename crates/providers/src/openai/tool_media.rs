@@ -1,6 +1,7 @@
 //! Media in tool results. The protocol takes only text there.
 
 use super::message::split;
+use crate::protocol::encoded::Encoded;
 use ai_services_core::message::ChatMessage;
 
 /// The beginning of a user message that carries media.
@@ -13,8 +14,11 @@ pub(super) struct ToolMedia<'a>(Vec<&'a [u8]>);
 
 impl<'a> ToolMedia<'a> {
     /// Returns the maximum length of the user message around the media of an encoded message.
-    pub(super) fn len(message: &ChatMessage, encoded: &[u8]) -> usize {
-        if split(message, encoded).1.is_empty() { 0 } else { USER.len() + 2 }
+    pub(super) fn len(message: &ChatMessage, encoded: Encoded<'_>) -> usize {
+        match encoded {
+            Encoded::Kept(bytes) if !split(message, bytes).1.is_empty() => USER.len() + 2,
+            _ => 0,
+        }
     }
 
     /// Ends the round if `next` does not belong to it.
@@ -25,8 +29,14 @@ impl<'a> ToolMedia<'a> {
     }
 
     /// Writes an encoded message without its media.
-    pub(super) fn write(&mut self, message: &ChatMessage, encoded: &'a [u8], body: &mut Vec<u8>) {
-        let (own, media) = split(message, encoded);
+    pub(super) fn write(
+        &mut self,
+        message: &ChatMessage,
+        encoded: Encoded<'a>,
+        body: &mut Vec<u8>,
+    ) {
+        let Encoded::Kept(bytes) = encoded else { return encoded.write(body) };
+        let (own, media) = split(message, bytes);
         body.extend_from_slice(own);
         if !media.is_empty() {
             self.0.push(media);

@@ -1,6 +1,7 @@
 //! Merging of messages for protocols in which the roles of messages alternate: consecutive messages of
 //! one role become one message with the parts of all.
 
+use super::encoded::Encoded;
 use ai_services_core::Result;
 use ai_services_core::message::ChatMessage;
 
@@ -10,7 +11,7 @@ pub(crate) struct RoleMerger<'a> {
     pub(crate) parts: &'static str,
     /// Returns the encoded parts of a message with commas in between, without brackets. Empty if the
     /// message is not sent.
-    pub(crate) encode: &'a dyn for<'m> Fn(&'m ChatMessage) -> Result<&'m [u8]>,
+    pub(crate) encode: &'a dyn for<'m> Fn(&'m ChatMessage) -> Result<Encoded<'m>>,
     /// Returns the role of a message; `None` if the message is sent elsewhere.
     pub(crate) role: fn(&ChatMessage) -> Option<&'static str>,
 }
@@ -43,7 +44,7 @@ impl RoleMerger<'_> {
                 self.open(role, body);
                 last_role = Some(role);
             }
-            body.extend_from_slice(parts);
+            parts.write(body);
         }
         body.extend_from_slice(if last_role.is_some() { b"]}]" } else { b"]" });
         Ok(())
@@ -64,7 +65,7 @@ mod tests {
     fn written(messages: &[ChatMessage]) -> String {
         let merger = RoleMerger {
             parts: "content",
-            encode: &|message| Ok(message.text().unwrap_or_default().as_bytes()),
+            encode: &|message| Ok(Encoded::Kept(message.text().unwrap_or_default().as_bytes())),
             role: |message| match message {
                 ChatMessage::System(_) => None,
                 ChatMessage::Ai(_) => Some("assistant"),

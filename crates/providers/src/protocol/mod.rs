@@ -17,6 +17,7 @@ pub(crate) mod batches;
 pub(crate) mod builder;
 pub(crate) mod client;
 pub(crate) mod connection;
+pub(crate) mod encoded;
 pub(crate) mod in_place;
 pub(crate) mod json_object;
 pub(crate) mod merge_roles;

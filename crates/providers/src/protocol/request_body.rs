@@ -1,5 +1,6 @@
 //! Request bodies whose messages are one JSON list.
 
+use super::encoded::Encoded;
 use super::json_object::JsonObject;
 use ai_services_core::message::ChatMessage;
 use ai_services_core::{Error, Result};
@@ -74,7 +75,7 @@ impl ListPrefix {
 ///
 /// That of `unsupported` for the first message without an encoding.
 pub(crate) fn list_len<'a>(
-    mut messages: impl Iterator<Item = (&'a ChatMessage, &'a [u8])>,
+    mut messages: impl Iterator<Item = (&'a ChatMessage, Encoded<'a>)>,
     unsupported: impl Fn(&ChatMessage) -> Error,
 ) -> Result<usize> {
     messages.try_fold(0, |len, (message, encoded)| match encoded.len() {
@@ -85,13 +86,13 @@ pub(crate) fn list_len<'a>(
 
 /// Appends encoded messages with commas in between.
 pub(crate) fn write_list<'a>(
-    messages: impl Iterator<Item = (&'a ChatMessage, &'a [u8])>,
+    messages: impl Iterator<Item = (&'a ChatMessage, Encoded<'a>)>,
     body: &mut Vec<u8>,
 ) {
     for (index, (_, encoded)) in messages.enumerate() {
         if index > 0 {
             body.push(b',');
         }
-        body.extend_from_slice(encoded);
+        encoded.write(body);
     }
 }

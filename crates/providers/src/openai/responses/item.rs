@@ -4,6 +4,7 @@ use super::super::message::arguments;
 use super::super::part::{audio_format, image_url, level};
 use super::PROTOCOL;
 use super::wire::Items;
+use crate::protocol::encoded::{Encoded, Frames};
 use ai_services_core::message::{
     AiMessage, ChatMessage, Content, MediaSource, PdfContent, ToolResult,
 };
@@ -44,9 +45,26 @@ fn kept_items(message: &AiMessage) -> Option<&str> {
     message.provider_content()?.json_of(PROTOCOL)
 }
 
+/// The form of messages that are nothing but a text.
+const FRAMES: Frames = Frames {
+    system: r#"{"type":"message","role":"system","content":""#,
+    user: r#"{"type":"message","role":"user","content":""#,
+    ai: r#"{"type":"message","role":"assistant","content":""#,
+    end: r#""}"#,
+};
+
+/// Returns a message as items with commas in between, which the message keeps if that is not its text.
+/// Empty if the API cannot carry the message; see [`unsupported`].
+pub(super) fn encoded(message: &ChatMessage, form: ItemForm) -> Encoded<'_> {
+    FRAMES.verbatim(message).unwrap_or_else(|| {
+        let form = form.of(message);
+        Encoded::Kept(message.encoded(form.dialect(), || encode(message, form)))
+    })
+}
+
 /// Encodes a message as items with commas in between. Empty if the API cannot carry the message;
 /// see [`unsupported`].
-pub(super) fn encode(message: &ChatMessage, form: ItemForm) -> Vec<u8> {
+fn encode(message: &ChatMessage, form: ItemForm) -> Vec<u8> {
     try_encode(message, form).unwrap_or_default()
 }
 
@@ -202,5 +220,16 @@ fn file(pdf: &PdfContent) -> File<'_> {
             filename: "document.pdf",
             file_data: format!("data:application/pdf;base64,{data}"),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::encoded::check_frames;
+
+    #[test]
+    fn verbatim_text_is_in_its_frame() {
+        check_frames(&FRAMES, |message| encode(message, ItemForm::Complete));
     }
 }

@@ -4,6 +4,7 @@ use super::item::{self, ItemForm};
 use super::options::{Options, ResponseStorage};
 use crate::openai::options::SchemaMode;
 use crate::openai::tools::{ToolForm, list};
+use crate::protocol::encoded::Encoded;
 use crate::protocol::request_body::{ListPrefix, list_len, write_list};
 use ai_services_core::Result;
 use ai_services_core::message::ChatMessage;
@@ -30,15 +31,12 @@ pub(super) fn body(
 fn encoded(
     request: &ChatRequest,
     storage: ResponseStorage,
-) -> impl Iterator<Item = (&ChatMessage, &[u8])> {
+) -> impl Iterator<Item = (&ChatMessage, Encoded<'_>)> {
     let preferred = match storage {
         ResponseStorage::NotStored => ItemForm::Complete,
         ResponseStorage::Stored => ItemForm::Stored,
     };
-    request.messages().map(move |message| {
-        let form = preferred.of(message);
-        (message, message.encoded(form.dialect(), || item::encode(message, form)))
-    })
+    request.messages().map(move |message| (message, item::encoded(message, preferred)))
 }
 
 fn tools(request: &ChatRequest, mode: SchemaMode) -> Option<&[u8]> {
