@@ -2,7 +2,8 @@
 //!
 //! The cases are those of `calls`: one call after a first uncounted call. With `http`, only
 //! the thread of the client is counted, so the difference between a call over HTTP and an in-process call is
-//! encoding, decoding and the HTTP client. The counts hardly depend on other load of the machine; use
+//! encoding, decoding and the HTTP client. `whole` and `stream` are one exchange with each provider, as in
+//! `protocols`; a stream has 1,000 tokens. The counts hardly depend on other load of the machine; use
 //! them to compare changes of the code.
 //!
 //! Needs valgrind, and the runner of the same version as the `gungraun` in `Cargo.lock`:
@@ -17,12 +18,19 @@
 use ai_services::memory::{
     ApproximateCounter, MessageWindowChatMemory, TokenCountEstimator, TokenWindowChatMemory,
 };
-use ai_services_benches::by_hand;
+use ai_services::model::{ChatModel, ChatRequest, ChatResponse, ModelStreamEvent};
+use ai_services_benches::exchange::{ByHand, ExchangeResult};
 use ai_services_benches::server::Server;
 use ai_services_benches::workload::{
     self, Assistant, AssistantService, ReadingModel, TEXT, USER, add_turn,
 };
+use ai_services_benches::{by_hand, streaming};
+use ai_services_tests::fault_server::{answer, chunked};
+use ai_services_tests::protocols::{Client, Exchange, Mode, exchanges, hello};
+use futures_util::StreamExt;
 use gungraun::{library_benchmark, library_benchmark_group, main};
+use std::hint::black_box;
+use std::sync::Arc;
 use tokio::runtime::Runtime;
 
 /// The setup of a case, which is never freed, so that freeing is not counted.
@@ -171,6 +179,92 @@ fn http_by_hand(case: &'static Case<(by_hand::Assistant, by_hand::Server)>) -> S
     case.runtime.block_on(peer.chat_with(server, USER, TEXT))
 }
 
+/// Number of tokens of a [`stream`].
+const TOKENS: usize = 1_000;
+
+/// Both clients of a server with one prepared answer.
+struct Exchanges {
+    model: Arc<dyn ChatModel>,
+    by_hand: ByHand,
+    request: ChatRequest,
+}
+
+impl Exchanges {
+    /// Runs one exchange with each client, which is not counted.
+    async fn new(protocol: &str, mode: Mode, answer: Vec<u8>) -> Self {
+        let server = Server::answering(answer);
+        let exchange = exchange(protocol, mode);
+        let model = (exchange.protocol.client)(&Client::of(&server.origin())).unwrap();
+        let request = hello();
+        match mode {
+            Mode::Whole => drop(model.chat(&request).await.unwrap()),
+            Mode::Stream => assert_eq!(count_texts(&*model, &request).await, TOKENS),
+        }
+        let by_hand = ByHand::new(protocol, &server.url(), server.last_body()).unwrap();
+        match mode {
+            Mode::Whole => drop(by_hand.whole().await),
+            Mode::Stream => drop(by_hand.stream().await),
+        }
+        Self { model, by_hand, request }
+    }
+}
+
+fn exchange(protocol: &str, mode: Mode) -> Exchange {
+    let is_it = |exchange: &Exchange| exchange.protocol.name == protocol && exchange.mode == mode;
+    exchanges().find(is_it).unwrap()
+}
+
+async fn count_texts(model: &dyn ChatModel, request: &ChatRequest) -> usize {
+    let mut events = model.stream(request);
+    let mut texts = 0;
+    while let Some(event) = events.next().await {
+        texts += usize::from(matches!(black_box(event.unwrap()), ModelStreamEvent::Text(_)));
+    }
+    texts
+}
+
+fn whole_answer(protocol: &'static str) -> &'static Case<Exchanges> {
+    case(async || {
+        let exchange = exchange(protocol, Mode::Whole);
+        let answer = answer(200, &[("content-type", exchange.content_type())], exchange.body());
+        Exchanges::new(protocol, Mode::Whole, answer).await
+    })
+}
+
+fn streamed_answer(protocol: &'static str) -> &'static Case<Exchanges> {
+    case(async || {
+        let (content_type, body) = streaming::answer(protocol, TOKENS).unwrap();
+        let answer = chunked(content_type, body, 64 << 10);
+        Exchanges::new(protocol, Mode::Stream, answer).await
+    })
+}
+
+#[library_benchmark(setup = whole_answer)]
+#[benches::of("openai-chat", "openai-responses", "anthropic", "gemini", "ollama")]
+fn whole(case: &'static Case<Exchanges>) -> ChatResponse {
+    let Exchanges { model, request, .. } = &case.subject;
+    case.runtime.block_on(model.chat(request)).unwrap()
+}
+
+#[library_benchmark(setup = whole_answer)]
+#[benches::of("openai-chat", "openai-responses", "anthropic", "gemini", "ollama")]
+fn whole_by_hand(case: &'static Case<Exchanges>) -> ExchangeResult {
+    case.runtime.block_on(case.subject.by_hand.whole())
+}
+
+#[library_benchmark(setup = streamed_answer)]
+#[benches::of("openai-chat", "openai-responses", "anthropic", "gemini", "ollama")]
+fn stream(case: &'static Case<Exchanges>) -> usize {
+    let Exchanges { model, request, .. } = &case.subject;
+    case.runtime.block_on(count_texts(&**model, request))
+}
+
+#[library_benchmark(setup = streamed_answer)]
+#[benches::of("openai-chat", "openai-responses", "anthropic", "gemini", "ollama")]
+fn stream_by_hand(case: &'static Case<Exchanges>) -> ExchangeResult {
+    case.runtime.block_on(case.subject.by_hand.stream())
+}
+
 library_benchmark_group!(name = calls, benchmarks = [call, call_by_hand]);
 library_benchmark_group!(name = tool_loops, benchmarks = [tools, tools_by_hand]);
 library_benchmark_group!(
@@ -178,4 +272,8 @@ library_benchmark_group!(
     benchmarks = [message_window, message_window_by_hand, token_window, token_window_by_hand]
 );
 library_benchmark_group!(name = remote_calls, benchmarks = [http, http_by_hand]);
-main!(library_benchmark_groups = [calls, tool_loops, windows, remote_calls]);
+library_benchmark_group!(
+    name = protocols,
+    benchmarks = [whole, whole_by_hand, stream, stream_by_hand]
+);
+main!(library_benchmark_groups = [calls, tool_loops, windows, remote_calls, protocols]);

@@ -120,6 +120,75 @@ fn events(tokens: usize) -> impl Iterator<Item = String> {
     std::iter::once(first).chain(std::iter::repeat_n(token, tokens)).chain(end)
 }
 
+/// Content type and body of a stream with this many tokens, as the provider of `protocol` sends it. `None`
+/// if the protocol is unknown.
+#[must_use]
+pub fn answer(protocol: &str, tokens: usize) -> Option<(&'static str, String)> {
+    const EVENTS: &str = "text/event-stream";
+    match protocol {
+        "openai-chat" => Some((EVENTS, events(tokens).collect())),
+        "openai-responses" => Some((EVENTS, responses(tokens))),
+        "anthropic" => Some((EVENTS, anthropic(tokens))),
+        "gemini" => Some((EVENTS, gemini(tokens))),
+        "ollama" => Some(("application/x-ndjson", ollama(tokens))),
+        _ => None,
+    }
+}
+
+fn responses(tokens: usize) -> String {
+    let token = |number| {
+        let data = format!(
+            r#"{{"type":"response.output_text.delta","sequence_number":{number},"item_id":"msg_68a1b2c3d4e5f6","output_index":0,"content_index":0,"delta":" token","logprobs":[],"obfuscation":"x8yMvNqTz"}}"#
+        );
+        named("response.output_text.delta", &data)
+    };
+    let end = r#"{"type":"response.completed","response":{"id":"resp_1","model":"gpt-4o-mini","status":"completed","output":[],"usage":{"input_tokens":9,"output_tokens":9,"total_tokens":18}}}"#;
+    (0..tokens).map(token).collect::<String>() + &named("response.completed", end)
+}
+
+fn anthropic(tokens: usize) -> String {
+    let event =
+        |name: &str, members: &str| named(name, &format!(r#"{{"type":"{name}"{members}}}"#));
+    let mut body = event(
+        "message_start",
+        r#","message":{"id":"msg_1","model":"claude","usage":{"input_tokens":9,"output_tokens":1}}"#,
+    );
+    let block = r#","index":0,"content_block":{"type":"text","text":""}"#;
+    body += &event("content_block_start", block);
+    let token = r#","index":0,"delta":{"type":"text_delta","text":" token"}"#;
+    body += &event("content_block_delta", token).repeat(tokens);
+    body += &event("content_block_stop", r#","index":0"#);
+    let end = r#","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}"#;
+    body += &event("message_delta", end);
+    body + &event("message_stop", "")
+}
+
+fn gemini(tokens: usize) -> String {
+    let document = |text: &str, finish: &str, number: usize| {
+        format!(
+            "data: {{\"candidates\": [{{\"content\": {{\"parts\": [{{\"text\": \"{text}\"}}],\"role\": \"model\"}},{finish}\"index\": 0}}],\"usageMetadata\": {{\"promptTokenCount\": 9,\"candidatesTokenCount\": {number},\"totalTokenCount\": {number}}},\"modelVersion\": \"gemini-2.5-flash\",\"responseId\": \"a1b2c3d4e5f6\"}}\r\n\r\n"
+        )
+    };
+    let body: String = (0..tokens).map(|number| document(" token", "", number)).collect();
+    body + &document("", "\"finishReason\": \"STOP\",", tokens)
+}
+
+fn ollama(tokens: usize) -> String {
+    let line = |text: &str, number: usize, end: &str| {
+        format!(
+            "{{\"model\":\"llama3.2\",\"created_at\":\"2025-08-04T08:52:19.{number:09}Z\",\"message\":{{\"role\":\"assistant\",\"content\":\"{text}\"}},{end}}}\n"
+        )
+    };
+    let token = |number| line(" token", number, "\"done\":false");
+    let end = "\"done\":true,\"done_reason\":\"stop\",\"prompt_eval_count\":9,\"eval_count\":9";
+    (0..tokens).map(token).collect::<String>() + &line("", tokens, end)
+}
+
+/// Returns an event with a name.
+fn named(name: &str, data: &str) -> String {
+    format!("event: {name}\ndata: {data}\n\n")
+}
+
 #[derive(Deserialize)]
 struct Chunk<'a> {
     #[serde(borrow)]
