@@ -29,7 +29,7 @@ pub(super) fn candidates<'a>(
             return Err("the answer is empty".to_owned());
         }
         SyntaxError::UnexpectedEnd if is_json => return Err(error.to_string()),
-        SyntaxError::TooDeep | SyntaxError::DuplicateKey(_) => return Err(error.to_string()),
+        SyntaxError::TooDeep | SyntaxError::DuplicateKey { .. } => return Err(error.to_string()),
         SyntaxError::UnexpectedEnd | SyntaxError::Unexpected(_) => {}
     }
     let fences = fences(text);
@@ -49,7 +49,7 @@ pub(super) fn candidates<'a>(
         (Root::Values, Some(block)) if is_certain(&block) => vec![block],
         (Root::Values, block) => [lines::list(text)].into_iter().chain(block).collect(),
         (_, Some(block)) => vec![block],
-        (_, None) => vec![Node::Bare(text)],
+        (_, None) => vec![Node::Bare(text.into())],
     })
 }
 
@@ -76,7 +76,7 @@ fn bare_text(text: &str) -> Result<Node<'_>, SyntaxError> {
     if text.starts_with(['{', '"']) || text.is_empty() {
         Err(SyntaxError::Unexpected(0))
     } else {
-        Ok(Node::Bare(text))
+        Ok(Node::Bare(text.into()))
     }
 }
 
@@ -120,7 +120,7 @@ fn fenced<'a>(fences: &[&'a str], structure: &Structure) -> Result<Vec<Node<'a>>
     for fence in fences {
         match json::parse_complete(fence) {
             Ok(node) if fits(&node, structure) => found.push(node),
-            Err(error @ (SyntaxError::TooDeep | SyntaxError::DuplicateKey(_))) => {
+            Err(error @ (SyntaxError::TooDeep | SyntaxError::DuplicateKey { .. })) => {
                 return Err(error.to_string());
             }
             Err(SyntaxError::UnexpectedEnd) if fence.starts_with(['{', '[']) => {

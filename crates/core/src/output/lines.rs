@@ -6,7 +6,8 @@ use super::json::{List, Node};
 pub(super) fn list(text: &str) -> Node<'_> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let lines = unmarked(&lines).unwrap_or(lines);
-    Node::List(List { items: lines.into_iter().map(Node::Bare).collect(), is_closed: true })
+    let items = lines.into_iter().map(|line| Node::Bare(line.into())).collect();
+    Node::List(List { items, is_closed: true })
 }
 
 /// Removes the list markers if all lines have one: the same bullet, or the numbers from 1.
@@ -34,9 +35,10 @@ fn after(rest: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn lines(text: &str) -> Vec<&str> {
+    fn lines(text: &str) -> Vec<String> {
         let Node::List(List { items, .. }) = list(text) else { panic!("a list") };
-        items.into_iter().map(|item| if let Node::Bare(text) = item { text } else { "?" }).collect()
+        let line = |item| if let Node::Bare(text) = item { text.into_owned() } else { "?".into() };
+        items.into_iter().map(line).collect()
     }
 
     #[test]

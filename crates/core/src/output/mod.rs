@@ -1,5 +1,6 @@
 //! Return types of service methods.
 
+mod arguments;
 mod direct;
 mod find;
 mod json;
@@ -12,9 +13,9 @@ mod steps;
 mod typed;
 mod unreadable;
 
+pub(crate) use arguments::Arguments;
 #[doc(hidden)]
 pub use partial::{Growing, Progress};
-pub(crate) use read::read_json;
 pub use shape::Shape;
 pub use unreadable::UnreadableAnswer;
 

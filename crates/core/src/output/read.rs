@@ -2,7 +2,7 @@
 
 use super::direct;
 use super::find;
-use super::json::{self, Node, Text};
+use super::json::{Node, Text};
 use super::shape::{Root, Shape, Structure};
 use super::typed::{self, ReadError, ReadOptions};
 use super::unreadable::UnreadableAnswer;
@@ -45,17 +45,8 @@ pub(super) fn complete<T: DeserializeOwned>(
     in_stages(|options| read_at_root(node, structure.root, options))
 }
 
-/// Reads a value by the rules of answers from text that is JSON and nothing else, such as an argument of a
-/// tool call.
-pub(crate) fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, UnreadableAnswer> {
-    let node = json::parse_complete(text)
-        .map_err(|error| UnreadableAnswer::new("", error.explain(text), text))?;
-    in_stages(|options| typed::read(&node, options))
-        .map_err(|error| UnreadableAnswer::new(error.path(), error.reason(), text))
-}
-
 /// Reads a value strictly, then leniently, then without members that are null.
-fn in_stages<'de, T>(
+pub(super) fn in_stages<'de, T>(
     read: impl Fn(ReadOptions<'de>) -> Result<T, ReadError>,
 ) -> Result<T, ReadError> {
     let exact = ReadOptions::default();

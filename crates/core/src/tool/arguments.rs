@@ -1,14 +1,9 @@
 //! Typed arguments of tool calls.
 
 use super::error::{FailureKind, ToolError};
-use crate::output;
+use crate::output::Arguments;
 use schemars::JsonSchema;
-use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
-use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::fmt;
-use std::ops::Range;
+use serde::de::{DeserializeOwned, Deserializer, Visitor};
 
 /// The type of a tool parameter: any type that implements `Deserialize` and `JsonSchema`.
 #[diagnostic::on_unimplemented(
@@ -40,52 +35,17 @@ impl<T: DeserializeOwned + JsonSchema + Send> ToolParameter for T {}
 /// # Ok::<(), ai_services::tool::ToolError>(())
 /// ```
 #[derive(Debug)]
-pub struct ToolArguments<'a> {
-    source: Cow<'a, str>,
-    members: Vec<Member>,
-}
-
-#[derive(Debug)]
-struct Member {
-    name: Box<str>,
-    /// Byte range of the value in the source.
-    value: Range<usize>,
-}
+pub struct ToolArguments<'a>(Arguments<'a>);
 
 impl<'a> ToolArguments<'a> {
-    /// Splits a JSON object into its members.
+    /// Parses a JSON object.
     ///
     /// # Errors
     ///
-    /// Fails if the text is not a JSON object, or contains an argument twice. Blank text and `null` are read as
-    /// an empty object. Trailing commas and an object inside a JSON string are accepted.
+    /// Fails if the text is not a JSON object, or contains an argument or a key of an argument twice. Blank text
+    /// and `null` are read as an empty object. Trailing commas and an object inside a JSON string are accepted.
     pub fn parse(text: &'a str) -> Result<Self, ToolError> {
-        if matches!(text.trim(), "" | "null") {
-            return Ok(Self { source: "".into(), members: Vec::new() });
-        }
-        let arguments = match members(text) {
-            Ok(members) => Self { source: text.into(), members },
-            Err(error) => Self::parse_leniently(text, &error)?,
-        };
-        let mut names = BTreeSet::new();
-        match arguments.members.iter().find(|member| !names.insert(&*member.name)) {
-            Some(Member { name, .. }) => {
-                Err(ToolError::of(FailureKind::Arguments, format!("duplicate argument `{name}`")))
-            }
-            None => Ok(arguments),
-        }
-    }
-
-    fn parse_leniently(text: &str, error: &serde_json::Error) -> Result<Self, ToolError> {
-        let inner = serde_json::from_str::<String>(text).ok();
-        let text = without_trailing_commas(inner.as_deref().unwrap_or(text));
-        match members(&text) {
-            Ok(members) => Ok(Self { source: text.into(), members }),
-            Err(_) => Err(ToolError::of(
-                FailureKind::Arguments,
-                format!("the arguments are not a JSON object: {error}"),
-            )),
-        }
+        Arguments::parse(text).map(Self).map_err(invalid)
     }
 
     /// Returns the argument `name`. A missing argument is `None` for an `Option` and an error otherwise.
@@ -95,11 +55,10 @@ impl<'a> ToolArguments<'a> {
     /// Fails if the argument is missing or of the wrong type. The message contains the path, for example
     /// `items[2].qty`.
     pub fn take<T: ToolParameter>(&mut self, name: &str) -> Result<T, ToolError> {
-        match self.value(name) {
-            Some(json) => typed(name, json),
-            None => T::deserialize(Missing).map_err(|_| {
-                ToolError::of(FailureKind::Arguments, format!("{name}: required, but missing"))
-            }),
+        match self.0.get(name) {
+            Some(argument) => argument.read().map_err(invalid),
+            None => T::deserialize(Missing)
+                .map_err(|_| invalid(format!("{name}: required, but missing"))),
         }
     }
 
@@ -114,83 +73,21 @@ impl<'a> ToolArguments<'a> {
         name: &str,
         default: impl FnOnce() -> T,
     ) -> Result<T, ToolError> {
-        match self.value(name) {
-            None | Some("null") => Ok(default()),
-            Some(json) => typed(name, json),
+        match self.0.get(name).filter(|argument| !argument.is_null()) {
+            Some(argument) => argument.read().map_err(invalid),
+            None => Ok(default()),
         }
     }
+}
 
-    /// Returns the JSON of the member with this name.
-    fn value(&self, name: &str) -> Option<&str> {
-        let member = self.members.iter().find(|member| &*member.name == name)?;
-        self.source.get(member.value.clone())
-    }
+fn invalid(message: String) -> ToolError {
+    ToolError::of(FailureKind::Arguments, message)
 }
 
 /// Returns `true` if a parameter of this type may be missing.
 #[doc(hidden)]
 pub fn is_optional<T: ToolParameter>() -> bool {
     T::deserialize(Missing).is_ok()
-}
-
-/// Reads one value by the rules of answers.
-fn typed<T: ToolParameter>(name: &str, json: &str) -> Result<T, ToolError> {
-    output::read_json(json).map_err(|error| {
-        let (path, reason) = (error.path(), error.reason());
-        let separator = if path.is_empty() || path.starts_with('[') { "" } else { "." };
-        let message = format!("{name}{separator}{path}: {reason}");
-        ToolError::of(FailureKind::Arguments, message)
-    })
-}
-
-/// Returns the names of the members with the byte ranges of their values.
-fn members(text: &str) -> Result<Vec<Member>, serde_json::Error> {
-    struct Members<'a>(&'a str);
-
-    impl<'de> Visitor<'de> for Members<'de> {
-        type Value = Vec<Member>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a JSON object")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Vec<Member>, A::Error> {
-            let mut members = Vec::new();
-            while let Some(name) = map.next_key::<Box<str>>()? {
-                let value = map.next_value::<&'de RawValue>()?.get();
-                let start = (value.as_ptr() as usize).saturating_sub(self.0.as_ptr() as usize);
-                members.push(Member { name, value: start..start + value.len() });
-            }
-            Ok(members)
-        }
-    }
-
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let members = deserializer.deserialize_map(Members(text))?;
-    deserializer.end()?;
-    Ok(members)
-}
-
-/// Removes commas before a closing bracket.
-fn without_trailing_commas(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut in_string = false;
-    let mut escaped = false;
-    for (index, character) in text.char_indices() {
-        if in_string {
-            in_string = escaped || character != '"';
-            escaped = character == '\\' && !escaped;
-        } else if character == '"' {
-            in_string = true;
-        } else if character == ',' {
-            let rest = text.get(index + 1..).unwrap_or_default().trim_start();
-            if rest.starts_with(['}', ']']) {
-                continue;
-            }
-        }
-        out.push(character);
-    }
-    out
 }
 
 /// A deserializer for a missing value: `Option` reads `None`, other types fail.
@@ -287,6 +184,15 @@ mod tests {
             take::<BTreeMap<String, u8>>(r#"{"a":{"b":1,"b":2}}"#),
             Err("a: duplicate key `b`".into())
         );
+        let nested = r#"{"a":[{"qty":1},{"b":1,"b":2}]}"#;
+        assert_eq!(take::<Vec<Item>>(nested), Err("a[1]: duplicate key `b`".into()));
+    }
+
+    #[test]
+    fn argument_with_escapes_is_read() {
+        assert_eq!(take::<String>(r#"{"\u0061":"\"x\"\n"}"#), Ok("\"x\"\n".into()));
+        let inside_a_string = r#""{\"a\":[{\"qty\":\"1\"}]}""#;
+        assert_eq!(take::<Vec<Item>>(inside_a_string), Ok(vec![Item { qty: 1 }]));
     }
 
     #[test]

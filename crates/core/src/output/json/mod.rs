@@ -21,12 +21,12 @@ pub(super) enum Node<'a> {
     Null,
     Bool(bool),
     /// The number as it was written.
-    Number(&'a str),
+    Number(Cow<'a, str>),
     Text(Text<'a>),
     List(List<'a>),
     Object(Object<'a>),
     /// Text that is not JSON, for a type that is a single value.
-    Bare(&'a str),
+    Bare(Cow<'a, str>),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +55,29 @@ impl<'a> Node<'a> {
             Self::List(list) => !list.is_closed,
             Self::Object(object) => !object.is_closed,
             Self::Null | Self::Bool(_) | Self::Number(_) | Self::Bare(_) => false,
+        }
+    }
+
+    /// Returns the node with copies of its texts.
+    pub(super) fn into_owned(self) -> Node<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        match self {
+            Self::Null => Node::Null,
+            Self::Bool(value) => Node::Bool(value),
+            Self::Number(text) => Node::Number(owned(text)),
+            Self::Text(Text { text, is_closed }) => {
+                Node::Text(Text { text: owned(text), is_closed })
+            }
+            Self::List(List { items, is_closed }) => {
+                let items = items.into_iter().map(Self::into_owned).collect();
+                Node::List(List { items, is_closed })
+            }
+            Self::Object(Object { members, is_closed }) => {
+                let members =
+                    members.into_iter().map(|(name, node)| (owned(name), node.into_owned()));
+                Node::Object(Object { members: members.collect(), is_closed })
+            }
+            Self::Bare(text) => Node::Bare(owned(text)),
         }
     }
 

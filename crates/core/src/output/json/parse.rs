@@ -72,6 +72,7 @@ impl<'a> Parser<'a> {
             match self.value(depth) {
                 Ok(item) => items.push(item),
                 Err(error) => {
+                    let error = error.in_item(items.len());
                     return self.ignore_end(error).map(|()| List { items, is_closed: false });
                 }
             }
@@ -104,7 +105,9 @@ impl<'a> Parser<'a> {
             }
         }
         match object.duplicate_key() {
-            Some(key) => Err(SyntaxError::DuplicateKey(key.to_owned())),
+            Some(key) => {
+                Err(SyntaxError::DuplicateKey { path: String::new(), key: key.to_owned() })
+            }
             None => Ok(object),
         }
     }
@@ -125,7 +128,7 @@ impl<'a> Parser<'a> {
         if !self.take(b':') {
             return Err(self.unexpected());
         }
-        let value = self.value(depth)?;
+        let value = self.value(depth).map_err(|error| error.in_member(&key.text))?;
         object.members.push((key.text, value));
         self.after_item(b'}')
     }
@@ -162,7 +165,8 @@ impl<'a> Parser<'a> {
         if self.is_partial && self.peek().is_none() {
             return Err(SyntaxError::UnexpectedEnd);
         }
-        self.text.get(start..self.at).map(Node::Number).ok_or(SyntaxError::Unexpected(start))
+        let number = self.text.get(start..self.at).ok_or(SyntaxError::Unexpected(start))?;
+        Ok(Node::Number(number.into()))
     }
 
     /// Parses at least one digit. Returns their number.

@@ -14,11 +14,34 @@ pub(in crate::output) enum SyntaxError {
     Unexpected(usize),
     /// Lists and objects are nested deeper than [`MAX_DEPTH`].
     TooDeep,
-    /// An object contains this key twice.
-    DuplicateKey(String),
+    /// The object at this path contains this key twice.
+    DuplicateKey { path: String, key: String },
 }
 
 impl SyntaxError {
+    /// Adds the member of the surrounding object to the path.
+    pub(super) fn in_member(self, name: &str) -> Self {
+        self.inside(|path| {
+            let separator = if path.is_empty() || path.starts_with('[') { "" } else { "." };
+            format!("{name}{separator}{path}")
+        })
+    }
+
+    /// Adds the item of the surrounding list to the path.
+    pub(super) fn in_item(self, index: usize) -> Self {
+        self.inside(|path| {
+            let separator = if path.is_empty() || path.starts_with('[') { "" } else { "." };
+            format!("[{index}]{separator}{path}")
+        })
+    }
+
+    fn inside(self, outer: impl FnOnce(&str) -> String) -> Self {
+        match self {
+            Self::DuplicateKey { path, key } => Self::DuplicateKey { path: outer(&path), key },
+            other => other,
+        }
+    }
+
     /// Returns the error message, with line and column in the text.
     pub(in crate::output) fn explain(&self, text: &str) -> String {
         match self {
@@ -44,7 +67,7 @@ impl fmt::Display for SyntaxError {
             Self::UnexpectedEnd => f.write_str("the JSON is truncated"),
             Self::Unexpected(_) => f.write_str("not JSON"),
             Self::TooDeep => write!(f, "the JSON is nested more than {MAX_DEPTH} levels deep"),
-            Self::DuplicateKey(key) => write!(f, "duplicate key `{key}`"),
+            Self::DuplicateKey { key, .. } => write!(f, "duplicate key `{key}`"),
         }
     }
 }

@@ -74,16 +74,19 @@ fn escapes_become_characters() {
 
 #[test]
 fn duplicate_key_is_rejected() {
+    let duplicate = |path: &str, key: &str| SyntaxError::DuplicateKey {
+        path: path.to_owned(),
+        key: key.to_owned(),
+    };
     let many = |last: usize| {
         let members: Vec<_> = (0..20).chain([last]).map(|key| format!("\"{key}\":0")).collect();
         format!("{{{}}}", members.join(","))
     };
-    assert_eq!(
-        parse_complete(r#"{"a":1,"\u0061":2}"#),
-        Err(SyntaxError::DuplicateKey("a".to_owned()))
-    );
-    assert_eq!(parse_complete(&many(7)), Err(SyntaxError::DuplicateKey("7".to_owned())));
+    assert_eq!(parse_complete(r#"{"a":1,"\u0061":2}"#), Err(duplicate("", "a")));
+    assert_eq!(parse_complete(&many(7)), Err(duplicate("", "7")));
     assert!(parse_complete(&many(20)).is_ok());
+    let nested = r#"{"a":[0,[{"b":{"c":1,"c":2}}]]}"#;
+    assert_eq!(parse_complete(nested), Err(duplicate("a[1][0].b", "c")));
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub(super) fn integer<'de, I: TryFrom<i128> + TryFrom<u128>, V: Visitor<'de>>(
     visitor: V,
 ) -> Result<V::Value, ReadError> {
     let text = match reader.node {
-        Node::Number(text) => text,
+        Node::Number(text) => &**text,
         _ => match quoted_text(reader).filter(|text| json::is_decimal(text)) {
             Some(text) => text,
             None => return reader.wrong_type(&visitor),
@@ -80,7 +80,7 @@ where
     V: Visitor<'de>,
 {
     let text = match reader.node {
-        Node::Number(text) => text,
+        Node::Number(text) => &**text,
         _ => match quoted_text(reader).filter(|text| json::is_decimal(text)) {
             Some(text) => text,
             None => return reader.wrong_type(&visitor),
