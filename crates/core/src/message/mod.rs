@@ -17,6 +17,7 @@ pub use codec::{
     FORMAT_VERSION, message_from_json, message_to_json, messages_from_json, messages_to_json,
     messages_to_langchain4j_json,
 };
+pub(crate) use content::Contents;
 pub use content::{
     AudioContent, Content, ImageContent, ImageDetail, Media, MediaSource, PdfContent, ToContents,
     VideoContent,

@@ -106,7 +106,7 @@ impl ToolResult {
         Self::of(id.into(), tool_name.into(), contents.into_iter().collect())
     }
 
-    fn of(id: Box<str>, tool_name: Box<str>, contents: Contents) -> Self {
+    pub(crate) fn of(id: Box<str>, tool_name: Box<str>, contents: Contents) -> Self {
         Self(SharedData::new(ToolResultData {
             id,
             tool_name,

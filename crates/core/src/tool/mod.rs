@@ -11,6 +11,7 @@ mod output;
 mod policy;
 mod provider;
 mod run;
+mod text_or_json;
 mod toolbox;
 
 pub use crate::invocation::ToolExecution;

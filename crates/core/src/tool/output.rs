@@ -1,11 +1,12 @@
 //! The output of tools.
 
 use super::error::ToolError;
+use super::text_or_json::text_or_json;
 use crate::message::{
-    Attributes, AudioContent, Content, ImageContent, Media, PdfContent, ToContents, VideoContent,
+    Attributes, AudioContent, Content, Contents, ImageContent, Media, PdfContent, ToContents,
+    VideoContent,
 };
 use serde::Serialize;
-use serde_json::Value;
 
 /// The output of a tool that is sent to the model: text, images, or both.
 ///
@@ -22,7 +23,7 @@ use serde_json::Value;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolOutput {
-    pub(crate) contents: Vec<Content>,
+    pub(crate) contents: Contents,
     pub(crate) attributes: Attributes,
 }
 
@@ -30,17 +31,18 @@ impl ToolOutput {
     /// Creates an output with one text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Self::contents([Content::from(text.into())])
+        let text: String = text.into();
+        Self { contents: Contents::text(text), attributes: Attributes::new() }
     }
 
     /// Creates an output with several contents in this order. An empty list is treated as an empty text.
     #[must_use]
     pub fn contents(contents: impl IntoIterator<Item = Content>) -> Self {
-        let mut contents: Vec<_> = contents.into_iter().collect();
-        if contents.is_empty() {
-            contents.push(Content::from(""));
+        let mut contents = contents.into_iter().peekable();
+        if contents.peek().is_none() {
+            return Self::text("");
         }
-        Self { contents, attributes: Attributes::new() }
+        Self { contents: contents.collect(), attributes: Attributes::new() }
     }
 
     /// Sets attributes: data that is stored in the memory, but never sent to a model.
@@ -53,6 +55,7 @@ impl ToolOutput {
     /// Returns the size of the output in bytes.
     pub(crate) fn size(&self) -> usize {
         self.contents
+            .as_slice()
             .iter()
             .map(|content| {
                 content.text().map_or(0, str::len) + content.media().map_or(0, Media::len)
@@ -107,17 +110,12 @@ contents!(Content, ImageContent, AudioContent, VideoContent, PdfContent);
 #[diagnostic::do_not_recommend]
 impl<T: Serialize> IntoToolOutput for T {
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
-        let json = serde_json::to_string(&self).map_err(ToolError::concealed)?;
+        let text = text_or_json(&self).map_err(ToolError::concealed)?;
         // `()` and unit structs have no content; a model would read `null` as a missing value.
-        if size_of::<T>() == 0 && json == "null" {
+        if size_of::<T>() == 0 && &*text == "null" {
             return Ok(ToolOutput::text("success"));
         }
-        if json.starts_with('"')
-            && let Ok(Value::String(text)) = serde_json::from_str(&json)
-        {
-            return Ok(ToolOutput::text(text));
-        }
-        Ok(ToolOutput::text(json))
+        Ok(ToolOutput::text(text))
     }
 }
 
@@ -127,15 +125,52 @@ mod tests {
 
     fn text(value: impl IntoToolOutput) -> String {
         let output = value.into_tool_output().unwrap();
-        output.contents[0].text().unwrap().to_owned()
+        output.contents.single_text().unwrap().to_owned()
     }
+
+    #[derive(Serialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Kind {
+        Fast,
+        Slow(u8),
+    }
+
+    #[derive(Serialize)]
+    struct Name(&'static str);
+
+    #[derive(Serialize)]
+    struct Nothing;
 
     #[test]
     fn text_is_sent_unchanged_and_values_as_json() {
         assert_eq!(text("say \"hi\"\n"), "say \"hi\"\n");
+        assert_eq!(text(Some(Name("\u{1f600}"))), "\u{1f600}");
+        assert_eq!(text('"'), "\"");
+        assert_eq!(text(Kind::Fast), "fast");
+        assert_eq!(text(serde_json::json!("\"")), "\"");
         assert_eq!(text(()), "success");
+        assert_eq!(text(Nothing), "success");
         assert_eq!(text(None::<u8>), "null");
         assert_eq!(text(vec![1, 2]), "[1,2]");
+        assert_eq!(text(Kind::Slow(2)), r#"{"slow":2}"#);
+        assert_eq!(text(("\"", Name("n"), 1.0)), r#"["\"","n",1.0]"#);
+        assert_eq!(text(u128::MAX), u128::MAX.to_string());
+        assert_eq!(text(f64::NAN), "null");
         assert_eq!(text(ToolOutput::contents([])), "");
+    }
+
+    /// Fails if a text is written twice.
+    struct Once(std::cell::Cell<bool>);
+
+    impl Serialize for Once {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            assert!(!self.0.replace(true), "serialized twice");
+            serializer.collect_str("text")
+        }
+    }
+
+    #[test]
+    fn value_is_serialized_once() {
+        assert_eq!(text(Once(false.into())), "text");
     }
 }

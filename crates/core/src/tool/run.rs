@@ -186,7 +186,7 @@ impl Runner<'_> {
                 return (result.into_error(), Some(error));
             }
             Ok(output) => {
-                let result = ToolResult::from_contents(call.id(), call.name(), output.contents);
+                let result = ToolResult::of(call.id().into(), call.name().into(), output.contents);
                 return (result.with_attributes_if_any(output.attributes), None);
             }
             Err(error) => error,

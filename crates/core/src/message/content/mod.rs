@@ -131,17 +131,17 @@ impl From<String> for Content {
 
 /// One or more parts. A single part, the usual case, needs no allocation besides its text.
 #[derive(Clone, PartialEq)]
-pub(super) enum Contents {
+pub(crate) enum Contents {
     One([Content; 1]),
     Many(Box<[Content]>),
 }
 
 impl Contents {
-    pub(super) fn text(text: impl Into<Box<str>>) -> Self {
+    pub(crate) fn text(text: impl Into<Box<str>>) -> Self {
         Self::One([Content::Text(text.into())])
     }
 
-    pub(super) fn as_slice(&self) -> &[Content] {
+    pub(crate) fn as_slice(&self) -> &[Content] {
         match self {
             Self::One(one) => one,
             Self::Many(many) => many,
@@ -149,7 +149,7 @@ impl Contents {
     }
 
     /// Returns the text, if there is a single part and it is text.
-    pub(super) fn single_text(&self) -> Option<&str> {
+    pub(crate) fn single_text(&self) -> Option<&str> {
         match self.as_slice() {
             [Content::Text(text)] => Some(text),
             _ => None,
