@@ -163,7 +163,7 @@ fn variables_are_used(cx: &mut Diagnostics, service: &Service<'_>, method: &Meth
 fn parameters_have_a_role(cx: &mut Diagnostics, service: &Service<'_>, method: &Method<'_>) {
     for (index, parameter) in method.unmarked() {
         let name = parameter.name();
-        let is_used = method.sends(parameter) || service.uses(method, index);
+        let is_used = method.sends(parameter) || method.uses(index);
         if !is_used && !placeholders::may_use(service, method, &name) {
             let uses = possible_uses(service, method, &name);
             errors::parameter_without_role(cx, parameter.ident, method.ident(), uses);

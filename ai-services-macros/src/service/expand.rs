@@ -1,9 +1,9 @@
 //! Generates the struct that implements the trait. One function per generated item; expansion cannot fail.
 
-use super::model::{Binding, Method, Moderation, Parameter, Role, Service};
+use super::model::{Method, Moderation, Parameter, Piece, Role, Service};
 use super::{boxed, guardrails, user_parts};
 use crate::attribute;
-use crate::template::{Segment, Template};
+use crate::template::Template;
 use crate::ty;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -24,7 +24,7 @@ pub(crate) fn service(service: &Service<'_>) -> TokenStream {
     let definition = definition(service);
     let common = common_impls(service);
     let description = description(service);
-    let implementation = implementation(service, |method, index| call(service, method, index));
+    let implementation = implementation(service, call);
     let statics = service.methods.iter().enumerate().map(|(index, method)| {
         let (name, conditions) = (static_name(index), attribute::conditions(&method.item.attrs));
         let value = method_description(service, method);
@@ -181,10 +181,8 @@ pub(crate) fn stripped(method: &Method<'_>, service: &Service<'_>) -> syn::Signa
 //     Method { name: "chat", system: Some(Template { … }), user: None, …, shape: <R as MethodReturn>::shape }
 fn method_description(service: &Service<'_>, method: &Method<'_>) -> TokenStream {
     let name = method.ident().to_string();
-    let variables = variables(service, method);
-    let template =
-        |template: Option<&Template>| ty::option(template.map(|it| pieces(it, method, &variables)));
-    let (system, user) = (template(service.system(method)), template(service.user(method)));
+    let template = |pieces: &Option<Vec<Piece>>| ty::option(pieces.as_deref().map(template));
+    let (system, user) = (template(&method.prompts.system), template(&method.prompts.user));
     let Moderation { message, answer } = service.moderation(method);
     let guardrails = guardrails::declared(&method.guardrails);
     let output = boxed::output(&method.item.sig);
@@ -202,44 +200,40 @@ fn method_description(service: &Service<'_>, method: &Method<'_>) -> TokenStream
     }
 }
 
-fn pieces(template: &Template, method: &Method<'_>, variables: &[usize]) -> TokenStream {
-    let pieces = template.segments.iter().filter_map(|segment| match segment {
-        Segment::Text(text) => Some(quote!(__rt::Piece::Literal(#text))),
-        Segment::Placeholder { name, .. } => match method.binding(name)? {
-            Binding::Builtin(variant) => {
+// Output:
+//     Template { pieces: &[Piece::Literal("Hi "), Piece::Variable(0)] }
+fn template(pieces: &[Piece]) -> TokenStream {
+    let pieces = pieces.iter().filter_map(|piece| {
+        Some(match piece {
+            Piece::Text(text) => quote!(__rt::Piece::Literal(#text)),
+            Piece::Variable(index) => {
+                let index = Literal::usize_unsuffixed(*index);
+                quote!(__rt::Piece::Variable(#index))
+            }
+            Piece::Builtin(variant) => {
                 let variant = format_ident!("{variant}");
-                Some(quote!(__rt::Piece::#variant))
+                quote!(__rt::Piece::#variant)
             }
-            Binding::Parameter(parameter) => {
-                let index = variables.iter().position(|variable| *variable == parameter)?;
-                let index = Literal::usize_unsuffixed(index);
-                Some(quote!(__rt::Piece::Variable(#index)))
-            }
-        },
+            Piece::Unknown(_) => return None,
+        })
     });
     quote!(__rt::Template { pieces: &[#(#pieces),*] })
-}
-
-/// Returns the parameters that the templates of a method use.
-fn variables(service: &Service<'_>, method: &Method<'_>) -> Vec<usize> {
-    (0..method.parameters.len()).filter(|index| service.uses(method, *index)).collect()
 }
 
 // Output:
 //     call::<<R as MethodReturn>::This>(&self.service, &__METHOD_0, Arguments { memory_id: … })
 // or for a stream
 //     stream::<<R as StreamReturn>::This>(&self.service, &__METHOD_0, Arguments { memory_id: … })
-fn call(service: &Service<'_>, method: &Method<'_>, index: usize) -> TokenStream {
+fn call(method: &Method<'_>, index: usize) -> TokenStream {
     let name = static_name(index);
     let this = method.item.sig.inputs.iter().find_map(|input| match input {
         FnArg::Receiver(receiver) => Some(&receiver.self_token),
         FnArg::Typed(_) => None,
     });
     let output = boxed::output(&method.item.sig);
-    let indices = variables(service, method);
-    let variables = method.parameters.iter().enumerate();
-    let variables = variables.filter(|(index, _)| indices.contains(index));
-    let variables = variables.map(|(_, parameter)| borrowed("variable", parameter));
+    let variables = method.prompts.variables.iter();
+    let variables = variables.filter_map(|index| method.parameters.get(*index));
+    let variables = variables.map(|parameter| borrowed("variable", parameter));
     let with = |role, function: &str| {
         ty::option(method.with_role(role).map(|parameter| borrowed(function, parameter)))
     };

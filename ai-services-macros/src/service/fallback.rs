@@ -47,7 +47,7 @@ fn type_checks(service: &Service<'_>) -> TokenStream {
         return TokenStream::new();
     }
     let readable = || service.methods.iter().filter(|method| !method.has_syntax_error);
-    let checks = readable().flat_map(|method| method_checks(service, method));
+    let checks = readable().flat_map(method_checks);
     let guardrails = readable().flat_map(guardrails::checks);
     quote! {
         const _: fn() = || {
@@ -57,10 +57,7 @@ fn type_checks(service: &Service<'_>) -> TokenStream {
     }
 }
 
-fn method_checks<'s>(
-    service: &'s Service<'_>,
-    method: &'s Method<'_>,
-) -> impl Iterator<Item = TokenStream> + 's {
+fn method_checks<'s>(method: &'s Method<'_>) -> impl Iterator<Item = TokenStream> + 's {
     let generic = !method.item.sig.generics.params.is_empty();
     let output = match &method.item.sig.output {
         // A borrowed answer was reported.
@@ -70,7 +67,7 @@ fn method_checks<'s>(
     let assertion = if method.streams() { "assert_stream" } else { "assert_return" };
     let output = output.map(|ty| (format_ident!("{assertion}"), ty));
     let parameters = method.parameters.iter().enumerate().flat_map(move |(index, parameter)| {
-        assertions(service, method, (index, parameter)).map(|function| (function, parameter.ty))
+        assertions(method, (index, parameter)).map(|function| (function, parameter.ty))
     });
     let checks = output.into_iter().chain(parameters);
     checks.filter(move |(_, ty)| !generic && is_closed(ty)).map(|(function, ty)| {
@@ -86,7 +83,6 @@ const USER_PART: &str = "assert_user_part";
 
 /// Returns the assertions about the type of a parameter.
 fn assertions(
-    service: &Service<'_>,
     method: &Method<'_>,
     (index, parameter): (usize, &Parameter<'_>),
 ) -> impl Iterator<Item = Ident> + use<> {
@@ -98,7 +94,7 @@ fn assertions(
         Role::Context => "assert_context",
     });
     let role = role.or(method.sends(parameter).then_some(USER_PART));
-    let variable = service.uses(method, index).then_some("assert_variable");
+    let variable = method.uses(index).then_some("assert_variable");
     let variable = variable.filter(|variable| role != Some(*variable));
     role.into_iter().chain(variable).map(|name| format_ident!("{name}"))
 }

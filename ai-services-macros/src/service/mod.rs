@@ -8,6 +8,7 @@ mod guardrails;
 mod model;
 mod parse;
 mod placeholders;
+mod prompts;
 mod roles;
 mod user_parts;
 mod user_trait;

@@ -1,7 +1,7 @@
 //! The model of a trait with its attributes.
 
 use crate::runtime_path::RuntimePath;
-use crate::template::{self, Template};
+use crate::template::Template;
 use proc_macro2::Ident;
 use syn::ext::IdentExt as _;
 use syn::{Attribute, Expr, ItemTrait, TraitItemFn, Type};
@@ -30,6 +30,7 @@ pub(crate) struct Method<'a> {
     pub(crate) moderation: Moderation,
     pub(crate) guardrails: Guardrails,
     pub(crate) parameters: Vec<Parameter<'a>>,
+    pub(crate) prompts: Prompts,
     /// `true` if a part was left out because of a mistake that was reported, by rustc or by this crate.
     pub(crate) incomplete: bool,
     /// `true` if rustc reported a syntax error in the signature.
@@ -81,13 +82,24 @@ pub(crate) struct Variable<'a> {
     pub(crate) name: String,
 }
 
-/// The meaning of a placeholder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Binding {
-    /// The parameter with this index.
-    Parameter(usize),
-    /// A variant of `Piece`.
+/// The templates that a method renders, with the meanings of their placeholders.
+#[derive(Default)]
+pub(crate) struct Prompts {
+    pub(crate) system: Option<Vec<Piece>>,
+    pub(crate) user: Option<Vec<Piece>>,
+    /// Indices of the parameters that the templates use, in order.
+    pub(crate) variables: Vec<usize>,
+}
+
+/// A piece of a template.
+pub(crate) enum Piece {
+    Text(String),
+    /// The variable with this index.
+    Variable(usize),
+    /// A variant of the runtime's `Piece`.
     Builtin(&'static str),
+    /// A placeholder without a meaning, which is reported.
+    Unknown(String),
 }
 
 impl Service<'_> {
@@ -119,12 +131,6 @@ impl Service<'_> {
     pub(crate) fn names<'s>(&'s self, method: &'s Method<'_>) -> impl Iterator<Item = &'s str> {
         self.templates(method).flat_map(Template::placeholders).map(|(name, _)| name)
     }
-
-    /// Returns whether a template of the method uses the parameter.
-    pub(crate) fn uses(&self, method: &Method<'_>, parameter: usize) -> bool {
-        let binding = Some(Binding::Parameter(parameter));
-        self.names(method).any(|name| method.binding(name) == binding)
-    }
 }
 
 impl<'a> Method<'a> {
@@ -149,15 +155,23 @@ impl<'a> Method<'a> {
         unmarked.next().is_none().then_some(only)
     }
 
-    /// Returns the meaning of `{{name}}` in a template of this method.
-    pub(crate) fn binding(&self, name: &str) -> Option<Binding> {
-        let named = |parameter: &Parameter<'_>| parameter.variable_name().as_deref() == Some(name);
-        let parameter = self
-            .parameters
-            .iter()
-            .position(named)
-            .or_else(|| self.it().filter(|_| name == template::IT));
-        parameter.map(Binding::Parameter).or_else(|| template::builtin(name).map(Binding::Builtin))
+    /// Returns whether a template of the method uses the parameter.
+    pub(crate) fn uses(&self, parameter: usize) -> bool {
+        self.prompts.variables.contains(&parameter)
+    }
+
+    /// Returns the placeholders without a meaning.
+    pub(crate) fn unknown_placeholders(&self) -> impl Iterator<Item = &str> {
+        let prompts = self.prompts.system.iter().chain(&self.prompts.user);
+        prompts.flatten().filter_map(|piece| match piece {
+            Piece::Unknown(name) => Some(name.as_str()),
+            Piece::Text(_) | Piece::Variable(_) | Piece::Builtin(_) => None,
+        })
+    }
+
+    /// Returns whether `{{name}}` in a template of this method has no meaning.
+    pub(crate) fn lacks(&self, name: &str) -> bool {
+        self.unknown_placeholders().any(|unknown| unknown == name)
     }
 
     /// Returns the parameter with this role.

@@ -1,7 +1,7 @@
 //! Reads a trait, one attribute at a time. Rules for several attributes are in `check`.
 
-use super::model::{Guardrails, Method, Moderation, Service};
-use super::{guardrails, roles};
+use super::model::{Guardrails, Method, Moderation, Prompts, Service};
+use super::{guardrails, prompts, roles};
 use crate::arguments::Arguments;
 use crate::attribute;
 use crate::diagnostics::Diagnostics;
@@ -58,15 +58,20 @@ pub(crate) fn service<'a>(
         let mut silent = Diagnostics::new();
         let has_syntax_error = recovered.is_incomplete(index);
         let cx = if has_syntax_error { &mut silent } else { &mut *cx };
-        let method = method(cx, item).map(|method| Method {
-            inherits_user: user.is_some() && method.lacks_user_message(),
-            incomplete: method.incomplete || incomplete,
-            has_syntax_error,
-            ..method
-        });
-        methods.extend(method);
+        let Some(mut method) = method(cx, item) else { continue };
+        method.inherits_user = user.is_some() && method.lacks_user_message();
+        method.incomplete |= incomplete;
+        method.has_syntax_error = has_syntax_error;
+        methods.push(method);
     }
-    Service { item, name, runtime, system, user, moderation, guardrails, methods }
+    let mut service =
+        Service { item, name, runtime, system, user, moderation, guardrails, methods };
+    let resolved = service.methods.iter().map(|method| prompts::resolve(&service, method));
+    let resolved: Vec<Prompts> = resolved.collect();
+    for (method, prompts) in service.methods.iter_mut().zip(resolved) {
+        method.prompts = prompts;
+    }
+    service
 }
 
 /// Returns `name = "…"`, or the name of the trait followed by `Service`.
@@ -97,6 +102,7 @@ fn method<'a>(cx: &mut Diagnostics, item: &'a TraitItemFn) -> Option<Method<'a>>
         moderation,
         guardrails,
         parameters: Vec::new(),
+        prompts: Prompts::default(),
         incomplete,
         has_syntax_error: false,
     };

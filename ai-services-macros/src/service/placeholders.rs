@@ -15,7 +15,7 @@ pub(crate) fn own_are_known(cx: &mut Diagnostics, method: &Method<'_>) {
     let place = format!("method `{}`", method.ident());
     for template in method.system.iter().chain(&method.user) {
         for (name, span) in template.placeholders() {
-            if method.binding(name).is_none() {
+            if method.lacks(name) {
                 unknown(cx, &TemplateLocation::new(template, span), name, (&place, &[method]));
             }
         }
@@ -48,7 +48,7 @@ fn inherited_is_known(
             continue;
         }
         let lacking: Vec<&Method<'_>> =
-            heirs.iter().copied().filter(|method| method.binding(name).is_none()).collect();
+            heirs.iter().copied().filter(|method| method.lacks(name)).collect();
         match lacking.as_slice() {
             [] => {}
             [only] if heirs.len() == 1 => {
@@ -74,7 +74,7 @@ fn inherited_is_known(
 pub(crate) fn may_use(service: &Service<'_>, method: &Method<'_>, variable: &str) -> bool {
     let variables: Vec<String> =
         method.parameters.iter().filter_map(Parameter::variable_name).collect();
-    let mut unknown = service.names(method).filter(|name| method.binding(name).is_none());
+    let mut unknown = method.unknown_placeholders();
     service.templates(method).any(|template| template.may_contain(variable))
         || unknown.any(|name| {
             suggest::nearest(name, variables.iter().map(String::as_str))

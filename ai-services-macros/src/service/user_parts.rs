@@ -25,10 +25,10 @@ fn part(parameter: &Parameter<'_>) -> TokenStream {
 // Output:
 //     const _: () = ::core::assert!(!(<__rt::UserArgument<&str>>::PRINTS && …), "method `chat` …");
 pub(crate) fn single_text_checks(service: &Service<'_>) -> TokenStream {
-    service.methods.iter().flat_map(|method| method_checks(service, method)).collect()
+    service.methods.iter().flat_map(method_checks).collect()
 }
 
-fn method_checks(service: &Service<'_>, method: &Method<'_>) -> Vec<TokenStream> {
+fn method_checks(method: &Method<'_>) -> Vec<TokenStream> {
     let parts = method.user_parts();
     let conditions = attribute::conditions(&method.item.attrs);
     let conditions = quote!(#(#conditions)*);
@@ -44,7 +44,7 @@ fn method_checks(service: &Service<'_>, method: &Method<'_>) -> Vec<TokenStream>
     // `Self` has another meaning outside of the trait.
     let parts: Vec<_> =
         parts.into_iter().filter(|parameter| !ty::mentions(parameter.ty, "Self")).collect();
-    if service.user(method).is_some() {
+    if method.prompts.user.is_some() {
         let texts = parts.iter().map(|parameter| (parameter, is_text(parameter)));
         return texts.map(|(parameter, text)| rejection(parameter, &text, None)).collect();
     }
