@@ -1,10 +1,13 @@
-//! Generates the description of each tool and the closure that calls it. Expansion cannot fail.
+//! Generates the description of each tool and the function that calls it. Expansion cannot fail.
+//!
+//! All tools of a type are one constant table, so that rustc compiles per tool only the function, and no code
+//! that puts the tools together.
 
 use super::model::{Function, Parameter, Tool, ToolSet};
 use crate::arguments::string;
 use crate::{attribute, ty};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use std::time::Duration;
 use syn::{ReturnType, Type};
 
@@ -21,24 +24,16 @@ pub(crate) fn set(set: &ToolSet<'_>) -> TokenStream {
     let tools = set.tools.iter().map(|tool| {
         let conditions = attribute::conditions(tool.attributes);
         let name = tool.ident();
-        let this = tool.signature.receiver().is_some();
         // A path: with method syntax, a method of another trait with the same name could win.
         let target = match &set.item.trait_ {
             Some((path, _)) => quote!(<Self as #path>::#name),
             None => quote!(Self::#name),
         };
-        let tool = value(tool, &target, this);
-        let this = this.then(|| quote!(let __this = ::core::clone::Clone::clone(&self);));
-        quote!(#(#conditions)* { #this __rt::Vec::push(&mut __tools, #tool); })
+        let tool = declared(tool, &target);
+        quote!(#(#conditions)* #tool)
     });
-    set_impl(
-        set,
-        &quote! {
-            let mut __tools = __rt::Vec::new();
-            #(#tools)*
-            __tools
-        },
-    )
+    let tools = quote!(const { &[#(#tools),*] });
+    set_impl(set, &quote!(__rt::tools::<__rt::Arc<Self>>(&self, #tools)))
 }
 
 /// Returns the implementation of `ToolSet` with the body of its method.
@@ -77,8 +72,8 @@ pub(crate) fn set_impl(set: &ToolSet<'_>, body: &TokenStream) -> TokenStream {
 //     impl add { pub fn tool() -> Tool { … } }
 pub(crate) fn function(function: &Function<'_>) -> TokenStream {
     let name = &function.item.sig.ident;
-    let tool = value(&function.tool, &quote!(#name), false);
-    function_items(function, &tool)
+    let tool = declared(&function.tool, &quote!(#name));
+    function_items(function, &quote!(__rt::tool(const { &#tool })))
 }
 
 /// Returns the type with the name of the function, with the body of its method.
@@ -110,60 +105,94 @@ pub(crate) fn function_items(function: &Function<'_>, body: &TokenStream) -> Tok
 }
 
 // Output:
-//     tool(ToolDescription { … }, move |__input: ToolInput| { … })
-fn value(tool: &Tool<'_>, target: &TokenStream, this: bool) -> TokenStream {
-    let description = description(tool);
-    let takes_arguments = tool.parameters.iter().any(|parameter| !parameter.injected);
-    let arguments = takes_arguments
-        .then(|| quote!(let mut __arguments = __rt::ToolInput::arguments(&__input)?;));
-    // Dropped before the tool runs.
-    let drop = takes_arguments.then(|| quote!(::core::mem::drop(__arguments);));
+//     DeclaredTool { description: ToolDescription { … }, start: |__this, __input| { … } }
+fn declared(tool: &Tool<'_>, target: &TokenStream) -> TokenStream {
+    let (description, body) = (description(tool), start(tool, target));
+    quote! {
+        __rt::DeclaredTool { description: #description, start: |__this, __input| { #body } }
+    }
+}
+
+// Output:
+//     let mut __arguments = …;
+//     let __argument_0 = …;
+//     let __this = Clone::clone(__this);
+//     Ok(StartedTool::Running(Box::pin(async move { … })))
+//
+// The future contains as little as possible: its code is large without optimization.
+fn start(tool: &Tool<'_>, target: &TokenStream) -> TokenStream {
     let names = tool.parameters.iter().enumerate().map(|(index, parameter)| {
         let place = Span::call_site().located_at(ty::ends(parameter.ty).1);
         format_ident!("__argument_{index}", span = place)
     });
     let names: Vec<Ident> = names.collect();
-    let bindings = tool.parameters.iter().zip(&names).map(|(parameter, name)| {
-        let value = take(parameter);
-        quote!(let #name = #value;)
+    let bound = |injected: bool| {
+        let parameters = tool.parameters.iter().zip(&names);
+        let bound = parameters.filter(move |(parameter, _)| parameter.injected == injected);
+        bound.map(|(parameter, name)| {
+            let value = value(parameter);
+            quote!(let #name = #value;)
+        })
+    };
+    let (mut read, injected) = (bound(false).peekable(), bound(true));
+    let arguments = read.peek().is_some().then(|| {
+        let arguments = or_return(&quote!(__rt::ToolInput::arguments(&__input)));
+        quote!(let mut __arguments = #arguments;)
     });
+    // The arguments borrow the input, which an injected parameter can borrow until the tool has finished.
+    let drop = arguments.is_some().then(|| quote!(::core::mem::drop(__arguments);));
+    let is_async = tool.signature.asyncness.is_some();
+    let this = tool.signature.receiver();
+    let lent = this.map(|_| if is_async { quote!(&*__this,) } else { quote!(&**__this,) });
     let passed = tool.parameters.iter().zip(&names).map(|(parameter, name)| pass(parameter, name));
-    let dot_await = tool.signature.asyncness.map(|_| quote!(.await));
-    let convert = convert(&tool.signature.output);
-    let lent = this.then(|| quote!(&*__this,));
-    let this = this.then(|| quote!(let __this = ::core::clone::Clone::clone(&__this);));
+    let (call, convert) = (quote!(#target(#lent #(#passed),*)), convert(&tool.signature.output));
+    if !is_async {
+        return quote! {
+            #arguments
+            #(#read)*
+            #(#injected)*
+            let __output = #call;
+            __rt::finished(#convert)
+        };
+    }
+    let this = this.map(|_| quote!(let __this = ::core::clone::Clone::clone(__this);));
     let body = quote! {
-        #arguments
-        #(#bindings)*
-        #drop
-        let __output = #target(#lent #(#passed),*) #dot_await;
+        #(#injected)*
+        let __output = #call.await;
         #convert
     };
     // rustc reports a future that is not `Send` at the name of the tool.
     let place = Span::call_site().located_at(tool.ident().span());
-    quote_spanned! {place=>
-        __rt::tool(#description, move |__input: __rt::ToolInput| {
-            #this
-            async move { #body }
-        })
+    let future = quote_spanned!(place=> __rt::Box::pin(async move { #body }));
+    quote! {
+        #arguments
+        #(#read)*
+        #drop
+        #this
+        ::core::result::Result::Ok(__rt::StartedTool::Running(#future))
+    }
+}
+
+/// Returns the value of a `Result`, or code that returns its error. Without optimization, `?` is two calls.
+fn or_return(result: &TokenStream) -> TokenStream {
+    quote! {
+        match #result {
+            ::core::result::Result::Ok(__value) => __value,
+            ::core::result::Result::Err(__error) => return ::core::result::Result::Err(__error),
+        }
     }
 }
 
 fn description(tool: &Tool<'_>) -> TokenStream {
     let Tool { name, sequential, return_immediately, .. } = tool;
     let description = &tool.description;
-    let timeout = ty::option(tool.timeout.map(duration));
+    let timeout = ty::option(tool.timeout.map(milliseconds));
     let parameters = tool.parameters.iter().filter(|parameter| !parameter.injected).map(parameter);
-    let parameters: Vec<TokenStream> = parameters.collect();
-    let parameters = match parameters.as_slice() {
-        [] => quote!(__rt::Vec::new()),
-        parameters => quote!(::core::convert::From::from([#(#parameters),*])),
-    };
     quote! {
         __rt::ToolDescription {
             name: #name,
             description: #description,
-            parameters: #parameters,
+            parameters: &[#(#parameters),*],
             timeout: #timeout,
             sequential: #sequential,
             return_immediately: #return_immediately,
@@ -171,28 +200,27 @@ fn description(tool: &Tool<'_>) -> TokenStream {
     }
 }
 
-fn duration(duration: Duration) -> TokenStream {
+fn milliseconds(duration: Duration) -> TokenStream {
     let milliseconds = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-    let milliseconds = Literal::u64_unsuffixed(milliseconds);
-    quote!(__rt::Duration::from_millis(#milliseconds))
+    Literal::u64_unsuffixed(milliseconds).into_token_stream()
 }
 
 // Output:
-//     parameter::<u32>("n", Some("How many."), Some(default_value::<u32>(|| 3)))
+//     parameter::<u32>("n", Some("How many."), Some(|| default_value::<u32>(3)))
 fn parameter(parameter: &Parameter<'_>) -> TokenStream {
     let (name, ty) = (&parameter.name, owned(parameter.ty));
     let description = ty::option(parameter.description.as_ref().map(|text| quote!(#text)));
     let default = ty::option(parameter.default.as_ref().map(|value| match string(value) {
         // The parameter's type is only known to be `From<&str>`.
-        Some(text) => quote!(__rt::default_value(|| #text)),
-        None => quote!(__rt::default_value::<#ty>(|| #value)),
+        Some(text) => quote!(|| __rt::default_value(#text)),
+        None => quote!(|| __rt::default_value::<#ty>(#value)),
     }));
     quote!(__rt::parameter::<#ty>(#name, #description, #default))
 }
 
 // Output:
-//     ToolArguments::take::<String>(&mut __arguments, "number")?
-fn take(parameter: &Parameter<'_>) -> TokenStream {
+//     match ToolArguments::take::<String>(&mut __arguments, "number") { … }
+fn value(parameter: &Parameter<'_>) -> TokenStream {
     let (name, ty) = (&parameter.name, parameter.ty);
     if parameter.injected {
         return quote!(__rt::from_context::<#ty>(&__input)?);
@@ -206,10 +234,9 @@ fn take(parameter: &Parameter<'_>) -> TokenStream {
     let function = Ident::new(if default.is_some() { "take_or" } else { "take" }, first);
     let open = quote_spanned!(first=> __rt::ToolArguments::#function::<);
     let close = quote_spanned!(last=> >);
-    let question_mark = quote_spanned!(last=> ?);
     let arguments = ty::parenthesized(last, quote!(&mut __arguments, #name #default));
     let ty = owned(ty);
-    quote!(#open #ty #close #arguments #question_mark)
+    or_return(&quote!(#open #ty #close #arguments))
 }
 
 /// Returns the type to deserialize for a parameter: the owned type for one with a reference.

@@ -47,10 +47,10 @@ fn impl_block_is_stripped() {
 #[test]
 fn tool_is_described() {
     expect![[r#"
-        __rt::ToolDescription {
+        description: __rt::ToolDescription {
             name: "cancel",
             description: "Cancels a booking.",
-            parameters: ::core::convert::From::from([
+            parameters: &[
                 __rt::parameter::<
                     <str as __rt::Referent>::Owned,
                 >(
@@ -63,52 +63,68 @@ fn tool_is_described() {
                 >(
                     "reason",
                     ::core::option::Option::Some("Why."),
-                    ::core::option::Option::Some(__rt::default_value(|| "none")),
+                    ::core::option::Option::Some(|| __rt::default_value("none")),
                 ),
-            ]),
-            timeout: ::core::option::Option::Some(
-                __rt::Duration::from_millis(2000),
-            ),
+            ],
+            timeout: ::core::option::Option::Some(2000),
             sequential: true,
             return_immediately: false,
         },
     "#]]
-    .assert_eq(&item(&bookings(), "__rt::ToolDescription"));
+    .assert_eq(&item(&bookings(), "description: __rt::ToolDescription"));
 }
 
 #[test]
 fn tool_is_called_with_its_arguments() {
-    expect![[r#"
-        move |__input: __rt::ToolInput| {
-            let __this = ::core::clone::Clone::clone(&__this);
-            async move {
-                let mut __arguments = __rt::ToolInput::arguments(&__input)?;
-                let __argument_0 = __rt::from_context::<
-                    &MemoryId,
-                >(&__input)?;
-                let __argument_1 = __rt::ToolArguments::take::<
-                    <str as __rt::Referent>::Owned,
-                >(&mut __arguments, "number")?;
-                let __argument_2 = __rt::ToolArguments::take_or::<
-                    String,
-                >(
-                    &mut __arguments,
-                    "reason",
-                    || ::core::convert::Into::into("none"),
-                )?;
-                ::core::mem::drop(__arguments);
-                let __output = Self::cancel(
-                        &*__this,
-                        __argument_0,
-                        <str as __rt::Referent>::lend(&__argument_1),
-                        __argument_2,
-                    )
-                    .await;
-                __rt::Out::of(&__output).__kind().convert(__output)
+    let text = pretty(super::tools(
+        quote!(),
+        &quote! {
+            impl Bookings {
+                /// Cancels a booking.
+                #[tool]
+                async fn cancel(&self, #[memory_id] customer: &MemoryId, number: &str) {}
             }
         },
+    ));
+    expect![[r#"
+        start: |__this, __input| {
+            let mut __arguments = match __rt::ToolInput::arguments(
+                &__input,
+            ) {
+                ::core::result::Result::Ok(__value) => __value,
+                ::core::result::Result::Err(__error) => {
+                    return ::core::result::Result::Err(__error);
+                }
+            };
+            let __argument_1 = match __rt::ToolArguments::take::<
+                <str as __rt::Referent>::Owned,
+            >(&mut __arguments, "number") {
+                ::core::result::Result::Ok(__value) => __value,
+                ::core::result::Result::Err(__error) => {
+                    return ::core::result::Result::Err(__error);
+                }
+            };
+            ::core::mem::drop(__arguments);
+            let __this = ::core::clone::Clone::clone(__this);
+            ::core::result::Result::Ok(
+                __rt::StartedTool::Running(
+                    __rt::Box::pin(async move {
+                        let __argument_0 = __rt::from_context::<
+                            &MemoryId,
+                        >(&__input)?;
+                        let __output = Self::cancel(
+                                &*__this,
+                                __argument_0,
+                                <str as __rt::Referent>::lend(&__argument_1),
+                            )
+                            .await;
+                        __rt::Out::of(&__output).__kind().convert(__output)
+                    }),
+                ),
+            )
+        },
     "#]]
-    .assert_eq(&item(&bookings(), "move |__input"));
+    .assert_eq(&item(&text, "start: |__this"));
 }
 
 #[test]
@@ -130,29 +146,31 @@ fn tool_set_has_bounds() {
             Bookings<T>: ::core::marker::Send + ::core::marker::Sync + 'static,
         {
             fn tools(self: __rt::Arc<Self>) -> __rt::Vec<__rt::Tool> {
-                let mut __tools = __rt::Vec::new();
-                {
-                    __rt::Vec::push(
-                        &mut __tools,
-                        __rt::tool(
-                            __rt::ToolDescription {
-                                name: "list",
-                                description: "Lists.",
-                                parameters: __rt::Vec::new(),
-                                timeout: ::core::option::Option::None,
-                                sequential: false,
-                                return_immediately: false,
-                            },
-                            move |__input: __rt::ToolInput| {
-                                async move {
+                __rt::tools::<
+                    __rt::Arc<Self>,
+                >(
+                    &self,
+                    const {
+                        &[
+                            __rt::DeclaredTool {
+                                description: __rt::ToolDescription {
+                                    name: "list",
+                                    description: "Lists.",
+                                    parameters: &[],
+                                    timeout: ::core::option::Option::None,
+                                    sequential: false,
+                                    return_immediately: false,
+                                },
+                                start: |__this, __input| {
                                     let __output = Self::list();
-                                    __rt::Out::of(&__output).__kind().convert(__output)
-                                }
+                                    __rt::finished(
+                                        __rt::Out::of(&__output).__kind().convert(__output),
+                                    )
+                                },
                             },
-                        ),
-                    );
-                }
-                __tools
+                        ]
+                    },
+                )
             }
         }
     "#]]
@@ -169,39 +187,33 @@ fn function_becomes_a_tool() {
         },
     ));
     expect![[r#"
-        __rt::tool(
-            __rt::ToolDescription {
-                name: "plus",
-                description: "Adds.",
-                parameters: ::core::convert::From::from([
-                    __rt::parameter::<
-                        Vec<i64>,
-                    >(
-                        "all",
-                        ::core::option::Option::None,
-                        ::core::option::Option::Some(
-                            __rt::default_value::<Vec<i64>>(|| vec![1]),
-                        ),
-                    ),
-                ]),
-                timeout: ::core::option::Option::None,
-                sequential: false,
-                return_immediately: false,
-            },
-            move |__input: __rt::ToolInput| {
-                async move {
-                    let mut __arguments = __rt::ToolInput::arguments(&__input)?;
-                    let __argument_0 = __rt::ToolArguments::take_or::<
-                        Vec<i64>,
-                    >(&mut __arguments, "all", || vec![1])?;
-                    ::core::mem::drop(__arguments);
-                    let __output = add(__argument_0).await;
-                    __rt::Out::of(&__output).__kind().convert(__output)
+        start: |__this, __input| {
+            let mut __arguments = match __rt::ToolInput::arguments(&__input) {
+                ::core::result::Result::Ok(__value) => __value,
+                ::core::result::Result::Err(__error) => {
+                    return ::core::result::Result::Err(__error);
                 }
-            },
-        )
+            };
+            let __argument_0 = match __rt::ToolArguments::take_or::<
+                Vec<i64>,
+            >(&mut __arguments, "all", || vec![1]) {
+                ::core::result::Result::Ok(__value) => __value,
+                ::core::result::Result::Err(__error) => {
+                    return ::core::result::Result::Err(__error);
+                }
+            };
+            ::core::mem::drop(__arguments);
+            ::core::result::Result::Ok(
+                __rt::StartedTool::Running(
+                    __rt::Box::pin(async move {
+                        let __output = add(__argument_0).await;
+                        __rt::Out::of(&__output).__kind().convert(__output)
+                    }),
+                ),
+            )
+        },
     "#]]
-    .assert_eq(&item(&text, "__rt::tool("));
+    .assert_eq(&item(&text, "start: |__this"));
 }
 
 #[test]

@@ -22,10 +22,10 @@ pub use service::{
 pub use std::boxed::Box;
 pub use std::string::String;
 pub use std::sync::Arc;
-pub use std::time::Duration;
 pub use std::vec::Vec;
 pub use tool::{
-    ContentsResultTag, ContentsTag, Lent, Out, OutResult, OutResultOfContents, OutValue, Referent,
-    ResultTag, Tool, ToolArguments, ToolDescription, ToolError, ToolInput, ToolOutput,
-    ToolParameterDescription, ToolSet, ValueTag, default_value, from_context, parameter, tool,
+    ContentsResultTag, ContentsTag, DeclaredTool, Lent, Out, OutResult, OutResultOfContents,
+    OutValue, Referent, ResultTag, StartedTool, Tool, ToolArguments, ToolDescription, ToolError,
+    ToolInput, ToolOutput, ToolParameterDescription, ToolSet, ValueTag, default_value, finished,
+    from_context, parameter, tool, tools,
 };

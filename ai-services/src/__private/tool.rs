@@ -1,33 +1,56 @@
 //! Items for generated tools.
 
-pub use crate::tool::{Tool, ToolArguments, ToolError, ToolInput, ToolOutput, ToolSet};
+pub use crate::tool::{
+    StartedTool, Tool, ToolArguments, ToolError, ToolInput, ToolOutput, ToolSet,
+};
 
 use crate::message::ToContents;
 use crate::model::ToolSpecification;
 use crate::schema::{self, Property, Requirement};
 use crate::tool::{
-    FromToolInput, IntoToolError, IntoToolOutput, ToolParameter, argument_is_optional,
+    FromToolInput, IntoToolError, IntoToolOutput, ToolHandler, ToolParameter, argument_is_optional,
 };
+use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 use std::fmt;
-use std::future::Future;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-/// Description of a tool, created by generated code.
+/// A tool in generated code: a constant. `This` is the value with the tools.
+pub struct DeclaredTool<This> {
+    pub description: ToolDescription,
+    /// Reads the arguments and calls the function.
+    pub start: fn(&This, ToolInput) -> Result<StartedTool, ToolError>,
+}
+
+/// Description of a tool.
 pub struct ToolDescription {
     pub name: &'static str,
     pub description: &'static str,
-    pub parameters: Vec<ToolParameterDescription>,
-    pub timeout: Option<Duration>,
+    pub parameters: &'static [ToolParameterDescription],
+    /// Time limit in milliseconds.
+    pub timeout: Option<u64>,
     pub sequential: bool,
     pub return_immediately: bool,
 }
 
 /// Description of a parameter of a tool, created by [`parameter`].
-pub struct ToolParameterDescription(Property);
+pub struct ToolParameterDescription {
+    name: &'static str,
+    description: Option<&'static str>,
+    schema: fn(&mut SchemaGenerator) -> Schema,
+    is_optional: fn() -> bool,
+    default: Option<fn() -> Value>,
+}
+
+impl<This> fmt::Debug for DeclaredTool<This> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.description.fmt(f)
+    }
+}
 
 impl fmt::Debug for ToolDescription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -37,37 +60,40 @@ impl fmt::Debug for ToolDescription {
 
 impl fmt::Debug for ToolParameterDescription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ToolParameterDescription").field(&self.0.name).finish()
+        f.debug_tuple("ToolParameterDescription").field(&self.name).finish()
     }
 }
 
-/// Creates a tool from its description.
+/// Creates the tools of a value.
 ///
-/// Compiled once for each tool, so that everything that does not depend on the handler is in functions
-/// without type parameters.
-pub fn tool<F, Fut>(mut description: ToolDescription, handler: F) -> Tool
+/// Compiled once for each type of values, not once for each tool.
+pub fn tools<This>(this: &This, tools: &[DeclaredTool<This>]) -> Vec<Tool>
 where
-    F: Fn(ToolInput) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
+    This: Clone + Send + Sync + 'static,
 {
-    let specification = description.specification();
-    description.configured(Tool::from_fn(specification, handler))
+    let tool = |tool: &DeclaredTool<This>| {
+        let (this, start) = (This::clone(this), tool.start);
+        tool.description.tool(Arc::new(move |input| start(&this, input)))
+    };
+    tools.iter().map(tool).collect()
+}
+
+/// Creates the tool of a function.
+pub fn tool(tool: &DeclaredTool<()>) -> Tool {
+    let start = tool.start;
+    tool.description.tool(Arc::new(move |input| start(&(), input)))
+}
+
+/// Returns the outcome of a tool that has finished.
+pub fn finished(outcome: Result<ToolOutput, ToolError>) -> Result<StartedTool, ToolError> {
+    outcome.map(StartedTool::Finished)
 }
 
 impl ToolDescription {
-    /// Takes the parameters.
-    fn specification(&mut self) -> ToolSpecification {
-        let specification = ToolSpecification::new(self.name, self.description.trim());
-        if self.parameters.is_empty() {
-            return specification;
-        }
-        let properties = self.parameters.drain(..).map(|parameter| parameter.0).collect();
-        specification.with_parameters(schema::object(properties))
-    }
-
-    fn configured(&self, mut tool: Tool) -> Tool {
+    fn tool(&self, handler: Arc<ToolHandler>) -> Tool {
+        let mut tool = Tool::from_handler(self.specification(), handler);
         if let Some(timeout) = self.timeout {
-            tool = tool.with_timeout(timeout);
+            tool = tool.with_timeout(Duration::from_millis(timeout));
         }
         if self.sequential {
             tool = tool.sequential();
@@ -77,27 +103,47 @@ impl ToolDescription {
         }
         tool
     }
+
+    fn specification(&self) -> ToolSpecification {
+        let specification = ToolSpecification::new(self.name, self.description.trim());
+        if self.parameters.is_empty() {
+            return specification;
+        }
+        let properties = self.parameters.iter().map(ToolParameterDescription::property).collect();
+        specification.with_parameters(schema::object(properties))
+    }
+}
+
+impl ToolParameterDescription {
+    fn property(&self) -> Property {
+        let requirement = match self.default {
+            Some(value) => Requirement::Default(value()),
+            None if (self.is_optional)() => Requirement::Optional,
+            None => Requirement::Required,
+        };
+        let description = self.description.map(str::trim);
+        Property { name: self.name, description, schema: self.schema, requirement }
+    }
 }
 
 /// Describes a parameter that the model fills in.
-pub fn parameter<T: ToolParameter>(
+pub const fn parameter<T: ToolParameter>(
     name: &'static str,
     description: Option<&'static str>,
-    default: Option<Value>,
+    default: Option<fn() -> Value>,
 ) -> ToolParameterDescription {
-    let requirement = match default {
-        Some(value) => Requirement::Default(value),
-        None if argument_is_optional::<T>() => Requirement::Optional,
-        None => Requirement::Required,
-    };
-    let schema = |generator: &mut schemars::SchemaGenerator| generator.subschema_for::<T>();
-    let description = description.map(str::trim);
-    ToolParameterDescription(Property { name, description, schema, requirement })
+    ToolParameterDescription {
+        name,
+        description,
+        schema: SchemaGenerator::subschema_for::<T>,
+        is_optional: argument_is_optional::<T>,
+        default,
+    }
 }
 
 /// Returns the default of a parameter for its schema, or `null` if it does not serialize to JSON.
-pub fn default_value<T: serde::Serialize>(value: impl FnOnce() -> T) -> Value {
-    serde_json::to_value(value()).unwrap_or_default()
+pub fn default_value<T: serde::Serialize>(value: T) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
 }
 
 /// The type of a parameter that contains a reference: lent from the owned type that is deserialized.

@@ -57,12 +57,24 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct Tool(Arc<Inner>);
 
-type Handler = dyn Fn(ToolInput) -> BoxFuture<'static, Result<ToolOutput, ToolError>> + Send + Sync;
+/// The function of a tool. It reads the arguments and fails if they are wrong.
+#[doc(hidden)]
+pub type ToolHandler = dyn Fn(ToolInput) -> Result<StartedTool, ToolError> + Send + Sync;
+
+/// A tool that got its arguments.
+#[doc(hidden)]
+#[allow(missing_debug_implementations, reason = "a future has nothing to show")]
+pub enum StartedTool {
+    /// The tool has finished.
+    Finished(ToolOutput),
+    /// The tool has to be awaited.
+    Running(BoxFuture<'static, Result<ToolOutput, ToolError>>),
+}
 
 #[derive(Clone)]
 struct Inner {
     specification: ToolSpecification,
-    handler: Arc<Handler>,
+    handler: Arc<ToolHandler>,
     timeout: Option<Duration>,
     order: Order,
     then: Then,
@@ -94,10 +106,14 @@ impl Tool {
         F: Fn(ToolInput) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
     {
-        Self::new(specification, Arc::new(move |input| handler(input).boxed()))
+        let start = move |input| Ok(StartedTool::Running(handler(input).boxed()));
+        Self::from_handler(specification, Arc::new(start))
     }
 
-    fn new(specification: ToolSpecification, handler: Arc<Handler>) -> Self {
+    /// Creates a tool from its specification and its function.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn from_handler(specification: ToolSpecification, handler: Arc<ToolHandler>) -> Self {
         Self(Arc::new(Inner {
             specification,
             handler,
@@ -146,7 +162,7 @@ impl Tool {
         Arc::make_mut(&mut self.0)
     }
 
-    fn call(&self, input: ToolInput) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
+    fn start(&self, input: ToolInput) -> Result<StartedTool, ToolError> {
         (self.0.handler)(input)
     }
 }

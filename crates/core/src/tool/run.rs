@@ -1,18 +1,18 @@
 //! Execution of the tool calls of one answer.
 
-use super::Order;
 use super::error::{FailureKind, ToolError};
 use super::input::{ToolContext, ToolInput};
 use super::output::ToolOutput;
 use super::policy::{ToolArgumentsPolicy, ToolErrorPolicy, ToolSettings, UnknownToolPolicy};
 use super::toolbox::Toolbox;
+use super::{Order, StartedTool};
 use crate::error::{Error, ErrorKind, Result, panic_text};
 use crate::invocation::ToolExecution;
 use crate::message::{ToolCall, ToolResult};
 use futures_util::future::FutureExt;
 use futures_util::stream::{self, StreamExt};
 use std::panic::AssertUnwindSafe;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tracing::{Instrument, Span, field};
 
 /// A receiver of the start and end of tool calls.
@@ -138,13 +138,17 @@ impl Runner<'_> {
         };
         let timeout = tool.0.timeout.unwrap_or(self.settings.timeout);
         // Also catches a panic of `timeout` itself, which needs a runtime with a timer.
-        let running = async { tokio::time::timeout(timeout, tool.call(input)).await };
+        let running = async {
+            match tool.start(input)? {
+                StartedTool::Finished(output) => Ok(output),
+                StartedTool::Running(future) => match tokio::time::timeout(timeout, future).await {
+                    Ok(outcome) => outcome,
+                    Err(_) => Err(timed_out(timeout)),
+                },
+            }
+        };
         match AssertUnwindSafe(running).catch_unwind().await {
-            Ok(Ok(outcome)) => outcome,
-            Ok(Err(_)) => Err(ToolError::of(
-                FailureKind::Timeout,
-                format!("the tool took longer than {timeout:?} and was stopped"),
-            )),
+            Ok(outcome) => outcome,
             Err(panic) => Err(ToolError::of(
                 FailureKind::Panic,
                 format!("the tool panicked: {}", panic_text(&*panic)),
@@ -218,4 +222,9 @@ impl Runner<'_> {
             | FailureKind::Panic => self.settings.error == ToolErrorPolicy::Fail,
         }
     }
+}
+
+fn timed_out(timeout: Duration) -> ToolError {
+    let message = format!("the tool took longer than {timeout:?} and was stopped");
+    ToolError::of(FailureKind::Timeout, message)
 }
