@@ -230,6 +230,8 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
     }
 
     /// Sets the time limit of tools that have no limit of their own. Default: 60 seconds.
+    ///
+    /// A tool that is not `async` cannot be stopped, so the limit does not apply to it.
     pub fn tool_timeout(mut self, timeout: Duration) -> Self {
         self.parts.settings.tools.timeout = timeout;
         self

@@ -123,7 +123,8 @@ impl Tool {
         }))
     }
 
-    /// Sets a time limit for this tool, which replaces the time limit of the service.
+    /// Sets a time limit for this tool, which replaces the time limit of the service. It does not apply to a
+    /// function with `#[tool]` that is not `async`.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.inner_mut().timeout = Some(timeout);
