@@ -229,6 +229,12 @@ pub(crate) fn string(expression: &Expr) -> Option<&LitStr> {
     }
 }
 
+/// Returns a note about a name where the quotes are missing.
+pub(crate) fn missing_quotes(value: &Expr) -> Option<String> {
+    let Expr::Path(name) = value else { return None };
+    Some(format!("the name is a string literal: `\"{}\"`", name.to_token_stream()))
+}
+
 /// Parses `500ms`, `30s` or `2m`. Zero is invalid.
 fn duration(text: &str) -> Option<Duration> {
     let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());

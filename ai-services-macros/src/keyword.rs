@@ -15,11 +15,13 @@ pub(crate) const FILE: &str = "file";
 pub(crate) const MAX_RETRIES: &str = "max_retries";
 pub(crate) const MESSAGE: &str = "message";
 pub(crate) const ANSWER: &str = "answer";
+pub(crate) const NONE: &str = "none";
 
 /// An attribute of this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keyword {
     AiService,
+    /// `#[tools]` on an `impl` block.
     Tools,
     Tool,
     SystemMessage,
@@ -27,6 +29,9 @@ pub(crate) enum Keyword {
     Moderate,
     InputGuardrails,
     OutputGuardrails,
+    /// `#[tools]` on a method of an AI service.
+    MethodTools,
+    Retrieval,
     MemoryId,
     V,
     UserName,
@@ -54,12 +59,14 @@ struct Properties {
 
 impl Keyword {
     /// The attributes that are only allowed inside `#[ai_service]`, `#[tools]` or `#[tool]`.
-    const HELPERS: [Self; 12] = [
+    const HELPERS: [Self; 14] = [
         Self::SystemMessage,
         Self::UserMessage,
         Self::Moderate,
         Self::InputGuardrails,
         Self::OutputGuardrails,
+        Self::MethodTools,
+        Self::Retrieval,
         Self::MemoryId,
         Self::V,
         Self::UserName,
@@ -109,6 +116,8 @@ impl Keyword {
                 | Self::Moderate
                 | Self::InputGuardrails
                 | Self::OutputGuardrails
+                | Self::MethodTools
+                | Self::Retrieval
         );
         is_for_items == (place == Place::Item) || self == Self::UserMessage
     }
@@ -134,6 +143,7 @@ impl Keyword {
                 | Self::UserMessage
                 | Self::InputGuardrails
                 | Self::OutputGuardrails
+                | Self::MethodTools
                 | Self::V
                 | Self::P
         )
@@ -141,6 +151,7 @@ impl Keyword {
 
     fn properties(self) -> Properties {
         const SERVICE: &str = "a trait with `#[ai_service]` or one of its methods";
+        const METHOD: &str = "a method of a trait with `#[ai_service]`";
         const PARAMETER: &str = "a parameter of an AI service method";
         const ANY_PARAMETER: &str = "a parameter of an AI service method or of a tool";
         const FUNCTION: &str = "a function, or a method in an `impl` block with `#[tools]`";
@@ -175,6 +186,8 @@ impl Keyword {
                 SERVICE,
                 "#[output_guardrails(guardrail, ..., max_retries = 2)]",
             ),
+            Self::MethodTools => ("tools", METHOD, r#"#[tools("name", ...)]` or `#[tools(none)]"#),
+            Self::Retrieval => ("retrieval", METHOD, "#[retrieval(none)]"),
             Self::MemoryId => ("memory_id", ANY_PARAMETER, "#[memory_id]"),
             Self::V => ("v", PARAMETER, r#"#[v]` or `#[v("name")]"#),
             Self::UserName => ("user_name", PARAMETER, "#[user_name]"),

@@ -18,6 +18,7 @@ mod template;
 #[cfg(test)]
 mod testing;
 mod tool;
+mod tool_name;
 mod ty;
 
 use proc_macro::TokenStream;

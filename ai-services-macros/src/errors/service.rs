@@ -124,6 +124,24 @@ pub(crate) fn invalid_max_retries(cx: &mut Diagnostics, at: &dyn ToTokens) {
         .help("write the number itself, for example `max_retries = 2`");
 }
 
+/// `#[tools]` on a method, without a name and without `none`.
+pub(crate) fn empty_tools(cx: &mut Diagnostics, at: &Attribute) {
+    cx.error(at, "`#[tools]` names no tool".to_owned())
+        .note("without the attribute, a method uses all tools of the AI service")
+        .help("write it as `#[tools(\"name\", ...)]` or `#[tools(none)]`, or remove it");
+}
+
+/// `#[tools]` with tool names and `none`.
+pub(crate) fn tools_and_none(cx: &mut Diagnostics, at: &Attribute) {
+    cx.error(at, "`#[tools]` must not have both tool names and `none`".to_owned())
+        .help("remove `none`, or the names");
+}
+
+/// A tool name that is repeated in `#[tools]`.
+pub(crate) fn repeated_tool(cx: &mut Diagnostics, at: &dyn ToTokens, name: &str) {
+    cx.error(at, format!("tool `{name}` is repeated in `#[tools]`")).help("remove one");
+}
+
 /// More than one text in the user message. Whether a parameter is text depends on its type, so rustc
 /// evaluates the condition and this function only returns the message.
 pub(crate) fn two_user_messages(method: &Ident, second: &Ident, first: Option<&Ident>) -> String {

@@ -19,10 +19,17 @@ pub(crate) fn duplicate_tool_name(
 }
 
 /// A tool name that models do not accept.
-pub(crate) fn invalid_tool_name(cx: &mut Diagnostics, at: &dyn ToTokens, name: &str) {
-    cx.error(at, format!("invalid tool name `{name}`"))
-        .note("models accept 1 to 64 letters, digits, `_` and `-`")
-        .help("set another with `#[tool(name = \"...\")]`");
+pub(crate) fn invalid_tool_name(
+    cx: &mut Diagnostics,
+    at: &dyn ToTokens,
+    name: &str,
+    keyword: Keyword,
+) {
+    let report = cx.error(at, format!("invalid tool name `{name}`"));
+    report.note("models accept 1 to 64 letters, digits, `_` and `-`");
+    if keyword == Keyword::Tool {
+        report.help("set another with `#[tool(name = \"...\")]`");
+    }
 }
 
 /// A tool without a doc comment and without `description`.

@@ -1,7 +1,7 @@
 //! Generates the struct that implements the trait. One function per generated item; expansion cannot fail.
 
-use super::model::{Method, Moderation, Parameter, Piece, Role, Service};
-use super::{boxed, guardrails, user_parts};
+use super::model::{Method, Moderation, Parameter, Piece, Retrieval, Role, Service};
+use super::{boxed, guardrails, stages, user_parts};
 use crate::attribute;
 use crate::template::Template;
 use crate::ty;
@@ -185,6 +185,8 @@ fn method_description(service: &Service<'_>, method: &Method<'_>) -> TokenStream
     let (system, user) = (template(&method.prompts.system), template(&method.prompts.user));
     let Moderation { message, answer } = service.moderation(method);
     let guardrails = guardrails::declared(&method.guardrails);
+    let tools = stages::declared(&method.tools);
+    let retrieval = method.retrieval == Retrieval::Inherited;
     let output = boxed::output(&method.item.sig);
     let shape = from_return(method, &output, "shape");
     quote! {
@@ -195,6 +197,8 @@ fn method_description(service: &Service<'_>, method: &Method<'_>) -> TokenStream
             moderate: #message,
             moderate_answer: #answer,
             guardrails: #guardrails,
+            tools: #tools,
+            retrieval: #retrieval,
             shape: #shape,
         }
     }

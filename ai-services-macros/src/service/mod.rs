@@ -10,6 +10,7 @@ mod parse;
 mod placeholders;
 mod prompts;
 mod roles;
+mod stages;
 mod user_parts;
 mod user_trait;
 

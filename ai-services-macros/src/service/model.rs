@@ -4,7 +4,7 @@ use crate::runtime_path::RuntimePath;
 use crate::template::Template;
 use proc_macro2::Ident;
 use syn::ext::IdentExt as _;
-use syn::{Attribute, Expr, ItemTrait, TraitItemFn, Type};
+use syn::{Attribute, Expr, ItemTrait, LitStr, TraitItemFn, Type};
 
 /// A trait with `#[ai_service]`.
 pub(crate) struct Service<'a> {
@@ -29,6 +29,8 @@ pub(crate) struct Method<'a> {
     pub(crate) inherits_user: bool,
     pub(crate) moderation: Moderation,
     pub(crate) guardrails: Guardrails,
+    pub(crate) tools: MethodTools,
+    pub(crate) retrieval: Retrieval,
     pub(crate) parameters: Vec<Parameter<'a>>,
     pub(crate) prompts: Prompts,
     /// `true` if a part was left out because of a mistake that was reported, by rustc or by this crate.
@@ -50,6 +52,24 @@ pub(crate) struct Guardrails {
     pub(crate) input: Vec<Expr>,
     pub(crate) output: Vec<Expr>,
     pub(crate) max_retries: Option<usize>,
+}
+
+/// `#[tools]`: the tools of a method.
+#[derive(Default)]
+pub(crate) enum MethodTools {
+    #[default]
+    All,
+    /// The tools with these names.
+    Only(Vec<LitStr>),
+}
+
+/// `#[retrieval]`: the retrieval of a method.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Retrieval {
+    /// As the builder sets it.
+    #[default]
+    Inherited,
+    None,
 }
 
 impl Guardrails {

@@ -1,7 +1,7 @@
 //! Reads a trait, one attribute at a time. Rules for several attributes are in `check`.
 
-use super::model::{Guardrails, Method, Moderation, Prompts, Service};
-use super::{guardrails, prompts, roles};
+use super::model::{Guardrails, Method, MethodTools, Moderation, Prompts, Retrieval, Service};
+use super::{guardrails, prompts, roles, stages};
 use crate::arguments::Arguments;
 use crate::attribute;
 use crate::diagnostics::Diagnostics;
@@ -14,13 +14,24 @@ use proc_macro2::TokenStream;
 use quote::format_ident;
 use syn::{Attribute, Ident, ItemTrait, TraitItem, TraitItemFn};
 
-/// Attributes that are allowed on a trait and its methods.
+/// Attributes that are allowed on a trait.
 const ON_SERVICE: [Keyword; 5] = [
     Keyword::SystemMessage,
     Keyword::UserMessage,
     Keyword::Moderate,
     Keyword::InputGuardrails,
     Keyword::OutputGuardrails,
+];
+
+/// Attributes that are allowed on a method.
+const ON_METHOD: [Keyword; 7] = [
+    Keyword::SystemMessage,
+    Keyword::UserMessage,
+    Keyword::Moderate,
+    Keyword::InputGuardrails,
+    Keyword::OutputGuardrails,
+    Keyword::MethodTools,
+    Keyword::Retrieval,
 ];
 
 /// The parsed attributes of a trait or a method.
@@ -30,6 +41,8 @@ struct ServiceAttributes {
     user: Option<Template>,
     moderation: Moderation,
     guardrails: Guardrails,
+    tools: MethodTools,
+    retrieval: Retrieval,
     /// `true` if an attribute is wrong and was left out.
     incomplete: bool,
 }
@@ -49,8 +62,8 @@ pub(crate) fn service<'a>(
 ) -> Service<'a> {
     let item = &recovered.item;
     let name = name(cx, arguments, item);
-    let ServiceAttributes { system, user, moderation, guardrails, incomplete } =
-        service_attributes(cx, &item.attrs, "a trait");
+    let ServiceAttributes { system, user, moderation, guardrails, incomplete, .. } =
+        service_attributes(cx, &item.attrs, (&ON_SERVICE, "a trait"));
     let mut methods = Vec::new();
     for (index, item) in item.items.iter().enumerate() {
         let TraitItem::Fn(item) = item else { continue };
@@ -92,8 +105,8 @@ fn method<'a>(cx: &mut Diagnostics, item: &'a TraitItemFn) -> Option<Method<'a>>
         attribute::reject_all(cx, &item.attrs, &item.sig, "a method with a body");
         return None;
     }
-    let ServiceAttributes { system, user, moderation, guardrails, incomplete } =
-        service_attributes(cx, &item.attrs, "a method");
+    let ServiceAttributes { system, user, moderation, guardrails, tools, retrieval, incomplete } =
+        service_attributes(cx, &item.attrs, (&ON_METHOD, "a method"));
     let mut method = Method {
         item,
         system,
@@ -101,6 +114,8 @@ fn method<'a>(cx: &mut Diagnostics, item: &'a TraitItemFn) -> Option<Method<'a>>
         inherits_user: false,
         moderation,
         guardrails,
+        tools,
+        retrieval,
         parameters: Vec::new(),
         prompts: Prompts::default(),
         incomplete,
@@ -113,10 +128,10 @@ fn method<'a>(cx: &mut Diagnostics, item: &'a TraitItemFn) -> Option<Method<'a>>
 fn service_attributes(
     cx: &mut Diagnostics,
     attributes: &[Attribute],
-    place: &str,
+    (allowed, place): (&[Keyword], &str),
 ) -> ServiceAttributes {
     let mut found = ServiceAttributes::default();
-    let helpers = attribute::helpers(cx, attributes, &ON_SERVICE, (Place::Item, place));
+    let helpers = attribute::helpers(cx, attributes, allowed, (Place::Item, place));
     found.incomplete = helpers.incomplete;
     for helper in helpers.found {
         match helper.0 {
@@ -127,6 +142,8 @@ fn service_attributes(
                 let (output, max_retries) = guardrails::output(cx, helper);
                 (found.guardrails.output, found.guardrails.max_retries) = (output, max_retries);
             }
+            Keyword::MethodTools => found.tools = stages::tools(cx, helper),
+            Keyword::Retrieval => found.retrieval = stages::retrieval(cx, helper),
             _ => found.moderation = guardrails::moderation(cx, helper),
         }
     }

@@ -1,14 +1,13 @@
 //! Reads the parameters of a method: their form, and the roles of their attributes.
 
 use super::model::{Method, Parameter, Role, Variable};
-use crate::arguments::{Arguments, string};
+use crate::arguments::{self, Arguments, string};
 use crate::attribute::{self, Helper};
 use crate::diagnostics::Diagnostics;
 use crate::keyword::{Keyword, Place};
 use crate::{errors, template, ty};
-use quote::ToTokens;
 use syn::ext::IdentExt as _;
-use syn::{Expr, FnArg, Ident, LitStr, Pat, PatType};
+use syn::{FnArg, Ident, LitStr, Pat, PatType};
 
 /// Attributes that are allowed on a parameter.
 const ON_PARAMETER: [Keyword; 6] = [
@@ -101,10 +100,7 @@ fn variable<'a>(
         [value] if string(value).is_some() => string(value).map(LitStr::value)?,
         values => {
             let reason = match values {
-                [Expr::Path(name)] => {
-                    let name = name.to_token_stream();
-                    Some(format!("the name is a string literal: `\"{name}\"`"))
-                }
+                [value] => arguments::missing_quotes(value),
                 _ => None,
             };
             errors::malformed_attribute(cx, attribute, keyword, reason.as_deref());

@@ -81,6 +81,8 @@ fn method_is_a_static_description() {
             moderate: false,
             moderate_answer: false,
             guardrails: __rt::DeclaredGuardrails::NONE,
+            tools: __rt::DeclaredTools::All,
+            retrieval: true,
             shape: <Result<String> as __rt::MethodReturn>::shape,
         };
     "#]]
@@ -143,6 +145,8 @@ fn body_of_a_streaming_method_is_one_call() {
             moderate: false,
             moderate_answer: false,
             guardrails: __rt::DeclaredGuardrails::NONE,
+            tools: __rt::DeclaredTools::All,
+            retrieval: true,
             shape: <AnswerStream as __rt::StreamReturn>::shape,
         };
     "#]]
@@ -217,6 +221,8 @@ fn template_uses_each_kind_of_piece() {
             moderate: true,
             moderate_answer: false,
             guardrails: __rt::DeclaredGuardrails::NONE,
+            tools: __rt::DeclaredTools::All,
+            retrieval: true,
             shape: <Result<String> as __rt::MethodReturn>::shape,
         };
     "#]]
@@ -252,6 +258,8 @@ fn guardrails_are_created_by_functions() {
                 ])),
                 max_retries: ::core::option::Option::Some(3),
             },
+            tools: __rt::DeclaredTools::All,
+            retrieval: true,
             shape: <Result<String> as __rt::MethodReturn>::shape,
         };
     "#]]

@@ -2,11 +2,9 @@
 
 use super::model::{Function, Tool, ToolSet};
 use crate::diagnostics::Diagnostics;
-use crate::errors;
+use crate::keyword::Keyword;
+use crate::{errors, tool_name};
 use syn::ReceiverKind;
-
-/// Maximum length of a tool name that the model providers accept.
-const MAX_NAME: usize = 64;
 
 pub(crate) fn set(cx: &mut Diagnostics, set: &ToolSet<'_>) {
     if set.tools.is_empty() && !set.incomplete {
@@ -45,10 +43,8 @@ fn names_are_unique(cx: &mut Diagnostics, set: &ToolSet<'_>) {
 }
 
 fn name_is_valid(cx: &mut Diagnostics, tool: &Tool<'_>) {
-    let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
-    let length = tool.name.chars().count();
-    if length == 0 || length > MAX_NAME || !tool.name.chars().all(is_allowed) {
-        errors::invalid_tool_name(cx, &tool.name_at, &tool.name);
+    if !tool_name::is_valid(&tool.name) {
+        errors::invalid_tool_name(cx, &tool.name_at, &tool.name, Keyword::Tool);
     }
 }
 

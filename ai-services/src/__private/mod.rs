@@ -15,9 +15,9 @@ pub use check::{
 pub use guardrail::{guardrails, input_guardrail, output_guardrail};
 pub use serde_json::Value;
 pub use service::{
-    AiService, Arguments, CallContext, CallParameters, DeclaredGuardrails, MemoryId, Method,
-    MethodReturn, Optional, Part, Piece, Required, Service, StreamReturn, Template, TextArgument,
-    UserArgument, Variable, call, context, memory_id, parameters, stream, variable,
+    AiService, Arguments, CallContext, CallParameters, DeclaredGuardrails, DeclaredTools, MemoryId,
+    Method, MethodReturn, Optional, Part, Piece, Required, Service, StreamReturn, Template,
+    TextArgument, UserArgument, Variable, call, context, memory_id, parameters, stream, variable,
 };
 pub use std::boxed::Box;
 pub use std::string::String;

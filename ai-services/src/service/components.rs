@@ -4,6 +4,7 @@ use super::description::Method;
 use super::guards::Guards;
 use super::memories::Memories;
 use super::method_plan::MethodPlan;
+use super::method_tools::MethodTools;
 use super::output_plan::{ModelAbilities, OutputPlan};
 use super::settings::ServiceSettings;
 use super::usage_and_cost::Prices;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 pub(super) struct Components {
     pub(super) name: &'static str,
     pub(super) model: Arc<dyn ChatModel>,
-    pub(super) toolbox: Toolbox,
+    pub(super) toolbox: Arc<Toolbox>,
     pub(super) memories: Memories,
     pub(super) settings: ServiceSettings,
     /// The guardrails of the builder and the trait.
@@ -31,7 +32,8 @@ impl Components {
     ///
     /// # Errors
     ///
-    /// If the output strategy needs an ability that the model does not have.
+    /// If a method names a tool that does not exist, or if the output strategy needs an ability that the model does
+    /// not have.
     pub(super) fn with_plans(mut self, methods: &[&'static Method]) -> Result<Self> {
         self.plans = methods.iter().map(|method| self.new_plan(method)).collect::<Result<_>>()?;
         Ok(self)
@@ -46,24 +48,27 @@ impl Components {
     }
 
     fn new_plan(&self, method: &'static Method) -> Result<Arc<MethodPlan>> {
+        let tools = MethodTools::new(method, &self.toolbox, &self.settings.tool_providers)?;
         let abilities = ModelAbilities {
             model: &*self.model,
             strategy: self.settings.output_strategy,
-            parameters: &self.settings.parameters,
-            toolbox: &self.toolbox,
-            has_tool_providers: !self.settings.tool_providers.is_empty(),
+            parameters: &tools.parameters(&self.settings.parameters),
+            tools: &tools,
         };
+        let augmentor = self.settings.augmentor.clone().filter(|_| method.retrieval);
         let guards = self.guards.and(&method.guardrails);
         let moderates_answers = method.moderate_answer && self.settings.moderation_model.is_some();
         Ok(Arc::new(MethodPlan {
             method,
             system: method.system.and_then(|template| template.fixed()).map(SystemMessage::new),
             output: OutputPlan::new((method.shape)(), &abilities)?,
-            needs_context: self.settings.augmentor.is_some()
+            needs_context: augmentor.is_some()
                 || !guards.input().is_empty()
                 || !guards.output().is_empty(),
             checks_answers: !guards.output().is_empty() || moderates_answers,
             guards,
+            tools,
+            augmentor,
         }))
     }
 

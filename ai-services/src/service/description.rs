@@ -39,6 +39,10 @@ pub struct Method {
     pub moderate_answer: bool,
     /// The method's own guardrails.
     pub guardrails: DeclaredGuardrails,
+    /// The tools that the method uses.
+    pub tools: DeclaredTools,
+    /// `true` if content is retrieved for the user message.
+    pub retrieval: bool,
     /// Returns the expected form of the answer.
     pub shape: fn() -> Shape,
 }
@@ -60,6 +64,15 @@ type CreateGuardrails<T> = fn() -> Vec<Arc<T>>;
 impl DeclaredGuardrails {
     /// No guardrails.
     pub const NONE: Self = Self { input: None, output: None, max_retries: None };
+}
+
+/// The tools of a method.
+#[derive(Clone, Copy, Debug)]
+pub enum DeclaredTools {
+    /// All tools of the service and of its tool providers.
+    All,
+    /// The tools with these names.
+    Only(&'static [&'static str]),
 }
 
 /// The arguments of one call of a method.

@@ -254,21 +254,14 @@ fn rules(call: &ServiceCall) -> Rules<'_> {
     }
 }
 
-/// Returns the service's tools with those of the tool providers.
+/// Returns the method's tools with those of the tool providers.
 async fn toolbox<'a>(call: &'a ServiceCall, user: &UserMessage) -> Result<Cow<'a, Toolbox>> {
-    let components = &call.components;
-    let providers = &components.settings.tool_providers;
-    if providers.is_empty() {
-        return Ok(Cow::Borrowed(&components.toolbox));
-    }
     let request = ToolRequest::new(user, call.memory_id(), &call.context.invocation);
-    let mut more = Vec::new();
-    for provider in providers {
-        more.extend(provider.tools(&request).await?);
+    let toolbox = call.plan.tools.of_call(&request).await?;
+    if let Cow::Owned(toolbox) = &toolbox {
+        call.plan.output.check(toolbox)?;
     }
-    let toolbox = components.toolbox.with(more)?;
-    call.plan.output.check(&toolbox)?;
-    Ok(Cow::Owned(toolbox))
+    Ok(toolbox)
 }
 
 fn first_request(

@@ -17,6 +17,7 @@ mod listeners;
 mod memories;
 mod memory_session;
 mod method_plan;
+mod method_tools;
 mod model_call;
 mod model_relay;
 mod moderation;
@@ -39,7 +40,9 @@ mod user_message;
 
 pub use builder::{AiServiceBuilder, ChatModelGiven, MemoryGiven, ModerationGiven};
 pub use conversations::ConcurrentCalls;
-pub use description::{Arguments, DeclaredGuardrails, Given, Method, Missing, Optional, Required};
+pub use description::{
+    Arguments, DeclaredGuardrails, DeclaredTools, Given, Method, Missing, Optional, Required,
+};
 pub use handle::{AiService, Service};
 pub use output_plan::OutputStrategy;
 pub use rejected_answer::RejectedAnswer;

@@ -1,5 +1,6 @@
 //! The mechanism by which the model returns an answer of the method's type.
 
+use super::method_tools::MethodTools;
 use crate::message::{Content, UserMessage};
 use crate::model::{
     Capability, ChatModel, ChatRequestParameters, ResponseFormat, ToolChoice, ToolSpecification,
@@ -74,9 +75,9 @@ enum Mechanism {
 #[derive(Debug)]
 struct AnswerTool {
     specification: ToolSpecification,
-    /// The service's own tools.
+    /// The method's own tools.
     own: ToolSpecifications,
-    /// The service's own tools and this one.
+    /// The method's own tools and this one.
     specifications: ToolSpecifications,
 }
 
@@ -85,9 +86,7 @@ pub(super) struct ModelAbilities<'a> {
     pub(super) model: &'a dyn ChatModel,
     pub(super) strategy: OutputStrategy,
     pub(super) parameters: &'a Arc<ChatRequestParameters>,
-    pub(super) toolbox: &'a Toolbox,
-    /// `true` if calls may add tools to those of the toolbox.
-    pub(super) has_tool_providers: bool,
+    pub(super) tools: &'a MethodTools,
 }
 
 /// The kind of a [`Mechanism`] with a schema.
@@ -115,7 +114,7 @@ impl OutputPlan {
                 (with_format(&parameters, format), Mechanism::Parameters)
             }
             MechanismKind::Tool => {
-                let tool = AnswerTool::new(schema, abilities.toolbox);
+                let tool = AnswerTool::new(schema, abilities.tools.own());
                 let parameters = with_tool_choice(&parameters, &tool, abilities);
                 (parameters, Mechanism::Tool(Box::new(tool)))
             }
@@ -152,7 +151,7 @@ impl OutputPlan {
     /// Returns the tools to send to the model.
     pub(super) fn specifications(&self, toolbox: &Toolbox) -> ToolSpecifications {
         match &self.mechanism {
-            // The service's own tools, the usual ones, were combined and encoded before.
+            // The method's own tools, the usual ones, were combined and encoded before.
             Mechanism::Tool(tool) if toolbox.specifications().is_same(&tool.own) => {
                 tool.specifications.clone()
             }
@@ -198,13 +197,9 @@ impl ModelAbilities<'_> {
         self.model.capabilities().contains(capability)
     }
 
-    fn has_tools(&self) -> bool {
-        self.has_tool_providers || !self.toolbox.specifications().is_empty()
-    }
-
     fn mechanism(&self) -> Result<MechanismKind> {
         let can_follow_schema = self.contains(Capability::JsonSchema)
-            && (!self.has_tools() || self.contains(Capability::JsonSchemaWithTools));
+            && (!self.tools.may_exist() || self.contains(Capability::JsonSchemaWithTools));
         let can_call_tools = self.contains(Capability::Tools);
         match self.strategy {
             OutputStrategy::Auto | OutputStrategy::JsonSchema if can_follow_schema => {
@@ -215,7 +210,7 @@ impl ModelAbilities<'_> {
             }
             OutputStrategy::Auto | OutputStrategy::Prompt => Ok(MechanismKind::Prompt),
             OutputStrategy::JsonSchema => {
-                let with_tools = if self.has_tools() { " together with tools" } else { "" };
+                let with_tools = if self.tools.may_exist() { " together with tools" } else { "" };
                 Err(self.unsupported(&format!("follow a JSON schema{with_tools}")))
             }
             OutputStrategy::Tool => Err(self.unsupported("call tools")),
@@ -275,7 +270,7 @@ fn with_tool_choice(
     if !abilities.contains(Capability::ToolChoice) {
         return Arc::clone(parameters);
     }
-    let choice = if abilities.has_tools() {
+    let choice = if abilities.tools.may_exist() {
         ToolChoice::Required
     } else {
         ToolChoice::Tool(tool.specification.name.clone())

@@ -10,9 +10,9 @@ use crate::message::UserMessage;
 use crate::rag::Retrieved;
 use tracing::{Instrument, field};
 
-/// Retrieves content for the user message, if the service has a retriever.
+/// Retrieves content for the user message, if the method uses a retriever.
 pub(super) async fn retrieve(call: &ServiceCall, turn: TurnContext) -> Result<GuardrailContext> {
-    let Some(augmentor) = &call.components.settings.augmentor else {
+    let Some(augmentor) = &call.plan.augmentor else {
         return Ok(GuardrailContext::new(turn, Retrieved::default()));
     };
     let span = tracing::info_span!(
@@ -42,7 +42,7 @@ pub(super) fn augment(
     message: &UserMessage,
     context: &GuardrailContext,
 ) -> Result<Option<UserMessage>> {
-    match (&call.components.settings.augmentor, context.contents()) {
+    match (&call.plan.augmentor, context.contents()) {
         (None, _) | (_, []) => Ok(None),
         (Some(augmentor), contents) => augmentor.inject(message, contents).map(Some),
     }

@@ -44,16 +44,16 @@ const RANKS: &[(&str, &[&[&str]])] = &[
     (
         "ai-services/src/service",
         &[
+            &["conversations", "description", "guardrail_context", "listeners", "rejected_answer"],
+            &["method_tools", "remembered", "usage_and_cost"],
             &[
-                "conversations",
-                "description",
-                "guardrail_context",
-                "listeners",
+                "guards",
+                "memories",
                 "output_plan",
-                "rejected_answer",
+                "prepared_message",
+                "unfinished_turn",
+                "user_message",
             ],
-            &["remembered", "usage_and_cost"],
-            &["guards", "memories", "prepared_message", "unfinished_turn", "user_message"],
             &["method_plan", "turn"],
             &["response", "settings"],
             &["components", "stream"],

@@ -34,6 +34,7 @@ mod leases;
 mod limits;
 mod listener_panics;
 mod memory;
+mod method_tools;
 mod moderation;
 mod multimodal;
 mod outputs;

@@ -28,6 +28,8 @@ pub trait Support: Send + Sync {
         #[context] context: &InvocationContext,
     ) -> Result<Response<String>>;
 
+    #[tools("add", "cancel-booking")]
+    #[retrieval(none)]
     #[system_message(file = "prompt.txt")]
     #[user_message("{{it}}, {{{{it}}}}, {{number}}")]
     async fn template(&self, text: &str, #[v("number")] n: u32) -> Result<String>;
@@ -50,6 +52,7 @@ pub trait Support: Send + Sync {
 
     fn stream(&self, #[memory_id] customer: &str, #[v] company: &str, #[user_message] text: &str) -> AnswerStream;
 
+    #[tools(none)]
     #[system_message("You count.")]
     fn count(&self, text: &str) -> AnswerStream<u32>;
 

@@ -39,7 +39,7 @@ impl BuilderParts {
         let components = Components {
             name,
             model,
-            toolbox: Toolbox::new(tools)?,
+            toolbox: Arc::new(Toolbox::new(tools)?),
             memories: Memories::new(memories),
             settings,
             guards: guards.and(declared),

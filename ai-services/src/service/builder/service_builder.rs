@@ -187,7 +187,8 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
         self
     }
 
-    /// Adds tools. May be called several times. Tool names must be unique.
+    /// Adds tools. May be called several times. Tool names must be unique. All methods use all tools, except those
+    /// [with `#[tools]`](macro@crate::ai_service#tools-and-retrieval-of-a-method).
     pub fn tools(mut self, tools: impl ToolSet) -> Self {
         self.parts.tools.extend(Arc::new(tools).tools());
         self

@@ -34,6 +34,15 @@ pub trait ToolProvider: Send + Sync {
     ///
     /// Return an error if the tools cannot be determined. The call then fails.
     async fn tools(&self, request: &ToolRequest<'_>) -> Result<Vec<Tool>>;
+
+    /// Returns the names of all tools that this provider returns for any call, or `None` if they are not known.
+    /// Default: `None`.
+    ///
+    /// Called when the service is built. With the names, an unknown tool in the `#[tools("…")]` of a method is an
+    /// error of the builder, and methods that use none of these tools do not call the provider.
+    fn tool_names(&self) -> Option<Vec<String>> {
+        None
+    }
 }
 
 /// The data of a call that a [`ToolProvider`] can use to select tools.

@@ -40,6 +40,13 @@ impl Toolbox {
         Self::new(self.tools.iter().cloned().chain(more).collect())
     }
 
+    /// Returns a toolbox with the tools that have one of these names, in the same order.
+    #[doc(hidden)]
+    pub fn only(&self, names: &[&str]) -> Result<Self> {
+        let is_named = |tool: &&Tool| names.contains(&tool.name());
+        Self::new(self.tools.iter().filter(is_named).cloned().collect())
+    }
+
     /// Returns the tool with this name.
     #[doc(hidden)]
     pub fn get(&self, name: &str) -> Option<&Tool> {

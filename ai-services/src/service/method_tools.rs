@@ -1,0 +1,126 @@
+//! The tools of one method.
+
+use super::description::{DeclaredTools, Method};
+use crate::model::{ChatRequestParameters, ToolChoice};
+use crate::tool::{Tool, ToolProvider, ToolRequest, Toolbox};
+use crate::{Error, Result};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// The tools that the calls of one method use. Selected when the service is built.
+pub(super) struct MethodTools {
+    declared: DeclaredTools,
+    own: Arc<Toolbox>,
+    /// The providers that may have tools for the method.
+    providers: Vec<Arc<dyn ToolProvider>>,
+}
+
+impl MethodTools {
+    /// Selects the tools of a method.
+    ///
+    /// # Errors
+    ///
+    /// If the method names a tool that neither the service nor one of its providers has.
+    pub(super) fn new(
+        method: &Method,
+        toolbox: &Arc<Toolbox>,
+        providers: &[Arc<dyn ToolProvider>],
+    ) -> Result<Self> {
+        let declared = method.tools;
+        let DeclaredTools::Only(names) = declared else {
+            return Ok(Self { declared, own: Arc::clone(toolbox), providers: providers.into() });
+        };
+        let provided: Vec<&str> =
+            names.iter().copied().filter(|name| toolbox.get(name).is_none()).collect();
+        let mut used = Vec::new();
+        let mut unknown = provided.clone();
+        for provider in providers {
+            let has = |name: &str| may_have(&**provider, name);
+            unknown.retain(|name| !has(name));
+            if provided.iter().any(|name| has(name)) {
+                used.push(Arc::clone(provider));
+            }
+        }
+        if let Some(name) = unknown.first() {
+            return Err(unknown_tool(method, name, toolbox, providers));
+        }
+        Ok(Self { declared, own: Arc::new(toolbox.only(names)?), providers: used })
+    }
+
+    /// Returns the service's own tools, which are the same in all calls.
+    pub(super) fn own(&self) -> &Toolbox {
+        &self.own
+    }
+
+    /// Returns `true` if a call may have tools.
+    pub(super) fn may_exist(&self) -> bool {
+        !self.providers.is_empty() || !self.own.specifications().is_empty()
+    }
+
+    /// Returns the service's tools with those of the tool providers.
+    ///
+    /// # Errors
+    ///
+    /// If a provider fails, or if the name of one of its tools is invalid or not unique.
+    pub(super) async fn of_call(&self, request: &ToolRequest<'_>) -> Result<Cow<'_, Toolbox>> {
+        if self.providers.is_empty() {
+            return Ok(Cow::Borrowed(&self.own));
+        }
+        let mut more = Vec::new();
+        for provider in &self.providers {
+            let tools = provider.tools(request).await?;
+            more.extend(tools.into_iter().filter(|tool| self.takes(tool)));
+        }
+        self.own.with(more).map(Cow::Owned)
+    }
+
+    /// Returns the service's parameters, without a tool choice that needs a tool of other methods.
+    pub(super) fn parameters(
+        &self,
+        shared: &Arc<ChatRequestParameters>,
+    ) -> Arc<ChatRequestParameters> {
+        let is_possible = match (self.declared, &shared.tool_choice) {
+            (DeclaredTools::Only(names), Some(ToolChoice::Tool(name))) => names.contains(&&**name),
+            (DeclaredTools::Only(names), Some(_)) => !names.is_empty(),
+            (DeclaredTools::All, _) | (_, None) => true,
+        };
+        let mut parameters = Arc::clone(shared);
+        if !is_possible {
+            Arc::make_mut(&mut parameters).tool_choice = None;
+        }
+        parameters
+    }
+
+    /// Returns whether the method uses this tool of a provider. The service's own tool with a name takes
+    /// precedence.
+    fn takes(&self, tool: &Tool) -> bool {
+        match self.declared {
+            DeclaredTools::All => true,
+            DeclaredTools::Only(names) => {
+                names.contains(&tool.name()) && self.own.get(tool.name()).is_none()
+            }
+        }
+    }
+}
+
+fn may_have(provider: &dyn ToolProvider, name: &str) -> bool {
+    provider.tool_names().is_none_or(|names| names.iter().any(|known| known == name))
+}
+
+fn unknown_tool(
+    method: &Method,
+    name: &str,
+    toolbox: &Toolbox,
+    providers: &[Arc<dyn ToolProvider>],
+) -> Error {
+    let provided = providers.iter().filter_map(|provider| provider.tool_names()).flatten();
+    let known: Vec<String> = toolbox.names().map(str::to_owned).chain(provided).collect();
+    let known = match known.as_slice() {
+        [] => "it has no tools".to_owned(),
+        names => format!("its tools are `{}`", names.join("`, `")),
+    };
+    Error::configuration(format!(
+        "`#[tools]` of method `{}` names the tool `{name}`, which the AI service does not have; {known}",
+        method.name
+    ))
+}
