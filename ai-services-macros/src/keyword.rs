@@ -16,6 +16,7 @@ pub(crate) const MAX_RETRIES: &str = "max_retries";
 pub(crate) const MESSAGE: &str = "message";
 pub(crate) const ANSWER: &str = "answer";
 pub(crate) const NONE: &str = "none";
+pub(crate) const JSON: &str = "json";
 
 /// An attribute of this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,7 +190,7 @@ impl Keyword {
             Self::MethodTools => ("tools", METHOD, r#"#[tools("name", ...)]` or `#[tools(none)]"#),
             Self::Retrieval => ("retrieval", METHOD, "#[retrieval(none)]"),
             Self::MemoryId => ("memory_id", ANY_PARAMETER, "#[memory_id]"),
-            Self::V => ("v", PARAMETER, r#"#[v]` or `#[v("name")]"#),
+            Self::V => ("v", PARAMETER, r#"#[v]`, `#[v("name")]` or `#[v(json)]"#),
             Self::UserName => ("user_name", PARAMETER, "#[user_name]"),
             Self::Parameters => ("parameters", PARAMETER, "#[parameters]"),
             Self::Context => ("context", ANY_PARAMETER, "#[context]"),

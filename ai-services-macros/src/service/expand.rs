@@ -1,6 +1,6 @@
 //! Generates the struct that implements the trait. One function per generated item; expansion cannot fail.
 
-use super::model::{Method, Moderation, Parameter, Piece, Retrieval, Role, Service};
+use super::model::{Method, Moderation, Parameter, Piece, Retrieval, Role, Service, VariableForm};
 use super::{boxed, guardrails, stages, user_parts};
 use crate::attribute;
 use crate::template::Template;
@@ -237,7 +237,10 @@ fn call(method: &Method<'_>, index: usize) -> TokenStream {
     let output = boxed::output(&method.item.sig);
     let variables = method.prompts.variables.iter();
     let variables = variables.filter_map(|index| method.parameters.get(*index));
-    let variables = variables.map(|parameter| borrowed("variable", parameter));
+    let variables = variables.map(|parameter| match parameter.variable_form() {
+        VariableForm::Printed => borrowed("variable", parameter),
+        VariableForm::Json => borrowed("json_variable", parameter),
+    });
     let with = |role, function: &str| {
         ty::option(method.with_role(role).map(|parameter| borrowed(function, parameter)))
     };

@@ -1,7 +1,7 @@
 //! The output besides errors: the service with unreachable bodies, so that the rest of the
 //! user's code resolves, and type checks, so that rustc reports mistakes in types too.
 
-use super::model::{Method, Parameter, Role, Service};
+use super::model::{Method, Parameter, Role, Service, VariableForm};
 use super::{expand, guardrails};
 use crate::{attribute, ty};
 use proc_macro2::{Ident, TokenStream};
@@ -74,12 +74,16 @@ fn method_checks<'s>(method: &'s Method<'_>) -> impl Iterator<Item = TokenStream
         let conditions = attribute::conditions(&method.item.attrs);
         let place =
             if function == USER_PART { quote!(<__rt::UserArgument<#ty>>) } else { quote!(__rt) };
-        quote!(#(#conditions)* #place::#function::<#ty>();)
+        let inferred = (function == PRINTED).then(|| quote!(, _));
+        quote!(#(#conditions)* #place::#function::<#ty #inferred>();)
     })
 }
 
 /// The assertion that a type is text or content, which is an associated function of the type.
 const USER_PART: &str = "assert_user_part";
+
+/// The assertion that a type is printed in a template. It has a second type parameter, which is inferred.
+const PRINTED: &str = "assert_variable";
 
 /// Returns the assertions about the type of a parameter.
 fn assertions(
@@ -89,12 +93,15 @@ fn assertions(
     let role = parameter.role.map(|(role, _)| match role {
         Role::MemoryId => "assert_memory_id",
         Role::UserMessage => USER_PART,
-        Role::UserName => "assert_variable",
+        Role::UserName => PRINTED,
         Role::Parameters => "assert_parameters",
         Role::Context => "assert_context",
     });
     let role = role.or(method.sends(parameter).then_some(USER_PART));
-    let variable = method.uses(index).then_some("assert_variable");
+    let variable = method.uses(index).then_some(match parameter.variable_form() {
+        VariableForm::Printed => PRINTED,
+        VariableForm::Json => "assert_json_variable",
+    });
     let variable = variable.filter(|variable| role != Some(*variable));
     role.into_iter().chain(variable).map(|name| format_ident!("{name}"))
 }

@@ -100,6 +100,14 @@ pub(crate) struct Variable<'a> {
     pub(crate) attribute: &'a Attribute,
     /// The name in the template.
     pub(crate) name: String,
+    pub(crate) form: VariableForm,
+}
+
+/// The text form of a template variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum VariableForm {
+    Printed,
+    Json,
 }
 
 /// The templates that a method renders, with the meanings of their placeholders.
@@ -240,6 +248,11 @@ impl Parameter<'_> {
             Some(variable) => Some(variable.name.clone()),
             None => self.is_unmarked().then(|| self.name()),
         }
+    }
+
+    /// Returns the text form of the parameter as a template variable.
+    pub(crate) fn variable_form(&self) -> VariableForm {
+        self.variable.as_ref().map_or(VariableForm::Printed, |variable| variable.form)
     }
 
     /// Returns the name without `r#`.

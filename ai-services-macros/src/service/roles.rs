@@ -1,10 +1,10 @@
 //! Reads the parameters of a method: their form, and the roles of their attributes.
 
-use super::model::{Method, Parameter, Role, Variable};
+use super::model::{Method, Parameter, Role, Variable, VariableForm};
 use crate::arguments::{self, Arguments, string};
 use crate::attribute::{self, Helper};
 use crate::diagnostics::Diagnostics;
-use crate::keyword::{Keyword, Place};
+use crate::keyword::{self, Keyword, Place};
 use crate::{errors, template, ty};
 use syn::ext::IdentExt as _;
 use syn::{FnArg, Ident, LitStr, Pat, PatType};
@@ -87,13 +87,15 @@ pub(crate) fn supported<'a>(
     name
 }
 
-/// Reads `#[v]`, a variable with the name of the parameter, or `#[v("name")]`, with another name.
+/// Reads `#[v]`, a variable with the name of the parameter, or `#[v("name")]`, with another name. With `json`, its
+/// value is written as JSON.
 fn variable<'a>(
     cx: &mut Diagnostics,
     (keyword, attribute): Helper<'a>,
     parameter: &Ident,
 ) -> Option<Variable<'a>> {
-    let arguments = Arguments::of(cx, attribute, keyword, &[]);
+    let arguments = Arguments::of(cx, attribute, keyword, &[keyword::JSON]);
+    let is_json = arguments.flag(cx, keyword::JSON);
     let name = match arguments.values.as_slice() {
         _ if arguments.broken => return None,
         [] => parameter.unraw().to_string(),
@@ -111,7 +113,8 @@ fn variable<'a>(
         errors::invalid_variable_name(cx, attribute);
         return None;
     }
-    Some(Variable { attribute, name })
+    let form = if is_json { VariableForm::Json } else { VariableForm::Printed };
+    Some(Variable { attribute, name, form })
 }
 
 impl Role {

@@ -2,7 +2,7 @@
 
 use super::service::{CallContext, CallParameters};
 use crate::memory::ToMemoryId;
-use crate::prompt::TemplateValue;
+use crate::prompt::{JsonValue, TemplateValue};
 use crate::service::{MethodReturn, StreamReturn};
 use crate::tool::{FromToolInput, ToolParameter};
 use std::marker::PhantomData;
@@ -10,7 +10,8 @@ use std::marker::PhantomData;
 pub const fn assert_return<T: MethodReturn>() {}
 pub const fn assert_stream<T: StreamReturn>() {}
 pub const fn assert_memory_id<T: ToMemoryId + ?Sized>() {}
-pub const fn assert_variable<T: TemplateValue>() {}
+pub const fn assert_variable<T: TemplateValue<K>, K>() {}
+pub const fn assert_json_variable<T: JsonValue>() {}
 pub const fn assert_parameters<T: CallParameters>() {}
 pub const fn assert_context<T: CallContext>() {}
 pub const fn assert_tool_parameter<T: ToolParameter>() {}

@@ -9,15 +9,16 @@ mod tool;
 
 pub use async_trait::async_trait;
 pub use check::{
-    assert_context, assert_injected, assert_memory_id, assert_parameters, assert_return,
-    assert_stream, assert_tool_parameter, assert_variable, incomplete,
+    assert_context, assert_injected, assert_json_variable, assert_memory_id, assert_parameters,
+    assert_return, assert_stream, assert_tool_parameter, assert_variable, incomplete,
 };
 pub use guardrail::{guardrails, input_guardrail, output_guardrail};
 pub use serde_json::Value;
 pub use service::{
     AiService, Arguments, CallContext, CallParameters, DeclaredGuardrails, DeclaredTools, MemoryId,
     Method, MethodReturn, Optional, Part, Piece, Required, Service, StreamReturn, Template,
-    TextArgument, UserArgument, Variable, call, context, memory_id, parameters, stream, variable,
+    TextArgument, UserArgument, Variable, call, context, json_variable, memory_id, parameters,
+    stream, variable,
 };
 pub use std::boxed::Box;
 pub use std::string::String;

@@ -12,7 +12,7 @@ use crate::InvocationContext;
 use crate::memory::ToMemoryId;
 use crate::message::ToContents;
 use crate::model::ChatRequestParameters;
-use crate::prompt::{TemplateValue, UserPart};
+use crate::prompt::{JsonValue, TemplateValue, UserPart};
 use std::fmt::Display;
 use std::marker::PhantomData;
 
@@ -22,8 +22,13 @@ pub fn memory_id<T: ToMemoryId + ?Sized>(id: &T) -> MemoryId {
 }
 
 /// Converts a `#[v]` argument to a template variable.
-pub fn variable<T: TemplateValue>(value: &T) -> Variable<'_> {
+pub fn variable<T: TemplateValue<K>, K>(value: &T) -> Variable<'_> {
     Variable::new(value)
+}
+
+/// Converts a `#[v(json)]` argument to a template variable.
+pub fn json_variable<T: JsonValue>(value: &T) -> Variable<'_> {
+    Variable::json(value)
 }
 
 /// Type of a `#[user_message]` argument, which selects between content and text.

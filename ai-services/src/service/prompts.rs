@@ -25,7 +25,8 @@ impl Prompts {
         let template = plan.method.user.map(|template| template.render(arguments.variables, clock));
         let mut user =
             user_message::build(plan.method, template.transpose()?, arguments.user_message)?;
-        if let Some(name) = &arguments.user_name {
+        let name = arguments.user_name.as_ref().filter(|name| !name.is_missing());
+        if let Some(name) = name {
             user = user.with_name(name.to_text()?);
         }
         Ok(Self { system: system.map(Into::into), user })

@@ -47,6 +47,7 @@ mod retrieval;
 mod retrieval_faults;
 mod streaming;
 mod summaries;
+mod template_values;
 mod tool_declarations;
 mod tool_loop;
 mod tool_names;

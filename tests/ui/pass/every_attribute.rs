@@ -32,13 +32,13 @@ pub trait Support: Send + Sync {
     #[retrieval(none)]
     #[system_message(file = "prompt.txt")]
     #[user_message("{{it}}, {{{{it}}}}, {{number}}")]
-    async fn template(&self, text: &str, #[v("number")] n: u32) -> Result<String>;
+    async fn template(&self, text: &str, #[v("number")] n: Option<u32>) -> Result<String>;
 
     #[system_message("You look.")]
     #[user_message("Compare {{what}}.")]
     async fn look(
         &self,
-        #[v] what: &str,
+        #[v("what", json)] things: &[&str],
         #[user_message] image: ImageContent,
         #[user_message] others: &[Content],
     ) -> Result<String>;
@@ -48,7 +48,7 @@ pub trait Support: Send + Sync {
     async fn by_name(&self, text: String, language: String) -> Result<String>;
 
     #[system_message("You are the assistant of {{id}}.")]
-    async fn by_role(&self, #[memory_id] #[v] id: u64, r#type: &str) -> Result<String>;
+    async fn by_role(&self, #[memory_id] #[v(json)] id: u64, r#type: &str) -> Result<String>;
 
     fn stream(&self, #[memory_id] customer: &str, #[v] company: &str, #[user_message] text: &str) -> AnswerStream;
 

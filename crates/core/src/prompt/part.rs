@@ -1,6 +1,6 @@
 //! Parts of a user message.
 
-use super::render::Variable;
+use super::value::Variable;
 use crate::message::ToContents;
 use std::fmt::{self, Display};
 

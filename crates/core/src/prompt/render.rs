@@ -1,8 +1,8 @@
 //! Templates that are parsed at compile time, and their rendering.
 
 use super::clock::{BuiltIn, Clock};
+use super::value::{Variable, unprintable};
 use crate::error::{Error, ErrorKind, Result};
-use std::fmt::{self, Display, Write};
 
 /// A template that is parsed at compile time.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ impl Template {
                 }
                 Piece::Variable(index) => {
                     let value = values.get(index).ok_or_else(missing_value)?;
-                    write!(out, "{value}").map_err(unprintable)?;
+                    value.write(&mut out)?;
                     continue;
                 }
                 Piece::CurrentDate => BuiltIn::Date,
@@ -72,64 +72,6 @@ impl Template {
 /// hand-written descriptions may not.
 fn missing_value() -> Error {
     Error::new(ErrorKind::Prompt, "a template contains a variable without a value")
-}
-
-/// Returns the error of a value whose `Display` implementation failed.
-pub(super) fn unprintable(source: fmt::Error) -> Error {
-    Error::new(ErrorKind::Prompt, "the `Display` implementation of a template value failed")
-        .with_source(source)
-}
-
-/// The value of a template variable.
-pub struct Variable<'a>(&'a dyn Display);
-
-impl<'a> Variable<'a> {
-    #[doc(hidden)]
-    pub fn new<T: TemplateValue>(value: &'a T) -> Self {
-        Self(value.as_display())
-    }
-
-    pub(super) fn of(value: &'a dyn Display) -> Self {
-        Self(value)
-    }
-
-    /// Returns the value as text.
-    #[doc(hidden)]
-    pub fn to_text(&self) -> Result<String> {
-        let mut text = String::new();
-        write!(text, "{self}").map_err(unprintable)?;
-        Ok(text)
-    }
-}
-
-impl Display for Variable<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl fmt::Debug for Variable<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Variable")
-    }
-}
-
-/// A type that can fill a `{{placeholder}}`: anything that implements [`Display`].
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot fill a template variable",
-    label = "does not implement `Display`",
-    note = "a template variable is printed with `std::fmt::Display`"
-)]
-pub trait TemplateValue {
-    #[doc(hidden)]
-    fn as_display(&self) -> &dyn Display;
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: Display> TemplateValue for T {
-    fn as_display(&self) -> &dyn Display {
-        self
-    }
 }
 
 #[cfg(test)]

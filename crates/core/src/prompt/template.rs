@@ -1,11 +1,10 @@
 //! Templates that are parsed at run time.
 
 use super::clock::{BuiltIn, Clock, SystemClock};
-use super::render::unprintable;
+use super::value::{JsonValue, TemplateValue, Variable, unprintable};
 use crate::error::{Error, ErrorKind, Result};
 use ai_services_template::Segment;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::{Display, Write};
 
 /// A template that is parsed at run time.
 ///
@@ -136,14 +135,39 @@ impl PromptVariables {
         Self::default()
     }
 
-    /// Adds a value. Replaces an earlier value with the same name.
+    /// Adds a value: anything that implements [`Display`](std::fmt::Display), or an `Option` of it. `None` is an
+    /// empty text. Replaces an earlier value with the same name.
     #[must_use]
-    pub fn with(mut self, name: impl Into<Box<str>>, value: impl Display) -> Self {
+    #[allow(clippy::needless_pass_by_value, reason = "so that calls need no `&`")]
+    pub fn with<K>(mut self, name: impl Into<Box<str>>, value: impl TemplateValue<K>) -> Self {
         let mut text = String::new();
         // This fails only if the value's `Display` implementation fails. The text written so far is used.
-        let _ = write!(text, "{value}");
+        let _ = Variable::new(&value).write(&mut text);
         self.0.insert(name.into(), text);
         self
+    }
+
+    /// Adds a value as JSON. Replaces an earlier value with the same name.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Prompt`] if the value cannot be written as JSON, for example a map whose keys are lists.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ai_services::prompt::{PromptTemplate, PromptVariables};
+    ///
+    /// let values = PromptVariables::new().with("city", Some("Oslo")).with_json("days", &[1, 2])?;
+    /// let template = PromptTemplate::parse("{{city}}: {{days}}")?;
+    /// assert_eq!(template.render(&values)?, "Oslo: [1,2]");
+    /// # Ok::<(), ai_services::Error>(())
+    /// ```
+    pub fn with_json(mut self, name: impl Into<Box<str>>, value: &impl JsonValue) -> Result<Self> {
+        let mut text = String::new();
+        Variable::json(value).write(&mut text)?;
+        self.0.insert(name.into(), text);
+        Ok(self)
     }
 
     fn get(&self, name: &str) -> Option<&str> {
