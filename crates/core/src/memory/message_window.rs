@@ -1,6 +1,9 @@
 //! A window that counts messages.
 
-use super::window::{Limit, Maximum, SystemPosition, Window, WindowParts, chat_memory_by_window};
+use super::window::{
+    Limit, Maximum, MaximumGiven, NoMaximum, SystemPosition, Window, WindowParts,
+    chat_memory_by_window,
+};
 use super::{ChatMemoryStore, MemoryId, Summarizer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::{ChatMessage, Messages};
@@ -46,7 +49,7 @@ pub struct MessageWindowChatMemory(Window<MessageLimit>);
 chat_memory_by_window!(MessageWindowChatMemory);
 
 impl MessageWindowChatMemory {
-    /// Starts building a memory. A maximum must be set.
+    /// Starts building a memory. [`build`](MessageWindowChatMemoryBuilder::build) compiles only if a maximum is set.
     pub fn builder() -> MessageWindowChatMemoryBuilder {
         MessageWindowChatMemoryBuilder::default()
     }
@@ -76,15 +79,15 @@ impl fmt::Debug for MessageWindowChatMemory {
     }
 }
 
-/// Builds a [`MessageWindowChatMemory`].
+/// Builds a [`MessageWindowChatMemory`]. The type parameter records whether a maximum is set.
 #[derive(Default)]
 #[must_use]
-pub struct MessageWindowChatMemoryBuilder {
+pub struct MessageWindowChatMemoryBuilder<Max = NoMaximum> {
     parts: WindowParts,
-    maximum: Option<Maximum>,
+    limit: Max,
 }
 
-impl MessageWindowChatMemoryBuilder {
+impl<Max> MessageWindowChatMemoryBuilder<Max> {
     /// Sets the memory id: a string, a [`MemoryId`], or any other type that [converts to
     /// one](super::ToMemoryId). Default: [`DEFAULT_ID`](super::DEFAULT_ID).
     pub fn id(mut self, id: impl Into<MemoryId>) -> Self {
@@ -93,9 +96,8 @@ impl MessageWindowChatMemoryBuilder {
     }
 
     /// Sets the maximum number of messages. At least 1.
-    pub fn max_messages(mut self, maximum: usize) -> Self {
-        self.maximum = Some(Maximum::Fixed(maximum));
-        self
+    pub fn max_messages(self, maximum: usize) -> MessageWindowChatMemoryBuilder<MessageLimit> {
+        self.limited(Maximum::Fixed(maximum))
     }
 
     /// Sets a function that returns the maximum number of messages. It is called whenever the
@@ -105,11 +107,14 @@ impl MessageWindowChatMemoryBuilder {
     /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration). Messages that a smaller
     /// window hides are visible again when the window grows, unless a message was added in between.
     pub fn dynamic_max_messages(
-        mut self,
+        self,
         maximum: impl Fn(&MemoryId) -> usize + Send + Sync + 'static,
-    ) -> Self {
-        self.maximum = Some(Maximum::Dynamic(Box::new(maximum)));
-        self
+    ) -> MessageWindowChatMemoryBuilder<MessageLimit> {
+        self.limited(Maximum::Dynamic(Box::new(maximum)))
+    }
+
+    fn limited(self, maximum: Maximum) -> MessageWindowChatMemoryBuilder<MessageLimit> {
+        MessageWindowChatMemoryBuilder { parts: self.parts, limit: MessageLimit(maximum) }
     }
 
     /// Sets the store of the messages. Default: the messages live in the memory itself.
@@ -136,26 +141,32 @@ impl MessageWindowChatMemoryBuilder {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if no maximum was set,
-    /// or if it is zero.
-    pub fn build(self) -> Result<MessageWindowChatMemory> {
-        let maximum = self.maximum.ok_or_else(|| Maximum::missing(SETTER))?;
-        Ok(MessageWindowChatMemory(Window::new(self.parts, MessageLimit(maximum))?))
+    /// Returns [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if the maximum is zero.
+    pub fn build(self) -> Result<MessageWindowChatMemory>
+    where
+        Max: MaximumGiven<MessageLimit>,
+    {
+        Ok(MessageWindowChatMemory(Window::new(self.parts, self.limit.into_limit())?))
     }
 }
 
-impl fmt::Debug for MessageWindowChatMemoryBuilder {
+impl<Max: fmt::Debug> fmt::Debug for MessageWindowChatMemoryBuilder<Max> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MessageWindowChatMemoryBuilder")
             .field("id", &self.parts.id)
-            .field("max_messages", &self.maximum)
+            .field("max_messages", &self.limit)
             .finish_non_exhaustive()
     }
 }
 
-/// Counts each message as one unit.
-#[derive(Debug)]
-struct MessageLimit(Maximum);
+/// State of a [`MessageWindowChatMemoryBuilder`]: the maximum number of messages was set.
+pub struct MessageLimit(Maximum);
+
+impl fmt::Debug for MessageLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 impl Limit for MessageLimit {
     fn maximum(&self, id: &MemoryId) -> Result<usize> {

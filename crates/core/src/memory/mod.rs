@@ -49,18 +49,18 @@ pub use in_memory::{InMemoryChatMemoryStore, InMemoryChatMemoryStoreBuilder};
 pub use into_chat_memory::IntoChatMemory;
 pub use lease::{ConversationLeases, LeaseOptions, LeaseToken};
 pub use lease_request::{Lease, LeaseRequest};
-pub use message_window::{MessageWindowChatMemory, MessageWindowChatMemoryBuilder};
+pub use message_window::{MessageLimit, MessageWindowChatMemory, MessageWindowChatMemoryBuilder};
 pub use single_slot::SingleSlotChatMemoryStore;
 pub use store::ChatMemoryStore;
 pub use summary::Summarizer;
-pub use token_window::{TokenWindowChatMemory, TokenWindowChatMemoryBuilder};
+pub use token_window::{TokenLimit, TokenWindowChatMemory, TokenWindowChatMemoryBuilder};
 pub(crate) use tokens::Counted;
 #[cfg(feature = "tiktoken")]
 pub use tokens::TiktokenCounter;
 pub use tokens::{ApproximateCounter, EstimatorId, OpenAiFormula, TokenCountEstimator};
 pub use turn::{CompletedTurn, Snapshot};
 pub use unreadable::{UnreadableProblem, UnreadableRecord};
-pub use window::DEFAULT_ID;
+pub use window::{DEFAULT_ID, MaximumGiven, NoMaximum};
 
 pub(crate) use difference::Difference;
 #[doc(hidden)]

@@ -1,7 +1,10 @@
 //! A window that counts tokens.
 
 use super::tokens::{Counted, TokenCountEstimator};
-use super::window::{Limit, Maximum, SystemPosition, Window, WindowParts, chat_memory_by_window};
+use super::window::{
+    Limit, Maximum, MaximumGiven, NoMaximum, SystemPosition, Window, WindowParts,
+    chat_memory_by_window,
+};
 use super::{ChatMemoryStore, MemoryId, Summarizer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::{ChatMessage, Messages};
@@ -54,7 +57,8 @@ pub struct TokenWindowChatMemory(Window<TokenLimit>);
 chat_memory_by_window!(TokenWindowChatMemory);
 
 impl TokenWindowChatMemory {
-    /// Starts building a memory. A maximum and an estimator must be set.
+    /// Starts building a memory. [`build`](TokenWindowChatMemoryBuilder::build) compiles only if a maximum and an
+    /// estimator are set.
     pub fn builder() -> TokenWindowChatMemoryBuilder {
         TokenWindowChatMemoryBuilder::default()
     }
@@ -66,15 +70,15 @@ impl fmt::Debug for TokenWindowChatMemory {
     }
 }
 
-/// Builds a [`TokenWindowChatMemory`].
+/// Builds a [`TokenWindowChatMemory`]. The type parameter records whether a maximum is set.
 #[derive(Default)]
 #[must_use]
-pub struct TokenWindowChatMemoryBuilder {
+pub struct TokenWindowChatMemoryBuilder<Max = NoMaximum> {
     parts: WindowParts,
-    limit: Option<(Maximum, Counted)>,
+    limit: Max,
 }
 
-impl TokenWindowChatMemoryBuilder {
+impl<Max> TokenWindowChatMemoryBuilder<Max> {
     /// Sets the memory id: a string, a [`MemoryId`], or any other type that [converts to
     /// one](super::ToMemoryId). Default: [`DEFAULT_ID`](super::DEFAULT_ID).
     pub fn id(mut self, id: impl Into<MemoryId>) -> Self {
@@ -85,12 +89,11 @@ impl TokenWindowChatMemoryBuilder {
     /// Sets the maximum number of tokens, at least 1, and the estimator that counts them. Includes
     /// the overhead of the list.
     pub fn max_tokens(
-        mut self,
+        self,
         maximum: usize,
         estimator: impl TokenCountEstimator + 'static,
-    ) -> Self {
-        self.limit = Some((Maximum::Fixed(maximum), Counted::new(estimator)));
-        self
+    ) -> TokenWindowChatMemoryBuilder<TokenLimit> {
+        self.limited(Maximum::Fixed(maximum), Counted::new(estimator))
     }
 
     /// Sets a function that returns the maximum number of tokens, and the estimator that counts
@@ -100,12 +103,20 @@ impl TokenWindowChatMemoryBuilder {
     /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration). Messages that a smaller
     /// window hides are visible again when the window grows, unless a message was added in between.
     pub fn dynamic_max_tokens(
-        mut self,
+        self,
         maximum: impl Fn(&MemoryId) -> usize + Send + Sync + 'static,
         estimator: impl TokenCountEstimator + 'static,
-    ) -> Self {
-        self.limit = Some((Maximum::Dynamic(Box::new(maximum)), Counted::new(estimator)));
-        self
+    ) -> TokenWindowChatMemoryBuilder<TokenLimit> {
+        self.limited(Maximum::Dynamic(Box::new(maximum)), Counted::new(estimator))
+    }
+
+    fn limited(
+        self,
+        maximum: Maximum,
+        tokens: Counted,
+    ) -> TokenWindowChatMemoryBuilder<TokenLimit> {
+        let limit = TokenLimit { maximum, tokens };
+        TokenWindowChatMemoryBuilder { parts: self.parts, limit }
     }
 
     /// Sets the store of the messages. Default: the messages live in the memory itself.
@@ -132,27 +143,34 @@ impl TokenWindowChatMemoryBuilder {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if no maximum was set,
-    /// or if it is zero.
-    pub fn build(self) -> Result<TokenWindowChatMemory> {
-        let (maximum, tokens) = self.limit.ok_or_else(|| Maximum::missing(SETTER))?;
-        Ok(TokenWindowChatMemory(Window::new(self.parts, TokenLimit { maximum, tokens })?))
+    /// Returns [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if the maximum is zero.
+    pub fn build(self) -> Result<TokenWindowChatMemory>
+    where
+        Max: MaximumGiven<TokenLimit>,
+    {
+        Ok(TokenWindowChatMemory(Window::new(self.parts, self.limit.into_limit())?))
     }
 }
 
-impl fmt::Debug for TokenWindowChatMemoryBuilder {
+impl<Max: fmt::Debug> fmt::Debug for TokenWindowChatMemoryBuilder<Max> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TokenWindowChatMemoryBuilder")
             .field("id", &self.parts.id)
-            .field("max_tokens", &self.limit.as_ref().map(|(maximum, _)| maximum))
+            .field("max_tokens", &self.limit)
             .finish_non_exhaustive()
     }
 }
 
-#[derive(Debug)]
-struct TokenLimit {
+/// State of a [`TokenWindowChatMemoryBuilder`]: the maximum number of tokens was set.
+pub struct TokenLimit {
     maximum: Maximum,
     tokens: Counted,
+}
+
+impl fmt::Debug for TokenLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.maximum.fmt(f)
+    }
 }
 
 impl Limit for TokenLimit {

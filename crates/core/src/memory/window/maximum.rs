@@ -4,6 +4,27 @@ use super::MemoryId;
 use crate::error::{Error, Result};
 use std::fmt;
 
+/// State of a window's builder: no maximum was set yet.
+#[derive(Debug, Default)]
+pub struct NoMaximum;
+
+/// State of a window's builder: the maximum `L` was set.
+#[diagnostic::on_unimplemented(
+    message = "this chat memory has no maximum",
+    label = "call `.max_messages(...)`, or `.max_tokens(...)` for a token window, before `.build()`"
+)]
+pub trait MaximumGiven<L> {
+    #[doc(hidden)]
+    fn into_limit(self) -> L;
+}
+
+#[diagnostic::do_not_recommend]
+impl<L> MaximumGiven<L> for L {
+    fn into_limit(self) -> L {
+        self
+    }
+}
+
 /// A fixed number, or a function that is evaluated at each use.
 pub(in crate::memory) enum Maximum {
     Fixed(usize),
@@ -11,11 +32,6 @@ pub(in crate::memory) enum Maximum {
 }
 
 impl Maximum {
-    /// Creates the error of a builder without a maximum.
-    pub(in crate::memory) fn missing(setter: &str) -> Error {
-        Error::configuration(format!("a chat memory window has no maximum: call `{setter}`"))
-    }
-
     /// Returns the current maximum. Fails if it is zero.
     pub(in crate::memory) fn now(&self, id: &MemoryId, setter: &str) -> Result<usize> {
         let maximum = match self {

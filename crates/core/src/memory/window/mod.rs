@@ -4,6 +4,7 @@ mod draft;
 mod maximum;
 
 pub(super) use maximum::Maximum;
+pub use maximum::{MaximumGiven, NoMaximum};
 
 use super::{
     ChatMemoryStore, CompletedTurn, LeaseRequest, MemoryId, Residence, SingleSlotChatMemoryStore,

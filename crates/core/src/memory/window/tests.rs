@@ -1,7 +1,7 @@
 use crate::memory::{
-    Change, ChatMemory, ChatMemoryStore, CompletedTurn, EstimatorId, InMemoryChatMemoryStore,
-    MemoryId, MessageWindowChatMemory, Residence, Snapshot, TokenCountEstimator,
-    TokenWindowChatMemory, history,
+    ApproximateCounter, Change, ChatMemory, ChatMemoryStore, CompletedTurn, EstimatorId,
+    InMemoryChatMemoryStore, MemoryId, MessageWindowChatMemory, Residence, Snapshot,
+    TokenCountEstimator, TokenWindowChatMemory, history,
 };
 use crate::message::{AiMessage, ChatMessage, ToolCall, ToolResult};
 use crate::{Error, ErrorKind, Result};
@@ -202,15 +202,14 @@ fn residence_is_the_store_if_one_is_set() {
 }
 
 #[tokio::test]
-async fn maximum_must_be_set_and_greater_than_zero() {
+async fn maximum_must_be_greater_than_zero() {
     let kind = |result: Result<MessageWindowChatMemory>| result.unwrap_err().kind();
     let builder = MessageWindowChatMemory::builder;
-    assert_eq!(kind(builder().build()), ErrorKind::Configuration);
     assert_eq!(kind(builder().max_messages(0).build()), ErrorKind::Configuration);
     assert_eq!(kind(builder().dynamic_max_messages(|_| 0).build()), ErrorKind::Configuration);
     let used = memory(0).add(user("a")).await.unwrap_err();
     assert_eq!(used.kind(), ErrorKind::Configuration);
-    let tokens = TokenWindowChatMemory::builder();
+    let tokens = TokenWindowChatMemory::builder().max_tokens(0, ApproximateCounter);
     assert_eq!(tokens.build().unwrap_err().kind(), ErrorKind::Configuration);
 }
 
