@@ -1,6 +1,7 @@
 //! Shared parts of the test binaries.
 pub mod conformance;
 pub mod fault_server;
+pub mod langchain4j;
 pub mod logs;
 pub mod protocols;
 pub mod retrievers;

@@ -1,11 +1,11 @@
 //! Cassandra clusters of one node, from Maven artifacts.
 
+use super::maven::{MavenProject, java_17};
 use super::process::Supervised;
 use super::{free_port, installed};
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -13,8 +13,11 @@ use std::time::Duration;
 /// Time limit for the start of a node, including replaying its commit log.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Maven project whose dependencies are the class path.
-const POM: &str = include_str!("../../cassandra/pom.xml");
+const PROJECT: MavenProject = MavenProject {
+    name: "cassandra",
+    path: "cassandra/pom.xml",
+    pom: include_str!("../../cassandra/pom.xml"),
+};
 
 /// Options that give Cassandra access to internals of Java 17, from its `jvm17-server.options`.
 const JAVA_OPTIONS: &[&str] = &[
@@ -82,8 +85,8 @@ pub fn shared() -> Option<&'static Cassandra> {
 /// variable `CI` is set.
 #[must_use]
 pub fn start() -> Option<Cassandra> {
-    let java = installed(java_17(), "Java 17", "openjdk-17-jre-headless")?;
-    let class_path = class_path()?;
+    let java = installed(java_17().next(), "Java 17", "openjdk-17-jre-headless")?;
+    let class_path = PROJECT.class_path()?;
     let (process, port) = (Supervised::new("cassandra", None), free_port());
     let write = |name: &str, text: &str| {
         let file = process.directory().join(name);
@@ -178,59 +181,4 @@ fn speaks_cql(port: u16) -> std::io::Result<bool> {
     let mut head = [0; 9];
     connection.read_exact(&mut head)?;
     Ok(head.starts_with(&[RESPONSE_OF_VERSION_4, 0, 0, 0, SUPPORTED]))
-}
-
-/// Finds Java 17, the newest version that Cassandra 5.0 supports.
-fn java_17() -> Option<PathBuf> {
-    let homes = std::fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten();
-    let homes = std::env::var_os("JAVA_HOME").into_iter().map(PathBuf::from).chain(
-        // Debian's directory names begin with `java-17-openjdk`.
-        homes.map(|home| home.path()).filter(|home| home.to_string_lossy().contains("17")),
-    );
-    let homes = homes.map(|home| home.join("bin/java"));
-    in_path("java").chain(homes).find(|java| {
-        let version = Command::new(java).arg("-version").output();
-        version.is_ok_and(|it| String::from_utf8_lossy(&it.stderr).contains(" version \"17."))
-    })
-}
-
-/// Returns the directory with Cassandra and its dependencies, downloaded by the first call on a machine;
-/// `None` if the download is necessary but Maven is missing.
-fn class_path() -> Option<PathBuf> {
-    let home = || std::env::home_dir().map(|home| home.join(".cache"));
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|it| it.is_absolute());
-    let cache = cache.or_else(home).unwrap_or_else(std::env::temp_dir).join("ai-services-tests");
-    let pom = BuildHasherDefault::<DefaultHasher>::new().hash_one(POM);
-    let directory = cache.join(format!("cassandra-{pom:016x}"));
-    if !directory.is_dir() {
-        let maven = installed(in_path("mvn").next(), "Maven", "maven")?;
-        fetch(&maven, &directory);
-    }
-    Some(directory)
-}
-
-/// Downloads Cassandra to a partial directory and renames it when it is complete. Another process may do the
-/// same at the same time.
-fn fetch(maven: &Path, directory: &Path) {
-    let partial = directory.with_extension(std::process::id().to_string());
-    let mut command = Command::new(maven);
-    command.args(["--batch-mode", "--quiet", "--file"]);
-    command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/cassandra/pom.xml"));
-    command.args(["dependency:copy-dependencies", "-DincludeScope=runtime"]);
-    command.arg(format!("-DoutputDirectory={}", partial.display()));
-    let output = command.output().unwrap_or_else(|error| panic!("{}: {error}", maven.display()));
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "Maven cannot download Cassandra:\n{text}");
-    if let Err(error) = std::fs::rename(&partial, directory) {
-        assert!(directory.is_dir(), "{}: {error}", directory.display());
-        // Best effort: a leftover in the cache directory is harmless.
-        let _ = std::fs::remove_dir_all(&partial);
-    }
-}
-
-/// Returns the programs with this name in the `PATH`.
-fn in_path(name: &str) -> impl Iterator<Item = PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let programs: Vec<_> = std::env::split_paths(&path).map(|it| it.join(name)).collect();
-    programs.into_iter().filter(|it| it.is_file())
 }

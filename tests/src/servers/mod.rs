@@ -3,6 +3,7 @@
 #![allow(clippy::panic, reason = "a test cannot continue without its server")]
 
 pub mod cassandra;
+pub mod maven;
 pub mod postgres;
 pub mod process;
 pub mod redis;

@@ -29,6 +29,7 @@ mod interrupted;
 mod invariants;
 mod journal;
 mod kept_memories;
+mod langchain4j;
 mod language;
 mod leases;
 mod limits;

@@ -5,7 +5,7 @@ mod cassettes;
 mod costs;
 mod fallback;
 mod limits;
-mod requests;
+pub(crate) mod requests;
 mod retries;
 mod routes;
 mod services;

@@ -1,8 +1,8 @@
 //! Generators of arbitrary requests for property tests.
 
 use ai_services::message::{
-    AiMessage, Attributes, ChatMessage, Content, CustomMessage, ImageContent, ToolCall, ToolResult,
-    UserMessage,
+    AiMessage, Attributes, AudioContent, ChatMessage, Content, CustomMessage, ImageContent,
+    ImageDetail, PdfContent, ToolCall, ToolResult, UserMessage, VideoContent,
 };
 use ai_services::model::{
     ChatRequest, ChatRequestParameters, ReasoningEffort, ResponseFormat, ToolChoice,
@@ -16,11 +16,11 @@ fn word() -> impl Strategy<Value = String> {
     prop_oneof![Just(String::new()), "[a-c]{1,2}", Just("\"\\\n\u{2028}é😀".to_owned())]
 }
 
-fn json() -> impl Strategy<Value = Value> {
+fn json(floats: BoxedStrategy<f64>) -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         any::<bool>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
-        any::<f64>().prop_map(Value::from),
+        floats.prop_map(Value::from),
         word().prop_map(Value::from),
     ];
     leaf.prop_recursive(2, 8, 3, |inner| {
@@ -36,11 +36,15 @@ fn content() -> impl Strategy<Value = Content> {
     prop_oneof![
         word().prop_map(Content::from),
         word().prop_map(Content::image_url),
-        Just(ImageContent::base64("aGk=", "image/png").into()),
+        Just(ImageContent::base64("aGk=", "image/png").with_detail(ImageDetail::Auto).into()),
+        Just(AudioContent::url("https://x/a.mp3").into()),
+        Just(VideoContent::base64("aGk=", "video/mp4").into()),
+        Just(PdfContent::base64("aGk=", "application/pdf").into()),
     ]
 }
 
-fn message() -> impl Strategy<Value = ChatMessage> {
+/// Generates messages with these numbers in their attributes.
+pub(crate) fn message(floats: BoxedStrategy<f64>) -> impl Strategy<Value = ChatMessage> {
     let calls = prop::collection::vec((word(), word(), word()), 0..3);
     let contents = || prop::collection::vec(content(), 0..3);
     prop_oneof![
@@ -62,7 +66,7 @@ fn message() -> impl Strategy<Value = ChatMessage> {
             let result = ToolResult::from_contents(id, name, contents);
             if is_error { result.into_error() } else { result }.into()
         }),
-        (word(), json()).prop_map(|(name, value)| {
+        (word(), json(floats)).prop_map(|(name, value)| {
             CustomMessage::new([(name, value)].into_iter().collect()).into()
         }),
     ]
@@ -90,7 +94,7 @@ fn parameters() -> impl Strategy<Value = ChatRequestParameters> {
         numbers,
         prop::collection::vec(word(), 0..2),
         (prop::option::of(choice), prop::option::of(format), prop::option::of(effort)),
-        prop::option::of(json()),
+        prop::option::of(json(any::<f64>().boxed())),
     )
         .prop_map(|(model, (temperature, tokens), stop, (choice, format, effort), extra)| {
             let mut parameters = ChatRequestParameters::new().stop(stop);
@@ -114,7 +118,7 @@ fn tool() -> impl Strategy<Value = ToolSpecification> {
 }
 
 pub(crate) fn request() -> impl Strategy<Value = ChatRequest> {
-    let messages = prop::collection::vec(message(), 0..4);
+    let messages = prop::collection::vec(message(any::<f64>().boxed()), 0..4);
     let tools = prop::collection::vec(tool(), 0..3);
     (messages, tools, parameters()).prop_map(|(messages, tools, parameters)| {
         ChatRequest::builder().messages(messages).tools(tools).parameters(parameters).build()

@@ -37,6 +37,9 @@ pub(super) struct WireMedia<'a> {
     url: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     base64_data: Option<Cow<'a, str>>,
+    /// The name of `base64_data` in an audio of LangChain4j that was made from bytes.
+    #[serde(default, skip_serializing)]
+    binary_data: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mime_type: Option<Cow<'a, str>>,
 }
@@ -50,6 +53,19 @@ pub(super) enum WireDetail {
     High,
     UltraHigh,
     Auto,
+}
+
+impl<'a> WireContent<'a> {
+    /// Returns the URL of media.
+    pub(super) fn url_mut(&mut self) -> Option<&mut Cow<'a, str>> {
+        match self {
+            Self::Text { .. } => None,
+            Self::Image { image: media, .. }
+            | Self::Audio { audio: media }
+            | Self::Video { video: media }
+            | Self::Pdf { pdf_file: media } => media.url.as_mut(),
+        }
+    }
 }
 
 pub(super) fn wire_content(content: &Content) -> WireContent<'_> {
@@ -88,11 +104,16 @@ fn wire_media(media: &Media) -> WireMedia<'_> {
         MediaSource::Url(url) => (Some(Cow::Borrowed(&**url)), None),
         MediaSource::Base64(data) => (None, Some(Cow::Borrowed(&**data))),
     };
-    WireMedia { url, base64_data, mime_type: media.media_type.as_deref().map(Into::into) }
+    WireMedia {
+        url,
+        base64_data,
+        binary_data: None,
+        mime_type: media.media_type.as_deref().map(Into::into),
+    }
 }
 
 fn unwire_media(media: WireMedia<'_>) -> Result<Media, &'static str> {
-    let source = match (media.url, media.base64_data) {
+    let source = match (media.url, media.base64_data.or(media.binary_data)) {
         (Some(url), _) => MediaSource::Url(url.into()),
         (None, Some(data)) => MediaSource::Base64(data.into()),
         (None, None) => return Err("media content has neither `url` nor `base64Data`"),

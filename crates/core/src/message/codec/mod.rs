@@ -5,6 +5,9 @@
 //! array and its older form of tool results.
 
 mod content;
+mod langchain4j;
+
+pub use langchain4j::messages_to_langchain4j_json;
 
 use super::{
     AiMessage, Attributes, ChatMessage, CustomMessage, Messages, ProviderContent, SystemMessage,
@@ -47,41 +50,6 @@ pub fn messages_to_json<'a>(messages: impl IntoIterator<Item = &'a ChatMessage>)
     serde_json::to_string(&Envelope { v: FORMAT_VERSION, messages }).map_err(unwritable)
 }
 
-/// Writes messages as a JSON array that LangChain4j reads.
-///
-/// Refusals and answers in their provider's own format are left out, because LangChain4j has no fields for
-/// them. [`messages_from_json`] reads the array back.
-///
-/// # Errors
-///
-/// Same as [`messages_to_json`].
-///
-/// # Examples
-///
-/// ```
-/// use ai_services::message::{ChatMessage, messages_from_json, messages_to_langchain4j_json};
-///
-/// let messages = vec![ChatMessage::system("Be brief.")];
-/// let json = messages_to_langchain4j_json(&messages)?;
-/// assert_eq!(json, r#"[{"type":"SYSTEM","text":"Be brief."}]"#);
-/// assert_eq!(messages_from_json(&json)?.to_vec(), messages);
-/// # Ok::<(), ai_services::Error>(())
-/// ```
-#[doc(alias = "messagesToJson")]
-pub fn messages_to_langchain4j_json<'a>(
-    messages: impl IntoIterator<Item = &'a ChatMessage>,
-) -> Result<String> {
-    let known = |message| {
-        let mut wire = wire(message);
-        if let Wire::Ai { refusal, provider_content, .. } = &mut wire {
-            (*refusal, *provider_content) = (None, None);
-        }
-        wire
-    };
-    let messages: Vec<_> = messages.into_iter().map(known).collect();
-    serde_json::to_string(&messages).map_err(unwritable)
-}
-
 /// Reads the output of [`messages_to_json`], or a list that LangChain4j wrote.
 ///
 /// Empty text and `null` are read as an empty list.
@@ -110,8 +78,9 @@ pub fn messages_from_json(json: &str) -> Result<Messages> {
     serde_json::from_str::<Vec<ChatMessage>>(list).map(Messages::from).map_err(malformed)
 }
 
-/// Writes one message as JSON, without a version. LangChain4j reads it, too, if the message has no
-/// [refusal](AiMessage::refusal) and no [provider content](AiMessage::provider_content).
+/// Writes one message as JSON, without a version.
+///
+/// LangChain4j reads the JSON of most messages; [`messages_to_langchain4j_json`] names the exceptions.
 ///
 /// The same text is written by [`serde_json`] for a [`ChatMessage`].
 ///
