@@ -90,11 +90,7 @@ impl<'a, L: Limit> Draft<'a, L> {
         match (self.change, self.evicted()) {
             (Kind::Unchanged, _) => None,
             (Kind::Advance, Some(evicted)) => {
-                let stored = self.stored.len();
-                let first = self.first.filter(|first| *first >= stored);
-                let added = first.into_iter().chain(self.next.max(stored)..self.end());
-                let added = added.filter_map(|at| self.at(at).cloned()).collect();
-                Some(Change::advance(version, evicted, added))
+                Some(Change::advance(version, evicted, self.into_added()))
             }
             _ => Some(Change::replace(version, self.iter().cloned().collect())),
         }
@@ -103,6 +99,18 @@ impl<'a, L: Limit> Draft<'a, L> {
     /// Returns the contained messages.
     pub(super) fn into_vec(self) -> Vec<ChatMessage> {
         self.iter().cloned().collect()
+    }
+
+    /// Returns the added messages that are contained.
+    fn into_added(mut self) -> Vec<ChatMessage> {
+        let stored = self.stored.len();
+        let evicted = self.next.saturating_sub(stored).min(self.added.len());
+        if evicted > 0 {
+            let first = self.first.and_then(|first| first.checked_sub(stored));
+            let first = first.and_then(|first| self.added.get(first)).cloned();
+            self.added.splice(..evicted, first);
+        }
+        self.added
     }
 
     /// Returns the range that was removed from the stored list, if it is a single range.
