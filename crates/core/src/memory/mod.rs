@@ -29,6 +29,7 @@ mod into_chat_memory;
 mod lease;
 mod lease_request;
 mod message_window;
+mod numbers;
 mod single_slot;
 mod slot;
 mod store;
@@ -65,6 +66,7 @@ pub use window::{DEFAULT_ID, MaximumGiven, NoMaximum};
 pub(crate) use difference::Difference;
 #[doc(hidden)]
 pub use history::Repair;
+pub(crate) use numbers::Numbers;
 #[doc(hidden)]
 pub use {
     commits::{CommitLog, ENTRY_BYTES, KEPT_COMMITS, MAX_LOG_BYTES, PendingCommit, Settled},

@@ -2,11 +2,10 @@
 
 use super::{
     Change, CommitLog, CommitState, Difference, EvictedMessages, HistoryEntry, HistoryPosition,
-    MemoryId, PendingCommit, RequestId, Snapshot,
+    MemoryId, Numbers, PendingCommit, RequestId, Snapshot,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::{ChatMessage, Messages};
-use std::ops::Range;
 use std::time::SystemTime;
 
 /// The messages of one conversation, with their positions in its history.
@@ -15,9 +14,8 @@ pub(super) struct Slot {
     messages: Messages,
     /// Zero for a conversation without a commit.
     pub(super) version: u64,
-    /// The positions of `messages`, as ranges. Usually a single one, or two if a system message
-    /// stays at the front.
-    positions: Vec<Range<u64>>,
+    /// The positions of `messages`.
+    positions: Numbers,
     /// The position of the next message.
     next: u64,
     evicted: Vec<(u64, ChatMessage)>,
@@ -31,7 +29,7 @@ impl Default for Slot {
         Self {
             messages: Messages::new(),
             version: 0,
-            positions: Vec::new(),
+            positions: Numbers::default(),
             next: 1,
             evicted: Vec::new(),
             commits: CommitLog::default(),
@@ -96,7 +94,9 @@ impl Slot {
                 new.len() - kept
             }
         };
-        self.assign_positions(appended as u64);
+        let new = self.next..self.next + appended as u64;
+        self.next = new.end;
+        self.positions.append(new);
         change.apply(&mut self.messages);
         self.version = version;
         self.last_updated = SystemTime::now();
@@ -105,7 +105,7 @@ impl Slot {
     /// Removes the position of the message at index `at`. The history keeps the message if the policy
     /// says so.
     fn evict(&mut self, at: usize, policy: EvictedMessages) {
-        let position = self.remove_position(at);
+        let position = self.positions.remove(at);
         if policy == EvictedMessages::Keep
             && let (Some(position), Some(message)) = (position, self.messages.get(at))
         {
@@ -117,7 +117,7 @@ impl Slot {
     pub(super) fn history(&self, position: HistoryPosition, limit: usize) -> Vec<HistoryEntry> {
         let evicted = self.evicted.iter();
         let evicted = evicted.map(|(at, message)| HistoryEntry::new(*at, message.clone(), true));
-        let current = self.positions.iter().cloned().flatten().zip(self.messages.iter());
+        let current = self.positions.iter().zip(self.messages.iter());
         let current = current.map(|(at, message)| HistoryEntry::new(at, message.clone(), false));
         let mut entries: Vec<_> = evicted.chain(current).collect();
         entries.sort_unstable_by_key(|entry| entry.position);
@@ -133,42 +133,6 @@ impl Slot {
             }
         }
         entries
-    }
-
-    /// Removes the position of the message at index `at` and returns it.
-    fn remove_position(&mut self, at: usize) -> Option<u64> {
-        let mut before = at as u64;
-        for (index, run) in self.positions.iter_mut().enumerate() {
-            let length = run.end - run.start;
-            if before >= length {
-                before -= length;
-                continue;
-            }
-            let position = run.start + before;
-            let behind = position + 1..run.end;
-            run.end = position;
-            if run.is_empty() {
-                self.positions.remove(index);
-                if !behind.is_empty() {
-                    self.positions.insert(index, behind);
-                }
-            } else if !behind.is_empty() {
-                self.positions.insert(index + 1, behind);
-            }
-            return Some(position);
-        }
-        None
-    }
-
-    /// Assigns positions to `count` messages at the end.
-    fn assign_positions(&mut self, count: u64) {
-        let new = self.next..self.next + count;
-        self.next = new.end;
-        match self.positions.last_mut() {
-            Some(last) if last.end == new.start => last.end = new.end,
-            _ if new.is_empty() => {}
-            _ => self.positions.push(new),
-        }
     }
 }
 
@@ -195,6 +159,7 @@ pub fn conflict(id: &MemoryId) -> Error {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::ops::Range;
 
     fn message(n: u8) -> ChatMessage {
         ChatMessage::user(n.to_string())
@@ -227,9 +192,8 @@ mod tests {
     }
 
     #[test]
-    fn eviction_after_a_pinned_message_splits_a_range() {
+    fn eviction_after_a_pinned_message_keeps_its_position() {
         let slot = slot([advance(0..0, &[1, 2, 3, 4]), advance(1..3, &[5])]);
-        assert_eq!(slot.positions, [1..2, 4..6]);
         assert_eq!(positions(&slot), [vec![1, 4, 5], vec![2, 3]]);
     }
 

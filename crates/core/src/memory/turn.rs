@@ -1,7 +1,7 @@
 //! The start and the result of a turn: snapshots and completed turns.
 
 use super::history::{self, Repair};
-use super::{Change, LeaseToken, RequestId, summary};
+use super::{Change, LeaseToken, Numbers, RequestId, summary};
 use crate::message::{ChatMessage, Messages};
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub struct Snapshot {
     /// Set if `messages` is a repaired copy of the stored messages.
     rewritten: bool,
     /// The store's numbers of the messages, if it numbers them.
-    numbers: Option<Arc<[u64]>>,
+    numbers: Option<Arc<Numbers>>,
 }
 
 impl Snapshot {
@@ -37,8 +37,8 @@ impl Snapshot {
     }
 
     /// Sets the store's numbers of the messages.
-    pub(crate) fn with_numbers(mut self, numbers: impl IntoIterator<Item = u64>) -> Self {
-        self.numbers = Some(numbers.into_iter().collect());
+    pub(crate) fn with_numbers(mut self, numbers: impl Into<Arc<Numbers>>) -> Self {
+        self.numbers = Some(numbers.into());
         self
     }
 
@@ -53,7 +53,7 @@ impl Snapshot {
     fn numbers_of(&self, range: &Range<usize>) -> Option<Vec<u64>> {
         let numbers = self.numbers.as_ref()?;
         let end = range.end.min(numbers.len());
-        Some(numbers.get(range.start.min(end)..end)?.to_vec())
+        (range.start..end).map(|index| numbers.get(index)).collect()
     }
 
     /// Returns all messages, including a stored system message and a [summary](super::Summarizer).

@@ -8,7 +8,7 @@
 
 use super::record;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{Change, Difference, MemoryId, Snapshot, UnreadableRecord, random};
+use crate::memory::{Change, Difference, MemoryId, Numbers, Snapshot, UnreadableRecord, random};
 use crate::message::ChatMessage;
 use std::ops::Range;
 
@@ -123,7 +123,7 @@ pub fn snapshot<D: AsRef<[u8]>>(
 ) -> Result<Snapshot> {
     let messages = messages(id, head, rows)?;
     let snapshot = Snapshot::new(messages, Some(head.map_or(0, |head| head.version)));
-    Ok(snapshot.with_numbers(rows.iter().map(|(number, _)| *number)))
+    Ok(snapshot.with_numbers(rows.iter().map(|(number, _)| *number).collect::<Numbers>()))
 }
 
 fn messages<D: AsRef<[u8]>>(
@@ -131,6 +131,16 @@ fn messages<D: AsRef<[u8]>>(
     head: Option<ConversationHead>,
     rows: &[(u64, D)],
 ) -> Result<Vec<ChatMessage>, UnreadableRecord> {
+    check_rows(id, head, rows)?;
+    rows.iter().map(|(number, data)| record::decode(id, *number, data.as_ref())).collect()
+}
+
+/// Fails if the numbers of all rows in memory do not match the head, or are not ascending.
+pub(super) fn check_rows<D>(
+    id: &MemoryId,
+    head: Option<ConversationHead>,
+    rows: &[(u64, D)],
+) -> Result<(), UnreadableRecord> {
     let corrupt =
         |reason: &dyn std::fmt::Display| Err(UnreadableRecord::corrupt(id, "the head", reason));
     let ConversationHead { version, messages: expected } =
@@ -148,14 +158,12 @@ fn messages<D: AsRef<[u8]>>(
         return corrupt(&format_args!("its version {version} does not match the messages"));
     }
     let mut previous = 0;
-    rows.iter()
-        .map(|(number, data)| {
-            if *number <= previous {
-                let row = format_args!("message {number}");
-                return Err(UnreadableRecord::corrupt(id, row, "it is out of order"));
-            }
-            previous = *number;
-            record::decode(id, *number, data.as_ref())
-        })
-        .collect()
+    for (number, _) in rows {
+        if *number <= previous {
+            let row = format_args!("message {number}");
+            return Err(UnreadableRecord::corrupt(id, row, "it is out of order"));
+        }
+        previous = *number;
+    }
+    Ok(())
 }

@@ -2,8 +2,8 @@
 
 use crate::memory::{
     ApproximateCounter, ChatMemory, ChatMemoryStore, CompletedTurn, InMemoryChatMemoryStore,
-    MessageWindowChatMemory, Snapshot, Summarizer, TokenCountEstimator, TokenWindowChatMemory,
-    history,
+    MessageWindowChatMemory, Numbers, Snapshot, Summarizer, TokenCountEstimator,
+    TokenWindowChatMemory, history,
 };
 use crate::message::{AiMessage, ChatMessage, ToolCall, ToolResult};
 use crate::testing::ScriptedChatModel;
@@ -62,7 +62,7 @@ fn fold_takes_half_of_the_messages_that_fit() {
 fn commit_evicts_the_folded_messages_and_stores_the_summary() {
     let system = ChatMessage::system("Be brief.");
     let messages = [vec![system], turn("a", 1), turn("b", 0)].concat();
-    let numbered = Snapshot::new(messages, Some(7)).with_numbers(11..18);
+    let numbered = Snapshot::new(messages, Some(7)).with_numbers((11..18).collect::<Numbers>());
     let folded = numbered.into_turns().0.fold(4, Some("a summary"));
     let change = CompletedTurn::new(folded, None, turn("c", 0)).into_change(0);
     assert_eq!(change.evicted(), Some(1..5));
