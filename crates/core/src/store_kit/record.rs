@@ -56,9 +56,28 @@ pub fn encode(id: &MemoryId, number: u64, message: &ChatMessage) -> Result<Strin
 ///
 /// [`plan::snapshot`]: super::plan::snapshot
 pub fn decode(id: &MemoryId, number: u64, data: &[u8]) -> Result<ChatMessage, UnreadableRecord> {
-    let corrupt = |reason: &dyn std::fmt::Display| {
-        UnreadableRecord::corrupt(id, format_args!("message {number}"), reason)
-    };
+    let text = message_text(id, number, data)?;
+    serde_json::from_str(text).map_err(|error| corrupt(id, number, &error))
+}
+
+/// Checks the record of row `number` without decoding its message. Fails as [`decode`], except that a message
+/// that was written with a valid checksum is not parsed.
+pub(super) fn verify(id: &MemoryId, number: u64, data: &[u8]) -> Result<(), UnreadableRecord> {
+    message_text(id, number, data).map(drop)
+}
+
+/// Returns the text of the message, after a check of version and checksum.
+fn message_text<'a>(
+    id: &MemoryId,
+    number: u64,
+    data: &'a [u8],
+) -> Result<&'a str, UnreadableRecord> {
+    if let Some((sum, text)) = split(data)
+        && sum == checksum(id, number, text.as_bytes())
+    {
+        return Ok(text);
+    }
+    // Written by another program, of another version, or damaged.
     let envelope = match serde_json::from_slice::<Envelope<'_>>(data) {
         Ok(envelope) if envelope.v == RECORD_VERSION => envelope,
         outcome => {
@@ -67,16 +86,32 @@ pub fn decode(id: &MemoryId, number: u64, data: &[u8]) -> Result<ChatMessage, Un
                     let row = format_args!("message {number}");
                     UnreadableRecord::newer(id, row, v, RECORD_VERSION)
                 }
-                (_, Ok(Envelope { v, .. })) => corrupt(&format_args!("unknown version {v}")),
-                (_, Err(error)) => corrupt(&error),
+                (_, Ok(Envelope { v, .. })) => {
+                    corrupt(id, number, &format_args!("unknown version {v}"))
+                }
+                (_, Err(error)) => corrupt(id, number, &error),
             });
         }
     };
     let message = envelope.message.get();
     if u32::from_str_radix(envelope.sum, 16) != Ok(checksum(id, number, message.as_bytes())) {
-        return Err(corrupt(&"the checksum does not match"));
+        return Err(corrupt(id, number, &"the checksum does not match"));
     }
-    serde_json::from_str(message).map_err(|error| corrupt(&error))
+    Ok(message)
+}
+
+/// Splits a record in the exact form that [`encode`] writes into checksum and text of the message, without
+/// parsing the text as JSON.
+fn split(data: &[u8]) -> Option<(u32, &str)> {
+    let rest = data.strip_prefix(br#"{"v":1,"sum":""#)?;
+    let (sum, rest) = rest.split_at_checked(8)?;
+    let text = rest.strip_prefix(br#"","message":"#)?.strip_suffix(b"}")?;
+    let sum = u32::from_str_radix(std::str::from_utf8(sum).ok()?, 16).ok()?;
+    Some((sum, std::str::from_utf8(text).ok()?))
+}
+
+fn corrupt(id: &MemoryId, number: u64, reason: &dyn std::fmt::Display) -> UnreadableRecord {
+    UnreadableRecord::corrupt(id, format_args!("message {number}"), reason)
 }
 
 fn checksum(id: &MemoryId, number: u64, message: &[u8]) -> u32 {
@@ -111,6 +146,14 @@ mod tests {
     }
 
     #[test]
+    fn record_in_another_form_is_decoded() {
+        let (message, record) = record();
+        let spaced = record.replace(r#""sum":"#, r#" "sum" : "#);
+        assert!(split(record.as_bytes()).is_some() && split(spaced.as_bytes()).is_none());
+        assert_eq!(decode(&id(), 7, spaced.as_bytes()).unwrap(), message);
+    }
+
+    #[test]
     fn row_in_the_wrong_place_is_corrupt() {
         let (_, record) = record();
         for (id, number) in [(id(), 8), ("anna".into(), 7)] {
@@ -135,7 +178,9 @@ mod tests {
             for change in 1..=255 {
                 let mut data = record.clone().into_bytes();
                 data[position] ^= change;
-                if let Ok(read) = decode(&id(), 7, &data) {
+                let read = decode(&id(), 7, &data);
+                assert_eq!(verify(&id(), 7, &data).is_ok(), read.is_ok());
+                if let Ok(read) = read {
                     assert_eq!(read, message, "byte {position} ^ {change}");
                 }
             }
