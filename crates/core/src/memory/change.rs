@@ -33,7 +33,7 @@ impl Change {
     }
 
     /// Same as [`advance`](Self::advance), for a complete turn.
-    pub(super) fn turn(
+    pub(crate) fn turn(
         expected: Option<u64>,
         evict: Range<usize>,
         append: Vec<ChatMessage>,

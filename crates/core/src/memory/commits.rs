@@ -73,6 +73,17 @@ impl CommitLog {
         }
     }
 
+    /// Returns the entry of the newest commit.
+    #[must_use]
+    pub fn newest(&self) -> Option<&[u8]> {
+        self.entries().next()
+    }
+
+    /// Returns whether the log has this entry.
+    pub(crate) fn contains(&self, entry: &[u8; ENTRY_BYTES]) -> bool {
+        self.entries().any(|found| found == entry)
+    }
+
     /// Returns whether an entry ends with these bytes.
     fn has(&self, end: &[u8]) -> bool {
         self.entries().any(|entry| entry.ends_with(end))

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`limits`] | validate ids and table names before a request is sent |
 //! | [`plan`] | turn a [`Change`](crate::memory::Change) into rows to delete and rows to insert, and rows into a [`Snapshot`](crate::memory::Snapshot) |
+//! | [`cache`] | keep loaded conversations, and read only what is new |
 //! | [`commits`] | detect a commit that was applied although its answer was lost |
 //! | [`record`] | encode one message with a format version and a checksum, and decode it |
 //! | [`time`] | store times as milliseconds |
@@ -26,6 +27,8 @@
 //!   [`CommitPlan::for_replacement`](plan::CommitPlan::for_replacement). Then apply the plan in one atomic
 //!   step, on the condition that the head still has the expected version: delete the rows in `evicted` (or
 //!   move them to the history), insert `rows`, and write the new version and number of messages to the head.
+//! - To make the cost of a turn independent of the length of the conversation, load through a
+//!   [`cache::ConversationCache`], which takes the place of [`plan::snapshot`].
 //! - The history: decode each row with [`record::decode`].
 //!
 //! - The log of commits: the head contains a [`commits::CommitLog`], to which every commit adds the
@@ -113,6 +116,7 @@ pub mod commits {
         CommitLog, ENTRY_BYTES, KEPT_COMMITS, MAX_LOG_BYTES, PendingCommit, Settled,
     };
 }
+pub mod cache;
 pub mod embeddings;
 pub mod failpoint;
 pub mod limits;

@@ -1,0 +1,162 @@
+//! One cached conversation.
+
+use super::loaded::{CommitEntry, DecodedRow, KnownConversation, Read};
+use crate::memory::{Change, Numbers, Snapshot};
+use crate::message::{ChatMessage, Messages};
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Number of known rows that an average load reads again, to detect damage. All rows are read by every load
+/// for which the number of loads since then, times this number, reaches the number of messages.
+const ROWS_READ_AGAIN: usize = 4;
+
+/// Size of a message without its text, in bytes.
+const MESSAGE_BYTES: usize = 128;
+
+/// Size of a conversation without its messages, in bytes.
+const CONVERSATION_BYTES: usize = 512;
+
+/// The newest state of a conversation that was read.
+#[derive(Debug, Default)]
+pub(super) struct Entry {
+    messages: Messages,
+    numbers: Arc<Numbers>,
+    version: u64,
+    newest_commit: Option<CommitEntry>,
+    /// Estimated size of each message.
+    sizes: VecDeque<u32>,
+    bytes: usize,
+    /// Number of loads since all rows were read.
+    loads: usize,
+    /// The last change that was committed through the cache, until the next load reads it.
+    committed: Option<Committed>,
+}
+
+#[derive(Debug)]
+struct Committed {
+    change: Change,
+    bytes: usize,
+}
+
+impl Entry {
+    /// Returns the state for a store, unless it cannot be identified in the log of commits.
+    pub(super) fn known(&self) -> Option<KnownConversation> {
+        Some(KnownConversation {
+            version: self.version,
+            newest_commit: self.newest_commit?,
+            numbers: Arc::clone(&self.numbers),
+            reads_all: (self.loads + 1) * ROWS_READ_AGAIN >= self.messages.len(),
+        })
+    }
+
+    /// Returns the number of messages.
+    pub(super) fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let snapshot = Snapshot::new(self.messages.clone(), Some(self.version));
+        snapshot.with_numbers(Arc::clone(&self.numbers))
+    }
+
+    /// Returns the estimated size in bytes, including one encoding of each message.
+    pub(super) fn bytes(&self) -> usize {
+        let committed = self.committed.as_ref().map_or(0, |committed| committed.bytes);
+        CONVERSATION_BYTES + self.bytes + committed
+    }
+
+    /// Keeps the messages of a change that was committed.
+    pub(super) fn keep_committed(&mut self, change: &Change) {
+        let bytes = change.appended().map(|message| size(encoded_length(message)) as usize);
+        self.committed = Some(Committed { bytes: bytes.sum(), change: change.clone() });
+    }
+
+    /// Changes the entry to the state that was read.
+    pub(super) fn update(&mut self, read: Read, reads_all: bool) {
+        let Read { version, newest_commit, evicted, rows } = read;
+        let change = self.committed.take().map(|committed| committed.change);
+        if evicted.is_none() && !self.messages.is_empty() {
+            // All messages were read, without a relation to the known ones.
+            *self = Self::default();
+        }
+        let evicted = evicted.unwrap_or_default();
+        let numbers = Arc::make_mut(&mut self.numbers);
+        for range in evicted.iter().rev() {
+            numbers.remove_range(range.clone());
+            let end = range.end.min(self.sizes.len());
+            let removed = self.sizes.drain(range.start.min(end)..end);
+            let removed: usize = removed.map(|size| size as usize).sum();
+            self.bytes = self.bytes.saturating_sub(removed);
+        }
+        let mut new = Vec::with_capacity(rows.len());
+        for DecodedRow { number, message, length } in rows {
+            numbers.append(number..number + 1);
+            self.sizes.push_back(size(length));
+            self.bytes = self.bytes.saturating_add(size(length) as usize);
+            new.push(message);
+        }
+        apply(&mut self.messages, change, &evicted, new);
+        (self.version, self.newest_commit) = (version, newest_commit);
+        self.loads = if reads_all { 0 } else { self.loads + 1 };
+    }
+}
+
+/// Evicts messages and appends new ones. If that is exactly the change that was committed, its messages are
+/// used instead of the equal new ones, and it is applied as a change: a list of complete turns stays one.
+fn apply(
+    messages: &mut Messages,
+    change: Option<Change>,
+    evicted: &[Range<usize>],
+    mut new: Vec<ChatMessage>,
+) {
+    if let Some(change) = change {
+        let mut shared = 0;
+        for (message, known) in new.iter_mut().zip(change.appended()) {
+            if message != known {
+                break;
+            }
+            message.clone_from(known);
+            shared += 1;
+        }
+        let is_all = shared == new.len() && shared == change.appended().count();
+        if is_all && evicts(&change, messages.len()).is_some_and(|range| evicted.iter().eq(&range))
+        {
+            return change.apply(messages);
+        }
+    }
+    evicted.iter().rev().for_each(|range| messages.remove(range.clone()));
+    if !new.is_empty() {
+        messages.extend(new);
+    }
+}
+
+/// Returns the range that the change evicts from a list of this length, if it is not a replacement.
+fn evicts(change: &Change, length: usize) -> Option<Option<Range<usize>>> {
+    let range = change.evicted()?;
+    let range = range.start..range.end.min(length);
+    Some(Some(range).filter(|range| !range.is_empty()))
+}
+
+fn size(encoded: usize) -> u32 {
+    u32::try_from(2 * encoded + MESSAGE_BYTES).unwrap_or(u32::MAX)
+}
+
+/// Returns the length of the message as JSON.
+fn encoded_length(message: &ChatMessage) -> usize {
+    struct Length(usize);
+    impl io::Write for Length {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut length = Length(0);
+    // Messages can always be encoded.
+    let _ = serde_json::to_writer(&mut length, message);
+    length.0
+}
