@@ -6,6 +6,7 @@ use super::settings::{CassandraConsistency, CassandraReplication, check_data_cen
 use super::table_names::TableNames;
 use super::{CassandraChatMemoryStore, Inner, error_mapping};
 use ai_services_core::memory::{EvictedMessages, LeaseOptions};
+use ai_services_core::store_kit::cache::{ConversationCache, DEFAULT_CACHE_BYTES};
 use ai_services_core::{Error, ErrorKind, Result};
 use scylla::client::PoolSize;
 use scylla::client::execution_profile::ExecutionProfileHandle;
@@ -59,6 +60,7 @@ pub struct CassandraChatMemoryStoreBuilder {
     request_timeout: Duration,
     evicted_messages: EvictedMessages,
     leases: Option<LeaseOptions>,
+    cache_bytes: usize,
 }
 
 impl CassandraChatMemoryStoreBuilder {
@@ -78,6 +80,7 @@ impl CassandraChatMemoryStoreBuilder {
             request_timeout: Duration::from_secs(10),
             evicted_messages: EvictedMessages::default(),
             leases: None,
+            cache_bytes: DEFAULT_CACHE_BYTES,
         }
     }
 
@@ -196,6 +199,16 @@ impl CassandraChatMemoryStoreBuilder {
         self
     }
 
+    /// Sets the maximum size of the cache of loaded conversations, in bytes. Default: 64 MiB. 0 switches the
+    /// cache off.
+    ///
+    /// A turn then reads only what is new since this process loaded the conversation last. All clones share
+    /// the cache. The size is an estimate, which includes one encoding of each message.
+    pub fn cache_bytes(mut self, bytes: usize) -> Self {
+        self.cache_bytes = bytes;
+        self
+    }
+
     /// Connects to the cluster. The tables need not exist yet.
     ///
     /// # Errors
@@ -223,6 +236,7 @@ impl CassandraChatMemoryStoreBuilder {
             replication,
             evicted_messages: self.evicted_messages,
             leases,
+            cache: ConversationCache::new(self.cache_bytes),
         })))
     }
 

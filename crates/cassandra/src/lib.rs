@@ -115,6 +115,7 @@ use ai_services_core::memory::{
     MemoryId, RequestId, Snapshot,
 };
 use ai_services_core::message::ChatMessage;
+use ai_services_core::store_kit::cache::{ConversationCache, KnownConversation};
 use ai_services_core::store_kit::limits;
 use async_trait::async_trait;
 use session::Client;
@@ -143,6 +144,7 @@ struct Inner {
     replication: String,
     evicted_messages: EvictedMessages,
     leases: Option<LeaseOptions>,
+    cache: ConversationCache,
 }
 
 impl CassandraChatMemoryStore {
@@ -200,16 +202,23 @@ impl ChatMemoryStore for CassandraChatMemoryStore {
 
     async fn delete_messages(&self, id: &MemoryId) -> Result<()> {
         limits::check_id(id)?;
-        self.delete(id).await
+        self.delete(id).await?;
+        self.0.cache.remove(id);
+        Ok(())
     }
 
     async fn load(&self, id: &MemoryId) -> Result<Snapshot> {
         limits::check_id(id)?;
-        self.snapshot(id).await
+        let load = |known: Option<KnownConversation>| async move {
+            self.read_since(id, known.as_ref()).await
+        };
+        self.0.cache.load(id, load).await
     }
 
     async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
-        self.commit_change(id, &change).await
+        self.commit_change(id, &change).await?;
+        self.0.cache.committed(id, &change);
+        Ok(())
     }
 
     async fn commit_state(&self, id: &MemoryId, request: &RequestId) -> Result<CommitState> {
@@ -228,6 +237,7 @@ impl fmt::Debug for CassandraChatMemoryStore {
             .field("tables", self.client().names())
             .field("evicted_messages", &self.0.evicted_messages)
             .field("leases", &self.0.leases)
+            .field("cache", &self.0.cache)
             .finish_non_exhaustive()
     }
 }

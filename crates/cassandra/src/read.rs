@@ -2,19 +2,24 @@
 
 use super::CassandraChatMemoryStore;
 use super::error_mapping::AttemptFailure;
-use super::rows::{MemoryRow, RawText, Stored, bigint, head, number};
+use super::rows::{MemoryRow, NumberRow, RawText, Stored, bigint, head, number};
 use super::session::ConditionValues;
 use super::statements::{ANCHOR, EVICTED, MESSAGE};
 use ai_services_core::memory::{
-    HistoryEntry, HistoryPosition, MemoryId, RawRecord, Snapshot, UnreadableRecord,
+    HistoryEntry, HistoryPosition, MemoryId, RawRecord, UnreadableRecord,
+};
+use ai_services_core::store_kit::cache::{
+    KnownConversation, LoadedConversation, StoredConversation, StoredRows,
 };
 use ai_services_core::store_kit::commits::CommitLog;
-use ai_services_core::store_kit::plan::{self, ConversationHead};
+use ai_services_core::store_kit::plan::ConversationHead;
 use ai_services_core::store_kit::record;
 use ai_services_core::{Error, ErrorKind, Result};
+use futures_util::future::try_join;
 use scylla::DeserializeRow;
 use scylla::deserialize::row::DeserializeRow;
 use scylla::response::PagingState;
+use scylla::serialize::row::SerializeRow;
 use scylla::statement::prepared::PreparedStatement;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -44,12 +49,36 @@ struct ExportedRow {
 }
 
 impl CassandraChatMemoryStore {
-    /// Returns the conversation after the last commit, including one whose answer was lost.
-    pub(super) async fn snapshot(&self, id: &MemoryId) -> Result<Snapshot> {
-        let statements = self.statements().await?;
-        let stored = self.read_rows::<MemoryRow>(id, &statements.read.latest_rows, None).await?;
-        let rows = stored.messages.into_iter().map(|message| (message.number, message.record));
-        plan::snapshot(id, stored.head, &rows.collect::<Vec<_>>())
+    /// Reads and decodes what a load needs besides the known state, after the last commit, including one whose
+    /// answer was lost.
+    pub(super) async fn read_since(
+        &self,
+        id: &MemoryId,
+        known: Option<&KnownConversation>,
+    ) -> Result<LoadedConversation> {
+        let read = &self.statements().await?.read;
+        let numbered = |stored: Stored| -> Vec<(u64, RawText)> {
+            stored.messages.into_iter().map(|row| (row.number, row.record)).collect()
+        };
+        let Some(first) = known.and_then(KnownConversation::first_row) else {
+            let stored = self.read_rows::<MemoryRow>(id, &read.latest_rows, None).await?;
+            let (head, commits) = (stored.head, stored.commits.clone());
+            let rows = StoredRows::All(numbered(stored));
+            return Ok(StoredConversation { head, commits, rows }.decode(id, known)?);
+        };
+        let values = (id.as_str(), bigint(first));
+        let (oldest, newest) = try_join(
+            self.read_rows::<NumberRow>(id, &read.latest_numbers, Some(2)),
+            self.pages::<MemoryRow>(id, &read.rows_since, &values),
+        )
+        .await?;
+        let newest = newest.unwrap_or_default();
+        // Both reads returned the same version, or the second one found no rows.
+        let is_same = newest.head.is_none() || newest.head == oldest.head;
+        let (head, commits) = (oldest.head, oldest.commits.clone());
+        let oldest = oldest.messages.iter().map(|row| row.number).collect();
+        let rows = StoredRows::Since { oldest, rows: numbered(newest) };
+        Ok(StoredConversation { head, commits, rows }.decode(id, known.filter(|_| is_same))?)
     }
 
     /// Returns the head and the first `limit` messages, all of the same version.
@@ -65,7 +94,8 @@ impl CassandraChatMemoryStore {
         // One more row, because the anchor comes first.
         let limit = limit.and_then(|limit| i32::try_from(limit).ok()?.checked_add(1));
         for _ in 0..RESTARTS {
-            if let Some(stored) = self.pages::<R>(id, statement, limit.unwrap_or(i32::MAX)).await? {
+            let values = (id.as_str(), limit.unwrap_or(i32::MAX));
+            if let Some(stored) = self.pages::<R>(id, statement, &values).await? {
                 return Ok(stored);
             }
         }
@@ -73,12 +103,12 @@ impl CassandraChatMemoryStore {
         Err(Error::new(ErrorKind::Store, message).with_retryable(true))
     }
 
-    /// Like [`read_rows`](Self::read_rows), but returns `None` if the conversation changed between two pages.
+    /// Returns the rows of a statement with these values; `None` if the conversation changed between two pages.
     async fn pages<R>(
         &self,
         id: &MemoryId,
         statement: &PreparedStatement,
-        limit: i32,
+        values: &(impl SerializeRow + Sync),
     ) -> Result<Option<Stored>>
     where
         R: for<'r> DeserializeRow<'r, 'r> + Into<MemoryRow>,
@@ -86,7 +116,7 @@ impl CassandraChatMemoryStore {
         let action = "load a conversation";
         let (mut stored, mut next) = (Stored::default(), Some(PagingState::start()));
         while let Some(state) = next {
-            let page = self.client().page(action, statement, &(id.as_str(), limit), state).await?;
+            let page = self.client().page(action, statement, values, state).await?;
             let rows =
                 page.0.rows::<R>().map_err(|error| AttemptFailure::answer(action, error).error)?;
             for row in rows {

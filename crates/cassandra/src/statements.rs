@@ -45,6 +45,10 @@ pub(super) struct Reads {
     pub(super) latest_head: PreparedStatement,
     /// Rows in memory without their records.
     pub(super) numbers: PreparedStatement,
+    /// Serial read of `numbers`, which first completes unfinished commits.
+    pub(super) latest_numbers: PreparedStatement,
+    /// Rows in memory from a number on.
+    pub(super) rows_since: PreparedStatement,
     /// Rows in memory.
     pub(super) rows: PreparedStatement,
     /// Serial read of `rows`, which first completes unfinished commits.
@@ -107,11 +111,15 @@ impl Reads {
         let listed = "DISTINCT id, version, messages, last_updated";
         let all = "kind, number, record, commits, version, messages, last_updated, lease";
         let head = read("version, lease, messages, last_updated, commits", one).await?;
-        let rows = read(&format!("{row}, record"), in_memory).await?;
+        let numbers = read(row, in_memory).await?;
+        let with_record = format!("{row}, record");
+        let rows = read(&with_record, in_memory).await?;
         Ok(Self {
             latest_head: latest(head.clone()),
             head,
-            numbers: read(row, in_memory).await?,
+            latest_numbers: latest(numbers.clone()),
+            numbers,
+            rows_since: read(&with_record, "WHERE id = ? AND kind = 1 AND number >= ?").await?,
             latest_rows: latest(rows.clone()),
             rows,
             history_after: read("number, record", after).await?,

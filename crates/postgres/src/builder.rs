@@ -5,6 +5,7 @@ use super::sql::{Sql, TableNames};
 use super::{Inner, PostgresChatMemoryStore};
 use ai_services_core::Result;
 use ai_services_core::memory::{EvictedMessages, LeaseOptions};
+use ai_services_core::store_kit::cache::{ConversationCache, DEFAULT_CACHE_BYTES};
 use ai_services_core::store_kit::limits::check_name;
 use std::sync::Arc;
 
@@ -34,6 +35,7 @@ pub struct PostgresChatMemoryStoreBuilder {
     table_prefix: String,
     evicted_messages: EvictedMessages,
     leases: Option<LeaseOptions>,
+    cache_bytes: usize,
 }
 
 impl Default for PostgresChatMemoryStoreBuilder {
@@ -44,6 +46,7 @@ impl Default for PostgresChatMemoryStoreBuilder {
             table_prefix: "ai_services".to_owned(),
             evicted_messages: EvictedMessages::default(),
             leases: None,
+            cache_bytes: DEFAULT_CACHE_BYTES,
         }
     }
 }
@@ -74,6 +77,16 @@ impl PostgresChatMemoryStoreBuilder {
         self
     }
 
+    /// Sets the maximum size of the cache of loaded conversations, in bytes. Default: 64 MiB. 0 switches the
+    /// cache off.
+    ///
+    /// A turn then reads only what is new since this process loaded the conversation last. All clones share
+    /// the cache. The size is an estimate, which includes one encoding of each message.
+    pub fn cache_bytes(mut self, bytes: usize) -> Self {
+        self.cache_bytes = bytes;
+        self
+    }
+
     /// Builds the store. Does not connect.
     ///
     /// # Errors
@@ -92,7 +105,8 @@ impl PostgresChatMemoryStoreBuilder {
         let keeps_evicted = self.evicted_messages == EvictedMessages::Keep;
         let sql = Sql::new(&tables, keeps_evicted);
         let evicted_messages = self.evicted_messages;
-        let inner = Inner { server, leases, evicted_messages, tables, sql };
+        let cache = ConversationCache::new(self.cache_bytes);
+        let inner = Inner { server, leases, evicted_messages, tables, sql, cache };
         Ok(PostgresChatMemoryStore(Arc::new(inner)))
     }
 }

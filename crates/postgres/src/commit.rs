@@ -3,12 +3,11 @@
 use super::PostgresChatMemoryStore;
 use super::connection::{Connection, Parameters, RawText};
 use super::error_mapping::{AttemptFailure, retry};
-use super::read::{head, numbered};
-use super::tokio_postgres::Row;
+use super::read::{head, log, numbered, signed};
 use super::tokio_postgres::types::ToSql;
 use ai_services_core::Result;
 use ai_services_core::memory::{Change, CommitState, LeaseToken, MemoryId, RequestId};
-use ai_services_core::store_kit::commits::{CommitLog, PendingCommit, Settled};
+use ai_services_core::store_kit::commits::{PendingCommit, Settled};
 use ai_services_core::store_kit::failpoint::failpoint;
 use ai_services_core::store_kit::plan::{CommitPlan, EvictedRows};
 use ai_services_core::store_kit::time;
@@ -194,7 +193,7 @@ impl PostgresChatMemoryStore {
             return Err(conflict(id).into());
         }
         // Reading reports damage. Otherwise another writer was faster and has finished.
-        self.read(connection, id).await?;
+        self.read(connection, id, None).await?;
         Err(AttemptFailure::contended(conflict(id)))
     }
 }
@@ -206,17 +205,4 @@ impl Commit<'_> {
             self.pending.lose_answer(version);
         }
     }
-}
-
-/// Reads the log of commits from a row; an empty one if there is no conversation.
-fn log(row: Option<&Row>) -> Result<CommitLog, AttemptFailure> {
-    let Some(row) = row else { return Ok(CommitLog::default()) };
-    let bytes = row.try_get::<_, Option<&[u8]>>("commits")?;
-    Ok(CommitLog::new(bytes.unwrap_or_default()))
-}
-
-/// Converts a number to a `bigint`, saturating. Versions and positions never reach the limit, and a saturated
-/// one matches no row.
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -8,6 +8,7 @@ use ai_services_core::memory::{
     HistoryEntry, HistoryPosition, MemoryId, RawRecord, RequestId, Snapshot,
 };
 use ai_services_core::message::ChatMessage;
+use ai_services_core::store_kit::cache::{KnownConversation, LoadedConversation};
 use ai_services_core::store_kit::check_limit;
 use ai_services_core::store_kit::limits::check_id;
 use ai_services_core::store_kit::time::millis;
@@ -26,17 +27,24 @@ impl ChatMemoryStore for PostgresChatMemoryStore {
 
     async fn delete_messages(&self, id: &MemoryId) -> Result<()> {
         check_id(id)?;
-        retry(|_| self.delete_once(id)).await
+        retry(|_| self.delete_once(id)).await?;
+        self.0.cache.remove(id);
+        Ok(())
     }
 
     async fn load(&self, id: &MemoryId) -> Result<Snapshot> {
         check_id(id)?;
-        retry(|_| self.load_once(id)).await
+        let load = |known: Option<KnownConversation>| async move {
+            retry(|_| self.load_once(id, known.as_ref())).await
+        };
+        self.0.cache.load(id, load).await
     }
 
     async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
         check_id(id)?;
-        self.commit_change(id, &change).await
+        self.commit_change(id, &change).await?;
+        self.0.cache.committed(id, &change);
+        Ok(())
     }
 
     async fn commit_state(&self, id: &MemoryId, request: &RequestId) -> Result<CommitState> {
@@ -89,8 +97,12 @@ impl ConversationStore for PostgresChatMemoryStore {
 }
 
 impl PostgresChatMemoryStore {
-    async fn load_once(&self, id: &MemoryId) -> Result<Snapshot, AttemptFailure> {
+    async fn load_once(
+        &self,
+        id: &MemoryId,
+        known: Option<&KnownConversation>,
+    ) -> Result<LoadedConversation, AttemptFailure> {
         let mut connection = self.connect().await?;
-        self.read(&mut connection, id).await
+        self.read(&mut connection, id, known).await
     }
 }

@@ -32,6 +32,7 @@ pub use tokio_postgres;
 
 use ai_services_core::Result;
 use ai_services_core::memory::{EvictedMessages, LeaseOptions};
+use ai_services_core::store_kit::cache::ConversationCache;
 use connection_options::Server;
 use deadpool_postgres::Pool;
 use sql::{Sql, TableNames};
@@ -113,6 +114,7 @@ struct Inner {
     evicted_messages: EvictedMessages,
     tables: TableNames,
     sql: Sql,
+    cache: ConversationCache,
 }
 
 impl PostgresChatMemoryStore {
@@ -150,13 +152,14 @@ impl PostgresChatMemoryStore {
 
 impl fmt::Debug for PostgresChatMemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { server, leases, evicted_messages, tables, sql: _ } = &*self.0;
+        let Inner { server, leases, evicted_messages, tables, sql: _, cache } = &*self.0;
         f.debug_struct("PostgresChatMemoryStore")
             .field("pool", &server.pool.status())
             .field("limits", &server.limits)
             .field("leases", leases)
             .field("evicted_messages", evicted_messages)
             .field("tables", tables)
+            .field("cache", cache)
             .finish_non_exhaustive()
     }
 }

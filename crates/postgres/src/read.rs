@@ -5,29 +5,51 @@ use super::connection::{Connection, RawText};
 use super::error_mapping::AttemptFailure;
 use super::tokio_postgres::Row;
 use ai_services_core::memory::{
-    Conversation, HistoryEntry, HistoryPosition, MemoryId, RawRecord, Snapshot, UnreadableRecord,
+    Conversation, HistoryEntry, HistoryPosition, MemoryId, RawRecord, UnreadableRecord,
 };
-use ai_services_core::store_kit::plan::{self, ConversationHead};
+use ai_services_core::store_kit::cache::{
+    KnownConversation, LoadedConversation, StoredConversation, StoredRows,
+};
+use ai_services_core::store_kit::commits::CommitLog;
+use ai_services_core::store_kit::plan::ConversationHead;
 use ai_services_core::store_kit::{record, time};
 use ai_services_core::{Error, Result};
 
 impl PostgresChatMemoryStore {
-    /// Loads a conversation in one consistent read.
+    /// Reads and decodes what a load needs besides the known state, in one consistent read.
     pub(super) async fn read(
         &self,
         connection: &mut Connection,
         id: &MemoryId,
-    ) -> Result<Snapshot, AttemptFailure> {
-        let found = connection.query(&self.0.sql.load, &[&id.as_str().as_bytes()]).await?;
-        let (mut first, mut rows) = (None, Vec::with_capacity(found.len()));
+        known: Option<&KnownConversation>,
+    ) -> Result<LoadedConversation, AttemptFailure> {
+        let (sql, bytes) = (&self.0.sql, id.as_str().as_bytes());
+        let since = known.and_then(|known| Some((known.first_row()?, known.oldest_rows())));
+        let found = match since {
+            None => connection.query(&sql.load, &[&bytes]).await?,
+            Some((first, [oldest, second])) => {
+                let (first, oldest, second) = (signed(first), signed(oldest), signed(second));
+                connection.query(&sql.load_since, &[&bytes, &first, &oldest, &second]).await?
+            }
+        };
+        let (mut first, mut commits) = (None, CommitLog::default());
+        let (mut rows, mut oldest) = (Vec::with_capacity(found.len()), Vec::new());
         for row in &found {
-            match row.try_get::<_, Option<i64>>("number")? {
-                None => first = Some(head(id, row)?),
-                Some(_) => rows.push(numbered(id, row)?),
+            if row.try_get::<_, Option<i64>>("number")?.is_none() {
+                (first, commits) = (Some(head(id, row)?), log(Some(row))?);
+            } else if row.try_get::<_, Option<RawText<'_>>>("record")?.is_none() {
+                oldest.push(number(id, row)?);
+            } else {
+                rows.push(numbered(id, row)?);
             }
         }
         rows.sort_by_key(|(number, _)| *number);
-        Ok(plan::snapshot::<RawText<'_>>(id, first, &rows)?)
+        let rows = match since {
+            None => StoredRows::All::<RawText<'_>>(rows),
+            Some(_) => StoredRows::Since { oldest, rows },
+        };
+        let stored = StoredConversation { head: first, commits, rows };
+        Ok(stored.decode(id, known).map_err(Error::from)?)
     }
 
     pub(super) async fn read_conversation(
@@ -116,14 +138,28 @@ pub(super) fn numbered<'a>(
     id: &MemoryId,
     row: &'a Row,
 ) -> Result<(u64, RawText<'a>), AttemptFailure> {
+    Ok((number(id, row)?, row.try_get("record")?))
+}
+
+fn number(id: &MemoryId, row: &Row) -> Result<u64, AttemptFailure> {
     let number: i64 = row.try_get("number")?;
-    let Ok(number) = u64::try_from(number) else {
+    u64::try_from(number).map_err(|_| {
         let name = format!("message {number}");
-        return Err(
-            Error::from(UnreadableRecord::corrupt(id, name, "its number is negative")).into()
-        );
-    };
-    Ok((number, row.try_get("record")?))
+        Error::from(UnreadableRecord::corrupt(id, name, "its number is negative")).into()
+    })
+}
+
+/// Reads the log of commits from a row; an empty one if there is no conversation.
+pub(super) fn log(row: Option<&Row>) -> Result<CommitLog, AttemptFailure> {
+    let Some(row) = row else { return Ok(CommitLog::default()) };
+    let bytes = row.try_get::<_, Option<&[u8]>>("commits")?;
+    Ok(CommitLog::new(bytes.unwrap_or_default()))
+}
+
+/// Converts a number to a `bigint`, saturating. Versions and positions never reach the limit, and a saturated
+/// one matches no row.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// Reads a conversation from a row with the columns `id`, `is_own`, `messages` and `last_updated`.

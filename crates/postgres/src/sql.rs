@@ -9,6 +9,7 @@ use ai_services_core::store_kit::commits::MAX_LOG_BYTES;
 #[derive(Debug)]
 pub(super) struct Sql {
     pub(super) load: String,
+    pub(super) load_since: String,
     pub(super) lock: String,
     pub(super) rows: String,
     pub(super) begin_conversation: String,
@@ -77,6 +78,7 @@ impl Sql {
         };
         Self {
             load: fill(LOAD),
+            load_since: fill(LOAD_SINCE),
             lock: fill(LOCK),
             rows: fill(ROWS),
             begin_conversation: commit(BEGIN_CONVERSATION),
@@ -109,10 +111,26 @@ impl Sql {
 /// Reads head and messages in one statement, so that they are consistent. The rows are sorted by the client:
 /// the server would have to move the texts while sorting.
 const LOAD: &str = "\
-SELECT NULL::bigint AS number, version, messages, id = $1 AS is_own, NULL::text AS record \
+SELECT NULL::bigint AS number, version, messages, commits, id = $1 AS is_own, NULL::text AS record \
     FROM {conversations} WHERE key = sha256($1) \
 UNION ALL \
-SELECT number, NULL, NULL, NULL, record FROM {messages} WHERE key = sha256($1)";
+SELECT number, NULL, NULL, NULL, NULL, record FROM {messages} WHERE key = sha256($1)";
+
+/// Reads the head, the newest messages, and the numbers of the oldest messages, without records. Parameters:
+/// id, first of the newest numbers, and lower bounds of the two oldest ones. A scan from a lower bound does not
+/// visit the rows that were evicted before, since the last vacuum.
+const LOAD_SINCE: &str = "\
+SELECT NULL::bigint AS number, version, messages, commits, id = $1 AS is_own, NULL::text AS record \
+    FROM {conversations} WHERE key = sha256($1) \
+UNION ALL \
+SELECT number, NULL, NULL, NULL, NULL, record FROM {messages} \
+    WHERE key = sha256($1) AND number >= $2 \
+UNION ALL \
+(SELECT number, NULL, NULL, NULL, NULL, NULL FROM {messages} \
+    WHERE key = sha256($1) AND number >= $3 ORDER BY number LIMIT 1) \
+UNION ALL \
+(SELECT number, NULL, NULL, NULL, NULL, NULL FROM {messages} \
+    WHERE key = sha256($1) AND number >= $4 ORDER BY number LIMIT 1)";
 
 /// Reads the head and locks it until the transaction ends.
 const LOCK: &str = "\

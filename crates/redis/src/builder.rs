@@ -5,6 +5,7 @@ use super::keys::Keys;
 use super::lease::MAX_MILLIS;
 use super::{Inner, RedisChatMemoryStore};
 use ai_services_core::memory::{EvictedMessages, LeaseOptions};
+use ai_services_core::store_kit::cache::{ConversationCache, DEFAULT_CACHE_BYTES};
 use ai_services_core::{Error, Result};
 use redis::aio::ConnectionManager;
 use std::fmt;
@@ -45,6 +46,7 @@ pub struct RedisChatMemoryStoreBuilder {
     time_to_live: Option<Duration>,
     evicted_messages: EvictedMessages,
     leases: Option<LeaseOptions>,
+    cache_bytes: usize,
 }
 
 #[derive(Clone)]
@@ -65,6 +67,7 @@ impl RedisChatMemoryStoreBuilder {
             time_to_live: None,
             evicted_messages: EvictedMessages::default(),
             leases: None,
+            cache_bytes: DEFAULT_CACHE_BYTES,
         }
     }
 
@@ -144,6 +147,16 @@ impl RedisChatMemoryStoreBuilder {
         self
     }
 
+    /// Sets the maximum size of the cache of loaded conversations, in bytes. Default: 64 MiB. 0 switches the
+    /// cache off.
+    ///
+    /// A turn then reads only what is new since this process loaded the conversation last. All clones share
+    /// the cache. The size is an estimate, which includes one encoding of each message.
+    pub fn cache_bytes(mut self, bytes: usize) -> Self {
+        self.cache_bytes = bytes;
+        self
+    }
+
     /// Connects to the server, and checks that this build supports the layout of its data.
     ///
     /// # Errors
@@ -160,7 +173,9 @@ impl RedisChatMemoryStoreBuilder {
         let connections = self.open()?;
         let evicted_messages = self.evicted_messages;
         let commits = AtomicU32::new(0);
-        let shared = Inner { connections, keys, time_to_live, evicted_messages, leases, commits };
+        let cache = ConversationCache::new(self.cache_bytes);
+        let shared =
+            Inner { connections, keys, time_to_live, evicted_messages, leases, commits, cache };
         let store = RedisChatMemoryStore(Arc::new(shared));
         store.check_schema().await?;
         Ok(store)

@@ -4,7 +4,10 @@ use super::rows::{RawField, RawRow, corrupt_head, head, member, number, rows};
 use super::scripts::COMMIT;
 use super::{Inner, RedisChatMemoryStore};
 use ai_services_core::memory::{
-    Change, CommitState, EvictedMessages, LeaseToken, MemoryId, RequestId, Snapshot,
+    Change, CommitState, EvictedMessages, LeaseToken, MemoryId, RequestId,
+};
+use ai_services_core::store_kit::cache::{
+    KnownConversation, LoadedConversation, StoredConversation, StoredRows,
 };
 use ai_services_core::store_kit::commits::{CommitLog, MAX_LOG_BYTES, PendingCommit, Settled};
 use ai_services_core::store_kit::failpoint::failpoint;
@@ -40,9 +43,33 @@ struct Planned {
 }
 
 impl RedisChatMemoryStore {
-    pub(super) async fn snapshot(&self, id: &MemoryId) -> Result<Snapshot> {
-        let (head, _, stored) = self.read(id).await?;
-        plan::snapshot(id, head, &rows(id, stored)?)
+    /// Reads and decodes what a load needs besides the known state.
+    pub(super) async fn read_since(
+        &self,
+        id: &MemoryId,
+        known: Option<&KnownConversation>,
+    ) -> Result<LoadedConversation> {
+        let Some(first) = known.and_then(KnownConversation::first_row) else {
+            let (head, commits, stored) = self.read(id).await?;
+            let rows = StoredRows::All(rows(id, stored)?);
+            return Ok(StoredConversation { head, commits, rows }.decode(id, known)?);
+        };
+        let keys = self.0.keys.of(id);
+        let read = self.read_consistently("load a conversation", id, |pipeline| {
+            add_head_query(pipeline, &keys.head);
+            pipeline.cmd("ZCARD").arg(&keys.messages);
+            pipeline.cmd("ZRANGE").arg(&keys.messages).arg(0).arg(1).arg("WITHSCORES");
+            pipeline.cmd("ZRANGEBYSCORE").arg(&keys.messages).arg(first).arg("+inf");
+            pipeline.arg("WITHSCORES");
+        });
+        let (fields, count, oldest, newest): (RawHead, u64, Vec<RawRow>, Vec<RawRow>) =
+            read.await?;
+        let (head, commits) = parse_head(id, fields)?;
+        // The head counts other messages than there are: read and report them all.
+        let known = known.filter(|_| head.is_some_and(|head| head.messages == count));
+        let oldest = rows(id, oldest)?.into_iter().map(|(number, _)| number).collect();
+        let rows = StoredRows::Since { oldest, rows: rows(id, newest)? };
+        Ok(StoredConversation { head, commits, rows }.decode(id, known)?)
     }
 
     pub(super) async fn change(&self, id: &MemoryId, change: &Change) -> Result<()> {

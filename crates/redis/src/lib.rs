@@ -65,6 +65,7 @@ use ai_services_core::memory::{
     MemoryId, RequestId, Snapshot,
 };
 use ai_services_core::message::ChatMessage;
+use ai_services_core::store_kit::cache::{ConversationCache, KnownConversation};
 use async_trait::async_trait;
 use connection::Connections;
 use keys::Keys;
@@ -134,6 +135,7 @@ struct Inner {
     leases: Option<LeaseOptions>,
     /// Approximate number of commits of this store.
     commits: AtomicU32,
+    cache: ConversationCache,
 }
 
 impl RedisChatMemoryStore {
@@ -154,27 +156,29 @@ impl RedisChatMemoryStore {
 #[async_trait]
 impl ChatMemoryStore for RedisChatMemoryStore {
     async fn get_messages(&self, id: &MemoryId) -> Result<Vec<ChatMessage>> {
-        Ok(self.snapshot(id).await?.messages().to_vec())
+        Ok(self.load(id).await?.messages().to_vec())
     }
 
     async fn update_messages(&self, id: &MemoryId, messages: &[ChatMessage]) -> Result<()> {
-        let change = Change::replace(None, messages.iter().cloned().collect());
-        self.change(id, &change).await?;
-        self.sweep().await;
-        Ok(())
+        self.commit(id, Change::replace(None, messages.iter().cloned().collect())).await
     }
 
     async fn delete_messages(&self, id: &MemoryId) -> Result<()> {
         self.remove(std::slice::from_ref(id), None).await?;
+        self.0.cache.remove(id);
         Ok(())
     }
 
     async fn load(&self, id: &MemoryId) -> Result<Snapshot> {
-        self.snapshot(id).await
+        let load = |known: Option<KnownConversation>| async move {
+            self.read_since(id, known.as_ref()).await
+        };
+        self.0.cache.load(id, load).await
     }
 
     async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
         self.change(id, &change).await?;
+        self.0.cache.committed(id, &change);
         self.sweep().await;
         Ok(())
     }
@@ -190,13 +194,15 @@ impl ChatMemoryStore for RedisChatMemoryStore {
 
 impl fmt::Debug for RedisChatMemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { connections, keys, time_to_live, evicted_messages, leases, .. } = &*self.0;
+        let Inner { connections, keys, time_to_live, evicted_messages, leases, cache, .. } =
+            &*self.0;
         f.debug_struct("RedisChatMemoryStore")
             .field("key_prefix", &keys.prefix)
             .field("connections", connections)
             .field("time_to_live_ms", time_to_live)
             .field("evicted_messages", evicted_messages)
             .field("leases", leases)
+            .field("cache", cache)
             .finish()
     }
 }

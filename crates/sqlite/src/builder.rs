@@ -4,6 +4,7 @@ use super::database::{DatabaseOptions, database_setters};
 use super::{Inner, SqliteChatMemoryStore};
 use ai_services_core::Result;
 use ai_services_core::memory::{EvictedMessages, LeaseOptions};
+use ai_services_core::store_kit::cache::{ConversationCache, DEFAULT_CACHE_BYTES};
 use std::sync::Arc;
 
 /// Builds a [`SqliteChatMemoryStore`].
@@ -29,12 +30,24 @@ use std::sync::Arc;
 /// # }
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example()).unwrap();
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[must_use]
 pub struct SqliteChatMemoryStoreBuilder {
     options: DatabaseOptions,
     evicted_messages: EvictedMessages,
     leases: Option<LeaseOptions>,
+    cache_bytes: usize,
+}
+
+impl Default for SqliteChatMemoryStoreBuilder {
+    fn default() -> Self {
+        Self {
+            options: DatabaseOptions::default(),
+            evicted_messages: EvictedMessages::default(),
+            leases: None,
+            cache_bytes: DEFAULT_CACHE_BYTES,
+        }
+    }
 }
 
 impl SqliteChatMemoryStoreBuilder {
@@ -55,6 +68,16 @@ impl SqliteChatMemoryStoreBuilder {
         self
     }
 
+    /// Sets the maximum size of the cache of loaded conversations, in bytes. Default: 64 MiB. 0 switches the
+    /// cache off.
+    ///
+    /// A turn then reads only what is new since this process loaded the conversation last. All clones share
+    /// the cache. The size is an estimate, which includes one encoding of each message.
+    pub fn cache_bytes(mut self, bytes: usize) -> Self {
+        self.cache_bytes = bytes;
+        self
+    }
+
     /// Opens the store, and creates or updates the tables.
     ///
     /// Several processes may open a new file at the same time.
@@ -68,9 +91,10 @@ impl SqliteChatMemoryStoreBuilder {
     /// and [`ErrorKind::Store`](ai_services_core::ErrorKind::Store) if the file is damaged, cannot be
     /// written, or is not a database. A rejected file is not changed.
     pub async fn open(self) -> Result<SqliteChatMemoryStore> {
-        let Self { options, evicted_messages, leases } = self;
+        let Self { options, evicted_messages, leases, cache_bytes } = self;
         let leases = leases.map(LeaseOptions::checked).transpose()?;
         let database = options.open().await?;
-        Ok(SqliteChatMemoryStore(Arc::new(Inner { database, evicted_messages, leases })))
+        let cache = ConversationCache::new(cache_bytes);
+        Ok(SqliteChatMemoryStore(Arc::new(Inner { database, evicted_messages, leases, cache })))
     }
 }

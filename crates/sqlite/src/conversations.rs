@@ -8,6 +8,7 @@ use ai_services_core::memory::{
     HistoryEntry, HistoryPosition, MemoryId, RawRecord, RequestId, Snapshot,
 };
 use ai_services_core::message::ChatMessage;
+use ai_services_core::store_kit::cache::KnownConversation;
 use ai_services_core::store_kit::check_limit;
 use ai_services_core::store_kit::{limits, time};
 use async_trait::async_trait;
@@ -31,13 +32,22 @@ impl ChatMemoryStore for SqliteChatMemoryStore {
         limits::check_id(id)?;
         let owned = id.clone();
         let work = move |connection: &_| delete::delete(connection, owned.as_str());
-        self.write("delete", Some(id), work).await
+        self.write("delete", Some(id), work).await?;
+        self.0.cache.remove(id);
+        Ok(())
     }
 
     async fn load(&self, id: &MemoryId) -> Result<Snapshot> {
         limits::check_id(id)?;
-        let owned = id.clone();
-        self.read("load", Some(id), move |connection| read::load(connection, &owned)).await
+        let load = |known: Option<KnownConversation>| {
+            let owned = id.clone();
+            let work = move |connection: &_| {
+                Ok(read::stored(connection, &owned, known.as_ref())?
+                    .decode(&owned, known.as_ref())?)
+            };
+            self.read("load", Some(id), work)
+        };
+        self.0.cache.load(id, load).await
     }
 
     async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
@@ -45,7 +55,9 @@ impl ChatMemoryStore for SqliteChatMemoryStore {
         let commit = Arc::new(Commit::new(id, change, self.0.evicted_messages)?);
         let shared = Arc::clone(&commit);
         let outcome = self.0.database.write(move |connection| shared.run(connection)).await;
-        outcome.map_err(|failure| commit.explain(failure))
+        outcome.map_err(|failure| commit.explain(failure))?;
+        self.0.cache.committed(id, commit.change());
+        Ok(())
     }
 
     async fn commit_state(&self, id: &MemoryId, request: &RequestId) -> Result<CommitState> {

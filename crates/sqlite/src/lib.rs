@@ -23,6 +23,7 @@ pub use embedding::{SqliteEmbeddingStore, SqliteEmbeddingStoreBuilder};
 
 use ai_services_core::Result;
 use ai_services_core::memory::{EvictedMessages, LeaseOptions, MemoryId};
+use ai_services_core::store_kit::cache::ConversationCache;
 use database::Database;
 use error_mapping::{Operation, TaskFailure};
 use rusqlite::Connection;
@@ -100,6 +101,7 @@ struct Inner {
     database: Database,
     evicted_messages: EvictedMessages,
     leases: Option<LeaseOptions>,
+    cache: ConversationCache,
 }
 
 impl SqliteChatMemoryStore {
@@ -164,11 +166,12 @@ impl SqliteChatMemoryStore {
 
 impl fmt::Debug for SqliteChatMemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { database, evicted_messages, leases } = &*self.0;
+        let Inner { database, evicted_messages, leases, cache } = &*self.0;
         f.debug_struct("SqliteChatMemoryStore")
             .field("path", &database.path())
             .field("evicted_messages", evicted_messages)
             .field("leases", leases)
+            .field("cache", cache)
             .finish()
     }
 }

@@ -4,9 +4,10 @@ use super::error_mapping::TaskFailure;
 use super::head::{HeadRow, check_lost, signed, unsigned};
 use ai_services_core::memory::{
     CommitState, Conversation, HistoryEntry, HistoryPosition, MemoryId, RawRecord, RequestId,
-    Snapshot, UnreadableRecord,
+    UnreadableRecord,
 };
-use ai_services_core::store_kit::{plan, record, time};
+use ai_services_core::store_kit::cache::{KnownConversation, StoredConversation, StoredRows};
+use ai_services_core::store_kit::{record, time};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -37,12 +38,25 @@ macro_rules! history_where {
     };
 }
 
-pub(super) fn load(connection: &Connection, id: &MemoryId) -> Result<Snapshot, TaskFailure> {
+/// Reads what a load needs besides the known state. The transaction of the caller makes it consistent.
+pub(super) fn stored(
+    connection: &Connection,
+    id: &MemoryId,
+    known: Option<&KnownConversation>,
+) -> Result<StoredConversation<Vec<u8>>, TaskFailure> {
     let head = HeadRow::read(connection, id)?;
     if head.is_none() {
         check_lost(connection, id)?;
     }
-    Ok(plan::snapshot(id, head.as_ref().map(Into::into), &rows(connection, id)?)?)
+    let rows = match known.and_then(KnownConversation::first_row) {
+        Some(first) => {
+            let oldest = oldest(connection, id)?;
+            StoredRows::Since { oldest, rows: rows(connection, id, first)? }
+        }
+        None => StoredRows::All(rows(connection, id, 0)?),
+    };
+    let commits = head.as_ref().map(|head| head.commits.clone()).unwrap_or_default();
+    Ok(StoredConversation { head: head.as_ref().map(Into::into), commits, rows })
 }
 
 /// Returns whether the commit of a request was applied.
@@ -55,14 +69,31 @@ pub(super) fn commit_state(
     Ok(head.commits.state_of(request))
 }
 
-/// Returns the rows in memory, oldest first.
+/// Returns the numbers of the two oldest rows in memory.
+fn oldest(connection: &Connection, id: &MemoryId) -> Result<Vec<u64>, TaskFailure> {
+    let mut statement = connection
+        .prepare_cached("SELECT number FROM message WHERE id = ?1 ORDER BY number LIMIT 2")?;
+    let mut rows = statement.query([id.as_str()])?;
+    let mut found = Vec::with_capacity(2);
+    while let Some(row) = rows.next()? {
+        let number = row.get(0)?;
+        found.push(unsigned(id, &format_args!("message {number}"), number)?);
+    }
+    Ok(found)
+}
+
+/// Returns the rows in memory from number `first` on, oldest first.
 pub(super) fn rows(
     connection: &Connection,
     id: &MemoryId,
+    first: u64,
 ) -> Result<Vec<(u64, Vec<u8>)>, TaskFailure> {
-    let mut statement = connection
-        .prepare_cached("SELECT number, record FROM message WHERE id = ?1 ORDER BY number")?;
-    let mut rows = statement.query([id.as_str()])?;
+    // A damaged number may be negative.
+    let first = if first == 0 { i64::MIN } else { signed(first) };
+    let mut statement = connection.prepare_cached(
+        "SELECT number, record FROM message WHERE id = ?1 AND number >= ?2 ORDER BY number",
+    )?;
+    let mut rows = statement.query((id.as_str(), first))?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         found.push(numbered(id, row)?);
