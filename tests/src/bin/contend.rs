@@ -3,7 +3,7 @@
 #![allow(clippy::print_stdout, reason = "the result of a harness")]
 
 use ai_services::memory::LeaseOptions;
-use ai_services_tests::turns::check::{Acknowledged, tag};
+use ai_services_tests::turns::check::{Acknowledged, Requests, tag};
 use ai_services_tests::turns::harness::{Dice, Stage, acknowledge, again};
 use ai_services_tests::turns::kind::Kind;
 use ai_services_tests::turns::place::Place;
@@ -20,6 +20,9 @@ use tokio::process::Child;
 
 /// Number of concurrent turns of a process.
 const TASKS: u64 = 8;
+
+/// First word of a line about the request of a turn.
+const REQUEST: &str = "request";
 
 /// Several processes play turns in the same conversations; a checker looks for lost, duplicated,
 /// incomplete and interleaved turns.
@@ -40,6 +43,12 @@ struct Args {
     /// Use leases, so that no model call is wasted
     #[arg(long)]
     leases: bool,
+    /// Switch off the stores' caches of loaded conversations
+    #[arg(long)]
+    no_cache: bool,
+    /// Check that every request contains exactly the turns that were committed before it
+    #[arg(long)]
+    stale: bool,
     /// Seed for the choice of conversations
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -67,7 +76,7 @@ async fn main() -> anyhow::Result<ExitCode> {
 /// One process: several tasks, each with its own client.
 async fn play(args: &Args, process: u64, place: &Place) -> anyhow::Result<()> {
     let leases = args.leases.then(LeaseOptions::new);
-    let player = Player::new(place.open(leases).await?)?;
+    let player = Player::new(place.open(leases, args.no_cache.then_some(0)).await?)?;
     let turns = share(args.turns, args.processes, process);
     let conflicts = AtomicU64::new(0);
     let tasks = (0..TASKS).map(|task| {
@@ -80,6 +89,9 @@ async fn play(args: &Args, process: u64, place: &Place) -> anyhow::Result<()> {
                 let tag = tag(&client, n);
                 let played = player.play(&id, &tag).await?;
                 conflicts.fetch_add(played.conflicts, Ordering::Relaxed);
+                if args.stale {
+                    acknowledge(REQUEST, &format!("{tag}={}", played.earlier.join(",")))?;
+                }
                 acknowledge(&id, &tag)?;
             }
             anyhow::Ok(())
@@ -102,7 +114,7 @@ fn name(id: u64) -> String {
 async fn direct(args: &Args) -> anyhow::Result<ExitCode> {
     let stage = Stage::set(args.store)?;
     let place = stage.place();
-    let store = place.open(None).await?;
+    let store = place.open(None, Some(0)).await?;
     let bar = ProgressBar::new(args.turns);
     bar.set_style(ProgressStyle::with_template("{bar:40} {pos}/{len} turns, {eta} left")?);
 
@@ -115,10 +127,11 @@ async fn direct(args: &Args) -> anyhow::Result<ExitCode> {
     let took = began.elapsed();
     bar.finish_and_clear();
 
-    let mut acknowledged = Acknowledged::default();
+    let (mut acknowledged, mut requests) = (Acknowledged::default(), Requests::default());
     let mut conflicts = 0;
-    for (turns, own_conflicts) in told {
+    for Report { turns, requests: its, conflicts: own_conflicts } in told {
         acknowledged.extend(turns);
+        requests.extend(its);
         conflicts += own_conflicts;
     }
     let verdict = acknowledged.check(&*store, (0..args.ids).map(name)).await?;
@@ -131,7 +144,13 @@ async fn direct(args: &Args) -> anyhow::Result<ExitCode> {
         took.as_secs_f64(),
         count as f64 / took.as_secs_f64(),
     );
+    let (stale, examples) = requests.stale(&*store, (0..args.ids).map(name)).await?;
+    if args.stale {
+        println!("{stale} stale requests");
+        examples.iter().for_each(|example| println!("  {example}"));
+    }
     let is_good = verdict.is_clean() && count == args.turns && verdict.unacknowledged == 0;
+    let is_good = is_good && stale == 0;
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -145,26 +164,43 @@ fn arguments(args: &Args, process: u64, place: &Place) -> Vec<String> {
         format!("--turns={}", args.turns),
         format!("--seed={}", args.seed),
     ];
-    arguments.extend(args.leases.then(|| "--leases".to_owned()));
+    let switches =
+        [(args.leases, "--leases"), (args.no_cache, "--no-cache"), (args.stale, "--stale")];
+    let switches = switches.into_iter().filter(|(is_on, _)| *is_on);
+    arguments.extend(switches.map(|(_, switch)| switch.to_owned()));
     arguments
 }
 
+/// The output of a process.
+#[derive(Default)]
+struct Report {
+    turns: Acknowledged,
+    requests: Requests,
+    conflicts: u64,
+}
+
 /// Reads the output of a process until it ends.
-async fn listen(mut child: Child, bar: ProgressBar) -> anyhow::Result<(Acknowledged, u64)> {
+async fn listen(mut child: Child, bar: ProgressBar) -> anyhow::Result<Report> {
     let out = child.stdout.take().context("the process has no output")?;
     let reading = async {
-        let (mut turns, mut conflicts) = (Acknowledged::default(), 0);
+        let mut report = Report::default();
         let mut lines = BufReader::new(out).lines();
         while let Some(line) = lines.next_line().await? {
             let (id, tag) = line.rsplit_once(' ').context("invalid output of the process")?;
-            if id == "conflicts" {
-                conflicts = tag.parse()?;
-            } else {
-                turns.add(id, tag);
-                bar.inc(1);
+            match id {
+                "conflicts" => report.conflicts = tag.parse()?,
+                REQUEST => {
+                    let (tag, earlier) = tag.split_once('=').context("invalid request")?;
+                    let earlier = earlier.split(',').filter(|tag| !tag.is_empty());
+                    report.requests.add(tag, earlier.map(str::to_owned).collect());
+                }
+                _ => {
+                    report.turns.add(id, tag);
+                    bar.inc(1);
+                }
             }
         }
-        anyhow::Ok((turns, conflicts))
+        anyhow::Ok(report)
     };
     let (told, status) = try_join(reading, async { Ok(child.wait().await?) }).await?;
     anyhow::ensure!(status.success(), "a process failed: {status}");

@@ -49,6 +49,9 @@ struct Args {
     /// Seed for the moments of the kills
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Switch off the stores' caches of loaded conversations
+    #[arg(long)]
+    no_cache: bool,
     /// Run as this client until killed
     #[arg(long, hide = true, requires = "place")]
     client: Option<String>,
@@ -75,7 +78,7 @@ async fn main() -> anyhow::Result<ExitCode> {
         (Some(client), Some(place)) => {
             let Ok(place) = place.parse::<Place>();
             match args.way {
-                Way::Turns | Way::Beginning => play(client, &place).await?,
+                Way::Turns | Way::Beginning => play(client, &place, args.no_cache).await?,
                 Way::Rewrites => rewrite(client, &place).await?,
                 Way::LongTurns => replace_long_turns(client, &place).await?,
                 Way::Cleanups => clean_up(client, &place).await?,
@@ -87,8 +90,8 @@ async fn main() -> anyhow::Result<ExitCode> {
 }
 
 /// Plays until the process is killed.
-async fn play(client: &str, place: &Place) -> anyhow::Result<()> {
-    let player = Player::new(place.open(None).await?)?;
+async fn play(client: &str, place: &Place, no_cache: bool) -> anyhow::Result<()> {
+    let player = Player::new(place.open(None, no_cache.then_some(0)).await?)?;
     let tasks = (0..CONVERSATIONS).map(|number| {
         let player = &player;
         async move {
@@ -111,7 +114,7 @@ async fn play(client: &str, place: &Place) -> anyhow::Result<()> {
 /// Replaces whole memories until the process is killed: each time by the last turns and a new one.
 /// Between, it begins conversations and deletes them.
 async fn rewrite(client: &str, place: &Place) -> anyhow::Result<()> {
-    let store = place.open(None).await?;
+    let store = place.open(None, None).await?;
     let tasks = (0..CONVERSATIONS).map(|number| {
         let store = &store;
         async move {
@@ -137,7 +140,7 @@ async fn rewrite(client: &str, place: &Place) -> anyhow::Result<()> {
 
 /// Replaces memories that are too long to be evicted in one step, without acknowledgement.
 async fn replace_long_turns(client: &str, place: &Place) -> anyhow::Result<()> {
-    let store = place.open(None).await?;
+    let store = place.open(None, None).await?;
     let id = MemoryId::from(name(client, 0));
     for n in 0_u64.. {
         let long = |part| tag(client, n * 3 + part) + &"x".repeat(1 << 20);
@@ -150,7 +153,7 @@ async fn replace_long_turns(client: &str, place: &Place) -> anyhow::Result<()> {
 /// Begins conversations and deletes them together. The only guarantee is that none is left
 /// half-deleted.
 async fn clean_up(client: &str, place: &Place) -> anyhow::Result<()> {
-    let store = place.open(None).await?;
+    let store = place.open(None, None).await?;
     for n in 0_u64.. {
         for number in 0..CONVERSATIONS {
             let id = name(client, number);
@@ -257,7 +260,7 @@ async fn kill_client(
     let acknowledged = told.await??;
 
     let began = Instant::now();
-    let store = place.open(None).await?;
+    let store = place.open(None, None).await?;
     store.load(&name(&client, 0).into()).await?;
     outcome.slowest_reopen = outcome.slowest_reopen.max(began.elapsed());
     outcome.acknowledged += acknowledged.count();
@@ -280,7 +283,7 @@ async fn kill_server(
     sleep(Duration::from_millis(100 + dice.below(300))).await;
     stage.crash_server()?;
     let began = Instant::now();
-    let store = place.open(None).await?;
+    let store = place.open(None, None).await?;
     store.load(&name(&client, 0).into()).await?;
     outcome.slowest_reopen = outcome.slowest_reopen.max(began.elapsed());
     // The process reconnects to the server.
@@ -300,12 +303,13 @@ fn start(
     point: Option<&str>,
 ) -> anyhow::Result<Child> {
     let way = way.to_possible_value();
-    let arguments = [
+    let mut arguments = vec![
         args.store.as_argument(),
         format!("--client={client}"),
         format!("--way={}", way.as_ref().map_or("", |way| way.get_name())),
         format!("--place={place}"),
     ];
+    arguments.extend(args.no_cache.then(|| "--no-cache".to_owned()));
     again(&arguments, point)
 }
 

@@ -1,6 +1,6 @@
 //! Checks of the stored turns.
 
-use super::play::{answer, uses_tool};
+use super::play::{WINDOW, answer, uses_tool};
 use ai_services::Result;
 use ai_services::memory::{CommitState, ConversationStore, HistoryPosition, MemoryId, RequestId};
 use ai_services::message::ChatMessage;
@@ -124,6 +124,63 @@ impl Acknowledged {
         }
         Ok(verdict)
     }
+}
+
+/// The tags of the earlier turns in the request of each turn, by its tag.
+#[derive(Clone, Debug, Default)]
+pub struct Requests(BTreeMap<String, Vec<String>>);
+
+impl Requests {
+    /// Adds the request of a turn.
+    pub fn add(&mut self, tag: &str, earlier: Vec<String>) {
+        self.0.insert(tag.to_owned(), earlier);
+    }
+
+    /// Adds the requests of another process.
+    pub fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
+    /// Returns the number of stored turns whose request did not contain exactly the turns that were committed
+    /// before, as many as fit into the window; with examples.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a conversation cannot be read.
+    pub async fn stale(
+        &self,
+        store: &dyn ConversationStore,
+        ids: impl IntoIterator<Item = String>,
+    ) -> Result<(u64, Vec<String>)> {
+        let (mut stale, mut examples) = (0, Vec::new());
+        for id in ids {
+            let messages = everything(store, &MemoryId::from(id.as_str())).await?;
+            let present = turns(&id, &messages, &mut Verdict::default());
+            for (place, tag) in present.iter().enumerate() {
+                let Some(earlier) = self.0.get(tag) else { continue };
+                let expected = before(&present, place);
+                if earlier != expected {
+                    stale += 1;
+                    examples.push(format!("{id}: {tag} after {earlier:?}, not {expected:?}"));
+                    examples.truncate(10);
+                }
+            }
+        }
+        Ok((stale, examples))
+    }
+}
+
+/// Returns the turns before this place that fit into the window with the turn there.
+fn before(present: &[String], place: usize) -> &[String] {
+    let length = |tag: &String| if uses_tool(tag) { 4 } else { 2 };
+    let mut free = WINDOW.saturating_sub(present.get(place).map_or(0, length));
+    let all = present.get(..place).unwrap_or_default();
+    let fitting = all.iter().rev().take_while(|tag| {
+        let rest = free.checked_sub(length(tag));
+        free = rest.unwrap_or(0);
+        rest.is_some()
+    });
+    all.get(place - fitting.count()..).unwrap_or_default()
 }
 
 /// Checks that the request of the newest turn is found, and that of the next turn of its client only if that turn
@@ -283,6 +340,27 @@ mod tests {
     async fn turn_that_nobody_was_told_of_is_counted() {
         let found = verdict(both("a/0", "a/1"), &["a/0"]).await;
         assert_eq!((found.unacknowledged, found.is_clean()), (1, true));
+    }
+
+    #[tokio::test]
+    async fn request_without_the_newest_turn_is_stale() {
+        let store = InMemoryChatMemoryStore::new();
+        // Turns with and without a tool.
+        let tags: Vec<String> = (0..12).map(|n| tag("a", n)).collect();
+        let all: Vec<_> = tags.iter().flat_map(|tag| turn(tag)).collect();
+        store.update_messages(&"id".into(), &all).await.unwrap();
+        let mut requests = Requests::default();
+        for (place, tag) in tags.iter().enumerate() {
+            requests.add(tag, before(&tags, place).to_vec());
+        }
+        let stale =
+            async |requests: &Requests| requests.stale(&store, ["id".to_owned()]).await.unwrap().0;
+        assert_eq!(stale(&requests).await, 0);
+        for changed in [&tags[7..9], &tags[9..9], &tags[8..11]] {
+            let mut requests = requests.clone();
+            requests.add(&tags[10], changed.to_vec());
+            assert_eq!(stale(&requests).await, 1, "{changed:?}");
+        }
     }
 
     #[tokio::test]

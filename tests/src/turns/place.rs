@@ -50,12 +50,16 @@ impl fmt::Display for Place {
 
 impl Place {
     /// Opens the store and creates it if necessary. Evicted messages are kept, so that all turns can be
-    /// checked.
+    /// checked. `cache_bytes` is the size of its cache, by default the store's own.
     ///
     /// # Errors
     ///
     /// Fails if the store cannot be opened, or if its feature is disabled.
-    pub async fn open(&self, leases: Option<LeaseOptions>) -> Result<Arc<dyn ConversationStore>> {
+    pub async fn open(
+        &self,
+        leases: Option<LeaseOptions>,
+        cache_bytes: Option<usize>,
+    ) -> Result<Arc<dyn ConversationStore>> {
         let kept = EvictedMessages::Keep;
         match self {
             #[cfg(feature = "sqlite")]
@@ -63,6 +67,8 @@ impl Place {
                 use ai_services::store::sqlite::SqliteChatMemoryStore;
                 let builder = SqliteChatMemoryStore::builder().path(path).evicted_messages(kept);
                 let builder = leases.into_iter().fold(builder, |builder, on| builder.leases(on));
+                let builder =
+                    cache_bytes.into_iter().fold(builder, |it, bytes| it.cache_bytes(bytes));
                 Ok(Arc::new(builder.open().await?))
             }
             #[cfg(feature = "postgres")]
@@ -72,6 +78,8 @@ impl Place {
                 let builder = PostgresChatMemoryStore::builder().url(url).evicted_messages(kept);
                 let builder = builder.table_prefix(prefix);
                 let builder = leases.into_iter().fold(builder, |builder, on| builder.leases(on));
+                let builder =
+                    cache_bytes.into_iter().fold(builder, |it, bytes| it.cache_bytes(bytes));
                 let store = builder.build()?;
                 store.ensure_schema().await?;
                 Ok(Arc::new(store))
@@ -83,6 +91,8 @@ impl Place {
                 let builder = RedisChatMemoryStore::builder().url(url).evicted_messages(kept);
                 let builder = builder.key_prefix(prefix);
                 let builder = leases.into_iter().fold(builder, |builder, on| builder.leases(on));
+                let builder =
+                    cache_bytes.into_iter().fold(builder, |it, bytes| it.cache_bytes(bytes));
                 let store = builder.connect().await?;
                 store.ensure_schema().await?;
                 Ok(Arc::new(store))
@@ -94,13 +104,15 @@ impl Place {
                 let builder = CassandraChatMemoryStore::builder().contact_points([address]);
                 let builder = builder.evicted_messages(kept).table_prefix(prefix);
                 let builder = leases.into_iter().fold(builder, |builder, on| builder.leases(on));
+                let builder =
+                    cache_bytes.into_iter().fold(builder, |it, bytes| it.cache_bytes(bytes));
                 let store = builder.connect().await?;
                 store.ensure_schema().await?;
                 Ok(Arc::new(store))
             }
             #[allow(unreachable_patterns, reason = "reached if a feature is off")]
             _ => {
-                let _ = (kept, leases, split);
+                let _ = (kept, leases, cache_bytes, split);
                 let message = format!("this build has no store for `{self}`; enable its feature");
                 Err(Error::new(ErrorKind::Configuration, message))
             }

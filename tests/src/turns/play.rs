@@ -4,10 +4,11 @@ use ai_services::memory::{ConversationStore, MemoryId, MessageWindowChatMemory, 
 use ai_services::message::{AiMessage, ChatMessage, ToolCall, ToolResult};
 use ai_services::model::{ChatModel, ChatRequest, ChatResponse};
 use ai_services::{ErrorKind, InvocationContext, Result, ai_service, async_trait, tool};
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Window of the memory, in messages: small, so that most commits evict messages.
-const WINDOW: usize = 10;
+pub(super) const WINDOW: usize = 10;
 
 /// An assistant that repeats the message.
 #[ai_service]
@@ -23,14 +24,22 @@ trait Parrot {
 
 /// Plays turns on one store.
 #[derive(Clone, Debug)]
-pub struct Player(ParrotService);
+pub struct Player {
+    service: ParrotService,
+    requests: Arc<LastRequests>,
+}
 
 /// Outcome of a turn without a store error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Played {
     /// Number of restarts because of conflicts.
     pub conflicts: u64,
+    /// The tags of the earlier turns in the last request, oldest first.
+    pub earlier: Vec<String>,
 }
+
+/// The tags of the earlier turns in the last request of each turn, by its tag.
+type LastRequests = Mutex<HashMap<String, Vec<String>>>;
 
 impl Player {
     /// Creates a player on this store.
@@ -39,15 +48,16 @@ impl Player {
     ///
     /// Fails if the service cannot be built.
     pub fn new(store: Arc<dyn ConversationStore>) -> Result<Self> {
+        let requests = Arc::new(LastRequests::default());
         let service = ParrotService::builder()
-            .chat_model(Echo)
+            .chat_model(Echo(Arc::clone(&requests)))
             .chat_memory_provider(move |id: &MemoryId| {
                 let window = MessageWindowChatMemory::builder().id(id).max_messages(WINDOW);
                 window.store(Arc::clone(&store)).build()
             })
             .tools(look::tool())
             .build()?;
-        Ok(Self(service))
+        Ok(Self { service, requests })
     }
 
     /// Plays one turn, with its tag as the id of the request. Restarts it on conflicts.
@@ -59,8 +69,12 @@ impl Player {
         let context = InvocationContext::new().with(RequestId::new(tag)?);
         let mut conflicts = 0;
         loop {
-            match self.0.repeat(id, context.clone(), tag).await {
-                Ok(_) => return Ok(Played { conflicts }),
+            match self.service.repeat(id, context.clone(), tag).await {
+                Ok(_) => {
+                    let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+                    let earlier = requests.remove(tag).unwrap_or_default();
+                    return Ok(Played { conflicts, earlier });
+                }
                 Err(error) if error.kind() == ErrorKind::Conflict && error.is_retryable() => {
                     conflicts += 1;
                 }
@@ -103,13 +117,15 @@ pub(super) fn answer(tag: &str) -> String {
 }
 
 #[derive(Debug)]
-struct Echo;
+struct Echo(Arc<LastRequests>);
 
 #[async_trait]
 impl ChatModel for Echo {
     async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
-        let asked = request.messages().rfind(|message| message.is_user());
-        let tag = asked.and_then(ChatMessage::text).unwrap_or_default().to_owned();
+        let asked = request.messages().filter(|message| message.is_user());
+        let mut earlier: Vec<_> = asked.filter_map(ChatMessage::text).map(str::to_owned).collect();
+        let tag = earlier.pop().unwrap_or_default();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(tag.clone(), earlier);
         let has_looked = request.messages().next_back().is_some_and(ChatMessage::is_tool_result);
         let message = if uses_tool(&tag) && !has_looked {
             let arguments = serde_json::json!({ "tag": tag }).to_string();

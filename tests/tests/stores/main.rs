@@ -7,6 +7,7 @@
 )]
 #![allow(clippy::disallowed_methods, reason = "servers and concurrent writers run in tasks")]
 
+mod cached;
 #[cfg(feature = "cassandra")]
 mod cassandra;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]

@@ -17,7 +17,8 @@ super::checks![
     newer_row_format_is_reported,
 ];
 
-const MESSAGES: usize = 3;
+/// Enough messages that a store with a cache does not read all of them for each load.
+const MESSAGES: usize = 12;
 
 /// Creates a conversation with a damaged row; skips the check without a `damage` function.
 async fn damaged(case: &Case<'_>) -> CheckResult<MemoryId> {
@@ -27,7 +28,10 @@ async fn damaged(case: &Case<'_>) -> CheckResult<MemoryId> {
 
 async fn damage_with(case: &Case<'_>, hook: &Hook) -> CheckResult<MemoryId> {
     let id = case.id("damaged");
-    case.update(&id, &numbered("message", MESSAGES)).await?;
+    let messages = numbered("message", MESSAGES);
+    case.update(&id, &messages).await?;
+    // A cache of loaded conversations does not hide the damage.
+    case.expect(&id, &messages).await?;
     hook(id.clone())
         .await
         .map_err(|error| failed(format!("the function of the suite failed: {error}")))?;

@@ -55,9 +55,13 @@ fn turn(number: usize) -> Vec<ChatMessage> {
     vec![user(&format!("question {number}")), ChatMessage::ai(format!("answer {number}"))]
 }
 
-async fn run_suite(evicted_messages: EvictedMessages, leases: Option<LeaseOptions>) {
+async fn run_suite(
+    evicted_messages: EvictedMessages,
+    leases: Option<LeaseOptions>,
+    configure: impl FnOnce(CassandraChatMemoryStoreBuilder) -> CassandraChatMemoryStoreBuilder,
+) {
     let Some(server) = server::shared() else { return };
-    let mut builder = builder(server).evicted_messages(evicted_messages);
+    let mut builder = configure(builder(server).evicted_messages(evicted_messages));
     if let Some(options) = leases {
         builder = builder.leases(options);
     }
@@ -102,11 +106,11 @@ async fn cassandra_store_keeps_summaries() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_store_without_history_passes() {
-    run_suite(EvictedMessages::Delete, None).await;
+async fn cassandra_store_with_history_and_leases_passes() {
+    run_suite(EvictedMessages::Keep, Some(LeaseOptions::new()), |builder| builder).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cassandra_store_with_history_and_leases_passes() {
-    run_suite(EvictedMessages::Keep, Some(LeaseOptions::new())).await;
+async fn cassandra_store_without_history_and_cache_passes() {
+    run_suite(EvictedMessages::Delete, None, |builder| builder.cache_bytes(0)).await;
 }

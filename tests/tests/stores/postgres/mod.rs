@@ -37,12 +37,21 @@ async fn raw(server: &Postgres) -> Object {
 
 /// Runs the suite on two pools with the given default isolation level.
 async fn run_suite(evicted: EvictedMessages, leases: Option<LeaseOptions>, isolation: &str) {
+    run_suite_on(evicted, leases, isolation, |builder| builder).await;
+}
+
+async fn run_suite_on(
+    evicted: EvictedMessages,
+    leases: Option<LeaseOptions>,
+    isolation: &str,
+    configure: impl Fn(PostgresChatMemoryStoreBuilder) -> PostgresChatMemoryStoreBuilder,
+) {
     let Some(server) = server::shared() else { return };
     let prefix = prefix();
     let open = || {
         let url =
             format!("{}?options=-c%20default_transaction_isolation%3D{isolation}", server.url());
-        let builder = builder(server, &prefix).url(url).evicted_messages(evicted);
+        let builder = configure(builder(server, &prefix).url(url).evicted_messages(evicted));
         match leases {
             Some(options) => builder.leases(options),
             None => builder,
@@ -99,4 +108,11 @@ async fn postgres_store_with_leases_passes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_store_with_history_and_leases_passes() {
     run_suite(EvictedMessages::Keep, Some(LeaseOptions::new()), "serializable").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_store_without_cache_passes() {
+    let configure = |builder: PostgresChatMemoryStoreBuilder| builder.cache_bytes(0);
+    let leases = Some(LeaseOptions::new());
+    run_suite_on(EvictedMessages::Keep, leases, "read%5C%20committed", configure).await;
 }

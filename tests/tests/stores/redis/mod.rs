@@ -178,6 +178,12 @@ async fn redis_store_with_resp3_passes() {
 }
 
 #[tokio::test]
+async fn redis_store_without_cache_passes() {
+    let options = LeaseOptions::new().duration(Duration::from_secs(1));
+    run_suite(EvictedMessages::Keep, Some(options), |builder, _| builder.cache_bytes(0)).await;
+}
+
+#[tokio::test]
 async fn redis_connection_of_the_application_is_used() {
     let Some(server) = server::shared() else { return };
     let client = redis::Client::open(server.url()).unwrap();

@@ -41,9 +41,17 @@ fn change_newest(path: &Path, id: &MemoryId, expression: &str) {
 }
 
 async fn run_suite(evicted_messages: EvictedMessages, leases: Option<LeaseOptions>) {
+    run_suite_on(evicted_messages, leases, |builder| builder).await;
+}
+
+async fn run_suite_on(
+    evicted_messages: EvictedMessages,
+    leases: Option<LeaseOptions>,
+    configure: impl Fn(SqliteChatMemoryStoreBuilder) -> SqliteChatMemoryStoreBuilder,
+) {
     let (_directory, path) = temp_file();
     let open = async || {
-        let builder = builder(&path).evicted_messages(evicted_messages);
+        let builder = configure(builder(&path).evicted_messages(evicted_messages));
         let builder = match leases {
             Some(options) => builder.leases(options),
             None => builder,
@@ -104,4 +112,10 @@ async fn sqlite_store_in_memory_passes() {
     let report =
         StoreSuite::for_conversation_store(store.clone()).second(store).disposable().run().await;
     assert!(report.is_passed(), "{report}");
+}
+
+#[tokio::test]
+async fn sqlite_store_without_cache_passes() {
+    let leases = LeaseOptions::new().duration(Duration::from_secs(1));
+    run_suite_on(EvictedMessages::Keep, Some(leases), |builder| builder.cache_bytes(0)).await;
 }
