@@ -44,18 +44,10 @@ impl MessageForm {
     }
 }
 
-/// The form of messages that are nothing but a text.
-const FRAMES: Frames = Frames {
-    system: r#"{"role":"system","content":""#,
-    user: r#"{"role":"user","content":""#,
-    ai: r#"{"role":"assistant","content":""#,
-    end: r#""}"#,
-};
-
 /// Returns a message as JSON, which the message keeps if that is not its text. Empty if the protocol
 /// cannot carry the message; see [`unsupported`].
 pub(super) fn encoded(message: &ChatMessage, form: MessageForm) -> Encoded<'_> {
-    FRAMES.verbatim(message).unwrap_or_else(|| {
+    Frames::ROLE_AND_CONTENT.verbatim(message).unwrap_or_else(|| {
         let form = form.of(message);
         Encoded::Kept(message.encoded(form.dialect(), || encode(message, form)))
     })
@@ -269,7 +261,7 @@ mod tests {
 
     #[test]
     fn verbatim_text_is_in_its_frame() {
-        check_frames(&FRAMES, |message| encode(message, MessageForm::PLAIN));
+        check_frames(&Frames::ROLE_AND_CONTENT, |message| encode(message, MessageForm::PLAIN));
     }
 
     #[test]

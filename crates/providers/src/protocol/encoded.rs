@@ -22,6 +22,14 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
+    /// Frames of messages with their role and content: those of chat completions, which Ollama has adopted.
+    pub(crate) const ROLE_AND_CONTENT: Self = Self {
+        system: r#"{"role":"system","content":""#,
+        user: r#"{"role":"user","content":""#,
+        ai: r#"{"role":"assistant","content":""#,
+        end: r#""}"#,
+    };
+
     /// Frames of messages that are encoded without their roles.
     pub(crate) const fn without_roles(begin: &'static str, end: &'static str) -> Self {
         Self { system: begin, user: begin, ai: begin, end }
