@@ -97,7 +97,7 @@ async fn run_attempts(
     }
 }
 
-/// What a replay of the turn takes over from the attempts before it.
+/// The state that a replay of the turn takes over from the attempts before it.
 #[derive(Default)]
 struct Inherited {
     spent: UsageAndCost,
