@@ -153,6 +153,39 @@ mod tests {
         assert_eq!(decode(&id(), 7, spaced.as_bytes()).unwrap(), message);
     }
 
+    /// Returns the record of a message in another form than [`encode`] writes.
+    fn record_of(message: &str) -> String {
+        let sum = checksum(&id(), 7, message.as_bytes());
+        format!(r#"{{"v":1,"sum":"{sum:08x}","message":{message}}}"#)
+    }
+
+    #[test]
+    fn fields_of_a_message_are_read_in_any_order() {
+        for message in [
+            r#"{"type":"USER","contents":[{"type":"TEXT","text":"a"}]}"#,
+            r#"{"contents":[{"text":"a","type":"TEXT"}],"type":"USER","other":[1]}"#,
+            r#" {"name":null,"type":"USER","attributes":{},"contents":[{"type":"TEXT","text":"\u0061"}]}"#,
+        ] {
+            let record = record_of(message);
+            assert_eq!(decode(&id(), 7, record.as_bytes()).unwrap(), ChatMessage::user("a"));
+        }
+    }
+
+    #[test]
+    fn message_in_an_unknown_form_is_corrupt() {
+        for (message, reason) in [
+            (r#"{"type":"NEW"}"#, "unknown variant `NEW`, expected one of `SYSTEM`, `USER`"),
+            (r#"{"text":"a"}"#, "missing field `type`"),
+            (r#"{"type":"SYSTEM"}"#, "missing field `text`"),
+            (r#"{"type":"SYSTEM","text":"a","type":"SYSTEM"}"#, "duplicate field `type`"),
+            (r#"{"type":"USER","contents":[{"type":"IMAGE","image":{}}]}"#, "neither `url` nor"),
+        ] {
+            let error = decode(&id(), 7, record_of(message).as_bytes()).unwrap_err();
+            let UnreadableProblem::Corrupt(found) = error.problem else { panic!("{message}") };
+            assert!(found.contains(reason), "{message}: {found}");
+        }
+    }
+
     #[test]
     fn row_in_the_wrong_place_is_corrupt() {
         let (_, record) = record();

@@ -1,10 +1,11 @@
 //! The JSON array of LangChain4j, which accepts fewer values than this crate.
 
 use super::content::WireContent;
-use super::{Wire, unwritable, wire};
+use super::text::WireText;
+use super::unwritable;
+use super::wire::{Wire, wire};
 use crate::error::Result;
 use crate::message::ChatMessage;
-use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Writes messages as a JSON array that LangChain4j reads.
@@ -47,17 +48,20 @@ pub fn messages_to_langchain4j_json<'a>(
 fn accepted(message: &ChatMessage) -> Option<Wire<'_>> {
     let mut wire = wire(message);
     match &mut wire {
-        Wire::System { text } if is_blank(text) => return None,
-        Wire::System { .. } | Wire::Custom { .. } => {}
-        Wire::User { contents, .. } | Wire::ToolExecutionResult { contents, .. } => {
-            if contents.is_empty() {
-                contents.push(WireContent::Text { text: Cow::Borrowed("") });
-            }
-            contents.iter_mut().filter_map(WireContent::url_mut).for_each(encode);
-        }
-        Wire::Ai { refusal, provider_content, .. } => (*refusal, *provider_content) = (None, None),
+        Wire::System(system) if is_blank(&system.text.0) => return None,
+        Wire::System(_) | Wire::Custom(_) => {}
+        Wire::User(user) => accept_contents(&mut user.contents),
+        Wire::ToolExecutionResult(result) => accept_contents(&mut result.contents),
+        Wire::Ai(answer) => (answer.refusal, answer.provider_content) = (None, None),
     }
     Some(wire)
+}
+
+fn accept_contents(contents: &mut Vec<WireContent<'_>>) {
+    if contents.is_empty() {
+        contents.push(WireContent::text(""));
+    }
+    contents.iter_mut().filter_map(WireContent::url_mut).for_each(encode);
 }
 
 /// Returns whether a text is blank for Java's `String::trim`.
@@ -66,7 +70,7 @@ fn is_blank(text: &str) -> bool {
 }
 
 /// Percent-encodes the characters that `java.net.URI` does not accept.
-fn encode(url: &mut Cow<'_, str>) {
+fn encode(WireText(url): &mut WireText<'_>) {
     let authority = url.split_once("//").map_or(0, |(scheme, rest)| {
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         scheme.len() + "//".len() + end

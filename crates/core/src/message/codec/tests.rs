@@ -1,6 +1,7 @@
 use super::*;
 use crate::message::{
-    AudioContent, ImageContent, ImageDetail, Media, MediaSource, PdfContent, VideoContent,
+    AiMessage, Attributes, AudioContent, CustomMessage, ImageContent, ImageDetail, Media,
+    MediaSource, PdfContent, ProviderContent, ToolCall, ToolResult, UserMessage, VideoContent,
 };
 
 fn read(json: &str) -> Vec<ChatMessage> {
