@@ -282,3 +282,46 @@ impl<F: Fn(&str) -> usize> TokenWindow<F> {
         }
     }
 }
+
+/// A message as a store has it, read with derived structs.
+#[derive(Debug, Deserialize)]
+pub struct StoredMessage {
+    #[serde(rename = "type")]
+    _kind: StoredKind,
+    #[serde(rename = "text")]
+    _text: Option<String>,
+    #[serde(default, rename = "contents")]
+    _contents: Vec<StoredPart>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+enum StoredKind {
+    System,
+    User,
+    Ai,
+}
+
+#[derive(Debug, Deserialize)]
+struct StoredPart {
+    #[serde(rename = "type")]
+    _kind: StoredPartKind,
+    #[serde(rename = "text")]
+    _text: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+enum StoredPartKind {
+    Text,
+}
+
+/// Reads the records of messages, without checking their checksums.
+pub fn read_records(records: &[(u64, String)]) -> Vec<StoredMessage> {
+    #[derive(Deserialize)]
+    struct Record {
+        message: StoredMessage,
+    }
+    let read = |json: &String| serde_json::from_str::<Record>(json).unwrap().message;
+    records.iter().map(|(_, json)| read(json)).collect()
+}
