@@ -9,7 +9,7 @@ use ai_services_core::Result;
 use ai_services_core::memory::{Change, CommitState, LeaseToken, MemoryId, RequestId};
 use ai_services_core::store_kit::commits::{PendingCommit, Settled};
 use ai_services_core::store_kit::failpoint::failpoint;
-use ai_services_core::store_kit::plan::{CommitPlan, EvictedRows};
+use ai_services_core::store_kit::plan::{CommitPlan, ConversationHead, EvictedRows};
 use ai_services_core::store_kit::time;
 use ai_services_core::store_kit::{conflict, lease_lost};
 
@@ -20,6 +20,15 @@ struct Commit<'a> {
     lease: Option<i64>,
     /// Distinguishes an applied attempt whose answer was lost from the commit of another writer.
     pending: PendingCommit,
+}
+
+/// A change as rows of the tables.
+struct PlannedCommit {
+    /// Version of the conversation before the commit.
+    version: u64,
+    plan: CommitPlan,
+    /// New bounds of the numbers in memory. `None` if they are not known, which leaves the lower ones.
+    bounds: Option<[i64; 2]>,
 }
 
 /// The outcome of an attempt.
@@ -34,11 +43,11 @@ impl PostgresChatMemoryStore {
         let lease = change.lease().map(LeaseToken::get).map(u64::cast_signed);
         let commit = &Commit { id, change, lease, pending: PendingCommit::new(id, change) };
         let planned = match change.expected_version() {
-            Some(version) => CommitPlan::for_advance(id, version, change)?.zip(Some(version)),
+            Some(version) => PlannedCommit::for_advance(id, version, change)?,
             None => None,
         };
         let outcome = match &planned {
-            Some((plan, version)) => retry(|_| self.commit_at(commit, *version, plan)).await,
+            Some(planned) => retry(|_| self.commit_at(commit, planned)).await,
             None => retry(|_| self.commit_locked(commit)).await,
         };
         outcome.map_err(|error| commit.pending.fail(error))
@@ -59,12 +68,12 @@ impl PostgresChatMemoryStore {
     async fn commit_at(
         &self,
         commit: &Commit<'_>,
-        version: u64,
-        plan: &CommitPlan,
+        planned: &PlannedCommit,
     ) -> Result<(), AttemptFailure> {
+        let version = planned.version;
         let mut connection = self.connect().await?;
         failpoint!("postgres.commit.before");
-        let outcome = self.write(&mut connection, commit, version, plan).await;
+        let outcome = self.write(&mut connection, commit, planned).await;
         let outcome = outcome.inspect_err(|failure| commit.note(failure, version))?;
         failpoint!("postgres.commit.after");
         match outcome {
@@ -91,18 +100,18 @@ impl PostgresChatMemoryStore {
             connection.roll_back().await?;
             return Err(conflict(id).into());
         }
-        let plan = match CommitPlan::for_advance(id, version, change)? {
-            Some(plan) => plan,
+        let planned = match PlannedCommit::for_advance(id, version, change)? {
+            Some(planned) => planned,
             None => {
                 let found = connection.query(&self.0.sql.rows, &[&id.as_str().as_bytes()]).await?;
                 let rows = found
                     .iter()
                     .map(|row| numbered(id, row))
                     .collect::<Result<Vec<(_, RawText<'_>)>, _>>()?;
-                CommitPlan::for_replacement(id, head, &rows, change)?
+                PlannedCommit::for_replacement(id, head, &rows, change)?
             }
         };
-        match self.write(&mut connection, commit, version, &plan).await? {
+        match self.write(&mut connection, commit, &planned).await? {
             CommitOutcome::Applied => {
                 failpoint!("postgres.transaction.written");
                 let done = connection.commit().await;
@@ -121,9 +130,10 @@ impl PostgresChatMemoryStore {
         &self,
         connection: &mut Connection,
         commit: &Commit<'_>,
-        version: u64,
-        plan: &CommitPlan,
+        planned: &PlannedCommit,
     ) -> Result<CommitOutcome, AttemptFailure> {
+        let PlannedCommit { version, plan, bounds } = planned;
+        let version = *version;
         let id = commit.id.as_str().as_bytes();
         let numbers: Vec<i64> = plan.rows.iter().map(|(number, _)| signed(*number)).collect();
         let records: Vec<&str> = plan.rows.iter().map(|(_, record)| record.as_str()).collect();
@@ -137,8 +147,10 @@ impl PostgresChatMemoryStore {
             connection.execute(sql, values).await?
         } else {
             let before = signed(version);
-            let common: [&(dyn ToSql + Sync); 8] =
-                [&id, &lease, &after, &now, &entry, &numbers, &records, &before];
+            let (oldest, second) =
+                bounds.map_or((None, None), |[oldest, second]| (Some(oldest), Some(second)));
+            let common: [&(dyn ToSql + Sync); 10] =
+                [&id, &lease, &after, &now, &entry, &numbers, &records, &before, &oldest, &second];
             match (&plan.evicted, commit.change.evicted_numbers()) {
                 (EvictedRows::Positions(_), Some(gone)) => {
                     // `1..0` is an empty range.
@@ -196,6 +208,40 @@ impl PostgresChatMemoryStore {
         self.read(connection, id, None).await?;
         Err(AttemptFailure::contended(conflict(id)))
     }
+}
+
+impl PlannedCommit {
+    fn for_advance(id: &MemoryId, version: u64, change: &Change) -> Result<Option<Self>> {
+        let Some(plan) = CommitPlan::for_advance(id, version, change)? else { return Ok(None) };
+        let bounds = change.oldest_kept_numbers().map(|kept| bounds(version, kept));
+        Ok(Some(Self { version, plan, bounds }))
+    }
+
+    fn for_replacement<D: AsRef<[u8]>>(
+        id: &MemoryId,
+        head: Option<ConversationHead>,
+        rows: &[(u64, D)],
+        change: &Change,
+    ) -> Result<Self> {
+        let plan = CommitPlan::for_replacement(id, head, rows, change)?;
+        let is_kept = |number: &u64| match &plan.evicted {
+            EvictedRows::Numbers(evicted) => evicted.binary_search(number).is_err(),
+            EvictedRows::Positions(_) => true,
+        };
+        let mut kept = rows.iter().map(|(number, _)| *number).filter(is_kept);
+        let version = head.map_or(0, |head| head.version);
+        let bounds = Some(bounds(version, [kept.next(), kept.next()]));
+        Ok(Self { version, plan, bounds })
+    }
+}
+
+/// Returns the bounds of the numbers in memory after a commit at `version`, from the two oldest numbers that
+/// stay. New rows have higher numbers than the version.
+fn bounds(version: u64, oldest_kept: [Option<u64>; 2]) -> [i64; 2] {
+    let [oldest, second] = oldest_kept.map(|number| number.unwrap_or(version + 1));
+    // Adjacent rows are read by one scan.
+    let second = if second == oldest + 1 { oldest } else { second };
+    [signed(oldest), signed(second)]
 }
 
 impl Commit<'_> {

@@ -35,12 +35,10 @@ impl PostgresChatMemoryStore {
         let (mut first, mut commits) = (None, CommitLog::default());
         let (mut rows, mut oldest) = (Vec::with_capacity(found.len()), Vec::new());
         for row in &found {
-            if row.try_get::<_, Option<i64>>("number")?.is_none() {
-                (first, commits) = (Some(head(id, row)?), log(Some(row))?);
-            } else if row.try_get::<_, Option<RawText<'_>>>("record")?.is_none() {
-                oldest.push(number(id, row)?);
-            } else {
-                rows.push(numbered(id, row)?);
+            match (row.try_get("number")?, row.try_get("record")?) {
+                (None, _) => (first, commits) = (Some(head(id, row)?), log(Some(row))?),
+                (Some(found), None) => oldest.push(number(id, found)?),
+                (Some(found), Some(record)) => rows.push((number(id, found)?, record)),
             }
         }
         rows.sort_by_key(|(number, _)| *number);
@@ -138,11 +136,10 @@ pub(super) fn numbered<'a>(
     id: &MemoryId,
     row: &'a Row,
 ) -> Result<(u64, RawText<'a>), AttemptFailure> {
-    Ok((number(id, row)?, row.try_get("record")?))
+    Ok((number(id, row.try_get("number")?)?, row.try_get("record")?))
 }
 
-fn number(id: &MemoryId, row: &Row) -> Result<u64, AttemptFailure> {
-    let number: i64 = row.try_get("number")?;
+fn number(id: &MemoryId, number: i64) -> Result<u64, AttemptFailure> {
     u64::try_from(number).map_err(|_| {
         let name = format!("message {number}");
         Error::from(UnreadableRecord::corrupt(id, name, "its number is negative")).into()

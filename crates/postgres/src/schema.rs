@@ -8,7 +8,7 @@ use ai_services_core::store_kit::failpoint::failpoint;
 use ai_services_core::{Error, Result};
 
 /// Migrations: entry `n` migrates layout `n` to layout `n + 1`. Layout 0 has no tables.
-const MIGRATIONS: &[&str] = &[FIRST, SECOND];
+const MIGRATIONS: &[&str] = &[FIRST, SECOND, THIRD];
 
 /// Migration that creates the tables.
 ///
@@ -41,6 +41,11 @@ ALTER TABLE {messages} DROP COLUMN token;\
 ALTER TABLE {history} DROP COLUMN token;\
 DELETE FROM {leases};\
 ALTER TABLE {leases} ADD COLUMN begins timestamptz NOT NULL;";
+
+/// Heads have lower bounds of the numbers in memory. Until the next commit, 0 bounds nothing.
+const THIRD: &str = "\
+ALTER TABLE {conversations} ADD COLUMN oldest bigint NOT NULL DEFAULT 0, \
+    ADD COLUMN second_oldest bigint NOT NULL DEFAULT 0;";
 
 /// Statement that takes the advisory lock for creating or changing tables. `CREATE TABLE IF NOT EXISTS` alone
 /// fails if two processes run it at the same time. The number is `ai_servi` in ASCII.

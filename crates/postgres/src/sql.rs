@@ -65,22 +65,26 @@ impl Sql {
         let keep_evicted = if keeps_evicted { KEEP_EVICTED } else { "" };
         let log_bytes = &MAX_LOG_BYTES.to_string();
         let commit = |statement: &str| {
-            let parts = [
-                ("{check_lease}", CHECK_LEASE),
-                ("{keep_evicted}", keep_evicted),
-                ("{append_rows}", APPEND_ROWS),
-                ("{log_bytes}", log_bytes),
-            ];
-            let whole = parts
-                .iter()
-                .fold(statement.to_owned(), |sql, (name, part)| sql.replace(name, part));
-            fill(&whole)
+            fill(&replace_all(
+                statement,
+                &[
+                    ("{check_lease}", CHECK_LEASE),
+                    ("{keep_evicted}", keep_evicted),
+                    ("{append_rows}", APPEND_ROWS),
+                    ("{set_bounds}", SET_BOUNDS),
+                    ("{log_bytes}", log_bytes),
+                ],
+            ))
+        };
+        let load = |statement: &str| {
+            let parts = [("{is_second}", IS_SECOND), ("{is_oldest}", IS_OLDEST)];
+            fill(&replace_all(statement, &parts))
         };
         Self {
-            load: fill(LOAD),
+            load: load(LOAD),
             load_since: fill(LOAD_SINCE),
             lock: fill(LOCK),
-            rows: fill(ROWS),
+            rows: load(ROWS),
             begin_conversation: commit(BEGIN_CONVERSATION),
             advance: commit(ADVANCE),
             advance_numbered: commit(ADVANCE_NUMBERED),
@@ -108,13 +112,33 @@ impl Sql {
     }
 }
 
+fn replace_all(statement: &str, parts: &[(&str, &str)]) -> String {
+    parts.iter().fold(statement.to_owned(), |sql, (name, part)| sql.replace(name, part))
+}
+
 /// Reads head and messages in one statement, so that they are consistent. The rows are sorted by the client:
 /// the server would have to move the texts while sorting.
 const LOAD: &str = "\
-SELECT NULL::bigint AS number, version, messages, commits, id = $1 AS is_own, NULL::text AS record \
-    FROM {conversations} WHERE key = sha256($1) \
+WITH head AS MATERIALIZED (\
+    SELECT version, messages, commits, id = $1 AS is_own, oldest, second_oldest \
+    FROM {conversations} WHERE key = sha256($1)\
+) \
+SELECT NULL::bigint AS number, version, messages, commits, is_own, NULL::text AS record FROM head \
 UNION ALL \
-SELECT number, NULL, NULL, NULL, NULL, record FROM {messages} WHERE key = sha256($1)";
+SELECT number, NULL, NULL, NULL, NULL, record FROM {messages} WHERE {is_second} \
+UNION ALL \
+SELECT number, NULL, NULL, NULL, NULL, record FROM {messages} WHERE {is_oldest}";
+
+/// Conditions for the rows in memory, with a `head` that has the bounds of their numbers: all rows from the
+/// second oldest one on, and the oldest one if evicted rows follow it.
+///
+/// A scan of all rows of the key would visit the rows that were evicted since the last vacuum. The bounds are
+/// never higher than the numbers, but may be lower, because not every commit updates them. Two of them are
+/// necessary, because a system message stays in front of the evicted rows.
+const IS_SECOND: &str =
+    "key = sha256($1) AND number >= coalesce((SELECT second_oldest FROM head), 0)";
+const IS_OLDEST: &str = "key = sha256($1) AND number = \
+    (SELECT oldest FROM head WHERE oldest < second_oldest)";
 
 /// Reads the head, the newest messages, and the numbers of the oldest messages, without records. Parameters:
 /// id, first of the newest numbers, and lower bounds of the two oldest ones. A scan from a lower bound does not
@@ -137,7 +161,13 @@ const LOCK: &str = "\
 SELECT version, messages, commits, id = $1 AS is_own FROM {conversations} WHERE key = sha256($1) FOR UPDATE";
 
 /// Reads the rows in memory.
-const ROWS: &str = "SELECT number, record FROM {messages} WHERE key = sha256($1) ORDER BY number";
+const ROWS: &str = "\
+WITH head AS MATERIALIZED (\
+    SELECT oldest, second_oldest FROM {conversations} WHERE key = sha256($1)\
+) \
+SELECT number, record FROM {messages} WHERE {is_second} \
+UNION ALL \
+SELECT number, record FROM {messages} WHERE {is_oldest} ORDER BY number";
 
 /// First part of each commit: selects the lease that the commit requires, if it is held.
 const CHECK_LEASE: &str = "\
@@ -171,7 +201,8 @@ const BEGIN_CONVERSATION: &str = "\
 ), {append_rows}";
 
 /// A later commit. Returns one row if it was applied, otherwise none. Parameters: those of the first commit,
-/// then the expected version, the start and the end of the evicted positions, and the evicted numbers.
+/// then the expected version, the new bounds of the numbers in memory or null, the start and the end of the
+/// evicted positions, and the evicted numbers.
 ///
 /// A commit that waits for another commit on the lock of the head finds that the version has changed. The
 /// rest of the statement sees the rows from before the wait, which is safe: it only has an effect if the head
@@ -181,18 +212,19 @@ const BEGIN_CONVERSATION: &str = "\
 const ADVANCE: &str = "\
 {check_lease}gone AS MATERIALIZED (\
     (SELECT number FROM {messages} WHERE key = sha256($1) \
-        ORDER BY number OFFSET $9 LIMIT greatest(0, $10::bigint - $9::bigint)) \
+        ORDER BY number OFFSET $11 LIMIT greatest(0, $12::bigint - $11::bigint)) \
     UNION ALL \
-    SELECT number FROM {messages} WHERE key = sha256($1) AND number = ANY ($11::bigint[])\
+    SELECT number FROM {messages} WHERE key = sha256($1) AND number = ANY ($13::bigint[])\
 ), head AS (\
     UPDATE {conversations} SET version = $3, last_updated = $4, \
         commits = substr($5::bytea || commits, 1, {log_bytes}), \
+        {set_bounds}, \
         messages = messages - (SELECT count(*) FROM gone) + cardinality($6::bigint[]) \
     WHERE key = sha256($1) AND id = $1 AND version = $8 \
         AND position(substr($5::bytea, 17) in commits) = 0 \
         AND ($2::bigint IS NULL OR EXISTS (SELECT FROM lease)) \
         AND (SELECT count(*) FROM gone) = \
-            greatest(0, least($10, messages) - $9) + cardinality($11::bigint[]) \
+            greatest(0, least($12, messages) - $11) + cardinality($13::bigint[]) \
     RETURNING key\
 ), evicted AS (\
     DELETE FROM {messages} USING head, gone \
@@ -202,7 +234,8 @@ const ADVANCE: &str = "\
 
 /// A later commit whose evicted rows are known by number, because the caller has loaded them. Returns one row
 /// if it was applied, otherwise none. Parameters: those of the first commit, then the expected version, the
-/// first and the last evicted number, and the number of rows between them.
+/// new bounds of the numbers in memory, the first and the last evicted number, and the number of rows between
+/// them.
 ///
 /// This is the usual statement. A range does not require an estimate of the length of an array or a limit, so
 /// the server reuses a generic plan. For [`ADVANCE`] it would plan each execution, which takes longer than
@@ -211,18 +244,23 @@ const ADVANCE_NUMBERED: &str = "\
 {check_lease}head AS (\
     UPDATE {conversations} SET version = $3, last_updated = $4, \
         commits = substr($5::bytea || commits, 1, {log_bytes}), \
-        messages = messages - $11 + cardinality($6::bigint[]) \
+        {set_bounds}, \
+        messages = messages - $13 + cardinality($6::bigint[]) \
     WHERE key = sha256($1) AND id = $1 AND version = $8 \
         AND position(substr($5::bytea, 17) in commits) = 0 \
         AND ($2::bigint IS NULL OR EXISTS (SELECT FROM lease)) \
         AND (SELECT count(*) FROM {messages} \
-            WHERE key = sha256($1) AND number BETWEEN $9 AND $10) = $11::bigint \
+            WHERE key = sha256($1) AND number BETWEEN $11 AND $12) = $13::bigint \
     RETURNING key\
 ), evicted AS (\
     DELETE FROM {messages} USING head \
-    WHERE {messages}.key = head.key AND {messages}.number BETWEEN $9 AND $10 \
+    WHERE {messages}.key = head.key AND {messages}.number BETWEEN $11 AND $12 \
     RETURNING {messages}.key, {messages}.number, {messages}.record\
 ){keep_evicted}, {append_rows}";
+
+/// Part of a commit that updates the bounds of the numbers in memory.
+const SET_BOUNDS: &str = "\
+oldest = coalesce($9::bigint, oldest), second_oldest = coalesce($10::bigint, second_oldest)";
 
 /// Part of a commit that copies the evicted rows to the history.
 const KEEP_EVICTED: &str = ", kept AS (\

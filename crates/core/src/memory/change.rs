@@ -10,9 +10,17 @@ pub struct Change {
     expected: Option<u64>,
     lease: Option<LeaseToken>,
     request: Option<RequestId>,
-    /// The store's numbers of the removed messages, if they are known.
-    numbers: Option<Vec<u64>>,
+    /// The store's numbers of the messages at the expected version, if they are known.
+    numbers: Option<ChangedNumbers>,
     kind: Kind,
+}
+
+/// The store's numbers of the messages that a change removes or keeps.
+#[derive(Clone, Debug)]
+pub(super) struct ChangedNumbers {
+    pub(super) evicted: Vec<u64>,
+    /// Numbers of the two oldest messages that stay.
+    pub(super) oldest_kept: [Option<u64>; 2],
 }
 
 #[derive(Clone, Debug)]
@@ -69,7 +77,7 @@ impl Change {
         self
     }
 
-    pub(super) fn with_numbers(mut self, numbers: Option<Vec<u64>>) -> Self {
+    pub(super) fn with_numbers(mut self, numbers: Option<ChangedNumbers>) -> Self {
         self.numbers = numbers;
         self
     }
@@ -77,7 +85,18 @@ impl Change {
     /// Returns the numbers of the removed messages. They are valid for the expected version only.
     #[doc(hidden)]
     pub fn evicted_numbers(&self) -> Option<&[u64]> {
-        self.numbers.as_deref().filter(|_| self.expected.is_some())
+        self.known_numbers().map(|numbers| &*numbers.evicted)
+    }
+
+    /// Returns the numbers of the two oldest messages that stay, as far as there are any. They are valid for the
+    /// expected version only.
+    #[doc(hidden)]
+    pub fn oldest_kept_numbers(&self) -> Option<[Option<u64>; 2]> {
+        self.known_numbers().map(|numbers| numbers.oldest_kept)
+    }
+
+    fn known_numbers(&self) -> Option<&ChangedNumbers> {
+        self.numbers.as_ref().filter(|_| self.expected.is_some())
     }
 
     /// Returns the version that the conversation must still have. `None`: any version.

@@ -1,5 +1,6 @@
 //! The start and the result of a turn: snapshots and completed turns.
 
+use super::change::ChangedNumbers;
 use super::history::{self, Repair};
 use super::{Change, LeaseToken, Numbers, RequestId, summary};
 use crate::message::{ChatMessage, Messages};
@@ -50,10 +51,13 @@ impl Snapshot {
         Change::advance(self.version, evict, append).with_numbers(numbers)
     }
 
-    fn numbers_of(&self, range: &Range<usize>) -> Option<Vec<u64>> {
+    fn numbers_of(&self, evict: &Range<usize>) -> Option<ChangedNumbers> {
         let numbers = self.numbers.as_ref()?;
-        let end = range.end.min(numbers.len());
-        (range.start..end).map(|index| numbers.get(index)).collect()
+        let end = evict.end.min(numbers.len());
+        let evicted = (evict.start..end).map(|index| numbers.get(index)).collect::<Option<_>>()?;
+        let mut kept = (0..evict.start).chain(evict.start.max(end)..).map(|at| numbers.get(at));
+        let oldest_kept = [(); 2].map(|()| kept.next().flatten());
+        Some(ChangedNumbers { evicted, oldest_kept })
     }
 
     /// Returns all messages, including a stored system message and a [summary](super::Summarizer).

@@ -29,6 +29,8 @@ const COLUMNS: &[(&str, &str, &str, &str)] = &[
     ("conversations", "version", "int8send(version)", NUMBER),
     ("conversations", "messages", "int8send(messages)", NUMBER),
     ("conversations", "commits", "commits", "{}"),
+    ("conversations", "oldest", "int8send(oldest)", NUMBER),
+    ("conversations", "second_oldest", "int8send(second_oldest)", NUMBER),
     ("conversations", "last_updated", "int8send(last_updated)", NUMBER),
     ("messages", "key", "key", "{}"),
     ("messages", "number", "int8send(number)", NUMBER),

@@ -1,5 +1,6 @@
 //! The PostgreSQL store.
 
+mod bounded_loads;
 mod broken;
 mod damage;
 mod settings;

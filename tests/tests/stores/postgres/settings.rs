@@ -75,7 +75,8 @@ async fn tables_of_the_first_layout_are_migrated() {
     store.update_messages(&klaus(), &message()).await.unwrap();
     let to_first = format!(
         "ALTER TABLE {prefix}_conversations RENAME COLUMN last_updated TO last_used;
-         ALTER TABLE {prefix}_conversations DROP COLUMN commits, ADD COLUMN token bigint NOT NULL DEFAULT 7;
+         ALTER TABLE {prefix}_conversations DROP COLUMN commits, DROP COLUMN oldest,
+            DROP COLUMN second_oldest, ADD COLUMN token bigint NOT NULL DEFAULT 7;
          ALTER TABLE {prefix}_messages ADD COLUMN token bigint NOT NULL DEFAULT 7;
          ALTER TABLE {prefix}_history ADD COLUMN token bigint NOT NULL DEFAULT 7;
          ALTER TABLE {prefix}_leases DROP COLUMN begins;

@@ -67,6 +67,7 @@ fn commit_evicts_the_folded_messages_and_stores_the_summary() {
     let change = CompletedTurn::new(folded, None, turn("c", 0)).into_change(0);
     assert_eq!(change.evicted(), Some(1..5));
     assert_eq!(change.evicted_numbers(), Some(&[12, 13, 14, 15][..]));
+    assert_eq!(change.oldest_kept_numbers(), Some([Some(11), Some(16)]));
     let appended: Vec<_> = change.appended().cloned().collect();
     assert_eq!(texts(&appended), ["c", "answer c"]);
     assert_eq!(Summarizer::summary_of(&appended), Some("a summary"));
