@@ -13,6 +13,7 @@ mod tool;
 mod user;
 
 pub use ai::{AiMessage, AiMessageBuilder, ProviderContent};
+pub(crate) use codec::read_message;
 pub use codec::{
     FORMAT_VERSION, message_from_json, message_to_json, messages_from_json, messages_to_json,
     messages_to_langchain4j_json,

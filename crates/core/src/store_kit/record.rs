@@ -10,7 +10,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{MemoryId, UnreadableRecord};
-use crate::message::ChatMessage;
+use crate::message::{ChatMessage, read_message};
 use crc32fast::Hasher;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -57,7 +57,7 @@ pub fn encode(id: &MemoryId, number: u64, message: &ChatMessage) -> Result<Strin
 /// [`plan::snapshot`]: super::plan::snapshot
 pub fn decode(id: &MemoryId, number: u64, data: &[u8]) -> Result<ChatMessage, UnreadableRecord> {
     let text = message_text(id, number, data)?;
-    serde_json::from_str(text).map_err(|error| corrupt(id, number, &error))
+    read_message(text).map_err(|error| corrupt(id, number, &error))
 }
 
 /// Checks the record of row `number` without decoding its message. Fails as [`decode`], except that a message

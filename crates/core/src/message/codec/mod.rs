@@ -8,6 +8,7 @@ mod content;
 mod langchain4j;
 mod tagged;
 mod text;
+mod text_only;
 mod wire;
 
 pub use langchain4j::messages_to_langchain4j_json;
@@ -106,7 +107,12 @@ pub fn message_to_json(message: &ChatMessage) -> Result<String> {
 /// Returns [`ErrorKind::Store`] for text in any other format.
 #[doc(alias = "messageFromJson")]
 pub fn message_from_json(json: &str) -> Result<ChatMessage> {
-    serde_json::from_str(json).map_err(malformed)
+    read_message(json).map_err(malformed)
+}
+
+/// Same as [`message_from_json`], with the error of the parser.
+pub(crate) fn read_message(json: &str) -> serde_json::Result<ChatMessage> {
+    text_only::read(json).map_or_else(|| serde_json::from_str(json), Ok)
 }
 
 fn unwritable(source: serde_json::Error) -> Error {
