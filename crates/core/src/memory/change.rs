@@ -3,6 +3,7 @@
 use super::{LeaseToken, RequestId};
 use crate::message::{ChatMessage, Messages};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// A change of one conversation: messages to evict and messages to append.
 #[derive(Clone, Debug)]
@@ -12,6 +13,8 @@ pub struct Change {
     request: Option<RequestId>,
     /// The store's numbers of the messages at the expected version, if they are known.
     numbers: Option<ChangedNumbers>,
+    /// Length of the records of the appended messages, after a store encoded them.
+    record_bytes: OnceLock<usize>,
     kind: Kind,
 }
 
@@ -57,7 +60,8 @@ impl Change {
     }
 
     fn new(expected: Option<u64>, kind: Kind) -> Self {
-        Self { expected, lease: None, request: None, numbers: None, kind }
+        let record_bytes = OnceLock::new();
+        Self { expected, lease: None, request: None, numbers: None, record_bytes, kind }
     }
 
     /// Makes the change depend on a lease. The store releases the lease when it applies the change.
@@ -97,6 +101,17 @@ impl Change {
 
     fn known_numbers(&self) -> Option<&ChangedNumbers> {
         self.numbers.as_ref().filter(|_| self.expected.is_some())
+    }
+
+    /// Keeps the total length of the records of the appended messages, for the cache of a store.
+    pub(crate) fn keep_record_bytes(&self, bytes: usize) {
+        // A plan for another version has records of the same length.
+        let _ = self.record_bytes.set(bytes);
+    }
+
+    /// Returns the total length of the records of the appended messages, if a store has encoded them.
+    pub(crate) fn record_bytes(&self) -> Option<usize> {
+        self.record_bytes.get().copied()
     }
 
     /// Returns the version that the conversation must still have. `None`: any version.

@@ -62,7 +62,9 @@ impl CommitPlan {
     pub fn for_advance(id: &MemoryId, version: u64, change: &Change) -> Result<Option<Self>> {
         let Some(evicted) = change.evicted() else { return Ok(None) };
         let appended = change.appended().collect::<Vec<_>>();
-        Self::new(id, version, EvictedRows::Positions(evicted), &appended).map(Some)
+        let plan = Self::new(id, version, EvictedRows::Positions(evicted), &appended)?;
+        change.keep_record_bytes(plan.rows.iter().map(|(_, record)| record.len()).sum());
+        Ok(Some(plan))
     }
 
     /// Plans a replacement of the rows in memory, in the order of their numbers. Messages that stay are not

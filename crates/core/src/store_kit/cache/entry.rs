@@ -4,7 +4,6 @@ use super::loaded::{CommitEntry, DecodedRow, KnownConversation, Read};
 use crate::memory::{Change, Numbers, Snapshot};
 use crate::message::{ChatMessage, Messages};
 use std::collections::VecDeque;
-use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -67,10 +66,13 @@ impl Entry {
         CONVERSATION_BYTES + self.bytes + committed
     }
 
-    /// Keeps the messages of a change that was committed.
+    /// Keeps the messages of a change that was committed, unless it was a replacement: most of its messages
+    /// are known already.
     pub(super) fn keep_committed(&mut self, change: &Change) {
-        let bytes = change.appended().map(|message| size(encoded_length(message)) as usize);
-        self.committed = Some(Committed { bytes: bytes.sum(), change: change.clone() });
+        self.committed = change.record_bytes().map(|bytes| {
+            let bytes = 2 * bytes + MESSAGE_BYTES * change.appended().count();
+            Committed { change: change.clone(), bytes }
+        });
     }
 
     /// Changes the entry to the state that was read.
@@ -139,24 +141,6 @@ fn evicts(change: &Change, length: usize) -> Option<Option<Range<usize>>> {
     Some(Some(range).filter(|range| !range.is_empty()))
 }
 
-fn size(encoded: usize) -> u32 {
-    u32::try_from(2 * encoded + MESSAGE_BYTES).unwrap_or(u32::MAX)
-}
-
-/// Returns the length of the message as JSON.
-fn encoded_length(message: &ChatMessage) -> usize {
-    struct Length(usize);
-    impl io::Write for Length {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut length = Length(0);
-    // Messages can always be encoded.
-    let _ = serde_json::to_writer(&mut length, message);
-    length.0
+fn size(record: usize) -> u32 {
+    u32::try_from(2 * record + MESSAGE_BYTES).unwrap_or(u32::MAX)
 }

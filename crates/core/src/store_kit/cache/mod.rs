@@ -148,7 +148,8 @@ impl ConversationCache {
     }
 
     /// Records a change that was committed. The next load reads its messages, and returns the equal messages of
-    /// the change instead, which have their token counts and encodings.
+    /// the change instead, which have their token counts and encodings. Does not keep a replacement, or a change
+    /// without a [`CommitPlan`](super::plan::CommitPlan).
     pub fn committed(&self, id: &MemoryId, change: &Change) {
         if self.limit == 0 {
             return;

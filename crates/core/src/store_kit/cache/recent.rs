@@ -18,6 +18,11 @@ impl Recent {
         self.entries.len()
     }
 
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     pub(super) fn take(&mut self, id: &MemoryId) -> Option<Entry> {
         let (entry, used) = self.entries.remove(id)?;
         self.by_use.remove(&used);

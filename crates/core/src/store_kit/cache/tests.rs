@@ -303,6 +303,21 @@ async fn cache_keeps_the_most_recently_used_conversations() {
 }
 
 #[tokio::test]
+async fn committed_messages_have_the_size_of_their_rows() {
+    let cache = cache();
+    let database = loaded(&cache).await;
+    let bytes = || cache.recent().bytes();
+    let before = bytes();
+    database.append(&cache, &["b", "c"]);
+    let committed = bytes();
+    database.load(&cache).await.unwrap();
+    assert_eq!((committed > before, bytes()), (true, committed));
+    // The messages of a replacement are read again, so they are not kept twice.
+    database.commit(&cache, &Change::replace(None, messages(&TWENTY).into()));
+    assert_eq!(bytes(), committed);
+}
+
+#[tokio::test]
 async fn cache_of_size_zero_reads_everything() {
     let cache = ConversationCache::new(0);
     let database = loaded(&cache).await;
