@@ -3,6 +3,7 @@
 use super::error_mapping::{Operation, TaskFailure};
 use super::head::{HeadRow, check_lost, signed};
 use super::read;
+use super::slots::{Place, Slots};
 use ai_services_core::memory::{Change, EvictedMessages, MemoryId, UnreadableRecord};
 use ai_services_core::store_kit::commits::{PendingCommit, Settled};
 use ai_services_core::store_kit::failpoint::failpoint;
@@ -10,7 +11,7 @@ use ai_services_core::store_kit::plan::{CommitPlan, EvictedRows};
 use ai_services_core::store_kit::{conflict, lease_lost};
 use ai_services_core::{Error, Result};
 use rusqlite::Connection;
-use std::ops::Range;
+use std::collections::BTreeMap;
 
 /// A change that is to be committed.
 pub(super) struct Commit {
@@ -59,16 +60,21 @@ impl Commit {
                 &planned
             }
         };
-        let evicted = self.evict(connection, &plan.evicted, present.messages)?;
+        let mut slots = read::slots(connection, &self.id, &present)?;
+        let evicted = self.evict(&plan.evicted, &mut slots)?;
+        if self.evicted_messages == EvictedMessages::Keep {
+            self.keep(connection, &evicted)?;
+        }
         failpoint!("sqlite.after_eviction");
-        self.append(connection, &plan.rows)?;
+        self.overwrite(connection, evicted, &plan.rows, &mut slots)?;
         failpoint!("sqlite.after_append");
         let mut commits = present.commits;
         commits.push(self.pending.entry(present.version));
         let after = HeadRow {
             version: plan.version,
-            messages: present.messages.saturating_sub(evicted) + plan.rows.len() as u64,
+            messages: slots.len(),
             commits,
+            slots: slots.encode(),
             lease: present.lease.filter(|_| self.change.lease().is_none()),
         };
         after.write(connection, &self.id)?;
@@ -108,82 +114,85 @@ impl Commit {
         if let Some(plan) = CommitPlan::for_advance(&self.id, version, &self.change)? {
             return Ok(plan);
         }
-        let rows = read::rows(connection, &self.id, 0)?;
+        let rows = read::rows(connection, &self.id)?;
         Ok(CommitPlan::for_replacement(&self.id, head.map(Into::into), &rows, &self.change)?)
     }
 
-    /// Evicts rows from memory and returns their number.
-    fn evict(
-        &self,
-        connection: &Connection,
-        evict: &EvictedRows,
-        messages: u64,
-    ) -> Result<u64, TaskFailure> {
-        match evict {
-            EvictedRows::Positions(range) => self.evict_positions(connection, range, messages),
-            EvictedRows::Numbers(numbers) => {
-                for number in numbers {
-                    self.evict_between(connection, signed(*number), signed(*number), 1)?;
-                }
-                Ok(numbers.len() as u64)
+    /// Removes evicted messages from the slots, and returns their places.
+    fn evict(&self, evict: &EvictedRows, slots: &mut Slots) -> Result<Vec<Place>, TaskFailure> {
+        let numbers = match evict {
+            EvictedRows::Positions(range) => {
+                return Ok(slots.remove(range.start as u64..range.end as u64));
+            }
+            EvictedRows::Numbers(numbers) => numbers,
+        };
+        let mut evicted = Vec::with_capacity(numbers.len());
+        for number in numbers {
+            let Some(at) = slots.position(*number) else { return Err(self.misplaced(*number)) };
+            evicted.append(&mut slots.remove(at..at + 1));
+        }
+        Ok(evicted)
+    }
+
+    /// Copies evicted rows to the history.
+    fn keep(&self, connection: &Connection, evicted: &[Place]) -> Result<(), TaskFailure> {
+        let mut keep = connection.prepare_cached(
+            "INSERT INTO history (id, number, record)
+             SELECT id, number, record FROM conversation
+             WHERE id = ?1 AND slot = ?2 AND number = ?3",
+        )?;
+        for Place { number, slot } in evicted {
+            if keep.execute((self.id.as_str(), signed(*slot), signed(*number)))? != 1 {
+                return Err(self.misplaced(*number));
             }
         }
+        Ok(())
     }
 
-    fn evict_positions(
+    /// Writes new rows, over evicted ones if possible, and deletes the other evicted ones. A row with another
+    /// number than expected is neither overwritten nor deleted.
+    fn overwrite(
         &self,
         connection: &Connection,
-        range: &Range<usize>,
-        messages: u64,
-    ) -> Result<u64, TaskFailure> {
-        let (start, end) = (range.start as u64, messages.min(range.end as u64));
-        let count = end.saturating_sub(start);
-        if count == 0 {
-            return Ok(0);
-        }
-        let mut numbers = connection.prepare_cached(
-            "SELECT min(number), max(number) FROM
-                 (SELECT number FROM message WHERE id = ?1 ORDER BY number LIMIT ?2 OFFSET ?3)",
-        )?;
-        let parameters = (self.id.as_str(), signed(count), signed(start));
-        let (first, last) = numbers.query_row(parameters, |row| Ok((row.get(0)?, row.get(1)?)))?;
-        self.evict_between(connection, first, last, count)?;
-        Ok(count)
-    }
-
-    /// Evicts the rows numbered `first` to `last`. Fails unless there are `count` of them.
-    fn evict_between(
-        &self,
-        connection: &Connection,
-        first: i64,
-        last: i64,
-        count: u64,
+        evicted: Vec<Place>,
+        rows: &[(u64, String)],
+        slots: &mut Slots,
     ) -> Result<(), TaskFailure> {
-        let range = (self.id.as_str(), first, last);
-        if self.evicted_messages == EvictedMessages::Keep {
-            let mut keep = connection.prepare_cached(
-                "INSERT INTO history (id, number, record)
-                 SELECT id, number, record FROM message
-                 WHERE id = ?1 AND number BETWEEN ?2 AND ?3",
-            )?;
-            keep.execute(range)?;
+        let id = self.id.as_str();
+        let free: Vec<_> = slots.free(&evicted).take(rows.len()).collect();
+        let mut evicted: BTreeMap<_, _> =
+            evicted.into_iter().map(|place| (place.slot, place.number)).collect();
+        let mut update = connection.prepare_cached(
+            "UPDATE conversation SET number = ?3, record = ?4
+             WHERE id = ?1 AND slot = ?2 AND number = ?5",
+        )?;
+        let mut insert = connection.prepare_cached(
+            "INSERT INTO conversation (id, slot, number, record) VALUES (?1, ?2, ?3, ?4)",
+        )?;
+        for ((number, record), slot) in rows.iter().zip(free) {
+            let (at, new) = (signed(slot), signed(*number));
+            match evicted.remove(&slot) {
+                None => drop(insert.execute((id, at, new, record))?),
+                Some(old) if update.execute((id, at, new, record, signed(old)))? == 1 => {}
+                Some(old) => return Err(self.misplaced(old)),
+            }
+            slots.push(Place { number: *number, slot });
         }
-        let mut delete = connection
-            .prepare_cached("DELETE FROM message WHERE id = ?1 AND number BETWEEN ?2 AND ?3")?;
-        if delete.execute(range)? as u64 == count {
-            return Ok(());
-        }
-        let reason = "it counts more messages than there are";
-        Err(UnreadableRecord::corrupt(&self.id, "the head", reason).into())
-    }
-
-    fn append(&self, connection: &Connection, rows: &[(u64, String)]) -> Result<(), TaskFailure> {
-        let mut insert = connection
-            .prepare_cached("INSERT INTO message (id, number, record) VALUES (?1, ?2, ?3)")?;
-        for (number, record) in rows {
-            insert.execute((self.id.as_str(), signed(*number), record))?;
+        let mut delete = connection.prepare_cached(
+            "DELETE FROM conversation WHERE id = ?1 AND slot = ?2 AND number = ?3",
+        )?;
+        for (slot, number) in evicted {
+            if delete.execute((id, signed(slot), signed(number)))? != 1 {
+                return Err(self.misplaced(number));
+            }
         }
         Ok(())
+    }
+
+    /// Returns the error for a message that is not in the slot that the head has for it.
+    fn misplaced(&self, number: u64) -> TaskFailure {
+        let reason = format_args!("message {number} is not in its slot");
+        UnreadableRecord::corrupt(&self.id, "the head", reason).into()
     }
 }
 
@@ -210,6 +219,6 @@ mod tests {
         for _ in 0..2 {
             commits.iter().for_each(|commit| commit.run(&connection).unwrap());
         }
-        assert_eq!(read::rows(&connection, &"klaus".into(), 0).unwrap().len(), 3);
+        assert_eq!(read::rows(&connection, &"klaus".into()).unwrap().len(), 3);
     }
 }

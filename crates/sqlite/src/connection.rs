@@ -152,6 +152,11 @@ fn configure(connection: &Connection, settings: &Settings) -> rusqlite::Result<(
     ))
 }
 
+/// Executes a statement without parameters. The connection keeps it prepared.
+pub(super) fn execute(connection: &Connection, statement: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(statement)?.execute([]).map(drop)
+}
+
 /// Retries with back-off while other processes lock the file, until the busy timeout has passed.
 fn retry<T>(
     began: Instant,

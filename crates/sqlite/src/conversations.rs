@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 /// Number of conversations that one transaction deletes.
-const DELETED_AT_ONCE: u32 = 64;
+const DELETED_AT_ONCE: usize = 64;
 
 #[async_trait]
 impl ChatMemoryStore for SqliteChatMemoryStore {
@@ -100,7 +100,7 @@ impl ConversationStore for SqliteChatMemoryStore {
                 move |connection: &_| read::unused(connection, time, &after, DELETED_AT_ONCE);
             let ids = self.read("find unused", None, found).await?;
             let Some(last) = ids.last() else { return Ok(deleted) };
-            after = last.clone();
+            after = last.as_str().to_owned();
             let work = move |connection: &_| delete::delete_unused(connection, &ids, time);
             deleted += self.write("delete unused", None, work).await?;
         }

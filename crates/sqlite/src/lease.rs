@@ -45,10 +45,10 @@ fn acquire(
     let now = time::now();
     // A conversation without a commit gets a head with version 0.
     let mut statement = connection.prepare_cached(
-        "INSERT INTO conversation
-             (id, version, messages, last_updated, commits, lease_token, lease_since, lease_until)
-         VALUES (?1, 0, 0, ?2, x'', ?3, ?2, ?4)
-         ON CONFLICT (id) DO UPDATE SET
+        "INSERT INTO conversation (id, slot, version, messages, last_updated, commits, slots,
+             lease_token, lease_since, lease_until)
+         VALUES (?1, 0, 0, 0, ?2, x'', x'', ?3, ?2, ?4)
+         ON CONFLICT (id, slot) DO UPDATE SET
              lease_token = excluded.lease_token, lease_since = excluded.lease_since,
              lease_until = excluded.lease_until
          WHERE lease_token IS NULL OR lease_token = excluded.lease_token
@@ -61,9 +61,10 @@ fn acquire(
 
 fn release(connection: &Connection, id: &MemoryId, token: LeaseToken) -> Result<(), TaskFailure> {
     for statement in [
-        "DELETE FROM conversation WHERE id = ?1 AND lease_token = ?2 AND version = 0",
+        "DELETE FROM conversation
+         WHERE id = ?1 AND slot = 0 AND lease_token = ?2 AND version = 0",
         "UPDATE conversation SET lease_token = NULL, lease_since = NULL, lease_until = NULL
-         WHERE id = ?1 AND lease_token = ?2",
+         WHERE id = ?1 AND slot = 0 AND lease_token = ?2",
     ] {
         connection.prepare_cached(statement)?.execute((id.as_str(), token.get().cast_signed()))?;
     }

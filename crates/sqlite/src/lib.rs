@@ -14,6 +14,7 @@ mod lease;
 mod read;
 mod readers;
 mod schema;
+mod slots;
 mod task;
 mod writer;
 

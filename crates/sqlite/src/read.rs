@@ -2,6 +2,7 @@
 
 use super::error_mapping::TaskFailure;
 use super::head::{HeadRow, check_lost, signed, unsigned};
+use super::slots::{Place, Slots};
 use ai_services_core::memory::{
     CommitState, Conversation, HistoryEntry, HistoryPosition, MemoryId, RawRecord, RequestId,
     UnreadableRecord,
@@ -11,25 +12,15 @@ use ai_services_core::store_kit::{record, time};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row};
 
-/// Selects the conversations that have messages or history.
-macro_rules! conversations_where {
-    ($condition:literal) => {
-        concat!(
-            "SELECT id, messages, last_updated FROM conversation WHERE ",
-            $condition,
-            " AND (messages > 0
-                   OR EXISTS (SELECT 1 FROM history WHERE history.id = conversation.id))"
-        )
-    };
-}
-
-/// Selects a page of a history, in one direction. Both tables are read in order, and only as far as needed.
+/// Selects a page of a history, in one direction. Evicted messages are read in order, and only as far as needed.
+/// The messages in memory are in the order of their slots, and are sorted.
 macro_rules! history_where {
     ($condition:literal, $direction:literal) => {
         concat!(
             "SELECT number, record, 1 FROM history WHERE id = ?1 AND number ",
             $condition,
-            " UNION ALL SELECT number, record, 0 FROM message WHERE id = ?1 AND number ",
+            " UNION ALL SELECT number, record, 0 FROM conversation
+                  WHERE id = ?1 AND slot > 0 AND number ",
             $condition,
             " ORDER BY number ",
             $direction,
@@ -48,12 +39,14 @@ pub(super) fn stored(
     if head.is_none() {
         check_lost(connection, id)?;
     }
-    let rows = match known.and_then(KnownConversation::first_row) {
-        Some(first) => {
-            let oldest = oldest(connection, id)?;
-            StoredRows::Since { oldest, rows: rows(connection, id, first)? }
-        }
-        None => StoredRows::All(rows(connection, id, 0)?),
+    let since = known.and_then(KnownConversation::first_row).zip(head.as_ref());
+    let since = since.and_then(|(first, head)| Some((first, head.known_slots()?)));
+    let rows = match since {
+        Some((first, slots)) => StoredRows::Since {
+            oldest: oldest(connection, id, &slots)?,
+            rows: rows_since(connection, id, &slots, first)?,
+        },
+        None => StoredRows::All(rows(connection, id)?),
     };
     let commits = head.as_ref().map(|head| head.commits.clone()).unwrap_or_default();
     Ok(StoredConversation { head: head.as_ref().map(Into::into), commits, rows })
@@ -70,64 +63,109 @@ pub(super) fn commit_state(
 }
 
 /// Returns the numbers of the two oldest rows in memory.
-fn oldest(connection: &Connection, id: &MemoryId) -> Result<Vec<u64>, TaskFailure> {
-    let mut statement = connection
-        .prepare_cached("SELECT number FROM message WHERE id = ?1 ORDER BY number LIMIT 2")?;
-    let mut rows = statement.query([id.as_str()])?;
+fn oldest(connection: &Connection, id: &MemoryId, slots: &Slots) -> Result<Vec<u64>, TaskFailure> {
+    // SQLite would parse a statement with `slot IN (?2, ?3)` again for each execution.
+    let mut statement =
+        connection.prepare_cached("SELECT number FROM conversation WHERE id = ?1 AND slot = ?2")?;
     let mut found = Vec::with_capacity(2);
-    while let Some(row) = rows.next()? {
-        let number = row.get(0)?;
-        found.push(unsigned(id, &format_args!("message {number}"), number)?);
+    for Place { slot, .. } in slots.oldest() {
+        let number = statement.query_row((id.as_str(), signed(slot)), |row| row.get(0));
+        if let Some(number) = number.optional()? {
+            found.push(unsigned(id, &format_args!("message {number}"), number)?);
+        }
     }
     Ok(found)
 }
 
 /// Returns the rows in memory from number `first` on, oldest first.
+fn rows_since(
+    connection: &Connection,
+    id: &MemoryId,
+    slots: &Slots,
+    first: u64,
+) -> Result<Vec<(u64, Vec<u8>)>, TaskFailure> {
+    let mut statement = connection.prepare_cached(
+        "SELECT number, record FROM conversation WHERE id = ?1 AND slot BETWEEN ?2 AND ?3",
+    )?;
+    let mut found = Vec::new();
+    for range in slots.since(first) {
+        let mut rows =
+            statement.query((id.as_str(), signed(range.start), signed(range.end - 1)))?;
+        while let Some(row) = rows.next()? {
+            found.push(numbered(id, row)?);
+        }
+    }
+    found.sort_by_key(|(number, _)| *number);
+    Ok(found)
+}
+
+/// Returns all rows in memory, oldest first.
 pub(super) fn rows(
     connection: &Connection,
     id: &MemoryId,
-    first: u64,
 ) -> Result<Vec<(u64, Vec<u8>)>, TaskFailure> {
-    // A damaged number may be negative.
-    let first = if first == 0 { i64::MIN } else { signed(first) };
-    let mut statement = connection.prepare_cached(
-        "SELECT number, record FROM message WHERE id = ?1 AND number >= ?2 ORDER BY number",
-    )?;
-    let mut rows = statement.query((id.as_str(), first))?;
+    let mut statement = connection
+        .prepare_cached("SELECT number, record FROM conversation WHERE id = ?1 AND slot > 0")?;
+    let mut rows = statement.query([id.as_str()])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         found.push(numbered(id, row)?);
     }
+    found.sort_by_key(|(number, _)| *number);
     Ok(found)
 }
 
+/// Returns the slots of all rows in memory.
+pub(super) fn slots(
+    connection: &Connection,
+    id: &MemoryId,
+    head: &HeadRow,
+) -> Result<Slots, TaskFailure> {
+    if let Some(slots) = head.known_slots() {
+        return Ok(slots);
+    }
+    let mut statement = connection.prepare_cached(
+        "SELECT number, slot FROM conversation WHERE id = ?1 AND slot > 0 ORDER BY number",
+    )?;
+    let mut rows = statement.query([id.as_str()])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let number = unsigned(id, &"a message", row.get(0)?)?;
+        found.push(Place { number, slot: unsigned(id, &"a message", row.get(1)?)? });
+    }
+    let slots = Slots::collect(found).filter(|slots| head.matches(slots));
+    let reason = "it does not match the messages";
+    Ok(slots.ok_or_else(|| UnreadableRecord::corrupt(id, "the head", reason))?)
+}
+
+/// Returns the conversations that have messages or history, in the order of their ids.
 pub(super) fn conversations(
     connection: &Connection,
     after: Option<&MemoryId>,
     limit: usize,
 ) -> Result<Vec<Conversation>, TaskFailure> {
-    let mut statement = connection
-        .prepare_cached(concat!(conversations_where!("id > ?1"), " ORDER BY id LIMIT ?2"))?;
-    // No id is empty.
-    let after = after.map_or("", MemoryId::as_str);
-    let found = statement.query_map((after, signed(limit as u64)), described)?;
-    found.map(|found| Ok(found??)).collect()
+    let (mut ids, mut found) = (Ids::after(after.map_or("", MemoryId::as_str)), Vec::new());
+    while found.len() < limit
+        && let Some(id) = ids.next(connection)?
+    {
+        found.extend(conversation(connection, &id)?);
+    }
+    Ok(found)
 }
 
+/// Returns the conversation, if it has messages or history.
 pub(super) fn conversation(
     connection: &Connection,
     id: &MemoryId,
 ) -> Result<Option<Conversation>, TaskFailure> {
-    let mut statement = connection.prepare_cached(conversations_where!("id = ?1"))?;
-    let found = statement.query_row([id.as_str()], described).optional()?;
-    Ok(found.transpose()?)
-}
-
-fn described(row: &Row<'_>) -> rusqlite::Result<Result<Conversation, UnreadableRecord>> {
-    let id = MemoryId::from(row.get::<_, String>(0)?);
-    let last_updated = time::from_millis(row.get(2)?);
-    let messages = unsigned(&id, &"the head", row.get(1)?);
-    Ok(messages.map(|messages| Conversation::new(id, messages, last_updated)))
+    let mut statement = connection.prepare_cached(
+        "SELECT messages, last_updated FROM conversation WHERE id = ?1 AND slot = 0
+             AND (messages > 0 OR EXISTS (SELECT 1 FROM history WHERE history.id = ?1))",
+    )?;
+    let found = statement.query_row([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)));
+    let Some((messages, last_updated)) = found.optional()? else { return Ok(None) };
+    let messages = unsigned(id, &"the head", messages)?;
+    Ok(Some(Conversation::new(id.clone(), messages, time::from_millis(last_updated))))
 }
 
 /// Returns the ids of conversations that were last changed before `time`, in order.
@@ -135,13 +173,41 @@ pub(super) fn unused(
     connection: &Connection,
     time: i64,
     after: &str,
-    limit: u32,
-) -> Result<Vec<String>, TaskFailure> {
+    limit: usize,
+) -> Result<Vec<MemoryId>, TaskFailure> {
     let mut statement = connection.prepare_cached(
-        "SELECT id FROM conversation WHERE id > ?1 AND last_updated < ?2 ORDER BY id LIMIT ?3",
+        "SELECT 1 FROM conversation WHERE id = ?1 AND slot = 0 AND last_updated < ?2",
     )?;
-    let ids = statement.query_map((after, time, limit), |row| row.get(0))?;
-    Ok(ids.collect::<rusqlite::Result<_>>()?)
+    let (mut ids, mut found) = (Ids::after(after), Vec::new());
+    while found.len() < limit
+        && let Some(id) = ids.next(connection)?
+    {
+        if statement.exists((id.as_str(), time))? {
+            found.push(id);
+        }
+    }
+    Ok(found)
+}
+
+/// The ids of all conversations, in order. Each one is a search of its own, which skips the messages.
+struct Ids(MemoryId);
+
+impl Ids {
+    /// No id is empty: the ids after an empty one are all ids.
+    fn after(id: &str) -> Self {
+        Self(id.into())
+    }
+
+    fn next(&mut self, connection: &Connection) -> rusqlite::Result<Option<MemoryId>> {
+        let mut statement =
+            connection.prepare_cached("SELECT min(id) FROM conversation WHERE id > ?1")?;
+        let next: Option<String> = statement.query_row([self.0.as_str()], |row| row.get(0))?;
+        let next = next.map(MemoryId::from);
+        if let Some(next) = &next {
+            self.0.clone_from(next);
+        }
+        Ok(next)
+    }
 }
 
 pub(super) fn history(
@@ -182,7 +248,11 @@ pub(super) fn export_raw(
     id: &MemoryId,
 ) -> Result<Vec<RawRecord>, TaskFailure> {
     let mut exported = Vec::new();
-    let mut heads = connection.prepare_cached("SELECT * FROM conversation WHERE id = ?1")?;
+    let mut heads = connection.prepare_cached(
+        "SELECT id, version, messages, last_updated, commits, slots,
+             lease_token, lease_since, lease_until
+         FROM conversation WHERE id = ?1 AND slot = 0",
+    )?;
     let names = (0..heads.column_count()).map(|column| Ok(heads.column_name(column)?.to_owned()));
     let names: Vec<String> = names.collect::<rusqlite::Result<_>>()?;
     let mut rows = heads.query([id.as_str()])?;
@@ -194,7 +264,10 @@ pub(super) fn export_raw(
     }
     for (table, statement) in [
         ("evicted message", "SELECT number, record FROM history WHERE id = ?1 ORDER BY number"),
-        ("message", "SELECT number, record FROM message WHERE id = ?1 ORDER BY number"),
+        (
+            "message",
+            "SELECT number, record FROM conversation WHERE id = ?1 AND slot > 0 ORDER BY number",
+        ),
     ] {
         let mut statement = connection.prepare_cached(statement)?;
         let mut rows = statement.query([id.as_str()])?;

@@ -1,6 +1,6 @@
 //! The reader threads.
 
-use super::connection::{self, Settings};
+use super::connection::{self, Settings, execute};
 use super::file_identity::OpenFiles;
 use super::task::{Task, WorkerMessage};
 use ai_services_core::{Error, ErrorKind, Result};
@@ -123,9 +123,15 @@ impl Pool {
             Err(failure) => return task.fail(failure),
         };
         // One transaction, so that several statements see the same snapshot.
-        match connection.unchecked_transaction() {
-            Ok(transaction) => drop(task.run(&transaction)),
+        match execute(connection, "BEGIN") {
+            Ok(()) => drop(task.run(connection)),
             Err(error) => task.fail(error.into()),
+        }
+        if !connection.is_autocommit()
+            && let Err(error) = execute(connection, "ROLLBACK")
+        {
+            tracing::warn!(%error, "cannot end a read of a SQLite store");
+            *known = None;
         }
         // Otherwise a deleted or replaced file would be read without notice.
         if let Err(failure) = self.files.check() {

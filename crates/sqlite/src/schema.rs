@@ -12,8 +12,9 @@ const APPLICATION_ID: i64 = 0x4169_5376;
 /// Migrations: entry `n` migrates version `n` of the schema to version `n + 1`.
 ///
 /// Every row contains the id itself, so that rows whose head is lost are detected. The rows of a conversation
-/// are stored side by side, in the order of their numbers.
-const MIGRATIONS: &[&str] = &[FIRST, SECOND];
+/// are stored side by side: its head in slot 0, then its messages. A turn overwrites rows, so that it changes
+/// the pages of the head and of a few neighbouring slots.
+const MIGRATIONS: &[&str] = &[FIRST, SECOND, THIRD];
 
 const FIRST: &str = "
 CREATE TABLE conversation (
@@ -46,6 +47,35 @@ ALTER TABLE conversation DROP COLUMN commit_token;
 ALTER TABLE conversation ADD COLUMN commits BLOB NOT NULL DEFAULT x'';
 ALTER TABLE conversation ADD COLUMN lease_since INTEGER;
 UPDATE conversation SET lease_token = NULL, lease_until = NULL;
+";
+
+/// Heads and messages are rows of one table, found by their slots. A head without slots gets them with the
+/// next commit.
+const THIRD: &str = "
+ALTER TABLE conversation RENAME TO head;
+CREATE TABLE conversation (
+    id TEXT NOT NULL,
+    slot INTEGER NOT NULL,
+    number INTEGER,
+    record TEXT,
+    version INTEGER,
+    messages INTEGER,
+    last_updated INTEGER,
+    commits BLOB,
+    slots BLOB,
+    lease_token INTEGER,
+    lease_since INTEGER,
+    lease_until INTEGER,
+    PRIMARY KEY (id, slot)
+) STRICT, WITHOUT ROWID;
+INSERT INTO conversation (id, slot, version, messages, last_updated, commits, slots,
+        lease_token, lease_since, lease_until)
+    SELECT id, 0, version, messages, last_updated, commits, x'', lease_token, lease_since, lease_until
+    FROM head;
+INSERT INTO conversation (id, slot, number, record)
+    SELECT id, row_number() OVER (PARTITION BY id ORDER BY number), number, record FROM message;
+DROP TABLE head;
+DROP TABLE message;
 ";
 
 /// The fields of the file header that identify the schema.

@@ -90,7 +90,7 @@ mod tests {
         let (before, panicked, after) = join3(
             store.update_messages(&klaus, &messages),
             store.write::<()>("change", Some(&klaus), |connection| {
-                connection.execute("DELETE FROM message", [])?;
+                connection.execute("DELETE FROM conversation", [])?;
                 panic!("on purpose")
             }),
             store.update_messages(&anna, &messages),

@@ -1,9 +1,10 @@
 //! The writer thread: group commit of queued changes.
 //!
 //! A commit waits for the disk, whatever its size. Therefore the thread writes all changes that were queued
-//! during the last transaction in one transaction. Each change has its own savepoint, so that a failed change
-//! does not affect the others.
+//! during the last transaction in one transaction. Each of several changes has its own savepoint, so that a
+//! failed change does not affect the others.
 
+use super::connection::execute;
 use super::error_mapping::TaskFailure;
 use super::file_identity::OpenFiles;
 use super::task::{Task, WorkerMessage};
@@ -85,23 +86,28 @@ fn attempt(
     files: &OpenFiles,
     batch: &mut [Box<dyn Task>],
 ) -> Result<(), TaskFailure> {
-    let execute = |statement| connection.prepare_cached(statement)?.execute([]);
     if batch.is_empty() {
         return Ok(());
     }
     files.check()?;
     failpoint!("sqlite.before_begin");
-    execute("BEGIN IMMEDIATE")?;
+    execute(connection, "BEGIN IMMEDIATE")?;
     failpoint!("sqlite.after_begin");
-    for task in batch {
-        execute("SAVEPOINT change")?;
+    if let [task] = batch {
         if !task.run(connection) {
-            execute("ROLLBACK TO change")?;
+            return Ok(execute(connection, "ROLLBACK")?);
         }
-        execute("RELEASE change")?;
+    } else {
+        for task in batch {
+            execute(connection, "SAVEPOINT change")?;
+            if !task.run(connection) {
+                execute(connection, "ROLLBACK TO change")?;
+            }
+            execute(connection, "RELEASE change")?;
+        }
     }
     failpoint!("sqlite.before_commit");
-    execute("COMMIT").map_err(TaskFailure::of_commit)?;
+    execute(connection, "COMMIT").map_err(TaskFailure::of_commit)?;
     failpoint!("sqlite.after_commit");
     // Only now is it certain that the changes are in the file that the path leads to.
     files.check().map_err(TaskFailure::after_commit)

@@ -143,8 +143,8 @@ async fn sqlite_damage_to_loaded_rows_is_reported() {
         store.load(&id).await.unwrap();
         let raw = rusqlite::Connection::open(&path).unwrap();
         let changed = raw.execute(
-            "UPDATE message SET record = replace(record, 'USER', 'AI') WHERE number =
-                 (SELECT number FROM message ORDER BY number LIMIT 1 OFFSET ?1)",
+            "UPDATE conversation SET record = replace(record, 'USER', 'AI') WHERE number =
+                 (SELECT number FROM conversation WHERE slot > 0 ORDER BY number LIMIT 1 OFFSET ?1)",
             [damaged as u32],
         );
         assert_eq!(changed.unwrap(), 1);

@@ -91,7 +91,11 @@ impl Table {
         for row in rows {
             let columns = row.iter().zip(&self.columns);
             let placeholders = columns.map(|(value, column)| match value {
-                Value::Text(_) | Value::Blob(_) if column != "commits" => "CAST(? AS TEXT)",
+                Value::Text(_) | Value::Blob(_)
+                    if !["commits", "slots"].contains(&column.as_str()) =>
+                {
+                    "CAST(? AS TEXT)"
+                }
                 _ => "?",
             });
             let placeholders = placeholders.collect::<Vec<_>>().join(", ");
@@ -146,7 +150,7 @@ async fn sqlite_changed_column_is_detected_or_harmless() {
     let mut connection = raw(&path);
     connection.execute_batch("PRAGMA synchronous = OFF").unwrap();
     let (mut detected, mut harmless) = (0, 0);
-    for name in ["conversation", "message", "history"] {
+    for name in ["conversation", "history"] {
         let table = Table::read(&connection, name);
         for (row, column) in (0..table.rows.len())
             .flat_map(|row| (0..table.columns.len()).map(move |column| (row, column)))
@@ -175,11 +179,56 @@ async fn sqlite_changed_column_is_detected_or_harmless() {
 }
 
 #[tokio::test]
+async fn sqlite_commit_with_damaged_slots_changes_no_other_message() {
+    let (_directory, path) = temp_file();
+    let store = open(&path).await.unwrap();
+    let id = MemoryId::from("klaus");
+    let texts = |range: std::ops::Range<u32>| -> Vec<_> {
+        range.map(|n| ChatMessage::user(n.to_string())).collect()
+    };
+    store.update_messages(&id, &texts(0..8)).await.unwrap();
+    // The rows of the newest messages are in front of the others.
+    for start in [8, 11] {
+        let change = store.load(&id).await.unwrap().change(0..3, texts(start..start + 3));
+        store.commit(&id, change).await.unwrap();
+    }
+    let mut connection = raw(&path);
+    connection.execute_batch("PRAGMA synchronous = OFF").unwrap();
+    let table = Table::read(&connection, "conversation");
+    let column = table.columns.iter().position(|name| name == "slots").unwrap();
+    let head = table.rows.iter().position(|row| row[column] != Value::Null).unwrap();
+    let mut mutations = mutations(&table.rows[head][column]);
+    mutations.push(Value::Blob(Vec::new()));
+    let (mut applied, mut refused) = (0, 0);
+    for mutation in mutations {
+        let case = format!("{mutation:?}");
+        let mut rows = table.rows.clone();
+        rows[head][column] = mutation;
+        table.write(&mut connection, &rows).unwrap();
+        let change = store.load(&id).await.unwrap().change(0..2, texts(14..16));
+        let expected = match store.commit(&id, change).await {
+            Ok(()) => {
+                applied += 1;
+                texts(8..16)
+            }
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Store, "{case}: {error}");
+                refused += 1;
+                texts(6..14)
+            }
+        };
+        assert_eq!(store.get_messages(&id).await.unwrap(), expected, "{case}");
+        raw(&path).execute_batch("DELETE FROM history").unwrap();
+    }
+    assert!(applied > 0 && refused > 0, "{applied} applied, {refused} refused");
+}
+
+#[tokio::test]
 async fn sqlite_missing_head_is_detected() {
     let (_directory, path) = temp_file();
     let store = open(&path).await.unwrap();
     let Expected { id, .. } = fill(&store, "klaus").await;
-    raw(&path).execute("DELETE FROM conversation", []).unwrap();
+    raw(&path).execute("DELETE FROM conversation WHERE slot = 0", []).unwrap();
     for error in [
         store.load(&id).await.unwrap_err(),
         store.update_messages(&id, &[]).await.unwrap_err(),

@@ -111,7 +111,7 @@ async fn sqlite_file_that_is_not_a_database_is_not_changed() {
 async fn sqlite_newer_schema_requires_an_update() {
     let (_directory, path) = temp_file();
     SqliteChatMemoryStore::open(&path).await.unwrap().close().await;
-    raw(&path).execute_batch("PRAGMA user_version = 3").unwrap();
+    raw(&path).execute_batch("PRAGMA user_version = 4").unwrap();
     assert_rejected_unchanged(&path, ErrorKind::Configuration, "update ai-services").await;
 }
 
@@ -122,11 +122,17 @@ async fn sqlite_file_of_the_first_schema_is_migrated() {
     let store = SqliteChatMemoryStore::open(&path).await.unwrap();
     store.update_messages(&id, &turn).await.unwrap();
     store.close().await;
-    let to_first = "ALTER TABLE conversation RENAME COLUMN last_updated TO last_used;
-        ALTER TABLE conversation DROP COLUMN commits;
-        ALTER TABLE conversation DROP COLUMN lease_since;
-        ALTER TABLE conversation ADD COLUMN commit_token INTEGER NOT NULL DEFAULT 7;
-        UPDATE conversation SET lease_token = 1, lease_until = 9000000000000000;
+    let to_first = "ALTER TABLE conversation RENAME TO later;
+        CREATE TABLE conversation (id TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL,
+            messages INTEGER NOT NULL, last_used INTEGER NOT NULL, commit_token INTEGER NOT NULL,
+            lease_token INTEGER, lease_until INTEGER) STRICT, WITHOUT ROWID;
+        CREATE TABLE message (id TEXT NOT NULL, number INTEGER NOT NULL, record TEXT NOT NULL,
+            PRIMARY KEY (id, number)) STRICT, WITHOUT ROWID;
+        INSERT INTO conversation
+            SELECT id, version, messages, last_updated, 7, 1, 9000000000000000
+            FROM later WHERE slot = 0;
+        INSERT INTO message SELECT id, number, record FROM later WHERE slot > 0;
+        DROP TABLE later;
         PRAGMA user_version = 1";
     raw(&path).execute_batch(to_first).unwrap();
 
@@ -230,7 +236,7 @@ async fn sqlite_new_file_is_opened_by_several_processes() {
             assert!(process.wait().unwrap().success());
         }
         let count: u32 = raw(&path)
-            .query_row("SELECT count(*) FROM conversation", [], |row| row.get(0))
+            .query_row("SELECT count(DISTINCT id) FROM conversation", [], |row| row.get(0))
             .unwrap();
         assert_eq!(count, PROCESSES);
     }

@@ -34,8 +34,8 @@ fn raw(path: &Path) -> Connection {
 /// Replaces the newest record of a conversation.
 fn change_newest(path: &Path, id: &MemoryId, expression: &str) {
     let statement = format!(
-        "UPDATE message SET record = {expression}
-         WHERE id = ?1 AND number = (SELECT max(number) FROM message WHERE id = ?1)"
+        "UPDATE conversation SET record = {expression} WHERE id = ?1 AND number =
+             (SELECT max(number) FROM conversation WHERE id = ?1)"
     );
     assert_eq!(raw(path).execute(&statement, [id.as_str()]).unwrap(), 1);
 }

@@ -30,6 +30,32 @@ fn transactions(path: &Path) -> usize {
     log[HEADER..].chunks_exact(FRAME).filter(|frame| frame[4..8] != [0; 4]).count()
 }
 
+/// Returns the number of pages in the write-ahead log.
+fn written_pages(path: &Path) -> usize {
+    std::fs::read(format!("{}-wal", path.display())).unwrap().len() / (24 + 4096)
+}
+
+#[tokio::test]
+async fn sqlite_turn_of_a_full_window_writes_two_pages() {
+    const TURNS: usize = 60;
+    let (_directory, path) = temp_file();
+    let store = builder(&path).open().await.unwrap();
+    let text = "word ".repeat(40);
+    let ids = ["anna", "klaus", "zoe"].map(MemoryId::from);
+    for id in &ids {
+        store.update_messages(id, &vec![ChatMessage::user(text.as_str()); 100]).await.unwrap();
+    }
+    let before = written_pages(&path);
+    for n in 0..TURNS {
+        let id = &ids[n % ids.len()];
+        let change = store.load(id).await.unwrap().change(0..2, turn(&text));
+        store.commit(id, change).await.unwrap();
+        assert_eq!(store.load(id).await.unwrap().messages().len(), 100);
+    }
+    let pages = written_pages(&path) - before;
+    assert!(pages <= TURNS * 5 / 2, "{pages} pages for {TURNS} turns");
+}
+
 #[tokio::test]
 async fn sqlite_queued_changes_are_written_together() {
     let (_directory, path) = temp_file();
@@ -156,7 +182,7 @@ async fn sqlite_ids_are_taken_literally() {
         "a\0",
         "a",
         "\0",
-        "'; DROP TABLE message; --",
+        "'; DROP TABLE conversation; --",
         "\" OR 1=1",
         "%",
         "_",
