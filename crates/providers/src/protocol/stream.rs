@@ -191,8 +191,8 @@ impl<A: Assembly> AssembledStream<A> {
             match &mut self.state {
                 State::Requesting(..) | State::Ended => return Poll::Ready(None),
                 State::Reading(reading) => {
-                    let event = ready!(reading.events.poll_next(context));
-                    match reading.read(event, &mut self.ready) {
+                    let polled = ready!(reading.events.poll_next(context));
+                    match reading.read(polled, &mut self.ready) {
                         Ok(Progress::More) => {}
                         Ok(Progress::Done) => self.end(),
                         Err(error) => self.fail(error),
@@ -235,19 +235,20 @@ impl<A: Assembly> AssembledStream<A> {
 
 impl<A: Assembly> Reading<A> {
     /// Adds the next event to the answer.
-    fn read(&mut self, event: Option<Result<Event>>, ready: &mut Pieces) -> Result<Progress> {
-        let Some(event) = event else {
+    fn read(&mut self, polled: Option<Result<()>>, ready: &mut Pieces) -> Result<Progress> {
+        let Some(result) = polled else {
             let is_done = self.assembly.is_complete() && self.assembly.ends_with_body();
             return if is_done { Ok(Progress::Done) } else { Err(self.events.cut_off()) };
         };
-        let Event { data, is_error } = event?;
+        result?;
+        let Event { data, is_error } = self.events.event();
         if is_error {
-            return Err(self.events.reported_in(&data));
+            return Err(self.events.reported_in(data));
         }
-        match self.assembly.add(&data, &mut |piece| ready.push_back(Ok(piece))) {
+        match self.assembly.add(data, &mut |piece| ready.push_back(Ok(piece))) {
             Ok(Progress::Done) if !self.assembly.is_complete() => Err(self.events.cut_off()),
             Ok(progress) => Ok(progress),
-            Err(EventError::Reported) => Err(self.events.reported_in(&data)),
+            Err(EventError::Reported) => Err(self.events.reported_in(data)),
             Err(EventError::Failed(error)) => Err(self.events.annotate(error)),
             Err(EventError::Unreadable(error)) => Err(self.events.unreadable(error)),
             Err(EventError::TooManyCalls) => Err(self.events.invalid(too_many_calls())),

@@ -1,6 +1,6 @@
 //! Streams of bytes in memory, for tests and fuzzing.
 
-use super::{Event, Events, Framing};
+use super::{Events, Framing};
 use crate::http::{Answer, AttemptTimeout, Limits, Settings};
 use ai_services_core::Error;
 use bytes::Bytes;
@@ -30,16 +30,20 @@ pub(super) fn events_of(body: reqwest::Body, limits: &Limits, framing: Framing) 
     Events::new(body, answer, framing, timeout)
 }
 
+/// The data of an event, and whether its type is `error`.
+type OwnedEvent = (String, bool);
+
 /// Returns all events of a body in these chunks, up to and including the first error.
 pub(crate) fn read(
     chunks: impl IntoIterator<Item = Vec<u8>>,
     framing: Framing,
-) -> Vec<Result<Event, Error>> {
+) -> Vec<Result<OwnedEvent, Error>> {
     let mut events = events(chunks, framing);
     let mut read = Vec::new();
     // A body in memory is always ready.
-    while let Some(Some(event)) = poll_fn(|context| events.poll_next(context)).now_or_never() {
-        read.push(event);
+    while let Some(Some(result)) = poll_fn(|context| events.poll_next(context)).now_or_never() {
+        let event = events.event();
+        read.push(result.map(|()| (event.data.to_owned(), event.is_error)));
     }
     read
 }

@@ -1,56 +1,76 @@
-//! JSON lines: one document per line, without other framing.
+//! The lines of a body that arrives in chunks.
 
-use super::limited_body::LimitedBody;
-use crate::http::body::BodyError;
+use super::Framing;
 use bytes::Bytes;
-use futures_util::Stream;
-use std::pin::Pin;
-use std::string::FromUtf8Error;
-use std::task::{Context, Poll, ready};
 
-/// The lines of a body that are not blank.
+/// Finds the lines of a body whose chunks may end anywhere. Each byte is searched once.
 pub(super) struct Lines {
-    body: LimitedBody,
-    /// Bytes that were read, but not searched for the end of a line.
-    rest: Bytes,
+    framing: Framing,
+    chunk: Bytes,
+    /// Position of the first unread byte of the chunk.
+    position: usize,
     /// The beginning of a line whose end has not arrived.
     partial: Vec<u8>,
-}
-
-/// The error that ends the lines.
-pub(super) enum LineError {
-    Body(BodyError),
-    NotUtf8(FromUtf8Error),
+    /// `true` if `partial` is the line that was returned last.
+    is_partial_read: bool,
+    /// `true` if the last line ended with CR, whose LF may follow.
+    may_skip_lf: bool,
 }
 
 impl Lines {
-    pub(super) fn new(body: LimitedBody) -> Self {
-        Self { body, rest: Bytes::new(), partial: Vec::new() }
+    /// Creates the lines of a body without chunks. The lines of events end with LF, CR or both, JSON lines
+    /// with LF.
+    pub(super) fn new(framing: Framing) -> Self {
+        Self {
+            framing,
+            chunk: Bytes::new(),
+            position: 0,
+            partial: Vec::new(),
+            is_partial_read: false,
+            may_skip_lf: false,
+        }
     }
 
-    /// Polls the next line that is not blank. A line without an end is dropped; [`LimitedBody`] ends the last
-    /// line.
-    pub(super) fn poll_next(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<String, LineError>>> {
-        loop {
-            while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
-                let line = self.rest.split_to(end + 1);
-                let mut line_bytes = std::mem::take(&mut self.partial);
-                line_bytes.extend_from_slice(&line);
-                if !line_bytes.trim_ascii().is_empty() {
-                    return Poll::Ready(Some(
-                        String::from_utf8(line_bytes).map_err(LineError::NotUtf8),
-                    ));
-                }
-            }
-            self.partial.extend_from_slice(&std::mem::take(&mut self.rest));
-            match ready!(Pin::new(&mut self.body).poll_next(context)) {
-                Some(Ok(chunk)) => self.rest = chunk,
-                Some(Err(error)) => return Poll::Ready(Some(Err(LineError::Body(error)))),
-                None => return Poll::Ready(None),
+    /// Adds a chunk. All lines of the previous chunk must have been read.
+    pub(super) fn push(&mut self, chunk: Bytes) {
+        self.chunk = chunk;
+        self.position = 0;
+    }
+
+    /// Returns the next line without its end. `None` if its end has not arrived.
+    pub(super) fn next(&mut self) -> Option<&[u8]> {
+        if std::mem::take(&mut self.is_partial_read) {
+            self.partial.clear();
+        }
+        let mut rest = self.chunk.get(self.position..).unwrap_or_default();
+        if self.may_skip_lf && !rest.is_empty() {
+            self.may_skip_lf = false;
+            if let Some(after_lf) = rest.strip_prefix(b"\n") {
+                rest = after_lf;
+                self.position += 1;
             }
         }
+        let end = match self.framing {
+            Framing::Events => memchr::memchr2(b'\n', b'\r', rest),
+            Framing::Lines => memchr::memchr(b'\n', rest),
+        };
+        let Some((line, end)) = end.and_then(|end| rest.split_at_checked(end)) else {
+            self.partial.extend_from_slice(rest);
+            self.position = self.chunk.len();
+            return None;
+        };
+        self.position += line.len() + 1;
+        self.may_skip_lf = end.starts_with(b"\r");
+        if self.partial.is_empty() {
+            return Some(line);
+        }
+        self.partial.extend_from_slice(line);
+        self.is_partial_read = true;
+        Some(&self.partial)
+    }
+
+    /// Returns the length of the line whose end has not arrived.
+    pub(super) fn partial_len(&self) -> usize {
+        self.partial.len()
     }
 }

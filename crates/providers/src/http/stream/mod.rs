@@ -1,9 +1,10 @@
 //! Streamed answers.
 //!
-//! [`LimitedBody`] reads the body within limits of size and time, `sse-stream` or [`Lines`] finds its
-//! events, and [`Events`] maps errors to [`Error`].
+//! [`LimitedBody`] reads the body within limits of size and time, [`EventParser`] finds its events, and
+//! [`Events`] maps errors to [`Error`].
 
 mod document_detection;
+mod event_parser;
 mod idle_timeout;
 #[cfg(any(test, feature = "_fuzzing"))]
 pub(crate) mod in_memory;
@@ -17,14 +18,10 @@ pub(super) use document_detection::open;
 
 use super::body::BodyError;
 use super::{Answer, AttemptTimeout};
-use ai_services_core::{BoxError, Error, ErrorKind};
-use futures_util::Stream as _;
-use limited_body::{LimitedBody, Meter};
-use lines::Lines;
+use ai_services_core::{Error, ErrorKind};
+use event_parser::{EventParser, FramingError, MAX_EVENT_BYTES};
+use limited_body::LimitedBody;
 use reqwest::Body;
-use sse_stream::SseByteStream;
-use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 /// The separation of the events of a stream.
@@ -45,60 +42,71 @@ pub(crate) enum Streamed {
 
 /// One event of a stream.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Event {
-    pub(crate) data: String,
+pub(crate) struct Event<'a> {
+    pub(crate) data: &'a str,
     /// `true` if the type of the event is `error`.
     pub(crate) is_error: bool,
 }
 
 /// The events of an answer. Dropping them before the end of the answer closes the connection.
 pub(crate) struct Events {
-    source: Source,
-    meter: Arc<Meter>,
+    body: LimitedBody,
+    parser: EventParser,
     answer: Answer,
     timeout: AttemptTimeout,
-}
-
-enum Source {
-    Events(SseByteStream<LimitedBody>),
-    Lines(Lines),
+    has_failed: bool,
 }
 
 /// The error that ends the events.
 enum ReadError {
     Body(BodyError),
-    NotUtf8(BoxError),
-    Other(BoxError),
+    Framing(FramingError),
 }
 
 impl Events {
     /// Creates the events of `body`.
     fn new(body: Body, answer: Answer, framing: Framing, timeout: AttemptTimeout) -> Self {
-        let limited = LimitedBody::new(body, &answer.settings.limits);
-        let meter = limited.meter();
-        let source = match framing {
-            Framing::Events => Source::Events(SseByteStream::new(limited)),
-            Framing::Lines => Source::Lines(Lines::new(limited)),
-        };
-        Self { source, meter, answer, timeout }
+        let body = LimitedBody::new(body, &answer.settings.limits);
+        Self { body, parser: EventParser::new(framing), answer, timeout, has_failed: false }
     }
 
-    /// Polls the next event that has data; `None` at the end of the body. An error is the last item.
+    /// Polls the next event that has data, which is then returned by [`event`](Self::event); `None` at the
+    /// end of the body and after an error.
     pub(crate) fn poll_next(
         &mut self,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Event, Error>>> {
+    ) -> Poll<Option<Result<(), Error>>> {
+        if self.has_failed {
+            return Poll::Ready(None);
+        }
+        Poll::Ready(match ready!(self.poll_event(context)) {
+            Some(Err(error)) => {
+                self.has_failed = true;
+                Some(Err(self.map_error(error)))
+            }
+            Some(Ok(())) => Some(Ok(())),
+            None => None,
+        })
+    }
+
+    fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<(), ReadError>>> {
         loop {
-            let event = match ready!(self.source.poll_next(context)) {
-                Some(Ok(event)) => event,
-                Some(Err(error)) => return Poll::Ready(Some(Err(self.map_error(error)))),
+            match self.parser.advance() {
+                Ok(true) => return Poll::Ready(Some(Ok(()))),
+                Ok(false) => {}
+                Err(error) => return Poll::Ready(Some(Err(ReadError::Framing(error)))),
+            }
+            match ready!(self.body.poll_next(context)) {
+                Some(Ok(chunk)) => self.parser.push(chunk),
+                Some(Err(error)) => return Poll::Ready(Some(Err(ReadError::Body(error)))),
                 None => return Poll::Ready(None),
-            };
-            self.meter.complete_event();
-            if let Some(event) = event {
-                return Poll::Ready(Some(Ok(event)));
             }
         }
+    }
+
+    /// Returns the event that was polled last.
+    pub(crate) fn event(&self) -> Event<'_> {
+        self.parser.event()
     }
 
     /// Reads the rest of the body, so that its connection can be reused. Ready at the end of the body, after
@@ -106,8 +114,8 @@ impl Events {
     pub(crate) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
         const MAX_EVENTS: usize = 16;
         for _ in 0..MAX_EVENTS {
-            match ready!(self.source.poll_next(context)) {
-                Some(Ok(_)) => {}
+            match ready!(self.poll_event(context)) {
+                Some(Ok(())) => {}
                 Some(Err(_)) | None => break,
             }
         }
@@ -127,7 +135,7 @@ impl Events {
     /// Returns the error of an event that the protocol does not allow. At the end of the body, the event
     /// counts as truncated.
     pub(crate) fn invalid(&self, error: Error) -> Error {
-        if self.meter.has_ended() { self.cut_off() } else { self.answer.annotate(error) }
+        if self.body.has_ended() { self.cut_off() } else { self.answer.annotate(error) }
     }
 
     /// Returns the error of an event that is not the expected JSON.
@@ -148,58 +156,13 @@ impl Events {
     /// Maps the error that ends the events.
     fn map_error(&self, error: ReadError) -> Error {
         let error = match error {
-            ReadError::Body(error) => error.into_error(&self.answer.settings.limits, self.timeout),
-            ReadError::Other(other) => {
-                Error::new(ErrorKind::Connection, "the answer was cut off").with_source(other)
-            }
-            ReadError::NotUtf8(source) => {
+            ReadError::Framing(FramingError::NotUtf8(source)) => {
                 let error = Error::new(ErrorKind::InvalidResponse, "the answer is not UTF-8");
                 return self.invalid(error.with_source(source));
             }
+            ReadError::Framing(FramingError::TooLarge) => BodyError::EventTooLarge(MAX_EVENT_BYTES),
+            ReadError::Body(error) => error,
         };
-        self.answer.annotate(error)
-    }
-}
-
-impl Source {
-    /// Polls the next event; `None` in place of an event without data.
-    fn poll_next(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Option<Event>, ReadError>>> {
-        match self {
-            Self::Events(events) => Pin::new(events).poll_next(context).map(|event| {
-                Some(event?.map_err(ReadError::from).map(|event| {
-                    let is_error = event.event.as_deref() == Some("error");
-                    event.data.map(|data| Event { data, is_error })
-                }))
-            }),
-            Self::Lines(lines) => lines.poll_next(context).map(|line| {
-                let event = |data| Some(Event { data, is_error: false });
-                Some(line?.map(event).map_err(ReadError::from))
-            }),
-        }
-    }
-}
-
-impl From<sse_stream::Error> for ReadError {
-    fn from(error: sse_stream::Error) -> Self {
-        match error {
-            sse_stream::Error::Body(error) => match error.downcast::<BodyError>() {
-                Ok(error) => Self::Body(*error),
-                Err(other) => Self::Other(other),
-            },
-            error => Self::NotUtf8(error.into()),
-        }
-    }
-}
-
-impl From<lines::LineError> for ReadError {
-    fn from(error: lines::LineError) -> Self {
-        match error {
-            lines::LineError::Body(error) => Self::Body(error),
-            // The inner error, because the outer one has the bytes of the line.
-            lines::LineError::NotUtf8(source) => Self::NotUtf8(source.utf8_error().into()),
-        }
+        self.answer.annotate(error.into_error(&self.answer.settings.limits, self.timeout))
     }
 }

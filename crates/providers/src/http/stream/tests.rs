@@ -5,6 +5,7 @@ use bytes::Bytes;
 use hyper::body::Frame;
 use std::convert::Infallible;
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
@@ -29,23 +30,21 @@ fn channel_events(limits: &Limits) -> (mpsc::Sender<Bytes>, Events) {
     (writer, events_of(Body::wrap(ChannelBody(reader)), limits, Framing::Events))
 }
 
-async fn next(events: &mut Events) -> Option<Result<Event, Error>> {
-    poll_fn(|context| events.poll_next(context)).await
-}
-
-fn read(chunks: impl IntoIterator<Item = Vec<u8>>) -> Vec<Result<Event, Error>> {
-    in_memory::read(chunks, Framing::Events)
+async fn next(events: &mut Events) -> Option<Result<String, Error>> {
+    let result = poll_fn(|context| events.poll_next(context)).await?;
+    Some(result.map(|()| events.event().data.to_owned()))
 }
 
 /// Returns the data of the JSON lines in a body, or the error that ends them.
 fn lines(chunks: impl IntoIterator<Item = Vec<u8>>) -> Result<Vec<String>, Error> {
     let lines = in_memory::read(chunks, Framing::Lines).into_iter();
-    lines.map(|line| line.map(|line| line.data.trim_end().to_owned())).collect()
+    lines.map(|line| line.map(|(line, _)| line.trim_end().to_owned())).collect()
 }
 
 /// Returns the data of the events in a body, or the error that ends them.
 fn data(chunks: impl IntoIterator<Item = Vec<u8>>) -> Result<Vec<String>, Error> {
-    read(chunks).into_iter().map(|event| event.map(|event| event.data)).collect()
+    let events = in_memory::read(chunks, Framing::Events).into_iter();
+    events.map(|event| event.map(|(data, _)| data)).collect()
 }
 
 fn of(body: &str) -> Vec<String> {
@@ -78,8 +77,9 @@ fn last_event_needs_no_empty_line() {
 
 #[test]
 fn error_event_is_marked() {
-    let events = read([b"event: error\ndata: a\n\nevent: errors\ndata: b\n\n".to_vec()]);
-    let marks = events.into_iter().map(|event| event.unwrap().is_error);
+    let body = b"event: error\ndata: a\n\nevent: errors\ndata: b\n\n";
+    let events = in_memory::read([body.to_vec()], Framing::Events);
+    let marks = events.into_iter().map(|event| event.unwrap().1);
     assert!(marks.eq([true, false]));
 }
 
@@ -101,6 +101,8 @@ fn text_that_is_not_utf8_is_an_error() {
     let error = data([b"data: a\n\ndata: \xff\n\ndata: b\n\n".to_vec()]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidResponse);
     assert_eq!(error.to_string(), "the answer is not UTF-8");
+    // Ids and comments are not read.
+    assert_eq!(data([b"id: \xff\n: \xff\ndata: a\n\n".to_vec()]).unwrap(), ["a"]);
     // At the end of the body, the character counts as truncated.
     let error = data([b"data: \xc3".to_vec()]).unwrap_err();
     assert_eq!(error.to_string(), "the answer was cut off");
@@ -127,13 +129,19 @@ fn event_above_4_mib_is_an_error() {
     assert_eq!(data([lines]).unwrap_err().kind(), ErrorKind::InvalidResponse);
 }
 
+#[test]
+fn comments_between_events_have_no_limit() {
+    let pings = b": ping\n\n".repeat((4 << 20) / 8 + 1);
+    assert_eq!(data([pings, b"data: a\n\n".to_vec()]).unwrap(), ["a"]);
+}
+
 #[tokio::test]
 async fn stream_above_its_limit_is_an_error() {
     let limits = Limits { max_stream_bytes: 18, ..Limits::default() };
     for (chunk, is_read) in [("data: b\n\n", true), ("data: bb\n\n", false)] {
         let (writer, mut events) = channel_events(&limits);
         writer.send("data: a\n\n".into()).await.unwrap();
-        assert_eq!(next(&mut events).await.unwrap().unwrap().data, "a");
+        assert_eq!(next(&mut events).await.unwrap().unwrap(), "a");
         writer.send(chunk.into()).await.unwrap();
         drop(writer);
         let second = next(&mut events).await.unwrap();
@@ -170,7 +178,7 @@ async fn pause_of_the_reader_does_not_end_a_stream() {
         tokio::task::yield_now().await;
         writer.send("data: a\n\n".into()).await.unwrap();
     });
-    assert_eq!(event.unwrap().unwrap().data, "a");
+    assert_eq!(event.unwrap().unwrap(), "a");
 }
 
 #[tokio::test(start_paused = true)]
