@@ -20,16 +20,16 @@ object! {
         thinking_tokens: Option<u64> = "thinking_tokens",
     }
 
-    /// The stop reason with its details.
-    pub(super) struct Stop<'a> {
-        pub(super) reason: Text<'a> = "stop_reason",
-        pub(super) details: Option<StopDetails<'a>> = "stop_details",
-    }
-
     pub(super) struct StopDetails<'a> {
         explanation: Text<'a> = "explanation",
         category: Text<'a> = "category",
     }
+}
+
+/// The stop reason with its details.
+pub(super) struct Stop<'a> {
+    pub(super) reason: Text<'a>,
+    pub(super) details: Option<StopDetails<'a>>,
 }
 
 impl Usage {
@@ -100,18 +100,18 @@ mod tests {
 
     #[test]
     fn stop_reasons_are_translated() {
-        let read = |json: &str| {
-            let mut stop = Stop::default();
-            read_str(json, &mut stop).unwrap();
+        let read = |reason: Option<&'static str>, details: &'static str| {
+            let mut stop = Stop { reason: Text(reason.map(Into::into)), details: None };
+            read_str(details, &mut stop.details).unwrap();
             stop.read()
         };
-        let reason = |reason: &str| read(&format!(r#"{{"stop_reason":"{reason}"}}"#)).0.unwrap();
+        let reason = |reason: &'static str| read(Some(reason), "null").0.unwrap();
         assert_eq!(reason("stop_sequence"), FinishReason::Stop);
         assert_eq!(reason("model_context_window_exceeded"), FinishReason::Length);
         assert_eq!(reason("pause_turn"), FinishReason::Other("pause_turn".into()));
-        assert_eq!(read(r#"{"stop_reason":null,"stop_details":null}"#), (None, None));
-        let refusal = r#"{"stop_reason":"refusal","stop_details":
-            {"type":"refusal","category":"bio","explanation":null}}"#;
-        assert_eq!(read(refusal), (Some(FinishReason::ContentFilter), Some("bio".into())));
+        assert_eq!(read(None, "null"), (None, None));
+        let details = r#"{"type":"refusal","category":"bio","explanation":null}"#;
+        let refused = read(Some("refusal"), details);
+        assert_eq!(refused, (Some(FinishReason::ContentFilter), Some("bio".into())));
     }
 }

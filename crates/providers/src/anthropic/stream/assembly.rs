@@ -4,7 +4,7 @@ use super::delivery::Delivery;
 use super::partial_block::{BlockKind, PartialBlock};
 use crate::anthropic::content::message;
 use crate::anthropic::response;
-use crate::anthropic::wire::{Stop, Usage};
+use crate::anthropic::wire::{Stop, StopDetails, Usage};
 use crate::http::{Answer, Framing};
 use crate::protocol::in_place::{object, read_str};
 use crate::protocol::stream::{Assembly, EventError, MAX_CALLS, Progress};
@@ -25,7 +25,7 @@ object! {
         index: Index = "index",
         message: Option<&'a RawValue> = "message",
         content_block: Option<&'a RawValue> = "content_block",
-        delta: Option<&'a RawValue> = "delta",
+        delta: Option<Delta<'a>> = "delta",
         usage: Option<Usage> = "usage",
         error: Option<&'a RawValue> = "error",
     }
@@ -37,13 +37,15 @@ object! {
         usage: Option<Usage> = "usage",
     }
 
-    /// A piece of a block.
+    /// A piece of a block, or the end of the message.
     struct Delta<'a> {
         text: Text<'a> = "text",
         thinking: Text<'a> = "thinking",
         signature: Text<'a> = "signature",
         partial_json: Text<'a> = "partial_json",
         citation: Option<&'a RawValue> = "citation",
+        stop_reason: Text<'a> = "stop_reason",
+        stop_details: Option<StopDetails<'a>> = "stop_details",
     }
 }
 
@@ -91,13 +93,13 @@ impl Assembly for MessageAssembly {
                     self.begin_block(event.index, start, emit)?;
                 }
             }
-            "content_block_delta" => self.add_delta(&event, emit)?,
+            "content_block_delta" => self.add_delta(event.index, event.delta, emit),
             "content_block_stop" => {
                 if let Some(block) = self.block(event.index) {
                     close(block, emit);
                 }
             }
-            "message_delta" => self.end(&event)?,
+            "message_delta" => self.end(event.delta, event.usage),
             "message_stop" => {
                 self.blocks.iter_mut().for_each(|block| close(block, emit));
                 progress = Progress::Done;
@@ -205,13 +207,9 @@ impl MessageAssembly {
         Ok(())
     }
 
-    fn add_delta(&mut self, event: &Event<'_>, emit: Emit<'_>) -> Result<(), EventError> {
-        let block = self.block(event.index).filter(|block| block.is_open);
-        let (Some(block), Some(raw)) = (block, event.delta) else {
-            return Ok(());
-        };
-        let mut delta = Delta::default();
-        read_str(raw.get(), &mut delta).map_err(EventError::Unreadable)?;
+    fn add_delta(&mut self, index: Index, delta: Option<Delta<'_>>, emit: Emit<'_>) {
+        let block = self.block(index).filter(|block| block.is_open);
+        let (Some(block), Some(delta)) = (block, delta) else { return };
         if let (BlockKind::Text, Some(text)) = (&block.kind, delta.text.0) {
             block.text.push_str(&text);
         }
@@ -228,20 +226,16 @@ impl MessageAssembly {
             }
         }
         block.citations.extend(delta.citation.map(ToOwned::to_owned));
-        Ok(())
     }
 
-    fn end(&mut self, event: &Event<'_>) -> Result<(), EventError> {
-        self.usage.update(event.usage.unwrap_or_default());
-        let Some(delta) = event.delta else { return Ok(()) };
-        let mut stop = Stop::default();
-        read_str(delta.get(), &mut stop).map_err(EventError::Unreadable)?;
-        if let (Some(reason), refusal) = stop.read() {
+    fn end(&mut self, delta: Option<Delta<'_>>, usage: Option<Usage>) {
+        self.usage.update(usage.unwrap_or_default());
+        let Some(Delta { stop_reason: reason, stop_details: details, .. }) = delta else { return };
+        if let (Some(reason), refusal) = (Stop { reason, details }).read() {
             self.finish_reason = Some(reason);
             self.refusal = refusal;
-            self.has_end = event.usage.is_some();
+            self.has_end = usage.is_some();
         }
-        Ok(())
     }
 }
 
