@@ -121,8 +121,7 @@ impl Cached {
         let packed = &self.tokens.packed;
         match packed.load(Ordering::Relaxed) & (VERBATIM | NOT_VERBATIM) {
             0 => {
-                let is_escaped = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
-                let is_verbatim = !text.trim().is_empty() && !text.bytes().any(is_escaped);
+                let is_verbatim = !is_blank(text) && !has_escapes(text);
                 let flag = if is_verbatim { VERBATIM } else { NOT_VERBATIM };
                 packed.fetch_or(flag, Ordering::Relaxed);
                 is_verbatim
@@ -130,6 +129,17 @@ impl Cached {
             flags => flags == VERBATIM,
         }
     }
+}
+
+fn is_blank(text: &str) -> bool {
+    text.chars().all(char::is_whitespace)
+}
+
+/// Returns whether the text differs within a JSON string. Reads all bytes, because a loop that stops at the
+/// first escape cannot be vectorized.
+fn has_escapes(text: &str) -> bool {
+    let is_escaped = |byte: u8| (byte < b' ') | (byte == b'"') | (byte == b'\\');
+    text.bytes().fold(false, |has_escapes, byte| has_escapes | is_escaped(byte))
 }
 
 /// Immutable data with the values cached for it, behind one pointer.
