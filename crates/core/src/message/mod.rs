@@ -131,9 +131,14 @@ impl ChatMessage {
     /// cached.
     ///
     /// For implementations of [`ChatModel`](crate::model::ChatModel): a history is sent again with
-    /// every request, but encoded only once. `dialect` names the format. The cache holds one
-    /// encoded form per dialect for as long as the message lives, so `encode` must depend on nothing
+    /// every request, but encoded only once. `dialect` names the format. `encode` must depend on nothing
     /// but the message and the dialect.
+    ///
+    /// The message keeps one encoded form per dialect for as long as it lives, so the number of
+    /// dialects should be small. The clients of the five protocols have eleven dialects in total. They use
+    /// more than one per protocol only for messages with thinking, tool calls, media in tool results or
+    /// [`provider_content`](AiMessage::provider_content), and none for a
+    /// [`verbatim_text`](Self::verbatim_text).
     ///
     /// # Examples
     ///
