@@ -97,9 +97,8 @@ macro_rules! read_members {
             &mut self,
             mut map: A,
         ) -> Result<(), A::Error> {
-            use $crate::protocol::in_place::{Place, member};
+            use $crate::protocol::in_place::{Place, check_unique, member};
 
-            #[derive(Clone, Copy)]
             #[allow(non_camel_case_types, reason = "the names of the fields")]
             enum Member {
                 $($field,)*
@@ -112,11 +111,11 @@ macro_rules! read_members {
             };
             let mut seen = 0;
             while let Some(found) = member(&mut map, find)? {
-                $crate::protocol::in_place::check_unique::<A::Error>(
-                    &mut seen, &[$($name),*], found as usize,
-                )?;
                 match found {
-                    $(Member::$field => map.next_value_seed(Place(&mut self.$field))?,)*
+                    $(Member::$field => {
+                        check_unique::<A::Error>(&mut seen, Member::$field as u32, $name)?;
+                        map.next_value_seed(Place(&mut self.$field))?;
+                    })*
                     Member::Other => drop(map.next_value::<serde::de::IgnoredAny>()?),
                 }
             }
@@ -135,14 +134,14 @@ pub(crate) fn member<'de, A: MapAccess<'de>, M>(
     map.next_key_seed(Name(find))
 }
 
-/// Fails if the member at this position was read before. `seen` has a bit for each member.
+/// Fails if the member with this number was read before. `seen` has a bit for each member.
+#[inline]
 pub(crate) fn check_unique<E: serde::de::Error>(
     seen: &mut u32,
-    names: &[&'static str],
-    position: usize,
+    number: u32,
+    name: &'static str,
 ) -> Result<(), E> {
-    let Some(name) = names.get(position) else { return Ok(()) };
-    let bit = 1 << position;
+    let bit = 1 << number;
     if *seen & bit != 0 {
         return Err(E::duplicate_field(name));
     }
