@@ -58,16 +58,24 @@ pub enum ResultUse {
     ReturnAsAnswer,
 }
 
+impl ToolRun {
+    fn add(&mut self, (execution, failure): (ToolExecution, Option<Error>)) {
+        self.executions.push(execution);
+        if self.failure.is_none() {
+            self.failure = failure;
+        }
+    }
+}
+
 impl Runner<'_> {
     /// Runs the calls of one answer. Sequential tools run alone, others concurrently.
     #[doc(hidden)]
     pub async fn run(&self, calls: &[ToolCall]) -> ToolRun {
-        let mut outcomes = Vec::with_capacity(calls.len());
-        let mut next = 0;
-        while next < calls.len() {
-            let rest = calls.get(next..).unwrap_or_default();
+        let executions = Vec::with_capacity(calls.len());
+        let mut run = ToolRun { executions, failure: None, result_use: ResultUse::SendToModel };
+        while let Some(rest @ [_, ..]) = calls.get(run.executions.len()..) {
             match rest.split_at(self.group_len(rest).min(rest.len())).0 {
-                [only] => outcomes.push(self.run_one(only).await),
+                [only] => run.add(self.run_one(only).await),
                 group => {
                     let mut running = Vec::with_capacity(group.len());
                     for call in group {
@@ -76,28 +84,14 @@ impl Runner<'_> {
                     let mut running =
                         stream::iter(running).buffered(self.settings.concurrency.max(1));
                     while let Some(outcome) = running.next().await {
-                        outcomes.push(outcome);
+                        run.add(outcome);
                     }
                 }
             }
-            next = outcomes.len();
         }
-        self.collect(calls, outcomes)
-    }
-
-    fn collect(
-        &self,
-        calls: &[ToolCall],
-        outcomes: Vec<(ToolExecution, Option<Error>)>,
-    ) -> ToolRun {
-        let is_answer = self.toolbox.answers(calls)
-            && outcomes.iter().all(|(execution, _)| !execution.result().is_error());
-        let result_use = if is_answer { ResultUse::ReturnAsAnswer } else { ResultUse::SendToModel };
-        let executions = Vec::with_capacity(outcomes.len());
-        let mut run = ToolRun { executions, failure: None, result_use };
-        for (execution, failure) in outcomes {
-            run.failure = run.failure.or(failure);
-            run.executions.push(execution);
+        let has_failed = |execution: &ToolExecution| execution.result().is_error();
+        if self.toolbox.answers(calls) && !run.executions.iter().any(has_failed) {
+            run.result_use = ResultUse::ReturnAsAnswer;
         }
         run
     }
@@ -105,6 +99,9 @@ impl Runner<'_> {
     /// Returns the number of calls in the next group: the calls before the next sequential tool run
     /// concurrently. At least 1.
     fn group_len(&self, calls: &[ToolCall]) -> usize {
+        if let [_] = calls {
+            return 1;
+        }
         let concurrent = calls.iter().take_while(|call| self.order(call) == Order::Concurrent);
         concurrent.count().max(1)
     }

@@ -4,14 +4,14 @@ use super::{Then, Tool};
 use crate::error::{Error, Result};
 use crate::message::ToolCall;
 use crate::model::ToolSpecifications;
-use std::collections::HashMap;
 
 /// A list of tools with valid and unique names, with lookup by name.
 #[doc(hidden)]
 #[derive(Clone, Debug, Default)]
 pub struct Toolbox {
     tools: Vec<Tool>,
-    by_name: HashMap<Box<str>, usize>,
+    /// The indices of the tools, sorted by name. A hash of a name costs 160 instructions, a comparison 20.
+    by_name: Vec<usize>,
     specifications: ToolSpecifications,
 }
 
@@ -19,16 +19,19 @@ impl Toolbox {
     /// Creates a toolbox. Fails if a name is invalid or not unique.
     #[doc(hidden)]
     pub fn new(tools: Vec<Tool>) -> Result<Self> {
-        let mut by_name = HashMap::with_capacity(tools.len());
-        for (index, tool) in tools.iter().enumerate() {
+        for tool in &tools {
             check_name(tool.name())?;
-            if by_name.insert(tool.name().into(), index).is_some() {
-                return Err(Error::configuration(format!(
-                    "tool name `{}` is already taken; tool names must be unique within one AI service",
-                    tool.name()
-                )));
-            }
         }
+        let mut sorted: Vec<_> = tools.iter().map(Tool::name).enumerate().collect();
+        sorted.sort_unstable_by_key(|(index, name)| (*name, *index));
+        let neighbours = sorted.iter().zip(sorted.iter().skip(1));
+        let repeated = neighbours.filter(|((_, one), (_, next))| one == next);
+        if let Some((_, (_, name))) = repeated.min_by_key(|(_, (index, _))| *index) {
+            return Err(Error::configuration(format!(
+                "tool name `{name}` is already taken; tool names must be unique within one AI service",
+            )));
+        }
+        let by_name = sorted.into_iter().map(|(index, _)| index).collect();
         let specifications =
             tools.iter().map(|tool| tool.specification().clone()).collect::<Vec<_>>().into();
         Ok(Self { tools, by_name, specifications })
@@ -50,7 +53,9 @@ impl Toolbox {
     /// Returns the tool with this name.
     #[doc(hidden)]
     pub fn get(&self, name: &str) -> Option<&Tool> {
-        self.tools.get(*self.by_name.get(name)?)
+        let name_of = |index: &usize| self.tools.get(*index).map(Tool::name);
+        let at = self.by_name.binary_search_by(|index| name_of(index).cmp(&Some(name))).ok()?;
+        self.tools.get(*self.by_name.get(at)?)
     }
 
     /// Returns `true` if every call is of a tool with [`Then::ReturnImmediately`]. The results are then the
