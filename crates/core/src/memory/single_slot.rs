@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// An in-memory store for the messages of one id.
 ///
-/// The store of a window that is built without one. Access to any other id is an error, because it
+/// A window that is built without a store keeps its messages in the same way. Access to any other id is an error, because it
 /// would mix two conversations.
 ///
 /// # Examples
@@ -37,25 +37,40 @@ impl SingleSlotChatMemoryStore {
         Self { id: id.into(), slot: Mutex::default() }
     }
 
-    fn slot(&self, id: &MemoryId) -> Result<MutexGuard<'_, Slot>> {
-        if *id != self.id {
-            let message = format!(
-                "this store holds the messages of `{}` only, not of `{id}`; use \
-                 `InMemoryChatMemoryStore` for several ids",
-                self.id
-            );
-            return Err(Error::new(ErrorKind::Store, message));
+    fn check(&self, id: &MemoryId) -> Result<()> {
+        if *id == self.id {
+            return Ok(());
         }
+        let message = format!(
+            "this store holds the messages of `{}` only, not of `{id}`; use \
+             `InMemoryChatMemoryStore` for several ids",
+            self.id
+        );
+        Err(Error::new(ErrorKind::Store, message))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Slot> {
         // The lock is never held across code that can panic.
-        Ok(self.slot.lock().unwrap_or_else(PoisonError::into_inner))
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the conversation as it is.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        self.lock().snapshot()
+    }
+
+    /// Applies a change if it was made for the current version.
+    pub(super) fn apply(&self, change: Change) -> Result<()> {
+        let mut slot = self.lock();
+        let version = slot.version + 1;
+        slot.commit(&self.id, change, version, EvictedMessages::Delete)
     }
 }
 
 #[async_trait]
 impl ChatMemoryStore for SingleSlotChatMemoryStore {
     async fn get_messages(&self, id: &MemoryId) -> Result<Vec<ChatMessage>> {
-        let snapshot = self.slot(id)?.snapshot();
-        Ok(snapshot.messages().to_vec())
+        Ok(self.load(id).await?.messages().to_vec())
     }
 
     async fn update_messages(&self, id: &MemoryId, messages: &[ChatMessage]) -> Result<()> {
@@ -68,17 +83,18 @@ impl ChatMemoryStore for SingleSlotChatMemoryStore {
     }
 
     async fn load(&self, id: &MemoryId) -> Result<Snapshot> {
-        Ok(self.slot(id)?.snapshot())
+        self.check(id)?;
+        Ok(self.snapshot())
     }
 
     async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
-        let mut slot = self.slot(id)?;
-        let version = slot.version + 1;
-        slot.commit(id, change, version, EvictedMessages::Delete)
+        self.check(id)?;
+        self.apply(change)
     }
 
     async fn commit_state(&self, id: &MemoryId, request: &RequestId) -> Result<CommitState> {
-        Ok(self.slot(id)?.commit_state(request))
+        self.check(id)?;
+        Ok(self.lock().commit_state(request))
     }
 }
 

@@ -201,6 +201,7 @@ pub struct CompletedTurn {
 impl CompletedTurn {
     #[doc(hidden)]
     #[must_use]
+    #[inline]
     pub fn new(
         snapshot: Snapshot,
         system: Option<ChatMessage>,
@@ -212,6 +213,7 @@ impl CompletedTurn {
     /// Makes the commit of the turn depend on a lease.
     #[doc(hidden)]
     #[must_use]
+    #[inline]
     pub fn with_lease(mut self, lease: Option<LeaseToken>) -> Self {
         self.lease = lease;
         self
@@ -220,6 +222,7 @@ impl CompletedTurn {
     /// Sets the request that the turn answers.
     #[doc(hidden)]
     #[must_use]
+    #[inline]
     pub fn with_request(mut self, request: Option<RequestId>) -> Self {
         self.request = request;
         self

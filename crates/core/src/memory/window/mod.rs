@@ -1,6 +1,7 @@
 //! The common part of the message window and the token window, generic over the unit of size.
 
 mod draft;
+mod home;
 mod maximum;
 
 pub(super) use maximum::Maximum;
@@ -13,6 +14,7 @@ use super::{
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::{ChatMessage, Messages};
 use draft::Draft;
+use home::Home;
 use std::fmt;
 use std::sync::Arc;
 
@@ -60,11 +62,10 @@ pub(super) struct WindowParts {
     pub(super) summarizer: Option<Summarizer>,
 }
 
-/// A conversation in a store, limited by a window.
+/// A conversation, limited by a window.
 pub(super) struct Window<L> {
     id: MemoryId,
-    store: Arc<dyn ChatMemoryStore>,
-    residence: Residence,
+    home: Home,
     system_position: SystemPosition,
     summarizer: Option<Summarizer>,
     limit: L,
@@ -80,25 +81,20 @@ impl<L: Limit> Window<L> {
 
     pub(super) fn unchecked(parts: WindowParts, limit: L) -> Self {
         let id = parts.id.unwrap_or_else(|| MemoryId::from(DEFAULT_ID));
-        let (store, residence): (Arc<dyn ChatMemoryStore>, _) = match parts.store {
-            Some(store) => (store, Residence::Store),
-            None => (Arc::new(SingleSlotChatMemoryStore::new(&id)), Residence::Here),
+        let home = match parts.store {
+            Some(store) => Home::Store(store),
+            None => Home::Window(SingleSlotChatMemoryStore::new(&id)),
         };
         let WindowParts { system_position, summarizer, .. } = parts;
-        Self { id, store, residence, system_position, summarizer, limit }
+        Self { id, home, system_position, summarizer, limit }
     }
 
     pub(super) fn id(&self) -> &MemoryId {
         &self.id
     }
 
-    /// Returns the store itself: calls through the pointer would box a second future.
-    fn store(&self) -> &dyn ChatMemoryStore {
-        &*self.store
-    }
-
     pub(super) fn residence(&self) -> Residence {
-        self.residence
+        self.home.residence()
     }
 
     pub(super) fn summarizer(&self) -> Option<&Summarizer> {
@@ -106,12 +102,12 @@ impl<L: Limit> Window<L> {
     }
 
     pub(super) fn lease_request(&self) -> Option<LeaseRequest> {
-        LeaseRequest::new(&self.store, &self.id)
+        self.home.lease_request(&self.id)
     }
 
     pub(super) async fn messages(&self) -> Result<Vec<ChatMessage>> {
         let maximum = self.limit.maximum(&self.id)?;
-        let stored = self.store().load(&self.id).await?.into_messages();
+        let stored = self.home.load(&self.id).await?.into_messages();
         let mut draft = Draft::new(&self.limit, maximum, stored)?;
         draft.evict()?;
         Ok(draft.into_vec())
@@ -135,7 +131,7 @@ impl<L: Limit> Window<L> {
 
     async fn try_add_all(&self, messages: &[ChatMessage]) -> Result<()> {
         let maximum = self.limit.maximum(&self.id)?;
-        let snapshot = self.store().load(&self.id).await?;
+        let snapshot = self.home.load(&self.id).await?;
         let version = snapshot.version();
         let mut draft = Draft::new(&self.limit, maximum, snapshot.into_messages())?;
         draft.evict()?;
@@ -144,7 +140,7 @@ impl<L: Limit> Window<L> {
             draft.evict()?;
         }
         match draft.into_change(version) {
-            Some(change) => self.store().commit(&self.id, change).await,
+            Some(change) => self.home.commit(&self.id, change).await,
             None => Ok(()),
         }
     }
@@ -153,22 +149,22 @@ impl<L: Limit> Window<L> {
         let maximum = self.limit.maximum(&self.id)?;
         let mut draft = Draft::new(&self.limit, maximum, messages.into())?;
         draft.evict()?;
-        self.store().update_messages(&self.id, &draft.into_vec()).await
+        self.home.replace(&self.id, draft.into_vec()).await
     }
 
     pub(super) async fn clear(&self) -> Result<()> {
-        self.store().delete_messages(&self.id).await
+        self.home.clear(&self.id).await
     }
 
     pub(super) async fn load(&self) -> Result<Snapshot> {
-        self.store().load(&self.id).await
+        self.home.load(&self.id).await
     }
 
     pub(super) async fn commit(&self, turn: CompletedTurn) -> Result<()> {
         let skipped = self.fit(turn.snapshot(), turn.system(), turn.messages())?;
         // With a summarizer, the next turn folds the messages that no longer fit.
         let evict = if self.summarizer.is_some() { 0 } else { skipped };
-        self.store().commit(&self.id, turn.into_change(evict)).await
+        self.home.commit(&self.id, turn.into_change(evict)).await
     }
 
     /// Returns the number of oldest messages of the history to evict. A summary comes last.
@@ -219,7 +215,7 @@ impl<L: fmt::Debug> Window<L> {
         f.debug_struct(name)
             .field("id", &self.id)
             .field("limit", &self.limit)
-            .field("residence", &self.residence)
+            .field("residence", &self.home.residence())
             .field("system_position", &self.system_position)
             .field("summarizer", &self.summarizer)
             .finish_non_exhaustive()
@@ -268,8 +264,18 @@ macro_rules! chat_memory_by_window {
                 self.0.clear().await
             }
 
-            async fn load(&self) -> $crate::error::Result<$crate::memory::Snapshot> {
-                self.0.load().await
+            // An `async fn` that awaits the window's would hold all values twice.
+            fn load<'a, 'future>(
+                &'a self,
+            ) -> futures_util::future::BoxFuture<
+                'future,
+                $crate::error::Result<$crate::memory::Snapshot>,
+            >
+            where
+                'a: 'future,
+                Self: 'future,
+            {
+                Box::pin(self.0.load())
             }
 
             fn fit(
@@ -285,11 +291,15 @@ macro_rules! chat_memory_by_window {
                 self.0.summarizer()
             }
 
-            async fn commit(
-                &self,
+            fn commit<'a, 'future>(
+                &'a self,
                 turn: $crate::memory::CompletedTurn,
-            ) -> $crate::error::Result<()> {
-                self.0.commit(turn).await
+            ) -> futures_util::future::BoxFuture<'future, $crate::error::Result<()>>
+            where
+                'a: 'future,
+                Self: 'future,
+            {
+                Box::pin(self.0.commit(turn))
             }
 
             fn lease_request(&self) -> Option<$crate::memory::LeaseRequest> {
