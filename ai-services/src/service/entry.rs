@@ -5,11 +5,11 @@ use super::components::Components;
 use super::description::{Arguments, Method};
 use super::handle::AiService;
 use super::invoke::invoke;
-use super::response::{MethodReturn, PendingReply, Returned};
+use super::response::{MethodReturn, PendingReply, Reply, Returned};
 use super::stream::{AnswerStream, EventQueue, StreamReturn};
-use crate::Result;
 use crate::memory::MemoryId;
 use crate::model::TokenUsage;
+use crate::{Error, Result};
 use futures_util::future::BoxFuture;
 use std::convert::identity;
 use std::pin::pin;
@@ -55,14 +55,14 @@ async fn respond<V: Returned, R>(
     span: Span,
     convert: impl FnOnce(Result<V>) -> R,
 ) -> R {
-    let mut reply = PendingReply::<V>::Unread;
+    let mut reply = PendingReply::<V>::new();
     let outcome = match call {
         // The future is large, and `instrument` would move it.
         Ok(call) => pin!(invoke(&call, &mut reply)).instrument(span.clone()).await,
         Err(error) => Err(error),
     };
-    record(&span, &outcome);
-    convert(outcome.and_then(|_| reply.into_value()))
+    record(&span, outcome.as_ref().map(|()| reply.usage()));
+    convert(outcome.and_then(|()| reply.into_value()))
 }
 
 fn span(components: &Components, method: &Method, arguments: &Arguments<'_>) -> Span {
@@ -79,7 +79,10 @@ fn span(components: &Components, method: &Method, arguments: &Arguments<'_>) -> 
     )
 }
 
-fn record(span: &Span, outcome: &Result<TokenUsage>) {
+fn record(span: &Span, outcome: Result<TokenUsage, &Error>) {
+    if span.is_disabled() {
+        return;
+    }
     match outcome {
         Ok(usage) => {
             span.record("gen_ai.usage.input_tokens", usage.input);

@@ -1,9 +1,9 @@
 //! One call of a service, top to bottom.
 
 use super::call::ServiceCall;
-use super::guardrail_context::GuardrailContext;
 use super::history_summary::{HistoryFold, SummaryOutcome};
 use super::memory_session::{MemorySession, max_wait};
+use super::method_plan::MethodPlan;
 use super::moderation::PendingModeration;
 use super::preparation::prepare;
 use super::prepared_message::PreparedMessage;
@@ -16,7 +16,7 @@ use super::usage_and_cost::UsageAndCost;
 use crate::event::Event;
 use crate::memory::{CompletedTurn, LeaseToken, RequestId, Snapshot};
 use crate::message::{AiMessage, UserMessage};
-use crate::model::{ChatRequest, ChatResponse, TokenUsage};
+use crate::model::{ChatRequest, ChatResponse};
 use crate::tool::{ToolRequest, Toolbox};
 use crate::{Error, ErrorKind, Result};
 use std::borrow::Cow;
@@ -26,15 +26,14 @@ use std::sync::Arc;
 /// Number of times a turn is replayed because another writer changed the conversation.
 const MAX_REPLAYS: u32 = 3;
 
-/// Runs one call, and returns the tokens of its turn. The turn is remembered, and the reply complete, only
-/// if the call succeeds.
-pub(super) async fn invoke(call: &ServiceCall, reply: &mut dyn Reply) -> Result<TokenUsage> {
+/// Runs one call. The turn is remembered, and the reply complete, only if the call succeeds.
+pub(super) async fn invoke(call: &ServiceCall, reply: &mut dyn Reply) -> Result<()> {
     call.emit(&Event::Started);
     let cancellation = CancelledOnDrop(call);
     let outcome = run_turn(call, reply).await;
     std::mem::forget(cancellation);
     match &outcome {
-        Ok(usage) => call.emit(&Event::Completed { usage }),
+        Ok(()) => call.emit(&Event::Completed { usage: &reply.usage() }),
         Err(error) => call.emit(&Event::Failed { error }),
     }
     outcome
@@ -50,7 +49,7 @@ impl Drop for CancelledOnDrop<'_> {
 }
 
 /// Waits for the conversation, then runs the turn.
-async fn run_turn(call: &ServiceCall, reply: &mut dyn Reply) -> Result<TokenUsage> {
+async fn run_turn(call: &ServiceCall, reply: &mut dyn Reply) -> Result<()> {
     let session = MemorySession::open(call).await?;
     session.run(call, pin!(run_attempts(call, &session, reply))).await
 }
@@ -60,7 +59,7 @@ async fn run_attempts(
     call: &ServiceCall,
     session: &MemorySession,
     reply: &mut dyn Reply,
-) -> Result<TokenUsage> {
+) -> Result<()> {
     let lease = session.lease(call).await?;
     let mut inherited = Inherited::default();
     let mut replays = 0;
@@ -87,11 +86,11 @@ async fn run_attempts(
                 }
                 return Err(inherited.spent.attach_to(failure.error, call.prices()));
             }
-            Ok(usage) => {
+            Ok(()) => {
                 if let Some(lease) = lease {
                     lease.mark_released();
                 }
-                return Ok(usage);
+                return Ok(());
             }
         }
     }
@@ -129,7 +128,7 @@ async fn attempt(
     lease: Option<LeaseToken>,
     inherited: &mut Inherited,
     reply: &mut dyn Reply,
-) -> Result<TokenUsage, Failure> {
+) -> Result<(), Failure> {
     let Inherited { spent, summary } = inherited;
     let mut snapshot = session.load(call).await?;
     let (message, context) = prepare(call, session, &snapshot, spent).await?;
@@ -148,7 +147,7 @@ async fn attempt(
         session,
         snapshot: &snapshot,
         toolbox: &toolbox,
-        context: context.as_ref(),
+        context: context.as_deref(),
     };
     let outcome = accepted_answer(&tool_loop, &message, &mut turn, reply).await;
     turn.add_metered(call.meter());
@@ -170,15 +169,14 @@ async fn attempt(
         *first = remembered.clone().into();
     }
     // The context drops its share, too.
-    let sources = context.map(GuardrailContext::into_contents).unwrap_or_default();
+    let sources = context.map(|context| context.into_contents()).unwrap_or_default();
     let request = call.context.invocation.get::<RequestId>().cloned();
     let completed =
         CompletedTurn::new(snapshot, system, messages).with_lease(lease).with_request(request);
     match session.commit(completed).await {
         Ok(()) => {
-            let usage = finished.spent.usage;
             reply.complete(finished, sources);
-            Ok(usage)
+            Ok(())
         }
         Err(error) => {
             // Not if the outcome is unknown, or if the request was already committed.
@@ -197,7 +195,7 @@ async fn accepted_answer(
     message: &PreparedMessage<'_>,
     turn: &mut Turn<'_>,
     reply: &mut dyn Reply,
-) -> Result<ChatResponse> {
+) -> Result<Box<ChatResponse>> {
     let call = tool_loop.call;
     let mut moderation = PendingModeration::new(call, message.guarded());
     loop {
@@ -255,13 +253,15 @@ fn rules(call: &ServiceCall) -> Rules<'_> {
 }
 
 /// Returns the method's tools with those of the tool providers.
-async fn toolbox<'a>(call: &'a ServiceCall, user: &UserMessage) -> Result<Cow<'a, Toolbox>> {
-    let request = ToolRequest::new(user, call.memory_id(), &call.context.invocation);
-    let toolbox = call.plan.tools.of_call(&request).await?;
-    if let Cow::Owned(toolbox) = &toolbox {
-        call.plan.output.check(toolbox)?;
+async fn toolbox(call: &ServiceCall, user: &UserMessage) -> Result<Arc<Toolbox>> {
+    let MethodPlan { tools, output, .. } = &*call.plan;
+    if !tools.have_providers() {
+        return Ok(Arc::clone(tools.own()));
     }
-    Ok(toolbox)
+    let request = ToolRequest::new(user, call.memory_id(), &call.context.invocation);
+    let toolbox = Box::pin(tools.of_call(&request)).await?;
+    output.check(&toolbox)?;
+    Ok(Arc::new(toolbox))
 }
 
 fn first_request(

@@ -8,6 +8,7 @@ use crate::memory::{ChatMemory, CompletedTurn, Lease, Repair, Snapshot, Summariz
 use crate::message::ChatMessage;
 use crate::model::ChatRequest;
 use crate::{Error, Result};
+use futures_util::future::{Either, ready};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -116,10 +117,10 @@ impl MemorySession {
     }
 
     /// Remembers the turn, completely or not at all.
-    pub(super) async fn commit(&self, turn: CompletedTurn) -> Result<()> {
+    pub(super) fn commit(&self, turn: CompletedTurn) -> impl Future<Output = Result<()>> {
         match self.memory() {
-            Some(memory) => memory.commit(turn).await,
-            None => Ok(()),
+            Some(memory) => Either::Left(memory.commit(turn)),
+            None => Either::Right(ready(Ok(()))),
         }
     }
 }

@@ -4,7 +4,6 @@ use super::description::{DeclaredTools, Method};
 use crate::model::{ChatRequestParameters, ToolChoice};
 use crate::tool::{Tool, ToolProvider, ToolRequest, Toolbox};
 use crate::{Error, Result};
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The tools that the calls of one method use. Selected when the service is built.
@@ -48,8 +47,13 @@ impl MethodTools {
     }
 
     /// Returns the service's own tools, which are the same in all calls.
-    pub(super) fn own(&self) -> &Toolbox {
+    pub(super) fn own(&self) -> &Arc<Toolbox> {
         &self.own
+    }
+
+    /// Returns `true` if each call may add tools.
+    pub(super) fn have_providers(&self) -> bool {
+        !self.providers.is_empty()
     }
 
     /// Returns `true` if a call may have tools.
@@ -62,16 +66,13 @@ impl MethodTools {
     /// # Errors
     ///
     /// If a provider fails, or if the name of one of its tools is invalid or not unique.
-    pub(super) async fn of_call(&self, request: &ToolRequest<'_>) -> Result<Cow<'_, Toolbox>> {
-        if self.providers.is_empty() {
-            return Ok(Cow::Borrowed(&self.own));
-        }
+    pub(super) async fn of_call(&self, request: &ToolRequest<'_>) -> Result<Toolbox> {
         let mut more = Vec::new();
         for provider in &self.providers {
             let tools = provider.tools(request).await?;
             more.extend(tools.into_iter().filter(|tool| self.takes(tool)));
         }
-        self.own.with(more).map(Cow::Owned)
+        self.own.with(more)
     }
 
     /// Returns the service's parameters, without a tool choice that needs a tool of other methods.

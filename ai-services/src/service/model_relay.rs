@@ -6,6 +6,7 @@ use super::stream::{EventQueue, StreamItem};
 use crate::model::{CachedCopy, ChatResponse, ModelStreamEvent, ToolCallDelta};
 use crate::{Error, ErrorKind, Result};
 use futures_util::stream::{BoxStream, StreamExt};
+use std::pin::pin;
 
 /// Relays the stream of a model and returns the whole answer. Nothing is relayed before the user
 /// message passed its moderation.
@@ -17,14 +18,14 @@ pub(super) async fn relay(
     mut model: BoxStream<'_, Result<ModelStreamEvent>>,
     moderation: &mut PendingModeration<'_>,
     mut relay: ModelRelay<'_>,
-) -> Result<ChatResponse> {
-    let mut event = moderation.alongside(async { Ok(model.next().await) }).await?;
+) -> Result<Box<ChatResponse>> {
+    let mut event = moderation.alongside(pin!(async { Ok(model.next().await) })).await?;
     moderation.passed().await.map_err(|error| with_usage(error, event.as_ref()))?;
     loop {
         match event {
             Some(Ok(ModelStreamEvent::Completed(response))) => {
                 let copy = response.cached_copy.clone();
-                return match relay.end(*response).await {
+                return match relay.end(response).await {
                     Ok(response) => Ok(response),
                     Err(error) => Err(CachedCopy::discard_after(copy, error).await),
                 };
@@ -115,7 +116,7 @@ impl<'a> ModelRelay<'a> {
     }
 
     /// Relays the rest of each channel and returns the whole answer with the rewrites of the guards.
-    async fn end(mut self, response: ChatResponse) -> Result<ChatResponse> {
+    async fn end(mut self, response: Box<ChatResponse>) -> Result<Box<ChatResponse>> {
         for channel in [Channel::Text, Channel::AnswerTool] {
             let rest = self.guards.finish(channel);
             let rest = rest.map_err(|error| error.with_usage(response.usage))?;

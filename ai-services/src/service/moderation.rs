@@ -8,6 +8,7 @@ use crate::model::{Moderation, ModerationModel};
 use crate::{Error, ErrorKind, Result};
 use futures_util::future::{self, BoxFuture, Either, FutureExt};
 use std::future::Future;
+use std::pin::Pin;
 use std::time::Instant;
 use tracing::{Instrument, Span, field};
 
@@ -31,10 +32,9 @@ impl<'a> PendingModeration<'a> {
     /// work immediately.
     pub(super) async fn alongside<T>(
         &mut self,
-        work: impl Future<Output = Result<T>> + Send,
+        work: Pin<&mut (impl Future<Output = Result<T>> + Send)>,
     ) -> Result<T> {
         let Self::Running(moderation) = self else { return work.await };
-        let work = std::pin::pin!(work);
         match future::select(moderation, work).await {
             Either::Left((outcome, work)) => {
                 outcome?;

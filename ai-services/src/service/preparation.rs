@@ -14,7 +14,7 @@ use crate::memory::Snapshot;
 use crate::message::ChatMessage;
 
 /// The prepared user message. The context is `None` without retrieval and guardrails.
-pub(super) type PreparedTurn<'a> = (PreparedMessage<'a>, Option<GuardrailContext>);
+pub(super) type PreparedTurn<'a> = (PreparedMessage<'a>, Option<Box<GuardrailContext>>);
 
 /// Prepares the user message. The usage of other models is added to `spent` even on failure.
 pub(super) async fn prepare<'a>(
@@ -30,7 +30,7 @@ pub(super) async fn prepare<'a>(
         let (message, context) = outcome?;
         // A guardrail may have removed the whole text.
         user_message::check(call.plan.method, message.guarded())?;
-        (message, Some(context))
+        (message, Some(Box::new(context)))
     } else {
         (PreparedMessage::new(&call.prompts.user), None)
     };

@@ -1,7 +1,7 @@
 //! The return types of service methods.
 
 use super::rejected_answer::RejectedAnswer;
-use super::turn::FinishedTurn;
+use super::turn::{FinishedTurn, unboxed};
 use crate::model::{ChatResponse, Cost, FinishReason, TokenUsage};
 use crate::output::{Output, Shape};
 use crate::rag::RetrievedContent;
@@ -110,10 +110,10 @@ impl<T> Response<T> {
             token_usage: turn.spent.usage,
             cost: turn.spent.cost,
             tool_executions: turn.executions,
-            intermediate_responses: turn.intermediate,
+            intermediate_responses: unboxed(turn.intermediate),
             rejected_answers: turn.rejected,
             sources,
-            ..Self::new(value, turn.answer)
+            ..Self::new(value, *turn.answer)
         }
     }
 }
@@ -132,21 +132,34 @@ pub(super) trait Reply: Send {
 
     /// Takes the report of a committed turn, whose answer was the last one that was read.
     fn complete(&mut self, turn: FinishedTurn, sources: Vec<RetrievedContent>);
+
+    /// Returns the tokens of the committed turn.
+    fn usage(&self) -> TokenUsage;
 }
 
 /// The reply of a method that returns `V`.
-pub(super) enum PendingReply<V: Returned> {
+pub(super) struct PendingReply<V: Returned> {
+    value: ReplyValue<V>,
+    usage: TokenUsage,
+}
+
+enum ReplyValue<V: Returned> {
     Unread,
     Read(V::Output),
     Complete(V),
 }
 
 impl<V: Returned> PendingReply<V> {
+    /// Creates the reply of a call that has no answer yet.
+    pub(super) fn new() -> Self {
+        Self { value: ReplyValue::Unread, usage: TokenUsage::default() }
+    }
+
     /// Returns the value of a call that succeeded.
     pub(super) fn into_value(self) -> Result<V> {
-        match self {
-            Self::Complete(value) => Ok(value),
-            Self::Unread | Self::Read(_) => {
+        match self.value {
+            ReplyValue::Complete(value) => Ok(value),
+            ReplyValue::Unread | ReplyValue::Read(_) => {
                 Err(Error::new(ErrorKind::Output, "the call ended without an answer"))
             }
         }
@@ -155,14 +168,20 @@ impl<V: Returned> PendingReply<V> {
 
 impl<V: Returned> Reply for PendingReply<V> {
     fn read(&mut self, answer: &ChatResponse, shape: &Shape) -> Result<()> {
-        *self = Self::Read(<V::Output as Output>::from_response(answer, shape)?);
+        self.value = ReplyValue::Read(<V::Output as Output>::from_response(answer, shape)?);
         Ok(())
     }
 
     fn complete(&mut self, turn: FinishedTurn, sources: Vec<RetrievedContent>) {
-        if let Self::Read(value) = std::mem::replace(self, Self::Unread) {
-            *self = Self::Complete(V::from_response(Response::of_turn(value, turn, sources)));
+        self.usage = turn.spent.usage;
+        if let ReplyValue::Read(value) = std::mem::replace(&mut self.value, ReplyValue::Unread) {
+            let respond = |value| Response::of_turn(value, turn, sources);
+            self.value = ReplyValue::Complete(V::from_output(value, respond));
         }
+    }
+
+    fn usage(&self) -> TokenUsage {
+        self.usage
     }
 }
 
@@ -175,24 +194,28 @@ impl<V: Returned> Reply for PendingReply<V> {
 pub trait Returned: Send {
     #[doc(hidden)]
     type Output: Output;
+    /// Returns the value, or the whole response, which is made only for a method that returns it.
     #[doc(hidden)]
-    fn from_response(response: Response<Self::Output>) -> Self;
+    fn from_output(
+        value: Self::Output,
+        respond: impl FnOnce(Self::Output) -> Response<Self::Output>,
+    ) -> Self;
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: Output> Returned for T {
     type Output = T;
 
-    fn from_response(response: Response<T>) -> Self {
-        response.value
+    fn from_output(value: T, _: impl FnOnce(T) -> Response<T>) -> Self {
+        value
     }
 }
 
 impl<T: Output> Returned for Response<T> {
     type Output = T;
 
-    fn from_response(response: Self) -> Self {
-        response
+    fn from_output(value: T, respond: impl FnOnce(T) -> Self) -> Self {
+        respond(value)
     }
 }
 

@@ -29,7 +29,7 @@ impl ToolLoop<'_> {
         &self,
         turn: &mut Turn<'_>,
         moderation: &mut PendingModeration<'_>,
-    ) -> Result<ChatResponse> {
+    ) -> Result<Box<ChatResponse>> {
         let call = self.call;
         let mut step = Step::CallModel;
         loop {

@@ -70,9 +70,9 @@ impl<'a> ChunkGuards<'a> {
     /// If a guardrail blocks the whole answer.
     pub(in crate::service) fn apply_to(
         self,
-        mut response: ChatResponse,
+        mut response: Box<ChatResponse>,
         answer_tool: Option<&str>,
-    ) -> Result<ChatResponse> {
+    ) -> Result<Box<ChatResponse>> {
         let text = response.message.text();
         let arguments = answer_arguments(&response, answer_tool);
         if !self.text.has_received(text) || !self.answer_tool.has_received(arguments) {
@@ -158,9 +158,9 @@ impl Guards {
     /// If a guardrail blocks it. The error contains the usage of the answer.
     pub(in crate::service) fn check_whole(
         &self,
-        response: ChatResponse,
+        response: Box<ChatResponse>,
         answer_tool: Option<&str>,
-    ) -> Result<ChatResponse> {
+    ) -> Result<Box<ChatResponse>> {
         if !self.has_chunk() {
             return Ok(response);
         }
@@ -272,7 +272,8 @@ mod tests {
         let message = AiMessage::builder().text("the secret").tool_calls(calls).build();
         let mut guards = Guards::default();
         guards.add_chunk(Hides::default);
-        let response = guards.check_whole(ChatResponse::new(message), Some("final")).unwrap();
+        let response =
+            guards.check_whole(Box::new(ChatResponse::new(message)), Some("final")).unwrap();
         assert_eq!(response.message.text(), Some("the ***"));
         let arguments = response.message.tool_calls().iter().map(ToolCall::arguments);
         assert_eq!(arguments.collect::<Vec<_>>(), ["secret", "***"]);
@@ -282,7 +283,7 @@ mod tests {
     fn error_of_a_blocked_answer_contains_its_usage() {
         let usage = crate::model::TokenUsage::new(1, 2);
         let response = ChatResponse::new(AiMessage::new("secret")).with_usage(usage);
-        let error = guards(false).check_whole(response, None).unwrap_err();
+        let error = guards(false).check_whole(Box::new(response), None).unwrap_err();
         assert_eq!(error.usage(), Some(&usage));
     }
 }

@@ -9,9 +9,9 @@ use crate::tool::ToolExecution;
 ///
 /// Returns the response without the separated calls, and the answer with the arguments as its text.
 pub(super) fn split(
-    mut response: ChatResponse,
+    mut response: Box<ChatResponse>,
     answer_tool: Option<&str>,
-) -> (ChatResponse, Option<ChatResponse>) {
+) -> (Box<ChatResponse>, Option<Box<ChatResponse>>) {
     let Some(tool) = answer_tool else { return (response, None) };
     let (answers, others): (Vec<_>, Vec<_>) =
         response.message.tool_calls().iter().cloned().partition(|call| call.name() == tool);
@@ -27,9 +27,9 @@ pub(super) fn split(
     if let Some(attributes) = response.message.attributes() {
         message = message.attributes(attributes.clone());
     }
-    let answer = ChatResponse { message: message.build(), ..response.clone() };
+    let answer = ChatResponse { message: message.build(), ..(*response).clone() };
     response.message = response.message.with_tool_calls(others);
-    (response, Some(answer))
+    (response, Some(Box::new(answer)))
 }
 
 /// Returns the results of tools as an answer: their texts, separated by line breaks.

@@ -5,7 +5,7 @@
 
 use super::answer;
 use super::check_outcome::{AnswerSource, CheckOutcome};
-use super::finished_turn::FinishedTurn;
+use super::finished_turn::{BoxedResponses, FinishedTurn, unboxed};
 use super::rules::Rules;
 use crate::message::{AiMessage, ChatMessage, ToolCall};
 use crate::model::{ChatRequest, ChatResponse, FinishReason, TokenUsage, ToolChoice, UsageMeter};
@@ -26,16 +26,16 @@ pub(crate) enum Step {
     /// Run the tool calls of the round, then call [`Turn::tools_replied`].
     RunTools(ToolRound),
     /// Check the answer, then call [`Turn::answer_checked`].
-    CheckAnswer(ChatResponse),
+    CheckAnswer(Box<ChatResponse>),
     /// Parse the answer, then call [`Turn::finish`] or [`Turn::repair`].
-    ParseAnswer(ChatResponse),
+    ParseAnswer(Box<ChatResponse>),
 }
 
 /// A message of the model that calls tools.
 #[derive(Debug)]
 pub(crate) struct ToolRound {
     pub(crate) message: AiMessage,
-    /// The answer next to the calls. It counts if all tools succeed. In a box because it is rare.
+    /// The answer next to the calls. It counts if all tools succeed.
     answer: Option<Box<ChatResponse>>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Turn<'a> {
     rounds: usize,
     spent: UsageAndCost,
     executions: Vec<ToolExecution>,
-    intermediate: Vec<ChatResponse>,
+    intermediate: BoxedResponses,
     answer_source: AnswerSource,
     /// Number of retries because of answers that could not be parsed.
     repairs: usize,
@@ -57,7 +57,7 @@ pub(crate) struct Turn<'a> {
     /// Positions of the rejected answers in the turn. Each is followed by a message to the model.
     rejected_at: Vec<usize>,
     /// The answer that failed the turn, for the report.
-    failed_answer: Option<ChatResponse>,
+    failed_answer: Option<Box<ChatResponse>>,
 }
 
 impl<'a> Turn<'a> {
@@ -131,7 +131,7 @@ impl<'a> Turn<'a> {
     /// # Errors
     ///
     /// If the response calls more tools than a limit allows. None of the tools has run.
-    pub(crate) fn model_replied(&mut self, response: ChatResponse) -> Result<Step> {
+    pub(crate) fn model_replied(&mut self, response: Box<ChatResponse>) -> Result<Step> {
         self.spent.add(&response, self.rules.prices);
         self.request.is_retry = false;
         let (mut response, answer) = answer::split(response, self.rules.answer_tool);
@@ -144,7 +144,7 @@ impl<'a> Turn<'a> {
         let message = response.message.clone();
         self.request.turn.push(message.clone().into());
         self.intermediate.push(response);
-        Ok(Step::RunTools(ToolRound { message, answer: answer.map(Box::new) }))
+        Ok(Step::RunTools(ToolRound { message, answer }))
     }
 
     /// Takes the results of the tools of a round.
@@ -159,11 +159,11 @@ impl<'a> Turn<'a> {
         self.relax_tool_choice();
         let all_succeeded = executions.iter().all(|execution| !execution.result().is_error());
         let results_answer = (result_use == ResultUse::ReturnAsAnswer && round.answer.is_none())
-            .then(|| answer::of_results(&executions));
+            .then(|| Box::new(answer::of_results(&executions)));
         self.executions.extend(executions);
         match (round.answer, results_answer) {
             (Some(answer), _) if all_succeeded => {
-                self.answered(*answer, AnswerSource::BesideToolCalls)
+                self.answered(answer, AnswerSource::BesideToolCalls)
             }
             (Some(_), _) => Step::Restart,
             (None, Some(answer)) => self.answered(answer, AnswerSource::ToolResults),
@@ -178,13 +178,13 @@ impl<'a> Turn<'a> {
     /// If the answer was rejected and no retry is left.
     pub(crate) fn answer_checked(
         &mut self,
-        answer: ChatResponse,
+        mut answer: Box<ChatResponse>,
         outcome: CheckOutcome,
     ) -> Result<Step> {
         match outcome {
             CheckOutcome::Accepted => Ok(Step::ParseAnswer(answer)),
             CheckOutcome::Rewritten(text) => {
-                let answer = answer::rewritten(answer, text);
+                *answer = answer::rewritten(*answer, text);
                 if self.answer_source == AnswerSource::ToolResults {
                     self.answer_source = AnswerSource::Message;
                 }
@@ -208,7 +208,7 @@ impl<'a> Turn<'a> {
                         self.request.is_retry = true;
                     }
                 }
-                self.rejected.push(RejectedAnswer::new(answer, rejection.into_error()));
+                self.rejected.push(RejectedAnswer::new(*answer, rejection.into_error()));
                 Ok(Step::CallModel)
             }
         }
@@ -219,18 +219,18 @@ impl<'a> Turn<'a> {
     /// # Errors
     ///
     /// Returns `error` if no retry is left, or if a retry would be useless.
-    pub(crate) fn repair(&mut self, answer: ChatResponse, error: Error) -> Result<()> {
+    pub(crate) fn repair(&mut self, answer: Box<ChatResponse>, error: Error) -> Result<()> {
         if !self.may_repair(&answer, &error) {
             return Err(self.fail(answer, error));
         }
         self.repairs += 1;
         self.reprompt(answer::complaint(&error));
-        self.rejected.push(RejectedAnswer::new(answer, error));
+        self.rejected.push(RejectedAnswer::new(*answer, error));
         Ok(())
     }
 
     /// Records the answer that fails the turn, and returns the error.
-    pub(crate) fn fail(&mut self, answer: ChatResponse, error: Error) -> Error {
+    pub(crate) fn fail(&mut self, answer: Box<ChatResponse>, error: Error) -> Error {
         self.failed_answer = Some(answer);
         error
     }
@@ -239,7 +239,7 @@ impl<'a> Turn<'a> {
     ///
     /// Returns the request, whose messages are to be remembered, and the report. Rejected answers are
     /// in the report only.
-    pub(crate) fn finish(self, answer: ChatResponse) -> (ChatRequest, FinishedTurn) {
+    pub(crate) fn finish(self, answer: Box<ChatResponse>) -> (ChatRequest, FinishedTurn) {
         let Self { mut request, spent, executions, intermediate, rejected, .. } = self;
         for at in self.rejected_at.into_iter().rev() {
             let end = request.turn.len().min(at + 2);
@@ -251,10 +251,11 @@ impl<'a> Turn<'a> {
     /// Returns the report of a turn that failed.
     pub(crate) fn into_unfinished(self) -> UnfinishedTurn {
         let Self { executions, intermediate, rejected, failed_answer, .. } = self;
-        UnfinishedTurn::new(executions, intermediate, rejected, failed_answer)
+        let answer = failed_answer.map(|answer| *answer);
+        UnfinishedTurn::new(executions, unboxed(intermediate), rejected, answer)
     }
 
-    fn answered(&mut self, answer: ChatResponse, source: AnswerSource) -> Step {
+    fn answered(&mut self, answer: Box<ChatResponse>, source: AnswerSource) -> Step {
         self.answer_source = source;
         self.request.turn.push(answer.message.clone().into());
         if self.rules.checks_answers {

@@ -10,6 +10,6 @@ mod tests;
 
 pub(super) use answer::rewritten;
 pub(super) use check_outcome::{AnswerSource, CheckOutcome};
-pub(super) use finished_turn::FinishedTurn;
+pub(super) use finished_turn::{FinishedTurn, unboxed};
 pub(super) use machine::{Step, ToolRound, Turn};
 pub(super) use rules::{Rules, ToolCallLimits};

@@ -51,17 +51,17 @@ fn executions(round: &ToolRound) -> Vec<ToolExecution> {
 
 /// Takes a response with tool calls, and the results of the tools.
 fn call_tools(turn: &mut Turn<'_>, response: ChatResponse) {
-    let step = turn.model_replied(response).unwrap();
+    let step = turn.model_replied(Box::new(response)).unwrap();
     let step = run_tools(turn, step, ResultUse::SendToModel);
     assert!(matches!(step, Step::CallModel));
 }
 
-fn unchecked(step: Step) -> ChatResponse {
+fn unchecked(step: Step) -> Box<ChatResponse> {
     let Step::CheckAnswer(answer) = step else { panic!("no answer to check") };
     answer
 }
 
-fn unparsed(step: Step) -> ChatResponse {
+fn unparsed(step: Step) -> Box<ChatResponse> {
     let Step::ParseAnswer(answer) = step else { panic!("no answer to parse") };
     answer
 }
@@ -69,14 +69,14 @@ fn unparsed(step: Step) -> ChatResponse {
 #[test]
 fn turn_runs_tools_and_finishes() {
     let mut turn = turn(limits());
-    let step = turn.model_replied(calling(&["1", "2"])).unwrap();
+    let step = turn.model_replied(Box::new(calling(&["1", "2"]))).unwrap();
     let round = round(step);
     let results = executions(&round);
     assert_eq!(results.len(), 2);
     let step = turn.tools_replied(round, results, ResultUse::SendToModel);
     assert!(matches!(step, Step::CallModel));
     assert_eq!(turn.request().message_count(), 4);
-    let step = turn.model_replied(ChatResponse::new(AiMessage::new("done"))).unwrap();
+    let step = turn.model_replied(Box::new(ChatResponse::new(AiMessage::new("done")))).unwrap();
     let (request, finished) = turn.finish(unparsed(step));
     assert_eq!(request.message_count(), 5);
     assert_eq!((finished.executions.len(), finished.intermediate.len()), (2, 1));
@@ -86,7 +86,7 @@ fn turn_runs_tools_and_finishes() {
 #[test]
 fn results_can_be_the_answer() {
     let mut turn = turn(limits());
-    let step = turn.model_replied(calling(&["1", "2"])).unwrap();
+    let step = turn.model_replied(Box::new(calling(&["1", "2"]))).unwrap();
     let step = run_tools(&mut turn, step, ResultUse::ReturnAsAnswer);
     let answer = unparsed(step);
     assert_eq!(answer.message.text(), Some("0\n1"));
@@ -97,7 +97,7 @@ fn results_can_be_the_answer() {
 fn limits_are_checked_before_tools_run() {
     let exceeds = |response: ChatResponse| {
         let mut turn = turn(limits());
-        let error = turn.model_replied(response).unwrap_err();
+        let error = turn.model_replied(Box::new(response)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::LimitExceeded);
         assert_eq!(turn.request().message_count(), 1);
     };
@@ -112,7 +112,7 @@ fn rounds_are_counted() {
     for _ in 0..2 {
         call_tools(&mut turn, calling(&["1"]));
     }
-    let error = turn.model_replied(calling(&["1"])).unwrap_err();
+    let error = turn.model_replied(Box::new(calling(&["1"]))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
     assert_eq!(turn.usage(), TokenUsage::new(3, 3));
     let error = turn.into_unfinished().attach_to(error);
@@ -123,7 +123,7 @@ fn rounds_are_counted() {
 fn only_duplicate_ids_are_replaced() {
     let unique = |ids: &[&str]| -> Vec<String> {
         let mut turn = turn(limits());
-        let round = round(turn.model_replied(calling(ids)).unwrap());
+        let round = round(turn.model_replied(Box::new(calling(ids))).unwrap());
         round.message.tool_calls().iter().map(|call| call.id().to_owned()).collect()
     };
     assert_eq!(unique(&["a", "b"]), ["a", "b"]);
@@ -155,7 +155,7 @@ fn answering(answers: &[&str], others: &[&str]) -> ChatResponse {
 #[test]
 fn arguments_of_the_answer_tool_are_the_answer() {
     let mut turn = turn_by(TYPED);
-    let step = turn.model_replied(answering(&[r#"{"value":12345}"#], &[])).unwrap();
+    let step = turn.model_replied(Box::new(answering(&[r#"{"value":12345}"#], &[]))).unwrap();
     let (request, finished) = turn.finish(unparsed(step));
     let texts: Vec<_> = request.messages().map(|message| message.text().unwrap()).collect();
     assert_eq!(texts, ["go", r#"{"value":12345}"#]);
@@ -165,7 +165,7 @@ fn arguments_of_the_answer_tool_are_the_answer() {
 #[test]
 fn answer_next_to_calls_counts_if_they_succeed() {
     let mut turn = turn_by(TYPED);
-    let step = turn.model_replied(answering(&["1"], &["x"])).unwrap();
+    let step = turn.model_replied(Box::new(answering(&["1"], &["x"]))).unwrap();
     let round = round(step);
     let results = executions(&round);
     assert_eq!(results.len(), 1);
@@ -177,7 +177,7 @@ fn answer_next_to_calls_counts_if_they_succeed() {
 #[test]
 fn answer_next_to_a_failed_call_is_void() {
     let mut turn = turn_by(TYPED);
-    let step = turn.model_replied(answering(&["1"], &["x"])).unwrap();
+    let step = turn.model_replied(Box::new(answering(&["1"], &["x"]))).unwrap();
     let call = ToolCall::new("x", "t", "{}");
     let result = ToolResult::new("x", "t", "no").into_error();
     let execution = ToolExecution::new(&call, result, Duration::ZERO);
@@ -189,13 +189,13 @@ fn answer_next_to_a_failed_call_is_void() {
 #[test]
 fn unreadable_answer_is_repaired_and_not_remembered() {
     let mut turn = turn_by(TYPED);
-    let step = turn.model_replied(ChatResponse::new(AiMessage::new("old"))).unwrap();
+    let step = turn.model_replied(Box::new(ChatResponse::new(AiMessage::new("old")))).unwrap();
     turn.repair(unparsed(step), unreadable()).unwrap();
     let complaint = turn.request().messages().last().unwrap().text().unwrap().to_owned();
     assert!(complaint.contains("age: expected u8"), "{complaint}");
 
     call_tools(&mut turn, calling(&["1"]));
-    let step = turn.model_replied(ChatResponse::new(AiMessage::new("good"))).unwrap();
+    let step = turn.model_replied(Box::new(ChatResponse::new(AiMessage::new("good")))).unwrap();
     let (request, finished) = turn.finish(unparsed(step));
     let texts: Vec<_> = request.messages().filter_map(ChatMessage::text).collect();
     assert_eq!(texts, ["go", "0", "good"]);
@@ -206,9 +206,9 @@ fn unreadable_answer_is_repaired_and_not_remembered() {
 #[test]
 fn last_error_contains_all_attempts() {
     let mut turn = turn_by(TYPED);
-    let step = turn.model_replied(ChatResponse::new(AiMessage::new("first"))).unwrap();
+    let step = turn.model_replied(Box::new(ChatResponse::new(AiMessage::new("first")))).unwrap();
     turn.repair(unparsed(step), unreadable()).unwrap();
-    let step = turn.model_replied(ChatResponse::new(AiMessage::new("second"))).unwrap();
+    let step = turn.model_replied(Box::new(ChatResponse::new(AiMessage::new("second")))).unwrap();
     let error = turn.repair(unparsed(step), unreadable()).unwrap_err();
     let error = turn.into_unfinished().attach_to(error);
     let report = error.detail::<UnfinishedTurn>().unwrap();
@@ -220,10 +220,10 @@ fn last_error_contains_all_attempts() {
 fn truncated_or_refused_answer_is_not_repaired() {
     let cut = ChatResponse::new(AiMessage::new("{")).with_finish_reason(FinishReason::Length);
     let mut turn = turn_by(TYPED);
-    let step = turn.model_replied(cut).unwrap();
+    let step = turn.model_replied(Box::new(cut)).unwrap();
     assert!(turn.repair(unparsed(step), unreadable()).is_err());
     let mut turn = turn_by(TYPED);
-    let step = turn.model_replied(ChatResponse::new(AiMessage::new("no"))).unwrap();
+    let step = turn.model_replied(Box::new(ChatResponse::new(AiMessage::new("no")))).unwrap();
     assert!(turn.repair(unparsed(step), Error::new(ErrorKind::Refused, "no")).is_err());
 }
 
@@ -249,10 +249,10 @@ fn every_answer_is_priced_by_its_model() {
         .price("other", Price::per_million(5.0, 0.0));
     let prices = Some(Prices { table: &table, model: "asked" });
     let mut turn = turn_by(Rules { limits: limits(), prices, ..Rules::default() });
-    turn.model_replied(calling(&["1"])).unwrap();
+    turn.model_replied(Box::new(calling(&["1"]))).unwrap();
     let mut second = calling(&["2"]);
     second.model = Some("other".into());
-    turn.model_replied(second).unwrap();
+    turn.model_replied(Box::new(second)).unwrap();
     assert_eq!(turn.spent().cost.unwrap().parts(), 6_000_000);
 }
 
@@ -271,7 +271,7 @@ fn rejected(prompt: Option<&str>) -> CheckOutcome {
 
 /// Takes a response that is an answer, and the outcome of its checks.
 fn check(turn: &mut Turn<'_>, response: ChatResponse, outcome: CheckOutcome) -> Result<Step> {
-    let step = turn.model_replied(response)?;
+    let step = turn.model_replied(Box::new(response))?;
     turn.answer_checked(unchecked(step), outcome)
 }
 
@@ -282,7 +282,7 @@ fn texts(request: &ChatRequest) -> Vec<&str> {
 #[test]
 fn answer_is_checked_before_it_is_parsed() {
     let mut turn = turn_by(CHECKED);
-    let step = turn.model_replied(answered("hi")).unwrap();
+    let step = turn.model_replied(Box::new(answered("hi"))).unwrap();
     let step = turn.answer_checked(unchecked(step), CheckOutcome::Accepted).unwrap();
     assert!(matches!(step, Step::ParseAnswer(_)));
 }
@@ -327,7 +327,7 @@ fn checks_and_repairs_have_separate_limits() {
     check(&mut turn, answered("rude"), rejected(None)).unwrap();
     let step = check(&mut turn, answered("no number"), CheckOutcome::Accepted).unwrap();
     assert!(turn.repair(unparsed(step), unreadable()).is_ok(), "the repair is not used up");
-    let step = turn.model_replied(answered("rude again")).unwrap();
+    let step = turn.model_replied(Box::new(answered("rude again"))).unwrap();
     // The whole chain runs again.
     let error = turn.answer_checked(unchecked(step), rejected(Some("?"))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Guardrail);
@@ -345,17 +345,20 @@ fn tool_rounds_are_counted_over_all_attempts() {
         call_tools(&mut turn, calling(&["1"]));
     }
     check(&mut turn, answered("bad"), rejected(None)).unwrap();
-    assert_eq!(turn.model_replied(calling(&["1"])).unwrap_err().kind(), ErrorKind::LimitExceeded);
+    assert_eq!(
+        turn.model_replied(Box::new(calling(&["1"]))).unwrap_err().kind(),
+        ErrorKind::LimitExceeded
+    );
 }
 
 #[test]
 fn source_of_the_answer_is_recorded() {
     let mut turn = turn_by(CHECKED);
-    let step = turn.model_replied(answering(&["1"], &["x"])).unwrap();
+    let step = turn.model_replied(Box::new(answering(&["1"], &["x"]))).unwrap();
     let step = run_tools(&mut turn, step, ResultUse::SendToModel);
     assert_eq!(turn.answer_source(), AnswerSource::BesideToolCalls);
     turn.answer_checked(unchecked(step), rejected(None)).unwrap();
-    let step = turn.model_replied(calling(&["1"])).unwrap();
+    let step = turn.model_replied(Box::new(calling(&["1"]))).unwrap();
     run_tools(&mut turn, step, ResultUse::ReturnAsAnswer);
     assert_eq!(turn.answer_source(), AnswerSource::ToolResults);
 }
