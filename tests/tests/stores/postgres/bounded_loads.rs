@@ -1,7 +1,7 @@
 //! Index entries and pages that the server visits, with rows that were evicted and not vacuumed.
 
 use super::{prefix, raw};
-use ai_services::memory::{ChatMemoryStore, ConversationStore, MemoryId};
+use ai_services::memory::{ChatMemoryStore, MemoryId};
 use ai_services::message::ChatMessage;
 use ai_services::store::postgres::PostgresChatMemoryStore;
 use ai_services::store::postgres::deadpool_postgres::{Manager, Pool};
@@ -102,7 +102,7 @@ async fn load_does_not_visit_evicted_rows() {
             assert_eq!(
                 fixture.store.load(&fixture.id).await.unwrap().messages().len(),
                 front + WINDOW
-            )
+            );
         };
         fixture.turn(front).await;
         let few = fixture.visits_of(load).await;
