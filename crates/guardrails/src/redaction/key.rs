@@ -260,7 +260,17 @@ pub(super) fn private_keys(text: &str, found: &mut Vec<Range<usize>>) {
 pub(super) struct PartialKey {
     pub(super) start: usize,
     /// The end of the key, if it does not depend on the rest of the text.
-    pub(super) end: Option<usize>,
+    pub(super) end: Option<KeyEnd>,
+}
+
+/// The end of a private key.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KeyEnd {
+    /// The end of the body. What looks like the last line may begin another key: a placeholder in the text
+    /// ends the line.
+    pub(super) body: usize,
+    /// The end of the last line.
+    pub(super) key: usize,
 }
 
 /// Returns the first private key, or possible start of one, at or after an index.
@@ -279,8 +289,10 @@ pub(super) fn find_private_key(text: &str, mut from: usize) -> Option<PartialKey
         };
         if is_private(label) {
             let body = from + label.len() + DASHES.len();
-            let is_settled = end_of_body(bytes, body) + MAX_LAST_LINE <= bytes.len();
-            return Some(PartialKey { start, end: is_settled.then(|| end_of_key(bytes, body)) });
+            let end_of_body = end_of_body(bytes, body);
+            let is_settled = end_of_body + MAX_LAST_LINE <= bytes.len();
+            let end = || KeyEnd { body: end_of_body, key: end_of_key(bytes, body) };
+            return Some(PartialKey { start, end: is_settled.then(end) });
         }
     }
 }

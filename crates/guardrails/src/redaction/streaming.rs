@@ -139,7 +139,7 @@ impl StreamingRedaction {
                 self.key = Some(OpenKey { start, retry_length });
                 return;
             };
-            (from, self.scanned) = (end, end);
+            (from, self.scanned) = (end.body, end.key);
         }
     }
 
@@ -366,6 +366,17 @@ mod tests {
             }
             prop_assert_eq!(pieces(&redaction, cut).concat(), redaction.redact(&text));
         }
+    }
+
+    #[test]
+    fn key_in_the_last_line_of_a_key_is_withheld() {
+        let text = "-----BEGIN PRIVATE KEY----------END 1234 5698 7654 32é4111 1111 1111 1111[EMAIL]\nMIIE\n\
+            é0171-202sk------BEGIN PRIVATE KEY-----ann@example.organn@example.organn@example.org";
+        let redaction = Redaction::all();
+        let letters: Vec<String> = text.chars().map(String::from).collect();
+        let output = pieces(&redaction, letters.iter().map(String::as_str)).concat();
+        assert_eq!(output, redaction.redact(text));
+        assert!(output.ends_with("sk-[PRIVATE_KEY]@[EMAIL]"), "{output}");
     }
 
     #[test]
