@@ -11,6 +11,8 @@ use ai_services_core::store_kit::cache::{KnownConversation, StoredConversation, 
 use ai_services_core::store_kit::{record, time};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row};
+use std::iter::once;
+use std::ops::Range;
 
 /// Selects a page of a history, in one direction. Evicted messages are read in order, and only as far as needed.
 /// The messages in memory are in the order of their slots, and are sorted.
@@ -84,19 +86,7 @@ fn rows_since(
     slots: &Slots,
     first: u64,
 ) -> Result<Vec<(u64, Vec<u8>)>, TaskFailure> {
-    let mut statement = connection.prepare_cached(
-        "SELECT number, record FROM conversation WHERE id = ?1 AND slot BETWEEN ?2 AND ?3",
-    )?;
-    let mut found = Vec::new();
-    for range in slots.since(first) {
-        let mut rows =
-            statement.query((id.as_str(), signed(range.start), signed(range.end - 1)))?;
-        while let Some(row) = rows.next()? {
-            found.push(numbered(id, row)?);
-        }
-    }
-    found.sort_by_key(|(number, _)| *number);
-    Ok(found)
+    rows_in(connection, id, slots.since(first))
 }
 
 /// Returns all rows in memory, oldest first.
@@ -104,12 +94,24 @@ pub(super) fn rows(
     connection: &Connection,
     id: &MemoryId,
 ) -> Result<Vec<(u64, Vec<u8>)>, TaskFailure> {
-    let mut statement = connection
-        .prepare_cached("SELECT number, record FROM conversation WHERE id = ?1 AND slot > 0")?;
-    let mut rows = statement.query([id.as_str()])?;
+    rows_in(connection, id, once(1..i64::MAX as u64 + 1))
+}
+
+/// Returns the rows in these slots, oldest first.
+fn rows_in(
+    connection: &Connection,
+    id: &MemoryId,
+    slots: impl Iterator<Item = Range<u64>>,
+) -> Result<Vec<(u64, Vec<u8>)>, TaskFailure> {
+    let mut statement = connection.prepare_cached(
+        "SELECT number, record FROM conversation WHERE id = ?1 AND slot BETWEEN ?2 AND ?3",
+    )?;
     let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        found.push(numbered(id, row)?);
+    for Range { start, end } in slots {
+        let mut rows = statement.query((id.as_str(), signed(start), signed(end - 1)))?;
+        while let Some(row) = rows.next()? {
+            found.push(numbered(id, row)?);
+        }
     }
     found.sort_by_key(|(number, _)| *number);
     Ok(found)

@@ -69,9 +69,9 @@ impl Entry {
     /// Keeps the messages of a change that was committed, unless it was a replacement: most of its messages
     /// are known already.
     pub(super) fn keep_committed(&mut self, change: &Change) {
-        self.committed = change.record_bytes().map(|bytes| {
-            let bytes = 2 * bytes + MESSAGE_BYTES * change.appended().count();
-            Committed { change: change.clone(), bytes }
+        self.committed = change.record_bytes().map(|bytes| Committed {
+            change: change.clone(),
+            bytes: size(bytes, change.appended().count()),
         });
     }
 
@@ -95,8 +95,9 @@ impl Entry {
         let mut new = Vec::with_capacity(rows.len());
         for DecodedRow { number, message, length } in rows {
             numbers.append(number..number + 1);
-            self.sizes.push_back(size(length));
-            self.bytes = self.bytes.saturating_add(size(length) as usize);
+            let size = u32::try_from(size(length, 1)).unwrap_or(u32::MAX);
+            self.sizes.push_back(size);
+            self.bytes = self.bytes.saturating_add(size as usize);
             new.push(message);
         }
         apply(&mut self.messages, change, &evicted, new);
@@ -141,6 +142,7 @@ fn evicts(change: &Change, length: usize) -> Option<Option<Range<usize>>> {
     Some(Some(range).filter(|range| !range.is_empty()))
 }
 
-fn size(record: usize) -> u32 {
-    u32::try_from(2 * record + MESSAGE_BYTES).unwrap_or(u32::MAX)
+/// Returns the estimated size of messages from the length of their records together.
+fn size(record_bytes: usize, messages: usize) -> usize {
+    2 * record_bytes + MESSAGE_BYTES * messages
 }
