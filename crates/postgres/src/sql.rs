@@ -51,11 +51,8 @@ impl TableNames {
 
     /// Replaces placeholders such as `{messages}` in a statement by the names of the tables.
     pub(super) fn fill(&self, statement: &str) -> String {
-        ["conversations", "messages", "history", "leases", "layout"]
-            .iter()
-            .fold(statement.to_owned(), |sql, table| {
-                sql.replace(&format!("{{{table}}}"), &self.name(table))
-            })
+        let tables = ["conversations", "messages", "history", "leases", "layout"];
+        replace_all(statement, tables.map(|table| (format!("{{{table}}}"), self.name(table))))
     }
 }
 
@@ -67,7 +64,7 @@ impl Sql {
         let commit = |statement: &str| {
             fill(&replace_all(
                 statement,
-                &[
+                [
                     ("{check_lease}", CHECK_LEASE),
                     ("{keep_evicted}", keep_evicted),
                     ("{append_rows}", APPEND_ROWS),
@@ -78,7 +75,7 @@ impl Sql {
         };
         let load = |statement: &str| {
             let parts = [("{is_second}", IS_SECOND), ("{is_oldest}", IS_OLDEST)];
-            fill(&replace_all(statement, &parts))
+            fill(&replace_all(statement, parts))
         };
         Self {
             load: load(LOAD),
@@ -112,8 +109,10 @@ impl Sql {
     }
 }
 
-fn replace_all(statement: &str, parts: &[(&str, &str)]) -> String {
-    parts.iter().fold(statement.to_owned(), |sql, (name, part)| sql.replace(name, part))
+/// Replaces each name by its part.
+fn replace_all<T: AsRef<str>>(statement: &str, parts: impl IntoIterator<Item = (T, T)>) -> String {
+    let parts = parts.into_iter();
+    parts.fold(statement.to_owned(), |sql, (name, part)| sql.replace(name.as_ref(), part.as_ref()))
 }
 
 /// Reads head and messages in one statement, so that they are consistent. The rows are sorted by the client:
