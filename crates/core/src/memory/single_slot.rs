@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// An in-memory store for the messages of one id.
 ///
-/// A window that is built without a store keeps its messages in the same way. Access to any other id is an error, because it
-/// would mix two conversations.
+/// A window that is built without a store keeps its messages in the same way. Access to any other id is an
+/// error, because it would mix two conversations.
 ///
 /// # Examples
 ///
