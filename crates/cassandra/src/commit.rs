@@ -14,12 +14,12 @@ use ai_services_core::store_kit::commits::{PendingCommit, Settled};
 use ai_services_core::store_kit::failpoint::failpoint;
 use ai_services_core::store_kit::limits;
 use ai_services_core::store_kit::plan::{CommitPlan, ConversationHead};
-use ai_services_core::store_kit::{conflict, lease_lost, random};
+use ai_services_core::store_kit::{conflict, journal_moved, lease_lost, random};
 use ai_services_core::{Error, ErrorKind, Result};
 
 /// Maximum number of attempts for a change without an expected version if other writers are faster. In each
 /// round at least one writer makes progress, possibly the same one.
-const CONFLICTS: u32 = 40;
+pub(super) const CONFLICTS: u32 = 40;
 
 /// Size of a portion of evicted rows in bytes. If the request would be larger, evicted rows are copied to the
 /// history in portions before the commit, because a request has at most 16 MiB.
@@ -56,7 +56,7 @@ impl CassandraChatMemoryStore {
                 return Err(lease_lost(id));
             }
             // Another writer came first. With an expected version the conflict was returned above, unless
-            // the conversation reached that version a moment later.
+            // the conversation reached that version a moment later, or the journal has moved.
             pause_between(number).await;
         }
         Err(conflict(id))
@@ -78,12 +78,16 @@ impl CassandraChatMemoryStore {
         if change.expected_version().is_some_and(|it| it != version.unwrap_or(0)) {
             return Err(conflict(id));
         }
+        let closed = change.closed_journal();
+        if closed.is_some() && closed != stored.journal {
+            return Err(journal_moved(id));
+        }
         let eviction = Eviction::new(&plan.evicted, &stored.messages);
         let messages = count(id, stored.head, &eviction, plan.rows.len())?;
         let mut commits = stored.commits.clone();
         commits.push(pending.entry(version.unwrap_or(0)));
         let (lease, after) = (change.lease(), bigint(plan.version));
-        let commit = Commit { id, before: version, lease, after, commits, pending };
+        let commit = Commit { id, before: version, lease, after, commits, closed, pending };
         let moved: &[_] = match self.evicted_messages() {
             EvictedMessages::Keep => &eviction.messages,
             EvictedMessages::Delete => &[],

@@ -11,6 +11,7 @@ use ai_services_core::store_kit::check_limit;
 use ai_services_core::store_kit::{limits, time};
 use ai_services_core::{Error, ErrorKind, Result};
 use async_trait::async_trait;
+use scylla::DeserializeRow;
 use scylla::response::PagingState;
 use scylla::response::query_result::QueryRowsResult;
 use std::time::SystemTime;
@@ -18,8 +19,16 @@ use std::time::SystemTime;
 /// A version that no conversation has, not even an unknown one.
 const NO_VERSION: i64 = i64::MIN;
 
-/// A row of a list: id, version, number of messages, and last use.
-type Listed = (String, Option<i64>, Option<i64>, Option<i64>);
+/// A row of a list.
+#[derive(DeserializeRow)]
+pub(super) struct Listed {
+    pub(super) id: String,
+    version: Option<i64>,
+    messages: Option<i64>,
+    last_updated: Option<i64>,
+    pub(super) journal: Option<String>,
+    pub(super) journal_updated: Option<i64>,
+}
 
 #[async_trait]
 impl ConversationStore for CassandraChatMemoryStore {
@@ -64,10 +73,12 @@ impl ConversationStore for CassandraChatMemoryStore {
         let (mut deleted, mut next) = (0, Some(PagingState::start()));
         while let Some(state) = next {
             let (rows, more) = self.list_page(None, usize::MAX, state).await?;
-            for (id, version, _, last_updated) in rows {
-                let is_old = last_updated.is_some_and(|last_updated| last_updated < before);
-                if let (Some(version), true) = (version, is_old) {
-                    deleted += u64::from(self.delete_unchanged(&id, version).await?);
+            for row in rows {
+                // A row that only holds a lease does not have a time. A damaged head stays.
+                let last_write = row.last_updated.max(row.journal_updated);
+                let is_damaged = row.version.is_some() != row.last_updated.is_some();
+                if !is_damaged && last_write.is_some_and(|last_write| last_write < before) {
+                    deleted += u64::from(self.delete_unchanged(&row).await?);
                 }
             }
             next = more;
@@ -95,7 +106,7 @@ impl ConversationStore for CassandraChatMemoryStore {
 
 impl CassandraChatMemoryStore {
     /// Returns a page of heads, including those that only hold a lease and those of deleted conversations.
-    async fn list_page(
+    pub(super) async fn list_page(
         &self,
         after: Option<&MemoryId>,
         limit: usize,
@@ -124,17 +135,17 @@ impl CassandraChatMemoryStore {
         let token = |id: &str| statements.read.head.calculate_token(&(id,)).ok().flatten();
         let start = token(after.as_str());
         let is_before = |row: &Listed| {
-            row.0 == after.as_str()
+            row.id == after.as_str()
                 || start.is_some()
-                    && token(&row.0) == start
-                    && row.0.as_bytes() < after.as_str().as_bytes()
+                    && token(&row.id) == start
+                    && row.id.as_bytes() < after.as_str().as_bytes()
         };
         Ok((rows.into_iter().filter(|row| !is_before(row)).collect(), next))
     }
 
     /// Converts a row of a list to a conversation; `None` if it is not one.
     async fn conversation_from_row(&self, row: Listed) -> Result<Option<Conversation>> {
-        let (id, version, messages, last_updated) = row;
+        let Listed { id, version, messages, last_updated, .. } = row;
         let id = MemoryId::from(id);
         let messages = head(&id, version, messages)?.map(|head| head.messages);
         self.existing_conversation(id, messages, last_updated.unwrap_or(0)).await
@@ -170,12 +181,13 @@ impl CassandraChatMemoryStore {
         Err(Error::new(ErrorKind::Store, message))
     }
 
-    /// Deletes a conversation if it still has this version and its lease is free. Returns whether it was
-    /// deleted.
-    async fn delete_unchanged(&self, id: &str, version: i64) -> Result<bool> {
+    /// Deletes a conversation if version and journal are still those of the row, and its lease is free. Returns
+    /// whether it was deleted.
+    async fn delete_unchanged(&self, row: &Listed) -> Result<bool> {
         let statements = self.statements().await?;
         let mut batch = self.client().new_batch();
-        batch.add(&statements.write.delete_unchanged_head, (id, version));
+        let Listed { id, version, journal, .. } = row;
+        batch.add(&statements.write.delete_unchanged_head, (id, version, journal));
         batch.add(&statements.write.delete, (id,));
         self.run_deletion(&batch).await
     }

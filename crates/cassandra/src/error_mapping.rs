@@ -76,7 +76,7 @@ impl Attempts {
 /// driver time to reconnect, and separates conflicting writers.
 pub(super) async fn pause(number: u32) {
     let whole = Duration::from_millis(100) * 4_u32.saturating_pow(number.min(3));
-    let jitter = 0.5 + (ai_services_core::memory::random() % 512) as f64 / 1024.0;
+    let jitter = 0.5 + (ai_services_core::store_kit::random() % 512) as f64 / 1024.0;
     sleep(whole.mul_f64(jitter)).await;
 }
 

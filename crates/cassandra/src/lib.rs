@@ -26,6 +26,9 @@
 //!   synced every 10 seconds (`commitlog_sync: periodic`, the default). The crash of a machine does not lose
 //!   commits while a majority of the replicas has them; if all replicas lose power at the same time, the last
 //!   seconds may be lost, unless `commitlog_sync` is `batch` or `group`.
+//! - **An append to a [journal](ai_services_core::memory::TurnJournals) is one lightweight transaction.** The journal
+//!   of an open turn is in the partition of its conversation, and a commit that closes it deletes it in the same
+//!   transaction. A load returns its position without a further request.
 //! - **The order of commits does not depend on clocks.** Their timestamps are Paxos ballots, each later than
 //!   the one before, even if the clocks of the nodes differ. Leases expire by the nodes' clocks: if these are set
 //!   back, a lease that is not released lasts longer by the difference. A lease that expires too early or too
@@ -41,8 +44,8 @@
 //!   `gc_grace_seconds` below the time between repairs: deleted rows that reappear are reported as damage.
 //!   Evicted messages are still scanned until they are flushed and compacted: after 6000 turns without
 //!   compaction, loading was 2 ms slower.
-//! - [`delete_not_updated_since`](ai_services_core::memory::ConversationStore::delete_not_updated_since) reads all
-//!   heads.
+//! - [`delete_not_updated_since`](ai_services_core::memory::ConversationStore::delete_not_updated_since) and
+//!   [`open_journals`](ai_services_core::memory::TurnJournals::open_journals) read all heads.
 //! - Not tested with `ScyllaDB`, which up to version 2025.3 does not support lightweight transactions in
 //!   keyspaces with tablets, and may evaluate some conditions differently.
 //!
@@ -94,6 +97,7 @@ mod commit;
 mod conversations;
 mod error_mapping;
 mod eviction;
+mod journal;
 mod lease;
 mod read;
 mod rows;
@@ -112,7 +116,7 @@ pub use settings::{CassandraConsistency, CassandraReplication};
 use ai_services_core::Result;
 use ai_services_core::memory::{
     Change, ChatMemoryStore, CommitState, ConversationLeases, EvictedMessages, LeaseOptions,
-    MemoryId, RequestId, Snapshot,
+    MemoryId, RequestId, Snapshot, TurnJournals,
 };
 use ai_services_core::message::ChatMessage;
 use ai_services_core::store_kit::cache::{ConversationCache, KnownConversation};
@@ -153,7 +157,10 @@ impl CassandraChatMemoryStore {
         CassandraChatMemoryStoreBuilder::new()
     }
 
-    /// Creates the keyspace and the tables unless they exist, and waits until all nodes agree on the schema.
+    /// Creates the keyspace and the tables unless they exist, adds the columns of journals to tables without them,
+    /// and waits until all nodes agree on the schema.
+    ///
+    /// Programs that were built before journals reject the tables afterwards when they start.
     ///
     /// Several processes may call it at the same time. It takes about a second, or 50 ms if everything
     /// exists.
@@ -161,7 +168,7 @@ impl CassandraChatMemoryStore {
     /// # Errors
     ///
     /// Returns [`ErrorKind::Authentication`](ai_services_core::ErrorKind::Authentication) if the user may not
-    /// create them, and [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if they were
+    /// create or alter them, and [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if they were
     /// created by a newer version of this crate. Also fails if the cluster fails.
     pub async fn ensure_schema(&self) -> Result<()> {
         schema::ensure(self.client(), &self.0.replication).await
@@ -228,6 +235,10 @@ impl ChatMemoryStore for CassandraChatMemoryStore {
 
     fn leases(&self) -> Option<&dyn ConversationLeases> {
         self.0.leases.is_some().then_some(self)
+    }
+
+    fn journals(&self) -> Option<&dyn TurnJournals> {
+        Some(self)
     }
 }
 

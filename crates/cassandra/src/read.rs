@@ -2,9 +2,9 @@
 
 use super::CassandraChatMemoryStore;
 use super::error_mapping::AttemptFailure;
-use super::rows::{MemoryRow, NumberRow, RawText, Stored, bigint, head, number};
+use super::rows::{MemoryRow, NumberRow, RawText, Stored, bigint, head, number, position};
 use super::session::ConditionValues;
-use super::statements::{ANCHOR, EVICTED, MESSAGE};
+use super::statements::{ANCHOR, EVICTED, JOURNAL, MESSAGE};
 use ai_services_core::memory::{
     HistoryEntry, HistoryPosition, MemoryId, RawRecord, UnreadableRecord,
 };
@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Maximum number of attempts to read a conversation that changes between two pages.
-const RESTARTS: u32 = 8;
+pub(super) const RESTARTS: u32 = 8;
 
 /// The head of a conversation, with its lease and last use.
 #[derive(Clone, Debug)]
@@ -46,6 +46,8 @@ struct ExportedRow {
     messages: Option<i64>,
     last_updated: Option<i64>,
     lease: Option<i64>,
+    journal: Option<String>,
+    journal_updated: Option<i64>,
 }
 
 impl CassandraChatMemoryStore {
@@ -62,9 +64,10 @@ impl CassandraChatMemoryStore {
         };
         let Some(first) = known.and_then(KnownConversation::first_row) else {
             let stored = self.read_rows::<MemoryRow>(id, &read.latest_rows, None).await?;
-            let (head, commits) = (stored.head, stored.commits.clone());
+            let (head, commits, journal) = (stored.head, stored.commits.clone(), stored.journal);
             let rows = StoredRows::All(numbered(stored));
-            return Ok(StoredConversation { head, commits, rows }.decode(id, known)?);
+            let loaded = StoredConversation { head, commits, rows }.decode(id, known)?;
+            return Ok(loaded.with_journal(journal));
         };
         let values = (id.as_str(), bigint(first));
         let (oldest, newest) = try_join(
@@ -75,10 +78,11 @@ impl CassandraChatMemoryStore {
         let newest = newest.unwrap_or_default();
         // Both reads returned the same version, or the second one found no rows.
         let is_same = newest.head.is_none() || newest.head == oldest.head;
-        let (head, commits) = (oldest.head, oldest.commits.clone());
+        let (head, commits, journal) = (oldest.head, oldest.commits.clone(), oldest.journal);
         let oldest = oldest.messages.iter().map(|row| row.number).collect();
         let rows = StoredRows::Since { oldest, rows: numbered(newest) };
-        Ok(StoredConversation { head, commits, rows }.decode(id, known.filter(|_| is_same))?)
+        let stored = StoredConversation { head, commits, rows };
+        Ok(stored.decode(id, known.filter(|_| is_same))?.with_journal(journal))
     }
 
     /// Returns the head and the first `limit` messages, all of the same version.
@@ -99,8 +103,7 @@ impl CassandraChatMemoryStore {
                 return Ok(stored);
             }
         }
-        let message = format!("the conversation `{id}` changed repeatedly while it was read");
-        Err(Error::new(ErrorKind::Store, message).with_retryable(true))
+        Err(changed_repeatedly(id))
     }
 
     /// Returns the rows of a statement with these values; `None` if the conversation changed between two pages.
@@ -136,7 +139,8 @@ impl CassandraChatMemoryStore {
         id: &MemoryId,
         statement: &PreparedStatement,
     ) -> Result<Option<HeadRow>> {
-        type Columns = (Option<i64>, Option<i64>, Option<i64>, Option<i64>, Option<Vec<u8>>);
+        type Number = Option<i64>;
+        type Columns = (Number, Number, Number, Number, Option<Vec<u8>>, Option<String>);
         let action = "read the head of a conversation";
         let start = PagingState::start();
         let (rows, _) = self.client().page(action, statement, &(id.as_str(),), start).await?;
@@ -144,9 +148,10 @@ impl CassandraChatMemoryStore {
         let Some(row) = row.map_err(|error| AttemptFailure::answer(action, error).error)? else {
             return Ok(None);
         };
-        let (version, lease, messages, last_updated, commits) = row;
+        let (version, lease, messages, last_updated, commits, journal) = row;
         let head = head(id, version, messages)?;
-        let present = ConditionValues { version, lease };
+        let journal = position(id, journal.as_deref())?;
+        let present = ConditionValues { version, lease, journal };
         let commits = CommitLog::new(commits.unwrap_or_default());
         Ok(Some(HeadRow { present, head, last_updated: last_updated.unwrap_or(0), commits }))
     }
@@ -233,6 +238,9 @@ impl CassandraChatMemoryStore {
                 let row = row.map_err(|error| AttemptFailure::answer(action, error).error)?;
                 if found.is_empty() {
                     found.push(RawRecord::new("the head", row.head()));
+                    let position = row.journal.as_deref();
+                    let name = "the position of the journal";
+                    found.extend(position.map(|position| RawRecord::new(name, position)));
                 }
                 found.extend(row.into_record());
             }
@@ -240,6 +248,12 @@ impl CassandraChatMemoryStore {
         }
         Ok(found)
     }
+}
+
+/// Creates the error of a conversation that changes too often to be read.
+pub(super) fn changed_repeatedly(id: &MemoryId) -> Error {
+    let message = format!("the conversation `{id}` changed repeatedly while it was read");
+    Error::new(ErrorKind::Store, message).with_retryable(true)
 }
 
 impl ExportedRow {
@@ -250,6 +264,7 @@ impl ExportedRow {
             ANCHOR => Some(RawRecord::new("the log of commits", self.commits?)),
             MESSAGE => Some(RawRecord::new(format!("message {number}"), self.record.0)),
             EVICTED => Some(RawRecord::new(format!("evicted message {number}"), self.record.0)),
+            JOURNAL => Some(RawRecord::new(format!("journal record {number}"), self.record.0)),
             _ if self.record.0.is_empty() => None,
             _ => Some(RawRecord::new(format!("row {number} of kind {kind}"), self.record.0)),
         }
@@ -257,12 +272,13 @@ impl ExportedRow {
 
     /// Returns the static columns as JSON.
     fn head(&self) -> String {
-        let Self { version, messages, last_updated, lease, .. } = self;
+        let Self { version, messages, last_updated, lease, journal_updated, .. } = self;
         let columns = [
             ("version", version),
             ("messages", messages),
             ("last_updated", last_updated),
             ("lease", lease),
+            ("journal_updated", journal_updated),
         ];
         let mut text = String::new();
         for (name, value) in columns {

@@ -2,7 +2,7 @@
 
 use super::statements::{ANCHOR, MESSAGE};
 use ai_services_core::Result;
-use ai_services_core::memory::{MemoryId, UnreadableRecord};
+use ai_services_core::memory::{JournalPosition, MemoryId, UnreadableRecord};
 use ai_services_core::store_kit::commits::CommitLog;
 use ai_services_core::store_kit::plan::ConversationHead;
 use scylla::DeserializeRow;
@@ -55,6 +55,7 @@ pub(super) struct MemoryRow {
     version: Option<i64>,
     messages: Option<i64>,
     commits: Option<Vec<u8>>,
+    journal: Option<String>,
     record: RawText,
 }
 
@@ -66,12 +67,13 @@ pub(super) struct NumberRow {
     version: Option<i64>,
     messages: Option<i64>,
     commits: Option<Vec<u8>>,
+    journal: Option<String>,
 }
 
 impl From<NumberRow> for MemoryRow {
     fn from(row: NumberRow) -> Self {
-        let NumberRow { kind, number, version, messages, commits } = row;
-        Self { kind, number, version, messages, commits, record: RawText::default() }
+        let NumberRow { kind, number, version, messages, commits, journal } = row;
+        Self { kind, number, version, messages, commits, journal, record: RawText::default() }
     }
 }
 
@@ -87,6 +89,8 @@ pub(super) struct StoredMessage {
 pub(super) struct Stored {
     pub(super) head: Option<ConversationHead>,
     pub(super) commits: CommitLog,
+    /// Position of the open journal.
+    pub(super) journal: Option<JournalPosition>,
     pub(super) messages: Vec<StoredMessage>,
 }
 
@@ -94,6 +98,13 @@ impl Stored {
     /// Adds the next row. Returns whether it has the same version as the previous rows.
     pub(super) fn push(&mut self, id: &MemoryId, row: MemoryRow) -> Result<bool> {
         let found = head(id, row.version, row.messages)?;
+        if row.kind == ANCHOR {
+            self.journal = position(id, row.journal.as_deref())?;
+            if found.is_none() && row.commits.is_none() && self.journal.is_some() {
+                // The journal of a conversation without a commit.
+                return Ok(true);
+            }
+        }
         let Some(found) = found else {
             return Err(UnreadableRecord::corrupt(id, "the head", "it has no version").into());
         };
@@ -141,6 +152,12 @@ pub(super) fn head(
     })?;
     let count = u64::try_from(count).map_err(|_| corrupt("number of messages", count))?;
     Ok(Some(ConversationHead { version: valid, messages: count }))
+}
+
+/// Reads the position of the open journal; `None` if none is open.
+pub(super) fn position(id: &MemoryId, text: Option<&str>) -> Result<Option<JournalPosition>> {
+    let parsed = text.map(str::parse::<JournalPosition>).transpose();
+    parsed.map_err(|error| UnreadableRecord::corrupt(id, "the head", error).into())
 }
 
 /// Converts a number to a `bigint`, saturating. Versions and positions never reach the limit.

@@ -4,6 +4,7 @@ use super::error_mapping::{AttemptFailure, Attempts};
 use super::settings::CassandraConsistency;
 use super::table_names::TableNames;
 use ai_services_core::Result;
+use ai_services_core::memory::JournalPosition;
 use scylla::client::execution_profile::{ExecutionProfile, ExecutionProfileHandle};
 use scylla::client::session::Session;
 use scylla::policies::load_balancing::DefaultPolicy;
@@ -48,11 +49,13 @@ pub(super) enum ConditionOutcome {
     Refused(ConditionValues),
 }
 
-/// The values that a refused condition has found; all `None` if the conversation does not exist.
+/// The values that a refused condition has found; `None` for a column that it does not contain, and all `None`
+/// if the conversation does not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ConditionValues {
     pub(super) version: Option<i64>,
     pub(super) lease: Option<i64>,
+    pub(super) journal: Option<JournalPosition>,
 }
 
 /// Creates the execution profile of the store's requests. Does not affect other requests on the same session.
@@ -231,11 +234,14 @@ fn condition_outcome(rows: QueryRowsResult) -> Result<ConditionOutcome, AttemptF
         row.columns.get(index)?.as_ref()
     };
     let number = |name: &str| value(name).and_then(CqlValue::as_bigint);
+    // A position that cannot be read is not the expected one.
+    let journal = || value("journal").and_then(CqlValue::as_text)?.parse().ok();
     match value("[applied]").and_then(CqlValue::as_boolean) {
         Some(true) => Ok(ConditionOutcome::Applied),
         Some(false) => Ok(ConditionOutcome::Refused(ConditionValues {
             version: number("version"),
             lease: number("lease"),
+            journal: journal(),
         })),
         None => Err(AttemptFailure::answer(action, "the column `[applied]` is missing")),
     }

@@ -3,9 +3,9 @@
 use super::CassandraChatMemoryStore;
 use super::rows::{StoredMessage, bigint, token};
 use super::session::{ConditionOutcome, ConditionValues, ConditionalBatch};
-use super::statements::{EVICTED, Statements};
+use super::statements::{EVICTED, JOURNAL, Statements};
 use ai_services_core::Result;
-use ai_services_core::memory::{CommitState, LeaseToken, MemoryId, RequestId};
+use ai_services_core::memory::{CommitState, JournalPosition, LeaseToken, MemoryId, RequestId};
 use ai_services_core::store_kit::commits::{CommitLog, PendingCommit, Settled};
 use ai_services_core::store_kit::failpoint::failpoint;
 use ai_services_core::store_kit::time;
@@ -20,6 +20,8 @@ pub(super) struct Commit<'a> {
     pub(super) after: i64,
     /// New log of commits.
     pub(super) commits: CommitLog,
+    /// Position of the journal that the commit deletes.
+    pub(super) closed: Option<JournalPosition>,
     /// Detects whether the commit was applied.
     pub(super) pending: &'a PendingCommit,
 }
@@ -93,15 +95,24 @@ impl<'a> Commit<'a> {
         messages: i64,
     ) {
         let (id, before, version) = (self.id.as_str(), self.before.map(bigint), self.after);
-        let now = time::now();
-        match self.lease_number() {
-            None => {
-                batch.add(&statements.write.commit, (version, messages, now, id, before));
-            }
-            Some(lease) => {
+        let (now, write) = (time::now(), &statements.write);
+        let closed = self.closed.map(|position| position.to_string());
+        match (self.lease_number(), closed) {
+            (None, None) => batch.add(&write.commit, (version, messages, now, id, before)),
+            (Some(lease), None) => {
                 let head = (version, messages, now, id, before, lease);
-                batch.add(&statements.write.commit_under_lease, head);
+                batch.add(&write.commit_under_lease, head);
             }
+            (None, Some(closed)) => {
+                batch.add(&write.closing_commit, (version, messages, now, id, before, closed));
+            }
+            (Some(lease), Some(closed)) => {
+                let head = (version, messages, now, id, before, lease, closed);
+                batch.add(&write.closing_commit_under_lease, head);
+            }
+        }
+        if self.closed.is_some() {
+            batch.add(&write.delete_kind, (id, JOURNAL));
         }
         batch.add(&statements.write.anchor, (id, self.commits.as_bytes().to_vec()));
     }

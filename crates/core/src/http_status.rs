@@ -5,7 +5,7 @@ use crate::ErrorKind;
 impl ErrorKind {
     /// All kinds.
     #[doc(hidden)]
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Configuration,
         Self::Prompt,
         Self::Media,
@@ -26,6 +26,7 @@ impl ErrorKind {
         Self::Conflict,
         Self::Busy,
         Self::UnknownOutcome,
+        Self::Suspended,
         Self::Moderation,
         Self::Guardrail,
     ];
@@ -44,6 +45,7 @@ impl ErrorKind {
     /// | `InvalidResponse`, `Output`, `Connection` | 502 | the provider did not answer correctly |
     /// | `RateLimited`, `Unavailable` | 503 | the provider cannot answer now |
     /// | `Timeout`, `UnknownOutcome` | 504 | the provider, a store or a part of the application did not answer in time |
+    /// | `Suspended` | 202 | the turn waits for a decision |
     /// | `Media` | 400 | the user sent an unreadable file |
     /// | `TurnTooLarge` | 413 | the user's message is too large for the memory |
     /// | `Conflict`, `Busy` | 409 | the user sent two messages at once |
@@ -60,6 +62,7 @@ impl ErrorKind {
     #[must_use]
     pub fn http_status(self) -> u16 {
         match self {
+            Self::Suspended => 202,
             Self::Media => 400,
             Self::Conflict | Self::Busy => 409,
             Self::TurnTooLarge => 413,

@@ -1,7 +1,8 @@
 //! The builder of [`PostgresChatMemoryStore`].
 
 use super::connection_options::{ConnectionOptions, connection_setters};
-use super::sql::{Sql, TableNames};
+use super::sql::Sql;
+use super::table_names::TableNames;
 use super::{Inner, PostgresChatMemoryStore};
 use ai_services_core::Result;
 use ai_services_core::memory::{EvictedMessages, LeaseOptions};

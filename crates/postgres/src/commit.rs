@@ -3,7 +3,7 @@
 use super::PostgresChatMemoryStore;
 use super::connection::{Connection, Parameters, RawText};
 use super::error_mapping::{AttemptFailure, retry};
-use super::read::{head, log, numbered, signed};
+use super::read::{head, log, numbered, position, signed};
 use super::tokio_postgres::types::ToSql;
 use ai_services_core::Result;
 use ai_services_core::memory::{Change, CommitState, LeaseToken, MemoryId, RequestId};
@@ -11,7 +11,7 @@ use ai_services_core::store_kit::commits::{PendingCommit, Settled};
 use ai_services_core::store_kit::failpoint::failpoint;
 use ai_services_core::store_kit::plan::{CommitPlan, ConversationHead, EvictedRows};
 use ai_services_core::store_kit::time;
-use ai_services_core::store_kit::{conflict, lease_lost};
+use ai_services_core::store_kit::{conflict, journal_moved, lease_lost};
 
 /// A change that is to be committed.
 struct Commit<'a> {
@@ -89,6 +89,11 @@ impl PostgresChatMemoryStore {
         let Commit { id, change, pending, .. } = commit;
         let mut connection = self.connect().await?;
         connection.begin().await?;
+        if change.closed_journal().is_some() {
+            // Before the lock of the head, as in all writes.
+            let lock = &self.0.sql.journals.lock;
+            connection.execute(lock, &[&id.as_str().as_bytes()]).await?;
+        }
         let found = connection.query(&self.0.sql.lock, &[&id.as_str().as_bytes()]).await?;
         let head = found.first().map(|row| head(id, row)).transpose()?;
         failpoint!("postgres.transaction.locked");
@@ -140,11 +145,18 @@ impl PostgresChatMemoryStore {
         let (after, now) = (signed(plan.version), time::now());
         let entry = commit.pending.entry(version);
         let (entry, lease) = (entry.as_slice(), commit.lease);
-        let sql = &self.0.sql;
+        let closed = commit.change.closed_journal();
+        let sql = match closed {
+            None => &self.0.sql.commit,
+            Some(_) => &self.0.sql.closing_commit,
+        };
+        let closed = closed.map(|closed| (closed.turn.to_string(), signed(closed.length)));
+        let closed =
+            closed.iter().flat_map(|(turn, length)| [turn as &(dyn ToSql + Sync), length as _]);
+        let closed: Vec<_> = closed.collect();
         let written = if version == 0 {
-            let sql = &sql.begin_conversation;
             let values: Parameters<'_> = &[&id, &lease, &after, &now, &entry, &numbers, &records];
-            connection.execute(sql, values).await?
+            connection.execute(&sql.begin_conversation, &[values, &closed[..]].concat()).await?
         } else {
             let before = signed(version);
             let (oldest, second) =
@@ -158,7 +170,7 @@ impl PostgresChatMemoryStore {
                     let last = gone.last().map_or(0, |last| signed(*last));
                     let count = signed(gone.len() as u64);
                     let range: [&(dyn ToSql + Sync); 3] = [&first, &last, &count];
-                    let parameters = [&common[..], &range[..]].concat();
+                    let parameters = [&common[..], &range[..], &closed[..]].concat();
                     connection.execute(&sql.advance_numbered, &parameters).await?
                 }
                 (evict, _) => {
@@ -170,7 +182,7 @@ impl PostgresChatMemoryStore {
                     };
                     let (start, end) = (signed(range.start as u64), signed(range.end as u64));
                     let evicted: [&(dyn ToSql + Sync); 3] = [&start, &end, &gone];
-                    let parameters = [&common[..], &evicted[..]].concat();
+                    let parameters = [&common[..], &evicted[..], &closed[..]].concat();
                     connection.execute(&sql.advance, &parameters).await?
                 }
             }
@@ -203,6 +215,10 @@ impl PostgresChatMemoryStore {
         }
         if expected.is_some_and(|expected| signed(expected) != version) {
             return Err(conflict(id).into());
+        }
+        let closed = commit.change.closed_journal();
+        if closed.is_some() && closed != position(row)? {
+            return Err(journal_moved(id).into());
         }
         // Reading reports damage. Otherwise another writer was faster and has finished.
         self.read(connection, id, None).await?;

@@ -5,7 +5,7 @@ use super::error_mapping::{AttemptFailure, retry};
 use ai_services_core::Result;
 use ai_services_core::memory::{
     Change, ChatMemoryStore, CommitState, Conversation, ConversationLeases, ConversationStore,
-    HistoryEntry, HistoryPosition, MemoryId, RawRecord, RequestId, Snapshot,
+    HistoryEntry, HistoryPosition, MemoryId, RawRecord, RequestId, Snapshot, TurnJournals,
 };
 use ai_services_core::message::ChatMessage;
 use ai_services_core::store_kit::cache::{KnownConversation, LoadedConversation};
@@ -55,6 +55,10 @@ impl ChatMemoryStore for PostgresChatMemoryStore {
     fn leases(&self) -> Option<&dyn ConversationLeases> {
         self.0.leases.map(|_| self as _)
     }
+
+    fn journals(&self) -> Option<&dyn TurnJournals> {
+        Some(self)
+    }
 }
 
 #[async_trait]
@@ -74,7 +78,8 @@ impl ConversationStore for PostgresChatMemoryStore {
         retry(|_| self.read_conversation(id)).await
     }
 
-    /// Reads every head once, without an index. The returned number may be too low if a connection breaks.
+    /// Reads every head of a conversation or a journal once, without an index. The returned number may be too low
+    /// if a connection breaks.
     async fn delete_not_updated_since(&self, time: SystemTime) -> Result<u64> {
         self.delete_unused(millis(time)).await
     }

@@ -82,6 +82,11 @@ impl AttemptFailure {
         self.error.code().is_none_or(|code| code.starts_with("08") || code.starts_with("57P"))
     }
 
+    /// Returns whether a row with this primary key exists already.
+    pub(super) fn is_duplicate(&self) -> bool {
+        self.error.code() == Some("23505")
+    }
+
     /// Returns the failure of an attempt that lost against other transactions.
     pub(super) fn contended(error: Error) -> Self {
         Self::new(error, Recovery::Retry)

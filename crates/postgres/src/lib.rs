@@ -6,17 +6,21 @@
 
 mod builder;
 mod commit;
+mod commit_sql;
 mod connection;
 mod connection_options;
 mod conversations;
 mod delete;
 mod embedding;
 mod error_mapping;
+mod journal;
+mod journal_sql;
 mod lease;
 mod pool;
 mod read;
 mod schema;
 mod sql;
+mod table_names;
 
 pub use builder::PostgresChatMemoryStoreBuilder;
 /// The connection pool, for [`pool`](PostgresChatMemoryStoreBuilder::pool).
@@ -35,9 +39,10 @@ use ai_services_core::memory::{EvictedMessages, LeaseOptions};
 use ai_services_core::store_kit::cache::ConversationCache;
 use connection_options::Server;
 use deadpool_postgres::Pool;
-use sql::{Sql, TableNames};
+use sql::Sql;
 use std::fmt;
 use std::sync::Arc;
+use table_names::TableNames;
 
 /// A store that keeps conversations in PostgreSQL, version 11 or newer.
 ///
@@ -77,9 +82,15 @@ use std::sync::Arc;
 /// # Tables
 ///
 /// [`ensure_schema`](Self::ensure_schema) creates `ai_services_conversations`, `…_messages`, `…_history`,
-/// `…_leases` and `…_layout` in the first schema of the search path. Messages are stored as JSON in a column
-/// of type `text`, ids as `bytea`, because an id may contain NUL, which `text` cannot. The encoding of the
-/// database must be UTF-8.
+/// `…_journals`, `…_journal_rows`, `…_leases` and `…_layout` in the first schema of the search path. Messages
+/// are stored as JSON in a column of type `text`. Ids and the records of journals are `bytea`, because they may
+/// contain NUL, which `text` cannot. The encoding of the database must be UTF-8.
+///
+/// # Journals
+///
+/// The store keeps [journals](ai_services_core::memory::TurnJournals) of open turns. An append is one statement,
+/// and one round trip. A commit that closes a journal deletes it in the statement of the commit. Conversations
+/// without an open journal pay one lookup in the index of `…_journals` for each load.
 ///
 /// # Examples
 ///

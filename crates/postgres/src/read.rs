@@ -4,8 +4,10 @@ use super::PostgresChatMemoryStore;
 use super::connection::{Connection, RawText};
 use super::error_mapping::AttemptFailure;
 use super::tokio_postgres::Row;
+use super::tokio_postgres::types::{FromSql, Type};
 use ai_services_core::memory::{
-    Conversation, HistoryEntry, HistoryPosition, MemoryId, RawRecord, UnreadableRecord,
+    Conversation, HistoryEntry, HistoryPosition, JournalPosition, MemoryId, RawRecord, TurnId,
+    UnreadableRecord,
 };
 use ai_services_core::store_kit::cache::{
     KnownConversation, LoadedConversation, StoredConversation, StoredRows,
@@ -14,6 +16,7 @@ use ai_services_core::store_kit::commits::CommitLog;
 use ai_services_core::store_kit::plan::ConversationHead;
 use ai_services_core::store_kit::{record, time};
 use ai_services_core::{Error, Result};
+use std::error::Error as StdError;
 
 impl PostgresChatMemoryStore {
     /// Reads and decodes what a load needs besides the known state, in one consistent read.
@@ -32,11 +35,14 @@ impl PostgresChatMemoryStore {
                 connection.query(&sql.load_since, &[&bytes, &first, &oldest, &second]).await?
             }
         };
-        let (mut first, mut commits) = (None, CommitLog::default());
+        let (mut first, mut commits, mut journal) = (None, CommitLog::default(), None);
         let (mut rows, mut oldest) = (Vec::with_capacity(found.len()), Vec::new());
         for row in &found {
             match (row.try_get("number")?, row.try_get("record")?) {
-                (None, _) => (first, commits) = (Some(head(id, row)?), log(Some(row))?),
+                (None, _) => match position_at(row, row.try_get("version")?)? {
+                    Some(position) => journal = Some(position),
+                    None => (first, commits) = (Some(head(id, row)?), log(Some(row))?),
+                },
                 (Some(found), None) => oldest.push(number(id, found)?),
                 (Some(found), Some(record)) => rows.push((number(id, found)?, record)),
             }
@@ -47,7 +53,8 @@ impl PostgresChatMemoryStore {
             Some(_) => StoredRows::Since { oldest, rows },
         };
         let stored = StoredConversation { head: first, commits, rows };
-        Ok(stored.decode(id, known).map_err(Error::from)?)
+        let loaded = stored.decode(id, known).map_err(Error::from)?;
+        Ok(loaded.with_journal(journal))
     }
 
     pub(super) async fn read_conversation(
@@ -105,13 +112,14 @@ impl PostgresChatMemoryStore {
         let found = connection.query(&self.0.sql.export, &[&id.as_str().as_bytes()]).await?;
         let mut records = Vec::with_capacity(found.len());
         for row in &found {
-            let record = RawRecord::new(
-                row.try_get::<_, String>("row")?,
-                row.try_get::<_, RawText<'_>>("record")?.as_ref(),
-            );
-            records.push((row.try_get::<_, i64>("number")?, record));
+            let text: Option<RawText<'_>> = row.try_get("record")?;
+            let data: Option<&[u8]> = row.try_get("data")?;
+            let data = data.or(text.as_ref().map(RawText::as_ref)).unwrap_or_default();
+            let record = RawRecord::new(row.try_get::<_, String>("row")?, data);
+            let part: i32 = row.try_get("part")?;
+            records.push(((part, row.try_get::<_, i64>("number")?), record));
         }
-        records.sort_by_key(|(number, _)| *number);
+        records.sort_by_key(|(place, _)| *place);
         Ok(records.into_iter().map(|(_, record)| record).collect())
     }
 }
@@ -153,6 +161,33 @@ pub(super) fn log(row: Option<&Row>) -> Result<CommitLog, AttemptFailure> {
     Ok(CommitLog::new(bytes.unwrap_or_default()))
 }
 
+/// Reads the position of a journal from a row with the columns `turn` and `length`; `None` if they are null.
+pub(super) fn position(row: &Row) -> Result<Option<JournalPosition>, AttemptFailure> {
+    let Some(length) = row.try_get("length")? else { return Ok(None) };
+    position_at(row, length)
+}
+
+/// Same as [`position`], for a length from another column.
+fn position_at(row: &Row, length: i64) -> Result<Option<JournalPosition>, AttemptFailure> {
+    let turn: Option<StoredTurn> = row.try_get("turn")?;
+    // The table does not accept a length below 1.
+    let length = u64::try_from(length).unwrap_or(0);
+    Ok(turn.map(|StoredTurn(turn)| JournalPosition { turn, length }))
+}
+
+/// A turn as a value of the type `uuid`.
+struct StoredTurn(TurnId);
+
+impl<'a> FromSql<'a> for StoredTurn {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn StdError + Sync + Send>> {
+        Ok(Self(TurnId::from_u128(u128::from_be_bytes(raw.try_into()?))))
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        *kind == Type::UUID
+    }
+}
+
 /// Converts a number to a `bigint`, saturating. Versions and positions never reach the limit, and a saturated
 /// one matches no row.
 pub(super) fn signed(number: u64) -> i64 {
@@ -161,20 +196,28 @@ pub(super) fn signed(number: u64) -> i64 {
 
 /// Reads a conversation from a row with the columns `id`, `is_own`, `messages` and `last_updated`.
 fn conversation(row: &Row) -> Result<Conversation, AttemptFailure> {
-    let (id, is_own): (&[u8], bool) = (row.try_get("id")?, row.try_get("is_own")?);
-    let corrupt = |reason: &str| {
-        let id = MemoryId::from(String::from_utf8_lossy(id).into_owned());
-        AttemptFailure::from(Error::from(UnreadableRecord::corrupt(&id, "the head", reason)))
-    };
-    let text = std::str::from_utf8(id).ok().filter(|_| is_own);
-    let Some(text) = text else { return Err(corrupt("it belongs to another conversation")) };
+    let id = listed_id(row, "the head")?;
     let messages: i64 = row.try_get("messages")?;
     let Ok(messages) = u64::try_from(messages) else {
-        return Err(corrupt(&format!("the number of messages, {messages}, is invalid")));
+        let reason = format!("the number of messages, {messages}, is invalid");
+        return Err(Error::from(UnreadableRecord::corrupt(&id, "the head", reason)).into());
     };
-    Ok(Conversation::new(text.into(), messages, time::from_millis(row.try_get("last_updated")?)))
+    Ok(Conversation::new(id, messages, time::from_millis(row.try_get("last_updated")?)))
 }
 
-fn at_most(limit: usize) -> i64 {
+/// Reads the id from a row with the columns `id` and `is_own`.
+pub(super) fn listed_id(row: &Row, name: &str) -> Result<MemoryId, AttemptFailure> {
+    let (id, is_own): (&[u8], bool) = (row.try_get("id")?, row.try_get("is_own")?);
+    match std::str::from_utf8(id) {
+        Ok(id) if is_own => Ok(id.into()),
+        _ => {
+            let id = MemoryId::from(String::from_utf8_lossy(id).into_owned());
+            let reason = "it belongs to another conversation";
+            Err(Error::from(UnreadableRecord::corrupt(&id, name, reason)).into())
+        }
+    }
+}
+
+pub(super) fn at_most(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }

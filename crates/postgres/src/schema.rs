@@ -3,12 +3,12 @@
 use super::PostgresChatMemoryStore;
 use super::connection::Connection;
 use super::error_mapping::AttemptFailure;
-use super::sql::TableNames;
+use super::table_names::TableNames;
 use ai_services_core::store_kit::failpoint::failpoint;
 use ai_services_core::{Error, Result};
 
 /// Migrations: entry `n` migrates layout `n` to layout `n + 1`. Layout 0 has no tables.
-const MIGRATIONS: &[&str] = &[FIRST, SECOND, THIRD];
+const MIGRATIONS: &[&str] = &[FIRST, SECOND, THIRD, FOURTH];
 
 /// Migration that creates the tables.
 ///
@@ -46,6 +46,16 @@ ALTER TABLE {leases} ADD COLUMN begins timestamptz NOT NULL;";
 const THIRD: &str = "\
 ALTER TABLE {conversations} ADD COLUMN oldest bigint NOT NULL DEFAULT 0, \
     ADD COLUMN second_oldest bigint NOT NULL DEFAULT 0;";
+
+/// Journals: a head for each open one, and its records, which may contain NUL, so that they are not `text`.
+const FOURTH: &str = "\
+CREATE TABLE {journals} (\
+    length bigint NOT NULL CHECK (length > 0), last_updated bigint NOT NULL, turn uuid NOT NULL, \
+    key bytea PRIMARY KEY, id bytea NOT NULL\
+) WITH (fillfactor = 70);\
+CREATE TABLE {journal_rows} (\
+    number bigint NOT NULL, key bytea NOT NULL, record bytea NOT NULL, PRIMARY KEY (key, number)\
+);";
 
 /// Statement that takes the advisory lock for creating or changing tables. `CREATE TABLE IF NOT EXISTS` alone
 /// fails if two processes run it at the same time. The number is `ai_servi` in ASCII.

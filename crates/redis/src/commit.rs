@@ -1,10 +1,12 @@
 //! Loading conversations, and commits.
 
+use super::journal;
+use super::lease::token;
 use super::rows::{RawField, RawRow, corrupt_head, head, member, number, rows};
 use super::scripts::COMMIT;
 use super::{Inner, RedisChatMemoryStore};
 use ai_services_core::memory::{
-    Change, CommitState, EvictedMessages, LeaseToken, MemoryId, RequestId,
+    Change, CommitState, EvictedMessages, JournalPosition, LeaseToken, MemoryId, RequestId,
 };
 use ai_services_core::store_kit::cache::{
     KnownConversation, LoadedConversation, StoredConversation, StoredRows,
@@ -14,7 +16,7 @@ use ai_services_core::store_kit::failpoint::failpoint;
 use ai_services_core::store_kit::limits::check_id;
 use ai_services_core::store_kit::plan::{self, CommitPlan, EvictedRows};
 use ai_services_core::store_kit::time;
-use ai_services_core::store_kit::{conflict, lease_lost, random};
+use ai_services_core::store_kit::{conflict, journal_moved, lease_lost, random};
 use ai_services_core::{Error, ErrorKind, Result};
 use redis::{Pipeline, ScriptInvocation, ToRedisArgs};
 use std::ops::Range;
@@ -31,8 +33,19 @@ const PAUSE: Duration = Duration::from_millis(2);
 struct Commit<'a> {
     id: &'a MemoryId,
     lease: Option<LeaseToken>,
+    /// Position of the journal that the commit closes.
+    closed: Option<JournalPosition>,
     /// Identifies the commit if it is sent again.
     pending: PendingCommit,
+}
+
+/// A whole conversation.
+struct Stored {
+    head: Option<plan::ConversationHead>,
+    log: CommitLog,
+    rows: Vec<RawRow>,
+    /// Position of the open journal.
+    journal: Option<JournalPosition>,
 }
 
 /// The stored state that a plan is made for.
@@ -50,32 +63,35 @@ impl RedisChatMemoryStore {
         known: Option<&KnownConversation>,
     ) -> Result<LoadedConversation> {
         let Some(first) = known.and_then(KnownConversation::first_row) else {
-            let (head, commits, stored) = self.read(id).await?;
+            let Stored { head, log: commits, rows: stored, journal } = self.read(id).await?;
             let rows = StoredRows::All(rows(id, stored)?);
-            return Ok(StoredConversation { head, commits, rows }.decode(id, known)?);
+            let stored = StoredConversation { head, commits, rows };
+            return Ok(stored.decode(id, known)?.with_journal(journal));
         };
         let keys = self.0.keys.of(id);
         let read = self.read_consistently("load a conversation", id, |pipeline| {
             add_head_query(pipeline, &keys.head);
+            journal::add_position_query(pipeline, &keys.journal);
             pipeline.cmd("ZCARD").arg(&keys.messages);
             pipeline.cmd("ZRANGE").arg(&keys.messages).arg(0).arg(1).arg("WITHSCORES");
             pipeline.cmd("ZRANGEBYSCORE").arg(&keys.messages).arg(first).arg("+inf");
             pipeline.arg("WITHSCORES");
         });
-        let (fields, count, oldest, newest): (RawHead, u64, Vec<RawRow>, Vec<RawRow>) =
-            read.await?;
+        let (fields, position, count, oldest, newest): RawConversation = read.await?;
         let (head, commits) = parse_head(id, fields)?;
         // The head counts other messages than there are: read and report them all.
         let known = known.filter(|_| head.is_some_and(|head| head.messages == count));
         let oldest = rows(id, oldest)?.into_iter().map(|(number, _)| number).collect();
         let rows = StoredRows::Since { oldest, rows: rows(id, newest)? };
-        Ok(StoredConversation { head, commits, rows }.decode(id, known)?)
+        let stored = StoredConversation { head, commits, rows };
+        Ok(stored.decode(id, known)?.with_journal(journal::position(position)))
     }
 
     pub(super) async fn change(&self, id: &MemoryId, change: &Change) -> Result<()> {
         check_id(id)?;
         let pending = PendingCommit::new(id, change);
-        let commit = Commit { id, lease: change.lease(), pending };
+        let (lease, closed) = (change.lease(), change.closed_journal());
+        let commit = Commit { id, lease, closed, pending };
         let outcome = self.attempt(&commit, change).await;
         outcome.map_err(|error| commit.pending.fail(error))
     }
@@ -118,7 +134,7 @@ impl RedisChatMemoryStore {
     /// Plans a change that depends on the stored head or rows.
     async fn plan(&self, id: &MemoryId, change: &Change) -> Result<Planned> {
         if change.is_replacement() {
-            let (head, log, stored) = self.read(id).await?;
+            let Stored { head, log, rows: stored, .. } = self.read(id).await?;
             let plan = CommitPlan::for_replacement(id, head, &rows(id, stored)?, change)?;
             return Ok(Planned { version: version(head), log, plan: Some(plan) });
         }
@@ -131,19 +147,17 @@ impl RedisChatMemoryStore {
         Ok(Planned { version: version(head), log, plan })
     }
 
-    /// Reads the head, the log of commits and the rows.
-    async fn read(
-        &self,
-        id: &MemoryId,
-    ) -> Result<(Option<plan::ConversationHead>, CommitLog, Vec<RawRow>)> {
+    /// Reads the whole conversation.
+    async fn read(&self, id: &MemoryId) -> Result<Stored> {
         let keys = self.0.keys.of(id);
         let read = self.read_consistently("load a conversation", id, |pipeline| {
             add_head_query(pipeline, &keys.head);
+            journal::add_position_query(pipeline, &keys.journal);
             pipeline.cmd("ZRANGE").arg(&keys.messages).arg(0).arg(-1).arg("WITHSCORES");
         });
-        let (fields, rows): (RawHead, _) = read.await?;
+        let (fields, position, rows): (RawHead, _, _) = read.await?;
         let (head, log) = parse_head(id, fields)?;
-        Ok((head, log, rows))
+        Ok(Stored { head, log, rows, journal: journal::position(position) })
     }
 
     pub(super) async fn state_of_commit(
@@ -175,6 +189,9 @@ impl RedisChatMemoryStore {
 /// The fields of a head that a commit depends on: version, number of messages, log of commits.
 type RawHead = (RawField, RawField, RawField);
 
+/// Head, position of the journal, number of messages, the two oldest rows, and the newest rows.
+type RawConversation = (RawHead, RawField, u64, Vec<RawRow>, Vec<RawRow>);
+
 fn add_head_query(pipeline: &mut Pipeline, key: impl ToRedisArgs) {
     pipeline.cmd("HMGET").arg(key).arg("version").arg("messages").arg("commits");
 }
@@ -201,11 +218,13 @@ impl Inner {
         let keys = self.keys.of(commit.id);
         let mut script = COMMIT.prepare_invoke();
         script.key(keys.head).key(keys.messages).key(keys.history).key(keys.lease);
-        script.key(&self.keys.ids).key(&self.keys.used);
+        script.key(keys.journal);
+        script.key(&self.keys.ids).key(&self.keys.used).key(&self.keys.journals);
         script.arg(commit.id.as_str()).arg(version).arg(plan.version);
         script.arg(commit.pending.entry(version).as_slice()).arg(MAX_LOG_BYTES);
         script.arg(time::now()).arg(commit.lease.map(token).unwrap_or_default());
         script.arg(self.time_to_live.map(|millis| millis.to_string()).unwrap_or_default());
+        script.arg(commit.closed.map(|position| position.to_string()).unwrap_or_default());
         script.arg(u8::from(self.evicted_messages == EvictedMessages::Keep));
         let (by, ranges) = ranges(&plan.evicted);
         script.arg(by).arg(ranges.len());
@@ -217,11 +236,6 @@ impl Inner {
         }
         script
     }
-}
-
-/// Returns the stored form of a lease token.
-pub(super) fn token(lease: LeaseToken) -> String {
-    format!("{:016x}", lease.get())
 }
 
 /// Returns the evicted rows as inclusive ranges of ranks or of scores.
@@ -263,6 +277,7 @@ fn parse_outcome(commit: &Commit<'_>, version: u64, answer: &[Vec<u8>]) -> Resul
     match *answer.as_slice() {
         ["applied"] => Ok(Settled::Applied),
         ["lease"] => Err(lease_lost(id)),
+        ["journal"] => Err(journal_moved(id)),
         ["headless"] => Err(corrupt_head(id, "it is missing").into()),
         ["count", expected, count] => {
             let reason = format_args!("it counts {expected} messages, but there are {count}");
@@ -293,7 +308,7 @@ mod tests {
     fn unknown_answer_is_an_unknown_outcome() {
         let id = MemoryId::from("klaus");
         let pending = PendingCommit::new(&id, &Change::advance(Some(1), 0..0, Vec::new()));
-        let commit = Commit { id: &id, lease: None, pending };
+        let commit = Commit { id: &id, lease: None, closed: None, pending };
         let error = parse_outcome(&commit, 1, &[b"applause".to_vec()]).unwrap_err();
         assert_eq!(commit.pending.fail(error).kind(), ErrorKind::UnknownOutcome);
     }

@@ -19,6 +19,9 @@ const PAGE: usize = 500;
 /// The fields of a head, and whether the conversation has a history.
 type RawConversation = ((RawField, RawField, RawField), bool);
 
+/// The fields of a hash.
+type RawHash = Vec<(Vec<u8>, Vec<u8>)>;
+
 #[async_trait]
 impl ConversationStore for RedisChatMemoryStore {
     /// Returns conversations sorted by the bytes of their ids.
@@ -32,7 +35,7 @@ impl ConversationStore for RedisChatMemoryStore {
         let mut found = Vec::new();
         loop {
             let page_size = (limit - found.len()).min(PAGE);
-            let ids = self.ids(after.as_ref(), page_size).await?;
+            let ids = self.indexed(&self.0.keys.ids, after.as_ref(), page_size).await?;
             self.describe(&ids, &mut found).await?;
             if found.len() == limit || ids.len() < page_size {
                 return Ok(found);
@@ -73,21 +76,28 @@ impl ConversationStore for RedisChatMemoryStore {
     async fn export_raw(&self, id: &MemoryId) -> Result<Vec<RawRecord>> {
         let keys = self.0.keys.of(id);
         let read = self.read_consistently("export a conversation", id, |pipeline| {
-            pipeline.cmd("HGETALL").arg(&keys.head);
+            for key in [&keys.head, &keys.journal] {
+                pipeline.cmd("HGETALL").arg(key);
+            }
             for key in [&keys.history, &keys.messages] {
                 pipeline.cmd("ZRANGE").arg(key).arg(0).arg(-1).arg("WITHSCORES");
             }
         });
-        let (head, history, messages): (Vec<(Vec<u8>, Vec<u8>)>, Vec<RawRow>, Vec<RawRow>) =
+        let (head, journal, history, messages): (RawHash, RawHash, Vec<RawRow>, Vec<RawRow>) =
             read.await?;
-        let field = |(name, value): (Vec<u8>, Vec<u8>)| {
-            RawRecord::new(format!("head {}", String::from_utf8_lossy(&name)), value)
+        let field = |hash| {
+            move |(name, value): (Vec<u8>, Vec<u8>)| {
+                let name = String::from_utf8_lossy(&name);
+                RawRecord::new(format!("{hash} {name}"), value)
+            }
         };
         let row =
             |kind| move |(member, score): RawRow| RawRecord::new(format!("{kind} {score}"), member);
-        let head = head.into_iter().map(field);
+        let head = head.into_iter().map(field("head"));
         let history = history.into_iter().map(row("evicted message"));
-        Ok(head.chain(history).chain(messages.into_iter().map(row("message"))).collect())
+        let messages = messages.into_iter().map(row("message"));
+        let journal = journal.into_iter().map(field("journal"));
+        Ok(head.chain(history).chain(messages).chain(journal).collect())
     }
 }
 

@@ -14,15 +14,16 @@ const BATCH: usize = 100;
 const SWEEP_INTERVAL: u32 = 64;
 
 impl RedisChatMemoryStore {
-    /// Returns a page of ids from the index, including expired conversations.
-    pub(super) async fn ids(
+    /// Returns a page of ids from an index, including expired conversations.
+    pub(super) async fn indexed(
         &self,
+        index: &str,
         after: Option<&MemoryId>,
         limit: usize,
     ) -> Result<Vec<MemoryId>> {
         let after = after.map_or("-".to_owned(), |after| format!("({after}"));
         let mut pipeline = redis::pipe();
-        let command = pipeline.cmd("ZRANGEBYLEX").arg(&self.0.keys.ids).arg(after).arg("+");
+        let command = pipeline.cmd("ZRANGEBYLEX").arg(index).arg(after).arg("+");
         command.arg("LIMIT").arg(0).arg(limit);
         let request = self.0.connections.request("list conversations", pipeline);
         let (ids,): (Vec<Vec<u8>>,) = request.await?;
@@ -55,16 +56,17 @@ impl RedisChatMemoryStore {
         }
     }
 
-    /// Removes conversations without data from the indices.
+    /// Removes conversations without data, and journals that are not open, from the indices.
     pub(super) async fn prune(&self, ids: &[MemoryId]) -> Result<()> {
         if ids.is_empty() {
             return Ok(());
         }
         let mut script = PRUNE.prepare_invoke();
-        script.key(&self.0.keys.ids).key(&self.0.keys.used);
+        script.key(&self.0.keys.ids).key(&self.0.keys.used).key(&self.0.keys.journals);
         for id in ids {
             let keys = self.0.keys.of(id);
-            script.key(keys.head).key(keys.messages).key(keys.history).arg(id.as_str());
+            script.key(keys.head).key(keys.messages).key(keys.history).key(keys.journal);
+            script.arg(id.as_str());
         }
         let _: u64 = self.0.connections.request("remove expired conversations", script).await?;
         Ok(())
@@ -74,12 +76,12 @@ impl RedisChatMemoryStore {
     /// deleted ones.
     pub(super) async fn remove(&self, ids: &[MemoryId], before: Option<i64>) -> Result<u64> {
         let mut script = REMOVE.prepare_invoke();
-        script.key(&self.0.keys.ids).key(&self.0.keys.used);
+        script.key(&self.0.keys.ids).key(&self.0.keys.used).key(&self.0.keys.journals);
         script.arg(before.map(|before| before.to_string()).unwrap_or_default());
         for id in ids {
             let keys = self.0.keys.of(id);
             script.key(keys.head).key(keys.messages).key(keys.history).key(keys.lease);
-            script.arg(id.as_str());
+            script.key(keys.journal).arg(id.as_str());
         }
         self.0.connections.request("delete conversations", script).await
     }

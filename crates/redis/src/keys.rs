@@ -17,8 +17,10 @@ pub(super) struct Keys {
     pub(super) schema: String,
     /// Key of the index of listed conversations. All scores are 0, so that they are ordered by their bytes.
     pub(super) ids: String,
-    /// Key of the index of all conversations by the time of their last change.
+    /// Key of the index of all conversations by the time of their last change or append.
     pub(super) used: String,
+    /// Key of the index of open journals. All scores are 0.
+    pub(super) journals: String,
 }
 
 /// The keys of a conversation.
@@ -28,6 +30,7 @@ pub(super) struct ConversationKeys {
     pub(super) messages: String,
     pub(super) history: String,
     pub(super) lease: String,
+    pub(super) journal: String,
 }
 
 impl Keys {
@@ -42,7 +45,7 @@ impl Keys {
         }
         let key = |word| format!("{{{prefix}}}:{word}");
         let (schema, ids, used) = (key("schema"), key("ids"), key("used"));
-        Ok(Self { prefix: prefix.into(), schema, ids, used })
+        Ok(Self { prefix: prefix.into(), schema, ids, used, journals: key("journals") })
     }
 
     pub(super) fn of(&self, id: &MemoryId) -> ConversationKeys {
@@ -52,6 +55,7 @@ impl Keys {
             messages: key("messages"),
             history: key("history"),
             lease: key("lease"),
+            journal: key("journal"),
         }
     }
 }
@@ -66,10 +70,11 @@ mod tests {
     fn keys_of_hostile_ids_do_not_collide() {
         let keys = Keys::new("a").unwrap();
         let ids = ["x", "head:x", "x}:head:y", "{a}:head:x", ":", "\0", "x\r\n"];
-        let mut seen = HashSet::from([keys.schema.clone(), keys.ids.clone(), keys.used.clone()]);
+        let indices = [&keys.schema, &keys.ids, &keys.used, &keys.journals];
+        let mut seen: HashSet<_> = indices.into_iter().cloned().collect();
         for id in ids {
             let of = keys.of(&id.into());
-            for key in [of.head, of.messages, of.history, of.lease] {
+            for key in [of.head, of.messages, of.history, of.lease, of.journal] {
                 assert!(key.starts_with("{a}:"), "{key}");
                 assert!(seen.insert(key));
             }

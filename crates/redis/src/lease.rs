@@ -1,7 +1,6 @@
 //! Leases: one key for each, which the server expires.
 
 use super::RedisChatMemoryStore;
-use super::commit::token;
 use super::scripts::{ACQUIRE, RELEASE};
 use ai_services_core::Result;
 use ai_services_core::memory::{ConversationLeases, LeaseOptions, LeaseToken, MemoryId};
@@ -32,6 +31,11 @@ impl ConversationLeases for RedisChatMemoryStore {
             self.0.connections.request("release the lease of a conversation", script).await?;
         Ok(())
     }
+}
+
+/// Returns the stored form of a lease token.
+pub(super) fn token(lease: LeaseToken) -> String {
+    format!("{:016x}", lease.get())
 }
 
 /// Maximum time to live, 100 years, because servers reject very large values.

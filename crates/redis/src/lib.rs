@@ -10,8 +10,10 @@
 //! | `{ai-services}:messages:klaus` | sorted set | messages in memory: the member `number:record` with its number as score |
 //! | `{ai-services}:history:klaus` | sorted set | evicted messages, in the same form |
 //! | `{ai-services}:lease:klaus` | string | token of the lease, while it is held |
+//! | `{ai-services}:journal:klaus` | hash | journal of the open turn: its position, the time of the last append, the records by their numbers |
 //! | `{ai-services}:ids` | sorted set | conversations that are listed |
-//! | `{ai-services}:used` | sorted set | all conversations, by the time of their last change in milliseconds |
+//! | `{ai-services}:used` | sorted set | all conversations, by the time of their last change or append in milliseconds |
+//! | `{ai-services}:journals` | sorted set | conversations with an open journal |
 //! | `{ai-services}:schema` | string | version of this layout |
 //!
 //! Ids are part of the keys without escaping. An id cannot produce the key of another conversation, or a key
@@ -34,7 +36,8 @@
 //!   reported as [unreadable](ai_services_core::memory::UnreadableRecord).
 //!
 //! Only the newest commits can be lost, and each of them completely: a commit is one script, and therefore
-//! one step in the server's files and for its replicas, too. A conversation never contains half a turn.
+//! one step in the server's files and for its replicas, too. A conversation never contains half a turn. An append
+//! to a journal is as durable as a commit.
 //!
 //! # Limitations
 //!
@@ -51,6 +54,7 @@ mod conversations;
 mod error_mapping;
 mod history;
 mod index;
+mod journal;
 mod keys;
 mod lease;
 mod rows;
@@ -62,7 +66,7 @@ pub use builder::RedisChatMemoryStoreBuilder;
 use ai_services_core::Result;
 use ai_services_core::memory::{
     Change, ChatMemoryStore, CommitState, ConversationLeases, EvictedMessages, LeaseOptions,
-    MemoryId, RequestId, Snapshot,
+    MemoryId, RequestId, Snapshot, TurnJournals,
 };
 use ai_services_core::message::ChatMessage;
 use ai_services_core::store_kit::cache::{ConversationCache, KnownConversation};
@@ -189,6 +193,10 @@ impl ChatMemoryStore for RedisChatMemoryStore {
 
     fn leases(&self) -> Option<&dyn ConversationLeases> {
         self.0.leases.is_some().then_some(self as _)
+    }
+
+    fn journals(&self) -> Option<&dyn TurnJournals> {
+        Some(self)
     }
 }
 

@@ -16,3 +16,7 @@ pub(super) static ACQUIRE: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("acquire.lua")));
 pub(super) static RELEASE: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("release.lua")));
+pub(super) static APPEND: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("append.lua")));
+pub(super) static DISCARD: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("discard.lua")));

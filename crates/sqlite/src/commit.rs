@@ -2,8 +2,8 @@
 
 use super::error_mapping::{Operation, TaskFailure};
 use super::head::{HeadRow, check_lost, signed};
-use super::read;
 use super::slots::{Place, Slots};
+use super::{journal, read};
 use ai_services_core::memory::{Change, EvictedMessages, MemoryId, UnreadableRecord};
 use ai_services_core::store_kit::commits::{PendingCommit, Settled};
 use ai_services_core::store_kit::failpoint::failpoint;
@@ -53,6 +53,10 @@ impl Commit {
         }
         failpoint!("sqlite.after_version_check");
         let planned;
+        if let Some(closed) = self.change.closed_journal() {
+            journal::close(connection, &self.id, closed)?;
+            failpoint!("sqlite.after_journal_close");
+        }
         let plan = match &self.plan {
             Some(plan) => plan,
             None => {

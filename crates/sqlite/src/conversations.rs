@@ -5,7 +5,7 @@ use super::{SqliteChatMemoryStore, delete, read};
 use ai_services_core::Result;
 use ai_services_core::memory::{
     Change, ChatMemoryStore, CommitState, Conversation, ConversationLeases, ConversationStore,
-    HistoryEntry, HistoryPosition, MemoryId, RawRecord, RequestId, Snapshot,
+    HistoryEntry, HistoryPosition, MemoryId, RawRecord, RequestId, Snapshot, TurnJournals,
 };
 use ai_services_core::message::ChatMessage;
 use ai_services_core::store_kit::cache::KnownConversation;
@@ -41,10 +41,7 @@ impl ChatMemoryStore for SqliteChatMemoryStore {
         limits::check_id(id)?;
         let load = |known: Option<KnownConversation>| {
             let owned = id.clone();
-            let work = move |connection: &_| {
-                Ok(read::stored(connection, &owned, known.as_ref())?
-                    .decode(&owned, known.as_ref())?)
-            };
+            let work = move |connection: &_| read::load(connection, &owned, known.as_ref());
             self.read("load", Some(id), work)
         };
         self.0.cache.load(id, load).await
@@ -69,6 +66,10 @@ impl ChatMemoryStore for SqliteChatMemoryStore {
 
     fn leases(&self) -> Option<&dyn ConversationLeases> {
         self.lease_options().map(|_| self as _)
+    }
+
+    fn journals(&self) -> Option<&dyn TurnJournals> {
+        Some(self)
     }
 }
 
@@ -97,7 +98,7 @@ impl ConversationStore for SqliteChatMemoryStore {
         let (mut after, mut deleted) = (String::new(), 0);
         loop {
             let found =
-                move |connection: &_| read::unused(connection, time, &after, DELETED_AT_ONCE);
+                move |connection: &_| delete::unused(connection, time, &after, DELETED_AT_ONCE);
             let ids = self.read("find unused", None, found).await?;
             let Some(last) = ids.last() else { return Ok(deleted) };
             after = last.as_str().to_owned();

@@ -10,6 +10,7 @@ mod embedding;
 mod error_mapping;
 mod file_identity;
 mod head;
+mod journal;
 mod lease;
 mod read;
 mod readers;
@@ -51,11 +52,13 @@ use std::sync::Arc;
 /// dropped, or if the disk failed during the commit
 /// ([`ErrorKind::UnknownOutcome`](ai_services_core::ErrorKind::UnknownOutcome));
 /// [`commit_state`](ai_services_core::memory::ChatMemoryStore::commit_state) finds out.
+/// The same applies to appends to the [journal](ai_services_core::memory::TurnJournals) of an open turn.
 ///
 /// Records have checksums, and the head of a conversation has the number of its messages, so damage to the
-/// file is reported as an [error](ai_services_core::memory::UnreadableRecord). Three kinds of damage are not
+/// file is reported as an [error](ai_services_core::memory::UnreadableRecord). Four kinds of damage are not
 /// detected: damage to the write-ahead log, which then ends earlier, as if the last commits had not been
-/// made; the loss of evicted messages; and the loss of a complete conversation.
+/// made; the loss of evicted messages; the loss of the last records of a journal; and the loss of a complete
+/// conversation.
 ///
 /// If the file, or one of the two files beside it, is deleted or replaced while the store is open, operations
 /// fail: a commit to the old file would be lost. Detected on Unix; other systems do not permit to delete an open

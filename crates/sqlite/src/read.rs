@@ -2,12 +2,15 @@
 
 use super::error_mapping::TaskFailure;
 use super::head::{HeadRow, check_lost, signed, unsigned};
+use super::journal;
 use super::slots::{Place, Slots};
 use ai_services_core::memory::{
     CommitState, Conversation, HistoryEntry, HistoryPosition, MemoryId, RawRecord, RequestId,
     UnreadableRecord,
 };
-use ai_services_core::store_kit::cache::{KnownConversation, StoredConversation, StoredRows};
+use ai_services_core::store_kit::cache::{
+    KnownConversation, LoadedConversation, StoredConversation, StoredRows,
+};
 use ai_services_core::store_kit::{record, time};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -31,12 +34,13 @@ macro_rules! history_where {
     };
 }
 
-/// Reads what a load needs besides the known state. The transaction of the caller makes it consistent.
-pub(super) fn stored(
+/// Reads a conversation, as far as it is not known, and the position of its open journal. The transaction of the
+/// caller makes the reads consistent.
+pub(super) fn load(
     connection: &Connection,
     id: &MemoryId,
     known: Option<&KnownConversation>,
-) -> Result<StoredConversation<Vec<u8>>, TaskFailure> {
+) -> Result<LoadedConversation, TaskFailure> {
     let head = HeadRow::read(connection, id)?;
     if head.is_none() {
         check_lost(connection, id)?;
@@ -51,7 +55,8 @@ pub(super) fn stored(
         None => StoredRows::All(rows(connection, id)?),
     };
     let commits = head.as_ref().map(|head| head.commits.clone()).unwrap_or_default();
-    Ok(StoredConversation { head: head.as_ref().map(Into::into), commits, rows })
+    let stored = StoredConversation { head: head.as_ref().map(Into::into), commits, rows };
+    Ok(stored.decode(id, known)?.with_journal(journal::position(connection, id)?))
 }
 
 /// Returns whether the commit of a request was applied.
@@ -170,39 +175,20 @@ pub(super) fn conversation(
     Ok(Some(Conversation::new(id.clone(), messages, time::from_millis(last_updated))))
 }
 
-/// Returns the ids of conversations that were last changed before `time`, in order.
-pub(super) fn unused(
-    connection: &Connection,
-    time: i64,
-    after: &str,
-    limit: usize,
-) -> Result<Vec<MemoryId>, TaskFailure> {
-    let mut statement = connection.prepare_cached(
-        "SELECT 1 FROM conversation WHERE id = ?1 AND slot = 0 AND last_updated < ?2",
-    )?;
-    let (mut ids, mut found) = (Ids::after(after), Vec::new());
-    while found.len() < limit
-        && let Some(id) = ids.next(connection)?
-    {
-        if statement.exists((id.as_str(), time))? {
-            found.push(id);
-        }
-    }
-    Ok(found)
-}
-
-/// The ids of all conversations, in order. Each one is a search of its own, which skips the messages.
-struct Ids(MemoryId);
+/// The ids of all conversations and journals, in order. Each one is a search of its own, which skips the messages.
+pub(super) struct Ids(MemoryId);
 
 impl Ids {
     /// No id is empty: the ids after an empty one are all ids.
-    fn after(id: &str) -> Self {
+    pub(super) fn after(id: &str) -> Self {
         Self(id.into())
     }
 
-    fn next(&mut self, connection: &Connection) -> rusqlite::Result<Option<MemoryId>> {
-        let mut statement =
-            connection.prepare_cached("SELECT min(id) FROM conversation WHERE id > ?1")?;
+    pub(super) fn next(&mut self, connection: &Connection) -> rusqlite::Result<Option<MemoryId>> {
+        let mut statement = connection.prepare_cached(
+            "SELECT min(id) FROM (SELECT min(id) AS id FROM conversation WHERE id > ?1
+                 UNION ALL SELECT min(id) FROM journal WHERE id > ?1)",
+        )?;
         let next: Option<String> = statement.query_row([self.0.as_str()], |row| row.get(0))?;
         let next = next.map(MemoryId::from);
         if let Some(next) = &next {
@@ -269,6 +255,10 @@ pub(super) fn export_raw(
         (
             "message",
             "SELECT number, record FROM conversation WHERE id = ?1 AND slot > 0 ORDER BY number",
+        ),
+        (
+            "journal record",
+            "SELECT turn || ':' || number, record FROM journal WHERE id = ?1 ORDER BY number",
         ),
     ] {
         let mut statement = connection.prepare_cached(statement)?;

@@ -13,8 +13,9 @@ const APPLICATION_ID: i64 = 0x4169_5376;
 ///
 /// Every row contains the id itself, so that rows whose head is lost are detected. The rows of a conversation
 /// are stored side by side: its head in slot 0, then its messages. A turn overwrites rows, so that it changes
-/// the pages of the head and of a few neighbouring slots.
-const MIGRATIONS: &[&str] = &[FIRST, SECOND, THIRD];
+/// the pages of the head and of a few neighbouring slots. The records of its open journal are in a table of
+/// their own.
+const MIGRATIONS: &[&str] = &[FIRST, SECOND, THIRD, FOURTH];
 
 const FIRST: &str = "
 CREATE TABLE conversation (
@@ -76,6 +77,18 @@ INSERT INTO conversation (id, slot, number, record)
     SELECT id, row_number() OVER (PARTITION BY id ORDER BY number), number, record FROM message;
 DROP TABLE head;
 DROP TABLE message;
+";
+
+/// Journals of open turns. The rows of one journal have the same turn, and the time of their append.
+const FOURTH: &str = "
+CREATE TABLE journal (
+    id TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    turn TEXT NOT NULL,
+    record TEXT NOT NULL,
+    appended INTEGER NOT NULL,
+    PRIMARY KEY (id, number)
+) STRICT, WITHOUT ROWID;
 ";
 
 /// The fields of the file header that identify the schema.

@@ -1,6 +1,6 @@
 //! Changes that a store applies to a conversation.
 
-use super::{LeaseToken, RequestId};
+use super::{JournalPosition, LeaseToken, RequestId};
 use crate::message::{ChatMessage, Messages};
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -11,6 +11,8 @@ pub struct Change {
     expected: Option<u64>,
     lease: Option<LeaseToken>,
     request: Option<RequestId>,
+    /// Boxed, because most changes close no journal.
+    closed_journal: Option<Box<JournalPosition>>,
     /// The store's numbers of the messages at the expected version, if they are known.
     numbers: Option<ChangedNumbers>,
     /// Length of the records of the appended messages, after a store encoded them.
@@ -60,8 +62,15 @@ impl Change {
     }
 
     fn new(expected: Option<u64>, kind: Kind) -> Self {
-        let record_bytes = OnceLock::new();
-        Self { expected, lease: None, request: None, numbers: None, record_bytes, kind }
+        Self {
+            expected,
+            lease: None,
+            request: None,
+            closed_journal: None,
+            numbers: None,
+            record_bytes: OnceLock::new(),
+            kind,
+        }
     }
 
     /// Makes the change depend on a lease. The store releases the lease when it applies the change.
@@ -78,6 +87,14 @@ impl Change {
     #[must_use]
     pub fn with_request(mut self, request: impl Into<Option<RequestId>>) -> Self {
         self.request = request.into();
+        self
+    }
+
+    /// Makes the change delete the open journal in the same step. It applies only if the journal has this
+    /// position. Default: an open journal stays open.
+    #[must_use]
+    pub fn closing(mut self, journal: impl Into<Option<JournalPosition>>) -> Self {
+        self.closed_journal = journal.into().map(Box::new);
         self
     }
 
@@ -130,6 +147,12 @@ impl Change {
     #[must_use]
     pub fn request(&self) -> Option<&RequestId> {
         self.request.as_ref()
+    }
+
+    /// Returns the position of the journal that the change deletes.
+    #[must_use]
+    pub fn closed_journal(&self) -> Option<JournalPosition> {
+        self.closed_journal.as_deref().copied()
     }
 
     /// Returns the range of removed messages, counted from the oldest. `None` for all messages.

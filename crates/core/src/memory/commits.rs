@@ -1,8 +1,9 @@
 //! Detection of commits that were applied although their answer was lost.
 
-use super::{Change, MemoryId, random};
+use super::{Change, MemoryId};
 use crate::error::{Error, ErrorKind};
 use crate::invocation::RequestId;
+use crate::random::random;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -198,14 +199,18 @@ impl PendingCommit {
 
     /// Returns the error of a request that was committed before.
     fn repeated(&self) -> Error {
-        let Self { id, request, .. } = self;
-        let message = format!("the request `{request}` was already committed to `{id}`");
-        Error::new(ErrorKind::Conflict, message).with_retryable(false)
+        already_committed(&self.id, &self.request)
     }
 
     fn in_doubt(&self) -> MutexGuard<'_, Option<u64>> {
         self.in_doubt.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the error of a request that was committed before.
+pub(super) fn already_committed(id: &MemoryId, request: impl fmt::Display) -> Error {
+    let message = format!("the request `{request}` was already committed to `{id}`");
+    Error::new(ErrorKind::Conflict, message).with_retryable(false)
 }
 
 /// A commit that may or may not have been applied: the [detail](Error::detail) of an error of the kind

@@ -4,7 +4,8 @@ use super::conversation::check_limit;
 use super::slot::Slot;
 use super::{
     Change, ChatMemoryStore, CommitState, Conversation, ConversationStore, EvictedMessages,
-    HistoryEntry, HistoryPosition, MemoryId, RawRecord, RequestId, Snapshot,
+    HistoryEntry, HistoryPosition, JournalPosition, LeaseToken, MemoryId, OpenJournal, RawRecord,
+    RequestId, Snapshot, TurnJournal, TurnJournals, journal_moved,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::invocation::check_memory_id as check_id;
@@ -121,8 +122,31 @@ impl InMemoryChatMemoryStore {
         let shard = self.shard(id)?;
         let entry = shard.slots.get(id).filter(|entry| !entry.slot.is_empty());
         Ok(entry.map(|Entry { slot, .. }| {
-            Conversation::new(id.clone(), slot.messages().len() as u64, slot.last_updated)
+            Conversation::new(id.clone(), slot.messages().len() as u64, slot.last_commit())
         }))
+    }
+
+    /// Changes the slot of an id. A new slot is kept if the change succeeds.
+    fn change<T>(&self, id: &MemoryId, change: impl FnOnce(&mut Slot) -> Result<T>) -> Result<T> {
+        check_id(id)?;
+        let mut shard = self.shard(id)?;
+        let changed = match shard.slots.get_mut(id) {
+            Some(entry) => change(&mut entry.slot)?,
+            None => {
+                let mut entry = Entry::default();
+                let changed = change(&mut entry.slot)?;
+                shard.slots.insert(id.clone(), entry);
+                changed
+            }
+        };
+        if let Some(bound) = self.0.bound {
+            shard.touch(id);
+            let evicted = shard.evict(bound);
+            // Drop the messages after the lock is released.
+            drop(shard);
+            drop(evicted);
+        }
+        Ok(changed)
     }
 
     fn shard(&self, id: &MemoryId) -> Result<MutexGuard<'_, Shard>> {
@@ -194,30 +218,66 @@ impl ChatMemoryStore for InMemoryChatMemoryStore {
     }
 
     async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
-        check_id(id)?;
         let policy = self.0.evicted_messages;
-        let mut shard = self.shard(id)?;
         let version = self.0.version.fetch_add(1, Ordering::Relaxed) + 1;
-        match shard.slots.get_mut(id) {
-            Some(Entry { slot, .. }) => slot.commit(id, change, version, policy)?,
-            None => {
-                let mut entry = Entry::default();
-                entry.slot.commit(id, change, version, policy)?;
-                shard.slots.insert(id.clone(), entry);
-            }
-        }
-        let Some(bound) = self.0.bound else { return Ok(()) };
-        shard.touch(id);
-        let evicted = shard.evict(bound);
-        drop(shard);
-        drop(evicted);
-        Ok(())
+        self.change(id, |slot| slot.commit(id, change, version, policy))
     }
 
     async fn commit_state(&self, id: &MemoryId, request: &RequestId) -> Result<CommitState> {
         let shard = self.shard(id)?;
         let entry = shard.slots.get(id);
         Ok(entry.map_or(CommitState::NotFound, |entry| entry.slot.commit_state(request)))
+    }
+
+    fn journals(&self) -> Option<&dyn TurnJournals> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl TurnJournals for InMemoryChatMemoryStore {
+    async fn journal(&self, id: &MemoryId) -> Result<Option<TurnJournal>> {
+        let shard = self.shard(id)?;
+        Ok(shard.slots.get(id).and_then(|entry| entry.slot.journal()))
+    }
+
+    /// There are no leases: `lease` is ignored.
+    async fn append(
+        &self,
+        id: &MemoryId,
+        position: JournalPosition,
+        records: &[String],
+        _lease: Option<LeaseToken>,
+    ) -> Result<JournalPosition> {
+        self.change(id, |slot| slot.append(id, position, records))
+    }
+
+    async fn discard(&self, id: &MemoryId, position: JournalPosition) -> Result<()> {
+        let mut shard = self.shard(id)?;
+        let entry = shard.slots.get_mut(id).ok_or_else(|| journal_moved(id))?;
+        entry.slot.discard_journal(id, position)?;
+        if entry.slot.is_unused() {
+            shard.remove(id);
+        }
+        Ok(())
+    }
+
+    /// Sorted by id. Each page scans all ids.
+    async fn open_journals(
+        &self,
+        after: Option<&MemoryId>,
+        limit: usize,
+    ) -> Result<Vec<OpenJournal>> {
+        let limit = check_limit(limit)?;
+        let mut open = Vec::new();
+        for shard in &self.0.shards {
+            let shard = lock(shard);
+            let behind = shard.slots.iter().filter(|(id, _)| after < Some(*id));
+            open.extend(behind.filter_map(|(id, entry)| entry.slot.open_journal(id)));
+        }
+        open.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+        open.truncate(limit);
+        Ok(open)
     }
 }
 
@@ -250,7 +310,7 @@ impl ConversationStore for InMemoryChatMemoryStore {
         let mut deleted = 0;
         for shard in &self.0.shards {
             let mut shard = lock(shard);
-            let old = shard.slots.iter().filter(|(_, entry)| entry.slot.last_updated < time);
+            let old = shard.slots.iter().filter(|(_, entry)| entry.slot.last_write() < time);
             let old: Vec<MemoryId> = old.map(|(id, _)| id.clone()).collect();
             let slots: Vec<_> = old.iter().filter_map(|id| shard.remove(id)).collect();
             // Drop the messages after the lock is released.
@@ -272,14 +332,16 @@ impl ConversationStore for InMemoryChatMemoryStore {
         Ok(entry.map(|entry| entry.slot.history(position, limit)).unwrap_or_default())
     }
 
-    /// Returns the messages as JSON, because the store has no rows.
+    /// Returns the messages as JSON, because the store has no rows, and the records of the open journal.
     async fn export_raw(&self, id: &MemoryId) -> Result<Vec<RawRecord>> {
         let entries = self.history(id, HistoryPosition::Oldest, usize::MAX).await?;
-        let raw = |entry: &HistoryEntry| {
+        let message = |entry: &HistoryEntry| {
             let json = messages_to_json([&entry.message])?;
             Ok(RawRecord::new(format!("message {}", entry.position), json))
         };
-        entries.iter().map(raw).collect()
+        let records = self.journal(id).await?.map(|journal| journal.records).unwrap_or_default();
+        let record = |(number, record)| Ok(RawRecord::new(format!("record {number}"), record));
+        entries.iter().map(message).chain((1..).zip(records).map(record)).collect()
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::MemoryId;
 use crate::error::{Error, Result};
+use crate::random::random;
 use async_trait::async_trait;
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 /// The leases of a store on its conversations.
@@ -61,13 +61,6 @@ impl fmt::Debug for LeaseToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "LeaseToken({:016x})", self.0)
     }
-}
-
-/// Returns an unpredictable number, derived from the random keys of the standard library's hash
-/// maps.
-pub fn random() -> u64 {
-    let keys = RandomState::new();
-    keys.hash_one((std::process::id(), std::time::SystemTime::now()))
 }
 
 /// The duration of a lease and the time limit of waiting for one.

@@ -1,8 +1,8 @@
 //! Waiting for a lease, and holding it.
 
-use super::lease::random;
 use super::{ChatMemoryStore, LeaseOptions, LeaseToken, MemoryId};
 use crate::error::{Error, ErrorKind, Result};
+use crate::random::random;
 use futures_util::future::{Either, select};
 use std::fmt;
 use std::future::Future;

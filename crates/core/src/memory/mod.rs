@@ -19,19 +19,24 @@
 //! [`InvocationContext`](crate::InvocationContext), and ask
 //! [`ChatMemoryStore::commit_state`].
 
+mod attribute;
 mod change;
 mod commits;
 mod conversation;
+mod conversation_journal;
 mod difference;
 mod history;
 mod in_memory;
 mod into_chat_memory;
+mod journal;
 mod lease;
 mod lease_request;
 mod message_window;
 mod numbers;
+mod request_mark;
 mod single_slot;
 mod slot;
+mod spent_mark;
 mod store;
 mod summary;
 mod token_window;
@@ -40,14 +45,16 @@ mod turn;
 mod unreadable;
 mod window;
 
-pub use crate::invocation::{MemoryId, RequestId, ToMemoryId};
+pub use crate::invocation::{InvalidTurnId, MemoryId, RequestId, ToMemoryId, TurnId};
 pub use change::Change;
 pub use commits::{CommitState, UnknownCommit};
 pub use conversation::{
     Conversation, ConversationStore, EvictedMessages, HistoryEntry, HistoryPosition, RawRecord,
 };
+pub use conversation_journal::ConversationJournal;
 pub use in_memory::{InMemoryChatMemoryStore, InMemoryChatMemoryStoreBuilder};
 pub use into_chat_memory::IntoChatMemory;
+pub use journal::{JournalPosition, OpenJournal, TurnJournal, TurnJournals};
 pub use lease::{ConversationLeases, LeaseOptions, LeaseToken};
 pub use lease_request::{Lease, LeaseRequest};
 pub use message_window::{MessageLimit, MessageWindowChatMemory, MessageWindowChatMemoryBuilder};
@@ -71,7 +78,7 @@ pub(crate) use numbers::Numbers;
 pub use {
     commits::{CommitLog, ENTRY_BYTES, KEPT_COMMITS, MAX_LOG_BYTES, PendingCommit, Settled},
     conversation::check_limit,
-    lease::random,
+    journal::journal_moved,
     slot::{conflict, lease_lost},
 };
 
@@ -206,6 +213,14 @@ pub trait ChatMemory: Send + Sync {
         None
     }
 
+    /// Returns the journal of this conversation, if its store has journals. Default: `None`.
+    ///
+    /// A memory that returns a journal must load its [position](Snapshot::with_journal) with each snapshot,
+    /// and [close](Change::closing) it with the commit of its turn.
+    fn journal(&self) -> Option<ConversationJournal> {
+        None
+    }
+
     /// Returns the location of the messages.
     fn residence(&self) -> Residence {
         Residence::Here
@@ -240,6 +255,7 @@ forward_through_arc! {
         fn summarizer(&self) -> Option<&Summarizer>;
         async fn commit<'a>(&'a self, turn: CompletedTurn) -> Result<()>;
         fn lease_request(&self) -> Option<LeaseRequest>;
+        fn journal(&self) -> Option<ConversationJournal>;
         fn residence(&self) -> Residence;
     }
 }

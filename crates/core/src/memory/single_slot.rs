@@ -1,7 +1,10 @@
 //! A store for one conversation.
 
 use super::slot::Slot;
-use super::{Change, ChatMemoryStore, CommitState, EvictedMessages, MemoryId, RequestId, Snapshot};
+use super::{
+    Change, ChatMemoryStore, CommitState, EvictedMessages, JournalPosition, LeaseToken, MemoryId,
+    OpenJournal, RequestId, Snapshot, TurnJournal, TurnJournals, check_limit,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::ChatMessage;
 use async_trait::async_trait;
@@ -65,6 +68,14 @@ impl SingleSlotChatMemoryStore {
         let version = slot.version + 1;
         slot.commit(&self.id, change, version, EvictedMessages::Delete)
     }
+
+    /// Deletes the messages and the journal.
+    pub(super) fn delete(&self) -> Result<()> {
+        let mut slot = self.lock();
+        let version = slot.version + 1;
+        slot.clear(version);
+        Ok(())
+    }
 }
 
 #[async_trait]
@@ -79,7 +90,8 @@ impl ChatMemoryStore for SingleSlotChatMemoryStore {
     }
 
     async fn delete_messages(&self, id: &MemoryId) -> Result<()> {
-        self.commit(id, Change::replace(None, <_>::default())).await
+        self.check(id)?;
+        self.delete()
     }
 
     async fn load(&self, id: &MemoryId) -> Result<Snapshot> {
@@ -95,6 +107,45 @@ impl ChatMemoryStore for SingleSlotChatMemoryStore {
     async fn commit_state(&self, id: &MemoryId, request: &RequestId) -> Result<CommitState> {
         self.check(id)?;
         Ok(self.lock().commit_state(request))
+    }
+
+    fn journals(&self) -> Option<&dyn TurnJournals> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl TurnJournals for SingleSlotChatMemoryStore {
+    async fn journal(&self, id: &MemoryId) -> Result<Option<TurnJournal>> {
+        self.check(id)?;
+        Ok(self.lock().journal())
+    }
+
+    /// There are no leases: `lease` is ignored.
+    async fn append(
+        &self,
+        id: &MemoryId,
+        position: JournalPosition,
+        records: &[String],
+        _lease: Option<LeaseToken>,
+    ) -> Result<JournalPosition> {
+        self.check(id)?;
+        self.lock().append(id, position, records)
+    }
+
+    async fn discard(&self, id: &MemoryId, position: JournalPosition) -> Result<()> {
+        self.check(id)?;
+        self.lock().discard_journal(id, position)
+    }
+
+    async fn open_journals(
+        &self,
+        after: Option<&MemoryId>,
+        limit: usize,
+    ) -> Result<Vec<OpenJournal>> {
+        check_limit(limit)?;
+        let open = self.lock().open_journal(&self.id);
+        Ok(open.into_iter().filter(|open| after < Some(&open.id)).collect())
     }
 }
 

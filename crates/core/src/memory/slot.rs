@@ -2,7 +2,8 @@
 
 use super::{
     Change, CommitLog, CommitState, Difference, EvictedMessages, HistoryEntry, HistoryPosition,
-    MemoryId, Numbers, PendingCommit, RequestId, Snapshot,
+    JournalPosition, MemoryId, Numbers, OpenJournal, PendingCommit, RequestId, Snapshot,
+    TurnJournal, journal_moved,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::{ChatMessage, Messages};
@@ -21,7 +22,9 @@ pub(super) struct Slot {
     evicted: Vec<(u64, ChatMessage)>,
     /// The last commits that belong to a request.
     commits: CommitLog,
-    pub(super) last_updated: SystemTime,
+    /// The open journal, with the time of its last append.
+    journal: Option<(TurnJournal, SystemTime)>,
+    last_updated: SystemTime,
 }
 
 impl Default for Slot {
@@ -33,6 +36,7 @@ impl Default for Slot {
             next: 1,
             evicted: Vec::new(),
             commits: CommitLog::default(),
+            journal: None,
             last_updated: SystemTime::UNIX_EPOCH,
         }
     }
@@ -40,7 +44,18 @@ impl Default for Slot {
 
 impl Slot {
     pub(super) fn snapshot(&self) -> Snapshot {
-        Snapshot::new(self.messages.clone(), Some(self.version))
+        Snapshot::new(self.messages.clone(), Some(self.version)).with_journal(self.position())
+    }
+
+    /// Returns the time of the last commit.
+    pub(super) fn last_commit(&self) -> SystemTime {
+        self.last_updated
+    }
+
+    /// Returns the time of the last commit or append.
+    pub(super) fn last_write(&self) -> SystemTime {
+        let appended = self.journal.as_ref().map(|(_, time)| *time);
+        appended.map_or(self.last_updated, |time| time.max(self.last_updated))
     }
 
     pub(super) fn messages(&self) -> &Messages {
@@ -62,6 +77,9 @@ impl Slot {
         if change.expected_version().is_some_and(|expected| expected != self.version) {
             return Err(conflict(id));
         }
+        if let Some(closed) = change.closed_journal() {
+            self.discard_journal(id, closed)?;
+        }
         if let Some(pending) = pending {
             self.commits.push(pending.entry(self.version));
         }
@@ -71,6 +89,65 @@ impl Slot {
 
     pub(super) fn commit_state(&self, request: &RequestId) -> CommitState {
         self.commits.state_of(request)
+    }
+
+    pub(super) fn journal(&self) -> Option<TurnJournal> {
+        self.journal.as_ref().map(|(journal, _)| journal.clone())
+    }
+
+    pub(super) fn open_journal(&self, id: &MemoryId) -> Option<OpenJournal> {
+        let (journal, last_updated) = self.journal.as_ref()?;
+        Some(OpenJournal::new(id.clone(), journal.position(), *last_updated))
+    }
+
+    /// Appends records to the journal if it has this position.
+    pub(super) fn append(
+        &mut self,
+        id: &MemoryId,
+        position: JournalPosition,
+        records: &[String],
+    ) -> Result<JournalPosition> {
+        let is_start = position.length == 0;
+        let expected = if is_start { None } else { Some(position) };
+        if self.position() != expected {
+            return Err(journal_moved(id));
+        }
+        if records.is_empty() {
+            return Ok(position);
+        }
+        let open = || (TurnJournal::new(position.turn, Vec::new()), SystemTime::UNIX_EPOCH);
+        let (journal, last_updated) = self.journal.get_or_insert_with(open);
+        journal.records.extend_from_slice(records);
+        *last_updated = SystemTime::now();
+        Ok(journal.position())
+    }
+
+    /// Deletes the journal if it has this position.
+    pub(super) fn discard_journal(
+        &mut self,
+        id: &MemoryId,
+        position: JournalPosition,
+    ) -> Result<()> {
+        if self.position() != Some(position) {
+            return Err(journal_moved(id));
+        }
+        self.journal = None;
+        Ok(())
+    }
+
+    /// Deletes all messages and the journal. Keeps the log of commits.
+    pub(super) fn clear(&mut self, version: u64) {
+        self.journal = None;
+        self.apply(Change::replace(None, <_>::default()), version, EvictedMessages::Delete);
+    }
+
+    fn position(&self) -> Option<JournalPosition> {
+        self.journal.as_ref().map(|(journal, _)| journal.position())
+    }
+
+    /// Returns `true` if nothing was ever committed, and no journal is open.
+    pub(super) fn is_unused(&self) -> bool {
+        self.version == 0 && self.journal.is_none()
     }
 
     /// Returns `true` if the slot has neither messages nor evicted messages.

@@ -1,6 +1,6 @@
 //! The trait of stores for conversations.
 
-use super::{Change, CommitState, ConversationLeases, MemoryId, RequestId, Snapshot};
+use super::{Change, CommitState, ConversationLeases, MemoryId, RequestId, Snapshot, TurnJournals};
 use crate::error::Result;
 use crate::forward::forward_through_arc;
 use crate::message::{ChatMessage, Messages};
@@ -34,7 +34,7 @@ pub trait ChatMemoryStore: Send + Sync {
     /// [`ErrorKind::UnknownOutcome`](crate::ErrorKind::UnknownOutcome); see [`commit`](Self::commit).
     async fn update_messages(&self, id: &MemoryId, messages: &[ChatMessage]) -> Result<()>;
 
-    /// Deletes the conversation of this id. An unknown id is not an error.
+    /// Deletes the conversation of this id, with its open journal. An unknown id is not an error.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ pub trait ChatMemoryStore: Send + Sync {
     /// has the version that the change expects, or if the lease of the change is no longer held. Such
     /// an error is retryable: load the conversation, and make the change again. A conflict that is
     /// not retryable means that another change of the same [request](Change::with_request) was
-    /// applied.
+    /// applied, or that the journal that the change [closes](Change::closing) has another position.
     ///
     /// Returns [`ErrorKind::UnknownOutcome`](crate::ErrorKind::UnknownOutcome) with the detail
     /// [`UnknownCommit`](super::UnknownCommit) if the change may have been applied, for example
@@ -128,6 +128,15 @@ pub trait ChatMemoryStore: Send + Sync {
     fn leases(&self) -> Option<&dyn ConversationLeases> {
         None
     }
+
+    /// Returns the journals of this store, if it supports durable turns. Default: `None`.
+    ///
+    /// A store with journals returns their positions with its [snapshots](Snapshot::with_journal), and
+    /// applies a change that [closes](Change::closing) a journal in one step with the deletion of that
+    /// journal.
+    fn journals(&self) -> Option<&dyn TurnJournals> {
+        None
+    }
 }
 
 forward_through_arc! {
@@ -147,5 +156,6 @@ forward_through_arc! {
             request: &'c RequestId,
         ) -> Result<CommitState>;
         fn leases(&self) -> Option<&dyn ConversationLeases>;
+        fn journals(&self) -> Option<&dyn TurnJournals>;
     }
 }

@@ -2,7 +2,9 @@
 
 use super::change::ChangedNumbers;
 use super::history::{self, Repair};
-use super::{Change, LeaseToken, Numbers, RequestId, summary};
+use super::{
+    Change, JournalPosition, LeaseToken, Numbers, RequestId, request_mark, spent_mark, summary,
+};
 use crate::message::{ChatMessage, Messages};
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,6 +27,8 @@ pub struct Snapshot {
     rewritten: bool,
     /// The store's numbers of the messages, if it numbers them.
     numbers: Option<Arc<Numbers>>,
+    /// The open journal of the conversation. Boxed, because most conversations have none.
+    journal: Option<Box<JournalPosition>>,
 }
 
 impl Snapshot {
@@ -34,7 +38,15 @@ impl Snapshot {
     pub fn new(messages: impl Into<Messages>, version: Option<u64>) -> Self {
         let messages = messages.into();
         let (system, summary, folded) = (0, 0, 0);
-        Self { messages, version, system, summary, folded, rewritten: false, numbers: None }
+        let (numbers, journal) = (None, None);
+        Self { messages, version, system, summary, folded, rewritten: false, numbers, journal }
+    }
+
+    /// Sets the position of the conversation's open journal. Default: no journal is open.
+    #[must_use]
+    pub fn with_journal(mut self, journal: Option<JournalPosition>) -> Self {
+        self.journal = journal.map(Box::new);
+        self
     }
 
     /// Sets the store's numbers of the messages.
@@ -77,6 +89,12 @@ impl Snapshot {
         self.version
     }
 
+    /// Returns the position of the conversation's open journal, if there is one.
+    #[must_use]
+    pub fn journal(&self) -> Option<JournalPosition> {
+        self.journal.as_deref().copied()
+    }
+
     /// Returns the stored system message.
     #[must_use]
     pub fn system(&self) -> Option<&ChatMessage> {
@@ -86,6 +104,21 @@ impl Snapshot {
     /// Returns the messages after the stored system message and the summary, oldest first.
     pub fn history(&self) -> impl ExactSizeIterator<Item = &ChatMessage> + DoubleEndedIterator {
         self.messages.iter_from(self.start())
+    }
+
+    /// Returns the messages after the user message of the turn that answered this request, if it is in the history.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn turn_of(&self, request: &RequestId) -> Option<Vec<ChatMessage>> {
+        request_mark::turn_of(self.history(), request)
+    }
+
+    /// Returns the amounts that the conversation has spent, as the newest turn
+    /// [with a sum](CompletedTurn::with_spent) records them.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn spent(&self) -> Option<&str> {
+        spent_mark::newest(self.history())
     }
 
     /// Returns the messages that a window may leave out of a request, in this order: the history, oldest
@@ -196,6 +229,7 @@ pub struct CompletedTurn {
     messages: Vec<ChatMessage>,
     lease: Option<LeaseToken>,
     request: Option<RequestId>,
+    journal: Option<Box<JournalPosition>>,
 }
 
 impl CompletedTurn {
@@ -207,7 +241,7 @@ impl CompletedTurn {
         system: Option<ChatMessage>,
         messages: Vec<ChatMessage>,
     ) -> Self {
-        Self { snapshot, system, messages, lease: None, request: None }
+        Self { snapshot, system, messages, lease: None, request: None, journal: None }
     }
 
     /// Makes the commit of the turn depend on a lease.
@@ -219,12 +253,36 @@ impl CompletedTurn {
         self
     }
 
-    /// Sets the request that the turn answers.
+    /// Sets the request that the turn answers. The user message of the turn then carries its id.
     #[doc(hidden)]
     #[must_use]
     #[inline]
     pub fn with_request(mut self, request: Option<RequestId>) -> Self {
+        if let Some(request) = &request {
+            request_mark::mark(&mut self.messages, request);
+        }
         self.request = request;
+        self
+    }
+
+    /// Sets the amounts that the conversation has spent, this turn included. The user message of the turn then carries
+    /// them.
+    #[doc(hidden)]
+    #[must_use]
+    #[inline]
+    pub fn with_spent(mut self, sum: Option<&str>) -> Self {
+        if let Some(sum) = sum {
+            spent_mark::mark(&mut self.messages, sum);
+        }
+        self
+    }
+
+    /// Sets the journal of the turn, which the commit closes.
+    #[doc(hidden)]
+    #[must_use]
+    #[inline]
+    pub fn with_journal(mut self, journal: Option<JournalPosition>) -> Self {
+        self.journal = journal.map(Box::new);
         self
     }
 
@@ -261,6 +319,13 @@ impl CompletedTurn {
         self.request.as_ref()
     }
 
+    /// Returns the position of the turn's journal. A memory of your own passes it
+    /// [to the change](Change::closing).
+    #[must_use]
+    pub fn journal(&self) -> Option<JournalPosition> {
+        self.journal.as_deref().copied()
+    }
+
     /// Stores the summary with the turn, unless a message that is kept carries it already.
     fn carry_summary(&mut self, evict: usize) {
         let Some(summary) = self.snapshot.summary() else { return };
@@ -288,6 +353,7 @@ impl CompletedTurn {
     #[must_use]
     pub fn into_change(mut self, evict: usize) -> Change {
         let (version, lease, request) = (self.snapshot.version, self.lease, self.request.clone());
+        let journal = self.journal();
         let change = if self.snapshot.rewritten {
             let messages = Messages::from(self.into_messages(evict));
             messages.mark_complete();
@@ -299,7 +365,7 @@ impl CompletedTurn {
             let numbers = self.snapshot.numbers_of(&evict);
             Change::turn(version, evict, self.messages).with_numbers(numbers)
         };
-        let change = change.with_request(request);
+        let change = change.with_request(request).closing(journal);
         match lease {
             Some(lease) => change.with_lease(lease),
             None => change,

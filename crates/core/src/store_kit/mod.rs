@@ -10,6 +10,7 @@
 //! | [`plan`] | turn a [`Change`](crate::memory::Change) into rows to delete and rows to insert, and rows into a [`Snapshot`](crate::memory::Snapshot) |
 //! | [`cache`] | keep loaded conversations, and read only what is new |
 //! | [`commits`] | detect a commit that was applied although its answer was lost |
+//! | [`journal`] | number and encode the records of journals, and detect an append whose answer was lost |
 //! | [`record`] | encode one message with a format version and a checksum, and decode it |
 //! | [`time`] | store times as milliseconds |
 //! | [`embeddings`] | validate and normalize embeddings, and split a search text into words |
@@ -36,6 +37,10 @@
 //!   answer is lost, [`settle`](commits::PendingCommit::settle) decides whether the commit was applied, was not
 //!   applied, or has an unknown outcome. The log also answers
 //!   [`commit_state`](crate::memory::ChatMemoryStore::commit_state).
+//!
+//! - Journals, for durable turns: implement [`TurnJournals`](crate::memory::TurnJournals) with the rows of
+//!   [`journal::PendingAppend`], return the position of the open journal with each snapshot, and delete the
+//!   journal in the commit that [closes](crate::memory::Change::closed_journal) it.
 //!
 //! Test the store with `ai_services::testing::stores::StoreSuite`.
 //!
@@ -85,7 +90,8 @@
 //! ```
 
 #[doc(inline)]
-pub use crate::memory::{check_limit, conflict, lease_lost, random};
+pub use crate::memory::{check_limit, conflict, journal_moved, lease_lost};
+pub use crate::random::random;
 
 /// Detection of commits that were applied although their answer was lost.
 ///
@@ -119,6 +125,7 @@ pub mod commits {
 pub mod cache;
 pub mod embeddings;
 pub mod failpoint;
+pub mod journal;
 pub mod limits;
 pub mod plan;
 pub mod record;

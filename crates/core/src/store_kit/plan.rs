@@ -8,8 +8,9 @@
 
 use super::record;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{Change, Difference, MemoryId, Numbers, Snapshot, UnreadableRecord, random};
+use crate::memory::{Change, Difference, MemoryId, Numbers, Snapshot, UnreadableRecord};
 use crate::message::ChatMessage;
+use crate::random::random;
 use std::ops::Range;
 
 /// Upper bound (exclusive) of versions. A smaller integer is exact as a double, which database scripts

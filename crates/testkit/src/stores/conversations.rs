@@ -21,10 +21,10 @@ super::checks![
 ];
 
 /// Maximum deviation of a clock.
-const TOLERANCE: Duration = Duration::from_secs(10);
+pub(super) const TOLERANCE: Duration = Duration::from_secs(10);
 
 /// A pause after which two times differ in milliseconds.
-const PAUSE: Duration = Duration::from_millis(15);
+pub(super) const PAUSE: Duration = Duration::from_millis(15);
 
 async fn messages_are_counted(case: &Case<'_>) -> CheckResult {
     let store = case.conversations()?;

@@ -13,6 +13,7 @@
 //! | lists, counts, times, histories | the store is a `ConversationStore` |
 //! | deletion of unused conversations | the store is a `ConversationStore` and [`disposable`](StoreSuite::disposable) |
 //! | leases | [`leases`](ChatMemoryStore::leases) returns `Some` |
+//! | journals of open turns | [`journals`](ChatMemoryStore::journals) returns `Some` |
 //! | damaged rows | [`damage`](StoreSuite::damage) is set |
 //! | rows of a newer format | [`newer_format`](StoreSuite::newer_format) is set |
 //!
@@ -85,6 +86,7 @@ mod case;
 mod conversations;
 mod damage;
 mod history;
+mod journals;
 mod leases;
 mod memory;
 mod requests;
@@ -252,6 +254,9 @@ const GROUPS: &[&[NamedCheck]] = &[
     conversations::CHECKS,
     history::CHECKS,
     leases::CHECKS,
+    journals::APPENDS,
+    journals::COMMITS,
+    journals::LISTS,
     damage::CHECKS,
 ];
 

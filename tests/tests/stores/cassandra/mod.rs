@@ -2,6 +2,7 @@
 
 mod commits;
 mod damage;
+mod journals;
 mod proxy;
 mod setup;
 

@@ -53,7 +53,7 @@ async fn cassandra_tables_of_other_versions_are_rejected() {
     let store = open(builder.clone()).await;
     let meta = table(&store).replace("_messages", "_meta");
     let raw = session(server).await;
-    for (version, advice) in [(3, "update ai-services"), (1, "drop them"), (-1, "another program")]
+    for (version, advice) in [(4, "update ai-services"), (1, "drop them"), (-1, "another program")]
     {
         let update =
             format!("UPDATE {meta} SET value = {version} WHERE name = 'version' IF EXISTS");

@@ -18,28 +18,28 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
 /// A proxy in front of the server that breaks a connection at a given chunk of data, once.
-struct Proxy {
+pub(super) struct Proxy {
     port: u16,
-    breakage: Arc<Breakage>,
+    pub(super) breakage: Arc<Breakage>,
     task: JoinSet<()>,
 }
 
 /// The way in which a proxy breaks a connection.
-struct Breakage {
+pub(super) struct Breakage {
     /// Number of request chunks that still pass; negative if the connection does not break.
-    requests: AtomicI32,
+    pub(super) requests: AtomicI32,
     /// Number of answer chunks that still pass; negative if the connection does not break.
-    answers: AtomicI32,
+    pub(super) answers: AtomicI32,
     /// Whether the connection stays open without data instead of being closed.
     is_silent: bool,
     /// Gets a permit when a connection breaks.
-    broken: Semaphore,
+    pub(super) broken: Semaphore,
     /// Must have a permit before a connection is closed.
-    may_close: Semaphore,
+    pub(super) may_close: Semaphore,
 }
 
 impl Breakage {
-    fn new(is_silent: bool) -> Self {
+    pub(super) fn new(is_silent: bool) -> Self {
         let never = || AtomicI32::new(-1);
         let (broken, may_close) = (Semaphore::new(0), Semaphore::new(0));
         Self { requests: never(), answers: never(), is_silent, broken, may_close }
@@ -87,7 +87,7 @@ impl Breakage {
 }
 
 impl Proxy {
-    async fn new(server: &Postgres, breakage: Breakage) -> Self {
+    pub(super) async fn new(server: &Postgres, breakage: Breakage) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let address = server.url().split(['@', '/']).nth(3).unwrap().to_owned();
@@ -109,7 +109,7 @@ impl Proxy {
     }
 
     /// A store behind this proxy, with one warm connection.
-    async fn store(&self, server: &Postgres, prefix: &str) -> PostgresChatMemoryStore {
+    pub(super) async fn store(&self, server: &Postgres, prefix: &str) -> PostgresChatMemoryStore {
         let url = format!("postgres://postgres@127.0.0.1:{}/postgres", self.port);
         let store = builder(server, prefix).url(url).pool_size(1);
         let store = ready(store.operation_timeout(Duration::from_millis(500))).await;

@@ -3,6 +3,7 @@
 mod bounded_loads;
 mod broken;
 mod damage;
+mod journals;
 mod settings;
 
 use super::summaries;

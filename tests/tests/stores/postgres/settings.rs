@@ -81,6 +81,7 @@ async fn tables_of_the_first_layout_are_migrated() {
          ALTER TABLE {prefix}_history ADD COLUMN token bigint NOT NULL DEFAULT 7;
          ALTER TABLE {prefix}_leases DROP COLUMN begins;
          INSERT INTO {prefix}_leases VALUES (1, now() + interval '1 hour', '\\x00');
+         DROP TABLE {prefix}_journals, {prefix}_journal_rows;
          UPDATE {prefix}_layout SET version = 1"
     );
     raw(server).await.batch_execute(&to_first).await.unwrap();
@@ -245,7 +246,8 @@ async fn recreated_tables_are_found() {
     let prefix = prefix();
     let store = ready(builder(server, &prefix)).await;
     store.update_messages(&klaus(), &message()).await.unwrap();
-    let tables = ["conversations", "messages", "history", "leases", "layout"];
+    let tables =
+        ["conversations", "messages", "history", "leases", "journals", "journal_rows", "layout"];
     let drop: String = tables.iter().map(|it| format!("DROP TABLE {prefix}_{it};")).collect();
     raw(server).await.batch_execute(&drop).await.unwrap();
     store.ensure_schema().await.unwrap();

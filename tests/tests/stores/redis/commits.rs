@@ -11,7 +11,9 @@ use futures_util::future::join;
 use std::time::Duration;
 
 /// A store behind a proxy that loses answers, and a second store that uses the server directly.
-async fn with_proxy(loss: Loss) -> Option<(RedisChatMemoryStore, Proxy, RedisChatMemoryStore)> {
+pub(super) async fn with_proxy(
+    loss: Loss,
+) -> Option<(RedisChatMemoryStore, Proxy, RedisChatMemoryStore)> {
     let server = server::shared()?;
     let (builder, _) = builder(server);
     let direct = builder.clone().connect().await.unwrap();

@@ -231,15 +231,17 @@ async fn redis_read_only_user_cannot_commit() {
 #[tokio::test]
 async fn redis_key_of_the_wrong_type_prevents_a_commit() {
     let Some(server) = server::shared() else { return };
-    for kind in ["head", "messages", "history", "lease", "ids", "used"] {
+    let shared = ["ids", "used", "journals"];
+    for kind in ["head", "messages", "history", "lease", "journal"].into_iter().chain(shared) {
         let (builder, prefix) = builder(server);
         let keep = EvictedMessages::Keep;
         let store = builder.evicted_messages(keep).connect().await.unwrap();
         store.update_messages(&id(), &dialogue(0..2)).await.unwrap();
         let mut raw = Raw::of(server, &prefix);
-        let key = match kind {
-            "ids" | "used" => format!("{{{prefix}}}:{kind}"),
-            _ => raw.key(kind, "klaus"),
+        let key = if shared.contains(&kind) {
+            format!("{{{prefix}}}:{kind}")
+        } else {
+            raw.key(kind, "klaus")
         };
         raw.run(&format!("DEL {key}"));
         raw.run(&format!("RPUSH {key} foreign"));

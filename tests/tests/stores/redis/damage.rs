@@ -80,7 +80,7 @@ fn assert_unreadable(case: &str, error: &Error) {
 }
 
 /// Returns texts that differ from this one in one bit, or have one byte less or more.
-fn mutations(text: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+pub(super) fn mutations(text: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let flipped = (0..text.len() * 8).map(|bit| {
         let mut text = text.to_vec();
         text[bit / 8] ^= 1 << (bit % 8);

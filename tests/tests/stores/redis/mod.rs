@@ -4,6 +4,7 @@ mod commits;
 mod connections;
 mod damage;
 mod expiry;
+mod journals;
 mod proxy;
 
 use super::summaries;

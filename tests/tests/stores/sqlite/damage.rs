@@ -2,8 +2,8 @@
 
 use super::{builder, raw, temp_file};
 use ai_services::memory::{
-    ChatMemoryStore, ConversationStore, EvictedMessages, HistoryEntry, HistoryPosition, MemoryId,
-    UnreadableRecord,
+    ChatMemoryStore, ConversationStore, EvictedMessages, HistoryEntry, HistoryPosition,
+    JournalPosition, MemoryId, TurnId, UnreadableRecord,
 };
 use ai_services::message::ChatMessage;
 use ai_services::store::sqlite::SqliteChatMemoryStore;
@@ -221,6 +221,53 @@ async fn sqlite_commit_with_damaged_slots_changes_no_other_message() {
         raw(&path).execute_batch("DELETE FROM history").unwrap();
     }
     assert!(applied > 0 && refused > 0, "{applied} applied, {refused} refused");
+}
+
+#[tokio::test]
+async fn sqlite_damaged_journal_is_reported_and_does_not_stop_loads() {
+    let (_directory, path) = temp_file();
+    let store = open(&path).await.unwrap();
+    let expected = fill(&store, "klaus").await;
+    let journals = store.journals().unwrap();
+    let start = JournalPosition::start(TurnId::new());
+    let records = ["first", "second", "third"].map(str::to_owned);
+    journals.append(&expected.id, start, &records, None).await.unwrap();
+    let mut connection = raw(&path);
+    connection.execute_batch("PRAGMA synchronous = OFF").unwrap();
+    let table = Table::read(&connection, "journal");
+    let (mut detected, mut shorter) = (0, 0);
+    for (row, column) in (0..table.rows.len())
+        .flat_map(|row| (0..table.columns.len()).map(move |column| (row, column)))
+    {
+        for mutation in mutations(&table.rows[row][column]) {
+            let case = format!("row {row}, {}: {mutation:?}", table.columns[column]);
+            let mut rows = table.rows.clone();
+            rows[row][column] = mutation;
+            if table.write(&mut connection, &rows).is_err() {
+                continue;
+            }
+            let before = contents(&connection, "journal");
+            assert!(check(&store, &expected, &case).await, "{case}");
+            assert!(store.load(&expected.id).await.unwrap().journal().is_some(), "{case}");
+            match journals.journal(&expected.id).await {
+                // The row belongs to another id, or only the time of the append is damaged.
+                Ok(journal) => {
+                    let journal = journal.unwrap();
+                    assert!(records.starts_with(&journal.records), "{case}: {journal:?}");
+                    shorter += usize::from(journal.records.len() < records.len());
+                }
+                Err(error) => {
+                    assert!(error.detail::<UnreadableRecord>().is_some(), "{case}: {error}");
+                    detected += 1;
+                }
+            }
+            assert_eq!(contents(&connection, "journal"), before, "{case}");
+        }
+    }
+    println!("{detected} detected, {shorter} lost the last record");
+    assert!(detected > 1_000 && shorter > 0);
+    store.delete_messages(&expected.id).await.unwrap();
+    assert_eq!(journals.journal(&expected.id).await.unwrap(), None);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Files: creation, permissions, and rejected files.
 
 use super::{builder, raw, temp_file};
-use ai_services::memory::{ChatMemoryStore, LeaseOptions};
+use ai_services::memory::{ChatMemoryStore, JournalPosition, LeaseOptions, TurnId};
 use ai_services::message::ChatMessage;
 use ai_services::store::sqlite::SqliteChatMemoryStore;
 use ai_services::{Error, ErrorKind};
@@ -111,7 +111,7 @@ async fn sqlite_file_that_is_not_a_database_is_not_changed() {
 async fn sqlite_newer_schema_requires_an_update() {
     let (_directory, path) = temp_file();
     SqliteChatMemoryStore::open(&path).await.unwrap().close().await;
-    raw(&path).execute_batch("PRAGMA user_version = 4").unwrap();
+    raw(&path).execute_batch("PRAGMA user_version = 5").unwrap();
     assert_rejected_unchanged(&path, ErrorKind::Configuration, "update ai-services").await;
 }
 
@@ -133,6 +133,7 @@ async fn sqlite_file_of_the_first_schema_is_migrated() {
             FROM later WHERE slot = 0;
         INSERT INTO message SELECT id, number, record FROM later WHERE slot > 0;
         DROP TABLE later;
+        DROP TABLE journal;
         PRAGMA user_version = 1";
     raw(&path).execute_batch(to_first).unwrap();
 
@@ -141,6 +142,24 @@ async fn sqlite_file_of_the_first_schema_is_migrated() {
     assert_eq!(store.get_messages(&id).await.unwrap(), turn);
     store.update_messages(&id, &turn[..1]).await.unwrap();
     assert_eq!(store.get_messages(&id).await.unwrap(), turn[..1]);
+}
+
+#[tokio::test]
+async fn sqlite_file_without_journals_is_migrated() {
+    let (_directory, path) = temp_file();
+    let (id, turn) = ("klaus".into(), [ChatMessage::user("Hello!"), ChatMessage::ai("Hi.")]);
+    let store = SqliteChatMemoryStore::open(&path).await.unwrap();
+    store.update_messages(&id, &turn).await.unwrap();
+    store.close().await;
+    raw(&path).execute_batch("DROP TABLE journal; PRAGMA user_version = 3").unwrap();
+
+    let store = SqliteChatMemoryStore::open(&path).await.unwrap();
+    let start = JournalPosition::start(TurnId::new());
+    let journals = store.journals().unwrap();
+    let position = journals.append(&id, start, &["record".into()], None).await.unwrap();
+    let loaded = store.load(&id).await.unwrap();
+    assert_eq!(loaded.messages().to_vec(), turn);
+    assert_eq!(loaded.journal(), Some(position));
 }
 
 #[tokio::test]

@@ -4,8 +4,8 @@
 //! committed together with it. So it needs no row of its own, in no store. The newest attribute counts,
 //! and covers everything before the oldest stored message.
 
-use crate::message::{Attributes, ChatMessage, UserMessage};
-use serde_json::Value;
+use crate::memory::attribute;
+use crate::message::{ChatMessage, UserMessage};
 
 /// The attribute that contains a summary.
 const ATTRIBUTE: &str = "ai_services.summary";
@@ -16,19 +16,12 @@ const QUESTION: &str = "Summarize our conversation up to this point.";
 pub(in crate::memory) fn carried_by<'a>(
     messages: impl IntoIterator<Item = &'a ChatMessage, IntoIter: DoubleEndedIterator>,
 ) -> Option<&'a str> {
-    messages.into_iter().rev().find_map(|message| {
-        let ChatMessage::User(user) = message else { return None };
-        user.attributes()?.get(ATTRIBUTE)?.as_str()
-    })
+    messages.into_iter().rev().find_map(|message| attribute::of(message, ATTRIBUTE))
 }
 
 /// Stores a summary with the first user message.
 pub(in crate::memory) fn carry(messages: &mut [ChatMessage], summary: &str) {
-    let user = messages.iter_mut().find(|message| message.is_user());
-    let Some(ChatMessage::User(user)) = user else { return };
-    let mut attributes: Attributes = user.attributes().cloned().unwrap_or_default();
-    attributes.insert(ATTRIBUTE.to_owned(), Value::from(summary));
-    *user = user.clone().with_attributes(attributes);
+    attribute::set(messages, ATTRIBUTE, summary);
 }
 
 /// Returns the turn in front of the history that shows a summary to a model.

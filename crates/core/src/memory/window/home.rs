@@ -2,7 +2,8 @@
 
 use crate::error::Result;
 use crate::memory::{
-    Change, ChatMemoryStore, LeaseRequest, MemoryId, Residence, SingleSlotChatMemoryStore, Snapshot,
+    Change, ChatMemoryStore, ConversationJournal, LeaseRequest, MemoryId, Residence,
+    SingleSlotChatMemoryStore, Snapshot,
 };
 use crate::message::ChatMessage;
 use futures_util::future::{Either, ready};
@@ -12,7 +13,7 @@ use std::sync::Arc;
 /// The place of a window's conversation.
 pub(super) enum Home {
     /// The window itself: without the two futures that a store boxes in each turn.
-    Window(SingleSlotChatMemoryStore),
+    Window(Arc<SingleSlotChatMemoryStore>),
     Store(Arc<dyn ChatMemoryStore>),
 }
 
@@ -28,6 +29,16 @@ impl Home {
         match self {
             Self::Window(_) => None,
             Self::Store(store) => LeaseRequest::new(store, id),
+        }
+    }
+
+    pub(super) fn journal(&self, id: &MemoryId) -> Option<ConversationJournal> {
+        match self {
+            Self::Window(slot) => {
+                let store: Arc<dyn ChatMemoryStore> = Arc::<SingleSlotChatMemoryStore>::clone(slot);
+                ConversationJournal::new(&store, id)
+            }
+            Self::Store(store) => ConversationJournal::new(store, id),
         }
     }
 
@@ -59,7 +70,7 @@ impl Home {
 
     pub(super) async fn clear(&self, id: &MemoryId) -> Result<()> {
         match self {
-            Self::Window(slot) => slot.apply(Change::replace(None, <_>::default())),
+            Self::Window(slot) => slot.delete(),
             Self::Store(store) => store.delete_messages(id).await,
         }
     }

@@ -8,8 +8,8 @@ pub(super) use maximum::Maximum;
 pub use maximum::{MaximumGiven, NoMaximum};
 
 use super::{
-    ChatMemoryStore, CompletedTurn, LeaseRequest, MemoryId, Residence, SingleSlotChatMemoryStore,
-    Snapshot, Summarizer,
+    ChatMemoryStore, CompletedTurn, ConversationJournal, LeaseRequest, MemoryId, Residence,
+    SingleSlotChatMemoryStore, Snapshot, Summarizer,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::{ChatMessage, Messages};
@@ -83,7 +83,7 @@ impl<L: Limit> Window<L> {
         let id = parts.id.unwrap_or_else(|| MemoryId::from(DEFAULT_ID));
         let home = match parts.store {
             Some(store) => Home::Store(store),
-            None => Home::Window(SingleSlotChatMemoryStore::new(&id)),
+            None => Home::Window(Arc::new(SingleSlotChatMemoryStore::new(&id))),
         };
         let WindowParts { system_position, summarizer, .. } = parts;
         Self { id, home, system_position, summarizer, limit }
@@ -103,6 +103,10 @@ impl<L: Limit> Window<L> {
 
     pub(super) fn lease_request(&self) -> Option<LeaseRequest> {
         self.home.lease_request(&self.id)
+    }
+
+    pub(super) fn journal(&self) -> Option<ConversationJournal> {
+        self.home.journal(&self.id)
     }
 
     pub(super) async fn messages(&self) -> Result<Vec<ChatMessage>> {
@@ -304,6 +308,10 @@ macro_rules! chat_memory_by_window {
 
             fn lease_request(&self) -> Option<$crate::memory::LeaseRequest> {
                 self.0.lease_request()
+            }
+
+            fn journal(&self) -> Option<$crate::memory::ConversationJournal> {
+                self.0.journal()
             }
 
             fn residence(&self) -> $crate::memory::Residence {

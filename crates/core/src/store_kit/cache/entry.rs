@@ -77,7 +77,7 @@ impl Entry {
 
     /// Changes the entry to the state that was read.
     pub(super) fn update(&mut self, read: Read, reads_all: bool) {
-        let Read { version, newest_commit, evicted, rows } = read;
+        let Read { version, newest_commit, evicted, rows, journal: _ } = read;
         let change = self.committed.take().map(|committed| committed.change);
         if evicted.is_none() && !self.messages.is_empty() {
             // All messages were read, without a relation to the known ones.

@@ -2,7 +2,7 @@
 
 use super::super::plan::{ConversationHead, check_rows};
 use super::super::record;
-use crate::memory::{CommitLog, ENTRY_BYTES, MemoryId, Numbers, UnreadableRecord};
+use crate::memory::{CommitLog, ENTRY_BYTES, JournalPosition, MemoryId, Numbers, UnreadableRecord};
 use crate::message::ChatMessage;
 use std::ops::Range;
 use std::sync::Arc;
@@ -79,6 +79,18 @@ pub enum StoredRows<D> {
 #[derive(Debug)]
 pub struct LoadedConversation(pub(super) Outcome);
 
+impl LoadedConversation {
+    /// Sets the position of the open journal, from the same read. It is never cached. Default: no journal is
+    /// open.
+    #[must_use]
+    pub fn with_journal(mut self, position: Option<JournalPosition>) -> Self {
+        if let Outcome::Read(read) = &mut self.0 {
+            read.journal = position;
+        }
+        self
+    }
+}
+
 #[derive(Debug)]
 pub(super) enum Outcome {
     /// The known state and the rows that were read do not result in the stored state.
@@ -95,6 +107,7 @@ pub(super) struct Read {
     pub(super) evicted: Option<Vec<Range<usize>>>,
     /// Rows that the cache does not have.
     pub(super) rows: Vec<DecodedRow>,
+    pub(super) journal: Option<JournalPosition>,
 }
 
 #[derive(Debug)]
@@ -140,6 +153,7 @@ impl<D: AsRef<[u8]>> StoredConversation<D> {
             newest_commit: commits.newest().and_then(|entry| entry.try_into().ok()),
             evicted,
             rows: new,
+            journal: None,
         })))
     }
 }

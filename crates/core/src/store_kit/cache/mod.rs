@@ -103,7 +103,8 @@ impl ConversationCache {
     }
 
     /// Loads a conversation. `read` makes one consistent read of the database, and calls
-    /// [`StoredConversation::decode`] with its result.
+    /// [`StoredConversation::decode`] with its result. A store with journals adds the position of the open journal
+    /// by [`LoadedConversation::with_journal`].
     ///
     /// Calls `read` a second time, without a known conversation, if the known one cannot be brought up to date.
     ///
@@ -135,9 +136,9 @@ impl ConversationCache {
             let message = "a read of a whole conversation was not decoded as one";
             return Err(Error::new(ErrorKind::Store, message));
         };
-        let (is_hit, decoded) = (read.evicted.is_some(), read.rows.len());
+        let (is_hit, decoded, journal) = (read.evicted.is_some(), read.rows.len(), read.journal);
         entry.update(read, reads_all);
-        let snapshot = entry.snapshot();
+        let snapshot = entry.snapshot().with_journal(journal);
         if self.limit > 0 {
             let messages = entry.len();
             tracing::debug!(is_hit, reads_all, messages, decoded, "loaded a cached conversation");

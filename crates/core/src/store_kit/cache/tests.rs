@@ -1,7 +1,7 @@
 //! A small database behind several caches.
 
 use super::*;
-use crate::memory::{CommitLog, PendingCommit, UnreadableRecord};
+use crate::memory::{CommitLog, JournalPosition, PendingCommit, TurnId, UnreadableRecord};
 use crate::message::{ChatMessage, Messages};
 use crate::store_kit::plan::{self, CommitPlan, ConversationHead, EvictedRows};
 use crate::store_kit::record;
@@ -122,6 +122,18 @@ fn share(one: &Snapshot, other: &Snapshot) -> usize {
     let is_shared =
         |message: &&ChatMessage| others.iter().any(|it| std::ptr::eq(*it, message.cached()));
     one.messages().iter().filter(is_shared).count()
+}
+
+#[tokio::test]
+async fn journal_position_is_that_of_the_last_read() {
+    let cache = cache();
+    let database = loaded(&cache).await;
+    for position in [Some(JournalPosition::start(TurnId::new()).advanced(2)), None] {
+        let read = |known: Option<KnownConversation>| {
+            ready(database.read(known.as_ref()).map(|read| read.with_journal(position)))
+        };
+        assert_eq!(cache.load(&id(), read).await.unwrap().journal(), position);
+    }
 }
 
 #[tokio::test]

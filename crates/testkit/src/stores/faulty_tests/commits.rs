@@ -3,7 +3,7 @@
 use super::{Chat, Fault, FaultyStore, State};
 use ai_services_core::memory::{
     Change, ChatMemoryStore, CommitState, ConversationLeases, EvictedMessages, MemoryId, RequestId,
-    Snapshot,
+    Snapshot, TurnJournals,
 };
 use ai_services_core::message::{AiMessage, ChatMessage};
 use ai_services_core::{Error, ErrorKind, Result};
@@ -36,6 +36,13 @@ impl ChatMemoryStore for FaultyStore {
                     chat.rows.iter_mut().for_each(|row| row.is_evicted = true);
                 }
             }
+            Fault::DeletionKeepsJournals => {
+                let key = self.key(id);
+                let journal = state.chats.remove(&key).and_then(|chat| chat.journal);
+                if journal.is_some() {
+                    state.chats.insert(key, Chat { journal, ..Chat::default() });
+                }
+            }
             _ => drop(state.chats.remove(&self.key(id))),
         }
         Ok(())
@@ -44,7 +51,7 @@ impl ChatMemoryStore for FaultyStore {
     async fn load(&self, id: &MemoryId) -> Result<Snapshot> {
         let chat = self.read(id)?;
         let version = Some(chat.version).filter(|_| !self.is(Fault::HasNoVersions));
-        Ok(Snapshot::new(chat.messages(), version))
+        Ok(Snapshot::new(chat.messages(), version).with_journal(self.loaded_position(&chat)))
     }
 
     async fn commit(&self, id: &MemoryId, change: Change) -> Result<()> {
@@ -78,6 +85,12 @@ impl ChatMemoryStore for FaultyStore {
                 yield_now().await;
                 self.apply(&mut self.state(), id, &change)
             }
+            Fault::ClosesInTwoSteps => {
+                self.apply(&mut self.state(), id, &change)?;
+                yield_now().await;
+                self.close(&mut self.state(), id, &change);
+                Ok(())
+            }
             _ => self.apply(&mut self.state(), id, &change),
         }
     }
@@ -95,6 +108,10 @@ impl ChatMemoryStore for FaultyStore {
     }
 
     fn leases(&self) -> Option<&dyn ConversationLeases> {
+        Some(self)
+    }
+
+    fn journals(&self) -> Option<&dyn TurnJournals> {
         Some(self)
     }
 }
@@ -149,12 +166,13 @@ impl FaultyStore {
             .lease
             .filter(|(_, until)| *until > Instant::now() || self.is(Fault::AcceptsExpiredLeases));
         match (change.lease(), lease) {
-            (Some(_), _) if self.is(Fault::IgnoresLostLeases) => Ok(()),
-            (Some(token), Some((holder, _))) if token == holder => Ok(()),
-            (Some(_), _) => conflict("the lease was lost"),
-            (None, Some(_)) if self.is(Fault::LeaseBlocksOthers) => conflict("leased"),
-            (None, _) => Ok(()),
+            (Some(_), _) if self.is(Fault::IgnoresLostLeases) => {}
+            (Some(token), Some((holder, _))) if token == holder => {}
+            (Some(_), _) => return conflict("the lease was lost"),
+            (None, Some(_)) if self.is(Fault::LeaseBlocksOthers) => return conflict("leased"),
+            (None, _) => {}
         }
+        self.check_closed(chat, change)
     }
 
     fn evict(&self, chat: &mut Chat, change: &Change, new: &[ChatMessage]) -> usize {
@@ -245,6 +263,9 @@ impl FaultyStore {
             chat.version = if restarts { chat.version + 1 } else { state.versions };
         }
         state.chats.insert(key, chat);
+        if !self.is(Fault::ClosesInTwoSteps) {
+            self.close(state, id, change);
+        }
         checked
     }
 }

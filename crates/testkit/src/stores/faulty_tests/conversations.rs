@@ -48,11 +48,17 @@ impl ConversationStore for FaultyStore {
         let mut state = self.state();
         let before = state.chats.len();
         state.chats.retain(|_, chat| {
-            let last_updated = self.time(chat.last_updated);
+            let appended = chat.journal.as_ref().map(|journal| journal.last_updated);
+            let last_updated = match self.0.fault {
+                Fault::AppendsAreNoWrites => chat.last_updated,
+                _ => chat.last_updated.max(appended.unwrap_or_default()),
+            };
+            let last_updated = self.time(last_updated);
             match self.0.fault {
                 Fault::DeletesUsedConversations => last_updated < time,
                 Fault::DeletesEqualTimes => last_updated > time,
                 Fault::KeepsUnusedConversations => true,
+                Fault::KeepsUnusedJournals => last_updated >= time || appended.is_some(),
                 _ => last_updated >= time,
             }
         });
@@ -110,17 +116,25 @@ impl ConversationStore for FaultyStore {
         let raw = |row: &Row| {
             RawRecord::new(format!("message {}", row.position), format!("{:?}", row.message))
         };
-        Ok(rows.map(raw).collect())
+        let journal = chat.journal.iter().filter(|_| !self.is(Fault::ExportsNoJournals));
+        let records = journal.flat_map(|journal| journal.records.records.iter().zip(1..));
+        let records = records
+            .map(|(record, number)| RawRecord::new(format!("record {number}"), record.as_bytes()));
+        Ok(rows.map(raw).chain(records).collect())
     }
 }
 
 impl FaultyStore {
     fn describe(&self, id: &str, chat: &Chat) -> Option<Conversation> {
-        let is_hidden = chat.rows.is_empty() && !self.is(Fault::ListsEmptyConversations);
+        let is_listed = match self.0.fault {
+            Fault::ListsEmptyConversations => true,
+            Fault::ListsJournalsAsConversations => chat.journal.is_some() || !chat.rows.is_empty(),
+            _ => !chat.rows.is_empty(),
+        };
         let count = match self.0.fault {
             Fault::CountsEvicted => chat.positions,
             _ => chat.current().count() as u64,
         };
-        (!is_hidden).then(|| Conversation::new(id.into(), count, self.time(chat.last_updated)))
+        is_listed.then(|| Conversation::new(id.into(), count, self.time(chat.last_updated)))
     }
 }

@@ -3,10 +3,11 @@
 mod commits;
 mod conversations;
 mod fault;
+mod journals;
 mod leases;
 
 use ai_services_core::memory::{
-    EvictedMessages, LeaseToken, MemoryId, RequestId, UnreadableRecord,
+    EvictedMessages, LeaseToken, MemoryId, RequestId, TurnJournal, UnreadableRecord,
 };
 use ai_services_core::message::ChatMessage;
 use ai_services_core::{Error, ErrorKind, Result};
@@ -42,6 +43,17 @@ struct Chat {
     lease: Option<(LeaseToken, Instant)>,
     /// The requests of the last commits, newest first.
     requests: Vec<Option<RequestId>>,
+    journal: Option<Journal>,
+    /// The journal that was closed last.
+    closed: Option<Journal>,
+}
+
+#[derive(Clone)]
+struct Journal {
+    records: TurnJournal,
+    /// Number of records of the first append.
+    first: usize,
+    last_updated: Duration,
 }
 
 #[derive(Clone)]
