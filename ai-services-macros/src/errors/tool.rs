@@ -1,7 +1,9 @@
 //! Mistakes in the declaration of tools.
 
+use super::{KnownNames, list};
 use crate::diagnostics::Diagnostics;
 use crate::keyword::Keyword;
+use crate::template::TemplateLocation;
 use proc_macro2::Ident;
 use quote::ToTokens;
 use syn::LitStr;
@@ -85,4 +87,64 @@ pub(crate) fn described_injected_parameter(
 pub(crate) fn tool_outside_tools(cx: &mut Diagnostics, tool: &Ident) {
     cx.error(tool, format!("tool `{tool}` is a method outside of a `#[tools]` block"))
         .help("add `#[tools]` to the `impl` block; inside, write `#[tool]` without a path");
+}
+
+/// More than one of `read_only`, `idempotent` and `verify`.
+pub(crate) fn conflicting_effects(
+    cx: &mut Diagnostics,
+    second: &Ident,
+    tool: &Ident,
+    first: &Ident,
+) {
+    cx.error(second, format!("tool `{tool}` cannot be both `{first}` and `{second}`"))
+        .note("the effect class decides if a call is repeated after a crash")
+        .help("remove one");
+}
+
+/// `key` on a tool with `read_only`.
+pub(crate) fn key_of_read_only_tool(cx: &mut Diagnostics, at: &Ident, tool: &Ident) {
+    cx.error(at, format!("tool `{tool}` is read-only, but has a key"))
+        .note("a call without an effect is repeated without an idempotency key")
+        .help("remove `key`, or `read_only` if the tool has an effect");
+}
+
+/// A `key` without a placeholder.
+pub(crate) fn constant_key(
+    cx: &mut Diagnostics,
+    at: &LitStr,
+    tool: &Ident,
+    parameter: Option<&str>,
+) {
+    let report = cx.error(at, format!("all calls of tool `{tool}` would share this key"));
+    report.note("a receiver executes the first call with an idempotency key, and ignores others");
+    match parameter {
+        Some(name) => report.help(format!("add a parameter of the tool, such as `{{{{{name}}}}}`")),
+        None => report.help("remove it: each call then has a key of its own"),
+    };
+}
+
+/// `{{name}}` in a `key`, where the model fills in no parameter with that name.
+pub(crate) fn unknown_key_parameter(
+    cx: &mut Diagnostics,
+    location: &TemplateLocation<'_>,
+    name: &str,
+    tool: &Ident,
+    known: &KnownNames<'_>,
+) {
+    let message = if known.not_a_variable {
+        format!("parameter `{name}` of tool `{tool}` cannot be part of its key")
+    } else {
+        format!("no parameter named `{name}` in tool `{tool}`")
+    };
+    let help = match (known.similar, known.variables.as_slice()) {
+        (Some(similar), _) if !known.not_a_variable => {
+            format!("a parameter with a similar name exists: `{similar}`")
+        }
+        (_, []) => "remove `key`: each call then has a key of its own".to_owned(),
+        (_, names) => {
+            format!("parameters that the model fills in: {}", list(names.iter().copied()))
+        }
+    };
+    let report = location.report(cx, message, name);
+    report.help(help);
 }

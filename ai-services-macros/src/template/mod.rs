@@ -4,7 +4,7 @@ mod location;
 mod source;
 
 pub(crate) use location::TemplateLocation;
-pub(crate) use source::parse;
+pub(crate) use source::{parse, parse_literal};
 
 use proc_macro2::TokenStream;
 use quote::quote;

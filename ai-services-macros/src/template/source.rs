@@ -24,6 +24,15 @@ pub(crate) fn parse(cx: &mut Diagnostics, (keyword, attribute): Helper<'_>) -> T
     template
 }
 
+/// Reads the template in a single literal.
+pub(crate) fn parse_literal(cx: &mut Diagnostics, literal: LitStr) -> Template {
+    let mut template = Template::readable(Origin::Inline);
+    template.text = literal.value();
+    template.literals.push((0, literal));
+    read_segments(cx, &mut template);
+    template
+}
+
 fn inline(
     cx: &mut Diagnostics,
     (keyword, attribute): Helper<'_>,

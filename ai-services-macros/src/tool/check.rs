@@ -1,10 +1,12 @@
 //! The rules for several attributes, one function each. All rules are checked, even after a mistake.
 
-use super::model::{Function, Tool, ToolSet};
+use super::model::{Effect, Function, Parameter, Tool, ToolSet};
 use crate::diagnostics::Diagnostics;
+use crate::errors::{self, KnownNames};
 use crate::keyword::Keyword;
-use crate::{errors, tool_name};
-use syn::ReceiverKind;
+use crate::template::{Template, TemplateLocation};
+use crate::{suggest, tool_name};
+use syn::{FnArg, Ident, ReceiverKind};
 
 pub(crate) fn set(cx: &mut Diagnostics, set: &ToolSet<'_>) {
     if set.tools.is_empty() && !set.incomplete {
@@ -24,6 +26,12 @@ pub(crate) fn function(cx: &mut Diagnostics, function: &Function<'_>) {
 fn tool(cx: &mut Diagnostics, tool: &Tool<'_>) {
     name_is_valid(cx, tool);
     tool_is_not_generic(cx, tool);
+    effect_is_unique(cx, tool);
+    if let Some((at, template)) = &tool.key {
+        key_has_an_effect(cx, tool, at);
+        key_names_a_parameter(cx, tool, template);
+        key_parameters_are_known(cx, tool, template);
+    }
     if tool.description.is_none() && !tool.incomplete {
         errors::missing_tool_description(cx, tool.ident());
     }
@@ -63,4 +71,49 @@ fn tool_is_not_generic(cx: &mut Diagnostics, tool: &Tool<'_>) {
     } else if let Some(clause) = &generics.where_clause {
         errors::generic_tool(cx, clause, tool.ident());
     }
+}
+
+fn effect_is_unique(cx: &mut Diagnostics, tool: &Tool<'_>) {
+    if let [(first, _), (second, _), ..] = tool.effects.as_slice() {
+        errors::conflicting_effects(cx, second, tool.ident(), first);
+    }
+}
+
+fn key_has_an_effect(cx: &mut Diagnostics, tool: &Tool<'_>, at: &Ident) {
+    if tool.effects.iter().any(|(_, effect)| matches!(effect, Effect::ReadOnly)) {
+        errors::key_of_read_only_tool(cx, at, tool.ident());
+    }
+}
+
+fn key_names_a_parameter(cx: &mut Diagnostics, tool: &Tool<'_>, template: &Template) {
+    if template.is_complete
+        && template.placeholders().next().is_none()
+        && let Some((_, literal)) = template.literals.first()
+    {
+        let parameter = from_model(tool).next().map(|parameter| parameter.name.as_str());
+        errors::constant_key(cx, literal, tool.ident(), parameter);
+    }
+}
+
+fn key_parameters_are_known(cx: &mut Diagnostics, tool: &Tool<'_>, template: &Template) {
+    let typed = tool.signature.inputs.iter().filter(|input| matches!(input, FnArg::Typed(_)));
+    // A parameter that was reported and left out may be the one that the template names.
+    if typed.count() > tool.parameters.len() {
+        return;
+    }
+    let names: Vec<&str> = from_model(tool).map(|parameter| parameter.name.as_str()).collect();
+    for (name, span) in template.placeholders().filter(|(name, _)| !names.contains(name)) {
+        let known = KnownNames {
+            similar: suggest::nearest(name, names.iter().copied()),
+            variables: names.clone(),
+            not_a_variable: tool.parameters.iter().any(|parameter| parameter.name == name),
+        };
+        let location = TemplateLocation::new(template, span);
+        errors::unknown_key_parameter(cx, &location, name, tool.ident(), &known);
+    }
+}
+
+/// Returns the parameters that the model fills in.
+fn from_model<'t>(tool: &'t Tool<'_>) -> impl Iterator<Item = &'t Parameter<'t>> {
+    tool.parameters.iter().filter(|parameter| !parameter.injected)
 }

@@ -3,13 +3,13 @@
 //! All tools of a type are one constant table, so that rustc compiles per tool only the function, and no code
 //! that puts the tools together.
 
-use super::model::{Function, Parameter, Tool, ToolSet};
+use super::model::{Effect, Function, Parameter, Tool, ToolSet};
 use crate::arguments::string;
 use crate::{attribute, ty};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use std::time::Duration;
-use syn::{ReturnType, Type};
+use syn::{Path, ReturnType, Type};
 
 // Input:
 //     impl Bookings { async fn cancel(&self, number: String) -> Result<Booking, Error> { … } }
@@ -29,7 +29,7 @@ pub(crate) fn set(set: &ToolSet<'_>) -> TokenStream {
             Some((path, _)) => quote!(<Self as #path>::#name),
             None => quote!(Self::#name),
         };
-        let tool = declared(tool, &target);
+        let tool = declared(tool, &target, verifying_method);
         quote!(#(#conditions)* #tool)
     });
     let tools = quote!(const { &[#(#tools),*] });
@@ -72,7 +72,7 @@ pub(crate) fn set_impl(set: &ToolSet<'_>, body: &TokenStream) -> TokenStream {
 //     impl add { pub fn tool() -> Tool { … } }
 pub(crate) fn function(function: &Function<'_>) -> TokenStream {
     let name = &function.item.sig.ident;
-    let tool = declared(&function.tool, &quote!(#name));
+    let tool = declared(&function.tool, &quote!(#name), verifying_function);
     function_items(function, &quote!(__rt::tool(const { &#tool })))
 }
 
@@ -105,11 +105,69 @@ pub(crate) fn function_items(function: &Function<'_>, body: &TokenStream) -> Tok
 }
 
 // Output:
-//     DeclaredTool { description: ToolDescription { … }, start: |__this, __input| { … } }
-fn declared(tool: &Tool<'_>, target: &TokenStream) -> TokenStream {
+//     DeclaredTool {
+//         description: ToolDescription { … },
+//         start: |__this, __input| { … },
+//         effect: DeclaredEffect::AtMostOnce,
+//     }
+fn declared(
+    tool: &Tool<'_>,
+    target: &TokenStream,
+    verifier: fn(&Path) -> TokenStream,
+) -> TokenStream {
     let (description, body) = (description(tool), start(tool, target));
+    let effect = match tool.effects.first() {
+        None => quote!(AtMostOnce),
+        Some((_, Effect::ReadOnly)) => quote!(ReadOnly),
+        Some((_, Effect::Idempotent)) => quote!(Idempotent),
+        Some((_, Effect::Verifiable(path))) => {
+            let verifier = verifier(path);
+            quote!(Verifiable(#verifier))
+        }
+    };
     quote! {
-        __rt::DeclaredTool { description: #description, start: |__this, __input| { #body } }
+        __rt::DeclaredTool {
+            description: #description,
+            start: |__this, __input| { #body },
+            effect: __rt::DeclaredEffect::#effect,
+        }
+    }
+}
+
+// Output:
+//     |__this, __input| {
+//         let __this = Clone::clone(__this);
+//         Box::pin(async move { let __output = Self::find(&*__this, __input).await; verified(__output) })
+//     }
+fn verifying_method(path: &Path) -> TokenStream {
+    let owner = path.get_ident().map(|_| quote!(Self::));
+    let future = verification(path, &quote!(#owner #path(&*__this, __input)));
+    quote! {
+        |__this, __input| {
+            let __this = ::core::clone::Clone::clone(__this);
+            #future
+        }
+    }
+}
+
+// Output:
+//     |_, __input| Box::pin(async move { let __output = find(__input).await; verified(__output) })
+fn verifying_function(path: &Path) -> TokenStream {
+    let future = verification(path, &quote!(#path(__input)));
+    quote!(|_, __input| #future)
+}
+
+/// Returns the future of a verifier; errors about its type are reported at its name.
+fn verification(path: &Path, call: &TokenStream) -> TokenStream {
+    let (_, last) = ty::ends(path);
+    let convert = quote_spanned!(last=> __rt::verified(__output));
+    // rustc reports a future that is not `Send` at the name of the verifier.
+    let place = Span::call_site().located_at(last);
+    quote_spanned! {place=>
+        __rt::Box::pin(async move {
+            let __output = #call.await;
+            #convert
+        })
     }
 }
 
@@ -184,9 +242,10 @@ fn or_return(result: &TokenStream) -> TokenStream {
 }
 
 fn description(tool: &Tool<'_>) -> TokenStream {
-    let Tool { name, sequential, return_immediately, .. } = tool;
+    let Tool { name, sequential, return_immediately, requires_approval, .. } = tool;
     let description = &tool.description;
     let timeout = ty::option(tool.timeout.map(milliseconds));
+    let key = ty::option(tool.key.as_ref().map(|(_, template)| template.text.to_token_stream()));
     let parameters = tool.parameters.iter().filter(|parameter| !parameter.injected).map(parameter);
     quote! {
         __rt::ToolDescription {
@@ -196,6 +255,8 @@ fn description(tool: &Tool<'_>) -> TokenStream {
             timeout: #timeout,
             sequential: #sequential,
             return_immediately: #return_immediately,
+            requires_approval: #requires_approval,
+            key: #key,
         }
     }
 }

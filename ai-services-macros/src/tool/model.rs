@@ -2,9 +2,10 @@
 
 use crate::doc::Description;
 use crate::runtime_path::RuntimePath;
+use crate::template::Template;
 use proc_macro2::{Ident, TokenStream};
 use std::time::Duration;
-use syn::{Attribute, Expr, ItemFn, ItemImpl, Signature, Type};
+use syn::{Attribute, Expr, ItemFn, ItemImpl, Path, Signature, Type};
 
 /// An `impl` block with `#[tools]`.
 pub(crate) struct ToolSet<'a> {
@@ -36,7 +37,20 @@ pub(crate) struct Tool<'a> {
     pub(crate) timeout: Option<Duration>,
     pub(crate) sequential: bool,
     pub(crate) return_immediately: bool,
+    pub(crate) requires_approval: bool,
+    /// The effect classes with their arguments. At most one is allowed.
+    pub(crate) effects: Vec<(Ident, Effect)>,
+    /// The template of the idempotency key, with its argument.
+    pub(crate) key: Option<(Ident, Template)>,
     pub(crate) parameters: Vec<Parameter<'a>>,
+}
+
+/// A declared effect class.
+pub(crate) enum Effect {
+    ReadOnly,
+    Idempotent,
+    /// The function that reports the outcome of a call.
+    Verifiable(Path),
 }
 
 pub(crate) struct Parameter<'a> {

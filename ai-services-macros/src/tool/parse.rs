@@ -1,7 +1,7 @@
 //! Reads tools, one attribute at a time. Rules for several attributes are in `check`.
 
 use super::description;
-use super::model::{Function, Parameter, Tool, ToolSet};
+use super::model::{Effect, Function, Parameter, Tool, ToolSet};
 use crate::arguments::{Arguments, string};
 use crate::attribute::{self, Helper};
 use crate::diagnostics::Diagnostics;
@@ -11,6 +11,7 @@ use crate::keyword::{self, Keyword, Place};
 use crate::recovery::Recovered;
 use crate::runtime_path::RuntimePath;
 use crate::service::supported;
+use crate::template::{self, Template};
 use crate::ty;
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
@@ -18,12 +19,17 @@ use syn::ext::IdentExt as _;
 use syn::{Attribute, FnArg, ImplItem, ItemFn, ItemImpl, LitStr, PatType, Signature};
 
 /// Arguments of `#[tool]` inside a `#[tools]` block.
-const KEYS: [&str; 5] = [
+const KEYS: [&str; 10] = [
     keyword::NAME,
     keyword::DESCRIPTION,
     keyword::TIMEOUT,
     keyword::SEQUENTIAL,
     keyword::RETURN_IMMEDIATELY,
+    keyword::REQUIRES_APPROVAL,
+    keyword::READ_ONLY,
+    keyword::IDEMPOTENT,
+    keyword::VERIFY,
+    keyword::KEY,
 ];
 
 /// Attributes that are allowed on a parameter.
@@ -119,8 +125,31 @@ fn tool<'a>(
         timeout: arguments.duration(cx, keyword::TIMEOUT),
         sequential: arguments.flag(cx, keyword::SEQUENTIAL),
         return_immediately: arguments.flag(cx, keyword::RETURN_IMMEDIATELY),
+        requires_approval: arguments.flag(cx, keyword::REQUIRES_APPROVAL),
+        effects: effects(cx, arguments),
+        key: key(cx, arguments),
         parameters,
     }
+}
+
+fn effects(cx: &mut Diagnostics, arguments: &Arguments) -> Vec<(Ident, Effect)> {
+    let read_only = arguments.flag(cx, keyword::READ_ONLY).then_some(Effect::ReadOnly);
+    let idempotent = arguments.flag(cx, keyword::IDEMPOTENT).then_some(Effect::Idempotent);
+    let verifiable = arguments.path(cx, keyword::VERIFY).map(Effect::Verifiable);
+    let found = [
+        (keyword::READ_ONLY, read_only),
+        (keyword::IDEMPOTENT, idempotent),
+        (keyword::VERIFY, verifiable),
+    ];
+    let found =
+        found.into_iter().filter_map(|(key, effect)| arguments.key(key).cloned().zip(effect));
+    found.collect()
+}
+
+fn key(cx: &mut Diagnostics, arguments: &Arguments) -> Option<(Ident, Template)> {
+    let literal = arguments.string(cx, keyword::KEY)?;
+    let template = template::parse_literal(cx, literal);
+    arguments.key(keyword::KEY).cloned().zip(Some(template))
 }
 
 /// Returns the text of `#[tool("…")]` or `#[tool(description = "…")]`, and whether it is wrong.

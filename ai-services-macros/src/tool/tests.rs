@@ -69,6 +69,8 @@ fn tool_is_described() {
             timeout: ::core::option::Option::Some(2000),
             sequential: true,
             return_immediately: false,
+            requires_approval: false,
+            key: ::core::option::Option::None,
         },
     "#]]
     .assert_eq(&item(&bookings(), "description: __rt::ToolDescription"));
@@ -160,6 +162,8 @@ fn tool_set_has_bounds() {
                                     timeout: ::core::option::Option::None,
                                     sequential: false,
                                     return_immediately: false,
+                                    requires_approval: false,
+                                    key: ::core::option::Option::None,
                                 },
                                 start: |__this, __input| {
                                     let __output = Self::list();
@@ -167,6 +171,7 @@ fn tool_set_has_bounds() {
                                         __rt::Out::of(&__output).__kind().convert(__output),
                                     )
                                 },
+                                effect: __rt::DeclaredEffect::AtMostOnce,
                             },
                         ]
                     },
@@ -217,6 +222,48 @@ fn function_becomes_a_tool() {
 }
 
 #[test]
+fn verifier_is_a_method_of_the_type() {
+    let text = pretty(super::tools(
+        quote!(),
+        &quote! {
+            impl Payments {
+                /// Pays.
+                #[tool(verify = find, key = "{{order}}")]
+                async fn pay(&self, order: String) {}
+            }
+        },
+    ));
+    expect![[r#"
+        effect: __rt::DeclaredEffect::Verifiable(|__this, __input| {
+            let __this = ::core::clone::Clone::clone(__this);
+            __rt::Box::pin(async move {
+                let __output = Self::find(&*__this, __input).await;
+                __rt::verified(__output)
+            })
+        }),
+    "#]]
+    .assert_eq(&item(&text, "effect: __rt"));
+}
+
+#[test]
+fn verifier_of_a_function_is_a_function() {
+    let text = pretty(super::function(
+        quote!(verify = payments::find),
+        &quote! {
+            /// Pays.
+            fn pay(order: String) {}
+        },
+    ));
+    expect![[r#"
+        effect: __rt::DeclaredEffect::Verifiable(|_, __input| __rt::Box::pin(async move {
+            let __output = payments::find(__input).await;
+            __rt::verified(__output)
+        })),
+    "#]]
+    .assert_eq(&item(&text, "effect: __rt"));
+}
+
+#[test]
 fn invalid_tool_keeps_its_type_checks() {
     let text = pretty(super::function(
         quote!(),
@@ -246,7 +293,7 @@ fn runtime_path_replaces_every_path() {
         &quote! {
             impl Bookings {
                 /// Adds.
-                #[tool]
+                #[tool(verify = find, key = "{{a}}")]
                 async fn add(&self, #[memory_id] id: u8, #[p(default = 1)] a: i64) -> i64 { a }
             }
         },

@@ -8,8 +8,10 @@ use crate::message::ToContents;
 use crate::model::ToolSpecification;
 use crate::schema::{self, Property, Requirement};
 use crate::tool::{
-    FromToolInput, IntoToolError, IntoToolOutput, ToolHandler, ToolParameter, argument_is_optional,
+    CallState, Effect, FromToolInput, IntoToolError, IntoToolOutput, KeyTemplate, ToolHandler,
+    ToolParameter, Verifier, argument_is_optional,
 };
+use futures_util::future::BoxFuture;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 use std::fmt;
@@ -24,6 +26,16 @@ pub struct DeclaredTool<This> {
     pub description: ToolDescription,
     /// Reads the arguments and calls the function.
     pub start: fn(&This, ToolInput) -> Result<StartedTool, ToolError>,
+    pub effect: DeclaredEffect<This>,
+}
+
+/// The effect class of a tool in generated code.
+#[derive(Debug)]
+pub enum DeclaredEffect<This> {
+    ReadOnly,
+    Idempotent,
+    Verifiable(fn(&This, ToolInput) -> BoxFuture<'static, Result<CallState, ToolError>>),
+    AtMostOnce,
 }
 
 /// Description of a tool.
@@ -35,6 +47,9 @@ pub struct ToolDescription {
     pub timeout: Option<u64>,
     pub sequential: bool,
     pub return_immediately: bool,
+    pub requires_approval: bool,
+    /// The template of the idempotency key, which the macro has checked.
+    pub key: Option<&'static str>,
 }
 
 /// Description of a parameter of a tool, created by [`parameter`].
@@ -71,22 +86,54 @@ pub fn tools<This>(this: &This, tools: &[DeclaredTool<This>]) -> Vec<Tool>
 where
     This: Clone + Send + Sync + 'static,
 {
-    let tool = |tool: &DeclaredTool<This>| {
-        let (this, start) = (This::clone(this), tool.start);
-        tool.description.tool(Arc::new(move |input| start(&this, input)))
-    };
-    tools.iter().map(tool).collect()
+    tools.iter().map(|tool| tool.of(this)).collect()
 }
 
 /// Creates the tool of a function.
 pub fn tool(tool: &DeclaredTool<()>) -> Tool {
-    let start = tool.start;
-    tool.description.tool(Arc::new(move |input| start(&(), input)))
+    tool.of(&())
 }
 
 /// Returns the outcome of a tool that has finished.
 pub fn finished(outcome: Result<ToolOutput, ToolError>) -> Result<StartedTool, ToolError> {
     outcome.map(StartedTool::Finished)
+}
+
+/// Returns the outcome of a verifier.
+pub fn verified<T: Verified>(outcome: T) -> Result<CallState, ToolError> {
+    outcome.into_state()
+}
+
+/// The return type of a verifier.
+#[diagnostic::on_unimplemented(
+    message = "a verifier cannot return `{Self}`",
+    label = "does not return a `Result<CallState, _>`",
+    note = "a verifier is an `async` function that takes a `ToolInput` and returns a `Result<CallState, E>`, where `E` implements `Display`"
+)]
+pub trait Verified {
+    fn into_state(self) -> Result<CallState, ToolError>;
+}
+
+impl<E: IntoToolError> Verified for Result<CallState, E> {
+    fn into_state(self) -> Result<CallState, ToolError> {
+        self.map_err(E::into_tool_error)
+    }
+}
+
+impl<This: Clone + Send + Sync + 'static> DeclaredTool<This> {
+    fn of(&self, this: &This) -> Tool {
+        let (own, start) = (This::clone(this), self.start);
+        let tool = self.description.tool(Arc::new(move |input| start(&own, input)));
+        tool.with_effect(match &self.effect {
+            DeclaredEffect::ReadOnly => Effect::ReadOnly,
+            DeclaredEffect::Idempotent => Effect::Idempotent,
+            DeclaredEffect::AtMostOnce => Effect::AtMostOnce,
+            DeclaredEffect::Verifiable(verify) => {
+                let (own, verify) = (This::clone(this), *verify);
+                Effect::Verifiable(Verifier::from_fn(move |call| verify(&own, call)))
+            }
+        })
+    }
 }
 
 impl ToolDescription {
@@ -100,6 +147,12 @@ impl ToolDescription {
         }
         if self.return_immediately {
             tool = tool.return_immediately();
+        }
+        if self.requires_approval {
+            tool = tool.requiring_approval();
+        }
+        if let Some(key) = self.key {
+            tool = tool.with_key_template(KeyTemplate::checked(key));
         }
         tool
     }

@@ -1,11 +1,13 @@
 //! Events of a call.
 
+use crate::approval::PendingTurn;
 use crate::error::Error;
 use crate::guardrail::{GuardrailStage, InputVerdict, OutputVerdict};
-use crate::invocation::{InvocationContext, MemoryId, ToolExecution};
+use crate::invocation::{InvocationContext, MemoryId, ToolExecution, TurnId};
 use crate::message::ToolCall;
 use crate::model::{ChatRequest, ChatResponse, Moderation, TokenUsage};
 use crate::rag::{RetrievedContent, SkippedRetrieval};
+use crate::tool::ToolProgress;
 use std::time::Duration;
 
 /// The call that an event belongs to.
@@ -36,7 +38,7 @@ impl<'a> Call<'a> {
 
 /// An event of a call.
 ///
-/// Events occur in the order of the variants. Every call ends with one of the last three.
+/// Events occur in the order of the variants. Every call ends with one of the last four.
 /// `AiServiceBuilder::listener` adds a listener that receives them.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -52,6 +54,11 @@ pub enum Event<'a> {
         /// `true` if messages were moved: tool results to the order of their calls, or a system message to
         /// the start.
         is_reordered: bool,
+    },
+    /// The call goes on with an open turn from its journal: a turn that was interrupted after it called tools.
+    TurnResumed {
+        /// The turn.
+        turn: TurnId,
     },
     /// Content was retrieved for the user message.
     Retrieved {
@@ -112,8 +119,15 @@ pub enum Event<'a> {
         /// The tool call that the model requested.
         call: &'a ToolCall,
     },
-    /// A tool has run, or failed. If its result is the answer, this event comes before the answer
-    /// is checked.
+    /// A running tool has [reported](crate::tool::ToolInput::report) its progress.
+    ToolProgressed {
+        /// The tool call that the model requested.
+        call: &'a ToolCall,
+        /// The last progress.
+        progress: &'a ToolProgress,
+    },
+    /// A tool has run, or failed, or has an [unknown outcome](ToolExecution::has_unknown_outcome). If its result is
+    /// the answer, this event comes before the answer is checked.
     ToolFinished {
         /// The tool call and its result.
         execution: &'a ToolExecution,
@@ -129,6 +143,11 @@ pub enum Event<'a> {
     Completed {
         /// The usage of all model calls together.
         usage: &'a TokenUsage,
+    },
+    /// The turn waits for decisions about its tool calls. The call ends with this event.
+    Suspended {
+        /// The calls that wait.
+        pending: &'a PendingTurn,
     },
     /// The call has failed, and its turn is not stored.
     Failed {

@@ -13,6 +13,7 @@
 //! | [`store_kit`] | parts for implementers of stores |
 //! | [`prompt`] | templates and their values |
 //! | [`tool`], [`schema`] | tools and their JSON Schemas |
+//! | [`approval`] | decisions about tool calls |
 //! | [`output`] | typed answers |
 //! | [`guardrail`] | checks of messages and answers |
 //! | [`document`], [`embedding`] | documents, vectors and the stores of vectors |
@@ -21,6 +22,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod approval;
 pub mod combinators;
 pub mod document;
 pub mod embedding;
@@ -39,6 +41,7 @@ pub mod model;
 pub mod output;
 pub mod prompt;
 pub mod rag;
+mod random;
 pub mod schema;
 pub mod store_kit;
 #[cfg(feature = "testing")]

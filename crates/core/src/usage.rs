@@ -1,5 +1,6 @@
 //! Token counts reported by providers, and their sums.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Add, AddAssign};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -20,20 +21,27 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 /// assert_eq!((sum.input, sum.output, sum.total()), (Some(17), Some(6), Some(23)));
 /// assert_eq!(sum.cached_input, Some(4));
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct TokenUsage {
     /// Tokens of the request, cached ones included.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<u64>,
     /// Tokens of the answer, reasoning included.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<u64>,
     /// Tokens of the request that the provider read from its prompt cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_input: Option<u64>,
     /// Tokens of the request that the provider wrote into its prompt cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_write_input: Option<u64>,
     /// Tokens of the answer that the model spent on reasoning.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<u64>,
     /// The total that the provider reported.
+    #[serde(skip_serializing_if = "Option::is_none")]
     reported_total: Option<u64>,
 }
 
@@ -164,6 +172,12 @@ impl UsageMeter {
     pub fn total(&self) -> TokenUsage {
         let Some(readings) = self.0.get() else { return TokenUsage::default() };
         lock(readings).iter().fold(TokenUsage::default(), |sum, (_, usage)| sum + *usage)
+    }
+
+    /// Returns the entries added since the last call of [`take`](Self::take), in order.
+    #[doc(hidden)]
+    pub fn pending(&self) -> Readings {
+        self.0.get().map(|readings| lock(readings).clone()).unwrap_or_default()
     }
 
     /// Returns and removes the entries added since the last call, in order.

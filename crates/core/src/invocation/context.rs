@@ -48,6 +48,18 @@ impl InvocationContext {
         self
     }
 
+    /// Removes the value of type `T`.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without<T: 'static>(mut self) -> Self {
+        if let Some(entries) = &mut self.0
+            && entries.contains_key(&TypeId::of::<T>())
+        {
+            Arc::make_mut(entries).remove(&TypeId::of::<T>());
+        }
+        self
+    }
+
     /// Returns the value of type `T`.
     #[must_use]
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {

@@ -5,6 +5,7 @@ mod execution;
 mod memory_id;
 mod request_id;
 mod turn;
+mod turn_id;
 
 pub use context::InvocationContext;
 pub use execution::ToolExecution;
@@ -12,3 +13,4 @@ pub(crate) use memory_id::check_memory_id;
 pub use memory_id::{MemoryId, ToMemoryId};
 pub use request_id::RequestId;
 pub use turn::{TurnContext, TurnContextBuilder};
+pub use turn_id::{InvalidTurnId, TurnId};

@@ -9,7 +9,8 @@ use std::sync::Arc;
 ///
 /// A service reads it from the [`InvocationContext`](super::InvocationContext) of a call and stores
 /// it with the turn, so that [`ChatMemoryStore::commit_state`] finds out later whether the turn of the
-/// request was stored. A store applies at most one turn of each request, as far back as it remembers
+/// request was stored. A repetition gets the stored answer while the history contains it; later it fails with
+/// [`ErrorKind::Conflict`](crate::ErrorKind::Conflict). A store applies at most one turn of each request, as far back as it remembers
 /// the requests of a conversation: see [`commit_state`].
 ///
 /// [`ChatMemoryStore::commit_state`]: crate::memory::ChatMemoryStore::commit_state

@@ -45,6 +45,14 @@ impl Cost {
         Self { unpriced: 1, ..self }
     }
 
+    /// Creates a cost from its [`parts`](Self::parts) and the number of its
+    /// [unpriced calls](Self::unpriced_calls).
+    #[doc(hidden)]
+    #[must_use]
+    pub fn restored(parts: u128, unpriced: u32) -> Self {
+        Self { parts, unpriced }
+    }
+
     /// Returns the amount, rounded to the nearest `f64`. [`parts`](Self::parts) and the text are
     /// exact.
     #[must_use]

@@ -1,6 +1,7 @@
 //! Request parameters of the model, the service and the call.
 
 use schemars::Schema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Parameters of a request to a chat model.
@@ -19,34 +20,48 @@ use serde_json::{Map, Value};
 /// let merged = call.or(&service);
 /// assert_eq!((merged.temperature, merged.max_output_tokens), (Some(0.9), Some(500)));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct ChatRequestParameters {
     /// The model to call instead of the client's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Box<str>>,
     /// The sampling temperature. Most providers accept 0 to 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
     /// Nucleus sampling: the probability mass to choose from, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
     /// The number of most likely tokens to sample from.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub top_k: Option<u32>,
     /// The penalty for tokens by their frequency so far, -2 to 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub frequency_penalty: Option<f64>,
     /// The penalty for tokens that occurred at least once, -2 to 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub presence_penalty: Option<f64>,
     /// The maximum length of the answer in tokens, including reasoning.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u32>,
     /// Texts that end the answer. Empty: not set.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<Box<str>>,
     /// The seed of the sampling. Makes answers repeatable as far as the provider supports it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<i64>,
     /// Permission or obligation to call tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
     /// The format of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub response_format: Option<ResponseFormat>,
     /// The effort of a reasoning model.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<ReasoningEffort>,
     /// Members that are added to the provider's request unchanged.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub extra: Option<Box<Map<String, Value>>>,
 }
 
@@ -187,7 +202,8 @@ impl ChatRequestParameters {
 }
 
 /// The choice between optional, forbidden and required tool calls.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
     /// The model decides.
     Auto,
@@ -207,7 +223,8 @@ impl ToolChoice {
 }
 
 /// The format of the answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ResponseFormat {
     /// Text.
     Text,
@@ -223,7 +240,8 @@ pub enum ResponseFormat {
 }
 
 /// The effort of a reasoning model.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ReasoningEffort {
     /// Almost no reasoning.
     Minimal,

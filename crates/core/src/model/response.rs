@@ -5,6 +5,7 @@ use super::attempts::{FailedAttempt, ModelUsage};
 use super::cached_copy::CachedCopy;
 use crate::error::{BoxError, Result};
 use crate::message::{AiMessage, ToolCall};
+use serde::{Deserialize, Serialize};
 use std::error::Error as StdError;
 use std::fmt;
 
@@ -213,7 +214,8 @@ impl StdError for PartialAnswer {
 }
 
 /// The reason why an answer ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FinishReason {
     /// The model finished its answer, or reached a stop text.

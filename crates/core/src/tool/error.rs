@@ -1,6 +1,7 @@
 //! Errors of tools.
 
-use crate::error::BoxError;
+use super::lost_effect::LostEffect;
+use crate::error::{BoxError, panic_text};
 use std::any::Any;
 use std::fmt;
 
@@ -28,6 +29,8 @@ pub struct ToolError {
     pub(crate) failure: FailureKind,
     message: String,
     source: Option<BoxError>,
+    /// The effect of a tool that was stopped. `None` for a tool that only reads, or that ended by itself.
+    effect: Option<LostEffect>,
 }
 
 /// The kind of a failure.
@@ -53,7 +56,7 @@ impl ToolError {
     /// Creates an error whose text is sent to the model.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
-        Self { failure: FailureKind::Tool, message: message.into(), source: None }
+        Self::of(FailureKind::Tool, message)
     }
 
     /// Creates an error whose text is concealed: the model receives only "the tool failed".
@@ -61,7 +64,7 @@ impl ToolError {
     pub fn concealed(source: impl Into<BoxError>) -> Self {
         let source = source.into();
         let message = source.to_string();
-        Self { failure: FailureKind::Concealed, message, source: Some(source) }
+        Self { source: Some(source), ..Self::of(FailureKind::Concealed, message) }
     }
 
     /// Creates an error that fails the whole call, regardless of the policies of the service.
@@ -69,11 +72,30 @@ impl ToolError {
     pub fn fatal(source: impl Into<BoxError>) -> Self {
         let source = source.into();
         let message = source.to_string();
-        Self { failure: FailureKind::Fatal, message, source: Some(source) }
+        Self { source: Some(source), ..Self::of(FailureKind::Fatal, message) }
     }
 
     pub(crate) fn of(failure: FailureKind, message: impl Into<String>) -> Self {
-        Self { failure, message: message.into(), source: None }
+        Self { failure, message: message.into(), source: None, effect: None }
+    }
+
+    pub(super) fn panic(panic: &(dyn Any + Send)) -> Self {
+        Self::of(FailureKind::Panic, format!("the tool panicked: {}", panic_text(panic)))
+    }
+
+    /// Sets the effect of a tool that was stopped.
+    pub(super) fn with_effect(mut self, effect: LostEffect) -> Self {
+        self.effect = Some(effect);
+        self
+    }
+
+    pub(super) fn effect(&self) -> Option<LostEffect> {
+        self.effect
+    }
+
+    /// Returns `true` if the tool was stopped, maybe after it had taken effect.
+    pub(super) fn is_stop(&self) -> bool {
+        matches!(self.failure, FailureKind::Timeout | FailureKind::Panic)
     }
 
     /// Returns the text that is sent to the model.
@@ -88,7 +110,8 @@ impl ToolError {
 
 impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.message)?;
+        f.write_str(self.effect.map_or("", LostEffect::note))
     }
 }
 

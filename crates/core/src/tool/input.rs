@@ -2,15 +2,24 @@
 
 use super::arguments::ToolArguments;
 use super::error::ToolError;
+use super::key::{CallPlace, KeyTemplate};
+use super::progress::ToolProgress;
+use super::signals::{CancellationToken, Signals};
 use crate::invocation::{InvocationContext, MemoryId};
 use crate::message::ToolCall;
 use crate::model::UsageMeter;
+use std::sync::Arc;
+use tokio::time::Instant;
 
 /// The input of one tool call: the call of the model, and data of the application.
 #[derive(Clone, Debug)]
 pub struct ToolInput {
     call: ToolCall,
     context: ToolContext,
+    place: CallPlace,
+    attempt: u32,
+    key: Option<Arc<KeyTemplate>>,
+    signals: Signals,
 }
 
 /// The context that all tool calls of one service call share.
@@ -28,8 +37,20 @@ pub struct ToolContext {
 }
 
 impl ToolInput {
-    pub(crate) fn new(call: &ToolCall, context: &ToolContext) -> Self {
-        Self { call: call.clone(), context: context.clone() }
+    pub(crate) fn new(
+        call: &ToolCall,
+        context: &ToolContext,
+        place: CallPlace,
+        attempt: u32,
+    ) -> Self {
+        let (call, context, signals) = (call.clone(), context.clone(), Signals::default());
+        Self { call, context, place, attempt, key: None, signals }
+    }
+
+    /// Sets the template of the key, if the tool has one.
+    pub(super) fn with_key(mut self, key: Option<&Arc<KeyTemplate>>) -> Self {
+        self.key = key.cloned();
+        self
     }
 
     /// Returns the call as the model wrote it.
@@ -54,6 +75,120 @@ impl ToolInput {
     #[must_use]
     pub fn meter(&self) -> &UsageMeter {
         &self.context.meter
+    }
+
+    /// Returns the idempotency key of the call: a name of its effect, for a receiver that removes duplicates.
+    ///
+    /// All attempts at a call have the same key, also after a restart of the process. Each other call has
+    /// another key, even with the same arguments. The key has 32 hexadecimal digits, and does not depend on
+    /// the ids that the provider gives to calls.
+    ///
+    /// A tool with a key template, `#[tool(key = "{{order}}")]` or [`Tool::with_key`](super::Tool::with_key),
+    /// gets the rendered text instead, unchanged and of any length: a string as its text, any other value as
+    /// compact JSON, a missing argument or `null` as an empty text. If the arguments are malformed or all of those
+    /// in the template are empty, the call has a key of its own.
+    ///
+    /// The key is computed at each call of this method.
+    #[must_use]
+    pub fn idempotency_key(&self) -> String {
+        let rendered = self.key.as_ref().and_then(|key| key.render(self.call.arguments()));
+        rendered.unwrap_or_else(|| self.place.key(self.call.name()))
+    }
+
+    /// Returns the number of this attempt at the call: 1 for the first run, 2 for the first repetition after a
+    /// resume.
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// Returns the end of the time limit of this run, as the clock of tokio shows it. `None` for a function with
+    /// `#[tool]` that is not `async`: it has no time limit.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ai_services::tool;
+    /// use ai_services::tool::ToolInput;
+    /// use std::time::Duration;
+    /// use tokio::time::{Instant, sleep};
+    ///
+    /// /// Collects data until shortly before the time limit.
+    /// #[tool(read_only, timeout = "30s")]
+    /// async fn collect(#[context] input: &ToolInput) -> u32 {
+    ///     let mut found = 0;
+    ///     while input.deadline().is_some_and(|end| end - Instant::now() > Duration::from_secs(1)) {
+    ///         sleep(Duration::from_millis(100)).await;
+    ///         found += 1;
+    ///     }
+    ///     found
+    /// }
+    /// # assert_eq!(collect::tool().name(), "collect");
+    /// ```
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        self.signals.deadline()
+    }
+
+    /// Returns a signal that the run was stopped, for work that outlives the future of the tool.
+    #[must_use]
+    pub fn cancellation(&self) -> CancellationToken {
+        self.signals.cancellation()
+    }
+
+    /// Reports the progress of the tool to listeners, as [`Event::ToolProgressed`](crate::event::Event::ToolProgressed),
+    /// and to the stream of the call.
+    ///
+    /// Never blocks and never fails. May be called from any thread. The call takes the last progress when it is
+    /// polled: of several reports in between, only the last one is delivered. Of a tool that is not `async`, only the
+    /// last one is delivered, after it has ended. A report after the end of the tool has no effect. Numbers that are not
+    /// finite are ignored: a report with such a [`completed`](ToolProgress::completed), or the
+    /// [`total`](ToolProgress::total).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
+    /// use ai_services::message::ToolCall;
+    /// use ai_services::tool::{ToolInput, ToolProgress};
+    /// use ai_services::{AnswerStream, StreamEvent, ai_service, tool};
+    ///
+    /// /// Reads a book.
+    /// #[tool(read_only)]
+    /// async fn read(pages: u32, #[context] input: &ToolInput) {
+    ///     for page in 1..=pages {
+    ///         input.report(ToolProgress::new(page.into()).with_total(pages.into()));
+    ///         tokio::task::yield_now().await;
+    ///     }
+    /// }
+    ///
+    /// #[ai_service]
+    /// trait Reader {
+    ///     fn chat(&self, text: &str) -> AnswerStream;
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> ai_services::Result<()> {
+    /// let call = ToolCall::new("1", "read", r#"{"pages": 3}"#);
+    /// let model = ScriptedChatModel::new([ScriptedAnswer::tool_calls([call]), ScriptedAnswer::text("Done.")]);
+    /// let reader = ReaderService::builder().chat_model(model).tools(read::tool()).build()?;
+    /// let mut stream = reader.chat("Read it.");
+    /// let mut pages = Vec::new();
+    /// while let Some(event) = stream.next().await {
+    ///     if let StreamEvent::ToolProgressed { progress, .. } = event? {
+    ///         pages.push(progress.completed);
+    ///     }
+    /// }
+    /// assert_eq!(pages, [1.0, 2.0, 3.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn report(&self, progress: ToolProgress) {
+        self.signals.report(progress);
+    }
+
+    pub(super) fn signals(&self) -> &Signals {
+        &self.signals
     }
 
     /// Parses the arguments.
@@ -125,5 +260,32 @@ impl<'a> FromToolInput<'a> for InvocationContext {
 impl<'a> FromToolInput<'a> for &'a ToolInput {
     fn from_tool_input(input: &'a ToolInput) -> Result<Self, ToolError> {
         Ok(input)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::invocation::TurnId;
+
+    fn input(id: &str, arguments: &str, attempt: u32) -> ToolInput {
+        let place = CallPlace { turn: TurnId::from_u128(7), round: 1, index: 0 };
+        let call = ToolCall::new(id, "pay", arguments);
+        ToolInput::new(&call, &ToolContext::default(), place, attempt)
+    }
+
+    #[test]
+    fn key_is_the_same_for_each_attempt_and_each_id_of_the_provider() {
+        let key = input("1", "{}", 1).idempotency_key();
+        assert_eq!(input("call_0", "{}", 2).idempotency_key(), key);
+    }
+
+    #[test]
+    fn key_of_the_place_replaces_a_key_that_cannot_be_rendered() {
+        let template = Arc::new(KeyTemplate::checked("pay-{{order}}"));
+        let key = |arguments| input("1", arguments, 1).with_key(Some(&template)).idempotency_key();
+        assert_eq!(key(r#"{"order":"A7"}"#), "pay-A7");
+        assert_eq!(key(r#"{"order":"A7""#), input("1", "{}", 1).idempotency_key());
+        assert_eq!(key("{}"), input("1", "{}", 1).idempotency_key());
     }
 }

@@ -5,27 +5,42 @@
 //! selects additional tools for each call.
 
 mod arguments;
+mod bounded;
+mod effect;
 mod error;
 mod input;
+mod key;
+mod logged_run;
+mod lost_effect;
+mod lost_result;
 mod output;
 mod policy;
+mod progress;
 mod provider;
 mod run;
+mod signals;
 mod text_or_json;
 mod toolbox;
 
 pub use crate::invocation::ToolExecution;
 pub use arguments::{ToolArguments, ToolParameter};
+pub use effect::{CallState, Effect, Verifier};
 pub use error::{IntoToolError, ToolError};
 pub use input::{FromToolInput, ToolInput};
 pub use output::{IntoToolOutput, ToolOutput};
 pub use policy::{ToolArgumentsPolicy, ToolErrorPolicy, UnknownToolPolicy};
+pub use progress::ToolProgress;
 pub use provider::{ToolProvider, ToolRequest};
+pub use signals::CancellationToken;
 
 #[doc(hidden)]
 pub use arguments::is_optional as argument_is_optional;
 #[doc(hidden)]
 pub use input::ToolContext;
+#[doc(hidden)]
+pub use key::{CallPlace, KeyTemplate};
+#[doc(hidden)]
+pub use logged_run::{LoggedRunner, PriorCall, StartedCall, ToolLog};
 #[doc(hidden)]
 pub use policy::ToolSettings;
 #[doc(hidden)]
@@ -33,6 +48,8 @@ pub use run::{ResultUse, Runner, ToolObserver, ToolRun};
 #[doc(hidden)]
 pub use toolbox::Toolbox;
 
+use crate::error::Result;
+use crate::message::ToolCall;
 use crate::model::ToolSpecification;
 use futures_util::future::{BoxFuture, FutureExt};
 use std::fmt;
@@ -78,6 +95,9 @@ struct Inner {
     timeout: Option<Duration>,
     order: Order,
     then: Then,
+    effect: Effect,
+    key: Option<Arc<KeyTemplate>>,
+    requires_approval: bool,
 }
 
 /// The concurrency of a tool with other tools that are called by the same answer.
@@ -106,7 +126,12 @@ impl Tool {
         F: Fn(ToolInput) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
     {
-        let start = move |input| Ok(StartedTool::Running(handler(input).boxed()));
+        // Called by the future, which has the time limit.
+        let handler = Arc::new(handler);
+        let start = move |input| {
+            let handler = Arc::clone(&handler);
+            Ok(StartedTool::Running(async move { handler(input).await }.boxed()))
+        };
         Self::from_handler(specification, Arc::new(start))
     }
 
@@ -120,6 +145,9 @@ impl Tool {
             timeout: None,
             order: Order::Concurrent,
             then: Then::SendToModel,
+            effect: Effect::AtMostOnce,
+            key: None,
+            requires_approval: false,
         }))
     }
 
@@ -147,6 +175,68 @@ impl Tool {
         self
     }
 
+    /// Sets the effect of the tool on the outside world, which decides if a call may be repeated. Default:
+    /// [`Effect::AtMostOnce`].
+    #[must_use]
+    pub fn with_effect(mut self, effect: Effect) -> Self {
+        self.inner_mut().effect = effect;
+        self
+    }
+
+    /// Sets a template for the [idempotency key](ToolInput::idempotency_key) of each call, for example
+    /// `"refund-{{order}}"`. The placeholders are names of parameters. Default: a key of its own for each call.
+    ///
+    /// With a template, two calls with the same arguments share a key, in this and in other turns and
+    /// conversations: choose arguments that identify the effect. Separate the placeholders by a text that
+    /// the values do not contain.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the template is malformed, has no placeholder, or has a placeholder that is not a property of
+    /// [`ToolSpecification::parameters`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ai_services::model::ToolSpecification;
+    /// use ai_services::tool::{Effect, Tool, ToolOutput};
+    /// use schemars::json_schema;
+    ///
+    /// let parameters = json_schema!({ "type": "object", "properties": { "order": { "type": "string" } } });
+    /// let specification = ToolSpecification::new("refund", "Refunds an order.").with_parameters(parameters);
+    /// let refund = Tool::from_fn(specification, |call| async move {
+    ///     Ok(ToolOutput::text(format!("refunded with key {}", call.idempotency_key())))
+    /// });
+    /// let refund = refund.with_effect(Effect::Idempotent).with_key("refund-{{order}}")?;
+    /// # Ok::<(), ai_services::Error>(())
+    /// ```
+    pub fn with_key(self, template: &str) -> Result<Self> {
+        let key = KeyTemplate::parse(template, self.0.specification.parameters.as_ref())?;
+        Ok(self.with_key_template(key))
+    }
+
+    /// Sets a template for the idempotency key of each call.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_key_template(mut self, key: KeyTemplate) -> Self {
+        self.inner_mut().key = Some(Arc::new(key));
+        self
+    }
+
+    /// Makes each call of the tool wait for [approval](crate::approval). Default: no approval.
+    #[must_use]
+    pub fn requiring_approval(mut self) -> Self {
+        self.inner_mut().requires_approval = true;
+        self
+    }
+
+    /// Returns `true` if each call of the tool waits for approval, unless the policy of the service decides
+    /// otherwise.
+    #[must_use]
+    pub fn requires_approval(&self) -> bool {
+        self.0.requires_approval
+    }
+
     /// Returns the name of the tool.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -159,12 +249,40 @@ impl Tool {
         &self.0.specification
     }
 
+    /// Returns the effect of the tool on the outside world.
+    #[must_use]
+    pub fn effect(&self) -> &Effect {
+        &self.0.effect
+    }
+
+    /// Asks for the outcome of an earlier attempt at a call. Without a verifier, the outcome is unknown.
+    /// `timeout` applies to a tool without a time limit of its own.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the verifier fails, panics or exceeds the time limit.
+    #[doc(hidden)]
+    pub async fn state_of(
+        &self,
+        call: ToolInput,
+        timeout: Duration,
+    ) -> Result<CallState, ToolError> {
+        let Effect::Verifiable(verifier) = self.effect() else { return Ok(CallState::Unknown) };
+        let timeout = self.0.timeout.unwrap_or(timeout);
+        verifier.call(call.with_key(self.0.key.as_ref()), timeout).await
+    }
+
     fn inner_mut(&mut self) -> &mut Inner {
         Arc::make_mut(&mut self.0)
     }
 
+    /// Returns `true` if each call with the same arguments has the same idempotency key as this call.
+    fn has_shared_key(&self, call: &ToolCall) -> bool {
+        self.0.key.as_ref().and_then(|key| key.render(call.arguments())).is_some()
+    }
+
     fn start(&self, input: ToolInput) -> Result<StartedTool, ToolError> {
-        (self.0.handler)(input)
+        (self.0.handler)(input.with_key(self.0.key.as_ref()))
     }
 }
 
@@ -175,6 +293,9 @@ impl fmt::Debug for Tool {
             .field("timeout", &self.0.timeout)
             .field("order", &self.0.order)
             .field("then", &self.0.then)
+            .field("effect", &self.0.effect)
+            .field("key", &self.0.key)
+            .field("requires_approval", &self.0.requires_approval)
             .finish_non_exhaustive()
     }
 }

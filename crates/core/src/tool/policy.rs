@@ -25,6 +25,9 @@ pub enum ToolArgumentsPolicy {
 }
 
 /// The reaction to a tool that returns an error, panics, or exceeds its time limit.
+///
+/// A tool that panicked or was stopped by its time limit may have taken effect. With each policy, the result or the
+/// error says so, unless the tool [only reads](crate::tool::Effect) or its verifier found the outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolErrorPolicy {

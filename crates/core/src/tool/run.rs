@@ -1,18 +1,21 @@
 //! Execution of the tool calls of one answer.
 
+use super::bounded::TimeLimit;
 use super::error::{FailureKind, ToolError};
 use super::input::{ToolContext, ToolInput};
+use super::key::CallPlace;
 use super::output::ToolOutput;
 use super::policy::{ToolArgumentsPolicy, ToolErrorPolicy, ToolSettings, UnknownToolPolicy};
+use super::progress::ToolProgress;
 use super::toolbox::Toolbox;
-use super::{Order, StartedTool};
-use crate::error::{Error, ErrorKind, Result, panic_text};
-use crate::invocation::ToolExecution;
+use super::{Order, StartedTool, Tool};
+use crate::error::{Error, ErrorKind, Result};
+use crate::invocation::{ToolExecution, TurnId};
 use crate::message::{ToolCall, ToolResult};
-use futures_util::future::FutureExt;
 use futures_util::stream::{self, StreamExt};
-use std::panic::AssertUnwindSafe;
-use std::time::{Duration, Instant};
+use std::pin::pin;
+use std::time::Duration;
+use tokio::time::Instant;
 use tracing::{Instrument, Span, field};
 
 /// A receiver of the start and end of tool calls.
@@ -20,22 +23,46 @@ use tracing::{Instrument, Span, field};
 pub trait ToolObserver: Sync {
     /// Called before a tool starts, also if the tool does not exist.
     fn tool_started(&self, call: &ToolCall);
+    /// Called with the progress of a running tool.
+    fn tool_progressed(&self, call: &ToolCall, progress: &ToolProgress);
     /// Called when a tool has finished or failed.
     fn tool_finished(&self, execution: &ToolExecution);
 }
 
-/// Runs the tools of one service call.
+/// An attempt at a call of an answer.
+#[derive(Clone, Copy)]
+pub(super) struct Attempt<'a> {
+    pub(super) call: &'a ToolCall,
+    /// The index of the call in the answer.
+    pub(super) index: usize,
+    /// The number of the attempt, from 1.
+    pub(super) number: u32,
+}
+
+impl<'a> Attempt<'a> {
+    fn first(index: usize, call: &'a ToolCall) -> Self {
+        Self { call, index, number: 1 }
+    }
+}
+
+/// Runs the tools of one round.
 #[doc(hidden)]
 #[allow(missing_debug_implementations, reason = "an observer has nothing to show")]
 pub struct Runner<'a> {
     /// The available tools.
     pub toolbox: &'a Toolbox,
+    /// The turn that calls the tools.
+    pub turn: TurnId,
+    /// The number of the round in the turn, from 1.
+    pub round: u32,
     /// The context that all tool calls share.
     pub context: &'a ToolContext,
     /// The policies and limits of the tool calls.
     pub settings: &'a ToolSettings,
     /// The receiver of the start and end of each tool call.
     pub observer: &'a dyn ToolObserver,
+    /// The end of the running time of the turn, if a budget limits it.
+    pub deadline: Option<Instant>,
 }
 
 /// The outcome of the tool calls of one answer.
@@ -59,7 +86,12 @@ pub enum ResultUse {
 }
 
 impl ToolRun {
-    fn add(&mut self, (execution, failure): (ToolExecution, Option<Error>)) {
+    pub(super) fn new(calls: usize) -> Self {
+        let (failure, result_use) = (None, ResultUse::SendToModel);
+        Self { executions: Vec::with_capacity(calls), failure, result_use }
+    }
+
+    pub(super) fn add(&mut self, (execution, failure): (ToolExecution, Option<Error>)) {
         self.executions.push(execution);
         if self.failure.is_none() {
             self.failure = failure;
@@ -71,24 +103,28 @@ impl Runner<'_> {
     /// Runs the calls of one answer. Sequential tools run alone, others concurrently.
     #[doc(hidden)]
     pub async fn run(&self, calls: &[ToolCall]) -> ToolRun {
-        let executions = Vec::with_capacity(calls.len());
-        let mut run = ToolRun { executions, failure: None, result_use: ResultUse::SendToModel };
+        let mut run = ToolRun::new(calls.len());
         while let Some(rest @ [_, ..]) = calls.get(run.executions.len()..) {
-            match rest.split_at(self.group_len(rest).min(rest.len())).0 {
-                [only] => run.add(self.run_one(only).await),
+            let first = run.executions.len();
+            match self.next_group(rest) {
+                [only] => run.add(self.run_one(Attempt::first(first, only)).await),
                 group => {
                     let mut running = Vec::with_capacity(group.len());
-                    for call in group {
-                        running.push(self.run_one(call));
+                    for (index, call) in (first..).zip(group) {
+                        running.push(self.run_one(Attempt::first(index, call)));
                     }
-                    let mut running =
-                        stream::iter(running).buffered(self.settings.concurrency.max(1));
+                    let mut running = stream::iter(running).buffered(self.concurrency());
                     while let Some(outcome) = running.next().await {
                         run.add(outcome);
                     }
                 }
             }
         }
+        self.complete(run, calls)
+    }
+
+    /// Returns the run of all calls with the use of their results.
+    pub(super) fn complete(&self, mut run: ToolRun, calls: &[ToolCall]) -> ToolRun {
         let has_failed = |execution: &ToolExecution| execution.result().is_error();
         if self.toolbox.answers(calls) && !run.executions.iter().any(has_failed) {
             run.result_use = ResultUse::ReturnAsAnswer;
@@ -96,22 +132,28 @@ impl Runner<'_> {
         run
     }
 
-    /// Returns the number of calls in the next group: the calls before the next sequential tool run
-    /// concurrently. At least 1.
-    fn group_len(&self, calls: &[ToolCall]) -> usize {
-        if let [_] = calls {
-            return 1;
+    /// Returns the first calls that run concurrently: those before the next sequential tool. At least 1, if there
+    /// are any.
+    pub(super) fn next_group<'c>(&self, calls: &'c [ToolCall]) -> &'c [ToolCall] {
+        if calls.len() < 2 {
+            return calls;
         }
         let concurrent = calls.iter().take_while(|call| self.order(call) == Order::Concurrent);
-        concurrent.count().max(1)
+        calls.split_at(concurrent.count().max(1)).0
+    }
+
+    /// Returns the largest number of calls that run at once. At least 1.
+    pub(super) fn concurrency(&self) -> usize {
+        self.settings.concurrency.max(1)
     }
 
     fn order(&self, call: &ToolCall) -> Order {
         self.toolbox.get(call.name()).map_or(Order::Concurrent, |tool| tool.0.order)
     }
 
-    async fn run_one(&self, call: &ToolCall) -> (ToolExecution, Option<Error>) {
-        let input = ToolInput::new(call, self.context);
+    /// Makes an attempt at a call.
+    pub(super) async fn run_one(&self, attempt: Attempt<'_>) -> (ToolExecution, Option<Error>) {
+        let call = attempt.call;
         let span = tracing::info_span!(
             "execute_tool",
             otel.name = %format_args!("execute_tool {}", call.name()),
@@ -122,35 +164,48 @@ impl Runner<'_> {
         );
         self.observer.tool_started(call);
         let started = Instant::now();
-        let outcome = self.call(call, input).instrument(span.clone()).await;
-        let (result, failure) = self.result(call, outcome, &span);
-        let execution = ToolExecution::new(call, result, started.elapsed());
+        let outcome = self.outcome(attempt, started).instrument(span.clone()).await;
+        let (execution, failure) = self.execution(call, outcome, started.elapsed(), &span);
         self.observer.tool_finished(&execution);
         (execution, failure)
     }
 
-    async fn call(&self, call: &ToolCall, input: ToolInput) -> Result<ToolOutput, ToolError> {
-        let Some(tool) = self.toolbox.get(call.name()) else {
-            return Err(self.unknown_tool(call));
+    async fn outcome(
+        &self,
+        attempt: Attempt<'_>,
+        started: Instant,
+    ) -> Result<ToolOutput, ToolError> {
+        let Some(tool) = self.toolbox.get(attempt.call.name()) else {
+            return Err(self.unknown_tool(attempt.call));
         };
-        let timeout = tool.0.timeout.unwrap_or(self.settings.timeout);
-        // Also catches a panic of `timeout` itself, which needs a runtime with a timer.
-        let running = async {
+        let limit = TimeLimit { started, timeout: self.timeout(tool) };
+        let input = self.input(attempt);
+        let signals = input.signals().clone();
+        let running = pin!(async {
             match tool.start(input)? {
                 StartedTool::Finished(output) => Ok(output),
-                StartedTool::Running(future) => match tokio::time::timeout(timeout, future).await {
-                    Ok(outcome) => outcome,
-                    Err(_) => Err(timed_out(timeout)),
-                },
+                StartedTool::Running(future) => limit.apply(&signals, future).await,
             }
-        };
-        match AssertUnwindSafe(running).catch_unwind().await {
-            Ok(outcome) => outcome,
-            Err(panic) => Err(ToolError::of(
-                FailureKind::Panic,
-                format!("the tool panicked: {}", panic_text(&*panic)),
-            )),
+        });
+        let observe = |progress: &_| self.observer.tool_progressed(attempt.call, progress);
+        match signals.follow(running, observe).await {
+            Err(error) if error.is_stop() => Box::pin(self.settle(tool, attempt, error)).await,
+            outcome => outcome,
         }
+    }
+
+    /// Returns the time limit of a tool: its own, or that of the service, and at most the time until the deadline.
+    fn timeout(&self, tool: &Tool) -> Duration {
+        let own = tool.0.timeout.unwrap_or(self.settings.timeout);
+        self.deadline
+            .map_or(own, |deadline| own.min(deadline.saturating_duration_since(Instant::now())))
+    }
+
+    pub(super) fn input(&self, attempt: Attempt<'_>) -> ToolInput {
+        let Attempt { call, index, number } = attempt;
+        let index = u32::try_from(index).unwrap_or(u32::MAX);
+        let place = CallPlace { turn: self.turn, round: self.round, index };
+        ToolInput::new(call, self.context, place, number)
     }
 
     fn unknown_tool(&self, call: &ToolCall) -> ToolError {
@@ -166,45 +221,54 @@ impl Runner<'_> {
         )
     }
 
-    /// Returns the result for the model, and an error if the service call has to fail.
-    fn result(
+    /// Returns the record of a call, and an error if the service call has to fail.
+    pub(super) fn execution(
         &self,
         call: &ToolCall,
         outcome: Result<ToolOutput, ToolError>,
+        duration: Duration,
         span: &Span,
-    ) -> (ToolResult, Option<Error>) {
+    ) -> (ToolExecution, Option<Error>) {
         let error = match outcome {
-            Ok(output) if output.size() > self.settings.max_result_bytes => {
-                let (size, max) = (output.size(), self.settings.max_result_bytes);
-                let error = Error::new(
-                    ErrorKind::LimitExceeded,
-                    format!(
-                        "tool `{}` returned {size} bytes; at most {max} are allowed",
-                        call.name()
-                    ),
-                );
-                let result = ToolResult::new(call.id(), call.name(), "the result is too large");
-                return (result.into_error(), Some(error));
-            }
             Ok(output) => {
-                let result = ToolResult::of(call.id().into(), call.name().into(), output.contents);
-                return (result.with_attributes_if_any(output.attributes), None);
+                let (result, failure) = self.result(call, output);
+                return (ToolExecution::new(call, result, duration), failure);
             }
             Err(error) => error,
         };
         span.record("error.type", field::debug(error.failure));
-        let message = match (error.failure, self.settings.error) {
+        let reason = match (error.failure, self.settings.error) {
             (FailureKind::Tool | FailureKind::Timeout, ToolErrorPolicy::Conceal) => {
                 "the tool failed"
             }
             _ => error.text_for_model(),
         };
-        let result = ToolResult::new(call.id(), call.name(), message).into_error();
+        let result = |text: &str| ToolResult::new(call.id(), call.name(), text).into_error();
+        let execution = match error.effect() {
+            None => ToolExecution::new(call, result(reason), duration),
+            Some(effect) => {
+                let execution = ToolExecution::new(call, result(&effect.result(reason)), duration);
+                if effect.is_unknown() { with_unknown_outcome(execution) } else { execution }
+            }
+        };
         let failure = self.must_fail(error.failure).then(|| {
             Error::new(ErrorKind::Tool, format!("tool `{}` failed: {error}", call.name()))
                 .with_source(error)
         });
-        (result, failure)
+        (execution, failure)
+    }
+
+    /// Returns the result of a tool that succeeded, and an error if it is too large.
+    fn result(&self, call: &ToolCall, output: ToolOutput) -> (ToolResult, Option<Error>) {
+        let (size, max) = (output.size(), self.settings.max_result_bytes);
+        if size <= max {
+            let result = ToolResult::of(call.id().into(), call.name().into(), output.contents);
+            return (result.with_attributes_if_any(output.attributes), None);
+        }
+        let name = call.name();
+        let result = ToolResult::new(call.id(), name, "the result is too large").into_error();
+        let message = format!("tool `{name}` returned {size} bytes; at most {max} are allowed");
+        (result, Some(Error::new(ErrorKind::LimitExceeded, message)))
     }
 
     /// Returns `true` if a failure of this kind fails the service call.
@@ -221,7 +285,8 @@ impl Runner<'_> {
     }
 }
 
-fn timed_out(timeout: Duration) -> ToolError {
-    let message = format!("the tool took longer than {timeout:?} and was stopped");
-    ToolError::of(FailureKind::Timeout, message)
+/// Marks a call that may or may not have taken effect.
+pub(super) fn with_unknown_outcome(execution: ToolExecution) -> ToolExecution {
+    tracing::warn!(tool = execution.call().name(), "the outcome of a tool call is unknown");
+    execution.with_unknown_outcome()
 }

@@ -74,6 +74,12 @@ impl Toolbox {
         self.tools.iter().map(Tool::name)
     }
 
+    /// Returns the names of the tools that require approval.
+    #[doc(hidden)]
+    pub fn requiring_approval(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().filter(|tool| tool.requires_approval()).map(Tool::name)
+    }
+
     /// Returns the specifications that are sent to the model.
     #[doc(hidden)]
     pub fn specifications(&self) -> &ToolSpecifications {
