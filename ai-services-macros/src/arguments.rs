@@ -130,8 +130,12 @@ impl Arguments {
 
     /// Returns the value of `crate = path`.
     pub(crate) fn runtime(&self, cx: &mut Diagnostics) -> Option<Path> {
-        const KEY: &str = keyword::CRATE;
-        let argument = self.find(KEY)?;
+        self.path(cx, keyword::CRATE)
+    }
+
+    /// Returns the value of `key = path`.
+    pub(crate) fn path(&self, cx: &mut Diagnostics, key: &str) -> Option<Path> {
+        let argument = self.find(key)?;
         if let Some(Expr::Path(path)) = &argument.value
             && path.qself.is_none()
         {
@@ -139,8 +143,8 @@ impl Arguments {
         }
         let text = argument.value.as_ref().and_then(string).map(LitStr::value);
         let path = text.filter(|text| syn::parse_str::<Path>(text).is_ok());
-        let correct = path.map(|path| format!("{KEY} = {path}"));
-        errors::wrong_argument_value(cx, argument, (KEY, "a path"), correct);
+        let correct = path.map(|path| format!("{key} = {path}"));
+        errors::wrong_argument_value(cx, argument, (key, "a path"), correct);
         None
     }
 
@@ -236,7 +240,7 @@ pub(crate) fn missing_quotes(value: &Expr) -> Option<String> {
 }
 
 /// Parses `500ms`, `30s` or `2m`. Zero is invalid.
-fn duration(text: &str) -> Option<Duration> {
+pub(crate) fn duration(text: &str) -> Option<Duration> {
     let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
     let number: u64 = digits.parse().ok().filter(|number| *number > 0)?;
     let milliseconds = match text.strip_prefix(digits)?.trim_start() {

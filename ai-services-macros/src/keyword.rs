@@ -9,12 +9,24 @@ pub(crate) const DESCRIPTION: &str = "description";
 pub(crate) const TIMEOUT: &str = "timeout";
 pub(crate) const SEQUENTIAL: &str = "sequential";
 pub(crate) const RETURN_IMMEDIATELY: &str = "return_immediately";
+pub(crate) const REQUIRES_APPROVAL: &str = "requires_approval";
+pub(crate) const READ_ONLY: &str = "read_only";
+pub(crate) const IDEMPOTENT: &str = "idempotent";
+pub(crate) const VERIFY: &str = "verify";
+pub(crate) const KEY: &str = "key";
 pub(crate) const DEFAULT: &str = "default";
 pub(crate) const DELIMITER: &str = "delimiter";
 pub(crate) const FILE: &str = "file";
 pub(crate) const MAX_RETRIES: &str = "max_retries";
 pub(crate) const MESSAGE: &str = "message";
 pub(crate) const ANSWER: &str = "answer";
+pub(crate) const MODEL_CALLS: &str = "model_calls";
+pub(crate) const TOOL_ROUNDS: &str = "tool_rounds";
+pub(crate) const TOOL_CALLS: &str = "tool_calls";
+pub(crate) const TOKENS: &str = "tokens";
+pub(crate) const COST: &str = "cost";
+pub(crate) const RUNNING_TIME: &str = "running_time";
+pub(crate) const FINISH_WITHOUT_TOOLS: &str = "finish_without_tools";
 pub(crate) const NONE: &str = "none";
 pub(crate) const JSON: &str = "json";
 
@@ -30,6 +42,7 @@ pub(crate) enum Keyword {
     Moderate,
     InputGuardrails,
     OutputGuardrails,
+    Budget,
     /// `#[tools]` on a method of an AI service.
     MethodTools,
     Retrieval,
@@ -60,12 +73,13 @@ struct Properties {
 
 impl Keyword {
     /// The attributes that are only allowed inside `#[ai_service]`, `#[tools]` or `#[tool]`.
-    const HELPERS: [Self; 14] = [
+    const HELPERS: [Self; 15] = [
         Self::SystemMessage,
         Self::UserMessage,
         Self::Moderate,
         Self::InputGuardrails,
         Self::OutputGuardrails,
+        Self::Budget,
         Self::MethodTools,
         Self::Retrieval,
         Self::MemoryId,
@@ -117,6 +131,7 @@ impl Keyword {
                 | Self::Moderate
                 | Self::InputGuardrails
                 | Self::OutputGuardrails
+                | Self::Budget
                 | Self::MethodTools
                 | Self::Retrieval
         );
@@ -164,7 +179,7 @@ impl Keyword {
             Self::Tool => (
                 "tool",
                 FUNCTION,
-                r#"#[tool(name = "...", description = "...", timeout = "30s", sequential, return_immediately)]"#,
+                r#"#[tool(name = "...", description = "...", timeout = "30s", sequential, return_immediately, requires_approval, read_only, idempotent, verify = name, key = "{{...}}")]"#,
             ),
             Self::SystemMessage => (
                 "system_message",
@@ -186,6 +201,11 @@ impl Keyword {
                 "output_guardrails",
                 SERVICE,
                 "#[output_guardrails(guardrail, ..., max_retries = 2)]",
+            ),
+            Self::Budget => (
+                "budget",
+                SERVICE,
+                r#"#[budget(tool_rounds = 5, tokens = 50_000, running_time = "30s", finish_without_tools)]"#,
             ),
             Self::MethodTools => ("tools", METHOD, r#"#[tools("name", ...)]` or `#[tools(none)]"#),
             Self::Retrieval => ("retrieval", METHOD, "#[retrieval(none)]"),

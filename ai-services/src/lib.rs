@@ -93,6 +93,7 @@
 //! | Choose a model | [`providers`], [`model`] |
 //! | Fall back, route, retry, limit rates, cache, record | [`combinators`] |
 //! | Test without a network | [`docs::testing`], `testing` (feature `testing`) |
+//! | Limit rounds, tokens, cost and time | [`docs::budgets`], [`Budget`] |
 //! | Observe calls, usage and cost | [`docs::observing`], [`event`] |
 //!
 //! # Guarantees of a call
@@ -157,8 +158,8 @@ pub mod testing;
 
 #[doc(inline)]
 pub use ai_services_core::{
-    BoxError, Error, ErrorKind, InvocationContext, Result, TurnContext, TurnContextBuilder, event,
-    memory, message, model, output, prompt, schema, tool,
+    BoxError, Error, ErrorKind, InvocationContext, Result, TurnContext, TurnContextBuilder,
+    approval, event, memory, message, model, output, prompt, schema, tool,
 };
 
 #[doc(inline)]
@@ -178,8 +179,9 @@ pub mod fuzzing {
 }
 
 pub use service::{
-    AiService, AiServiceBuilder, AnswerStream, ConcurrentCalls, OutputStrategy, Remembered,
-    Response, StreamEvent, UnfinishedTurn,
+    AiService, AiServiceBuilder, AnswerStream, Budget, BudgetExceeded, BudgetLimit, BudgetScope,
+    ConcurrentCalls, DurableTurns, OnOpenTurn, Outcome, OutputStrategy, Recovery, Remembered,
+    Response, ResumedTurn, StreamEvent, UnfinishedTurn,
 };
 pub use tool::Tool;
 

@@ -124,6 +124,22 @@ pub(crate) fn invalid_max_retries(cx: &mut Diagnostics, at: &dyn ToTokens) {
         .help("write the number itself, for example `max_retries = 2`");
 }
 
+/// `#[budget]` without a limit.
+pub(crate) fn empty_budget(cx: &mut Diagnostics, at: &Attribute) {
+    cx.error(at, "`#[budget]` has no limit".to_owned())
+        .help(format!("write it as `{}`, or remove it", Keyword::Budget.usage()));
+}
+
+/// A limit in `#[budget]` that is zero, negative, or something other than a literal.
+pub(crate) fn invalid_limit(
+    cx: &mut Diagnostics,
+    at: &dyn ToTokens,
+    (key, expected): (&str, &str),
+) {
+    cx.error(at, format!("argument `{key}` takes {expected}"))
+        .help("write the value itself; `AiServiceBuilder::budget` takes computed values");
+}
+
 /// `#[tools]` on a method, without a name and without `none`.
 pub(crate) fn empty_tools(cx: &mut Diagnostics, at: &Attribute) {
     cx.error(at, "`#[tools]` names no tool".to_owned())

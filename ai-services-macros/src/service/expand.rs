@@ -1,7 +1,7 @@
 //! Generates the struct that implements the trait. One function per generated item; expansion cannot fail.
 
 use super::model::{Method, Moderation, Parameter, Piece, Retrieval, Role, Service, VariableForm};
-use super::{boxed, guardrails, stages, user_parts};
+use super::{boxed, budget, guardrails, stages, user_parts};
 use crate::attribute;
 use crate::template::Template;
 use crate::ty;
@@ -178,7 +178,7 @@ pub(crate) fn stripped(method: &Method<'_>, service: &Service<'_>) -> syn::Signa
 }
 
 // Output:
-//     Method { name: "chat", system: Some(Template { … }), user: None, …, shape: <R as MethodReturn>::shape }
+//     Method { name: "chat", system: Some(Template { … }), user: None, …, answer: <R as MethodReturn>::answer }
 fn method_description(service: &Service<'_>, method: &Method<'_>) -> TokenStream {
     let name = method.ident().to_string();
     let template = |pieces: &Option<Vec<Piece>>| ty::option(pieces.as_deref().map(template));
@@ -186,9 +186,10 @@ fn method_description(service: &Service<'_>, method: &Method<'_>) -> TokenStream
     let Moderation { message, answer } = service.moderation(method);
     let guardrails = guardrails::declared(&method.guardrails);
     let tools = stages::declared(&method.tools);
+    let budgets = budget::declared([&service.budget, &method.budget]);
     let retrieval = method.retrieval == Retrieval::Inherited;
     let output = boxed::output(&method.item.sig);
-    let shape = from_return(method, &output, "shape");
+    let answer_form = from_return(method, &output, "answer");
     quote! {
         __rt::Method {
             name: #name,
@@ -198,8 +199,9 @@ fn method_description(service: &Service<'_>, method: &Method<'_>) -> TokenStream
             moderate_answer: #answer,
             guardrails: #guardrails,
             tools: #tools,
+            budgets: #budgets,
             retrieval: #retrieval,
-            shape: #shape,
+            answer: #answer_form,
         }
     }
 }

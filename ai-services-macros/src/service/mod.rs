@@ -1,6 +1,7 @@
 //! `#[ai_service]`: implements a trait with an AI service.
 
 mod boxed;
+mod budget;
 mod check;
 mod expand;
 mod fallback;

@@ -3,6 +3,7 @@
 use crate::runtime_path::RuntimePath;
 use crate::template::Template;
 use proc_macro2::Ident;
+use std::time::Duration;
 use syn::ext::IdentExt as _;
 use syn::{Attribute, Expr, ItemTrait, LitStr, TraitItemFn, Type};
 
@@ -16,6 +17,7 @@ pub(crate) struct Service<'a> {
     pub(crate) user: Option<Template>,
     pub(crate) moderation: Moderation,
     pub(crate) guardrails: Guardrails,
+    pub(crate) budget: Budget,
     /// The methods without a body.
     pub(crate) methods: Vec<Method<'a>>,
 }
@@ -29,6 +31,7 @@ pub(crate) struct Method<'a> {
     pub(crate) inherits_user: bool,
     pub(crate) moderation: Moderation,
     pub(crate) guardrails: Guardrails,
+    pub(crate) budget: Budget,
     pub(crate) tools: MethodTools,
     pub(crate) retrieval: Retrieval,
     pub(crate) parameters: Vec<Parameter<'a>>,
@@ -52,6 +55,18 @@ pub(crate) struct Guardrails {
     pub(crate) input: Vec<Expr>,
     pub(crate) output: Vec<Expr>,
     pub(crate) max_retries: Option<usize>,
+}
+
+/// `#[budget]`: the limits of a call.
+#[derive(Default, PartialEq)]
+pub(crate) struct Budget {
+    pub(crate) model_calls: Option<u64>,
+    pub(crate) tool_rounds: Option<u64>,
+    pub(crate) tool_calls: Option<u64>,
+    pub(crate) tokens: Option<u64>,
+    pub(crate) cost: Option<f64>,
+    pub(crate) running_time: Option<Duration>,
+    pub(crate) finishes: bool,
 }
 
 /// `#[tools]`: the tools of a method.

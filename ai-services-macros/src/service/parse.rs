@@ -1,7 +1,9 @@
 //! Reads a trait, one attribute at a time. Rules for several attributes are in `check`.
 
-use super::model::{Guardrails, Method, MethodTools, Moderation, Prompts, Retrieval, Service};
-use super::{guardrails, prompts, roles, stages};
+use super::model::{
+    Budget, Guardrails, Method, MethodTools, Moderation, Prompts, Retrieval, Service,
+};
+use super::{budget, guardrails, prompts, roles, stages};
 use crate::arguments::Arguments;
 use crate::attribute;
 use crate::diagnostics::Diagnostics;
@@ -15,21 +17,23 @@ use quote::format_ident;
 use syn::{Attribute, Ident, ItemTrait, TraitItem, TraitItemFn};
 
 /// Attributes that are allowed on a trait.
-const ON_SERVICE: [Keyword; 5] = [
+const ON_SERVICE: [Keyword; 6] = [
     Keyword::SystemMessage,
     Keyword::UserMessage,
     Keyword::Moderate,
     Keyword::InputGuardrails,
     Keyword::OutputGuardrails,
+    Keyword::Budget,
 ];
 
 /// Attributes that are allowed on a method.
-const ON_METHOD: [Keyword; 7] = [
+const ON_METHOD: [Keyword; 8] = [
     Keyword::SystemMessage,
     Keyword::UserMessage,
     Keyword::Moderate,
     Keyword::InputGuardrails,
     Keyword::OutputGuardrails,
+    Keyword::Budget,
     Keyword::MethodTools,
     Keyword::Retrieval,
 ];
@@ -41,6 +45,7 @@ struct ServiceAttributes {
     user: Option<Template>,
     moderation: Moderation,
     guardrails: Guardrails,
+    budget: Budget,
     tools: MethodTools,
     retrieval: Retrieval,
     /// `true` if an attribute is wrong and was left out.
@@ -62,7 +67,7 @@ pub(crate) fn service<'a>(
 ) -> Service<'a> {
     let item = &recovered.item;
     let name = name(cx, arguments, item);
-    let ServiceAttributes { system, user, moderation, guardrails, incomplete, .. } =
+    let ServiceAttributes { system, user, moderation, guardrails, budget, incomplete, .. } =
         service_attributes(cx, &item.attrs, (&ON_SERVICE, "a trait"));
     let mut methods = Vec::new();
     for (index, item) in item.items.iter().enumerate() {
@@ -78,7 +83,7 @@ pub(crate) fn service<'a>(
         methods.push(method);
     }
     let mut service =
-        Service { item, name, runtime, system, user, moderation, guardrails, methods };
+        Service { item, name, runtime, system, user, moderation, guardrails, budget, methods };
     let resolved = service.methods.iter().map(|method| prompts::resolve(&service, method));
     let resolved: Vec<Prompts> = resolved.collect();
     for (method, prompts) in service.methods.iter_mut().zip(resolved) {
@@ -105,20 +110,20 @@ fn method<'a>(cx: &mut Diagnostics, item: &'a TraitItemFn) -> Option<Method<'a>>
         attribute::reject_all(cx, &item.attrs, &item.sig, "a method with a body");
         return None;
     }
-    let ServiceAttributes { system, user, moderation, guardrails, tools, retrieval, incomplete } =
-        service_attributes(cx, &item.attrs, (&ON_METHOD, "a method"));
+    let found = service_attributes(cx, &item.attrs, (&ON_METHOD, "a method"));
     let mut method = Method {
         item,
-        system,
-        user,
+        system: found.system,
+        user: found.user,
         inherits_user: false,
-        moderation,
-        guardrails,
-        tools,
-        retrieval,
+        moderation: found.moderation,
+        guardrails: found.guardrails,
+        budget: found.budget,
+        tools: found.tools,
+        retrieval: found.retrieval,
         parameters: Vec::new(),
         prompts: Prompts::default(),
-        incomplete,
+        incomplete: found.incomplete,
         has_syntax_error: false,
     };
     roles::parameters(cx, &mut method);
@@ -142,6 +147,7 @@ fn service_attributes(
                 let (output, max_retries) = guardrails::output(cx, helper);
                 (found.guardrails.output, found.guardrails.max_retries) = (output, max_retries);
             }
+            Keyword::Budget => found.budget = budget::limits(cx, helper),
             Keyword::MethodTools => found.tools = stages::tools(cx, helper),
             Keyword::Retrieval => found.retrieval = stages::retrieval(cx, helper),
             _ => found.moderation = guardrails::moderation(cx, helper),

@@ -82,8 +82,9 @@ fn method_is_a_static_description() {
             moderate_answer: false,
             guardrails: __rt::DeclaredGuardrails::NONE,
             tools: __rt::DeclaredTools::All,
+            budgets: &[],
             retrieval: true,
-            shape: <Result<String> as __rt::MethodReturn>::shape,
+            answer: <Result<String> as __rt::MethodReturn>::answer,
         };
     "#]]
     .assert_eq(&item(&support(), "static __METHOD_0"));
@@ -146,8 +147,9 @@ fn body_of_a_streaming_method_is_one_call() {
             moderate_answer: false,
             guardrails: __rt::DeclaredGuardrails::NONE,
             tools: __rt::DeclaredTools::All,
+            budgets: &[],
             retrieval: true,
-            shape: <AnswerStream as __rt::StreamReturn>::shape,
+            answer: <AnswerStream as __rt::StreamReturn>::answer,
         };
     "#]]
     .assert_eq(&item(&text, "static __METHOD_0"));
@@ -222,8 +224,9 @@ fn template_uses_each_kind_of_piece() {
             moderate_answer: false,
             guardrails: __rt::DeclaredGuardrails::NONE,
             tools: __rt::DeclaredTools::All,
+            budgets: &[],
             retrieval: true,
-            shape: <Result<String> as __rt::MethodReturn>::shape,
+            answer: <Result<String> as __rt::MethodReturn>::answer,
         };
     "#]]
     .assert_eq(&item(&text, "static __METHOD_0"));
@@ -259,8 +262,9 @@ fn guardrails_are_created_by_functions() {
                 max_retries: ::core::option::Option::Some(3),
             },
             tools: __rt::DeclaredTools::All,
+            budgets: &[],
             retrieval: true,
-            shape: <Result<String> as __rt::MethodReturn>::shape,
+            answer: <Result<String> as __rt::MethodReturn>::answer,
         };
     "#]]
     .assert_eq(&item(&text, "static __METHOD_0"));

@@ -15,18 +15,18 @@ pub use check::{
 pub use guardrail::{guardrails, input_guardrail, output_guardrail};
 pub use serde_json::Value;
 pub use service::{
-    AiService, Arguments, CallContext, CallParameters, DeclaredGuardrails, DeclaredTools, MemoryId,
-    Method, MethodReturn, Optional, Part, Piece, Required, Service, StreamReturn, Template,
-    TextArgument, UserArgument, Variable, call, context, json_variable, memory_id, parameters,
-    stream, variable,
+    AiService, Arguments, Budget, CallContext, CallParameters, DeclaredGuardrails, DeclaredTools,
+    MemoryId, Method, MethodReturn, Optional, Part, Piece, Required, Service, StreamReturn,
+    Template, TextArgument, UserArgument, Variable, call, context, json_variable, memory_id,
+    parameters, stream, variable,
 };
 pub use std::boxed::Box;
 pub use std::string::String;
 pub use std::sync::Arc;
 pub use std::vec::Vec;
 pub use tool::{
-    ContentsResultTag, ContentsTag, DeclaredTool, Lent, Out, OutResult, OutResultOfContents,
-    OutValue, Referent, ResultTag, StartedTool, Tool, ToolArguments, ToolDescription, ToolError,
-    ToolInput, ToolOutput, ToolParameterDescription, ToolSet, ValueTag, default_value, finished,
-    from_context, parameter, tool, tools,
+    ContentsResultTag, ContentsTag, DeclaredEffect, DeclaredTool, Lent, Out, OutResult,
+    OutResultOfContents, OutValue, Referent, ResultTag, StartedTool, Tool, ToolArguments,
+    ToolDescription, ToolError, ToolInput, ToolOutput, ToolParameterDescription, ToolSet, ValueTag,
+    Verified, default_value, finished, from_context, parameter, tool, tools, verified,
 };

@@ -1,8 +1,16 @@
 //! Guides: one page per topic, with examples that run.
 
+/// Limits of calls and conversations: rounds, tokens, cost, time.
+#[doc = include_str!("budgets.md")]
+pub mod budgets {}
+
 /// Loading, splitting, embedding and storing documents.
 #[doc = include_str!("documents.md")]
 pub mod documents {}
+
+/// Turns that survive the end of their process, effect classes of tools, approval.
+#[doc = include_str!("durable.md")]
+pub mod durable {}
 
 /// Index of the compile errors that the macros report.
 #[doc = include_str!("errors.md")]

@@ -1,16 +1,18 @@
 //! One call of a service method.
 
+use super::budget::ConversationBudget;
 use super::components::Components;
 use super::description::{Arguments, Method};
+use super::durable::Began;
 use super::method_plan::MethodPlan;
 use super::prompts::Prompts;
+use super::spent::Prices;
 use super::stream::{EventQueue, StreamItem};
-use super::usage_and_cost::Prices;
-use crate::Result;
 use crate::event::{self, Event};
-use crate::memory::MemoryId;
+use crate::memory::{MemoryId, RequestId, Snapshot};
 use crate::model::{ChatRequestParameters, ModerationModel, UsageMeter};
 use crate::tool::ToolContext;
+use crate::{Error, InvocationContext, Result};
 use std::sync::Arc;
 
 /// One call of a service method.
@@ -73,6 +75,42 @@ impl ServiceCall {
         })
     }
 
+    /// Creates the call that goes on with an open turn, without a caller.
+    ///
+    /// # Errors
+    ///
+    /// If the turn belongs to another service, or to a method that no longer exists.
+    pub(super) fn of_open_turn(
+        components: &Arc<Components>,
+        began: &Began,
+        memory_id: Option<MemoryId>,
+        invocation: InvocationContext,
+    ) -> Result<Self> {
+        let plan =
+            components.plan_named(&began.method).filter(|_| began.service == components.name);
+        let plan = Arc::clone(plan.ok_or_else(|| unknown_method(components, began))?);
+        let invocation = match &began.request {
+            Some(request) => invocation.with(RequestId::new(request.as_str())?),
+            None => invocation.without::<RequestId>(),
+        };
+        Ok(Self {
+            components: Arc::clone(components),
+            prompts: Prompts::of_open_turn(began)?,
+            parameters: match &began.parameters {
+                Some(own) => Arc::new(own.clone()),
+                None => Arc::clone(plan.output.parameters()),
+            },
+            context: ToolContext { memory_id, invocation, meter: UsageMeter::default() },
+            delivery: Delivery::None,
+            plan,
+        })
+    }
+
+    /// Returns the id of the application's request, if it has set one.
+    pub(super) fn request_id(&self) -> Option<&RequestId> {
+        self.context.invocation.get()
+    }
+
     pub(super) fn memory_id(&self) -> Option<&MemoryId> {
         self.context.memory_id.as_ref()
     }
@@ -84,6 +122,20 @@ impl ServiceCall {
 
     pub(super) fn prices(&self) -> Option<Prices<'_>> {
         self.components.prices()
+    }
+
+    /// Returns the budget of the conversation, if there is one, with the amounts of its stored turns.
+    ///
+    /// # Errors
+    ///
+    /// If these amounts are not readable.
+    pub(super) fn conversation_budget(
+        &self,
+        snapshot: &Snapshot,
+    ) -> Result<Option<Box<ConversationBudget<'_>>>> {
+        let budget = self.components.settings.conversation_budget.as_ref();
+        let new = |budget| ConversationBudget::new(budget, snapshot.spent()).map(Box::new);
+        budget.map(new).transpose()
     }
 
     /// Returns the model that checks the user message, if the method asks for it.
@@ -112,6 +164,18 @@ impl ServiceCall {
             listener.notify(&call, event);
         }
     }
+}
+
+/// The error of an open turn whose method no longer exists.
+fn unknown_method(components: &Components, began: &Began) -> Error {
+    Error::configuration(format!(
+        "the open turn belongs to the method `{}` of `{}`, but this is `{}`{}; resume it with a program that has \
+         the method, or cancel it with `AiService::cancel_open_turn`",
+        began.method,
+        began.service,
+        components.name,
+        if began.service == components.name { ", which no longer has the method" } else { "" },
+    ))
 }
 
 impl Delivery {

@@ -1,16 +1,17 @@
 //! The components of a service.
 
-use super::description::Method;
+use super::budget::Budget;
+use super::description::{AnswerForm, Method};
 use super::guards::Guards;
 use super::memories::Memories;
 use super::method_plan::MethodPlan;
 use super::method_tools::MethodTools;
 use super::output_plan::{ModelAbilities, OutputPlan};
 use super::settings::ServiceSettings;
-use super::usage_and_cost::Prices;
+use super::spent::Prices;
 use crate::Result;
 use crate::message::SystemMessage;
-use crate::model::ChatModel;
+use crate::model::{Capability, ChatModel};
 use crate::tool::Toolbox;
 use std::sync::Arc;
 
@@ -47,6 +48,11 @@ impl Components {
         }
     }
 
+    /// Returns the plan of the method with this name.
+    pub(super) fn plan_named(&self, method: &str) -> Option<&Arc<MethodPlan>> {
+        self.plans.iter().find(|plan| plan.method.name == method)
+    }
+
     fn new_plan(&self, method: &'static Method) -> Result<Arc<MethodPlan>> {
         let tools = MethodTools::new(method, &self.toolbox, &self.settings.tool_providers)?;
         let abilities = ModelAbilities {
@@ -56,12 +62,20 @@ impl Components {
             tools: &tools,
         };
         let augmentor = self.settings.augmentor.clone().filter(|_| method.retrieval);
+        let is_durable = self.settings.durable_turns.is_some();
+        self.settings.approval.check(tools.own(), is_durable)?;
+        let declared = method.budgets.iter().copied();
+        let budget = declared.fold(self.settings.budget, Budget::stricter).of_calls();
+        budget.check(self.settings.price_table.is_some())?;
+        let can_forbid_tools = abilities.contains(Capability::ToolChoice);
         let guards = self.guards.and(&method.guardrails);
+        let AnswerForm { shape, check } = (method.answer)();
         let moderates_answers = method.moderate_answer && self.settings.moderation_model.is_some();
         Ok(Arc::new(MethodPlan {
             method,
             system: method.system.and_then(|template| template.fixed()).map(SystemMessage::new),
-            output: OutputPlan::new((method.shape)(), &abilities)?,
+            output: OutputPlan::new(shape, &abilities)?,
+            check_answer: check,
             needs_context: augmentor.is_some()
                 || !guards.input().is_empty()
                 || !guards.output().is_empty(),
@@ -69,6 +83,12 @@ impl Components {
             guards,
             tools,
             augmentor,
+            measures_time: [Some(budget), self.settings.conversation_budget]
+                .iter()
+                .flatten()
+                .any(|budget| budget.running_time.is_some()),
+            budget,
+            can_forbid_tools,
         }))
     }
 

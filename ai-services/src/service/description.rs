@@ -1,11 +1,12 @@
 //! The description of a service in generated code: plain data.
 
-use crate::InvocationContext;
+use super::budget::Budget;
 use crate::guardrail::{InputGuardrail, OutputGuardrail};
 use crate::memory::MemoryId;
-use crate::model::ChatRequestParameters;
-use crate::output::Shape;
+use crate::model::{ChatRequestParameters, ChatResponse};
+use crate::output::{Output, Shape};
 use crate::prompt::{Part, Template, Variable};
+use crate::{InvocationContext, Result};
 use std::sync::Arc;
 
 /// Marks a component that a service requires.
@@ -41,10 +42,28 @@ pub struct Method {
     pub guardrails: DeclaredGuardrails,
     /// The tools that the method uses.
     pub tools: DeclaredTools,
+    /// The budgets of the trait and the method. The stricter limits count.
+    pub budgets: &'static [Budget],
     /// `true` if content is retrieved for the user message.
     pub retrieval: bool,
     /// Returns the expected form of the answer.
-    pub shape: fn() -> Shape,
+    pub answer: fn() -> AnswerForm,
+}
+
+/// The expected form of the answer of a method.
+#[derive(Clone, Debug)]
+pub struct AnswerForm {
+    pub(super) shape: Shape,
+    /// Fails if an answer has another form.
+    pub(super) check: fn(&ChatResponse, &Shape) -> Result<()>,
+}
+
+impl AnswerForm {
+    /// Returns the form of values of this type.
+    #[must_use]
+    pub fn of<T: Output>() -> Self {
+        Self { shape: T::shape(), check: |answer, shape| T::from_response(answer, shape).map(drop) }
+    }
 }
 
 /// The guardrails in attributes. They are created when a service is built.

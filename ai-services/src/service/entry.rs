@@ -62,7 +62,13 @@ async fn respond<V: Returned, R>(
         Err(error) => Err(error),
     };
     record(&span, outcome.as_ref().map(|()| reply.usage()));
-    convert(outcome.and_then(|()| reply.into_value()))
+    convert(match outcome {
+        Ok(()) => reply.into_value(),
+        Err(error) => match error.detail().and_then(V::from_pending) {
+            Some(pending) => Ok(pending),
+            None => Err(error),
+        },
+    })
 }
 
 fn span(components: &Components, method: &Method, arguments: &Arguments<'_>) -> Span {

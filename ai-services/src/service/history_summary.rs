@@ -21,13 +21,28 @@ pub(super) enum SummaryOutcome {
     Failed,
 }
 
+/// Folds the history into a summary, if it does not fit into the window beside the first request of the turn.
+pub(super) async fn fold_overflow(
+    call: &ServiceCall,
+    session: &MemorySession,
+    snapshot: Snapshot,
+    request: &mut ChatRequest,
+    outcome: &mut Option<SummaryOutcome>,
+) -> Snapshot {
+    let Some(summarizer) = session.overflow(&snapshot, request) else { return snapshot };
+    let fold = HistoryFold { call, session, summarizer, request };
+    let snapshot = Box::pin(fold.run(snapshot, outcome)).await;
+    request.history = snapshot.messages().clone();
+    snapshot
+}
+
 /// The surroundings of one fold.
-pub(super) struct HistoryFold<'a> {
-    pub(super) call: &'a ServiceCall,
-    pub(super) session: &'a MemorySession,
-    pub(super) summarizer: &'a Summarizer,
+struct HistoryFold<'a> {
+    call: &'a ServiceCall,
+    session: &'a MemorySession,
+    summarizer: &'a Summarizer,
     /// The first request of the turn.
-    pub(super) request: &'a ChatRequest,
+    request: &'a ChatRequest,
 }
 
 impl HistoryFold<'_> {
@@ -36,11 +51,7 @@ impl HistoryFold<'_> {
     ///
     /// Nothing is written: the commit of the turn stores the summary. The usage of the model is added to the
     /// meter of the call.
-    pub(super) async fn run(
-        &self,
-        snapshot: Snapshot,
-        outcome: &mut Option<SummaryOutcome>,
-    ) -> Snapshot {
+    async fn run(&self, snapshot: Snapshot, outcome: &mut Option<SummaryOutcome>) -> Snapshot {
         let snapshot = repeat(snapshot, outcome.as_ref());
         let skipped = self.skipped(&snapshot);
         if skipped == 0 {

@@ -1,123 +1,156 @@
 //! One call of a service, top to bottom.
 
+use super::budget::Budgets;
 use super::call::ServiceCall;
-use super::history_summary::{HistoryFold, SummaryOutcome};
-use super::memory_session::{MemorySession, max_wait};
+use super::durable::{JournaledTurn, TurnLog};
+use super::history_summary::fold_overflow;
+use super::inherited::Inherited;
+use super::memory_session::{Ended, MemorySession, end_lease, max_wait};
 use super::method_plan::MethodPlan;
 use super::moderation::PendingModeration;
-use super::preparation::prepare;
+use super::observed_call::ObservedCall;
+use super::open_turn;
+use super::preparation::{prepare, restore};
 use super::prepared_message::PreparedMessage;
+use super::repeated_request::repeat;
 use super::response::Reply;
+use super::resumed_turn::ResumedReply;
 use super::stream::{emit_text, emit_thinking};
 use super::tool_events::emit_finished;
 use super::tool_loop::ToolLoop;
 use super::turn::{AnswerSource, Rules, Turn};
-use super::usage_and_cost::UsageAndCost;
-use crate::event::Event;
-use crate::memory::{CompletedTurn, LeaseToken, RequestId, Snapshot};
-use crate::message::{AiMessage, UserMessage};
+use super::unfinished_turn::UnfinishedTurn;
+use crate::memory::{CompletedTurn, JournalPosition, Lease, LeaseToken, Snapshot, TurnId};
+use crate::message::{AiMessage, ChatMessage, UserMessage};
 use crate::model::{ChatRequest, ChatResponse};
 use crate::tool::{ToolRequest, Toolbox};
 use crate::{Error, ErrorKind, Result};
 use std::borrow::Cow;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use tokio::time::Instant;
 
 /// Number of times a turn is replayed because another writer changed the conversation.
 const MAX_REPLAYS: u32 = 3;
 
 /// Runs one call. The turn is remembered, and the reply complete, only if the call succeeds.
 pub(super) async fn invoke(call: &ServiceCall, reply: &mut dyn Reply) -> Result<()> {
-    call.emit(&Event::Started);
-    let cancellation = CancelledOnDrop(call);
+    let observed = ObservedCall::start(call);
     let outcome = run_turn(call, reply).await;
-    std::mem::forget(cancellation);
-    match &outcome {
-        Ok(()) => call.emit(&Event::Completed { usage: &reply.usage() }),
-        Err(error) => call.emit(&Event::Failed { error }),
-    }
+    observed.end(&outcome, reply);
     outcome
-}
-
-/// Emits [`Event::Cancelled`] if the future of the call is dropped.
-struct CancelledOnDrop<'a>(&'a ServiceCall);
-
-impl Drop for CancelledOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.emit(&Event::Cancelled);
-    }
 }
 
 /// Waits for the conversation, then runs the turn.
 async fn run_turn(call: &ServiceCall, reply: &mut dyn Reply) -> Result<()> {
-    let session = MemorySession::open(call).await?;
-    session.run(call, pin!(run_attempts(call, &session, reply))).await
+    let (components, id) = (&call.components, call.memory_id());
+    let policy = components.settings.concurrent_calls;
+    let session = MemorySession::open(components, id, call.plan.method.name, policy).await?;
+    session.run(components, id, pin!(run_attempts(call, &session, reply))).await
 }
 
-/// Attempts the turn until no other writer interferes.
+/// Waits for the lease of the conversation, then attempts the turn until no other writer interferes.
 async fn run_attempts(
     call: &ServiceCall,
     session: &MemorySession,
     reply: &mut dyn Reply,
 ) -> Result<()> {
-    let lease = session.lease(call).await?;
-    let mut inherited = Inherited::default();
+    let lease = session.lease(max_wait(call.components.settings.concurrent_calls)).await?;
+    let inherited = Inherited::default();
+    // In a box: the future is large, and each layer around it would move it.
+    let ended = Box::pin(attempts(call, session, lease.as_ref(), inherited, reply)).await;
+    end_lease(lease, ended.as_ref().ok().copied()).await;
+    ended.map(drop)
+}
+
+/// Goes on with an open turn until it is stored. This closes its journal and releases the lease.
+pub(super) async fn resume(
+    call: &ServiceCall,
+    session: &MemorySession,
+    lease: Option<&Lease>,
+    turn: TurnId,
+    reply: &mut dyn Reply,
+) -> Result<Ended> {
+    let observed = ObservedCall::start(call);
+    let inherited = Inherited::of_open_turn(turn);
+    let ended = Box::pin(attempts(call, session, lease, inherited, reply)).await;
+    observed.end(&ended, reply);
+    ended
+}
+
+/// Finishes another open turn before the turn of this call.
+async fn finish_open_turn(
+    call: &ServiceCall,
+    session: &MemorySession,
+    lease: Option<&Lease>,
+    turn: &JournaledTurn,
+) -> Result<()> {
+    let (id, invocation) = (call.memory_id().cloned(), call.context.invocation.clone());
+    let open = ServiceCall::of_open_turn(&call.components, turn.began(), id, invocation)?;
+    let mut reply = ResumedReply::new(open.plan.check_answer);
+    match resume(&open, session, lease, turn.position().turn, &mut reply).await {
+        Err(error) if open_turn::is_final(&error) => {
+            tracing::warn!(%error, "the open turn of the conversation failed; its journal was deleted");
+            Ok(())
+        }
+        outcome => outcome.map(drop),
+    }
+}
+
+/// Attempts the turn until no other writer interferes.
+async fn attempts(
+    call: &ServiceCall,
+    session: &MemorySession,
+    lease: Option<&Lease>,
+    mut inherited: Inherited,
+    reply: &mut dyn Reply,
+) -> Result<Ended> {
     let mut replays = 0;
     loop {
-        let outcome = match &lease {
+        let outcome = match lease {
             None => attempt(call, session, None, &mut inherited, reply).await,
             Some(lease) => {
                 let attempt = attempt(call, session, Some(lease.token()), &mut inherited, reply);
                 Box::pin(lease.keep(attempt)).await
             }
         };
+        let spent = inherited.spent;
         match outcome {
-            Err(Failure { error, replay: Replay::Allowed }) if replays < MAX_REPLAYS => {
+            Ok(ended) => return Ok(ended),
+            Err(Failure::Conflict(error)) if replays < MAX_REPLAYS => {
                 replays += 1;
                 tracing::debug!(%error, replays, "the conversation has changed; replaying the turn");
-                if let Some(lease) = &lease {
-                    let regained = lease.reacquire(max_wait(call)).await;
-                    regained.map_err(|error| inherited.spent.attach_to(error, call.prices()))?;
-                }
             }
-            Err(failure) => {
-                if let Some(lease) = lease {
-                    lease.release().await;
-                }
-                return Err(inherited.spent.attach_to(failure.error, call.prices()));
+            Err(Failure::OpenTurn(turn)) if replays < MAX_REPLAYS => {
+                replays += 1;
+                Box::pin(finish_open_turn(call, session, lease, &turn)).await?;
             }
-            Ok(()) => {
-                if let Some(lease) = lease {
-                    lease.mark_released();
-                }
-                return Ok(());
+            Err(Failure::OpenTurn(turn)) => return Err(open_turn::blocked(turn.began())),
+            Err(Failure::Conflict(error) | Failure::Final(error)) => {
+                return Err(spent.attach_to(error, call.prices()));
             }
+        }
+        if let Some(lease) = lease {
+            let limit = max_wait(call.components.settings.concurrent_calls);
+            let regained = lease.reacquire(limit).await;
+            regained.map_err(|error| spent.attach_to(error, call.prices()))?;
         }
     }
 }
 
-/// The state that a replay of the turn takes over from the attempts before it.
-#[derive(Default)]
-struct Inherited {
-    spent: UsageAndCost,
-    summary: Option<SummaryOutcome>,
-}
-
 /// The failure of one attempt at a turn.
-struct Failure {
-    error: Error,
-    replay: Replay,
-}
-
-enum Replay {
-    Allowed,
-    /// The turn had effects, was delivered in part, or would fail again.
-    Forbidden,
+enum Failure {
+    /// Another writer has changed the conversation. The turn may be replayed.
+    Conflict(Error),
+    /// Another turn of the conversation is open, and has to be finished first.
+    OpenTurn(Box<JournaledTurn>),
+    /// The turn failed, had effects, was delivered in part, or would fail again.
+    Final(Error),
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self { error, replay: Replay::Forbidden }
+        Self::Final(error)
     }
 }
 
@@ -128,76 +161,132 @@ async fn attempt(
     lease: Option<LeaseToken>,
     inherited: &mut Inherited,
     reply: &mut dyn Reply,
-) -> Result<(), Failure> {
-    let Inherited { spent, summary } = inherited;
+) -> Result<Ended, Failure> {
     let mut snapshot = session.load(call).await?;
-    let (message, context) = prepare(call, session, &snapshot, spent).await?;
+    if call.request_id().is_some() && repeat(call, session, &snapshot, reply).await? {
+        return Ok(Ended::Unchanged);
+    }
+    let start = open_turn::start(call, session, &snapshot, lease, inherited.own_turn).await?;
+    // A new turn gets its log with its first tools.
+    let mut log = start.map_err(Failure::OpenTurn)?.map_or_else(OnceLock::new, OnceLock::from);
+    let resumed = log.get_mut().and_then(|log| log.resumed_turn());
+    let Inherited { spent, summary, started, .. } = inherited.begin(call, resumed);
+    let conversation = call.conversation_budget(&snapshot)?;
+    let budgets = Budgets { call: Some(&call.plan.budget), conversation: conversation.as_deref() };
+    let (message, context) = match resumed {
+        None => prepare(call, session, &snapshot, budgets, spent).await?,
+        Some(turn) => restore(call, session, &snapshot, turn.began()),
+    };
     let toolbox = toolbox(call, message.guarded()).await?;
     let mut request = first_request(call, &snapshot, &toolbox, message.to_send());
-    if let Some(summarizer) = session.overflow(&snapshot, &request) {
-        let fold = HistoryFold { call, session, summarizer, request: &request };
-        snapshot = Box::pin(fold.run(snapshot, summary)).await;
-        spent.add_metered(call.meter(), call.prices());
-        request.history = snapshot.messages().clone();
-    }
-    let mut turn = Turn::new(request, rules(call), *spent);
+    snapshot = fold_overflow(call, session, snapshot, &mut request, summary).await;
+    let turn_id = log.get_mut().and_then(|log| log.turn());
+    let mut turn = Turn::new(request, rules(call, budgets, *started), *spent).with_id(turn_id);
 
     let tool_loop = ToolLoop {
         call,
         session,
         snapshot: &snapshot,
         toolbox: &toolbox,
+        message: &message,
         context: context.as_deref(),
+        log: &log,
+        lease,
     };
-    let outcome = accepted_answer(&tool_loop, &message, &mut turn, reply).await;
-    turn.add_metered(call.meter());
-    *spent = turn.spent();
+    let outcome = accepted_answer(&tool_loop, &mut turn, reply).await;
+    *spent = turn.account.close(call.meter());
     let answer = match outcome {
         Ok(answer) => answer,
-        Err(error) => return Err(turn.into_unfinished().attach_to(error).into()),
+        Err(error) => {
+            let replay = Replay::after_failure(call, &turn, log.get_mut());
+            Box::pin(open_turn::abandon(log.into_inner(), &error)).await;
+            return Err(replay.after(error, turn.into_unfinished()));
+        }
     };
 
     // A stream that is dropped before its last item must leave the memory unchanged.
     call.delivery.flush().await;
-    let was_observed = turn.has_effects() || call.delivery.is_used();
+    let journal = log.get_mut().and_then(|log| log.position());
+    let replay = Replay::of(call, &turn, journal);
     // The request drops its share of the history, so that the memory can change its list in place.
     let (ChatRequest { system, turn: mut messages, .. }, finished) = turn.finish(answer);
+    remember(call, &message, &mut messages);
+    let sum = conversation.map(|conversation| conversation.sum_with(spent)).transpose()?;
+    // The context drops its share, too.
+    let sources = context.map(|context| context.into_contents()).unwrap_or_default();
+    let completed = CompletedTurn::new(snapshot, system, messages)
+        .with_lease(lease)
+        .with_request(call.request_id().cloned())
+        .with_spent(sum.as_deref())
+        .with_journal(journal);
+    if let Err(error) = session.commit(completed).await {
+        inherited.keep_journal(journal);
+        Box::pin(open_turn::abandon(log.into_inner(), &error)).await;
+        return Err(replay.after(error, finished.into_unfinished()));
+    }
+    reply.complete(finished, sources);
+    Ok(Ended::Stored)
+}
+
+/// The reaction to a change of the conversation by another writer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Replay {
+    Allowed,
+    /// The turn had effects without a journal that replays them, or was delivered in part.
+    Forbidden,
+}
+
+impl Replay {
+    /// Decides about a turn that failed. Only a durable turn that could not open its journal may succeed in a replay: with
+    /// an open journal, it would be resumed, and then run again.
+    fn after_failure(call: &ServiceCall, turn: &Turn<'_>, log: Option<&mut Box<TurnLog>>) -> Self {
+        match log.map(|log| log.position()) {
+            Some(None) => Self::of(call, turn, None),
+            Some(Some(_)) | None => Self::Forbidden,
+        }
+    }
+
+    fn of(call: &ServiceCall, turn: &Turn<'_>, journal: Option<JournalPosition>) -> Self {
+        let had_effects = turn.has_effects() && journal.is_none();
+        if had_effects || call.delivery.is_used() { Self::Forbidden } else { Self::Allowed }
+    }
+
+    /// Returns the failure of the attempt. Its work was paid for, so the error contains it.
+    fn after(self, error: Error, unfinished: UnfinishedTurn) -> Failure {
+        // Not if the outcome is unknown, or if the request was already committed.
+        let has_conflict = error.kind() == ErrorKind::Conflict && error.is_retryable();
+        let error = unfinished.attach_to(error);
+        if has_conflict && self == Self::Allowed {
+            Failure::Conflict(error)
+        } else {
+            Failure::Final(error)
+        }
+    }
+}
+
+/// Replaces the user message that was sent by the one that is remembered.
+fn remember(call: &ServiceCall, message: &PreparedMessage<'_>, messages: &mut [ChatMessage]) {
     let remembered = message.to_remember(call.components.settings.remembered);
     if !std::ptr::eq(remembered, message.to_send())
         && let Some(first) = messages.first_mut()
     {
         *first = remembered.clone().into();
     }
-    // The context drops its share, too.
-    let sources = context.map(|context| context.into_contents()).unwrap_or_default();
-    let request = call.context.invocation.get::<RequestId>().cloned();
-    let completed =
-        CompletedTurn::new(snapshot, system, messages).with_lease(lease).with_request(request);
-    match session.commit(completed).await {
-        Ok(()) => {
-            reply.complete(finished, sources);
-            Ok(())
-        }
-        Err(error) => {
-            // Not if the outcome is unknown, or if the request was already committed.
-            let has_conflict = error.kind() == ErrorKind::Conflict && error.is_retryable();
-            let replay =
-                if has_conflict && !was_observed { Replay::Allowed } else { Replay::Forbidden };
-            // The answer was paid for, so the error contains it.
-            Err(Failure { error: finished.into_unfinished().attach_to(error), replay })
-        }
-    }
 }
 
 /// Runs the turn until an answer passed all checks and was read.
 async fn accepted_answer(
     tool_loop: &ToolLoop<'_>,
-    message: &PreparedMessage<'_>,
     turn: &mut Turn<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Box<ChatResponse>> {
     let call = tool_loop.call;
-    let mut moderation = PendingModeration::new(call, message.guarded());
+    let mut moderation = if turn.is_resumed() {
+        // The message was accepted before the first tool ran.
+        PendingModeration::Passed
+    } else {
+        PendingModeration::new(call, tool_loop.message.guarded())
+    };
     loop {
         let answer = tool_loop.next_answer(turn, &mut moderation).await?;
         match reply.read(&readable(call, &answer), call.plan.output.shape()) {
@@ -238,12 +327,15 @@ fn deliver(call: &ServiceCall, turn: &Turn<'_>, answer: &ChatResponse) {
     }
 }
 
-fn rules(call: &ServiceCall) -> Rules<'_> {
+fn rules<'a>(call: &'a ServiceCall, budgets: Budgets<'a>, started: Option<Instant>) -> Rules<'a> {
     let (settings, plan) = (&call.components.settings, &call.plan);
     // Only an answer with a schema can be repaired.
     let output_retries = plan.output.shape().schema().map_or(0, |_| settings.output_retries);
     Rules {
         limits: settings.limits,
+        budgets,
+        started,
+        can_forbid_tools: plan.can_forbid_tools,
         answer_tool: plan.output.answer_tool(),
         output_retries,
         checks_answers: plan.checks_answers,

@@ -49,6 +49,13 @@ impl Memories {
         }
     }
 
+    /// Returns the id by which calls lock the conversation: `None` for the shared memory of a service without a
+    /// provider.
+    pub(super) fn id_of(&self, id: &MemoryId) -> Option<MemoryId> {
+        let is_shared = || self.shared.as_ref().is_some_and(|shared| shared.memory.id() == id);
+        if self.provider.is_none() && is_shared() { None } else { Some(id.clone()) }
+    }
+
     /// Returns the provider's memory of `id`.
     ///
     /// # Errors

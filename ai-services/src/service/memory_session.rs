@@ -1,10 +1,14 @@
 //! The memory of one call: locked, loaded once, fitted into its window, committed once.
 
 use super::call::ServiceCall;
+use super::components::Components;
 use super::conversations::{ConcurrentCalls, ConversationLock};
 use super::held_conversations::{holding, is_held};
 use crate::event::Event;
-use crate::memory::{ChatMemory, CompletedTurn, Lease, Repair, Snapshot, Summarizer};
+use crate::memory::{
+    ChatMemory, CompletedTurn, ConversationJournal, Lease, MemoryId, Repair, RequestId, Snapshot,
+    Summarizer,
+};
 use crate::message::ChatMessage;
 use crate::model::ChatRequest;
 use crate::{Error, Result};
@@ -22,15 +26,19 @@ impl MemorySession {
     /// # Errors
     ///
     /// If the call is made within another call that holds the same memory, and would wait for itself.
-    pub(super) async fn open(call: &ServiceCall) -> Result<Self> {
-        if is_held(&call.components, call.memory_id()) {
-            return Err(reentrant_call(call));
+    pub(super) async fn open(
+        components: &Arc<Components>,
+        id: Option<&MemoryId>,
+        method: &str,
+        concurrent_calls: ConcurrentCalls,
+    ) -> Result<Self> {
+        if is_held(components, id) {
+            return Err(reentrant_call(method, id));
         }
-        let memories = &call.components.memories;
-        let concurrent_calls = call.components.settings.concurrent_calls;
-        if let Some(id) = call.memory_id() {
+        let memories = &components.memories;
+        if let Some(id) = id {
             if id.as_str().is_empty() {
-                return Err(empty_id(call.plan.method.name));
+                return Err(empty_id(method));
             }
             let lock = memories.conversations.lock(id, concurrent_calls).await?;
             let memory = lock.memory(|| memories.provide(id))?;
@@ -45,11 +53,12 @@ impl MemorySession {
     /// Runs the rest of the call. Calls on the same memory within it are errors.
     pub(super) async fn run<T>(
         &self,
-        call: &ServiceCall,
+        components: &Arc<Components>,
+        id: Option<&MemoryId>,
         rest: Pin<&mut impl Future<Output = T>>,
     ) -> T {
         match self.0 {
-            Some(_) => holding(&call.components, call.memory_id(), rest).await,
+            Some(_) => holding(components, id, rest).await,
             None => rest.await,
         }
     }
@@ -59,11 +68,29 @@ impl MemorySession {
         self.0.as_ref().map(|(memory, _)| &**memory)
     }
 
+    /// Returns the journal of the conversation. `None` without a memory.
+    ///
+    /// # Errors
+    ///
+    /// If the store of the memory has no journals.
+    pub(super) fn journal(&self, method: &str) -> Result<Option<ConversationJournal>> {
+        let Some(memory) = self.memory() else { return Ok(None) };
+        memory.journal().map(Some).ok_or_else(|| no_journals(method))
+    }
+
+    /// Fails if the request was answered before, as far as the log of the last commits tells.
+    pub(super) async fn check_request(&self, request: &RequestId) -> Result<()> {
+        match self.memory().and_then(ChatMemory::journal) {
+            Some(journal) => journal.check_request(request).await,
+            None => Ok(()),
+        }
+    }
+
     /// Waits until no other process uses the conversation, if its store supports leases.
-    pub(super) async fn lease(&self, call: &ServiceCall) -> Result<Option<Lease>> {
+    pub(super) async fn lease(&self, max_wait: Duration) -> Result<Option<Lease>> {
         let request = self.memory().and_then(|memory| memory.lease_request());
         match request {
-            Some(request) => request.wait(max_wait(call)).await.map(Some),
+            Some(request) => request.wait(max_wait).await.map(Some),
             None => Ok(None),
         }
     }
@@ -125,23 +152,49 @@ impl MemorySession {
     }
 }
 
+/// Ends the lease of a call that ended in this way, or failed.
+pub(super) async fn end_lease(lease: Option<Lease>, ended: Option<Ended>) {
+    match (lease, ended) {
+        (Some(lease), Some(Ended::Stored)) => lease.mark_released(),
+        (Some(lease), Some(Ended::Unchanged) | None) => lease.release().await,
+        (None, _) => {}
+    }
+}
+
+/// The end of a successful call.
+#[derive(Clone, Copy)]
+pub(super) enum Ended {
+    /// The turn was stored, which released the lease.
+    Stored,
+    /// The call stored nothing: the request was answered before, or no turn was open.
+    Unchanged,
+}
+
 /// Returns how long a call waits for other processes. A store may set a lower limit.
-pub(super) fn max_wait(call: &ServiceCall) -> Duration {
-    match call.components.settings.concurrent_calls {
+pub(super) fn max_wait(concurrent_calls: ConcurrentCalls) -> Duration {
+    match concurrent_calls {
         ConcurrentCalls::Queue => Duration::MAX,
         ConcurrentCalls::Reject => Duration::ZERO,
     }
 }
 
 /// The error of a call that would wait for the call around it.
-fn reentrant_call(call: &ServiceCall) -> Error {
-    let conversation = match call.memory_id() {
+fn reentrant_call(method: &str, id: Option<&MemoryId>) -> Error {
+    let conversation = match id {
         Some(id) => format!("the conversation `{id}`"),
         None => "the shared chat memory".to_owned(),
     };
-    let method = call.plan.method.name;
     Error::configuration(format!(
         "`{method}` was called within a call that uses {conversation}, and would wait for itself; use another memory id, or call it after the outer call has ended"
+    ))
+}
+
+/// The error of a durable turn whose memory cannot keep a journal.
+fn no_journals(method: &str) -> Error {
+    Error::configuration(format!(
+        "a call of `{method}` cannot be durable, because the store of its memory has no journals; use a store of \
+         this framework, implement `ChatMemoryStore::journals` and `ChatMemory::journal`, or remove \
+         `.durable_turns(...)`"
     ))
 }
 

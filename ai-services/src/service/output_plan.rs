@@ -193,7 +193,7 @@ impl OutputPlan {
 }
 
 impl ModelAbilities<'_> {
-    fn contains(&self, capability: Capability) -> bool {
+    pub(super) fn contains(&self, capability: Capability) -> bool {
         self.model.capabilities().contains(capability)
     }
 

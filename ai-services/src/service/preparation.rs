@@ -1,28 +1,33 @@
 //! Preparation of the user message: retrieval, input guardrails, instructions.
 
+use super::budget::Budgets;
 use super::call::ServiceCall;
 use super::checks::check_input;
+use super::durable::Began;
 use super::guardrail_context::GuardrailContext;
 use super::memory_session::MemorySession;
 use super::prepared_message::PreparedMessage;
 use super::retrieval::{augment, retrieve};
-use super::usage_and_cost::UsageAndCost;
+use super::spent::Spent;
 use super::user_message;
 use crate::Result;
 use crate::TurnContext;
 use crate::memory::Snapshot;
-use crate::message::ChatMessage;
+use crate::message::{ChatMessage, UserMessage};
+use crate::rag::Retrieved;
 
 /// The prepared user message. The context is `None` without retrieval and guardrails.
 pub(super) type PreparedTurn<'a> = (PreparedMessage<'a>, Option<Box<GuardrailContext>>);
 
-/// Prepares the user message. The usage of other models is added to `spent` even on failure.
+/// Prepares the user message, if the budgets allow a request. The usage of other models is added to `spent` even on failure.
 pub(super) async fn prepare<'a>(
     call: &'a ServiceCall,
     session: &MemorySession,
     snapshot: &Snapshot,
-    spent: &mut UsageAndCost,
+    budgets: Budgets<'_>,
+    spent: &mut Spent,
 ) -> Result<PreparedTurn<'a>> {
+    budgets.check_request(spent)?;
     let (message, context) = if call.plan.needs_context {
         let turn = turn_context(call, session, snapshot);
         let outcome = Box::pin(retrieve_and_check(call, turn)).await;
@@ -36,6 +41,32 @@ pub(super) async fn prepare<'a>(
     };
     let instructed = call.plan.output.instruct(message.augmented());
     Ok((message.with_instructed(instructed), context))
+}
+
+/// Returns the prepared user message of a turn that is resumed.
+pub(super) fn restore<'a>(
+    call: &'a ServiceCall,
+    session: &MemorySession,
+    snapshot: &Snapshot,
+    began: &Began,
+) -> PreparedTurn<'a> {
+    let message = PreparedMessage::new(&call.prompts.user)
+        .with_guarded(as_user(&began.user))
+        .with_augmented(began.augmented.as_ref().and_then(as_user))
+        .with_instructed(began.instructed.as_ref().and_then(as_user));
+    if !call.plan.needs_context {
+        return (message, None);
+    }
+    let turn = turn_context(call, session, snapshot).with_user_message(message.guarded().clone());
+    let context = GuardrailContext::new(turn, Retrieved::new(began.sources()));
+    (message, Some(Box::new(context)))
+}
+
+fn as_user(message: &ChatMessage) -> Option<UserMessage> {
+    match message {
+        ChatMessage::User(message) => Some(message.clone()),
+        _ => None,
+    }
 }
 
 /// Retrieves content, runs the input guardrails, which see the content, and adds it to the message.

@@ -32,6 +32,16 @@ impl<'a> PreparedMessage<'a> {
         Self { instructed, ..self }
     }
 
+    /// Returns the message with the retrieved content, if there is any.
+    pub(super) fn if_augmented(&self) -> Option<&UserMessage> {
+        self.augmented.as_ref()
+    }
+
+    /// Returns the message with instructions on the form of the answer, if there are any.
+    pub(super) fn if_instructed(&self) -> Option<&UserMessage> {
+        self.instructed.as_ref()
+    }
+
     /// Returns the message without retrieved content and instructions.
     pub(super) fn guarded(&self) -> &UserMessage {
         self.guarded.as_ref().unwrap_or(self.original)

@@ -2,10 +2,11 @@
 
 use super::components::Components;
 use super::description::Arguments;
+use super::durable::Began;
 use super::method_plan::MethodPlan;
 use super::user_message;
-use crate::Result;
 use crate::message::{ChatMessage, SystemMessage, UserMessage};
+use crate::{Error, ErrorKind, Result};
 
 /// The rendered prompts of one call.
 pub(super) struct Prompts {
@@ -30,6 +31,14 @@ impl Prompts {
             user = user.with_name(name.to_text()?);
         }
         Ok(Self { system: system.map(Into::into), user })
+    }
+
+    /// Returns the prompts of an open turn, as its journal has them.
+    pub(super) fn of_open_turn(began: &Began) -> Result<Self> {
+        let ChatMessage::User(user) = &began.user else {
+            return Err(Error::new(ErrorKind::Store, "a journal has no user message"));
+        };
+        Ok(Self { system: began.system.clone(), user: user.clone() })
     }
 }
 

@@ -1,7 +1,9 @@
 //! The return types of service methods.
 
+use super::description::AnswerForm;
 use super::rejected_answer::RejectedAnswer;
 use super::turn::{FinishedTurn, unboxed};
+use crate::approval::PendingTurn;
 use crate::model::{ChatResponse, Cost, FinishReason, TokenUsage};
 use crate::output::{Output, Shape};
 use crate::rag::RetrievedContent;
@@ -189,7 +191,7 @@ impl<V: Returned> Reply for PendingReply<V> {
 #[diagnostic::on_unimplemented(
     message = "an AI service method cannot return `{Self}`",
     label = "not a supported AI service output",
-    note = "supported outputs: `String`, `AiMessage`, `()`, every type that derives `serde::Deserialize` and `schemars::JsonSchema`, and `Response<T>` of these"
+    note = "supported outputs: `String`, `AiMessage`, `()`, every type that derives `serde::Deserialize` and `schemars::JsonSchema`, `Response<T>` of these, and `Outcome<T>` of all of these"
 )]
 pub trait Returned: Send {
     #[doc(hidden)]
@@ -200,6 +202,15 @@ pub trait Returned: Send {
         value: Self::Output,
         respond: impl FnOnce(Self::Output) -> Response<Self::Output>,
     ) -> Self;
+
+    /// Returns the value of a suspended turn; `None` if such a turn is an error of the method.
+    #[doc(hidden)]
+    fn from_pending(_pending: &PendingTurn) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
 
 #[diagnostic::do_not_recommend]
@@ -250,8 +261,8 @@ pub trait MethodReturn: Sized {
 
     /// Returns the expected form of the answer.
     #[doc(hidden)]
-    fn shape() -> Shape {
-        <Self::Value as Returned>::Output::shape()
+    fn answer() -> AnswerForm {
+        AnswerForm::of::<<Self::Value as Returned>::Output>()
     }
 }
 

@@ -1,6 +1,9 @@
 //! The settings of a service.
 
+use super::approval_settings::ApprovalSettings;
+use super::budget::Budget;
 use super::conversations::ConcurrentCalls;
+use super::durable_turns::DurableTurns;
 use super::listeners::Listener;
 use super::output_plan::OutputStrategy;
 use super::remembered::Remembered;
@@ -29,10 +32,16 @@ pub(super) struct ServiceSettings {
     pub(super) tool_providers: Vec<Arc<dyn ToolProvider>>,
     pub(super) tools: ToolSettings,
     pub(super) limits: ToolCallLimits,
+    /// The budget of each call.
+    pub(super) budget: Budget,
+    pub(super) conversation_budget: Option<Budget>,
     pub(super) output_strategy: OutputStrategy,
     /// Largest number of retries because of answers that cannot be parsed.
     pub(super) output_retries: usize,
     pub(super) price_table: Option<Arc<PriceTable>>,
+    pub(super) approval: ApprovalSettings,
+    /// `None` if turns are not resumed.
+    pub(super) durable_turns: Option<DurableTurns>,
     pub(super) listeners: Vec<Listener>,
 }
 
@@ -50,9 +59,13 @@ impl Default for ServiceSettings {
             tool_providers: Vec::new(),
             tools: ToolSettings::default(),
             limits: ToolCallLimits::default(),
+            budget: Budget::new(),
+            conversation_budget: None,
             output_strategy: OutputStrategy::default(),
             output_retries: 1,
             price_table: None,
+            approval: ApprovalSettings::default(),
+            durable_turns: None,
             listeners: Vec::new(),
         }
     }

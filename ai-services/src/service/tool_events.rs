@@ -4,7 +4,7 @@ use super::call::ServiceCall;
 use super::stream::StreamItem;
 use crate::event::Event;
 use crate::message::ToolCall;
-use crate::tool::{ToolExecution, ToolObserver, Toolbox};
+use crate::tool::{ToolExecution, ToolObserver, ToolProgress, Toolbox};
 
 /// Sends the events of the tool calls of one round to the listeners and the stream.
 pub(super) struct ToolEvents<'a> {
@@ -38,6 +38,11 @@ impl ToolObserver for ToolEvents<'_> {
     fn tool_started(&self, call: &ToolCall) {
         self.call.emit(&Event::ToolStarted { call });
         self.call.delivery.emit(|| StreamItem::ToolStarted(call.clone()));
+    }
+
+    fn tool_progressed(&self, call: &ToolCall, progress: &ToolProgress) {
+        self.call.emit(&Event::ToolProgressed { call, progress });
+        self.call.delivery.emit(|| StreamItem::ToolProgressed(call.clone(), progress.clone()));
     }
 
     fn tool_finished(&self, execution: &ToolExecution) {

@@ -7,6 +7,7 @@ use ai_services::guardrail::{
 use ai_services::memory::MemoryId;
 use ai_services::message::{Content, ImageContent};
 use ai_services::model::ChatRequestParameters;
+use ai_services::tool::{CallState, ToolInput};
 use ai_services::{InvocationContext, Response, Result, AnswerStream, ai_service, tool, tools};
 
 #[ai_service(name = "Desk", crate = ai_services)]
@@ -124,7 +125,7 @@ struct Bookings<T>(T);
 #[tools(crate = ai_services)]
 impl<T: Into<f64> + Copy> Bookings<T> {
     /// Cancels a booking.
-    #[tool(name = "cancel-booking", timeout = "500ms", sequential, return_immediately)]
+    #[tool(name = "cancel-booking", timeout = "500ms", sequential, return_immediately, requires_approval, verify = find, key = "{{number}}")]
     async fn cancel(
         &self,
         #[memory_id] customer: &MemoryId,
@@ -137,6 +138,11 @@ impl<T: Into<f64> + Copy> Bookings<T> {
     ) -> std::result::Result<String, std::io::Error> {
         let _ = (customer, context, number, days, nights);
         Ok(reason)
+    }
+
+    async fn find(&self, call: ToolInput) -> std::result::Result<CallState, String> {
+        let _ = (self.not_a_tool(), call);
+        Ok(CallState::Unknown)
     }
 
     #[tool(description = "Synchronous, without a result.")]

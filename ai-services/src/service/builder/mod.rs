@@ -1,5 +1,6 @@
 //! The builder of services.
 
+mod limits;
 mod parts;
 mod requirements;
 mod service_builder;

@@ -36,6 +36,9 @@ impl BuilderParts {
         if settings.tools.concurrency == 0 {
             return Err(Error::configuration("`tool_concurrency` must be at least 1"));
         }
+        if let Some(budget) = settings.conversation_budget {
+            budget.check(settings.price_table.is_some())?;
+        }
         let components = Components {
             name,
             model,

@@ -2,17 +2,20 @@
 
 use super::parts::BuilderParts;
 use super::requirements::{ChatModelGiven, MemoryGiven, ModerationGiven};
-use crate::Result;
+use crate::approval::{Approval, ApprovalHandler};
 use crate::event::{Call, Event};
 use crate::memory::{ChatMemory, IntoChatMemory, MemoryId};
+use crate::message::ToolCall;
 use crate::model::{ChatModel, ChatRequest, ChatRequestParameters, ModerationModel, PriceTable};
 use crate::prompt::Clock;
 use crate::service::conversations::ConcurrentCalls;
 use crate::service::description::{Given, Missing};
+use crate::service::durable_turns::DurableTurns;
 use crate::service::handle::{AiService, Service};
 use crate::service::listeners::Listener;
 use crate::service::output_plan::OutputStrategy;
 use crate::tool::{ToolArgumentsPolicy, ToolErrorPolicy, ToolProvider, ToolSet, UnknownToolPolicy};
+use crate::{InvocationContext, Result};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -42,7 +45,7 @@ use std::time::Duration;
 /// # fn main() -> ai_services::Result<()> {
 /// let assistant = AssistantService::builder()
 ///     .chat_model(ScriptedChatModel::replies(["Hi."]))
-///     .max_tool_rounds(5)
+///     .output_retries(2)
 ///     .build()?;
 /// # let _ = assistant;
 /// # Ok(())
@@ -154,6 +157,36 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
         self
     }
 
+    /// Makes turns durable: a turn that was interrupted after it called tools is resumed. Default: such a turn is
+    /// lost, like every turn that fails.
+    ///
+    /// The stores of the memories must have [journals](crate::memory::ChatMemoryStore::journals). Otherwise, calls
+    /// of methods with tools fail with [`ErrorKind::Configuration`](crate::ErrorKind::Configuration).
+    pub fn durable_turns(mut self, durable_turns: DurableTurns) -> Self {
+        self.parts.settings.durable_turns = Some(durable_turns);
+        self
+    }
+
+    /// Sets the policy that decides which tool calls need [approval](crate::approval). Default:
+    /// [`Approval::AsDeclared`] for each call.
+    ///
+    /// The policy is called for each call of an answer before a tool of this answer runs, and again when the turn is
+    /// resumed.
+    pub fn approval_policy(
+        mut self,
+        policy: impl Fn(&ToolCall, &InvocationContext) -> Approval + Send + Sync + 'static,
+    ) -> Self {
+        self.parts.settings.approval.policy = Some(Box::new(policy));
+        self
+    }
+
+    /// Sets the handler that decides about tool calls that need [approval](crate::approval), while the call waits.
+    /// Default: the turn is suspended, which requires [`durable_turns`](Self::durable_turns).
+    pub fn approval_handler(mut self, handler: impl ApprovalHandler + 'static) -> Self {
+        self.parts.settings.approval.handler = Some(Arc::new(handler));
+        self
+    }
+
     /// Sets the parameters of all requests. The parameters of a call take precedence.
     pub fn parameters(mut self, parameters: ChatRequestParameters) -> Self {
         self.parts.settings.parameters = Arc::new(parameters);
@@ -197,30 +230,6 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
     /// Adds a provider that chooses additional tools for each call.
     pub fn tool_provider(mut self, provider: impl ToolProvider + 'static) -> Self {
         self.parts.settings.tool_providers.push(Arc::new(provider));
-        self
-    }
-
-    /// Sets the largest number of responses with tool calls in one turn. Default: 32.
-    pub fn max_tool_rounds(mut self, rounds: usize) -> Self {
-        self.parts.settings.limits.tool_rounds = rounds;
-        self
-    }
-
-    /// Sets the largest number of tool calls in one response. Default: 128.
-    pub fn max_tool_calls_per_answer(mut self, calls: usize) -> Self {
-        self.parts.settings.limits.calls_per_answer = calls;
-        self
-    }
-
-    /// Sets the largest size of the arguments of one tool call, in bytes. Default: 1 MiB.
-    pub fn max_tool_argument_bytes(mut self, bytes: usize) -> Self {
-        self.parts.settings.limits.argument_bytes = bytes;
-        self
-    }
-
-    /// Sets the largest size of one tool result, in bytes. Default: 256 KiB.
-    pub fn max_tool_result_bytes(mut self, bytes: usize) -> Self {
-        self.parts.settings.tools.max_result_bytes = bytes;
         self
     }
 
@@ -327,7 +336,8 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
     /// # Errors
     ///
     /// Fails if the configuration is inconsistent: two tools share a name, a tool name is invalid, the
-    /// tool concurrency is zero, or the model does not support the output strategy.
+    /// tool concurrency or a limit of a budget is zero, a budget limits the cost without prices, or the model does
+    /// not support the output strategy.
     pub fn build(self) -> Result<S>
     where
         S: Service,

@@ -2,7 +2,9 @@
 
 use super::event::StreamEvent;
 use super::event_queue::{EventQueue, StreamItem};
+use crate::approval::PendingTurn;
 use crate::output::{Output, Shape};
+use crate::service::description::AnswerForm;
 use crate::service::response::Response;
 use crate::{Error, ErrorKind, Result};
 use futures_util::future::BoxFuture;
@@ -158,8 +160,10 @@ impl<T> AnswerStream<T> {
     /// Returns the error of the stream.
     pub async fn collect(mut self) -> Result<Response<T>> {
         while let Some(event) = self.next().await {
-            if let StreamEvent::Completed(response) = event? {
-                return Ok(*response);
+            match event? {
+                StreamEvent::Completed(response) => return Ok(*response),
+                StreamEvent::Pending(pending) => return Err((*pending).into()),
+                _ => {}
             }
         }
         Err(unexpected_end())
@@ -184,7 +188,7 @@ impl<T> AnswerStream<T> {
             }
             StreamState::Over => return Poll::Ready(None),
         };
-        if matches!(&event, Err(_) | Ok(StreamEvent::Completed(_))) {
+        if matches!(&event, Err(_) | Ok(StreamEvent::Completed(_) | StreamEvent::Pending(_))) {
             self.0 = StreamState::Over;
         }
         Poll::Ready(Some(event))
@@ -205,9 +209,13 @@ impl<T> RunningCall<T> {
                 self.last = last;
                 Poll::Ready(Ok(item.into()))
             }
-            (None, Some(last)) => {
-                Poll::Ready(last.map(|response| StreamEvent::Completed(Box::new(response))))
-            }
+            (None, Some(last)) => Poll::Ready(match *last {
+                Ok(response) => Ok(StreamEvent::Completed(Box::new(response))),
+                Err(error) => match error.detail::<PendingTurn>() {
+                    Some(pending) => Ok(StreamEvent::Pending(Box::new(pending.clone()))),
+                    None => Err(error),
+                },
+            }),
             (None, None) => Poll::Pending,
         }
     }
@@ -257,8 +265,8 @@ pub trait StreamReturn: Send + Sized {
 
     /// Returns the expected form of the answer.
     #[doc(hidden)]
-    fn shape() -> Shape {
-        Self::Output::shape()
+    fn answer() -> AnswerForm {
+        AnswerForm::of::<Self::Output>()
     }
 }
 

@@ -1,11 +1,12 @@
 //! The events of a streamed answer.
 
 use super::event_queue::StreamItem;
+use crate::approval::PendingTurn;
 use crate::message::ToolCall;
 use crate::model::{TokenUsage, ToolCallDelta};
 use crate::rag::RetrievedContent;
 use crate::service::response::Response;
-use crate::tool::ToolExecution;
+use crate::tool::{ToolExecution, ToolProgress};
 
 /// An item of an [`AnswerStream`](super::AnswerStream): an event of the call, or the answer.
 ///
@@ -26,6 +27,14 @@ pub enum StreamEvent<T = String> {
     ToolCall(ToolCallDelta),
     /// A tool is about to run.
     ToolStarted(ToolCall),
+    /// A running tool has [reported](crate::tool::ToolInput::report) its progress. While the stream is not polled,
+    /// only the last report of each tool is kept.
+    ToolProgressed {
+        /// The tool call.
+        call: ToolCall,
+        /// The last progress.
+        progress: ToolProgress,
+    },
     /// A tool has run or failed. If its result is the answer and answers are checked, the event is
     /// sent after the answer was accepted unchanged; a rewritten answer is sent as text instead.
     ToolFinished(Box<ToolExecution>),
@@ -34,6 +43,8 @@ pub enum StreamEvent<T = String> {
     /// The text so far is void: it was not an answer of the method's type, and the model answers
     /// again.
     Restarted,
+    /// The turn waits for decisions about its tool calls. The last event of a suspended turn.
+    Pending(Box<PendingTurn>),
     /// The complete answer, as the last event. The turn is in the memory.
     Completed(Box<Response<T>>),
 }
@@ -46,6 +57,7 @@ impl<T> From<StreamItem> for StreamEvent<T> {
             StreamItem::Thinking(text) => Self::Thinking(text),
             StreamItem::ToolCall(delta) => Self::ToolCall(delta),
             StreamItem::ToolStarted(call) => Self::ToolStarted(call),
+            StreamItem::ToolProgressed(call, progress) => Self::ToolProgressed { call, progress },
             StreamItem::ToolFinished(execution) => Self::ToolFinished(execution),
             StreamItem::Usage(usage) => Self::Usage(usage),
             StreamItem::Restarted => Self::Restarted,

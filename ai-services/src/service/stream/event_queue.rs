@@ -3,7 +3,7 @@
 use crate::message::ToolCall;
 use crate::model::{TokenUsage, ToolCallDelta};
 use crate::rag::RetrievedContent;
-use crate::tool::ToolExecution;
+use crate::tool::{ToolExecution, ToolProgress};
 use std::collections::VecDeque;
 use std::future;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,6 +21,7 @@ pub(crate) enum StreamItem {
     Thinking(String),
     ToolCall(ToolCallDelta),
     ToolStarted(ToolCall),
+    ToolProgressed(ToolCall, ToolProgress),
     ToolFinished(Box<ToolExecution>),
     Usage(TokenUsage),
     Restarted,

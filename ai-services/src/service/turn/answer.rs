@@ -1,7 +1,7 @@
 //! Extracts the answer from a response, and words the complaint about an unusable one.
 
 use crate::Error;
-use crate::message::{AiMessage, Content, ToolCall};
+use crate::message::{AiMessage, Content, ToolCall, ToolResult};
 use crate::model::{ChatResponse, FinishReason};
 use crate::tool::ToolExecution;
 
@@ -38,6 +38,12 @@ pub(super) fn of_results(executions: &[ToolExecution]) -> ChatResponse {
     let texts: Vec<&str> = contents.filter_map(Content::text).collect();
     ChatResponse::new(AiMessage::new(texts.join("\n")))
         .with_finish_reason(FinishReason::ToolExecution)
+}
+
+/// Returns the result of a call that must not start, because a budget is used up.
+pub(super) fn of_refused_call(call: &ToolCall) -> ToolResult {
+    let text = "not executed: no further tool calls are allowed. Answer with what you know.";
+    ToolResult::new(call.id(), call.name(), text).into_error()
 }
 
 /// Returns the answer with another text.

@@ -2,8 +2,8 @@
 
 use crate::model::ChatResponse;
 use crate::service::rejected_answer::RejectedAnswer;
+use crate::service::spent::Spent;
 use crate::service::unfinished_turn::UnfinishedTurn;
-use crate::service::usage_and_cost::UsageAndCost;
 use crate::tool::ToolExecution;
 
 /// Responses as they arrived, in boxes: when the list grows, pointers are moved, not 208 bytes each.
@@ -13,7 +13,7 @@ pub(crate) type BoxedResponses = Vec<Box<ChatResponse>>;
 /// A turn with an accepted answer.
 #[derive(Debug)]
 pub(crate) struct FinishedTurn {
-    pub(crate) spent: UsageAndCost,
+    pub(crate) spent: Spent,
     pub(crate) executions: Vec<ToolExecution>,
     pub(crate) intermediate: BoxedResponses,
     pub(crate) rejected: Vec<RejectedAnswer>,

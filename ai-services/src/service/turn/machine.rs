@@ -3,15 +3,17 @@
 //! The machine decides and does no I/O: each method takes the outcome of a step and returns the next
 //! one. One driver therefore serves whole and streamed answers.
 
+use super::account::Account;
 use super::answer;
 use super::check_outcome::{AnswerSource, CheckOutcome};
 use super::finished_turn::{BoxedResponses, FinishedTurn, unboxed};
 use super::rules::Rules;
+use crate::memory::TurnId;
 use crate::message::{AiMessage, ChatMessage, ToolCall};
-use crate::model::{ChatRequest, ChatResponse, FinishReason, TokenUsage, ToolChoice, UsageMeter};
+use crate::model::{ChatRequest, ChatResponse, FinishReason, TokenUsage, ToolChoice};
 use crate::service::rejected_answer::RejectedAnswer;
+use crate::service::spent::Spent;
 use crate::service::unfinished_turn::UnfinishedTurn;
-use crate::service::usage_and_cost::UsageAndCost;
 use crate::tool::{ResultUse, ToolExecution};
 use crate::{Error, ErrorKind, Result};
 use std::sync::Arc;
@@ -44,8 +46,10 @@ pub(crate) struct ToolRound {
 pub(crate) struct Turn<'a> {
     request: ChatRequest,
     rules: Rules<'a>,
+    pub(crate) account: Account<'a>,
+    /// Created with the first round of tool calls.
+    id: Option<TurnId>,
     rounds: usize,
-    spent: UsageAndCost,
     executions: Vec<ToolExecution>,
     intermediate: BoxedResponses,
     answer_source: AnswerSource,
@@ -63,12 +67,13 @@ pub(crate) struct Turn<'a> {
 impl<'a> Turn<'a> {
     /// Creates a turn that starts with `request`, after `spent` was spent on it. The first step is
     /// [`Step::CallModel`].
-    pub(crate) fn new(request: ChatRequest, rules: Rules<'a>, spent: UsageAndCost) -> Self {
+    pub(crate) fn new(request: ChatRequest, rules: Rules<'a>, spent: Spent) -> Self {
         Self {
             request,
+            account: Account::new(&rules, spent),
             rules,
+            id: None,
             rounds: 0,
-            spent,
             executions: Vec::new(),
             intermediate: Vec::new(),
             answer_source: AnswerSource::Message,
@@ -90,19 +95,30 @@ impl<'a> Turn<'a> {
         &mut self.request
     }
 
+    /// Sets the id of a turn that is resumed.
+    pub(crate) fn with_id(mut self, id: Option<TurnId>) -> Self {
+        self.id = id;
+        self
+    }
+
+    /// Returns `true` if the turn was resumed, until its first round of tool calls.
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.id.is_some()
+    }
+
+    /// Returns the id of the turn.
+    pub(crate) fn id(&mut self) -> TurnId {
+        *self.id.get_or_insert_with(TurnId::new)
+    }
+
+    /// Returns the number of rounds of tool calls so far.
+    pub(crate) fn round(&self) -> u32 {
+        u32::try_from(self.rounds).unwrap_or(u32::MAX)
+    }
+
     /// Returns the token usage so far.
     pub(crate) fn usage(&self) -> TokenUsage {
-        self.spent.usage
-    }
-
-    /// Returns the token usage and the cost so far.
-    pub(crate) fn spent(&self) -> UsageAndCost {
-        self.spent
-    }
-
-    /// Adds the usage of other models on behalf of the turn.
-    pub(crate) fn add_metered(&mut self, meter: &UsageMeter) {
-        self.spent.add_metered(meter, self.rules.prices);
+        self.account.spent().usage
     }
 
     /// Returns the number of rejected answers so far.
@@ -126,25 +142,62 @@ impl<'a> Turn<'a> {
         self.executions.get(before..).unwrap_or_default()
     }
 
+    /// Prepares the next request to the model.
+    ///
+    /// # Errors
+    ///
+    /// If a budget does not allow the request.
+    pub(crate) fn begin_request(&mut self) -> Result<()> {
+        let follows_tools = self.request.turn.last().is_some_and(ChatMessage::is_tool_result);
+        self.account.begin_request(follows_tools)?;
+        if self.account.withholds_tools() {
+            self.withhold_tools();
+        }
+        Ok(())
+    }
+
     /// Takes the response of the model.
     ///
     /// # Errors
     ///
     /// If the response calls more tools than a limit allows. None of the tools has run.
     pub(crate) fn model_replied(&mut self, response: Box<ChatResponse>) -> Result<Step> {
-        self.spent.add(&response, self.rules.prices);
+        self.account.add_answer(&response);
+        self.take_response(response, |account, calls| account.admit_tools(calls))
+    }
+
+    /// Takes a response that was recorded with the amounts that the turn has spent.
+    ///
+    /// # Errors
+    ///
+    /// If the response calls more tools than one response may. None of the tools has run.
+    pub(crate) fn response_replayed(&mut self, response: Box<ChatResponse>) -> Result<Step> {
+        self.take_response(response, |_, _| Ok(true))
+    }
+
+    fn take_response(
+        &mut self,
+        response: Box<ChatResponse>,
+        admit_tools: impl FnOnce(&mut Account<'a>, usize) -> Result<bool>,
+    ) -> Result<Step> {
         self.request.is_retry = false;
         let (mut response, answer) = answer::split(response, self.rules.answer_tool);
         if response.message.tool_calls().is_empty() {
             return Ok(self.answered(answer.unwrap_or(response), AnswerSource::Message));
         }
-        self.rules.limits.check(self.rounds, response.message.tool_calls())?;
-        self.rounds += 1;
+        self.rules.limits.check(response.message.tool_calls())?;
+        let may_start = admit_tools(&mut self.account, response.message.tool_calls().len())?;
+        self.rounds += usize::from(may_start);
         response.message = self.with_unique_ids(response.message);
         let message = response.message.clone();
         self.request.turn.push(message.clone().into());
         self.intermediate.push(response);
-        Ok(Step::RunTools(ToolRound { message, answer }))
+        if may_start {
+            return Ok(Step::RunTools(ToolRound { message, answer }));
+        }
+        let results = message.tool_calls().iter().map(answer::of_refused_call);
+        self.request.turn.extend(results.map(ChatMessage::from));
+        Ok(if answer.is_some() { Step::Restart } else { Step::CallModel })
     }
 
     /// Takes the results of the tools of a round.
@@ -240,11 +293,12 @@ impl<'a> Turn<'a> {
     /// Returns the request, whose messages are to be remembered, and the report. Rejected answers are
     /// in the report only.
     pub(crate) fn finish(self, answer: Box<ChatResponse>) -> (ChatRequest, FinishedTurn) {
-        let Self { mut request, spent, executions, intermediate, rejected, .. } = self;
+        let Self { mut request, account, executions, intermediate, rejected, .. } = self;
         for at in self.rejected_at.into_iter().rev() {
             let end = request.turn.len().min(at + 2);
             request.turn.drain(at..end);
         }
+        let spent = *account.spent();
         (request, FinishedTurn { spent, executions, intermediate, rejected, answer })
     }
 
@@ -289,6 +343,19 @@ impl<'a> Turn<'a> {
             _ => return,
         };
         Arc::make_mut(&mut self.request.parameters).tool_choice = Some(relaxed);
+    }
+
+    /// Keeps the model from calling tools, except for the one that takes the answer.
+    fn withhold_tools(&mut self) {
+        let Self { request, rules: Rules { answer_tool, can_forbid_tools, .. }, .. } = self;
+        if !*can_forbid_tools {
+            let tools = request.tools.as_slice().iter();
+            let kept = tools.filter(|tool| answer_tool.is_some_and(|answer| *tool.name == *answer));
+            request.tools = kept.cloned().collect::<Vec<_>>().into();
+        } else if !request.tools.is_empty() {
+            let choice = answer_tool.map_or(ToolChoice::None, |tool| ToolChoice::Tool(tool.into()));
+            Arc::make_mut(&mut request.parameters).tool_choice = Some(choice);
+        }
     }
 
     /// Returns the message with a unique id for each call.

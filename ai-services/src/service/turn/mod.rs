@@ -1,5 +1,6 @@
 //! One turn: the user message, the tool calls of the model, the answer.
 
+mod account;
 mod answer;
 mod check_outcome;
 mod finished_turn;

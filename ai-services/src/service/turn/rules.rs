@@ -1,15 +1,15 @@
 //! The rules of a turn.
 
 use crate::message::ToolCall;
-use crate::service::usage_and_cost::Prices;
+use crate::service::budget::Budgets;
+use crate::service::spent::Prices;
 use crate::{Error, ErrorKind, Result};
+use tokio::time::Instant;
 
-/// Limits of the tool calls of a turn.
+/// Limits of the tool calls of one response.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ToolCallLimits {
-    /// Largest number of responses with tool calls in one turn.
-    pub(crate) tool_rounds: usize,
-    /// Largest number of tool calls in one response.
+    /// Largest number of tool calls.
     pub(crate) calls_per_answer: usize,
     /// Largest size of the arguments of one call, in bytes.
     pub(crate) argument_bytes: usize,
@@ -17,7 +17,7 @@ pub(crate) struct ToolCallLimits {
 
 impl Default for ToolCallLimits {
     fn default() -> Self {
-        Self { tool_rounds: 32, calls_per_answer: 128, argument_bytes: 1024 * 1024 }
+        Self { calls_per_answer: 128, argument_bytes: 1024 * 1024 }
     }
 }
 
@@ -25,6 +25,11 @@ impl Default for ToolCallLimits {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rules<'a> {
     pub(crate) limits: ToolCallLimits,
+    pub(crate) budgets: Budgets<'a>,
+    /// The start of the attempt, if the running time is measured.
+    pub(crate) started: Option<Instant>,
+    /// `true` if the model can be kept from calling tools.
+    pub(crate) can_forbid_tools: bool,
     /// The tool whose arguments are the answer.
     pub(crate) answer_tool: Option<&'a str>,
     /// Largest number of retries because of answers that cannot be parsed.
@@ -38,19 +43,14 @@ pub(crate) struct Rules<'a> {
 }
 
 impl ToolCallLimits {
-    /// Checks the tool calls of a response, after `rounds` earlier responses with tool calls.
+    /// Checks the tool calls of a response.
     ///
     /// # Errors
     ///
     /// If a limit is exceeded.
-    pub(super) fn check(self, rounds: usize, calls: &[ToolCall]) -> Result<()> {
-        let Self { tool_rounds, calls_per_answer, argument_bytes } = self;
+    pub(super) fn check(self, calls: &[ToolCall]) -> Result<()> {
+        let Self { calls_per_answer, argument_bytes } = self;
         let exceeded = |message: String| Err(Error::new(ErrorKind::LimitExceeded, message));
-        if rounds >= tool_rounds {
-            return exceeded(format!(
-                "the model still calls tools after {tool_rounds} rounds; raise `max_tool_rounds` if it needs more"
-            ));
-        }
         if calls.len() > calls_per_answer {
             return exceeded(format!(
                 "the model called {} tools at once; at most {calls_per_answer} are allowed",

@@ -4,23 +4,24 @@ use crate::message::{AiMessage, ChatMessage, ToolCall, ToolResult};
 use crate::model::{
     ChatRequest, ChatResponse, FinishReason, Price, PriceTable, TokenUsage, ToolChoice,
 };
+use crate::service::budget::{Budget, Budgets};
+use crate::service::spent::{Prices, Spent};
 use crate::service::unfinished_turn::UnfinishedTurn;
-use crate::service::usage_and_cost::{Prices, UsageAndCost};
 use crate::tool::{ResultUse, ToolExecution};
 use crate::{Error, ErrorKind, Result};
 use std::sync::Arc;
 use std::time::Duration;
 
 fn turn(limits: ToolCallLimits) -> Turn<'static> {
-    turn_by(Rules { limits, ..Rules::default() })
+    turn_by(Rules { limits, budgets: TWO_ROUNDS, ..Rules::default() })
 }
 
 fn turn_by(rules: Rules<'_>) -> Turn<'_> {
-    Turn::new(ChatRequest::new([ChatMessage::user("go")]), rules, UsageAndCost::default())
+    Turn::new(ChatRequest::new([ChatMessage::user("go")]), rules, Spent::default())
 }
 
 fn limits() -> ToolCallLimits {
-    ToolCallLimits { tool_rounds: 2, calls_per_answer: 3, argument_bytes: 10 }
+    ToolCallLimits { calls_per_answer: 3, argument_bytes: 10 }
 }
 
 fn calling(ids: &[&str]) -> ChatResponse {
@@ -131,9 +132,18 @@ fn only_duplicate_ids_are_replaced() {
     assert_eq!(unique(&["call_1_1", ""]), ["call_1_1", "call_1_3"]);
 }
 
+const TWO_ROUNDS: Budgets<'static> = budgets(&Budget::new().tool_rounds(2));
+
+const fn budgets(call: &Budget) -> Budgets<'_> {
+    Budgets { call: Some(call), conversation: None }
+}
+
 /// Rules with a tool whose arguments are the answer, and one retry.
 const TYPED: Rules<'static> = Rules {
-    limits: ToolCallLimits { tool_rounds: 2, calls_per_answer: 3, argument_bytes: 10 },
+    limits: ToolCallLimits { calls_per_answer: 3, argument_bytes: 10 },
+    budgets: TWO_ROUNDS,
+    started: None,
+    can_forbid_tools: true,
     answer_tool: Some("final_answer"),
     output_retries: 1,
     checks_answers: false,
@@ -253,7 +263,7 @@ fn every_answer_is_priced_by_its_model() {
     let mut second = calling(&["2"]);
     second.model = Some("other".into());
     turn.model_replied(Box::new(second)).unwrap();
-    assert_eq!(turn.spent().cost.unwrap().parts(), 6_000_000);
+    assert_eq!(turn.account.spent().cost.unwrap().parts(), 6_000_000);
 }
 
 /// Rules that check answers, with one retry for each reason.
