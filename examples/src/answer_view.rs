@@ -6,7 +6,7 @@
 use crate::filter::Filter;
 use crate::markdown::Markdown;
 use crate::screen::{Screen, Spinner};
-use ai_services::tool::ToolExecution;
+use ai_services::tool::{ToolExecution, ToolProgress};
 use std::env;
 use std::io::{self, Write};
 
@@ -101,6 +101,11 @@ impl<'a> AnswerView<'a> {
         self.has_text = false;
         self.screen.working_on(name);
         Ok(())
+    }
+
+    /// Shows the progress of a running tool.
+    pub(crate) fn tool_progressed(&self, name: &str, progress: &ToolProgress) {
+        self.screen.progress(name, progress);
     }
 
     /// Shows the result of a tool; the model is called again.

@@ -37,6 +37,12 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) thinking: bool,
 
+    /// Ask on the terminal before a tool with an effect runs
+    ///
+    /// The turn waits until it is answered, also if the program exits: the next start asks again.
+    #[arg(long)]
+    pub(crate) approve: bool,
+
     /// Print without colors, and Markdown as text; always on when piped
     #[arg(long)]
     pub(crate) plain: bool,

@@ -1,26 +1,22 @@
 //! The chat loop: turns, commands and their output.
 
+use crate::approval;
 use crate::assistant::AssistantService;
 use crate::chat_totals::ChatTotals;
 use crate::command::{Command, HELP};
 use crate::input::{Input, InputLine};
+use crate::lease;
 use crate::records;
-use crate::render::{chain, one_line, plain};
+use crate::render::{chain, plain};
 use crate::screen::Screen;
+use crate::transcript::format_messages;
 use crate::turn::{ChatOptions, ChatTurn, TurnOutcome};
-use ai_services::memory::{ChatMemoryStore, ConversationStore, LeaseRequest, MemoryId};
-use ai_services::message::ChatMessage;
+use ai_services::approval::PendingTurn;
+use ai_services::memory::ConversationStore;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// Maximum number of characters of a tool's arguments or result in `/memory`.
-const MAX_SHOWN_CHARS: usize = 200;
-
-/// Time limit for the release of a lease.
-const LEASE_RELEASE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Exit code of a program that was stopped with Ctrl-C, by convention of the shell.
 const EXIT_INTERRUPTED: u8 = 130;
@@ -49,11 +45,17 @@ impl Chat {
         Self { service, store, options, screen, user, users, totals: ChatTotals::default() }
     }
 
-    /// Answers a single question and returns the exit code.
-    pub(crate) async fn once(&mut self, question: &str) -> anyhow::Result<ExitCode> {
-        match self.ask(question).await? {
-            TurnOutcome::Answered(_) => Ok(ExitCode::SUCCESS),
-            TurnOutcome::Cancelled(_) => Ok(ExitCode::from(EXIT_INTERRUPTED)),
+    /// Answers a single question and returns the exit code. `input` is read for approvals.
+    pub(crate) async fn once(
+        &mut self,
+        question: &str,
+        mut input: Input,
+    ) -> anyhow::Result<ExitCode> {
+        match self.ask(question, &mut input).await? {
+            TurnOutcome::Answered { .. } => Ok(ExitCode::SUCCESS),
+            TurnOutcome::Suspended | TurnOutcome::Cancelled(_) => {
+                Ok(ExitCode::from(EXIT_INTERRUPTED))
+            }
             TurnOutcome::Failed(_) => Ok(ExitCode::FAILURE),
         }
     }
@@ -63,6 +65,7 @@ impl Chat {
         if input.is_terminal() {
             self.screen.notice("/help lists the commands, Ctrl-D exits");
         }
+        self.finish_open_turn(&mut input).await?;
         loop {
             let line = match input.next(&format!("{}> ", self.user)).await? {
                 InputLine::Text(line) => line,
@@ -73,42 +76,100 @@ impl Chat {
                 "" => {}
                 command if command.starts_with('/') => match Command::read(command) {
                     Ok(Command::Quit) => break,
-                    Ok(command) => self.run_command(command).await?,
+                    Ok(command) => {
+                        let is_other_user = matches!(command, Command::User(_));
+                        self.run_command(command).await?;
+                        if is_other_user {
+                            self.finish_open_turn(&mut input).await?;
+                        }
+                    }
                     Err(hint) => self.screen.notice(&hint),
                 },
-                question => drop(self.ask(question).await?),
+                question => drop(self.ask(question, &mut input).await?),
             }
         }
         let is_silent_failure = self.totals.failed > 0 && !input.is_terminal();
         Ok(if is_silent_failure { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    /// Runs one turn, adds it to the totals and reports its outcome.
-    async fn ask(&mut self, question: &str) -> io::Result<TurnOutcome> {
-        let turn = ChatTurn::new(&self.service, self.options, &self.screen);
-        let outcome = turn.ask(&self.user, question).await?;
-        self.totals.add(&outcome);
-        match &outcome {
-            TurnOutcome::Answered(_) => return Ok(outcome),
+    /// Finishes the open turn, then runs one turn. If the open turn cannot be finished, the question is not asked.
+    async fn ask(&mut self, question: &str, input: &mut Input) -> anyhow::Result<TurnOutcome> {
+        match self.finish_open_turn(input).await? {
+            None | Some(TurnOutcome::Answered { .. }) => {}
+            Some(unfinished) => return Ok(unfinished),
+        }
+        let outcome = self.turn().ask(&self.user, question).await?;
+        self.report(&outcome).await;
+        match outcome {
+            TurnOutcome::Suspended => {
+                Ok(self.finish_open_turn(input).await?.unwrap_or(TurnOutcome::Suspended))
+            }
+            outcome => Ok(outcome),
+        }
+    }
+
+    /// Finishes the open turn of the user: asks for approval, then goes on with the turn. Returns `None` if no turn
+    /// is open, or if the assistant does not ask for approval.
+    async fn finish_open_turn(&mut self, input: &mut Input) -> anyhow::Result<Option<TurnOutcome>> {
+        if !self.options.asks_approval {
+            return Ok(None);
+        }
+        loop {
+            let outcome = match self.service.pending_turn(&self.user).await {
+                Ok(None) => self.turn().resume(&self.user).await?,
+                Ok(Some(pending)) => match self.decide(&pending, input).await? {
+                    true => self.turn().resume(&self.user).await?,
+                    false => return Ok(Some(TurnOutcome::Suspended)),
+                },
+                Err(error) => Some(error.into()),
+            };
+            match outcome {
+                // The model called more tools.
+                Some(TurnOutcome::Suspended) => {}
+                None => return Ok(None),
+                Some(outcome) => {
+                    self.report(&outcome).await;
+                    return Ok(Some(outcome));
+                }
+            }
+        }
+    }
+
+    /// Asks for decisions and stores them. Returns `false` if a question is not answered.
+    async fn decide(&self, pending: &PendingTurn, input: &mut Input) -> anyhow::Result<bool> {
+        let Some(decisions) = approval::decisions(pending, input, &self.screen).await? else {
+            self.screen.notice("the turn still waits for approval; /cancel ends it");
+            return Ok(false);
+        };
+        if let Err(error) = pending.decide(&*self.store, decisions).await {
+            // For example, another assistant was faster.
+            self.screen.notice(&format!("error: {}", chain(&error)));
+        }
+        Ok(true)
+    }
+
+    fn turn(&self) -> ChatTurn<'_> {
+        ChatTurn::new(&self.service, self.options, &self.screen)
+    }
+
+    /// Adds a turn to the totals and reports its outcome.
+    async fn report(&mut self, outcome: &TurnOutcome) {
+        self.totals.add(outcome);
+        match outcome {
+            TurnOutcome::Answered { .. } | TurnOutcome::Suspended => return,
             TurnOutcome::Cancelled(_) => self.screen.notice("turn cancelled"),
             TurnOutcome::Failed(error) => self.screen.notice(&format!("error: {}", chain(error))),
         }
-        self.wait_for_lease_release().await;
-        Ok(outcome)
+        lease::wait_for_release(&self.store, &self.user).await;
+        if self.options.asks_approval && matches!(outcome, TurnOutcome::Cancelled(_)) {
+            self.cancel_open_turn().await;
+        }
     }
 
-    /// Waits until the lease of a cancelled or failed turn was released in the background.
-    ///
-    /// The program may exit next, and another process would have to wait until an unreleased lease expires.
-    async fn wait_for_lease_release(&self) {
-        let store: Arc<dyn ChatMemoryStore> = self.store.clone();
-        let id = MemoryId::from(&*self.user);
-        let Some(request) = LeaseRequest::new(&store, &id) else { return };
-        if let (Ok(lease), Some(leases)) =
-            (request.wait(LEASE_RELEASE_TIMEOUT).await, store.leases())
-        {
-            // If the release fails, the lease expires.
-            let _ = leases.release(&id, lease.token()).await;
+    /// Ends the open turn, so that the next question does not go on with it.
+    async fn cancel_open_turn(&self) {
+        if let Err(error) = self.service.cancel_open_turn(&self.user).await {
+            self.screen.notice(&format!("error: {}", chain(&error)));
         }
     }
 
@@ -139,6 +200,10 @@ impl Chat {
                 self.service.chat_memory(&self.user)?.clear().await?;
                 format!("deleted the conversation with {}", self.user)
             }
+            Command::Cancel => match self.service.cancel_open_turn(&self.user).await? {
+                true => format!("ended the open turn of {}", self.user),
+                false => format!("{} has no open turn", self.user),
+            },
             Command::Usage => self.totals.to_string(),
             Command::Help | Command::Quit => HELP.to_owned(),
         })
@@ -172,37 +237,6 @@ impl Chat {
 
     fn no_messages(&self) -> String {
         format!("no messages stored for {}", self.user)
-    }
-}
-
-fn format_messages<'a>(messages: impl IntoIterator<Item = &'a ChatMessage>) -> String {
-    messages.into_iter().map(format_message).collect::<Vec<_>>().join("\n")
-}
-
-/// Formats a stored message.
-fn format_message(message: &ChatMessage) -> String {
-    let text = message.text().unwrap_or_default();
-    match message {
-        ChatMessage::User(_) => format!("user: {text}"),
-        ChatMessage::Ai(ai) => {
-            let mut lines = Vec::new();
-            if !text.is_empty() {
-                lines.push(format!("assistant: {text}"));
-            }
-            for call in ai.tool_calls() {
-                lines.push(format!(
-                    "→ {}({})",
-                    call.name(),
-                    one_line(call.arguments(), MAX_SHOWN_CHARS)
-                ));
-            }
-            lines.join("\n")
-        }
-        ChatMessage::ToolResult(result) => {
-            let mark = if result.is_error() { "✗" } else { "✓" };
-            format!("  {mark} {}", one_line(text, MAX_SHOWN_CHARS))
-        }
-        _ => format!("system: {text}"),
     }
 }
 

@@ -15,14 +15,16 @@ pub(crate) struct ChatTotals {
 }
 
 impl ChatTotals {
-    /// Adds a turn. Failed and cancelled turns also count.
+    /// Adds a turn. Failed and cancelled turns also count, suspended turns do not.
     pub(crate) fn add(&mut self, turn: &TurnOutcome) {
         match turn {
-            TurnOutcome::Answered(response) => {
+            TurnOutcome::Answered { usage, tool_calls } => {
                 self.turns += 1;
-                self.usage += response.token_usage;
-                self.tool_calls += response.tool_executions.len();
+                self.usage += *usage;
+                self.tool_calls += tool_calls;
             }
+            // Counts when it ends.
+            TurnOutcome::Suspended => {}
             TurnOutcome::Cancelled(usage) => {
                 self.cancelled += 1;
                 self.usage += *usage;

@@ -9,6 +9,7 @@ pub(crate) const HELP: &str = "\
 /memory      show the messages that are sent to the model
 /history     show all stored messages of this user
 /forget      delete this user's conversation
+/cancel      end this user's open turn, which waits for approval or was interrupted
 /usage       show tokens, turns and tool calls so far
 /help        show this list
 /quit        exit, like Ctrl-D
@@ -23,6 +24,7 @@ pub(crate) enum Command {
     Memory,
     History,
     Forget,
+    Cancel,
     Usage,
     Help,
     Quit,
@@ -44,6 +46,7 @@ impl Command {
             "/memory" => Self::Memory,
             "/history" => Self::History,
             "/forget" => Self::Forget,
+            "/cancel" => Self::Cancel,
             "/usage" => Self::Usage,
             "/help" => Self::Help,
             "/quit" | "/exit" => Self::Quit,

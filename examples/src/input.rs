@@ -15,6 +15,8 @@ pub(crate) enum Input {
     Terminal(Box<Editor<(), MemHistory>>),
     /// Lines from a pipe, as they arrive.
     Pipe(mpsc::Receiver<io::Result<String>>),
+    /// No input; standard input is not read.
+    Closed,
 }
 
 /// Result of reading a line.
@@ -26,9 +28,18 @@ pub(crate) enum InputLine {
 }
 
 impl Input {
+    /// Opens the terminal, or the pipe in its place.
     pub(crate) fn open() -> anyhow::Result<Self> {
+        Ok(match Self::of_terminal()? {
+            Self::Closed => Self::pipe(),
+            terminal => terminal,
+        })
+    }
+
+    /// Opens the terminal. Without a terminal there is no input.
+    pub(crate) fn of_terminal() -> anyhow::Result<Self> {
         if !io::stdin().is_terminal() {
-            return Ok(Self::pipe());
+            return Ok(Self::Closed);
         }
         let config = Config::builder()
             // Show the prompt on the terminal even if standard output is redirected.
@@ -66,8 +77,14 @@ impl Input {
 
     /// Returns the next line.
     pub(crate) async fn next(&mut self, prompt: &str) -> anyhow::Result<InputLine> {
+        self.edit(prompt, "").await
+    }
+
+    /// Returns the next line. A terminal lets the user edit `text`.
+    pub(crate) async fn edit(&mut self, prompt: &str, text: &str) -> anyhow::Result<InputLine> {
         match self {
-            Self::Terminal(editor) => match block_in_place(|| editor.readline(prompt)) {
+            Self::Closed => Ok(InputLine::End),
+            Self::Terminal(editor) => match read_line(editor, prompt, text) {
                 Ok(line) => Ok(InputLine::Text(line)),
                 Err(ReadlineError::Interrupted) => Ok(InputLine::Cancelled),
                 Err(ReadlineError::Eof) => Ok(InputLine::End),
@@ -83,4 +100,12 @@ impl Input {
             },
         }
     }
+}
+
+fn read_line(
+    editor: &mut Editor<(), MemHistory>,
+    prompt: &str,
+    text: &str,
+) -> rustyline::Result<String> {
+    block_in_place(|| editor.readline_with_initial(prompt, (text, "")))
 }

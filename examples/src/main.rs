@@ -1,6 +1,7 @@
 //! `assistant`: a terminal chat with an agent that calls tools and has a separate memory for each user.
 
 mod answer_view;
+mod approval;
 mod args;
 mod assistant;
 mod chat;
@@ -9,6 +10,7 @@ mod command;
 mod demo;
 mod filter;
 mod input;
+mod lease;
 mod markdown;
 mod memory_location;
 mod model_selection;
@@ -17,6 +19,7 @@ mod render;
 mod screen;
 mod terminal;
 mod tools;
+mod transcript;
 mod turn;
 
 use answer_view::OutputStyle;
@@ -57,13 +60,15 @@ async fn run(args: &Args, screen: &Screen) -> anyhow::Result<ExitCode> {
     let options = ChatOptions {
         delivery: if args.no_stream { Delivery::Whole } else { Delivery::Streamed },
         style: OutputStyle::new(args.plain, args.thinking),
+        asks_approval: args.approve,
     };
     let selected = model_selection::select(args.model.as_ref(), args.base_url.as_deref()).await?;
     screen.notice(&format!("model: {} ({})", selected.name, selected.reason));
     let service = assistant::build(selected.model, Arc::clone(&store), options, screen.clone())?;
     let mut chat = Chat::new(service, store, options, screen.clone(), args.user.clone());
     match args.question() {
-        Some(question) => chat.once(&question).await,
+        Some(question) if args.approve => chat.once(&question, Input::of_terminal()?).await,
+        Some(question) => chat.once(&question, Input::Closed).await,
         None => chat.run(Input::open()?).await,
     }
 }

@@ -4,7 +4,8 @@
 
 use crate::render::{one_line, plain};
 use crate::terminal;
-use ai_services::tool::ToolExecution;
+use ai_services::message::{Content, ToolResult};
+use ai_services::tool::{ToolExecution, ToolProgress};
 use console::style;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, Write};
@@ -59,6 +60,13 @@ impl Screen {
         self.state().show_spinner(one_line(tool, MAX_SHOWN_CHARS));
     }
 
+    /// Shows the progress of a running tool.
+    pub(crate) fn progress(&self, tool: &str, progress: &ToolProgress) {
+        let total = progress.total.map(|total| format!("/{total}")).unwrap_or_default();
+        let message = progress.message.as_deref().unwrap_or_default();
+        self.working_on(&format!("{tool} {}{total} {message}", progress.completed));
+    }
+
     /// Shows the result of a tool.
     pub(crate) fn tool(&self, execution: &ToolExecution) {
         let call = execution.call();
@@ -67,7 +75,7 @@ impl Screen {
         let time = execution.duration().as_millis();
         let result = execution.result();
         let mark = if result.is_error() { "✗" } else { "✓" };
-        let text = one_line(result.text().unwrap_or_default(), MAX_SHOWN_CHARS);
+        let text = one_line(&result_text(result), MAX_SHOWN_CHARS);
         let line = format!("→ {name}({arguments})  {mark} {time} ms: {text}");
         self.print(&dim(&line));
     }
@@ -101,6 +109,12 @@ impl Screen {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the texts of a tool result. A call with edited arguments has two: the result and a note.
+pub(crate) fn result_text(result: &ToolResult) -> String {
+    let texts: Vec<&str> = result.contents().iter().filter_map(Content::text).collect();
+    texts.join("\n")
 }
 
 fn dim(text: &str) -> String {

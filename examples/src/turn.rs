@@ -4,15 +4,29 @@ use crate::answer_view::{AnswerView, OutputStyle};
 use crate::assistant::{Assistant, AssistantService};
 use crate::screen::Screen;
 use ai_services::model::TokenUsage;
-use ai_services::{AnswerStream, Error, Response, StreamEvent};
+use ai_services::{AnswerStream, Error, ErrorKind, Response, StreamEvent};
 use std::io;
 
 /// Outcome of a turn.
 pub(crate) enum TurnOutcome {
-    Answered(Box<Response<String>>),
+    Answered {
+        usage: TokenUsage,
+        tool_calls: usize,
+    },
+    /// The turn waits for approval.
+    Suspended,
     /// Cancelled with Ctrl-C, with the usage so far.
     Cancelled(TokenUsage),
     Failed(Error),
+}
+
+impl From<Error> for TurnOutcome {
+    fn from(error: Error) -> Self {
+        match error.kind() {
+            ErrorKind::Suspended => Self::Suspended,
+            _ => Self::Failed(error),
+        }
+    }
 }
 
 /// Options for the delivery and display of answers.
@@ -20,6 +34,8 @@ pub(crate) enum TurnOutcome {
 pub(crate) struct ChatOptions {
     pub(crate) delivery: Delivery,
     pub(crate) style: OutputStyle,
+    /// `true` if tools with effects wait for approval.
+    pub(crate) asks_approval: bool,
 }
 
 /// Delivery of an answer.
@@ -69,13 +85,35 @@ impl<'a> ChatTurn<'a> {
             }
             Delivery::Whole => self.service.chat(user, form, question).await,
         };
-        Ok(match response {
-            Ok(response) => {
-                self.view.complete(&response.value)?;
-                TurnOutcome::Answered(Box::new(response))
+        match response {
+            Ok(response) => self.complete(&response.value, &response),
+            Err(error) => Ok(error.into()),
+        }
+    }
+
+    /// Goes on with the open turn of the user and shows its answer. Returns `None` if no turn is open.
+    pub(crate) async fn resume(mut self, user: &str) -> io::Result<Option<TurnOutcome>> {
+        let turn = tokio::select! {
+            biased;
+            _ = tokio::signal::ctrl_c() => None,
+            turn = self.service.resume(user) => Some(turn),
+        };
+        Ok(match turn {
+            None => Some(TurnOutcome::Cancelled(self.usage)),
+            Some(Ok(None)) => None,
+            Some(Ok(Some(turn))) => {
+                let text = turn.response.value.text().unwrap_or_default();
+                Some(self.complete(text, &turn.response)?)
             }
-            Err(error) => TurnOutcome::Failed(error),
+            Some(Err(error)) => Some(error.into()),
         })
+    }
+
+    /// Shows the answer.
+    fn complete<T>(&mut self, text: &str, response: &Response<T>) -> io::Result<TurnOutcome> {
+        self.view.complete(text)?;
+        let (usage, tool_calls) = (response.token_usage, response.tool_executions.len());
+        Ok(TurnOutcome::Answered { usage, tool_calls })
     }
 
     /// Shows the events of a stream and returns the answer.
@@ -93,10 +131,14 @@ impl<'a> ChatTurn<'a> {
                     }
                 }
                 Ok(StreamEvent::ToolStarted(call)) => self.view.tool(call.name())?,
+                Ok(StreamEvent::ToolProgressed { call, progress }) => {
+                    self.view.tool_progressed(call.name(), &progress);
+                }
                 Ok(StreamEvent::ToolFinished(execution)) => self.view.tool_ran(&execution)?,
                 Ok(StreamEvent::Usage(usage)) => self.usage = usage,
                 Ok(StreamEvent::Restarted) => self.view.restart()?,
                 Ok(StreamEvent::Completed(response)) => return Ok(Ok(*response)),
+                Ok(StreamEvent::Pending(pending)) => return Ok(Err((*pending).into())),
                 Ok(_) => {}
                 Err(error) => return Ok(Err(error)),
             }

@@ -1,7 +1,7 @@
 //! Answers of the demonstration model.
 
 use super::intent::{Intent, PlannedCall, introduced};
-use ai_services::message::{AiMessage, ChatMessage, ToolCall, ToolResult};
+use ai_services::message::{AiMessage, ChatMessage, Content, ToolCall, ToolResult};
 use ai_services::model::ChatRequest;
 use serde_json::Value;
 
@@ -90,11 +90,13 @@ fn summarize_results(turn: &[&ChatMessage]) -> String {
 }
 
 fn sentence(result: &ToolResult, arguments: &Value) -> String {
-    let text = result.text().unwrap_or_default();
+    let text = result.contents().iter().find_map(Content::text).unwrap_or_default();
     if result.is_error() {
         return format!("That did not work: {text}.");
     }
-    let note = || serde_json::from_str(text).map_or_else(|_| text.to_owned(), |n| numbered(&n));
+    // Behind the result of an edited call stands a note about its arguments.
+    let first = || serde_json::Deserializer::from_str(text).into_iter().next()?.ok();
+    let note = || first().map_or_else(|| text.to_owned(), |note| numbered(&note));
     match result.tool_name() {
         "calculate" => {
             let expression = arguments["expression"].as_str().unwrap_or("the result");

@@ -9,7 +9,7 @@ use calculator::CalculatorError;
 use jiff::Zoned;
 use notes::{Note, NoteError, Notes};
 
-/// The tools and their state.
+/// The tools and their state. The tools that change notes are not repeated if their result is lost.
 #[derive(Default)]
 pub(crate) struct Desk {
     notes: Notes,
@@ -19,7 +19,7 @@ pub(crate) struct Desk {
 impl Desk {
     /// Calculates exactly. Supports + - * / ^ ! mod, parentheses, percentages, sqrt, cbrt, abs, floor,
     /// ceil, round, exp, ln, log (base 10), sin, cos, tan, pi and e.
-    #[tool]
+    #[tool(read_only)]
     fn calculate(
         &self,
         /// The expression, for example `12 * 31`, `17% of 340` or `sqrt(2)^3`.
@@ -29,7 +29,7 @@ impl Desk {
     }
 
     /// Returns the local date, time, day of the week and time zone.
-    #[tool]
+    #[tool(read_only)]
     fn current_date_time(&self) -> String {
         Zoned::now().strftime("%A, %Y-%m-%d %H:%M:%S %Z").to_string()
     }
@@ -46,7 +46,7 @@ impl Desk {
     }
 
     /// Lists the user's notes with their numbers.
-    #[tool]
+    #[tool(read_only)]
     fn list_notes(&self, #[memory_id] user: &MemoryId) -> Vec<Note> {
         self.notes.list(user)
     }
