@@ -1,14 +1,15 @@
 //! The cases, implemented with a service.
 
 use ai_services::memory::{
-    ApproximateCounter, ChatMemory, MemoryId, MessageWindowChatMemory, TokenCountEstimator,
-    TokenWindowChatMemory,
+    ApproximateCounter, ChatMemory, ChatMemoryStore, MemoryId, MessageWindowChatMemory,
+    TokenCountEstimator, TokenWindowChatMemory,
 };
 use ai_services::message::{AiMessage, ChatMessage, ToolCall};
 use ai_services::model::{ChatModel, ChatRequest, ChatResponse};
 use ai_services::providers::openai::OpenAiChatModel;
-use ai_services::{Response, ai_service, tools};
+use ai_services::{Budget, DurableTurns, Response, ai_service, tools};
 use std::hint::black_box;
+use std::sync::Arc;
 use tokio::runtime::{Builder, Runtime};
 
 /// The text of every message, prompt and answer: 197 bytes of English.
@@ -162,6 +163,38 @@ pub fn researcher() -> AssistantService {
         .tools(Facts)
         .build()
         .unwrap()
+}
+
+/// Durability of the turns of a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turns {
+    /// A turn ends with its process.
+    Plain,
+    /// A turn that calls tools has a journal.
+    Durable,
+}
+
+/// Returns a service with the tool and a memory in `store`.
+#[must_use]
+pub fn shop(
+    model: impl ChatModel + 'static,
+    store: Arc<dyn ChatMemoryStore>,
+    turns: Turns,
+) -> AssistantService {
+    let builder = AssistantService::builder()
+        .chat_model(model)
+        .chat_memory_provider(move |id: &MemoryId| {
+            let window = MessageWindowChatMemory::builder().id(id).max_messages(1_000);
+            window.store(Arc::clone(&store)).build()
+        })
+        .budget(Budget::new().tool_rounds(1_000))
+        .tools(Facts);
+    match turns {
+        Turns::Plain => builder,
+        Turns::Durable => builder.durable_turns(DurableTurns::new()),
+    }
+    .build()
+    .unwrap()
 }
 
 /// Returns a full window of `messages` messages.

@@ -1,5 +1,6 @@
 //! Shared parts of the test binaries.
 pub mod conformance;
+pub mod durable;
 pub mod fault_server;
 pub mod langchain4j;
 pub mod logs;

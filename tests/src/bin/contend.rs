@@ -4,14 +4,14 @@
 
 use ai_services::memory::LeaseOptions;
 use ai_services_tests::turns::check::{Acknowledged, Requests, tag};
-use ai_services_tests::turns::harness::{Dice, Stage, acknowledge, again};
+use ai_services_tests::turns::harness::{Dice, Stage, acknowledge, again, progress};
 use ai_services_tests::turns::kind::Kind;
 use ai_services_tests::turns::place::Place;
 use ai_services_tests::turns::play::Player;
 use anyhow::Context;
 use clap::Parser;
 use futures_util::future::{try_join, try_join_all};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -115,8 +115,7 @@ async fn direct(args: &Args) -> anyhow::Result<ExitCode> {
     let stage = Stage::set(args.store)?;
     let place = stage.place();
     let store = place.open(None, Some(0)).await?;
-    let bar = ProgressBar::new(args.turns);
-    bar.set_style(ProgressStyle::with_template("{bar:40} {pos}/{len} turns, {eta} left")?);
+    let bar = progress(args.turns, "turns")?;
 
     let began = Instant::now();
     let mut children = Vec::new();

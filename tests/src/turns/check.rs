@@ -121,6 +121,7 @@ impl Acknowledged {
             let expected = self.0.get(&id).map(Vec::as_slice).unwrap_or_default();
             compare(&id, expected, &present, &mut verdict);
             check_requests(store, &memory_id, &present, &mut verdict).await?;
+            check_journal(store, &memory_id, &present, &mut verdict).await?;
         }
         Ok(verdict)
     }
@@ -205,8 +206,30 @@ async fn check_requests(
     Ok(())
 }
 
-/// Returns all messages, including evicted ones.
-async fn everything(store: &dyn ConversationStore, id: &MemoryId) -> Result<Vec<ChatMessage>> {
+/// Checks that an open journal has whole appends of a turn that is not stored. Each record is the tag of the
+/// turn; the first append has one record, the second one three.
+async fn check_journal(
+    store: &dyn ConversationStore,
+    id: &MemoryId,
+    present: &[String],
+    verdict: &mut Verdict,
+) -> Result<()> {
+    let Some(journals) = store.journals() else { return Ok(()) };
+    let Some(journal) = journals.journal(id).await? else { return Ok(()) };
+    let is_whole = [1, 4].contains(&journal.records.len());
+    if !is_whole || journal.records.iter().any(|tag| present.contains(tag)) {
+        verdict.partial += 1;
+        verdict.note(id.as_str(), &format!("the journal {:?} is open", journal.records));
+    }
+    Ok(())
+}
+
+/// Returns all messages of a conversation, including evicted ones.
+///
+/// # Errors
+///
+/// Fails if the conversation cannot be read.
+pub async fn everything(store: &dyn ConversationStore, id: &MemoryId) -> Result<Vec<ChatMessage>> {
     let (mut messages, mut position) = (Vec::new(), HistoryPosition::Oldest);
     loop {
         let page = store.history(id, position, PAGE).await?;

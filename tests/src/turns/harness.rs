@@ -4,6 +4,7 @@ use super::kind::Kind;
 use super::place::Place;
 use crate::servers::{cassandra, postgres, redis};
 use anyhow::Context;
+use indicatif::{ProgressBar, ProgressStyle};
 use std::io::Write;
 use std::process::Stdio;
 use tokio::process::{Child, Command};
@@ -100,6 +101,16 @@ pub fn again(arguments: &[String], failpoint: Option<&str>) -> anyhow::Result<Ch
         None => command.env_remove("AI_SERVICES_FAILPOINT"),
     };
     command.spawn().context("this program cannot be started again")
+}
+
+/// Creates a progress bar for a number of units.
+///
+/// # Errors
+///
+/// Fails if the unit contains braces.
+pub fn progress(length: u64, unit: &str) -> anyhow::Result<ProgressBar> {
+    let template = format!("{{bar:40}} {{pos}}/{{len}} {unit}, {{eta}} left");
+    Ok(ProgressBar::new(length).with_style(ProgressStyle::with_template(&template)?))
 }
 
 /// Reports an acknowledged turn to the parent process as one line in one write.

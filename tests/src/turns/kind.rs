@@ -26,7 +26,7 @@ impl Kind {
     /// Returns the failpoints of the store.
     #[must_use]
     pub fn points(self) -> &'static [Point] {
-        use Way::{Beginning, Cleanups, LongTurns, Rewrites, Turns};
+        use Way::{Beginning, Cleanups, Journals, LongTurns, Rewrites, Turns};
         match self {
             Self::Sqlite => &[
                 Point("sqlite.in_migration", Beginning),
@@ -42,6 +42,11 @@ impl Kind {
                 Point("sqlite.before_commit", Rewrites),
                 Point("sqlite.after_commit", Turns),
                 Point("sqlite.before_answer", Turns),
+                Point("sqlite.before_journal_append", Journals),
+                Point("sqlite.after_journal_append", Journals),
+                Point("sqlite.after_journal_close", Journals),
+                Point("sqlite.before_commit", Journals),
+                Point("sqlite.after_commit", Journals),
             ],
             Self::Postgres => &[
                 Point("postgres.schema.migrated", Beginning),
@@ -53,12 +58,20 @@ impl Kind {
                 Point("postgres.transaction.after", Rewrites),
                 Point("postgres.delete.head", Rewrites),
                 Point("postgres.delete.heads", Cleanups),
+                Point("postgres.append.before", Journals),
+                Point("postgres.append.after", Journals),
+                Point("postgres.transaction.written", Journals),
+                Point("postgres.transaction.after", Journals),
             ],
             Self::Redis => &[
                 Point("redis.before_commit", Turns),
                 Point("redis.before_commit", Rewrites),
                 Point("redis.after_commit", Turns),
                 Point("redis.after_commit", Rewrites),
+                Point("redis.before_append", Journals),
+                Point("redis.after_append", Journals),
+                Point("redis.before_commit", Journals),
+                Point("redis.after_commit", Journals),
             ],
             Self::Cassandra => &[
                 Point("cassandra.before_commit", Turns),
@@ -66,6 +79,9 @@ impl Kind {
                 Point("cassandra.after_commit", Turns),
                 Point("cassandra.after_commit", Rewrites),
                 Point("cassandra.after_portion", LongTurns),
+                Point("cassandra.before_append", Journals),
+                Point("cassandra.after_append", Journals),
+                Point("cassandra.after_commit", Journals),
             ],
         }
     }
@@ -89,6 +105,8 @@ pub enum Way {
     LongTurns,
     /// Repeatedly begins conversations and deletes all idle ones.
     Cleanups,
+    /// Writes each turn to a journal before its commit.
+    Journals,
 }
 
 #[cfg(test)]

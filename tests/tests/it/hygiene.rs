@@ -135,7 +135,7 @@ pub struct Bookings;
 #[tools(crate = facade::ai)]
 impl Bookings {
     /// Cancels a booking.
-    #[tool(timeout = "2s")]
+    #[tool(timeout = "2s", verify = find, key = "{{number}}")]
     pub async fn cancel(
         &self,
         #[memory_id] customer: &MemoryId,
@@ -146,10 +146,17 @@ impl Bookings {
     ) -> ::core::result::Result<Text, ::std::io::Error> {
         ::core::result::Result::Ok(::std::format!("{customer} {number} {reason} {times}"))
     }
+
+    async fn find(
+        &self,
+        _: ::ai_services::tool::ToolInput,
+    ) -> ::core::result::Result<::ai_services::tool::CallState, ::std::io::Error> {
+        ::core::result::Result::Ok(::ai_services::tool::CallState::Unknown)
+    }
 }
 
 /// Takes a photo.
-#[tool(crate = facade::ai)]
+#[tool(crate = facade::ai, read_only)]
 pub fn photo() -> ::core::option::Option<::ai_services::message::ImageContent> {
     ::core::option::Option::None
 }

@@ -10,8 +10,8 @@ use ai_services::memory::{
 use ai_services::message::{ChatMessage, ToolCall, UserMessage};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use ai_services::{
-    AnswerStream, Error, ErrorKind, OutputStrategy, Response, StreamEvent, ai_service, async_trait,
-    tools,
+    AnswerStream, Budget, Error, ErrorKind, OutputStrategy, Response, StreamEvent, ai_service,
+    async_trait, tools,
 };
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
@@ -276,7 +276,7 @@ fn service(
         .chat_model(model.clone())
         .chat_memory_provider(provider)
         .tools(Desk)
-        .max_tool_rounds(4)
+        .budget(Budget::new().tool_rounds(4))
         .output_strategy(strategy);
     if !opinions.of_input.is_empty() {
         builder = builder.input_guardrail(Moody::new(&opinions.of_input));

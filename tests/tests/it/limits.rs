@@ -3,7 +3,7 @@
 use ai_services::message::ToolCall;
 use ai_services::model::TokenUsage;
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
-use ai_services::{Error, ErrorKind, UnfinishedTurn, ai_service, tools};
+use ai_services::{Budget, Error, ErrorKind, UnfinishedTurn, ai_service, tools};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -35,7 +35,7 @@ async fn outcome(model: ScriptedChatModel) -> (Result<String, Error>, usize) {
     let agent = AgentService::builder()
         .chat_model(model)
         .tools(Arc::clone(&counter))
-        .max_tool_rounds(2)
+        .budget(Budget::new().tool_rounds(2))
         .max_tool_calls_per_answer(3)
         .max_tool_argument_bytes(20)
         .max_tool_result_bytes(8)

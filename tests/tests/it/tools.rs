@@ -90,8 +90,8 @@ async fn failures_are_sent_to_the_model() {
             "items: required, but missing",
             "nothing to order",
             "unknown tool `nope`; the available tools are: weather, order-items, panic, hang, whoami, conceal, quick, add",
-            "the tool failed",
-            "the tool took longer than 20ms and was stopped",
+            "outcome unknown: the tool failed. The call may or may not have taken effect, and was not repeated. Do not repeat it without a check that it had no effect.",
+            "outcome unknown: the tool took longer than 20ms and was stopped. The call may or may not have taken effect, and was not repeated. Do not repeat it without a check that it had no effect.",
             "the tool failed",
             "the arguments are not a JSON object: key must be a string at line 1 column 2",
         ]

@@ -38,7 +38,10 @@ fn programs() -> &'static BTreeMap<String, PathBuf> {
 
 /// Returns a command for a program, without keys, servers and proxies in its environment.
 pub(crate) fn offline(program: &str) -> Command {
-    let mut command = Command::new(&programs()[program]);
+    offline_command(Command::new(&programs()[program]))
+}
+
+fn offline_command(mut command: Command) -> Command {
     let is_setting = |name: &str| {
         let name = name.to_ascii_uppercase();
         let providers = ["OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "OLLAMA_"];
@@ -77,7 +80,23 @@ pub(crate) struct Chat {
 impl Chat {
     pub(crate) fn start(arguments: &[&str]) -> Self {
         let mut command = offline("assistant");
-        let mut child = command.args(arguments).stdin(Stdio::piped()).spawn().unwrap();
+        command.args(arguments);
+        Self::spawn(command)
+    }
+
+    /// Starts the assistant in a terminal, which shows both outputs and the input as standard output.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn in_terminal(arguments: &[&str]) -> Self {
+        let program = programs()["assistant"].to_str().unwrap();
+        let words = [&[program], arguments].concat();
+        let words: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
+        let mut command = offline_command(Command::new("script"));
+        command.args(["-qec", &words.join(" "), "/dev/null"]).env("TERM", "dumb");
+        Self::spawn(command)
+    }
+
+    fn spawn(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
         let input = child.stdin.take().unwrap();
         let answers = BufReader::new(child.stdout.take().unwrap()).lines();
         let notices = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -121,6 +140,23 @@ impl Chat {
                 return line;
             }
         }
+    }
+
+    /// Returns the next line of standard output that contains `text`.
+    #[cfg(target_os = "linux")]
+    pub(crate) async fn shown(&mut self, text: &str) -> String {
+        loop {
+            let line = self.answer().await;
+            if line.contains(text) {
+                return line;
+            }
+        }
+    }
+
+    /// Kills the program.
+    #[cfg(target_os = "linux")]
+    pub(crate) async fn kill(mut self) {
+        self.child.kill().await.unwrap();
     }
 
     /// Closes the input and returns the rest of standard output and the exit code.

@@ -1,5 +1,6 @@
 //! End-to-end tests of the programs in the examples package: offline, through pipes.
 
+mod approval;
 mod chat;
 mod formatting;
 mod harness;
