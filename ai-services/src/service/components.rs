@@ -67,7 +67,7 @@ impl Components {
         let declared = method.budgets.iter().copied();
         let budget = declared.fold(self.settings.budget, Budget::stricter).of_calls();
         budget.check(self.settings.price_table.is_some())?;
-        let can_forbid_tools = abilities.contains(Capability::ToolChoice);
+        let can_forbid_tools = abilities.contains(Capability::ForbidTools);
         let guards = self.guards.and(&method.guardrails);
         let AnswerForm { shape, check } = (method.answer)();
         let moderates_answers = method.moderate_answer && self.settings.moderation_model.is_some();

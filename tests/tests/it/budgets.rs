@@ -219,15 +219,18 @@ async fn last_request_of_a_typed_method_forces_the_answer_tool() {
 }
 
 #[tokio::test]
-async fn model_without_tool_choice_gets_no_tools_in_its_last_request() {
-    let can = Capabilities::of([Capability::Tools]);
-    assert!(!can.contains(Capability::ToolChoice));
-    let model = ScriptedChatModel::new([calls("count", 1), done()]).with_capabilities(can);
-    let (agent, _) = agent(model.clone(), Budget::new().tool_rounds(1).finish_without_tools());
-    agent.chat("go").await.unwrap();
-    let tools: Vec<_> =
-        model.requests().iter().map(|request| request.tools().as_slice().len()).collect();
-    assert_eq!(tools, [3, 0]);
+async fn model_that_cannot_be_kept_from_tools_gets_none_in_its_last_request() {
+    let tools_of_requests = async |can| {
+        let model = ScriptedChatModel::new([calls("count", 1), done()]).with_capabilities(can);
+        let (agent, _) = agent(model.clone(), Budget::new().tool_rounds(1).finish_without_tools());
+        agent.chat("go").await.unwrap();
+        let tools: Vec<_> =
+            model.requests().iter().map(|request| request.tools().as_slice().len()).collect();
+        tools
+    };
+    let tools = Capabilities::of([Capability::Tools]);
+    assert_eq!(tools_of_requests(tools).await, [3, 0]);
+    assert_eq!(tools_of_requests(tools.with(Capability::ForbidTools)).await, [3, 3]);
 }
 
 #[tokio::test]

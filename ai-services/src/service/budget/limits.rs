@@ -155,7 +155,7 @@ impl Budget {
     /// their result.
     ///
     /// The tools stay in the request, so that prompt caches stay valid; a model without
-    /// [`Capability::ToolChoice`](crate::model::Capability::ToolChoice) gets it without them. If a method returns its
+    /// [`Capability::ForbidTools`](crate::model::Capability::ForbidTools) gets it without them. If a method returns its
     /// value through a tool, only this tool is allowed. If the option is set for the call or for the conversation, it
     /// applies to the limits of both.
     pub const fn finish_without_tools(mut self) -> Self {

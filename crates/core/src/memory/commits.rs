@@ -209,7 +209,9 @@ impl PendingCommit {
 
 /// Returns the error of a request that was committed before.
 pub(super) fn already_committed(id: &MemoryId, request: impl fmt::Display) -> Error {
-    let message = format!("the request `{request}` was already committed to `{id}`");
+    let message = format!(
+        "the request `{request}` was already committed to `{id}`; its answer is in the stored conversation, unless later turns have evicted it"
+    );
     Error::new(ErrorKind::Conflict, message).with_retryable(false)
 }
 

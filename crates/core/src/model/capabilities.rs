@@ -26,13 +26,24 @@ pub enum Capability {
     Videos,
     /// The model accepts PDF documents.
     Pdfs,
-    /// The model can be forced to call a tool, and can be kept from calling any.
+    /// The model can be forced to call a tool, and can be kept from calling any. Includes
+    /// [`ForbidTools`](Self::ForbidTools).
     ToolChoice,
+    /// The model can be kept from calling the tools of a request, with [`ToolChoice::None`].
+    ForbidTools,
 }
 
 impl Capability {
     fn bit(self) -> u32 {
         1 << self as u32
+    }
+
+    /// Returns the bits of the capability and of those that it includes.
+    fn bits(self) -> u32 {
+        match self {
+            Self::ToolChoice => self.bit() | Self::ForbidTools.bit(),
+            _ => self.bit(),
+        }
     }
 
     /// Returns the action that a model without the capability cannot perform, as a verb phrase for
@@ -50,7 +61,8 @@ impl Capability {
             Self::Audio => "listen to audio",
             Self::Videos => "watch videos",
             Self::Pdfs => "read PDF documents",
-            Self::ToolChoice => "be forced to call tools or kept from calling them",
+            Self::ToolChoice => "be forced to call tools",
+            Self::ForbidTools => "be kept from calling tools",
         }
     }
 }
@@ -66,15 +78,16 @@ impl Capability {
 /// assert!(can.contains(Capability::Tools));
 /// assert!(!can.contains(Capability::Images));
 /// assert_eq!(can.with(Capability::Images).without(Capability::Images), can);
+/// assert!(can.with(Capability::ToolChoice).contains(Capability::ForbidTools));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities(u32);
 
 impl Capabilities {
-    /// Creates a set of exactly these capabilities.
+    /// Creates a set of these capabilities and those that they include.
     #[must_use]
     pub fn of(capabilities: impl IntoIterator<Item = Capability>) -> Self {
-        Self(capabilities.into_iter().fold(0, |bits, capability| bits | capability.bit()))
+        Self(capabilities.into_iter().fold(0, |bits, capability| bits | capability.bits()))
     }
 
     /// Returns `true` if the set contains this capability.
@@ -83,16 +96,16 @@ impl Capabilities {
         self.0 & capability.bit() != 0
     }
 
-    /// Adds a capability.
+    /// Adds a capability and those that it includes.
     #[must_use]
     pub fn with(self, capability: Capability) -> Self {
-        Self(self.0 | capability.bit())
+        Self(self.0 | capability.bits())
     }
 
-    /// Removes a capability.
+    /// Removes a capability and those that it includes.
     #[must_use]
     pub fn without(self, capability: Capability) -> Self {
-        Self(self.0 & !capability.bit())
+        Self(self.0 & !capability.bits())
     }
 
     /// Returns the capabilities that both sets include.
@@ -152,12 +165,14 @@ impl Capabilities {
         let own = request.parameters();
         let has_tools = !request.tools().is_empty();
         let choice = own.tool_choice.as_ref().or(defaults.tool_choice.as_ref());
-        let chooses = has_tools && choice.is_some_and(ToolChoice::is_forced);
+        let forbids = choice == Some(&ToolChoice::None);
+        let forces = matches!(choice, Some(ToolChoice::Required | ToolChoice::Tool(_)));
         let format = own.response_format.as_ref().or(defaults.response_format.as_ref());
         let by_schema = matches!(format, Some(ResponseFormat::JsonSchema { .. }));
         let needs = [
             (has_tools, Capability::Tools),
-            (chooses, Capability::ToolChoice),
+            (has_tools && forces, Capability::ToolChoice),
+            (has_tools && forbids, Capability::ForbidTools),
             (by_schema, Capability::JsonSchema),
             (by_schema && has_tools, Capability::JsonSchemaWithTools),
             (matches!(format, Some(ResponseFormat::JsonObject)), Capability::JsonObject),

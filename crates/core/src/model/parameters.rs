@@ -215,13 +215,6 @@ pub enum ToolChoice {
     Tool(Box<str>),
 }
 
-impl ToolChoice {
-    /// Returns `true` if the choice is anything but [`Auto`](Self::Auto).
-    pub(super) fn is_forced(&self) -> bool {
-        *self != Self::Auto
-    }
-}
-
 /// The format of the answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -269,6 +269,7 @@ mod tests {
         let model = local().thinking(Thinking::Budget(2000)).build().unwrap();
         assert_eq!(model.0.protocol().options.max_tokens, MAX_TOKENS_ELSEWHERE + 2000);
         assert!(!model.capabilities().contains(Capability::ToolChoice));
+        assert!(model.capabilities().contains(Capability::ForbidTools));
         let error = local().thinking(Thinking::Budget(1000)).build().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration);
     }

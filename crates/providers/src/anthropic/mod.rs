@@ -200,11 +200,9 @@ fn default_capabilities(is_official: bool, options: &Options) -> Capabilities {
         let schemas = [Capability::JsonSchema, Capability::JsonSchemaWithTools];
         capabilities = schemas.into_iter().fold(capabilities, Capabilities::with);
     }
-    // The API rejects a tool choice while the model thinks.
-    if !options.thinking.is_some_and(Thinking::is_on) {
-        capabilities = capabilities.with(Capability::ToolChoice);
-    }
-    capabilities
+    // While the model thinks, the API rejects a forced call.
+    let thinks = options.thinking.is_some_and(Thinking::is_on);
+    capabilities.with(if thinks { Capability::ForbidTools } else { Capability::ToolChoice })
 }
 
 /// Returns the events of a streamed answer that is already in memory.

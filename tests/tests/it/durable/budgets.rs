@@ -33,6 +33,7 @@ async fn resumed_turn_has_spent_what_its_process_had_spent() {
     let new = Budget::new;
     let table = [
         (new().tokens(34), new().tokens(33), BudgetLimit::Tokens),
+        (new().cost(34.0), new().cost(33.0), BudgetLimit::Cost),
         (new().model_calls(4), new().model_calls(3), BudgetLimit::ModelCalls),
         (new().tool_rounds(3), new().tool_rounds(2), BudgetLimit::ToolRounds),
         (new().tool_calls(6), new().tool_calls(5), BudgetLimit::ToolCalls),

@@ -2,7 +2,7 @@
 
 use ai_services::event::{Call, Event};
 use ai_services::memory::{InMemoryChatMemoryStore, MessageWindowChatMemory};
-use ai_services::model::{ChatModel, ChatRequest, ChatResponse};
+use ai_services::model::{ChatModel, ChatRequest, ChatResponse, Price, PriceTable};
 use ai_services::{Budget, DurableTurns, Error, ErrorKind, Result, async_trait};
 use ai_services_tests::durable::outside::{InMemoryOutside, Line, Outside};
 use ai_services_tests::durable::script::ScriptedTill;
@@ -161,6 +161,8 @@ impl World {
             })
             .durable_turns(durable_turns)
             .budget(self.budget)
+            // One unit a token.
+            .price_table(PriceTable::new().price("*", Price::per_million(1e6, 1e6)))
             .listener(listener)
             .build()
             .unwrap();
