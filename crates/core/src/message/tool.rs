@@ -78,11 +78,43 @@ pub struct ToolResult(SharedData<ToolResultData>);
 
 #[derive(Clone, Debug, PartialEq)]
 struct ToolResultData {
-    id: Box<str>,
-    tool_name: Box<str>,
+    origin: Origin,
     contents: Contents,
     is_error: bool,
     attributes: Option<Box<Attributes>>,
+}
+
+/// The call that a result belongs to.
+#[derive(Clone, Debug)]
+enum Origin {
+    /// The call itself, which its message shares.
+    Call(ToolCall),
+    Names {
+        id: Box<str>,
+        tool_name: Box<str>,
+    },
+}
+
+impl Origin {
+    fn id(&self) -> &str {
+        match self {
+            Self::Call(call) => call.id(),
+            Self::Names { id, .. } => id,
+        }
+    }
+
+    fn tool_name(&self) -> &str {
+        match self {
+            Self::Call(call) => call.name(),
+            Self::Names { tool_name, .. } => tool_name,
+        }
+    }
+}
+
+impl PartialEq for Origin {
+    fn eq(&self, other: &Self) -> bool {
+        (self.id(), self.tool_name()) == (other.id(), other.tool_name())
+    }
 }
 
 impl ToolResult {
@@ -93,7 +125,7 @@ impl ToolResult {
         tool_name: impl Into<Box<str>>,
         text: impl Into<Box<str>>,
     ) -> Self {
-        Self::of(id.into(), tool_name.into(), Contents::text(text))
+        Self::of(Origin::Names { id: id.into(), tool_name: tool_name.into() }, Contents::text(text))
     }
 
     /// Creates a result with several parts, in this order.
@@ -103,13 +135,17 @@ impl ToolResult {
         tool_name: impl Into<Box<str>>,
         contents: impl IntoIterator<Item = Content>,
     ) -> Self {
-        Self::of(id.into(), tool_name.into(), contents.into_iter().collect())
+        let origin = Origin::Names { id: id.into(), tool_name: tool_name.into() };
+        Self::of(origin, contents.into_iter().collect())
     }
 
-    pub(crate) fn of(id: Box<str>, tool_name: Box<str>, contents: Contents) -> Self {
+    pub(crate) fn of_call(call: &ToolCall, contents: Contents) -> Self {
+        Self::of(Origin::Call(call.clone()), contents)
+    }
+
+    fn of(origin: Origin, contents: Contents) -> Self {
         Self(SharedData::new(ToolResultData {
-            id,
-            tool_name,
+            origin,
             contents,
             is_error: false,
             attributes: None,
@@ -136,13 +172,13 @@ impl ToolResult {
     /// Returns the id of the call.
     #[must_use]
     pub fn id(&self) -> &str {
-        &self.0.id
+        self.0.origin.id()
     }
 
     /// Returns the name of the tool.
     #[must_use]
     pub fn tool_name(&self) -> &str {
-        &self.0.tool_name
+        self.0.origin.tool_name()
     }
 
     /// Returns the text, if the result consists of a single text.

@@ -2,7 +2,7 @@
 
 use super::error::{FailureKind, ToolError};
 use super::signals::Signals;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, Either, FutureExt};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
@@ -15,22 +15,33 @@ pub(super) struct TimeLimit {
 }
 
 impl TimeLimit {
-    /// Awaits a function, until the end of the time limit. A limit that is too long for the clock is none.
-    pub(super) async fn apply<T>(
+    /// Limits a function to the end of the time limit. A limit that is too long for the clock is none.
+    ///
+    /// # Errors
+    ///
+    /// If there is no timer. The function has not started then.
+    pub(super) fn apply<T>(
         self,
         signals: &Signals,
         running: BoxFuture<'static, Result<T, ToolError>>,
-    ) -> Result<T, ToolError> {
-        let Some(deadline) = self.started.checked_add(self.timeout) else { return running.await };
+    ) -> Result<impl Future<Output = Result<T, ToolError>> + use<T>, ToolError> {
+        let Some(deadline) = self.started.checked_add(self.timeout) else {
+            return Ok(Either::Left(running));
+        };
         signals.set_deadline(deadline);
-        // Panics outside of a runtime with a timer. The function has not started then.
+        // Panics outside of a runtime with a timer.
         let limited = catch_unwind(AssertUnwindSafe(|| timeout_at(deadline, running)));
-        let Ok(limited) = limited else { return Err(no_timer()) };
-        limited.await.unwrap_or_else(|_| {
-            let message = format!("the tool took longer than {:?} and was stopped", self.timeout);
-            Err(ToolError::of(FailureKind::Timeout, message))
-        })
+        let limited = limited.map_err(|_| no_timer())?;
+        let timeout = self.timeout;
+        Ok(Either::Right(
+            limited.map(move |outcome| outcome.unwrap_or_else(|_| Err(exceeded(timeout)))),
+        ))
     }
+}
+
+fn exceeded(timeout: Duration) -> ToolError {
+    let message = format!("the tool took longer than {timeout:?} and was stopped");
+    ToolError::of(FailureKind::Timeout, message)
 }
 
 fn no_timer() -> ToolError {

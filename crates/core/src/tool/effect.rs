@@ -107,7 +107,7 @@ impl Verifier {
     ) -> Result<CallState, ToolError> {
         let limit = TimeLimit { started: Instant::now(), timeout };
         let signals = call.signals().clone();
-        let running = pin!(async { limit.apply(&signals, (self.0)(call)).await });
+        let running = pin!(async { limit.apply(&signals, (self.0)(call))?.await });
         signals.follow(running, |_| {}).await
     }
 }

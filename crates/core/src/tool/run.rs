@@ -11,7 +11,7 @@ use super::toolbox::Toolbox;
 use super::{Order, StartedTool, Tool};
 use crate::error::{Error, ErrorKind, Result};
 use crate::invocation::{ToolExecution, TurnId};
-use crate::message::{ToolCall, ToolResult};
+use crate::message::{Contents, ToolCall, ToolResult};
 use futures_util::stream::{self, StreamExt};
 use std::pin::pin;
 use std::time::Duration;
@@ -164,7 +164,8 @@ impl Runner<'_> {
         );
         self.observer.tool_started(call);
         let started = Instant::now();
-        let outcome = self.outcome(attempt, started).instrument(span.clone()).await;
+        // The future is large, and `instrument` would move it.
+        let outcome = pin!(self.outcome(attempt, started)).instrument(span.clone()).await;
         let (execution, failure) = self.execution(call, outcome, started.elapsed(), &span);
         self.observer.tool_finished(&execution);
         (execution, failure)
@@ -184,7 +185,7 @@ impl Runner<'_> {
         let running = pin!(async {
             match tool.start(input)? {
                 StartedTool::Finished(output) => Ok(output),
-                StartedTool::Running(future) => limit.apply(&signals, future).await,
+                StartedTool::Running(future) => limit.apply(&signals, future)?.await,
             }
         });
         let observe = |progress: &_| self.observer.tool_progressed(attempt.call, progress);
@@ -243,7 +244,7 @@ impl Runner<'_> {
             }
             _ => error.text_for_model(),
         };
-        let result = |text: &str| ToolResult::new(call.id(), call.name(), text).into_error();
+        let result = |text: &str| ToolResult::of_call(call, Contents::text(text)).into_error();
         let execution = match error.effect() {
             None => ToolExecution::new(call, result(reason), duration),
             Some(effect) => {
@@ -262,7 +263,7 @@ impl Runner<'_> {
     fn result(&self, call: &ToolCall, output: ToolOutput) -> (ToolResult, Option<Error>) {
         let (size, max) = (output.size(), self.settings.max_result_bytes);
         if size <= max {
-            let result = ToolResult::of(call.id().into(), call.name().into(), output.contents);
+            let result = ToolResult::of_call(call, output.contents);
             return (result.with_attributes_if_any(output.attributes), None);
         }
         let name = call.name();

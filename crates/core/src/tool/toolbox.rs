@@ -13,6 +13,9 @@ pub struct Toolbox {
     /// The indices of the tools, sorted by name. A hash of a name costs 160 instructions, a comparison 20.
     by_name: Vec<usize>,
     specifications: ToolSpecifications,
+    /// `true` if a tool has [`Then::ReturnImmediately`].
+    has_answers: bool,
+    requires_approval: bool,
 }
 
 impl Toolbox {
@@ -34,7 +37,9 @@ impl Toolbox {
         let by_name = sorted.into_iter().map(|(index, _)| index).collect();
         let specifications =
             tools.iter().map(|tool| tool.specification().clone()).collect::<Vec<_>>().into();
-        Ok(Self { tools, by_name, specifications })
+        let has_answers = tools.iter().any(|tool| tool.0.then == Then::ReturnImmediately);
+        let requires_approval = tools.iter().any(Tool::requires_approval);
+        Ok(Self { tools, by_name, specifications, has_answers, requires_approval })
     }
 
     /// Returns a toolbox with additional tools. Fails if a name is invalid or not unique.
@@ -48,6 +53,13 @@ impl Toolbox {
     pub fn only(&self, names: &[&str]) -> Result<Self> {
         let is_named = |tool: &&Tool| names.contains(&tool.name());
         Self::new(self.tools.iter().filter(is_named).cloned().collect())
+    }
+
+    /// Returns `true` if there are no tools.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
     }
 
     /// Returns the tool with this name.
@@ -65,13 +77,20 @@ impl Toolbox {
         let is_answer = |call: &ToolCall| {
             self.get(call.name()).is_some_and(|tool| tool.0.then == Then::ReturnImmediately)
         };
-        calls.iter().all(is_answer)
+        self.has_answers && calls.iter().all(is_answer)
     }
 
     /// Returns the names of all tools, in order.
     #[doc(hidden)]
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(Tool::name)
+    }
+
+    /// Returns `true` if a tool requires approval.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn requires_approval(&self) -> bool {
+        self.requires_approval
     }
 
     /// Returns the names of the tools that require approval.

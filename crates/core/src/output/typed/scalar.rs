@@ -34,7 +34,15 @@ pub(super) fn integer<'de, I: TryFrom<i128> + TryFrom<u128>, V: Visitor<'de>>(
     visitor: V,
 ) -> Result<V::Value, ReadError> {
     let text = match reader.node {
-        Node::Number(text) => &**text,
+        Node::Number(text) => {
+            // The usual number has a few digits, which `std` reads faster than the exact reader.
+            if let Ok(value) = text.parse::<u64>()
+                && I::try_from(i128::from(value)).is_ok()
+            {
+                return visitor.visit_u64(value);
+            }
+            &**text
+        }
         _ => match quoted_text(reader).filter(|text| json::is_decimal(text)) {
             Some(text) => text,
             None => return reader.wrong_type(&visitor),
