@@ -50,25 +50,29 @@ pub fn stream<R: StreamReturn>(
 /// Runs a call within its span, and converts its outcome.
 ///
 /// The only part of a call that is compiled for each type of answer.
-async fn respond<V: Returned, R>(
+#[allow(clippy::manual_async_fn, reason = "an `async fn` would hold the call twice")]
+fn respond<V: Returned, R>(
     call: Result<ServiceCall>,
     span: Span,
     convert: impl FnOnce(Result<V>) -> R,
-) -> R {
-    let mut reply = PendingReply::<V>::new();
-    let outcome = match call {
-        // The future is large, and `instrument` would move it.
-        Ok(call) => pin!(invoke(&call, &mut reply)).instrument(span.clone()).await,
-        Err(error) => Err(error),
-    };
-    record(&span, outcome.as_ref().map(|()| reply.usage()));
-    convert(match outcome {
-        Ok(()) => reply.into_value(),
-        Err(error) => match error.detail().and_then(V::from_pending) {
-            Some(pending) => Ok(pending),
-            None => Err(error),
-        },
-    })
+) -> impl Future<Output = R> {
+    async move {
+        let mut reply = PendingReply::<V>::new();
+        let outcome = match &call {
+            // The future is large, and `instrument` would move it.
+            Ok(call) => pin!(invoke(call, &mut reply)).instrument(span.clone()).await,
+            Err(_) => Ok(()),
+        };
+        let outcome = call.and(outcome);
+        record(&span, outcome.as_ref().map(|()| reply.usage()));
+        convert(match outcome {
+            Ok(()) => reply.into_value(),
+            Err(error) => match error.detail().and_then(V::from_pending) {
+                Some(pending) => Ok(pending),
+                None => Err(error),
+            },
+        })
+    }
 }
 
 fn span(components: &Components, method: &Method, arguments: &Arguments<'_>) -> Span {

@@ -25,15 +25,14 @@ pub(super) enum SummaryOutcome {
 pub(super) async fn fold_overflow(
     call: &ServiceCall,
     session: &MemorySession,
-    snapshot: Snapshot,
+    snapshot: &mut Snapshot,
     request: &mut ChatRequest,
     outcome: &mut Option<SummaryOutcome>,
-) -> Snapshot {
-    let Some(summarizer) = session.overflow(&snapshot, request) else { return snapshot };
+) {
+    let Some(summarizer) = session.overflow(snapshot, request) else { return };
     let fold = HistoryFold { call, session, summarizer, request };
-    let snapshot = Box::pin(fold.run(snapshot, outcome)).await;
+    *snapshot = Box::pin(fold.run(std::mem::take(snapshot), outcome)).await;
     request.history = snapshot.messages().clone();
-    snapshot
 }
 
 /// The surroundings of one fold.

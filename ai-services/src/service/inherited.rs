@@ -21,9 +21,9 @@ pub(super) struct Inherited {
 }
 
 impl Inherited {
-    /// Creates the state of a call that goes on with an open turn.
-    pub(super) fn of_open_turn(turn: TurnId) -> Self {
-        Self { own_turn: Some(turn), ..Self::default() }
+    /// Creates the state of the first attempt. `open` is the open turn that the call goes on with.
+    pub(super) fn new(open: Option<TurnId>) -> Self {
+        Self { own_turn: open, ..Self::default() }
     }
 
     /// Begins an attempt. Adds the amounts in the journal of a resumed turn, unless an earlier attempt of this call has

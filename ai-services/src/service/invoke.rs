@@ -18,7 +18,7 @@ use super::resumed_turn::ResumedReply;
 use super::stream::{emit_text, emit_thinking};
 use super::tool_events::emit_finished;
 use super::tool_loop::ToolLoop;
-use super::turn::{AnswerSource, Rules, Turn};
+use super::turn::{Account, AnswerSource, Rules, Turn};
 use super::unfinished_turn::UnfinishedTurn;
 use crate::memory::{CompletedTurn, JournalPosition, Lease, LeaseToken, Snapshot, TurnId};
 use crate::message::{AiMessage, ChatMessage, UserMessage};
@@ -28,7 +28,6 @@ use crate::{Error, ErrorKind, Result};
 use std::borrow::Cow;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
-use tokio::time::Instant;
 
 /// Number of times a turn is replayed because another writer changed the conversation.
 const MAX_REPLAYS: u32 = 3;
@@ -56,9 +55,8 @@ async fn run_attempts(
     reply: &mut dyn Reply,
 ) -> Result<()> {
     let lease = session.lease(max_wait(call.components.settings.concurrent_calls)).await?;
-    let inherited = Inherited::default();
     // In a box: the future is large, and each layer around it would move it.
-    let ended = Box::pin(attempts(call, session, lease.as_ref(), inherited, reply)).await;
+    let ended = Box::pin(attempts(call, session, lease.as_ref(), None, reply)).await;
     end_lease(lease, ended.as_ref().ok().copied()).await;
     ended.map(drop)
 }
@@ -72,8 +70,7 @@ pub(super) async fn resume(
     reply: &mut dyn Reply,
 ) -> Result<Ended> {
     let observed = ObservedCall::start(call);
-    let inherited = Inherited::of_open_turn(turn);
-    let ended = Box::pin(attempts(call, session, lease, inherited, reply)).await;
+    let ended = Box::pin(attempts(call, session, lease, Some(turn), reply)).await;
     observed.end(&ended, reply);
     ended
 }
@@ -97,14 +94,15 @@ async fn finish_open_turn(
     }
 }
 
-/// Attempts the turn until no other writer interferes.
+/// Attempts the turn until no other writer interferes. `open` is the open turn to go on with.
 async fn attempts(
     call: &ServiceCall,
     session: &MemorySession,
     lease: Option<&Lease>,
-    mut inherited: Inherited,
+    open: Option<TurnId>,
     reply: &mut dyn Reply,
 ) -> Result<Ended> {
+    let mut inherited = Inherited::new(open);
     let mut replays = 0;
     loop {
         let outcome = match lease {
@@ -114,7 +112,7 @@ async fn attempts(
                 Box::pin(lease.keep(attempt)).await
             }
         };
-        let spent = inherited.spent;
+        let spent = &inherited.spent;
         match outcome {
             Ok(ended) => return Ok(ended),
             Err(Failure::Conflict(error)) if replays < MAX_REPLAYS => {
@@ -178,10 +176,11 @@ async fn attempt(
         Some(turn) => restore(call, session, &snapshot, turn.began()),
     };
     let toolbox = toolbox(call, message.guarded()).await?;
-    let mut request = first_request(call, &snapshot, &toolbox, message.to_send());
-    snapshot = fold_overflow(call, session, snapshot, &mut request, summary).await;
+    let request = first_request(call, &snapshot, &toolbox, message.to_send());
     let turn_id = log.get_mut().and_then(|log| log.turn());
-    let mut turn = Turn::new(request, rules(call, budgets, *started), *spent).with_id(turn_id);
+    let account = Account::new(budgets, call.prices(), *spent, *started);
+    let mut turn = Turn::new(request, rules(call), account, turn_id);
+    fold_overflow(call, session, &mut snapshot, turn.request_mut(), summary).await;
 
     let tool_loop = ToolLoop {
         call,
@@ -327,20 +326,17 @@ fn deliver(call: &ServiceCall, turn: &Turn<'_>, answer: &ChatResponse) {
     }
 }
 
-fn rules<'a>(call: &'a ServiceCall, budgets: Budgets<'a>, started: Option<Instant>) -> Rules<'a> {
+fn rules(call: &ServiceCall) -> Rules<'_> {
     let (settings, plan) = (&call.components.settings, &call.plan);
     // Only an answer with a schema can be repaired.
     let output_retries = plan.output.shape().schema().map_or(0, |_| settings.output_retries);
     Rules {
         limits: settings.limits,
-        budgets,
-        started,
         can_forbid_tools: plan.can_forbid_tools,
         answer_tool: plan.output.answer_tool(),
         output_retries,
         checks_answers: plan.checks_answers,
         check_retries: plan.guards.max_retries(),
-        prices: call.prices(),
     }
 }
 
@@ -362,8 +358,8 @@ fn first_request(
     toolbox: &Toolbox,
     user: &UserMessage,
 ) -> ChatRequest {
-    // The usual turn is a message and its answer.
-    let mut turn = Vec::with_capacity(2);
+    // The usual turn is a message and its answer, and with tools two messages for each round.
+    let mut turn = Vec::with_capacity(if toolbox.is_empty() { 2 } else { 8 });
     turn.push(user.clone().into());
     ChatRequest {
         system: call.prompts.system.clone().or_else(|| snapshot.system().cloned()),

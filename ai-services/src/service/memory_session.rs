@@ -90,7 +90,8 @@ impl MemorySession {
     pub(super) async fn lease(&self, max_wait: Duration) -> Result<Option<Lease>> {
         let request = self.memory().and_then(|memory| memory.lease_request());
         match request {
-            Some(request) => request.wait(max_wait).await.map(Some),
+            // In a box: few stores have leases.
+            Some(request) => Box::pin(request.wait(max_wait)).await.map(Some),
             None => Ok(None),
         }
     }
@@ -156,7 +157,7 @@ impl MemorySession {
 pub(super) async fn end_lease(lease: Option<Lease>, ended: Option<Ended>) {
     match (lease, ended) {
         (Some(lease), Some(Ended::Stored)) => lease.mark_released(),
-        (Some(lease), Some(Ended::Unchanged) | None) => lease.release().await,
+        (Some(lease), Some(Ended::Unchanged) | None) => Box::pin(lease.release()).await,
         (None, _) => {}
     }
 }

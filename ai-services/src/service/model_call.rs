@@ -7,6 +7,7 @@ use super::moderation::PendingModeration;
 use crate::Result;
 use crate::event::Event;
 use crate::model::{CachedCopy, ChatRequest, ChatResponse};
+use futures_util::TryFutureExt;
 use std::pin::pin;
 use tracing::{Instrument, Span, field};
 
@@ -40,8 +41,8 @@ pub(super) async fn call_model(
     let answer_tool = plan.output.answer_tool();
     call.emit(&Event::RequestIssued { request });
     let outcome = if call.delivery.queue().is_none() {
-        let chat = model.chat(request).instrument(span.clone());
-        let response = moderation.alongside(pin!(chat)).await.map(Box::new);
+        let chat = model.chat(request).map_ok(Box::new).instrument(span.clone());
+        let response = moderation.alongside(pin!(chat)).await;
         let copy = response.as_ref().ok().and_then(|response| response.cached_copy.clone());
         match response.and_then(|response| plan.guards.check_whole(response, answer_tool)) {
             Ok(response) => Ok(response),

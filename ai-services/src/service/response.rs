@@ -2,7 +2,7 @@
 
 use super::description::AnswerForm;
 use super::rejected_answer::RejectedAnswer;
-use super::turn::{FinishedTurn, unboxed};
+use super::turn::FinishedTurn;
 use crate::approval::PendingTurn;
 use crate::model::{ChatResponse, Cost, FinishReason, TokenUsage};
 use crate::output::{Output, Shape};
@@ -112,7 +112,7 @@ impl<T> Response<T> {
             token_usage: turn.spent.usage,
             cost: turn.spent.cost,
             tool_executions: turn.executions,
-            intermediate_responses: unboxed(turn.intermediate),
+            intermediate_responses: turn.intermediate,
             rejected_answers: turn.rejected,
             sources,
             ..Self::new(value, *turn.answer)

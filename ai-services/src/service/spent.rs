@@ -89,7 +89,7 @@ impl Spent {
     }
 
     /// Returns the error with the usage and cost of the whole turn, its own included.
-    pub(super) fn attach_to(self, error: Error, prices: Option<Prices<'_>>) -> Error {
+    pub(super) fn attach_to(&self, error: Error, prices: Option<Prices<'_>>) -> Error {
         let own = error.usage().copied().unwrap_or_default();
         let cost = prices.map(|Prices { table, model }| {
             self.cost.unwrap_or_default() + table.cost_of_error(&error, model)

@@ -236,9 +236,11 @@ impl Permit {
         id: &MemoryId,
         concurrent_calls: ConcurrentCalls,
     ) -> Result<Self> {
+        // Fails while calls wait, so that none of them is overtaken.
+        let free = slot.permits.try_acquire().ok();
         let permit = match concurrent_calls {
-            ConcurrentCalls::Queue => slot.permits.acquire().await.ok(),
-            ConcurrentCalls::Reject => slot.permits.try_acquire().ok(),
+            ConcurrentCalls::Queue if free.is_none() => slot.permits.acquire().await.ok(),
+            ConcurrentCalls::Queue | ConcurrentCalls::Reject => free,
         };
         match permit {
             Some(permit) => {

@@ -1,6 +1,5 @@
 //! The account of a turn: the amounts that it has spent, checked against its budgets.
 
-use super::rules::Rules;
 use crate::Result;
 use crate::model::{ChatResponse, UsageMeter};
 use crate::service::budget::Budgets;
@@ -21,12 +20,19 @@ pub(crate) struct Account<'a> {
 }
 
 impl<'a> Account<'a> {
-    pub(super) fn new(rules: &Rules<'a>, spent: Spent) -> Self {
+    /// Creates the account of a turn, after `spent` was spent on it. `started` is the start of the running time, if
+    /// it is measured.
+    pub(crate) fn new(
+        budgets: Budgets<'a>,
+        prices: Option<Prices<'a>>,
+        spent: Spent,
+        started: Option<Instant>,
+    ) -> Self {
         Self {
-            budgets: rules.budgets,
-            prices: rules.prices,
+            budgets,
+            prices,
             spent,
-            counted_until: rules.started,
+            counted_until: started,
             withholds_tools: false,
             has_last_request: false,
         }

@@ -6,13 +6,12 @@
 use super::account::Account;
 use super::answer;
 use super::check_outcome::{AnswerSource, CheckOutcome};
-use super::finished_turn::{BoxedResponses, FinishedTurn, unboxed};
+use super::finished_turn::FinishedTurn;
 use super::rules::Rules;
 use crate::memory::TurnId;
 use crate::message::{AiMessage, ChatMessage, ToolCall};
 use crate::model::{ChatRequest, ChatResponse, FinishReason, TokenUsage, ToolChoice};
 use crate::service::rejected_answer::RejectedAnswer;
-use crate::service::spent::Spent;
 use crate::service::unfinished_turn::UnfinishedTurn;
 use crate::tool::{ResultUse, ToolExecution};
 use crate::{Error, ErrorKind, Result};
@@ -51,7 +50,7 @@ pub(crate) struct Turn<'a> {
     id: Option<TurnId>,
     rounds: usize,
     executions: Vec<ToolExecution>,
-    intermediate: BoxedResponses,
+    intermediate: Vec<ChatResponse>,
     answer_source: AnswerSource,
     /// Number of retries because of answers that could not be parsed.
     repairs: usize,
@@ -65,14 +64,19 @@ pub(crate) struct Turn<'a> {
 }
 
 impl<'a> Turn<'a> {
-    /// Creates a turn that starts with `request`, after `spent` was spent on it. The first step is
-    /// [`Step::CallModel`].
-    pub(crate) fn new(request: ChatRequest, rules: Rules<'a>, spent: Spent) -> Self {
+    /// Creates a turn that starts with `request`. The first step is [`Step::CallModel`]. A turn that is resumed has an
+    /// id.
+    pub(crate) fn new(
+        request: ChatRequest,
+        rules: Rules<'a>,
+        account: Account<'a>,
+        id: Option<TurnId>,
+    ) -> Self {
         Self {
             request,
-            account: Account::new(&rules, spent),
             rules,
-            id: None,
+            account,
+            id,
             rounds: 0,
             executions: Vec::new(),
             intermediate: Vec::new(),
@@ -93,12 +97,6 @@ impl<'a> Turn<'a> {
     /// Returns the next request to the model, to be fitted into a window.
     pub(crate) fn request_mut(&mut self) -> &mut ChatRequest {
         &mut self.request
-    }
-
-    /// Sets the id of a turn that is resumed.
-    pub(crate) fn with_id(mut self, id: Option<TurnId>) -> Self {
-        self.id = id;
-        self
     }
 
     /// Returns `true` if the turn was resumed, until its first round of tool calls.
@@ -191,7 +189,7 @@ impl<'a> Turn<'a> {
         response.message = self.with_unique_ids(response.message);
         let message = response.message.clone();
         self.request.turn.push(message.clone().into());
-        self.intermediate.push(response);
+        self.intermediate.push(*response);
         if may_start {
             return Ok(Step::RunTools(ToolRound { message, answer }));
         }
@@ -292,6 +290,7 @@ impl<'a> Turn<'a> {
     ///
     /// Returns the request, whose messages are to be remembered, and the report. Rejected answers are
     /// in the report only.
+    #[inline]
     pub(crate) fn finish(self, answer: Box<ChatResponse>) -> (ChatRequest, FinishedTurn) {
         let Self { mut request, account, executions, intermediate, rejected, .. } = self;
         for at in self.rejected_at.into_iter().rev() {
@@ -306,7 +305,7 @@ impl<'a> Turn<'a> {
     pub(crate) fn into_unfinished(self) -> UnfinishedTurn {
         let Self { executions, intermediate, rejected, failed_answer, .. } = self;
         let answer = failed_answer.map(|answer| *answer);
-        UnfinishedTurn::new(executions, unboxed(intermediate), rejected, answer)
+        UnfinishedTurn::new(executions, intermediate, rejected, answer)
     }
 
     fn answered(&mut self, answer: Box<ChatResponse>, source: AnswerSource) -> Step {

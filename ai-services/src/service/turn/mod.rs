@@ -9,8 +9,9 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+pub(super) use account::Account;
 pub(super) use answer::rewritten;
 pub(super) use check_outcome::{AnswerSource, CheckOutcome};
-pub(super) use finished_turn::{FinishedTurn, unboxed};
+pub(super) use finished_turn::FinishedTurn;
 pub(super) use machine::{Step, ToolRound, Turn};
 pub(super) use rules::{Rules, ToolCallLimits};

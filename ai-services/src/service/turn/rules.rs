@@ -1,10 +1,7 @@
 //! The rules of a turn.
 
 use crate::message::ToolCall;
-use crate::service::budget::Budgets;
-use crate::service::spent::Prices;
 use crate::{Error, ErrorKind, Result};
-use tokio::time::Instant;
 
 /// Limits of the tool calls of one response.
 #[derive(Clone, Copy, Debug)]
@@ -25,9 +22,6 @@ impl Default for ToolCallLimits {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rules<'a> {
     pub(crate) limits: ToolCallLimits,
-    pub(crate) budgets: Budgets<'a>,
-    /// The start of the attempt, if the running time is measured.
-    pub(crate) started: Option<Instant>,
     /// `true` if the model can be kept from calling tools.
     pub(crate) can_forbid_tools: bool,
     /// The tool whose arguments are the answer.
@@ -38,8 +32,6 @@ pub(crate) struct Rules<'a> {
     pub(crate) checks_answers: bool,
     /// Largest number of retries because of these checks.
     pub(crate) check_retries: usize,
-    /// The prices of model calls.
-    pub(crate) prices: Option<Prices<'a>>,
 }
 
 impl ToolCallLimits {

@@ -13,11 +13,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 fn turn(limits: ToolCallLimits) -> Turn<'static> {
-    turn_by(Rules { limits, budgets: TWO_ROUNDS, ..Rules::default() })
+    turn_by(Rules { limits, ..Rules::default() })
 }
 
 fn turn_by(rules: Rules<'_>) -> Turn<'_> {
-    Turn::new(ChatRequest::new([ChatMessage::user("go")]), rules, Spent::default())
+    turn_with(rules, Account::new(TWO_ROUNDS, None, Spent::default(), None))
+}
+
+fn turn_with<'a>(rules: Rules<'a>, account: Account<'a>) -> Turn<'a> {
+    Turn::new(ChatRequest::new([ChatMessage::user("go")]), rules, account, None)
 }
 
 fn limits() -> ToolCallLimits {
@@ -141,14 +145,11 @@ const fn budgets(call: &Budget) -> Budgets<'_> {
 /// Rules with a tool whose arguments are the answer, and one retry.
 const TYPED: Rules<'static> = Rules {
     limits: ToolCallLimits { calls_per_answer: 3, argument_bytes: 10 },
-    budgets: TWO_ROUNDS,
-    started: None,
     can_forbid_tools: true,
     answer_tool: Some("final_answer"),
     output_retries: 1,
     checks_answers: false,
     check_retries: 0,
-    prices: None,
 };
 
 fn unreadable() -> Error {
@@ -258,7 +259,8 @@ fn every_answer_is_priced_by_its_model() {
         .price("asked", Price::per_million(1.0, 0.0))
         .price("other", Price::per_million(5.0, 0.0));
     let prices = Some(Prices { table: &table, model: "asked" });
-    let mut turn = turn_by(Rules { limits: limits(), prices, ..Rules::default() });
+    let account = Account::new(Budgets::default(), prices, Spent::default(), None);
+    let mut turn = turn_with(Rules { limits: limits(), ..Rules::default() }, account);
     turn.model_replied(Box::new(calling(&["1"]))).unwrap();
     let mut second = calling(&["2"]);
     second.model = Some("other".into());
