@@ -170,7 +170,7 @@ impl Keyword {
         const METHOD: &str = "a method of a trait with `#[ai_service]`";
         const PARAMETER: &str = "a parameter of an AI service method";
         const ANY_PARAMETER: &str = "a parameter of an AI service method or of a tool";
-        const FUNCTION: &str = "a function, or a method in an `impl` block with `#[tools]`";
+        const FUNCTION: &str = "a function, a method in an `impl` block with `#[tools]`, or a method of a trait with `#[ai_service]`";
         let (name, place, usage) = match self {
             Self::AiService => {
                 ("ai_service", "a trait", r#"#[ai_service(name = "...", crate = path)]"#)

@@ -1,7 +1,7 @@
 //! The rules for several attributes, one function each. All rules are checked, even after a mistake.
 
 use super::model::{Method, Parameter, Role, Service};
-use super::placeholders;
+use super::{placeholders, tools};
 use crate::diagnostics::Diagnostics;
 use crate::errors::{self, PossibleUses};
 use crate::{template, ty};
@@ -13,6 +13,7 @@ pub(crate) fn service(cx: &mut Diagnostics, service: &Service<'_>) {
         return;
     }
     trait_is_supported(cx, service);
+    tools::check(cx, service);
     placeholders::inherited_are_known(cx, service);
     for method in service.methods.iter().filter(|method| !method.has_syntax_error) {
         method_is_supported(cx, method);

@@ -1,7 +1,8 @@
 //! Generates the struct that implements the trait. One function per generated item; expansion cannot fail.
 
-use super::model::{Method, Moderation, Parameter, Piece, Retrieval, Role, Service, VariableForm};
-use super::{boxed, budget, guardrails, stages, user_parts};
+use super::arguments::{self, static_name};
+use super::model::{Method, Moderation, Piece, Retrieval, Role, Service};
+use super::{boxed, budget, guardrails, stages, tools, user_parts};
 use crate::attribute;
 use crate::template::Template;
 use crate::ty;
@@ -36,10 +37,11 @@ pub(crate) fn service(service: &Service<'_>) -> TokenStream {
         );
     let tracking = templates.filter_map(Template::tracking);
     let one_text = user_parts::single_text_checks(service);
+    let tools = tools::into_tools(service);
     block(
         service,
         &definition,
-        &quote!(#(#tracking)* #(#statics)* #one_text #common #description #implementation),
+        &quote!(#(#tracking)* #(#statics)* #one_text #common #description #implementation #tools),
     )
 }
 
@@ -237,33 +239,8 @@ fn call(method: &Method<'_>, index: usize) -> TokenStream {
         FnArg::Typed(_) => None,
     });
     let output = boxed::output(&method.item.sig);
-    let variables = method.prompts.variables.iter();
-    let variables = variables.filter_map(|index| method.parameters.get(*index));
-    let variables = variables.map(|parameter| match parameter.variable_form() {
-        VariableForm::Printed => borrowed("variable", parameter),
-        VariableForm::Json => borrowed("json_variable", parameter),
-    });
-    let with = |role, function: &str| {
-        ty::option(method.with_role(role).map(|parameter| borrowed(function, parameter)))
-    };
-    let memory_id = with(Role::MemoryId, "memory_id");
-    let user_name = with(Role::UserName, "variable");
-    let user_message = user_parts::parts(method);
-    let moved = |role, function: &str| {
-        ty::option(method.with_role(role).map(|parameter| passed(function, parameter)))
-    };
-    let (parameters, context) =
-        (moved(Role::Parameters, "parameters"), moved(Role::Context, "context"));
-    let arguments = quote! {
-        &#this.service, &#name, __rt::Arguments {
-            memory_id: #memory_id,
-            variables: &[#(#variables),*],
-            user_message: #user_message,
-            user_name: #user_name,
-            parameters: #parameters,
-            context: #context,
-        }
-    };
+    let arguments = arguments::of_call(method);
+    let arguments = quote!(&#this.service, &#name, #arguments);
     let (first, last) = ty::ends(&output);
     let function = format_ident!("{}", if method.streams() { "stream" } else { "call" });
     let return_type = from_return(method, &output, "This");
@@ -284,23 +261,4 @@ fn from_return(method: &Method<'_>, output: &TokenStream, item: &str) -> TokenSt
     let open = quote_spanned!(first=> <);
     let close = quote_spanned!(last=> as __rt::#kind>::#item);
     quote!(#open #output #close)
-}
-
-/// Returns `function(&parameter)`; errors about the type are reported at the type.
-fn borrowed(function: &str, parameter: &Parameter<'_>) -> TokenStream {
-    let (first, last) = ty::ends(parameter.ty);
-    let (function, ident) = (format_ident!("{function}"), ty::moved(parameter.ident, last));
-    let reference = quote_spanned!(first=> &);
-    quote!(__rt::#function(#reference #ident))
-}
-
-/// Returns `function(parameter)`; errors about the type are reported at the type.
-fn passed(function: &str, parameter: &Parameter<'_>) -> TokenStream {
-    let (first, _) = ty::ends(parameter.ty);
-    let (function, ident) = (format_ident!("{function}"), ty::moved(parameter.ident, first));
-    quote!(__rt::#function(#ident))
-}
-
-fn static_name(index: usize) -> Ident {
-    format_ident!("__METHOD_{index}")
 }

@@ -2,7 +2,7 @@
 //! user's code resolves, and type checks, so that rustc reports mistakes in types too.
 
 use super::model::{Method, Parameter, Role, Service, VariableForm};
-use super::{expand, guardrails};
+use super::{expand, guardrails, tools};
 use crate::{attribute, ty};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -15,8 +15,12 @@ pub(crate) fn service(service: &Service<'_>, errors: &TokenStream) -> TokenStrea
     let description = expand::service_impl(service, (&optional, &optional), &TokenStream::new());
     let implementation = implementation(service);
     let checks = type_checks(service);
-    let rest =
-        expand::block(service, &definition, &quote!(#common #description #implementation #checks));
+    let tools = tools::fallback(service);
+    let rest = expand::block(
+        service,
+        &definition,
+        &quote!(#common #description #implementation #checks #tools),
+    );
     quote!(#errors #rest)
 }
 

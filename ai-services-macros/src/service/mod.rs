@@ -1,5 +1,6 @@
 //! `#[ai_service]`: implements a trait with an AI service.
 
+mod arguments;
 mod boxed;
 mod budget;
 mod check;
@@ -12,6 +13,7 @@ mod placeholders;
 mod prompts;
 mod roles;
 mod stages;
+mod tools;
 mod user_parts;
 mod user_trait;
 

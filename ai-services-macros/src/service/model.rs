@@ -2,6 +2,7 @@
 
 use crate::runtime_path::RuntimePath;
 use crate::template::Template;
+use crate::tool::Tool;
 use proc_macro2::Ident;
 use std::time::Duration;
 use syn::ext::IdentExt as _;
@@ -34,6 +35,8 @@ pub(crate) struct Method<'a> {
     pub(crate) budget: Budget,
     pub(crate) tools: MethodTools,
     pub(crate) retrieval: Retrieval,
+    /// `#[tool]`: the method as a tool of other services. Without its parameters.
+    pub(crate) tool: Option<Tool<'a>>,
     pub(crate) parameters: Vec<Parameter<'a>>,
     pub(crate) prompts: Prompts,
     /// `true` if a part was left out because of a mistake that was reported, by rustc or by this crate.
@@ -98,6 +101,8 @@ pub(crate) struct Parameter<'a> {
     pub(crate) ty: &'a Type,
     pub(crate) role: Option<(Role, &'a Attribute)>,
     pub(crate) variable: Option<Variable<'a>>,
+    /// `#[p]`: the description of a parameter of a tool.
+    pub(crate) described: Option<&'a Attribute>,
 }
 
 /// The role of a parameter, besides being a template variable.

@@ -5,13 +5,14 @@ use super::model::{
 };
 use super::{budget, guardrails, prompts, roles, stages};
 use crate::arguments::Arguments;
-use crate::attribute;
+use crate::attribute::{self, Helper};
 use crate::diagnostics::Diagnostics;
 use crate::errors;
 use crate::keyword::{self, Keyword, Place};
 use crate::recovery::Recovered;
 use crate::runtime_path::RuntimePath;
 use crate::template::{self, Template};
+use crate::tool::parse_service_method;
 use proc_macro2::TokenStream;
 use quote::format_ident;
 use syn::{Attribute, Ident, ItemTrait, TraitItem, TraitItemFn};
@@ -27,7 +28,7 @@ const ON_SERVICE: [Keyword; 6] = [
 ];
 
 /// Attributes that are allowed on a method.
-const ON_METHOD: [Keyword; 8] = [
+const ON_METHOD: [Keyword; 9] = [
     Keyword::SystemMessage,
     Keyword::UserMessage,
     Keyword::Moderate,
@@ -36,11 +37,12 @@ const ON_METHOD: [Keyword; 8] = [
     Keyword::Budget,
     Keyword::MethodTools,
     Keyword::Retrieval,
+    Keyword::Tool,
 ];
 
 /// The parsed attributes of a trait or a method.
 #[derive(Default)]
-struct ServiceAttributes {
+struct ServiceAttributes<'a> {
     system: Option<Template>,
     user: Option<Template>,
     moderation: Moderation,
@@ -48,6 +50,7 @@ struct ServiceAttributes {
     budget: Budget,
     tools: MethodTools,
     retrieval: Retrieval,
+    tool: Option<Helper<'a>>,
     /// `true` if an attribute is wrong and was left out.
     incomplete: bool,
 }
@@ -121,6 +124,7 @@ fn method<'a>(cx: &mut Diagnostics, item: &'a TraitItemFn) -> Option<Method<'a>>
         budget: found.budget,
         tools: found.tools,
         retrieval: found.retrieval,
+        tool: found.tool.map(|at| parse_service_method(cx, at, &item.attrs, &item.sig)),
         parameters: Vec::new(),
         prompts: Prompts::default(),
         incomplete: found.incomplete,
@@ -130,11 +134,11 @@ fn method<'a>(cx: &mut Diagnostics, item: &'a TraitItemFn) -> Option<Method<'a>>
     Some(method)
 }
 
-fn service_attributes(
+fn service_attributes<'a>(
     cx: &mut Diagnostics,
-    attributes: &[Attribute],
+    attributes: &'a [Attribute],
     (allowed, place): (&[Keyword], &str),
-) -> ServiceAttributes {
+) -> ServiceAttributes<'a> {
     let mut found = ServiceAttributes::default();
     let helpers = attribute::helpers(cx, attributes, allowed, (Place::Item, place));
     found.incomplete = helpers.incomplete;
@@ -149,6 +153,7 @@ fn service_attributes(
             }
             Keyword::Budget => found.budget = budget::limits(cx, helper),
             Keyword::MethodTools => found.tools = stages::tools(cx, helper),
+            Keyword::Tool => found.tool = Some(helper),
             Keyword::Retrieval => found.retrieval = stages::retrieval(cx, helper),
             _ => found.moderation = guardrails::moderation(cx, helper),
         }

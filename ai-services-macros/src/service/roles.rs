@@ -10,13 +10,14 @@ use syn::ext::IdentExt as _;
 use syn::{FnArg, Ident, LitStr, Pat, PatType};
 
 /// Attributes that are allowed on a parameter.
-const ON_PARAMETER: [Keyword; 6] = [
+const ON_PARAMETER: [Keyword; 7] = [
     Keyword::MemoryId,
     Keyword::UserMessage,
     Keyword::UserName,
     Keyword::Parameters,
     Keyword::Context,
     Keyword::V,
+    Keyword::P,
 ];
 
 pub(crate) fn parameters(cx: &mut Diagnostics, method: &mut Method<'_>) {
@@ -26,7 +27,7 @@ pub(crate) fn parameters(cx: &mut Diagnostics, method: &mut Method<'_>) {
                 attribute::helpers(cx, &receiver.attrs, &[], (Place::Parameter, "`self`"));
             }
             FnArg::Typed(typed) => {
-                let (parameter, complete) = parameter(cx, typed, method.ident());
+                let (parameter, complete) = parameter(cx, typed, method);
                 method.parameters.extend(parameter);
                 method.incomplete |= !complete;
             }
@@ -38,14 +39,23 @@ pub(crate) fn parameters(cx: &mut Diagnostics, method: &mut Method<'_>) {
 fn parameter<'a>(
     cx: &mut Diagnostics,
     typed: &'a PatType,
-    method: &Ident,
+    method: &Method<'_>,
 ) -> (Option<Parameter<'a>>, bool) {
     let place = (Place::Parameter, "a parameter");
     let helpers = attribute::helpers(cx, &typed.attrs, &ON_PARAMETER, place);
-    let Some(ident) = supported(cx, typed, method) else { return (None, false) };
-    let mut parameter = Parameter { ident, ty: &typed.ty, role: None, variable: None };
+    let Some(ident) = supported(cx, typed, method.ident()) else { return (None, false) };
+    let mut parameter =
+        Parameter { ident, ty: &typed.ty, role: None, variable: None, described: None };
     let mut complete = !helpers.incomplete;
     for (keyword, at) in helpers.found {
+        if keyword == Keyword::P {
+            if method.tool.is_none() {
+                let place = "a parameter of a method without `#[tool]`";
+                errors::misplaced_attribute(cx, at, keyword, place);
+            }
+            parameter.described = Some(at);
+            continue;
+        }
         match (Role::of(keyword), parameter.role) {
             (None, _) => {
                 parameter.variable = variable(cx, (keyword, at), ident);

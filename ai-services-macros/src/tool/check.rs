@@ -23,6 +23,17 @@ pub(crate) fn function(cx: &mut Diagnostics, function: &Function<'_>) {
     tool(cx, &function.tool);
 }
 
+/// Checks a method of an AI service, after the tools of the methods before it. The service checks the signature.
+pub(crate) fn service_method<'t>(
+    cx: &mut Diagnostics,
+    tool: &'t Tool<'_>,
+    mut before: impl Iterator<Item = &'t Tool<'t>>,
+) {
+    name_is_unique(cx, tool, before.find(|other| other.name == tool.name));
+    name_is_valid(cx, tool);
+    has_description(cx, tool);
+}
+
 fn tool(cx: &mut Diagnostics, tool: &Tool<'_>) {
     name_is_valid(cx, tool);
     tool_is_not_generic(cx, tool);
@@ -32,6 +43,10 @@ fn tool(cx: &mut Diagnostics, tool: &Tool<'_>) {
         key_names_a_parameter(cx, tool, template);
         key_parameters_are_known(cx, tool, template);
     }
+    has_description(cx, tool);
+}
+
+fn has_description(cx: &mut Diagnostics, tool: &Tool<'_>) {
     if tool.description.is_none() && !tool.incomplete {
         errors::missing_tool_description(cx, tool.ident());
     }
@@ -41,12 +56,16 @@ fn tool(cx: &mut Diagnostics, tool: &Tool<'_>) {
 fn names_are_unique(cx: &mut Diagnostics, set: &ToolSet<'_>) {
     for (index, tool) in set.tools.iter().enumerate() {
         let first = set.tools.iter().take(index).find(|other| other.name == tool.name);
-        // Methods with the same name have different `#[cfg]` conditions and never coexist.
-        if let Some(first) = first
-            && first.ident() != tool.ident()
-        {
-            errors::duplicate_tool_name(cx, &tool.name_at, &tool.name, first.ident());
-        }
+        name_is_unique(cx, tool, first);
+    }
+}
+
+fn name_is_unique(cx: &mut Diagnostics, tool: &Tool<'_>, first: Option<&Tool<'_>>) {
+    // Methods with the same name have different `#[cfg]` conditions and never coexist.
+    if let Some(first) = first
+        && first.ident() != tool.ident()
+    {
+        errors::duplicate_tool_name(cx, &tool.name_at, &tool.name, first.ident());
     }
 }
 

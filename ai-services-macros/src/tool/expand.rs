@@ -231,6 +231,32 @@ fn start(tool: &Tool<'_>, target: &TokenStream) -> TokenStream {
     }
 }
 
+// Output:
+//     let mut __arguments = …;
+//     let __argument_0 = …;
+//     let question = …;
+//
+/// Returns the description of a method of an AI service, and code that reads the arguments of a call into variables
+/// with the names of the parameters.
+pub(crate) fn service_method(
+    tool: &Tool<'_>,
+    parameters: &[(&Ident, Parameter<'_>)],
+) -> (TokenStream, TokenStream) {
+    let described = parameters.iter().map(|(_, parameter)| parameter);
+    let description = describe(tool, described);
+    let read = (!parameters.is_empty()).then(|| {
+        let arguments = or_return(&quote!(__rt::ToolInput::arguments(__input)));
+        quote!(let mut __arguments = #arguments;)
+    });
+    let values = parameters.iter().enumerate().map(|(index, (ident, parameter))| {
+        let place = Span::call_site().located_at(ty::ends(parameter.ty).1);
+        let owned = format_ident!("__argument_{index}", span = place);
+        let (value, passed) = (value(parameter), pass(parameter, &owned));
+        quote!(let #owned = #value; let #ident = #passed;)
+    });
+    (description, quote!(#read #(#values)*))
+}
+
 /// Returns the value of a `Result`, or code that returns its error. Without optimization, `?` is two calls.
 fn or_return(result: &TokenStream) -> TokenStream {
     quote! {
@@ -242,11 +268,18 @@ fn or_return(result: &TokenStream) -> TokenStream {
 }
 
 fn description(tool: &Tool<'_>) -> TokenStream {
+    describe(tool, tool.parameters.iter().filter(|parameter| !parameter.injected))
+}
+
+fn describe<'p>(
+    tool: &Tool<'_>,
+    parameters: impl Iterator<Item = &'p Parameter<'p>>,
+) -> TokenStream {
     let Tool { name, sequential, return_immediately, requires_approval, .. } = tool;
     let description = &tool.description;
     let timeout = ty::option(tool.timeout.map(milliseconds));
     let key = ty::option(tool.key.as_ref().map(|(_, template)| template.text.to_token_stream()));
-    let parameters = tool.parameters.iter().filter(|parameter| !parameter.injected).map(parameter);
+    let parameters = parameters.map(parameter);
     quote! {
         __rt::ToolDescription {
             name: #name,

@@ -7,6 +7,12 @@ mod fallback;
 mod model;
 mod parse;
 
+pub(crate) use check::service_method as check_service_method;
+pub(crate) use description::read as read_description;
+pub(crate) use expand::service_method as expand_service_method;
+pub(crate) use model::{Parameter, Tool};
+pub(crate) use parse::service_method as parse_service_method;
+
 use crate::diagnostics::Diagnostics;
 use crate::keyword::{Keyword, Place};
 use crate::recovery::{self, Unreadable};

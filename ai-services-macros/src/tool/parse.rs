@@ -32,6 +32,17 @@ const KEYS: [&str; 10] = [
     keyword::KEY,
 ];
 
+/// Arguments of `#[tool]` on a method of an AI service. The other effect classes follow from the service.
+const SERVICE_KEYS: [&str; 7] = [
+    keyword::NAME,
+    keyword::DESCRIPTION,
+    keyword::TIMEOUT,
+    keyword::SEQUENTIAL,
+    keyword::RETURN_IMMEDIATELY,
+    keyword::REQUIRES_APPROVAL,
+    keyword::READ_ONLY,
+];
+
 /// Attributes that are allowed on a parameter.
 const ON_PARAMETER: [Keyword; 3] = [Keyword::P, Keyword::MemoryId, Keyword::Context];
 
@@ -95,7 +106,33 @@ pub(crate) fn function<'a>(
     Function { item, runtime, tool }
 }
 
+/// Reads `#[tool]` on a method of an AI service. The service adds the parameters.
+pub(crate) fn service_method<'a>(
+    cx: &mut Diagnostics,
+    (keyword, at): Helper<'_>,
+    attributes: &'a [Attribute],
+    signature: &'a Signature,
+) -> Tool<'a> {
+    let arguments = Arguments::of(cx, at, keyword, &SERVICE_KEYS);
+    declaration(cx, &arguments, attributes, signature)
+}
+
 fn tool<'a>(
+    cx: &mut Diagnostics,
+    arguments: &Arguments,
+    attributes: &'a [Attribute],
+    signature: &'a Signature,
+) -> Tool<'a> {
+    let parameters = signature.inputs.iter().filter_map(|input| match input {
+        FnArg::Receiver(_) => None,
+        FnArg::Typed(typed) => parameter(cx, typed, &signature.ident),
+    });
+    let parameters = parameters.collect();
+    Tool { parameters, ..declaration(cx, arguments, attributes, signature) }
+}
+
+/// Reads everything but the parameters.
+fn declaration<'a>(
     cx: &mut Diagnostics,
     arguments: &Arguments,
     attributes: &'a [Attribute],
@@ -107,11 +144,6 @@ fn tool<'a>(
         None => (signature.ident.unraw().to_string(), signature.ident.to_token_stream()),
     };
     let (explicit, incomplete) = explicit_description(cx, arguments);
-    let parameters = signature.inputs.iter().filter_map(|input| match input {
-        FnArg::Receiver(_) => None,
-        FnArg::Typed(typed) => parameter(cx, typed, &signature.ident),
-    });
-    let parameters = parameters.collect();
     Tool {
         signature,
         attributes,
@@ -128,7 +160,7 @@ fn tool<'a>(
         requires_approval: arguments.flag(cx, keyword::REQUIRES_APPROVAL),
         effects: effects(cx, arguments),
         key: key(cx, arguments),
-        parameters,
+        parameters: Vec::new(),
     }
 }
 

@@ -5,6 +5,7 @@
 mod check;
 mod guardrail;
 mod service;
+mod service_tool;
 mod tool;
 
 pub use async_trait::async_trait;
@@ -20,6 +21,7 @@ pub use service::{
     Template, TextArgument, UserArgument, Variable, call, context, json_variable, memory_id,
     parameters, stream, variable,
 };
+pub use service_tool::{DeclaredServiceTool, outer_memory_id, service_tools, start_nested};
 pub use std::boxed::Box;
 pub use std::string::String;
 pub use std::sync::Arc;

@@ -137,7 +137,7 @@ impl<This: Clone + Send + Sync + 'static> DeclaredTool<This> {
 }
 
 impl ToolDescription {
-    fn tool(&self, handler: Arc<ToolHandler>) -> Tool {
+    pub(super) fn tool(&self, handler: Arc<ToolHandler>) -> Tool {
         let mut tool = Tool::from_handler(self.specification(), handler);
         if let Some(timeout) = self.timeout {
             tool = tool.with_timeout(Duration::from_millis(timeout));

@@ -75,7 +75,7 @@ fn respond<V: Returned, R>(
     }
 }
 
-fn span(components: &Components, method: &Method, arguments: &Arguments<'_>) -> Span {
+pub(super) fn span(components: &Components, method: &Method, arguments: &Arguments<'_>) -> Span {
     tracing::info_span!(
         "invoke_agent",
         otel.name = %format_args!("invoke_agent {}", components.name),
@@ -89,7 +89,7 @@ fn span(components: &Components, method: &Method, arguments: &Arguments<'_>) -> 
     )
 }
 
-fn record(span: &Span, outcome: Result<TokenUsage, &Error>) {
+pub(super) fn record(span: &Span, outcome: Result<TokenUsage, &Error>) {
     if span.is_disabled() {
         return;
     }

@@ -35,7 +35,11 @@ impl Inherited {
     ) -> &mut Self {
         self.started = call.plan.measures_time.then(Instant::now);
         if let Some(turn) = resumed.filter(|_| !self.counts_journal) {
-            self.spent += turn.spent(call.prices());
+            let spent = turn.spent(call.prices());
+            self.spent += spent;
+            if let Some(outer) = call.meter().outer() {
+                outer.add(call.components.model.name(), spent.usage);
+            }
             self.counts_journal = true;
         }
         self

@@ -27,6 +27,7 @@ mod method_tools;
 mod model_call;
 mod model_relay;
 mod moderation;
+pub(crate) mod nested;
 mod observed_call;
 mod open_turn;
 mod outcome;

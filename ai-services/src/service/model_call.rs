@@ -4,9 +4,9 @@ use super::call::ServiceCall;
 use super::guards::ChunkGuards;
 use super::model_relay::{ModelRelay, relay};
 use super::moderation::PendingModeration;
-use crate::Result;
 use crate::event::Event;
-use crate::model::{CachedCopy, ChatRequest, ChatResponse};
+use crate::model::{AnswerOrigin, CachedCopy, ChatRequest, ChatResponse, ModelUsage, UsageMeter};
+use crate::{Error, Result};
 use futures_util::TryFutureExt;
 use std::pin::pin;
 use tracing::{Instrument, Span, field};
@@ -55,6 +55,9 @@ pub(super) async fn call_model(
         let relay = Box::pin(relay(model.stream(request), moderation, target));
         relay.instrument(span.clone()).await
     };
+    if let Some(outer) = call.meter().outer() {
+        count_outside(outer, model.name(), outcome.as_deref());
+    }
     match &outcome {
         Ok(response) => {
             record_response(&span, response);
@@ -65,6 +68,17 @@ pub(super) async fn call_model(
         }
     }
     outcome
+}
+
+/// Adds the tokens of a request to the meter of the call around this call.
+fn count_outside(outer: &UsageMeter, model: &str, outcome: Result<&ChatResponse, &Error>) {
+    let usages = match outcome {
+        Ok(response) => response.usage_by_model(model),
+        Err(error) => ModelUsage::of_error(error, model),
+    };
+    for ModelUsage { model, usage, .. } in usages {
+        outer.add(&model, usage);
+    }
 }
 
 fn record_response(span: &Span, response: &ChatResponse) {

@@ -4,9 +4,10 @@ use super::call::ServiceCall;
 use super::durable::{Began, JournaledTurn, TurnLog};
 use super::durable_turns::{DurableTurns, OnOpenTurn};
 use super::memory_session::MemorySession;
-use crate::approval::now;
+use crate::approval::{PendingTurn, now};
 use crate::event::Event;
 use crate::memory::{ConversationJournal, LeaseToken, RequestId, Snapshot, TurnId};
+use crate::tool::{ToolError, Toolbox};
 use crate::{Error, ErrorKind, Result};
 use futures_util::future::{BoxFuture, Either, Ready, ready};
 
@@ -85,6 +86,11 @@ async fn take_up(
     {
         return Err(pending.into());
     }
+    if (is_own || settings.on_open_turn == OnOpenTurn::Resume)
+        && let Some((tool, pending)) = nested_pending(call.plan.tools.own(), &turn).await?
+    {
+        return Err(ToolError::suspended(pending).into_error(&tool));
+    }
     if is_own {
         check_resumes(settings, &turn)?;
         call.emit(&Event::TurnResumed { turn: turn.position().turn });
@@ -99,6 +105,26 @@ async fn take_up(
             Ok(Ok(None))
         }
     }
+}
+
+/// Returns a tool that waits for decisions about another turn, and that turn, if the decisions were not made yet.
+///
+/// # Errors
+///
+/// If the store of the other turn fails.
+pub(super) async fn nested_pending(
+    toolbox: &Toolbox,
+    turn: &JournaledTurn,
+) -> Result<Option<(String, PendingTurn)>> {
+    for (tool, pending) in turn.suspended_calls() {
+        if let Some(found) = toolbox.get(tool)
+            && pending.expires > now()
+            && found.is_pending(pending).await?
+        {
+            return Ok(Some((tool.to_owned(), pending.clone())));
+        }
+    }
+    Ok(None)
 }
 
 /// Reads the open turn of a conversation.

@@ -99,6 +99,8 @@ impl AiService {
 
     /// Returns the tool calls of a conversation that wait for [approval](crate::approval), if there are any.
     ///
+    /// If the turn waits for a service that is one of its tools, these are the calls of that service.
+    ///
     /// # Errors
     ///
     /// Fails if the memory has no journal, or the store fails.
@@ -107,11 +109,15 @@ impl AiService {
         id: &I,
     ) -> Result<Option<PendingTurn>> {
         let journal = self.journal(&id.to_memory_id())?;
-        let open = open_turn::read(&journal).await?;
-        Ok(open.and_then(|turn| turn.pending(journal.id(), now())))
+        let Some(turn) = open_turn::read(&journal).await? else { return Ok(None) };
+        if let Some(pending) = turn.pending(journal.id(), now()) {
+            return Ok(Some(pending));
+        }
+        let nested = open_turn::nested_pending(&self.components().toolbox, &turn).await?;
+        Ok(nested.map(|(_, pending)| pending))
     }
 
-    fn journal(&self, id: &MemoryId) -> Result<ConversationJournal> {
+    pub(super) fn journal(&self, id: &MemoryId) -> Result<ConversationJournal> {
         let memory = match self.components().memories.id_of(id) {
             Some(id) => self.chat_memory(&id)?,
             None => self.shared_chat_memory().ok_or_else(no_journal)?,

@@ -40,6 +40,8 @@ pub(super) struct ServiceSettings {
     pub(super) output_retries: usize,
     pub(super) price_table: Option<Arc<PriceTable>>,
     pub(super) approval: ApprovalSettings,
+    /// Largest number of services that are nested as tools, up to this one.
+    pub(super) max_nesting: usize,
     /// `None` if turns are not resumed.
     pub(super) durable_turns: Option<DurableTurns>,
     pub(super) listeners: Vec<Listener>,
@@ -65,6 +67,7 @@ impl Default for ServiceSettings {
             output_retries: 1,
             price_table: None,
             approval: ApprovalSettings::default(),
+            max_nesting: 8,
             durable_turns: None,
             listeners: Vec::new(),
         }

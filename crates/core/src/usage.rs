@@ -148,7 +148,14 @@ impl AddAssign for TokenUsage {
 /// assert_eq!(meter.total().input, Some(7));
 /// ```
 #[derive(Default)]
-pub struct UsageMeter(OnceLock<Arc<Mutex<Readings>>>);
+pub struct UsageMeter(OnceLock<Arc<Shared>>);
+
+#[derive(Default)]
+struct Shared {
+    readings: Mutex<Readings>,
+    /// The meter of the call around the call of this meter.
+    outer: Option<UsageMeter>,
+}
 
 /// The names of models with the tokens they used, in the order in which they were added.
 type Readings = Vec<(Box<str>, TokenUsage)>;
@@ -160,34 +167,53 @@ impl UsageMeter {
         Self::default()
     }
 
+    /// Creates the meter of a call within the call of `outer`, which counts the same tokens.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn within(outer: &Self) -> Self {
+        let shared = Shared { outer: Some(outer.clone()), ..Shared::default() };
+        Self(OnceLock::from(Arc::new(shared)))
+    }
+
     /// Adds the tokens that the model of this name used.
     pub fn add(&self, model: &str, usage: TokenUsage) {
         if usage != TokenUsage::default() {
-            lock(self.shared()).push((model.into(), usage));
+            let shared = self.shared();
+            lock(&shared.readings).push((model.into(), usage));
+            if let Some(outer) = &shared.outer {
+                outer.add(model, usage);
+            }
         }
+    }
+
+    /// Returns the meter of the call around this call, if there is one.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn outer(&self) -> Option<&Self> {
+        self.0.get()?.outer.as_ref()
     }
 
     /// Returns the tokens of all models together.
     #[must_use]
     pub fn total(&self) -> TokenUsage {
-        let Some(readings) = self.0.get() else { return TokenUsage::default() };
-        lock(readings).iter().fold(TokenUsage::default(), |sum, (_, usage)| sum + *usage)
+        let Some(shared) = self.0.get() else { return TokenUsage::default() };
+        lock(&shared.readings).iter().fold(TokenUsage::default(), |sum, (_, usage)| sum + *usage)
     }
 
     /// Returns the entries added since the last call of [`take`](Self::take), in order.
     #[doc(hidden)]
     pub fn pending(&self) -> Readings {
-        self.0.get().map(|readings| lock(readings).clone()).unwrap_or_default()
+        self.0.get().map(|shared| lock(&shared.readings).clone()).unwrap_or_default()
     }
 
     /// Returns and removes the entries added since the last call, in order.
     #[doc(hidden)]
     pub fn take(&self) -> Readings {
-        self.0.get().map(|readings| std::mem::take(&mut *lock(readings))).unwrap_or_default()
+        self.0.get().map(|shared| std::mem::take(&mut *lock(&shared.readings))).unwrap_or_default()
     }
 
     /// Allocates on first use: most calls use one model only, and never touch the meter.
-    fn shared(&self) -> &Arc<Mutex<Readings>> {
+    fn shared(&self) -> &Arc<Shared> {
         self.0.get_or_init(Arc::default)
     }
 }

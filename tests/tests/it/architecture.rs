@@ -76,6 +76,7 @@ const RANKS: &[(&str, &[&[&str]])] = &[
             &["inherited", "tool_loop"],
             &["invoke"],
             &["entry", "resume"],
+            &["nested"],
         ],
     ),
     (

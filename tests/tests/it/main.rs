@@ -40,6 +40,7 @@ mod memory;
 mod method_tools;
 mod moderation;
 mod multimodal;
+mod nested;
 mod outputs;
 mod pipeline;
 mod prompts;

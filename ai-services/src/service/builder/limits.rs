@@ -74,4 +74,15 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
         self.parts.settings.tools.max_result_bytes = bytes;
         self
     }
+
+    /// Sets the largest number of services that are nested as [tools](crate::docs::tools#services-as-tools) of each
+    /// other when a method of this service is called as a tool, this service included. Default: 8.
+    ///
+    /// A service is built before the services that use its tools, so that a cycle can only come about through a
+    /// [`ToolProvider`](crate::tool::ToolProvider) or a handwritten tool. The limit ends such a cycle: a deeper call
+    /// fails with [`ErrorKind::Tool`](crate::ErrorKind::Tool). The error names the services.
+    pub fn max_nesting(mut self, services: usize) -> Self {
+        self.parts.settings.max_nesting = services;
+        self
+    }
 }

@@ -1,6 +1,6 @@
 //! The entries of a turn's journal: JSON with a type.
 
-use crate::approval::{Decided, Waiting};
+use crate::approval::{Decided, PendingTurn, Waiting};
 use crate::document::{Metadata, TextSegment};
 use crate::message::{ChatMessage, ToolCall, ToolResult, UserMessage};
 use crate::model::{ChatRequestParameters, ChatResponse, FinishReason, TokenUsage};
@@ -30,6 +30,8 @@ pub(super) enum Entry {
     Waiting(Waiting),
     /// The decisions about the calls of the last waiting entry.
     Decided(Decided),
+    /// A tool waits for decisions about another turn.
+    Suspended(Box<Suspended>),
     /// A process has resumed the turn.
     Resumed,
 }
@@ -97,6 +99,17 @@ pub(super) struct Started {
     /// The index of the call in the answer of the model.
     pub(super) index: usize,
     pub(super) attempt: u32,
+}
+
+/// A tool call that waits for decisions about another turn.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Suspended {
+    /// The number of the round, from 1.
+    pub(super) round: u32,
+    /// The index of the call in the answer of the model.
+    pub(super) index: usize,
+    /// The turn of another conversation.
+    pub(super) pending: PendingTurn,
 }
 
 /// The result of a tool call.

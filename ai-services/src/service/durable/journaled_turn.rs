@@ -1,6 +1,6 @@
 //! A turn as its journal describes it.
 
-use super::entry::{Answered, Began, Entry, FORMAT_VERSION, Finished, Started};
+use super::entry::{Answered, Began, Entry, FORMAT_VERSION, Finished, Started, Suspended};
 use crate::approval::{Decision, PendingTurn, Waiting, WaitingCall};
 use crate::memory::{JournalPosition, MemoryId, TurnJournal};
 use crate::message::ToolCall;
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub(in crate::service) struct JournaledTurn {
     pub(super) position: JournalPosition,
     began: Began,
-    /// Number of times that the turn was resumed.
+    /// Number of times that the turn was resumed, since a tool has suspended it.
     resumes: usize,
     /// The answers of the model that called tools, without those that were replayed.
     answers: VecDeque<Answered>,
@@ -30,6 +30,8 @@ pub(in crate::service) struct JournaledTurn {
 #[derive(Debug, Default)]
 struct JournaledCall {
     attempts: u32,
+    /// The turn that the call waits for.
+    pending: Option<PendingTurn>,
     finished: Option<Finished>,
     decision: Option<JournaledDecision>,
 }
@@ -77,7 +79,14 @@ impl JournaledTurn {
                     turn.answers.push_back(*answered);
                 }
                 Entry::Started(Started { round, index, attempt }) => {
-                    turn.calls.entry((round, index)).or_default().attempts = attempt;
+                    let call = turn.calls.entry((round, index)).or_default();
+                    (call.attempts, call.pending) = (attempt, None);
+                }
+                Entry::Suspended(suspended) => {
+                    let Suspended { round, index, pending } = *suspended;
+                    turn.calls.entry((round, index)).or_default().pending = Some(pending);
+                    // A turn may wait longer than the largest number of resumptions.
+                    turn.resumes = 0;
                 }
                 Entry::Finished(finished) => {
                     turn.spent = finished.spent.or(turn.spent);
@@ -103,6 +112,15 @@ impl JournaledTurn {
         let waiting = self.waiting.as_ref().filter(|waiting| waiting.expires > now)?;
         let calls = self.answers.back().map(Answered::tool_calls).unwrap_or_default();
         Some(PendingTurn::new(id, self.position, waiting, calls))
+    }
+
+    /// Returns the tools that wait for decisions about other turns, with these turns.
+    pub(in crate::service) fn suspended_calls(&self) -> impl Iterator<Item = (&str, &PendingTurn)> {
+        let calls = self.answers.back().map(Answered::tool_calls).unwrap_or_default();
+        self.calls.iter().filter_map(|((_, index), call)| {
+            let pending = call.pending.as_ref().filter(|_| call.finished.is_none())?;
+            Some((calls.get(*index)?.name(), pending))
+        })
     }
 
     /// Returns the decision about a call. A call whose time for a decision is over is denied.
@@ -165,6 +183,7 @@ impl JournaledTurn {
                     false => execution,
                 })
             }
+            None if known.pending.is_some() => PriorCall::Suspended { attempts: known.attempts },
             None if known.attempts == 0 => PriorCall::NotStarted,
             None => PriorCall::Started { attempts: known.attempts },
         }

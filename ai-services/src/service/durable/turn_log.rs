@@ -1,6 +1,6 @@
 //! The log of a running turn in its journal.
 
-use super::entry::{Answered, Began, Entry, Finished, Started};
+use super::entry::{Answered, Began, Entry, Finished, Started, Suspended};
 use super::journaled_turn::{JournaledDecision, JournaledTurn};
 use crate::approval::{
     Decided, Decision, PendingCall, PendingTurn, Waiting, WaitingCall, call_digest, now,
@@ -294,5 +294,10 @@ impl ToolLog for RoundLog<'_> {
             return Ok(());
         }
         self.log.append([finished]).await.map(drop)
+    }
+
+    async fn record_suspension(&self, index: usize, pending: &PendingTurn) -> Result<()> {
+        let suspended = Suspended { round: self.round, index, pending: pending.clone() };
+        self.log.append([Entry::Suspended(Box::new(suspended))]).await.map(drop)
     }
 }

@@ -1,7 +1,8 @@
 //! Errors of tools.
 
 use super::lost_effect::LostEffect;
-use crate::error::{BoxError, panic_text};
+use crate::approval::PendingTurn;
+use crate::error::{BoxError, Error, ErrorKind, panic_text};
 use std::any::Any;
 use std::fmt;
 
@@ -46,6 +47,8 @@ pub(crate) enum FailureKind {
     Concealed,
     /// The tool returned an error that fails the whole call.
     Fatal,
+    /// The tool waits for a decision, and the turn that calls it is suspended.
+    Suspended,
     /// The tool exceeded its time limit.
     Timeout,
     /// The tool panicked. The text is not sent to the model: it may quote the program's data.
@@ -75,6 +78,17 @@ impl ToolError {
         Self { source: Some(source), ..Self::of(FailureKind::Fatal, message) }
     }
 
+    /// Creates the error of a call that waits for a decision about another turn. It suspends the turn of the call,
+    /// whatever the policies of the service are. When the turn is resumed, the tool is called again, with the same
+    /// [idempotency key](super::ToolInput::idempotency_key).
+    #[doc(hidden)]
+    #[must_use]
+    pub fn suspended(pending: PendingTurn) -> Self {
+        let message =
+            format!("{pending}; decide with `PendingTurn::decide`, then resume this turn");
+        Self { source: Some(pending.into()), ..Self::of(FailureKind::Suspended, message) }
+    }
+
     pub(crate) fn of(failure: FailureKind, message: impl Into<String>) -> Self {
         Self { failure, message: message.into(), source: None, effect: None }
     }
@@ -98,11 +112,23 @@ impl ToolError {
         matches!(self.failure, FailureKind::Timeout | FailureKind::Panic)
     }
 
+    /// Returns the error of the service call that has called the tool.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn into_error(self, tool: &str) -> Error {
+        let (kind, happened) = match self.failure {
+            FailureKind::Suspended => (ErrorKind::Suspended, "is suspended"),
+            _ => (ErrorKind::Tool, "failed"),
+        };
+        Error::new(kind, format!("tool `{tool}` {happened}: {self}")).with_source(self)
+    }
+
     /// Returns the text that is sent to the model.
     #[must_use]
     pub fn text_for_model(&self) -> &str {
         match self.failure {
             FailureKind::Concealed | FailureKind::Fatal | FailureKind::Panic => "the tool failed",
+            FailureKind::Suspended => "the call waits for a decision",
             _ => &self.message,
         }
     }

@@ -3,8 +3,8 @@
 use super::effect::{CallState, Effect};
 use super::lost_effect::LostEffect;
 use super::run::{Attempt, Runner, ToolRun, with_unknown_outcome};
-use crate::approval::Decision;
-use crate::error::{Error, Result};
+use crate::approval::{Decision, PendingTurn};
+use crate::error::{Error, ErrorKind, Result};
 use crate::invocation::ToolExecution;
 use crate::message::{ToolCall, ToolResult};
 use async_trait::async_trait;
@@ -27,6 +27,11 @@ pub trait ToolLog: Send + Sync {
 
     /// Records the result of a call.
     async fn finish(&self, index: usize, execution: &ToolExecution, effect: &Effect) -> Result<()>;
+
+    /// Records that a call waits for a decision about another turn. The call runs again when its turn is resumed.
+    async fn record_suspension(&self, _index: usize, _pending: &PendingTurn) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// The state of a call in the log of an earlier process.
@@ -37,6 +42,11 @@ pub enum PriorCall {
     NotStarted,
     /// The call may have taken effect, and has no result.
     Started {
+        /// The number of attempts so far.
+        attempts: u32,
+    },
+    /// The call waits for a decision about another turn. It is continued by another attempt.
+    Suspended {
         /// The number of attempts so far.
         attempts: u32,
     },
@@ -90,6 +100,10 @@ impl LoggedRunner<'_> {
                 run.failure = Some(error);
                 return run;
             }
+            if run.failure.as_ref().is_some_and(|error| suspension(error).is_some()) {
+                // The calls after a sequential tool wait for its end.
+                return run;
+            }
         }
         self.runner.complete(run, calls)
     }
@@ -117,10 +131,11 @@ impl LoggedRunner<'_> {
 
     /// Decides from the log, the effect of the tool and its verifier if the call has to run.
     async fn next_step(&self, index: usize, call: &ToolCall) -> Step {
-        let attempts = match self.log.prior(index) {
+        let (attempts, is_lost) = match self.log.prior(index) {
             PriorCall::Finished(execution) => return Step::Recorded(execution),
-            PriorCall::NotStarted => 0,
-            PriorCall::Started { attempts } => attempts,
+            PriorCall::NotStarted => (0, false),
+            PriorCall::Suspended { attempts } => (attempts, false),
+            PriorCall::Started { attempts } => (attempts, true),
         };
         let decision = self.log.decision(index).unwrap_or(&Decision::Approve);
         if let Some(result) = decision.result(call) {
@@ -128,7 +143,7 @@ impl LoggedRunner<'_> {
         }
         let call = decision.approved(call).unwrap_or_else(|| call.clone());
         let attempt = attempts.saturating_add(1);
-        if attempts == 0 {
+        if !is_lost {
             return Step::Run { call, attempt };
         }
         self.after_lost_result(index, call, attempt).await
@@ -188,10 +203,19 @@ impl LoggedRunner<'_> {
                 (if is_edited { with_note(&execution) } else { execution }, failure)
             }
         };
+        if let Some(pending) = failure.as_ref().and_then(suspension) {
+            self.log.record_suspension(index, pending).await?;
+            return Ok((execution, failure));
+        }
         let effect = self.effect(execution.call());
         self.log.finish(index, &execution, effect).await?;
         Ok((execution, failure))
     }
+}
+
+/// Returns the turn that a suspended call waits for.
+fn suspension(error: &Error) -> Option<&PendingTurn> {
+    error.detail().filter(|_| error.kind() == ErrorKind::Suspended)
 }
 
 /// Returns the execution of a call that may or may not have taken effect, and must not be repeated.

@@ -48,6 +48,7 @@ pub use run::{ResultUse, Runner, ToolObserver, ToolRun};
 #[doc(hidden)]
 pub use toolbox::Toolbox;
 
+use crate::approval::PendingTurn;
 use crate::error::Result;
 use crate::message::ToolCall;
 use crate::model::ToolSpecification;
@@ -78,6 +79,10 @@ pub struct Tool(Arc<Inner>);
 #[doc(hidden)]
 pub type ToolHandler = dyn Fn(ToolInput) -> Result<StartedTool, ToolError> + Send + Sync;
 
+/// Returns `true` if a turn that a call of the tool waits for still waits for decisions.
+#[doc(hidden)]
+pub type PendingProbe = dyn Fn(&PendingTurn) -> BoxFuture<'static, Result<bool>> + Send + Sync;
+
 /// A tool that got its arguments.
 #[doc(hidden)]
 #[allow(missing_debug_implementations, reason = "a future has nothing to show")]
@@ -98,6 +103,7 @@ struct Inner {
     effect: Effect,
     key: Option<Arc<KeyTemplate>>,
     requires_approval: bool,
+    probe: Option<Arc<PendingProbe>>,
 }
 
 /// The concurrency of a tool with other tools that are called by the same answer.
@@ -148,6 +154,7 @@ impl Tool {
             effect: Effect::AtMostOnce,
             key: None,
             requires_approval: false,
+            probe: None,
         }))
     }
 
@@ -228,6 +235,28 @@ impl Tool {
     pub fn requiring_approval(mut self) -> Self {
         self.inner_mut().requires_approval = true;
         self
+    }
+
+    /// Sets the probe of a tool that may suspend the turn that calls it. With a probe, a turn is resumed only after the
+    /// decision.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_pending_probe(mut self, probe: Arc<PendingProbe>) -> Self {
+        self.inner_mut().probe = Some(probe);
+        self
+    }
+
+    /// Returns `true` if a call of the tool waits for this turn, and no decision was made. Without a probe: `false`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store of the turn fails.
+    #[doc(hidden)]
+    pub async fn is_pending(&self, pending: &PendingTurn) -> Result<bool> {
+        match &self.0.probe {
+            Some(probe) => probe(pending).await,
+            None => Ok(false),
+        }
     }
 
     /// Returns `true` if each call of the tool waits for approval, unless the policy of the service decides

@@ -252,10 +252,7 @@ impl Runner<'_> {
                 if effect.is_unknown() { with_unknown_outcome(execution) } else { execution }
             }
         };
-        let failure = self.must_fail(error.failure).then(|| {
-            Error::new(ErrorKind::Tool, format!("tool `{}` failed: {error}", call.name()))
-                .with_source(error)
-        });
+        let failure = self.must_fail(error.failure).then(|| error.into_error(call.name()));
         (execution, failure)
     }
 
@@ -277,7 +274,7 @@ impl Runner<'_> {
         match failure {
             FailureKind::UnknownTool => self.settings.unknown_tool == UnknownToolPolicy::Fail,
             FailureKind::Arguments => self.settings.arguments == ToolArgumentsPolicy::Fail,
-            FailureKind::Fatal => true,
+            FailureKind::Fatal | FailureKind::Suspended => true,
             FailureKind::Tool
             | FailureKind::Concealed
             | FailureKind::Timeout
