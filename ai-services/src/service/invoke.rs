@@ -6,9 +6,9 @@ use super::durable::{JournaledTurn, TurnLog};
 use super::history_summary::fold_overflow;
 use super::inherited::Inherited;
 use super::memory_session::{Ended, MemorySession, end_lease, max_wait};
-use super::method_plan::MethodPlan;
 use super::moderation::PendingModeration;
 use super::observed_call::ObservedCall;
+use super::offered_tools::{OfferedTools, found_in};
 use super::open_turn;
 use super::preparation::{prepare, restore};
 use super::prepared_message::PreparedMessage;
@@ -23,7 +23,7 @@ use super::unfinished_turn::UnfinishedTurn;
 use crate::memory::{CompletedTurn, JournalPosition, Lease, LeaseToken, Snapshot, TurnId};
 use crate::message::{AiMessage, ChatMessage, UserMessage};
 use crate::model::{ChatRequest, ChatResponse};
-use crate::tool::{ToolRequest, Toolbox};
+use crate::tool::Toolbox;
 use crate::{Error, ErrorKind, Result};
 use std::borrow::Cow;
 use std::pin::pin;
@@ -175,8 +175,8 @@ async fn attempt(
         None => prepare(call, session, &snapshot, budgets, spent).await?,
         Some(turn) => restore(call, session, &snapshot, turn.began()),
     };
-    let toolbox = toolbox(call, message.guarded()).await?;
-    let request = first_request(call, &snapshot, &toolbox, message.to_send());
+    let tools = OfferedTools::new(call, &snapshot, message.guarded()).await?;
+    let request = first_request(call, &snapshot, tools.first(), message.to_send());
     let turn_id = log.get_mut().and_then(|log| log.turn());
     let account = Account::new(budgets, call.prices(), *spent, *started);
     let mut turn = Turn::new(request, rules(call), account, turn_id);
@@ -186,7 +186,7 @@ async fn attempt(
         call,
         session,
         snapshot: &snapshot,
-        toolbox: &toolbox,
+        tools: &tools,
         message: &message,
         context: context.as_deref(),
         log: &log,
@@ -210,6 +210,7 @@ async fn attempt(
     // The request drops its share of the history, so that the memory can change its list in place.
     let (ChatRequest { system, turn: mut messages, .. }, finished) = turn.finish(answer);
     remember(call, &message, &mut messages);
+    let found = found_in(call, &snapshot, &messages);
     let sum = conversation.map(|conversation| conversation.sum_with(spent)).transpose()?;
     // The context drops its share, too.
     let sources = context.map(|context| context.into_contents()).unwrap_or_default();
@@ -217,6 +218,7 @@ async fn attempt(
         .with_lease(lease)
         .with_request(call.request_id().cloned())
         .with_spent(sum.as_deref())
+        .with_found_tools(found.as_deref())
         .with_journal(journal);
     if let Err(error) = session.commit(completed).await {
         inherited.keep_journal(journal);
@@ -338,18 +340,6 @@ fn rules(call: &ServiceCall) -> Rules<'_> {
         checks_answers: plan.checks_answers,
         check_retries: plan.guards.max_retries(),
     }
-}
-
-/// Returns the method's tools with those of the tool providers.
-async fn toolbox(call: &ServiceCall, user: &UserMessage) -> Result<Arc<Toolbox>> {
-    let MethodPlan { tools, output, .. } = &*call.plan;
-    if !tools.have_providers() {
-        return Ok(Arc::clone(tools.own()));
-    }
-    let request = ToolRequest::new(user, call.memory_id(), &call.context.invocation);
-    let toolbox = Box::pin(tools.of_call(&request)).await?;
-    output.check(&toolbox)?;
-    Ok(Arc::new(toolbox))
 }
 
 fn first_request(

@@ -2,7 +2,7 @@
 
 use super::description::{DeclaredTools, Method};
 use crate::model::{ChatRequestParameters, ToolChoice};
-use crate::tool::{Tool, ToolProvider, ToolRequest, Toolbox};
+use crate::tool::{Tool, ToolProvider, ToolRefresh, ToolRequest, Toolbox};
 use crate::{Error, Result};
 use std::sync::Arc;
 
@@ -61,18 +61,42 @@ impl MethodTools {
         !self.providers.is_empty() || !self.own.specifications().is_empty()
     }
 
+    /// Returns `true` if a provider is called before each request.
+    pub(super) fn are_refreshed(&self) -> bool {
+        self.providers.iter().any(|provider| provider.refresh() == ToolRefresh::EachRequest)
+    }
+
+    /// Returns the tools of each provider. If the call has them already, only those that are refreshed.
+    ///
+    /// # Errors
+    ///
+    /// If a provider fails.
+    pub(super) async fn provided(
+        &self,
+        request: &ToolRequest<'_>,
+        known: Option<&[Vec<Tool>]>,
+    ) -> Result<Vec<Vec<Tool>>> {
+        let mut provided = Vec::with_capacity(self.providers.len());
+        for (index, provider) in self.providers.iter().enumerate() {
+            let is_fixed = provider.refresh() == ToolRefresh::EachCall;
+            provided.push(match known.and_then(|known| known.get(index)).filter(|_| is_fixed) {
+                Some(known) => known.clone(),
+                None => {
+                    let tools = provider.tools(request).await?;
+                    tools.into_iter().filter(|tool| self.takes(tool)).collect()
+                }
+            });
+        }
+        Ok(provided)
+    }
+
     /// Returns the service's tools with those of the tool providers.
     ///
     /// # Errors
     ///
-    /// If a provider fails, or if the name of one of its tools is invalid or not unique.
-    pub(super) async fn of_call(&self, request: &ToolRequest<'_>) -> Result<Toolbox> {
-        let mut more = Vec::new();
-        for provider in &self.providers {
-            let tools = provider.tools(request).await?;
-            more.extend(tools.into_iter().filter(|tool| self.takes(tool)));
-        }
-        self.own.with(more)
+    /// If the name of one of these tools is invalid or not unique.
+    pub(super) fn with_provided(&self, provided: &[Vec<Tool>]) -> Result<Toolbox> {
+        self.own.with(provided.iter().flatten().cloned().collect())
     }
 
     /// Returns the service's parameters, without a tool choice that needs a tool of other methods.

@@ -29,6 +29,7 @@ mod model_relay;
 mod moderation;
 pub(crate) mod nested;
 mod observed_call;
+mod offered_tools;
 mod open_turn;
 mod outcome;
 mod output_plan;

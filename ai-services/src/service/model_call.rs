@@ -5,7 +5,7 @@ use super::guards::ChunkGuards;
 use super::model_relay::{ModelRelay, relay};
 use super::moderation::PendingModeration;
 use crate::event::Event;
-use crate::model::{AnswerOrigin, CachedCopy, ChatRequest, ChatResponse, ModelUsage, UsageMeter};
+use crate::model::{CachedCopy, ChatRequest, ChatResponse, ModelUsage, UsageMeter};
 use crate::{Error, Result};
 use futures_util::TryFutureExt;
 use std::pin::pin;

@@ -8,6 +8,7 @@ use super::guardrail_context::GuardrailContext;
 use super::memory_session::MemorySession;
 use super::model_call::call_model;
 use super::moderation::PendingModeration;
+use super::offered_tools::OfferedTools;
 use super::open_turn::new_log;
 use super::prepared_message::PreparedMessage;
 use super::stream::{StreamItem, emit_round};
@@ -26,7 +27,7 @@ pub(super) struct ToolLoop<'a> {
     pub(super) call: &'a ServiceCall,
     pub(super) session: &'a MemorySession,
     pub(super) snapshot: &'a Snapshot,
-    pub(super) toolbox: &'a Toolbox,
+    pub(super) tools: &'a OfferedTools,
     pub(super) message: &'a PreparedMessage<'a>,
     pub(super) context: Option<&'a GuardrailContext>,
     /// The log of a durable turn, from its first tools on.
@@ -46,6 +47,11 @@ impl ToolLoop<'_> {
         loop {
             match step {
                 Step::CallModel => {
+                    if call.plan.tools.are_refreshed() {
+                        let started = (self.snapshot, self.message.guarded());
+                        let request = turn.request_mut();
+                        Box::pin(self.tools.refresh(call, started, request)).await?;
+                    }
                     let recorded = match self.log.get() {
                         Some(log) if log.is_resumed() => Box::pin(log.recorded_answer()).await?,
                         Some(_) | None => None,
@@ -115,8 +121,10 @@ impl ToolLoop<'_> {
     }
 
     async fn run_tools(&self, turn: &mut Turn<'_>, round: ToolRound) -> Result<Step> {
-        let Self { call, toolbox, .. } = *self;
+        let Self { call, tools, .. } = *self;
         let calls = round.message.tool_calls();
+        let newest = call.plan.tools.are_refreshed().then(|| tools.newest()).flatten();
+        let toolbox = newest.as_deref().unwrap_or(tools.first());
         if let Some(queue) = call.delivery.after_check() {
             emit_round(queue, &round.message);
         }
@@ -125,14 +133,17 @@ impl ToolLoop<'_> {
         let approval = &call.components.settings.approval;
         let waiting = approvals::required(approval, toolbox, calls, &call.context.invocation);
         let outcome = match self.log.get() {
-            None if waiting.is_empty() => self.runner(turn, &events).run(calls).await,
+            None if waiting.is_empty() => self.runner(turn, toolbox, &events).run(calls).await,
             None => {
                 let decided = approvals::decide(call, calls, waiting);
                 let log = Box::pin(turn.account.while_paused(decided)).await?;
-                let runner = self.runner(turn, &events);
+                let runner = self.runner(turn, toolbox, &events);
                 Box::pin(LoggedRunner { runner, log: &log }.run(calls)).await
             }
-            Some(log) => Box::pin(self.run_logged(log, turn, &events, (calls, waiting))).await?,
+            Some(log) => {
+                let round = (calls, toolbox, waiting);
+                Box::pin(self.run_logged(log, turn, &events, round)).await?
+            }
         };
         if outcome.result_use == ResultUse::SendToModel {
             events.release(&outcome.executions);
@@ -161,19 +172,24 @@ impl ToolLoop<'_> {
         log: &TurnLog,
         turn: &mut Turn<'_>,
         events: &ToolEvents<'_>,
-        (calls, waiting): (&[ToolCall], WaitingCalls),
+        (calls, toolbox, waiting): (&[ToolCall], &Toolbox, WaitingCalls),
     ) -> Result<ToolRun> {
         let (place, spent) = ((turn.id(), turn.round()), *turn.account.spent());
         let mut log = log.round(place, calls, spent, || self.began()).await?;
         let decided = approvals::decide_or_suspend(self.call, &mut log, waiting);
         turn.account.while_paused(decided).await?;
         let log = log.with_total(turn.account.running_total(self.call.meter()));
-        Ok(LoggedRunner { runner: self.runner(turn, events), log: &log }.run(calls).await)
+        Ok(LoggedRunner { runner: self.runner(turn, toolbox, events), log: &log }.run(calls).await)
     }
 
-    fn runner<'r>(&'r self, turn: &mut Turn<'_>, events: &'r ToolEvents<'_>) -> Runner<'r> {
+    fn runner<'r>(
+        &'r self,
+        turn: &mut Turn<'_>,
+        toolbox: &'r Toolbox,
+        events: &'r ToolEvents<'_>,
+    ) -> Runner<'r> {
         Runner {
-            toolbox: self.toolbox,
+            toolbox,
             turn: turn.id(),
             round: turn.round(),
             context: &self.call.context,

@@ -57,6 +57,7 @@ mod tool_declarations;
 mod tool_effects;
 mod tool_loop;
 mod tool_names;
+mod tool_search;
 mod tool_signals;
 mod tools;
 mod verdicts;

@@ -25,6 +25,7 @@ mod commits;
 mod conversation;
 mod conversation_journal;
 mod difference;
+mod found_tools;
 mod history;
 mod in_memory;
 mod into_chat_memory;
@@ -71,6 +72,8 @@ pub use unreadable::{UnreadableProblem, UnreadableRecord};
 pub use window::{DEFAULT_ID, MaximumGiven, NoMaximum};
 
 pub(crate) use difference::Difference;
+#[doc(hidden)]
+pub use found_tools::{found_tools, found_tools_attribute};
 #[doc(hidden)]
 pub use history::Repair;
 pub(crate) use numbers::Numbers;

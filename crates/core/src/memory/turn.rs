@@ -3,7 +3,8 @@
 use super::change::ChangedNumbers;
 use super::history::{self, Repair};
 use super::{
-    Change, JournalPosition, LeaseToken, Numbers, RequestId, request_mark, spent_mark, summary,
+    Change, JournalPosition, LeaseToken, Numbers, RequestId, found_tools, request_mark, spent_mark,
+    summary,
 };
 use crate::message::{ChatMessage, Messages};
 use std::ops::Range;
@@ -119,6 +120,14 @@ impl Snapshot {
     #[must_use]
     pub fn spent(&self) -> Option<&str> {
         spent_mark::newest(self.history())
+    }
+
+    /// Returns the names of the tools that were found in the conversation, as the newest turn
+    /// [with names](CompletedTurn::with_found_tools) carries them.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn found_tools(&self) -> Option<&str> {
+        found_tools::newest(self.history())
     }
 
     /// Returns the messages that a window may leave out of a request, in this order: the history, oldest
@@ -273,6 +282,17 @@ impl CompletedTurn {
     pub fn with_spent(mut self, sum: Option<&str>) -> Self {
         if let Some(sum) = sum {
             spent_mark::mark(&mut self.messages, sum);
+        }
+        self
+    }
+
+    /// Sets the names of the tools that were found in the conversation. The user message of the turn then carries them.
+    #[doc(hidden)]
+    #[must_use]
+    #[inline]
+    pub fn with_found_tools(mut self, names: Option<&str>) -> Self {
+        if let Some(names) = names {
+            found_tools::mark(&mut self.messages, names);
         }
         self
     }

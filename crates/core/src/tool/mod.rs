@@ -18,6 +18,7 @@ mod policy;
 mod progress;
 mod provider;
 mod run;
+mod search;
 mod signals;
 mod text_or_json;
 mod toolbox;
@@ -30,7 +31,8 @@ pub use input::{FromToolInput, ToolInput};
 pub use output::{IntoToolOutput, ToolOutput};
 pub use policy::{ToolArgumentsPolicy, ToolErrorPolicy, UnknownToolPolicy};
 pub use progress::ToolProgress;
-pub use provider::{ToolProvider, ToolRequest};
+pub use provider::{ToolProvider, ToolRefresh, ToolRequest};
+pub use search::ToolSearch;
 pub use signals::CancellationToken;
 
 #[doc(hidden)]

@@ -3,7 +3,7 @@
 use super::Tool;
 use crate::error::Result;
 use crate::invocation::{InvocationContext, MemoryId};
-use crate::message::UserMessage;
+use crate::message::{ChatMessage, UserMessage};
 use async_trait::async_trait;
 
 /// Selects tools for each call, in addition to the tools of the service.
@@ -43,6 +43,26 @@ pub trait ToolProvider: Send + Sync {
     fn tool_names(&self) -> Option<Vec<String>> {
         None
     }
+
+    /// Returns the times at which the provider is called. Default: [`ToolRefresh::EachCall`].
+    fn refresh(&self) -> ToolRefresh {
+        ToolRefresh::EachCall
+    }
+}
+
+/// The times at which a [`ToolProvider`] is called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolRefresh {
+    /// Once for each call of the service.
+    #[default]
+    EachCall,
+    /// Before each request to the model. The provider can react to the [turn](ToolRequest::turn), for example by
+    /// offering the next step after the first one was taken.
+    ///
+    /// Prompt caches match the beginning of a request, which contains the tools: keep the order of the tools, and
+    /// append new ones.
+    EachRequest,
 }
 
 /// The data of a call that a [`ToolProvider`] can use to select tools.
@@ -55,6 +75,10 @@ pub struct ToolRequest<'a> {
     pub memory_id: Option<&'a MemoryId>,
     /// The application's data for this call.
     pub context: &'a InvocationContext,
+    /// The messages of the turn after the user message: answers of the model, and results of tools. Empty before the
+    /// first request.
+    pub turn: &'a [ChatMessage],
+    found_tools: &'a [&'a str],
 }
 
 impl<'a> ToolRequest<'a> {
@@ -64,6 +88,18 @@ impl<'a> ToolRequest<'a> {
         memory_id: Option<&'a MemoryId>,
         context: &'a InvocationContext,
     ) -> Self {
-        Self { user_message, memory_id, context }
+        Self { user_message, memory_id, context, turn: &[], found_tools: &[] }
+    }
+
+    /// Sets the messages of the turn, and the tools that were found in the conversation.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_turn(self, turn: &'a [ChatMessage], found_tools: &'a [&'a str]) -> Self {
+        Self { turn, found_tools, ..self }
+    }
+
+    /// Returns the names of the tools that were found in the conversation, in the order in which they were found.
+    pub(super) fn found_tools(&self) -> &'a [&'a str] {
+        self.found_tools
     }
 }
