@@ -112,6 +112,30 @@ fn method_body_is_one_call() {
 }
 
 #[test]
+fn tools_are_constants() {
+    let text = expand(
+        quote!(),
+        &quote! {
+            pub trait Support {
+                /// Answers a customer.
+                #[tool(read_only)]
+                #[system_message("You help {{customer}}.")]
+                async fn chat(
+                    &self,
+                    #[memory_id]
+                    #[v]
+                    customer: &str,
+                    #[user_message]
+                    #[p("The question")]
+                    message: &str,
+                ) -> Result<String>;
+            }
+        },
+    );
+    expect![[r#""#]].assert_eq(&item(&text, "__rt::service_tools("));
+}
+
+#[test]
 fn body_of_a_streaming_method_is_one_call() {
     let text = expand(
         quote!(),

@@ -101,9 +101,7 @@ fn declared(method: &Method<'_>, tool: &Tool<'_>, index: usize) -> TokenStream {
     let has_memory_id = memory.is_some();
     let memory_id = memory.map(|(index, parameter)| {
         let ident = parameter.ident;
-        let text = method.uses(index).then(
-            || quote!(let #ident = __rt::String::from(__rt::MemoryId::as_str(&__memory_id));),
-        );
+        let text = method.uses(index).then(|| quote!(let #ident = __rt::outer_id_text(__input);));
         quote! {
             let __memory_id = __rt::outer_memory_id(__service, __input)?;
             #text

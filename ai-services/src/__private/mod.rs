@@ -21,7 +21,9 @@ pub use service::{
     Template, TextArgument, UserArgument, Variable, call, context, json_variable, memory_id,
     parameters, stream, variable,
 };
-pub use service_tool::{DeclaredServiceTool, outer_memory_id, service_tools, start_nested};
+pub use service_tool::{
+    DeclaredServiceTool, outer_id_text, outer_memory_id, service_tools, start_nested,
+};
 pub use std::boxed::Box;
 pub use std::string::String;
 pub use std::sync::Arc;

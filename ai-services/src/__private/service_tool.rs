@@ -7,7 +7,9 @@ use crate::tool::{Effect, StartedTool, Tool, ToolError, ToolInput};
 use std::fmt;
 use std::sync::Arc;
 
-pub use crate::service::nested::{memory_id as outer_memory_id, start as start_nested};
+pub use crate::service::nested::{
+    id_text as outer_id_text, memory_id as outer_memory_id, start as start_nested,
+};
 
 /// A method of a service that other services may call, in generated code: a constant.
 pub struct DeclaredServiceTool {

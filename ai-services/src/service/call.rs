@@ -1,6 +1,6 @@
 //! One call of a service method.
 
-use super::budget::ConversationBudget;
+use super::budget::{ConversationBudget, SharedBudget};
 use super::components::Components;
 use super::description::{Arguments, Method};
 use super::durable::Began;
@@ -11,7 +11,7 @@ use super::stream::{EventQueue, StreamItem};
 use crate::event::{self, Event};
 use crate::memory::{MemoryId, RequestId, Snapshot};
 use crate::model::{ChatRequestParameters, ModerationModel, UsageMeter};
-use crate::tool::ToolContext;
+use crate::tool::{ToolContext, ToolInput};
 use crate::{Error, InvocationContext, Result};
 use std::sync::Arc;
 
@@ -25,6 +25,10 @@ pub(super) struct ServiceCall {
     /// The parameters of the call, merged with those of the plan.
     pub(super) parameters: Arc<ChatRequestParameters>,
     pub(super) context: ToolContext,
+    /// The limits of this call for nested calls.
+    pub(super) shared_budget: Option<Arc<SharedBudget>>,
+    /// The limits of the calls around this call.
+    pub(super) outer_budget: Option<Arc<SharedBudget>>,
     pub(super) delivery: Delivery,
 }
 
@@ -71,8 +75,11 @@ impl ServiceCall {
                 Some(queue) if plan.checks_answers => Delivery::AfterCheck(queue),
                 Some(queue) => Delivery::Live(queue),
             },
+            shared_budget: None,
+            outer_budget: None,
             plan,
-        })
+        }
+        .sharing_budget())
     }
 
     /// Creates the call that goes on with an open turn, without a caller.
@@ -102,8 +109,44 @@ impl ServiceCall {
             },
             context: ToolContext { memory_id, invocation, meter: UsageMeter::default() },
             delivery: Delivery::None,
+            shared_budget: None,
+            outer_budget: None,
             plan,
-        })
+        }
+        .sharing_budget())
+    }
+
+    /// Counts the tokens in the call around this call, too, and checks its budgets.
+    pub(super) fn count_in(&mut self, outer: &ToolInput) {
+        self.context.meter = UsageMeter::within(outer.meter());
+        self.outer_budget = outer.context().get().cloned();
+        if self.shared_budget.take().is_some() {
+            // The budget reads the meter.
+            let invocation = std::mem::take(&mut self.context.invocation);
+            self.context.invocation = match &self.outer_budget {
+                Some(outer) => invocation.with(Arc::clone(outer)),
+                None => invocation.without::<Arc<SharedBudget>>(),
+            };
+            self.share_budget();
+        }
+    }
+
+    /// Lets nested calls check the budgets of this call, if they limit tokens or cost and a service may be a tool.
+    fn sharing_budget(mut self) -> Self {
+        self.share_budget();
+        self
+    }
+
+    fn share_budget(&mut self) {
+        if !self.plan.shares_budget {
+            return;
+        }
+        let (context, prices) = (&mut self.context, &self.components.settings.price_table);
+        let outer = context.invocation.get::<Arc<SharedBudget>>().cloned();
+        let shared = Arc::new(SharedBudget::new(context.meter.clone(), prices.clone(), outer));
+        let invocation = std::mem::take(&mut context.invocation);
+        context.invocation = invocation.with(Arc::clone(&shared));
+        self.shared_budget = Some(shared);
     }
 
     /// Returns the id of the application's request, if it has set one.

@@ -81,6 +81,11 @@ impl Components {
                 || !guards.output().is_empty(),
             checks_answers: !guards.output().is_empty() || moderates_answers,
             guards,
+            shares_budget: tools.may_nest()
+                && [Some(budget), self.settings.conversation_budget]
+                    .iter()
+                    .flatten()
+                    .any(Budget::limits_amounts),
             tools,
             augmentor,
             measures_time: [Some(budget), self.settings.conversation_budget]

@@ -25,6 +25,8 @@ pub(super) struct MethodPlan {
     pub(super) guards: Guards,
     /// The budget of each call.
     pub(super) budget: Budget,
+    /// `true` if nested calls check the budgets.
+    pub(super) shares_budget: bool,
     /// `true` if a budget limits the running time.
     pub(super) measures_time: bool,
     /// `true` if the model can be kept from calling tools.

@@ -99,6 +99,11 @@ impl MethodTools {
         self.own.with(provided.iter().flatten().cloned().collect())
     }
 
+    /// Returns `true` if a tool of a call may be a method of another service.
+    pub(super) fn may_nest(&self) -> bool {
+        !self.providers.is_empty() || self.own.has_nested()
+    }
+
     /// Returns the service's parameters, without a tool choice that needs a tool of other methods.
     pub(super) fn parameters(
         &self,

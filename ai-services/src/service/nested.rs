@@ -11,7 +11,7 @@ use super::response::Reply;
 use super::turn::FinishedTurn;
 use crate::approval::{PendingTurn, now};
 use crate::memory::{MemoryId, RequestId, ToMemoryId};
-use crate::model::{ChatResponse, TokenUsage, UsageMeter};
+use crate::model::{ChatResponse, TokenUsage};
 use crate::output::{Output, Shape};
 use crate::rag::RetrievedContent;
 use crate::tool::{Effect, PendingProbe, StartedTool, Tool, ToolError, ToolInput, ToolOutput};
@@ -23,7 +23,11 @@ use std::sync::Arc;
 use tracing::Instrument;
 
 /// The services around a nested call, from the outermost tool to the innermost one.
-struct Nesting(Vec<&'static str>);
+struct Nesting {
+    services: Vec<&'static str>,
+    /// The memory id of the outermost call.
+    id: Option<MemoryId>,
+}
 
 /// Starts the call of a method as a tool. `arguments` are those that the model wrote.
 ///
@@ -42,7 +46,7 @@ pub fn start(
     let arguments = Arguments { context: Some(context), ..arguments };
     let span = entry::span(components, method, &arguments);
     let mut call = ServiceCall::new(components, method, arguments, None).map_err(tool_error)?;
-    call.context.meter = UsageMeter::within(input.meter());
+    call.count_in(input);
     let running: BoxFuture<'static, _> = Box::pin(async move {
         let mut reply = ToolReply { check: call.plan.check_answer, output: None };
         let outcome = pin!(invoke(&call, &mut reply)).instrument(span.clone()).await;
@@ -73,13 +77,25 @@ pub fn memory_id(service: &AiService, input: &ToolInput) -> Result<MemoryId, Too
     Ok((outer.as_str(), name).to_memory_id())
 }
 
+/// Returns the memory id of the outermost call, as a template shows it.
+pub fn id_text(input: &ToolInput) -> String {
+    outermost_id(input).map(|id| id.as_str().to_owned()).unwrap_or_default()
+}
+
+fn outermost_id(input: &ToolInput) -> Option<&MemoryId> {
+    match input.context().get::<Nesting>() {
+        Some(around) => around.id.as_ref(),
+        None => input.memory_id(),
+    }
+}
+
 /// Returns the tool with the effect that follows from the service, and with a probe of its suspended turns.
 pub(crate) fn with_properties(
     tool: Tool,
     service: &AiService,
     (method, has_memory_id): (&'static Method, bool),
 ) -> Tool {
-    let components = service.components();
+    let (tool, components) = (tool.nested(), service.components());
     let is_durable = components.settings.durable_turns.is_some();
     let has_memory = has_memory_id || components.memories.shared.is_some();
     let has_tools = components.plan(method).map_or(true, |plan| plan.tools.may_exist());
@@ -131,8 +147,8 @@ fn nested_context(
     input: &ToolInput,
     uses_memory: bool,
 ) -> Result<InvocationContext, ToolError> {
-    let around = input.context().get::<Nesting>().map(|nesting| nesting.0.as_slice());
-    let mut services = around.unwrap_or_default().to_vec();
+    let around = input.context().get::<Nesting>();
+    let mut services = around.map(|around| around.services.clone()).unwrap_or_default();
     services.push(components.name);
     let max = components.settings.max_nesting;
     if services.len() > max {
@@ -142,7 +158,8 @@ fn nested_context(
             services.join(" -> ")
         )));
     }
-    let context = input.context().clone().with(Nesting(services));
+    let context =
+        input.context().clone().with(Nesting { services, id: outermost_id(input).cloned() });
     if !uses_memory {
         return Ok(context.without::<RequestId>());
     }

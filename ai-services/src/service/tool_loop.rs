@@ -99,6 +99,9 @@ impl ToolLoop<'_> {
         turn: &mut Turn<'_>,
         moderation: &mut PendingModeration<'_>,
     ) -> Result<Box<ChatResponse>> {
+        if let Some(outer) = &self.call.outer_budget {
+            outer.check()?;
+        }
         turn.account.add_metered(self.call.meter());
         turn.begin_request()?;
         self.session.fit(self.snapshot, turn.request_mut())?;
@@ -131,6 +134,9 @@ impl ToolLoop<'_> {
         call.delivery.flush().await;
         let events = ToolEvents::new(call, toolbox, calls);
         let approval = &call.components.settings.approval;
+        if let Some(shared) = &call.shared_budget {
+            turn.account.share(shared);
+        }
         let waiting = approvals::required(approval, toolbox, calls, &call.context.invocation);
         let outcome = match self.log.get() {
             None if waiting.is_empty() => self.runner(turn, toolbox, &events).run(calls).await,

@@ -7,7 +7,7 @@ use ai_services::model::{Price, PriceTable, TokenUsage};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use ai_services::tool::{Effect, Tool, ToolExecution, ToolProvider, ToolRequest};
 use ai_services::{
-    AnswerStream, DurableTurns, ErrorKind, InvocationContext, Outcome, Response, Result,
+    AnswerStream, Budget, DurableTurns, ErrorKind, InvocationContext, Outcome, Response, Result,
     ai_service, async_trait, tool,
 };
 use serde::Deserialize;
@@ -243,7 +243,7 @@ async fn approval_of_an_inner_call_suspends_the_outer_turn() {
     let inner = refunds.chat_memory(&("ann", "Refunds")).unwrap().messages().await.unwrap();
     assert_eq!(inner.len(), 4);
     let system = models.inner.requests()[0].system.clone().unwrap();
-    assert_eq!(system.text(), Some("The customer is 3:ann7:Refunds."));
+    assert_eq!(system.text(), Some("The customer is ann."));
 }
 
 #[tokio::test]
@@ -309,6 +309,38 @@ async fn usage_and_cost_of_inner_calls_count() {
     let response = supervisor.chat("Go.").await.unwrap();
     assert_eq!((response.token_usage.input, response.token_usage.output), (Some(112), Some(13)));
     assert_eq!(response.cost.unwrap().to_string(), "112");
+}
+
+#[tokio::test]
+async fn nested_call_checks_the_budget_around_it() {
+    // Each answer of the inner model calls a tool again, for 100 tokens.
+    let inner = ScriptedChatModel::from_fn(|_, _| {
+        call_with("1", "count", json!({})).with_usage(TokenUsage::new(100, 0))
+    });
+    let expert =
+        ExpertService::builder().chat_model(inner.clone()).tools(count::tool()).build().unwrap();
+    let ask = json!({ "company": "Acme", "question": "?" });
+    let outer = ScriptedChatModel::new([
+        call_with("1", "ask", ask).with_usage(TokenUsage::new(50, 0)),
+        ScriptedAnswer::text("unused"),
+    ]);
+    let supervisor = SupervisorService::builder()
+        .chat_model(outer.clone())
+        .tools(expert.into_tools())
+        .budget(Budget::new().tokens(300))
+        .build()
+        .unwrap();
+    let error = supervisor.chat("Go.").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+    assert_eq!(inner.requests().len(), 3);
+    assert_eq!(error.usage().unwrap().input, Some(350));
+    assert_eq!(outer.requests().len(), 1);
+}
+
+/// Counts.
+#[tool(read_only)]
+fn count() -> u32 {
+    1
 }
 
 /// Offers the tools of a service to the service itself.

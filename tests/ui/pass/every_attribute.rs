@@ -44,10 +44,13 @@ pub trait Support: Send + Sync {
         #[user_message] others: &[Content],
     ) -> Result<String>;
 
+    /// Translates a text.
+    #[tool(name = "translate", timeout = "2m", sequential, requires_approval, read_only)]
     #[system_message("Translate to {{language}}.")]
     #[user_message("{{text}}")]
-    async fn by_name(&self, text: String, language: String) -> Result<String>;
+    async fn by_name(&self, #[p("The text")] text: String, #[p("The language", default = "English")] language: String) -> Result<String>;
 
+    #[tool("Assists.")]
     #[system_message("You are the assistant of {{id}}.")]
     async fn by_role(&self, #[memory_id] #[v(json)] id: u64, r#type: &str) -> Result<String>;
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 /// The budget of a conversation, and the amounts of its stored turns.
 #[derive(Debug)]
 pub(in crate::service) struct ConversationBudget<'a> {
-    budget: &'a Budget,
-    earlier: Spent,
+    pub(super) budget: &'a Budget,
+    pub(super) earlier: Spent,
 }
 
 impl<'a> ConversationBudget<'a> {

@@ -163,6 +163,16 @@ impl Budget {
         self
     }
 
+    /// Returns the limits of tokens and cost.
+    pub(super) fn of_amounts(&self) -> Self {
+        Self { tokens: self.tokens, cost: self.cost, ..Self::new() }
+    }
+
+    /// Returns `true` if tokens or cost are limited.
+    pub(in crate::service) fn limits_amounts(&self) -> bool {
+        self.tokens.is_some() || self.cost.is_some()
+    }
+
     /// Returns the stricter limits of two budgets.
     pub(in crate::service) fn stricter(self, other: Self) -> Self {
         Self {

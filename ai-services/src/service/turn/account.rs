@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::model::{ChatResponse, UsageMeter};
-use crate::service::budget::Budgets;
+use crate::service::budget::{Budgets, SharedBudget};
 use crate::service::spent::{Prices, RunningTotal, Spent};
 use tokio::time::Instant;
 
@@ -41,6 +41,11 @@ impl<'a> Account<'a> {
     /// Returns the amounts without the running time since the last step.
     pub(crate) fn spent(&self) -> &Spent {
         &self.spent
+    }
+
+    /// Shares the limits and amounts with nested calls.
+    pub(crate) fn share(&self, shared: &SharedBudget) {
+        shared.update(self.spent, self.budgets);
     }
 
     /// Adds the usage of other models on behalf of the turn.

@@ -19,6 +19,7 @@ mod progress;
 mod provider;
 mod run;
 mod search;
+mod set;
 mod signals;
 mod text_or_json;
 mod toolbox;
@@ -33,6 +34,7 @@ pub use policy::{ToolArgumentsPolicy, ToolErrorPolicy, UnknownToolPolicy};
 pub use progress::ToolProgress;
 pub use provider::{ToolProvider, ToolRefresh, ToolRequest};
 pub use search::ToolSearch;
+pub use set::ToolSet;
 pub use signals::CancellationToken;
 
 #[doc(hidden)]
@@ -106,6 +108,8 @@ struct Inner {
     key: Option<Arc<KeyTemplate>>,
     requires_approval: bool,
     probe: Option<Arc<PendingProbe>>,
+    /// `true` if the tool is a method of a service.
+    is_nested: bool,
 }
 
 /// The concurrency of a tool with other tools that are called by the same answer.
@@ -157,6 +161,7 @@ impl Tool {
             key: None,
             requires_approval: false,
             probe: None,
+            is_nested: false,
         }))
     }
 
@@ -239,6 +244,14 @@ impl Tool {
         self
     }
 
+    /// Marks the tool as a method of a service, which makes requests of its own.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn nested(mut self) -> Self {
+        self.inner_mut().is_nested = true;
+        self
+    }
+
     /// Sets the probe of a tool that may suspend the turn that calls it. With a probe, a turn is resumed only after the
     /// decision.
     #[doc(hidden)]
@@ -266,6 +279,13 @@ impl Tool {
     #[must_use]
     pub fn requires_approval(&self) -> bool {
         self.0.requires_approval
+    }
+
+    /// Sets the name of the tool, for example if tools of two sources share it. See also [`ToolSet::with_prefix`].
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<Box<str>>) -> Self {
+        self.inner_mut().specification.name = name.into();
+        self
     }
 
     /// Returns the name of the tool.
@@ -328,36 +348,5 @@ impl fmt::Debug for Tool {
             .field("key", &self.0.key)
             .field("requires_approval", &self.0.requires_approval)
             .finish_non_exhaustive()
-    }
-}
-
-/// A set of tools: a value whose `impl` block is marked with `#[tools]`, a [`Tool`],
-/// or a list of tools.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` has no tools",
-    label = "not a tool or a set of tools",
-    note = "mark an `impl` block of the type with `#[tools]`, and its methods with `#[tool]`",
-    note = "a free function marked `#[tool]` is passed as `name::tool()`"
-)]
-pub trait ToolSet: Send + Sync + 'static {
-    /// Returns the tools, in the order in which their specifications are sent to the model.
-    fn tools(self: Arc<Self>) -> Vec<Tool>;
-}
-
-impl<T: ToolSet> ToolSet for Arc<T> {
-    fn tools(self: Arc<Self>) -> Vec<Tool> {
-        T::tools(Self::clone(&self))
-    }
-}
-
-impl ToolSet for Tool {
-    fn tools(self: Arc<Self>) -> Vec<Tool> {
-        vec![Self::clone(&self)]
-    }
-}
-
-impl ToolSet for Vec<Tool> {
-    fn tools(self: Arc<Self>) -> Vec<Tool> {
-        Arc::unwrap_or_clone(self)
     }
 }

@@ -93,6 +93,12 @@ impl Toolbox {
         self.requires_approval
     }
 
+    /// Returns `true` if a tool is a method of a service.
+    #[doc(hidden)]
+    pub fn has_nested(&self) -> bool {
+        self.tools.iter().any(|tool| tool.0.is_nested)
+    }
+
     /// Returns the names of the tools that require approval.
     #[doc(hidden)]
     pub fn requiring_approval(&self) -> impl Iterator<Item = &str> {

@@ -1,7 +1,7 @@
 //! Search by keywords.
 
 use super::texts;
-use super::words::stems;
+use super::words::{stems, synonyms};
 use crate::model::ToolSpecification;
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ const WEIGHTS: [f64; 3] = [2.5, 1.0, 0.4];
 /// Probabilistic Relevance Framework", 2009).
 const K: f64 = 1.2;
 const B: f64 = 0.5;
-/// Weight of a word of the query that is unknown, and shares its beginning with a known one.
+/// Weight of a synonym, and of a known word that shares its beginning with an unknown word of the query.
 const SIMILAR: f64 = 0.5;
 /// Number of letters that such words share at least.
 const SHARED_LETTERS: usize = 4;
@@ -53,6 +53,11 @@ impl KeywordIndex {
                         self.add(tools, SIMILAR, &mut scores);
                     }
                 }
+            }
+        }
+        for word in synonyms(&words) {
+            if let Some(tools) = self.words.get(&word) {
+                self.add(tools, SIMILAR, &mut scores);
             }
         }
         let mut ranked: Vec<usize> = (0..scores.len()).collect();

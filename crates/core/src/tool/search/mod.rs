@@ -105,7 +105,8 @@ enum Index {
 }
 
 impl ToolSearch {
-    /// Creates a search by keywords. It needs no model, and compares words by their stems with the BM25 formula.
+    /// Creates a search by keywords. It needs no model, and compares words by their stems with the BM25 formula. Stems,
+    /// stop words and a few synonyms of common verbs are English.
     pub fn by_keyword(tools: impl ToolSet) -> Self {
         let tools = Arc::new(tools).tools();
         let index = Index::Keyword(KeywordIndex::new(tools.iter().map(Tool::specification)));

@@ -1,12 +1,54 @@
 //! Words of names and sentences, reduced to their stems.
 
 /// Words that say nothing about a task.
-const STOP_WORDS: [&str; 52] = [
-    "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "by", "can", "do", "does",
-    "for", "from", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "me", "my",
-    "need", "of", "on", "or", "our", "please", "so", "some", "that", "the", "their", "this", "to",
-    "us", "want", "was", "we", "what", "which", "will", "with", "would", "you", "your",
+const STOP_WORDS: [&str; 88] = [
+    "a", "about", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "been",
+    "being", "by", "can", "could", "did", "do", "does", "done", "for", "from", "has", "have", "he",
+    "her", "here", "his", "how", "i", "if", "im", "in", "into", "is", "it", "its", "just", "many",
+    "may", "me", "might", "more", "much", "must", "my", "need", "no", "not", "now", "of", "on",
+    "or", "our", "please", "she", "should", "so", "some", "than", "that", "the", "their", "them",
+    "then", "there", "they", "this", "to", "too", "us", "want", "was", "we", "were", "what",
+    "when", "where", "which", "who", "whom", "will", "with", "would", "yet", "you", "your",
 ];
+
+/// Words that interfaces use for one thing. A tool is found by any word of a group.
+const SYNONYMS: [&[&str]; 21] = [
+    &["add", "create", "make", "new"],
+    &["answer", "reply", "respond"],
+    &["buy", "order", "purchase"],
+    &["calculate", "compute"],
+    &["cancel", "abort"],
+    &["change", "edit", "modify", "update"],
+    &["delete", "erase", "remove"],
+    &["find", "lookup", "search"],
+    &["image", "photo", "picture"],
+    &["list", "show", "view"],
+    &["email", "mail"],
+    &["movie", "film"],
+    &["move", "reschedule"],
+    &["message", "text"],
+    &["start", "launch", "run"],
+    &["stop", "end", "halt"],
+    &["begin", "open"],
+    &["book", "reserve"],
+    &["meeting", "appointment", "event"],
+    &["cost", "price"],
+    &["error", "exception", "failure"],
+];
+
+/// Returns the stems of the synonyms of words, given by their stems.
+pub(super) fn synonyms(words: &[String]) -> Vec<String> {
+    let mut synonyms = Vec::new();
+    for group in SYNONYMS {
+        let group: Vec<String> = group.iter().map(|word| stem(word)).collect();
+        if group.iter().any(|word| words.contains(word)) {
+            synonyms.extend(group.into_iter().filter(|word| !words.contains(word)));
+        }
+    }
+    synonyms.sort_unstable();
+    synonyms.dedup();
+    synonyms
+}
 
 /// Returns the stems of the words of a text, without stop words. A name such as `get_userName` is several words.
 pub(super) fn stems(text: &str) -> impl Iterator<Item = String> + '_ {
