@@ -130,6 +130,7 @@
 //! | `native-tls` | TLS with the system's library | no |
 //! | `tiktoken` | exact token counts for OpenAI models | yes |
 //! | `sqlite`, `postgres`, `redis`, `cassandra` | a store for conversations in that database; `sqlite` and `postgres` also for embeddings | no |
+//! | `mcp` | tools of MCP servers, and an MCP server for tools and services | no |
 //! | `html`, `pdf` | loading documents of that type | no |
 //! | `uuid` | memory ids from `uuid::Uuid` | no |
 //! | `testing` | test doubles, and test suites for your own stores and guardrails | no |
@@ -164,6 +165,11 @@ pub use ai_services_core::{
 
 #[doc(inline)]
 pub use ai_services_documents::ingestion;
+
+#[cfg(feature = "mcp")]
+#[cfg_attr(docsrs, doc(cfg(feature = "mcp")))]
+#[doc(inline)]
+pub use ai_services_mcp as mcp;
 
 #[cfg(feature = "_fuzzing")]
 #[doc(hidden)]

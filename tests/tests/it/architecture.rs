@@ -21,6 +21,7 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("crates/cassandra", &["core"]),
     ("crates/documents", &["core"]),
     ("crates/guardrails", &["core"]),
+    ("crates/mcp", &["core"]),
     ("crates/testkit", &["core"]),
     (
         "ai-services",
@@ -30,6 +31,7 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
             "documents",
             "guardrails",
             "macros",
+            "mcp",
             "postgres",
             "providers",
             "redis",

@@ -1,0 +1,10 @@
+//! Model Context Protocol (MCP): tools of MCP servers for services, and an MCP server for tools and services.
+//!
+//! Part of [`ai-services`](https://docs.rs/ai-services), which re-exports everything here as `ai_services::mcp`
+//! with the feature `mcp`.
+//!
+//! Both eras of the protocol are supported: the revisions up to 2025-11-25, with a handshake and sessions, and the
+//! stateless revision 2026-07-28.
+
+mod client;
+mod server;

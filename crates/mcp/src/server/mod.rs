@@ -1,0 +1,1 @@
+//! An MCP server for tools and services.
