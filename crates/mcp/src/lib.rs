@@ -6,5 +6,15 @@
 //! Both eras of the protocol are supported: the revisions up to 2025-11-25, with a handshake and sessions, and the
 //! stateless revision 2026-07-28.
 
+mod clean;
 mod client;
+mod content;
+mod definition;
+mod names;
 mod server;
+
+pub use client::{
+    Elicitation, ElicitationAnswer, ElicitationKind, Era, LeftOut, McpPins, McpPrompt,
+    McpPromptMessage, McpResource, McpTools, McpToolsBuilder, OnChange, RemoteServer, WhenDown,
+};
+pub use content::{STRUCTURED_CONTENT, USER_CONTENT};

@@ -28,6 +28,7 @@ const SAME_KEY: &str = "A call with the same arguments has no second effect.";
 enum End {
     Hangs,
     Panics,
+    LosesItsAnswer,
 }
 
 /// Returns a tool that never has a result.
@@ -38,6 +39,7 @@ fn pay(end: End, effect: Effect) -> Tool {
         match end {
             End::Hangs => std::future::pending().await,
             End::Panics => panic!("SECRET"),
+            End::LosesItsAnswer => Err(ToolError::outcome_unknown("the connection broke")),
         }
     };
     Tool::from_fn(specification, run).with_timeout(Duration::from_secs(2)).with_effect(effect)
@@ -91,6 +93,25 @@ async fn panicked_call_has_an_unknown_outcome_without_the_text_of_the_panic() {
     assert!(is_unknown);
 }
 
+#[tokio::test]
+async fn lost_answer_of_a_tool_that_only_reads_is_an_error() {
+    let (text, is_unknown) = told_to_model(pay(End::LosesItsAnswer, Effect::ReadOnly)).await;
+    assert_eq!((text.as_str(), is_unknown), ("the connection broke", false));
+}
+
+#[tokio::test]
+async fn lost_answer_has_an_unknown_outcome() {
+    for effect in [Effect::AtMostOnce, Effect::Idempotent, verifiable(Ok(CallState::Unknown))] {
+        let (text, is_unknown) = told_to_model(pay(End::LosesItsAnswer, effect)).await;
+        assert_eq!(text, format!("outcome unknown: the connection broke. {UNKNOWN} {CHECK}"));
+        assert!(is_unknown);
+    }
+    let conceal = told(pay(End::LosesItsAnswer, Effect::AtMostOnce), ToolErrorPolicy::Conceal);
+    let (text, is_unknown) = conceal.await;
+    assert_eq!(text, format!("outcome unknown: the tool failed. {UNKNOWN} {CHECK}"));
+    assert!(is_unknown);
+}
+
 #[tokio::test(start_paused = true)]
 async fn stopped_call_may_be_repeated_if_a_repetition_has_the_same_key() {
     let by_order = pay(End::Hangs, Effect::Idempotent).with_key("{{order}}").unwrap();
@@ -108,7 +129,7 @@ async fn stopped_call_may_be_repeated_if_a_repetition_has_the_same_key() {
 #[tokio::test(start_paused = true)]
 async fn verifier_finds_the_outcome_of_a_stopped_call() {
     let paid = CallState::Executed(ToolOutput::text("paid"));
-    for end in [End::Hangs, End::Panics] {
+    for end in [End::Hangs, End::Panics, End::LosesItsAnswer] {
         let (text, is_unknown) = told_to_model(pay(end, verifiable(Ok(paid.clone())))).await;
         assert_eq!((text.as_str(), is_unknown), ("paid", false));
     }

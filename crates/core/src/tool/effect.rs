@@ -17,8 +17,8 @@ use tokio::time::Instant;
 /// A process can end after a tool has taken effect and before its result is stored. When the turn is resumed,
 /// the result is lost, and the effect class of the tool decides about the call.
 ///
-/// A tool that is stopped by its time limit, or panics, may have taken effect, too. Such a call is not repeated,
-/// except by the model. Unless the tool only reads or its verifier finds the outcome, the model and the caller get
+/// A tool that is stopped by its time limit, panics, or returns [`ToolError::outcome_unknown`] may have taken effect,
+/// too. Such a call is not repeated, except by the model. Unless the tool only reads or its verifier finds the outcome, the model and the caller get
 /// "outcome unknown".
 ///
 /// Declare it with `#[tool(read_only)]`, `#[tool(idempotent)]` or `#[tool(verify = name)]`, or set it with

@@ -30,7 +30,7 @@ pub struct ToolError {
     pub(crate) failure: FailureKind,
     message: String,
     source: Option<BoxError>,
-    /// The effect of a tool that was stopped. `None` for a tool that only reads, or that ended by itself.
+    /// The effect of a call without a result. `None` for a tool that only reads, or that ended with a result.
     effect: Option<LostEffect>,
 }
 
@@ -51,6 +51,8 @@ pub(crate) enum FailureKind {
     Suspended,
     /// The tool exceeded its time limit.
     Timeout,
+    /// The tool lost the answer of its receiver, maybe after the receiver had acted.
+    LostAnswer,
     /// The tool panicked. The text is not sent to the model: it may quote the program's data.
     Panic,
 }
@@ -89,6 +91,43 @@ impl ToolError {
         Self { source: Some(pending.into()), ..Self::of(FailureKind::Suspended, message) }
     }
 
+    /// Creates the error of a tool that sent a request and got no answer: the connection broke, or the receiver did
+    /// not answer in time. The text is sent to the model.
+    ///
+    /// The call is treated as one that exceeded its time limit, by the [`Effect`](super::Effect) of the tool: of a
+    /// tool that only reads, this is a plain error. Otherwise its verifier decides, or the model and the caller get
+    /// "outcome unknown". Use it only if the request may have reached its receiver.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ai_services::model::ToolSpecification;
+    /// use ai_services::tool::{Tool, ToolError, ToolOutput};
+    /// # async fn send_payment() -> std::io::Result<String> { Ok("receipt 7".to_owned()) }
+    ///
+    /// let pay = Tool::from_fn(ToolSpecification::new("pay", "Pays the bill."), |_call| async {
+    ///     match send_payment().await {
+    ///         Ok(receipt) => Ok(ToolOutput::text(receipt)),
+    ///         Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
+    ///             Err(ToolError::new("the bank is not reachable"))
+    ///         }
+    ///         Err(_) => Err(ToolError::outcome_unknown("the connection to the bank broke")),
+    ///     }
+    /// });
+    /// # assert_eq!(pay.name(), "pay");
+    /// ```
+    #[must_use]
+    pub fn outcome_unknown(message: impl Into<String>) -> Self {
+        Self::of(FailureKind::LostAnswer, message)
+    }
+
+    /// Creates an error of arguments that the receiver of the call rejected. The text is sent to the model, or the
+    /// service call fails, as the service's [`ToolArgumentsPolicy`](super::ToolArgumentsPolicy) says.
+    #[must_use]
+    pub fn invalid_arguments(message: impl Into<String>) -> Self {
+        Self::of(FailureKind::Arguments, message)
+    }
+
     pub(crate) fn of(failure: FailureKind, message: impl Into<String>) -> Self {
         Self { failure, message: message.into(), source: None, effect: None }
     }
@@ -97,7 +136,7 @@ impl ToolError {
         Self::of(FailureKind::Panic, format!("the tool panicked: {}", panic_text(panic)))
     }
 
-    /// Sets the effect of a tool that was stopped.
+    /// Sets the effect of a call without a result.
     pub(super) fn with_effect(mut self, effect: LostEffect) -> Self {
         self.effect = Some(effect);
         self
@@ -121,6 +160,11 @@ impl ToolError {
             _ => (ErrorKind::Tool, "failed"),
         };
         Error::new(kind, format!("tool `{tool}` {happened}: {self}")).with_source(self)
+    }
+
+    /// Returns `true` if the tool may have taken effect, and has no result.
+    pub(super) fn loses_result(&self) -> bool {
+        self.is_stop() || self.failure == FailureKind::LostAnswer
     }
 
     /// Returns the text that is sent to the model.

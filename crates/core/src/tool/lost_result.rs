@@ -1,4 +1,4 @@
-//! The outcome of calls without a result: their tool was stopped, or their process ended.
+//! The outcome of calls without a result: their tool was stopped or lost the answer, or their process ended.
 
 use super::Tool;
 use super::effect::{CallState, Effect};
@@ -8,7 +8,7 @@ use super::output::ToolOutput;
 use super::run::{Attempt, Runner};
 
 impl Runner<'_> {
-    /// Decides about the effect of a tool that was stopped with this error.
+    /// Decides about the effect of a tool that ended without a result, with this error.
     pub(super) async fn settle(
         &self,
         tool: &Tool,

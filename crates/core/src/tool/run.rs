@@ -190,7 +190,7 @@ impl Runner<'_> {
         });
         let observe = |progress: &_| self.observer.tool_progressed(attempt.call, progress);
         match signals.follow(running, observe).await {
-            Err(error) if error.is_stop() => Box::pin(self.settle(tool, attempt, error)).await,
+            Err(error) if error.loses_result() => Box::pin(self.settle(tool, attempt, error)).await,
             outcome => outcome,
         }
     }
@@ -239,9 +239,10 @@ impl Runner<'_> {
         };
         span.record("error.type", field::debug(error.failure));
         let reason = match (error.failure, self.settings.error) {
-            (FailureKind::Tool | FailureKind::Timeout, ToolErrorPolicy::Conceal) => {
-                "the tool failed"
-            }
+            (
+                FailureKind::Tool | FailureKind::Timeout | FailureKind::LostAnswer,
+                ToolErrorPolicy::Conceal,
+            ) => "the tool failed",
             _ => error.text_for_model(),
         };
         let result = |text: &str| ToolResult::of_call(call, Contents::text(text)).into_error();
@@ -278,6 +279,7 @@ impl Runner<'_> {
             FailureKind::Tool
             | FailureKind::Concealed
             | FailureKind::Timeout
+            | FailureKind::LostAnswer
             | FailureKind::Panic => self.settings.error == ToolErrorPolicy::Fail,
         }
     }

@@ -1,1 +1,25 @@
-//! Tools of MCP servers, as a tool provider.
+//! Tools of MCP servers for services.
+
+mod call;
+mod catalog;
+mod child;
+mod connection;
+mod elicitation;
+mod handler;
+mod http;
+mod link;
+mod listing;
+mod pattern;
+mod pins;
+mod remote_server;
+mod resources;
+mod source;
+mod tools;
+mod wire;
+
+pub use catalog::LeftOut;
+pub use elicitation::{Elicitation, ElicitationAnswer, ElicitationKind};
+pub use pins::{McpPins, OnChange};
+pub use remote_server::{Era, RemoteServer, WhenDown};
+pub use resources::{McpPrompt, McpPromptMessage, McpResource};
+pub use tools::{McpTools, McpToolsBuilder};

@@ -1,0 +1,378 @@
+//! One connection to a server.
+
+use super::child::{ChildTransport, StderrTail};
+use super::handler::{Handler, Inbox};
+use super::http::{self, Headers, RequestHeaders};
+use super::remote_server::{Endpoint, Era, RemoteServer};
+use super::wire::{RecordedTransport, Wire};
+use crate::clean::clean_text;
+use ai_services_core::tool::ToolProgress;
+use ai_services_core::{Error, ErrorKind, Result};
+use futures_util::future::FutureExt;
+use rmcp::model::{
+    ClientRequest, ElicitRequestParams, ElicitResult, ErrorData, GetExtensions, ProtocolVersion,
+    ServerNotification, ServerResult, SubscriptionFilter,
+};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions,
+    RequestHandle, RoleClient, RunningService, ServiceError, Subscription,
+};
+use rmcp::transport::Transport;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
+use std::error::Error as StdError;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+/// Longest wait for the answer to a probe for the era.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Longest wait for the confirmation of a subscription.
+const SUBSCRIPTION_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// An open connection. Dropping it closes the connection, and ends a child process.
+pub(super) struct Connection {
+    service: RunningService<RoleClient, Handler>,
+    wire: Arc<Wire>,
+    inbox: Arc<Inbox>,
+    /// The notices of changes of a modern server. Read when the tools are selected.
+    subscription: Mutex<Option<Subscription>>,
+}
+
+/// The failure of a request.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The request did not reach the server.
+    NotSent(String),
+    /// The request may have reached the server, and has no answer.
+    NoAnswer(String),
+    /// The server answered with an error.
+    Rejected(ErrorData),
+    /// The server or a proxy refused the request before it was processed, for example for its credentials.
+    Refused(String),
+    /// The answer violates the protocol.
+    Invalid(String),
+}
+
+/// A sent request. Dropping it without an answer cancels it at the server.
+pub(super) struct SentRequest<'a> {
+    connection: &'a Connection,
+    handle: Option<RequestHandle<RoleClient>>,
+    pub(super) progress: watch::Receiver<Option<ToolProgress>>,
+}
+
+impl Connection {
+    /// Connects to a server, within its time limit.
+    pub(super) async fn open(server: &RemoteServer) -> Result<Self> {
+        let limit = server.connect_timeout;
+        let opening = async {
+            match server.era {
+                Era::Legacy => Self::attempt(server, initialize()).await,
+                Era::Modern => Self::attempt(server, discover()).await,
+                Era::Probe => Self::probe(server).await,
+            }
+        };
+        let connection = match timeout(limit, Box::pin(opening)).await {
+            Ok(connection) => connection?,
+            Err(_) => {
+                let message =
+                    format!("MCP server `{}` did not answer within {limit:?}", server.name);
+                return Err(Error::new(ErrorKind::Timeout, message));
+            }
+        };
+        connection.subscribe().await;
+        Ok(connection)
+    }
+
+    async fn probe(server: &RemoteServer) -> Result<Self> {
+        let lifecycle = ClientLifecycleMode::Auto {
+            preferred_versions: vec![ProtocolVersion::LATEST],
+            legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+        };
+        let attempt = Box::pin(Self::attempt(server, lifecycle));
+        match timeout(server.connect_timeout / 2, attempt).await {
+            Ok(Ok(connection)) => Ok(connection),
+            Ok(Err(error)) if !may_be_legacy(&error) => Err(error),
+            // Some legacy servers end at an unknown request. They get the handshake on a connection of its own.
+            Ok(Err(_)) | Err(_) => Self::attempt(server, initialize()).await,
+        }
+    }
+
+    async fn attempt(server: &RemoteServer, lifecycle: ClientLifecycleMode) -> Result<Self> {
+        match &server.endpoint {
+            Endpoint::Stdio(program) => {
+                let child = ChildTransport::start(program).map_err(|error| {
+                    let message = format!("MCP server `{}` cannot be started", server.name);
+                    Error::new(ErrorKind::Configuration, message).with_source(error)
+                })?;
+                let tail = child.stderr_tail();
+                let attempt = Self::over(server, child, lifecycle).await;
+                attempt.map_err(|error| connection_error(server, &error, Some(&tail)))
+            }
+            Endpoint::Http(endpoint) => {
+                let transport = http::transport(endpoint, server.connect_timeout)?;
+                let attempt = Self::over(server, transport, lifecycle).await;
+                attempt.map_err(|error| connection_error(server, &error, None))
+            }
+        }
+    }
+
+    async fn over(
+        server: &RemoteServer,
+        transport: impl Transport<RoleClient> + 'static,
+        lifecycle: ClientLifecycleMode,
+    ) -> Result<Self, ClientInitializeError> {
+        let (wire, inbox) = <(Arc<Wire>, Arc<Inbox>)>::default();
+        let handler = Handler {
+            server: server.name.as_str().into(),
+            elicit: server.elicit.clone(),
+            inbox: Arc::clone(&inbox),
+        };
+        let probe_timeout = matches!(lifecycle, ClientLifecycleMode::Auto { .. })
+            .then(|| PROBE_TIMEOUT.min(server.connect_timeout / 4));
+        let transport = RecordedTransport::new(transport, Arc::clone(&wire), probe_timeout);
+        let service = Box::pin(handler.serve_with_lifecycle(transport, lifecycle)).await?;
+        Ok(Self { service, wire, inbox, subscription: Mutex::default() })
+    }
+
+    /// Subscribes to changes of the tools of a modern server. Without a subscription, the list is used until its end of
+    /// life.
+    async fn subscribe(&self) {
+        let Some(info) = self.service.peer_info() else { return };
+        let tools = info.capabilities.tools.as_ref();
+        let reports = tools.is_some_and(|tools| tools.list_changed == Some(true));
+        if !reports || info.protocol_version.has_initialize() {
+            return;
+        }
+        let filter = SubscriptionFilter::builder().tools_list_changed().build();
+        match timeout(SUBSCRIPTION_TIMEOUT, self.service.listen(filter)).await {
+            Ok(Ok(subscription)) => {
+                *self.subscription.lock().unwrap_or_else(PoisonError::into_inner) =
+                    Some(subscription);
+            }
+            Ok(Err(error)) => tracing::warn!(%error, "an MCP server refused a subscription"),
+            Err(_) => tracing::warn!("an MCP server did not confirm a subscription"),
+        }
+    }
+
+    /// Returns `false` once the connection is known to be closed.
+    pub(super) fn is_open(&self) -> bool {
+        !(self.wire.is_closed() || self.service.is_transport_closed() || self.service.is_closed())
+    }
+
+    /// Returns `true` if the server reported a change of its tools since the last call of this method.
+    pub(super) fn take_tools_changed(&self) -> bool {
+        let mut subscription = self.subscription.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(open) = subscription.as_mut() {
+            match open.next().now_or_never() {
+                None => break,
+                Some(Ok(Some(ServerNotification::ToolListChangedNotification(_)))) => {
+                    self.inbox.set_tools_changed();
+                }
+                Some(Ok(Some(_))) => {}
+                // Changes since then are unknown.
+                Some(Ok(None) | Err(_)) => {
+                    self.inbox.set_tools_changed();
+                    *subscription = None;
+                }
+            }
+        }
+        drop(subscription);
+        self.inbox.take_tools_changed()
+    }
+
+    /// Returns `true` if the server offers tools, resources or prompts, as `select` reads from its capabilities.
+    pub(super) fn offers(&self, select: impl Fn(&rmcp::model::ServerCapabilities) -> bool) -> bool {
+        self.service.peer_info().is_some_and(|info| select(&info.capabilities))
+    }
+
+    pub(super) fn peer(&self) -> &Peer<RoleClient> {
+        self.service.peer()
+    }
+
+    /// Returns `true` while the server waits for an answer of the user.
+    pub(super) fn has_open_question(&self) -> bool {
+        self.inbox.has_open_question()
+    }
+
+    /// Answers a question of the server.
+    pub(super) async fn answer(&self, question: ElicitRequestParams) -> ElicitResult {
+        self.service.service().answer(question).await
+    }
+
+    /// Hands a request to the connection, at once or not at all.
+    pub(super) fn send(
+        &self,
+        mut request: ClientRequest,
+        headers: Headers,
+    ) -> Result<SentRequest<'_>, Failure> {
+        if !headers.is_empty() {
+            request.extensions_mut().insert(RequestHeaders(headers));
+        }
+        let (sender, progress) = watch::channel(None);
+        // The lock keeps the first report from being handled before its listener is known.
+        let mut listeners = self.inbox.listeners();
+        let options = PeerRequestOptions::no_options();
+        let sending = self.service.send_request_with_option(request, options).now_or_never();
+        let handle = match sending {
+            Some(Ok(handle)) => handle,
+            Some(Err(error)) => return Err(Failure::NotSent(error.to_string())),
+            None => return Err(Failure::NotSent("too many requests are waiting".to_owned())),
+        };
+        listeners.insert(handle.progress_token.clone(), sender);
+        drop(listeners);
+        Ok(SentRequest { connection: self, handle: Some(handle), progress })
+    }
+
+    /// Sends a request and awaits its answer, within a time limit.
+    pub(super) async fn request(
+        &self,
+        request: ClientRequest,
+        limit: Duration,
+    ) -> Result<ServerResult, Failure> {
+        let mut sent = self.send(request, Headers::new())?;
+        timeout(limit, sent.answer())
+            .await
+            .unwrap_or_else(|_| Err(Failure::NoAnswer(format!("no answer within {limit:?}"))))
+    }
+}
+
+impl SentRequest<'_> {
+    /// Awaits the answer.
+    ///
+    /// # Cancellation
+    ///
+    /// This method is cancel-safe.
+    pub(super) async fn answer(&mut self) -> Result<ServerResult, Failure> {
+        let Some(handle) = &mut self.handle else {
+            return Err(Failure::Invalid("the request has been answered".to_owned()));
+        };
+        let answer = (&mut handle.rx).await.unwrap_or(Err(ServiceError::TransportClosed));
+        let was_sent = self.connection.wire.has_sent(&handle.id);
+        self.finish();
+        answer.map_err(|error| Failure::new(error, was_sent))
+    }
+
+    /// Removes the records of the request.
+    fn finish(&mut self) -> Option<RequestHandle<RoleClient>> {
+        let handle = self.handle.take()?;
+        self.connection.inbox.listeners().remove(&handle.progress_token);
+        self.connection.wire.forget(&handle.id);
+        Some(handle)
+    }
+}
+
+impl Drop for SentRequest<'_> {
+    fn drop(&mut self) {
+        if let Some(handle) = self.finish() {
+            // The first poll queues the message. Its delivery is best effort.
+            let _ = handle.cancel(Some("the caller stopped waiting".to_owned())).now_or_never();
+        }
+    }
+}
+
+impl Failure {
+    fn new(error: ServiceError, was_sent: bool) -> Self {
+        match error {
+            ServiceError::McpError(error) => Self::Rejected(error),
+            ServiceError::UnexpectedResponse => Self::Invalid(error.to_string()),
+            ServiceError::TransportSend(error) => Self::of_transport(error.error.as_ref()),
+            _ if !was_sent => Self::NotSent("the connection is closed".to_owned()),
+            ServiceError::TransportClosed => Self::NoAnswer("the connection broke".to_owned()),
+            error => Self::NoAnswer(error.to_string()),
+        }
+    }
+
+    fn of_transport(error: &(dyn StdError + Send + Sync + 'static)) -> Self {
+        if let Some(error) = error.downcast_ref::<std::io::Error>() {
+            // The server cannot have read a line without its end.
+            return Self::NotSent(error.to_string());
+        }
+        match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+            Some(StreamableHttpError::Client(error))
+                if error.is_connect() || error.is_builder() =>
+            {
+                Self::NotSent("no connection to the server".to_owned())
+            }
+            Some(StreamableHttpError::AuthRequired(_)) => {
+                Self::Refused("the server rejected the credentials".to_owned())
+            }
+            Some(StreamableHttpError::InsufficientScope(_)) => {
+                Self::Refused("the credentials do not permit the request".to_owned())
+            }
+            Some(StreamableHttpError::SessionExpired) => {
+                Self::NotSent("the session has expired".to_owned())
+            }
+            Some(StreamableHttpError::HttpStatus(error)) if error.status == 429 => {
+                Self::Refused("the server refused the request: too many requests".to_owned())
+            }
+            // The texts of reqwest contain the URL, which may be secret.
+            Some(StreamableHttpError::Client(error)) if error.is_timeout() => {
+                Self::NoAnswer("no answer in time".to_owned())
+            }
+            Some(StreamableHttpError::Client(_)) => {
+                Self::NoAnswer("the connection broke".to_owned())
+            }
+            _ => Self::NoAnswer(error.to_string()),
+        }
+    }
+
+    /// Returns the error of a request that is not a tool call.
+    pub(super) fn into_error(self, server: &str, action: &str) -> Error {
+        let (kind, reason) = match self {
+            Self::NotSent(reason) | Self::NoAnswer(reason) => (ErrorKind::Connection, reason),
+            Self::Rejected(error) => (ErrorKind::InvalidRequest, clean_text(&error.message, 300)),
+            Self::Refused(reason) => (ErrorKind::Authentication, reason),
+            Self::Invalid(reason) => (ErrorKind::InvalidResponse, reason),
+        };
+        Error::new(kind, format!("MCP server `{server}` failed to {action}: {reason}"))
+    }
+}
+
+fn initialize() -> ClientLifecycleMode {
+    ClientLifecycleMode::Initialize
+}
+
+fn discover() -> ClientLifecycleMode {
+    ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::LATEST] }
+}
+
+/// Returns `false` for an error that a handshake would meet, too.
+fn may_be_legacy(error: &Error) -> bool {
+    !matches!(error.kind(), ErrorKind::Configuration | ErrorKind::Authentication)
+}
+
+fn connection_error(
+    server: &RemoteServer,
+    error: &ClientInitializeError,
+    stderr: Option<&StderrTail>,
+) -> Error {
+    let name = &server.name;
+    if error.is_authorization_required() {
+        let message = format!("MCP server `{name}` rejected the credentials");
+        return Error::new(ErrorKind::Authentication, message);
+    }
+    let reason = match error {
+        ClientInitializeError::ConnectionClosed(_) => "it closed the connection".to_owned(),
+        ClientInitializeError::TransportError { error, .. } => {
+            match Failure::of_transport(error.error.as_ref()) {
+                Failure::NotSent(reason) | Failure::NoAnswer(reason) | Failure::Refused(reason) => {
+                    reason
+                }
+                Failure::Rejected(_) | Failure::Invalid(_) => "the connection broke".to_owned(),
+            }
+        }
+        ClientInitializeError::JsonRpcError(error) => clean_text(&error.message, 300),
+        error => clean_text(&error.to_string(), 300),
+    };
+    let mut message = format!("no connection to MCP server `{name}`: {reason}");
+    if let Some(tail) = stderr {
+        let tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&tail);
+        if let Some(line) = text.lines().rfind(|line| !line.trim().is_empty()) {
+            message = format!("{message}; its last error output: {}", clean_text(line, 300));
+        }
+    }
+    Error::new(ErrorKind::Connection, message)
+}
