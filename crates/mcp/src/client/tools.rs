@@ -232,7 +232,7 @@ impl McpTools {
 
     /// Returns the tools of all servers that are reachable.
     async fn select(&self) -> Result<Vec<Tool>> {
-        let catalogs = join_all(self.servers.iter().map(ServerTools::catalog)).await;
+        let catalogs = join_all(self.servers.iter().map(|server| server.catalog())).await;
         let (mut tools, mut names) = (Vec::new(), BTreeSet::new());
         for (server, catalog) in self.servers.iter().zip(catalogs) {
             let server = &server.source.link.server;
