@@ -6,7 +6,7 @@ use super::link::Pause;
 use super::listing::Listing;
 use super::pattern::any_matches;
 use super::pins::McpPins;
-use super::remote_server::{RemoteServer, ToolRules};
+use super::remote_server::{RemoteServer, ToolRules, WhenDown};
 use super::resources;
 use super::source::Source;
 use crate::definition::Definition;
@@ -60,7 +60,11 @@ impl ServerTools {
 
     /// Returns the tools, listed again if the list has changed or expired, or if the connection is another one.
     pub(super) async fn catalog(&self) -> Result<Arc<Catalog>> {
-        let connection = self.source.link.connection(Pause::Fail).await?;
+        let pause = match self.source.link.server.when_down {
+            WhenDown::Fail => Pause::Wait,
+            WhenDown::Skip => Pause::Fail,
+        };
+        let connection = self.source.link.connection(pause).await?;
         let has_changed = connection.take_tools_changed();
         if let Some(catalog) = self.last_catalog().filter(|_| !has_changed) {
             if catalog.is_fresh(&connection) {

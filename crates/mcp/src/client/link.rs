@@ -14,6 +14,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// The longest pause between failed attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
+/// The longest wait of a caller for the end of a pause.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
 /// A connection that breaks earlier counts as a failed attempt.
 const STABLE: Duration = Duration::from_secs(10);
 
@@ -43,7 +46,7 @@ struct ConnectFailure(ErrorKind, Arc<str>);
 pub(super) enum Pause {
     /// Fails at once.
     Fail,
-    /// Waits, but at most the time limit of a connection attempt.
+    /// Waits, but at most 5 seconds.
     Wait,
 }
 
@@ -106,7 +109,7 @@ impl Link {
             (state.retry_at.filter(|at| *at > now), state.last_failure.clone())
         };
         let Some(retry_at) = retry_at else { return Ok(()) };
-        if pause == Pause::Wait && retry_at <= now + self.server.connect_timeout {
+        if pause == Pause::Wait && retry_at <= now + LONGEST_WAIT {
             sleep_until(retry_at).await;
             return Ok(());
         }

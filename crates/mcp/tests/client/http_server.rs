@@ -94,9 +94,9 @@ async fn serve(
             let message: Value = serde_json::from_slice(&body).unwrap();
             record.lock().unwrap().push(Received { headers, message: message.clone() });
             match (message.get("id"), script(&message)) {
+                (None, _) => ("202 Accepted", String::new()),
                 (_, Answer::Cut) => return Ok(()),
                 (_, Answer::Status(status)) => (status, String::new()),
-                (None, _) => ("202 Accepted", String::new()),
                 (Some(id), Answer::Result(result)) => {
                     ("200 OK", json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string())
                 }
