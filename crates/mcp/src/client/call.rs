@@ -1,6 +1,7 @@
 //! Calls of tools.
 
-use super::connection::{Connection, Failure, SentRequest};
+use super::connection::{Connection, SentRequest};
+use super::failure::Failure;
 use super::http::{self, Headers};
 use super::link::Pause;
 use super::remote_server::Endpoint;

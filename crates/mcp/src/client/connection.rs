@@ -1,16 +1,16 @@
 //! One connection to a server.
 
-use super::child::{ChildTransport, StderrTail};
+use super::child::ChildTransport;
+use super::failure::{Failure, connection_error};
 use super::handler::{Handler, Inbox};
 use super::http::{self, Headers, RequestHeaders};
 use super::remote_server::{Endpoint, Era, RemoteServer};
 use super::wire::{RecordedTransport, Wire};
-use crate::clean::clean_text;
 use ai_services_core::tool::ToolProgress;
 use ai_services_core::{Error, ErrorKind, Result};
 use futures_util::future::FutureExt;
 use rmcp::model::{
-    ClientRequest, ElicitRequestParams, ElicitResult, ErrorData, GetExtensions, ProtocolVersion,
+    ClientRequest, ElicitRequestParams, ElicitResult, GetExtensions, ProtocolVersion,
     ServerNotification, ServerResult, SubscriptionFilter,
 };
 use rmcp::service::{
@@ -18,8 +18,6 @@ use rmcp::service::{
     RequestHandle, RoleClient, RunningService, ServiceError, Subscription,
 };
 use rmcp::transport::Transport;
-use rmcp::transport::streamable_http_client::StreamableHttpError;
-use std::error::Error as StdError;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -38,21 +36,6 @@ pub(super) struct Connection {
     inbox: Arc<Inbox>,
     /// The notices of changes of a modern server. Read when the tools are selected.
     subscription: Mutex<Option<Subscription>>,
-}
-
-/// The failure of a request.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// The request did not reach the server.
-    NotSent(String),
-    /// The request may have reached the server, and has no answer.
-    NoAnswer(String),
-    /// The server answered with an error.
-    Rejected(ErrorData),
-    /// The server or a proxy refused the request before it was processed, for example for its credentials.
-    Refused(String),
-    /// The answer violates the protocol.
-    Invalid(String),
 }
 
 /// A sent request. Dropping it without an answer cancels it at the server.
@@ -104,14 +87,14 @@ impl Connection {
             Endpoint::Stdio(program) => {
                 let child = ChildTransport::start(program).map_err(|error| {
                     let message = format!("MCP server `{}` cannot be started", server.name);
-                    Error::new(ErrorKind::Configuration, message).with_source(error)
+                    Error::new(ErrorKind::Unavailable, message).with_source(error)
                 })?;
                 let tail = child.stderr_tail();
                 let attempt = Self::over(server, child, lifecycle).await;
                 attempt.map_err(|error| connection_error(server, &error, Some(&tail)))
             }
             Endpoint::Http(endpoint) => {
-                let transport = http::transport(endpoint, server.connect_timeout)?;
+                let transport = http::transport(endpoint, server)?;
                 let attempt = Self::over(server, transport, lifecycle).await;
                 attempt.map_err(|error| connection_error(server, &error, None))
             }
@@ -272,64 +255,6 @@ impl Drop for SentRequest<'_> {
     }
 }
 
-impl Failure {
-    fn new(error: ServiceError, was_sent: bool) -> Self {
-        match error {
-            ServiceError::McpError(error) => Self::Rejected(error),
-            ServiceError::UnexpectedResponse => Self::Invalid(error.to_string()),
-            ServiceError::TransportSend(error) => Self::of_transport(error.error.as_ref()),
-            _ if !was_sent => Self::NotSent("the connection is closed".to_owned()),
-            ServiceError::TransportClosed => Self::NoAnswer("the connection broke".to_owned()),
-            error => Self::NoAnswer(error.to_string()),
-        }
-    }
-
-    fn of_transport(error: &(dyn StdError + Send + Sync + 'static)) -> Self {
-        if let Some(error) = error.downcast_ref::<std::io::Error>() {
-            // The server cannot have read a line without its end.
-            return Self::NotSent(error.to_string());
-        }
-        match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
-            Some(StreamableHttpError::Client(error))
-                if error.is_connect() || error.is_builder() =>
-            {
-                Self::NotSent("no connection to the server".to_owned())
-            }
-            Some(StreamableHttpError::AuthRequired(_)) => {
-                Self::Refused("the server rejected the credentials".to_owned())
-            }
-            Some(StreamableHttpError::InsufficientScope(_)) => {
-                Self::Refused("the credentials do not permit the request".to_owned())
-            }
-            Some(StreamableHttpError::SessionExpired) => {
-                Self::NotSent("the session has expired".to_owned())
-            }
-            Some(StreamableHttpError::HttpStatus(error)) if error.status == 429 => {
-                Self::Refused("the server refused the request: too many requests".to_owned())
-            }
-            // The texts of reqwest contain the URL, which may be secret.
-            Some(StreamableHttpError::Client(error)) if error.is_timeout() => {
-                Self::NoAnswer("no answer in time".to_owned())
-            }
-            Some(StreamableHttpError::Client(_)) => {
-                Self::NoAnswer("the connection broke".to_owned())
-            }
-            _ => Self::NoAnswer(error.to_string()),
-        }
-    }
-
-    /// Returns the error of a request that is not a tool call.
-    pub(super) fn into_error(self, server: &str, action: &str) -> Error {
-        let (kind, reason) = match self {
-            Self::NotSent(reason) | Self::NoAnswer(reason) => (ErrorKind::Connection, reason),
-            Self::Rejected(error) => (ErrorKind::InvalidRequest, clean_text(&error.message, 300)),
-            Self::Refused(reason) => (ErrorKind::Authentication, reason),
-            Self::Invalid(reason) => (ErrorKind::InvalidResponse, reason),
-        };
-        Error::new(kind, format!("MCP server `{server}` failed to {action}: {reason}"))
-    }
-}
-
 fn initialize() -> ClientLifecycleMode {
     ClientLifecycleMode::Initialize
 }
@@ -340,39 +265,6 @@ fn discover() -> ClientLifecycleMode {
 
 /// Returns `false` for an error that a handshake would meet, too.
 fn may_be_legacy(error: &Error) -> bool {
-    !matches!(error.kind(), ErrorKind::Configuration | ErrorKind::Authentication)
-}
-
-fn connection_error(
-    server: &RemoteServer,
-    error: &ClientInitializeError,
-    stderr: Option<&StderrTail>,
-) -> Error {
-    let name = &server.name;
-    if error.is_authorization_required() {
-        let message = format!("MCP server `{name}` rejected the credentials");
-        return Error::new(ErrorKind::Authentication, message);
-    }
-    let reason = match error {
-        ClientInitializeError::ConnectionClosed(_) => "it closed the connection".to_owned(),
-        ClientInitializeError::TransportError { error, .. } => {
-            match Failure::of_transport(error.error.as_ref()) {
-                Failure::NotSent(reason) | Failure::NoAnswer(reason) | Failure::Refused(reason) => {
-                    reason
-                }
-                Failure::Rejected(_) | Failure::Invalid(_) => "the connection broke".to_owned(),
-            }
-        }
-        ClientInitializeError::JsonRpcError(error) => clean_text(&error.message, 300),
-        error => clean_text(&error.to_string(), 300),
-    };
-    let mut message = format!("no connection to MCP server `{name}`: {reason}");
-    if let Some(tail) = stderr {
-        let tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = String::from_utf8_lossy(&tail);
-        if let Some(line) = text.lines().rfind(|line| !line.trim().is_empty()) {
-            message = format!("{message}; its last error output: {}", clean_text(line, 300));
-        }
-    }
-    Error::new(ErrorKind::Connection, message)
+    use ErrorKind::{Authentication, Configuration, Unavailable};
+    !matches!(error.kind(), Authentication | Configuration | Unavailable)
 }

@@ -1,6 +1,6 @@
 //! Servers that are reached by streamable HTTP.
 
-use super::remote_server::HttpEndpoint;
+use super::remote_server::{HttpEndpoint, RemoteServer};
 use ai_services_core::{Error, Result, tls};
 use futures_util::stream::BoxStream;
 use reqwest::header::{HeaderName, HeaderValue};
@@ -36,7 +36,7 @@ type Events = BoxStream<'static, Result<Sse, SseError>>;
 /// Fails if the URL or a header is invalid, or if TLS cannot be set up.
 pub(super) fn transport(
     endpoint: &HttpEndpoint,
-    connect_timeout: Duration,
+    server: &RemoteServer,
 ) -> Result<StreamableHttpClientTransport<HttpClient>> {
     let url = reqwest::Url::parse(&endpoint.url).ok();
     let Some(url) = url.filter(|url| matches!(url.scheme(), "http" | "https")) else {
@@ -48,7 +48,7 @@ pub(super) fn transport(
         .tls_backend_preconfigured(config)
         // A redirect would send the headers to another host.
         .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(connect_timeout)
+        .connect_timeout(server.connect_timeout)
         .tcp_keepalive(Duration::from_secs(60))
         .build()
         .map_err(|error| {
@@ -56,6 +56,8 @@ pub(super) fn transport(
         })?;
     let config = StreamableHttpClientTransportConfig::with_uri(endpoint.url.as_str())
         .custom_headers(headers(&endpoint.headers)?)
+        // Lists and subscriptions are sent beside calls.
+        .max_concurrent_requests(server.max_concurrent_calls.saturating_add(4))
         .reinit_on_expired_session(true);
     Ok(StreamableHttpClientTransport::with_client(HttpClient(client), config))
 }

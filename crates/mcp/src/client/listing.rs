@@ -1,6 +1,7 @@
 //! Lists of a server, page by page.
 
-use super::connection::{Connection, Failure};
+use super::connection::Connection;
+use super::failure::Failure;
 use rmcp::model::{
     ClientRequest, ListPromptsRequest, ListResourcesRequest, ListToolsRequest,
     PaginatedRequestParams, Prompt, Resource, ServerResult, Tool,

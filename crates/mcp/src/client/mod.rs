@@ -5,6 +5,7 @@ mod catalog;
 mod child;
 mod connection;
 mod elicitation;
+mod failure;
 mod handler;
 mod http;
 mod link;

@@ -183,3 +183,122 @@ fn file_error(path: &Path, action: &str) -> Error {
     let message = format!("the pins of MCP servers in {} cannot be {action}", path.display());
     Error::new(ErrorKind::Configuration, message)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use proptest::test_runner::Config;
+    use serde_json::{Map, Value, json};
+
+    /// Returns the tools of a server.
+    fn tools(definitions: &[Value]) -> Vec<Tool> {
+        let tool = |definition: &Value| serde_json::from_value(definition.clone()).unwrap();
+        definitions.iter().map(tool).collect()
+    }
+
+    fn definition(name: &str) -> Value {
+        json!({
+            "name": name,
+            "title": "Title",
+            "description": "Reads a file.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "path": { "type": "string", "description": "The path.", "enum": ["a", "b"] },
+                    "limit": { "type": "integer", "minimum": 1, "default": 10 },
+                },
+                "required": ["path"],
+            },
+            "outputSchema": { "type": "object", "properties": { "text": { "type": "string" } } },
+            "annotations": { "title": "Read", "readOnlyHint": true, "destructiveHint": false },
+        })
+    }
+
+    /// Returns the number of leaves: texts, numbers and booleans.
+    fn leaves(value: &Value) -> usize {
+        match value {
+            Value::Object(map) => map.values().map(leaves).sum(),
+            Value::Array(items) => items.iter().map(leaves).sum(),
+            _ => 1,
+        }
+    }
+
+    /// Changes the leaf with this number, and returns the number of leaves that were passed.
+    fn change(value: &mut Value, number: usize, text: &str) -> usize {
+        let mut passed = 0;
+        let children: Vec<&mut Value> = match value {
+            Value::Object(map) => map.values_mut().collect(),
+            Value::Array(items) => items.iter_mut().collect(),
+            leaf => {
+                if number == 0 {
+                    *leaf = match leaf {
+                        Value::String(old) => format!("{old}{text}").into(),
+                        Value::Bool(old) => (!*old).into(),
+                        Value::Number(old) => (old.as_u64().unwrap() + 1).into(),
+                        other => panic!("{other}"),
+                    };
+                }
+                return 1;
+            }
+        };
+        for child in children {
+            if passed <= number {
+                passed += change(child, number - passed, text);
+            }
+        }
+        passed
+    }
+
+    /// Returns the same JSON with the properties in another order.
+    fn reordered(value: &Value) -> Value {
+        match value {
+            Value::Object(map) => {
+                let entries =
+                    map.iter().rev().map(|(name, value)| (name.clone(), reordered(value)));
+                Value::Object(entries.collect::<Map<_, _>>())
+            }
+            Value::Array(items) => items.iter().map(reordered).collect(),
+            leaf => leaf.clone(),
+        }
+    }
+
+    fn pinned() -> (tempfile::TempDir, McpPins) {
+        let directory = tempfile::tempdir().unwrap();
+        let pins = McpPins::file(directory.path().join("pins.json"));
+        let accepted = tools(&[definition("read"), definition("write")]);
+        assert!(pins.check("s", &accepted, |_| true).unwrap().is_empty());
+        (directory, pins)
+    }
+
+    #[test]
+    fn each_change_of_a_field_is_rejected() {
+        let (_directory, pins) = pinned();
+        let count = leaves(&definition("read"));
+        proptest!(Config::with_cases(1_000), |(number in 0..count, text in "[a-z \\u{200b}]{1,8}")| {
+            let mut changed = definition("read");
+            change(&mut changed, number, &text);
+            prop_assert_ne!(&changed, &definition("read"));
+            let listed = tools(&[changed, definition("write")]);
+            prop_assert!(pins.check("s", &listed, |_| true).is_err());
+        });
+    }
+
+    #[test]
+    fn order_of_tools_and_properties_does_not_matter() {
+        let (_directory, pins) = pinned();
+        let text = serde_json::to_string_pretty(&reordered(&definition("read"))).unwrap();
+        let read: Value = serde_json::from_str(&text).unwrap();
+        let listed = tools(&[definition("write"), read]);
+        assert!(pins.check("s", &listed, |_| true).unwrap().is_empty());
+    }
+
+    #[test]
+    fn servers_are_pinned_apart() {
+        let (_directory, pins) = pinned();
+        let other = tools(&[definition("read")]);
+        assert!(pins.check("t", &other, |_| true).unwrap().is_empty());
+        assert!(pins.check("t", &tools(&[]), |_| true).is_err());
+        assert!(pins.check("s", &other, |_| true).is_err());
+    }
+}

@@ -118,14 +118,16 @@ pub enum Era {
     Modern,
 }
 
-/// The treatment of a server that is not reachable.
+/// The treatment of a server that is not reachable, rejects the credentials, or breaks the protocol.
+///
+/// Tools that differ from their pins and names that are used twice are errors in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhenDown {
     /// Building fails, and later each service call that selects tools.
     #[default]
     Fail,
-    /// The tools of the server are left out until it is reachable.
+    /// The tools of the server are left out until it works.
     Skip,
 }
 
@@ -329,7 +331,7 @@ impl RemoteServer {
         self
     }
 
-    /// Sets the treatment of a server that is not reachable. Default: [`WhenDown::Fail`].
+    /// Sets the treatment of a server that does not work. Default: [`WhenDown::Fail`].
     pub fn when_down(mut self, when_down: WhenDown) -> Self {
         self.when_down = when_down;
         self

@@ -1,7 +1,8 @@
 //! Resources and prompts of a server.
 
 use super::call;
-use super::connection::{Connection, Failure};
+use super::connection::Connection;
+use super::failure::Failure;
 use super::link::Pause;
 use super::source::Source;
 use crate::clean::clean_text;
@@ -126,8 +127,8 @@ impl Source {
     }
 }
 
-/// Returns the tools for resources and prompts, if the application wants them and the server offers them, with their
-/// names at the server.
+/// Returns the tools for resources and prompts, if they are enabled and the server offers them, with their names
+/// at the server.
 pub(super) fn tools(source: &Arc<Source>, connection: &Connection) -> Vec<(String, Tool)> {
     let rules = &source.link.server.rules;
     let mut tools = Vec::new();

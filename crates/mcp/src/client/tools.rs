@@ -8,7 +8,7 @@ use super::resources::{McpPrompt, McpPromptMessage, McpResource};
 use crate::names::is_server_name;
 use ai_services_core::message::Content;
 use ai_services_core::tool::{Tool, ToolProvider, ToolRequest};
-use ai_services_core::{Error, Result};
+use ai_services_core::{Error, ErrorKind, Result};
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use rmcp::service::{Peer, RoleClient};
@@ -259,10 +259,9 @@ impl McpTools {
     }
 }
 
-/// Returns `false` for an error that a reachable server causes, such as a changed tool.
+/// Returns `false` for an error that the application has to see, such as a tool that differs from its pin.
 fn is_down(error: &Error) -> bool {
-    use ai_services_core::ErrorKind::{Connection, Timeout};
-    matches!(error.kind(), Connection | Timeout)
+    error.kind() != ErrorKind::Configuration
 }
 
 #[async_trait]

@@ -3,10 +3,11 @@
 use crate::agent::{call, call_with};
 use crate::http_server::{Answer, HttpServer};
 use crate::scripted_server::tool;
-use ai_services::mcp::{Era, McpTools, RemoteServer};
+use ai_services::mcp::{Era, McpTools, RemoteServer, WhenDown};
 use ai_services::{ErrorKind, InvocationContext};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// Answers like a server with the tool `act`, except for its calls.
 fn listing(message: &Value, called: impl Fn() -> Answer) -> Answer {
@@ -64,11 +65,15 @@ async fn headers_of_a_call_come_from_its_context() {
 }
 
 #[tokio::test]
-async fn call_that_is_cut_has_an_unknown_outcome_and_is_not_repeated() {
-    let server = HttpServer::new(|message| listing(message, || Answer::Cut)).await;
+async fn call_that_is_cut_anywhere_has_an_unknown_outcome_and_is_not_repeated() {
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    let cut = || Answer::Cut(CALLS.fetch_add(1, Ordering::SeqCst));
+    let server = HttpServer::new(move |message| listing(message, cut)).await;
     let tools = connected(&server).await;
-    call(&tools, "s__act", "{}").await.is_unknown("the connection broke");
-    assert_eq!(server.calls().len(), 1);
+    for number in 1..=200 {
+        call(&tools, "s__act", "{}").await.is_unknown("");
+        assert_eq!(server.calls().len(), number);
+    }
 }
 
 #[tokio::test]
@@ -95,10 +100,28 @@ async fn server_that_is_gone_is_an_error_and_nothing_was_sent() {
     let tools = connected(&server).await;
     assert_eq!(call(&tools, "s__act", "{}").await.text(), "done");
     drop(server);
+    // The listener is closed when its task has ended.
     tokio::task::yield_now().await;
-    let told = call(&tools, "s__act", "{}").await;
-    // The kept connection may break only after the call was sent.
-    assert!(told.result.is_error());
+    call(&tools, "s__act", "{}").await.is_error("no connection to MCP server `s`");
+}
+
+#[tokio::test]
+async fn servers_that_are_down_cost_one_time_limit_together() {
+    // Accepts no connection, so that each attempt waits.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let server = HttpServer::new(|message| listing(message, done)).await;
+    let up = RemoteServer::http("up", &server.url).era(Era::Legacy);
+    let mut builder = McpTools::builder().server(up);
+    for number in 0..20 {
+        let down = RemoteServer::http(format!("down{number}"), &url);
+        let limit = Duration::from_secs(2);
+        builder = builder.server(down.connect_timeout(limit).when_down(WhenDown::Skip));
+    }
+    let started = Instant::now();
+    let tools = builder.build().await.unwrap();
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    assert_eq!(call(&tools, "up__act", "{}").await.text(), "done");
 }
 
 #[tokio::test]

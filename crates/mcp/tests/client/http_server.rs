@@ -13,8 +13,8 @@ pub(crate) enum Answer {
     Result(Value),
     /// A status without a body.
     Status(&'static str),
-    /// The connection is closed.
-    Cut,
+    /// The connection is closed after this many bytes of the answer of a tool.
+    Cut(usize),
 }
 
 type Script = dyn Fn(&Value) -> Answer + Send + Sync;
@@ -95,7 +95,14 @@ async fn serve(
             record.lock().unwrap().push(Received { headers, message: message.clone() });
             match (message.get("id"), script(&message)) {
                 (None, _) => ("202 Accepted", String::new()),
-                (_, Answer::Cut) => return Ok(()),
+                (Some(id), Answer::Cut(bytes)) => {
+                    let result = json!({"content": [{"type": "text", "text": "done"}]});
+                    let body = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
+                    let answer = format!("{}{body}", head("200 OK", body.len()));
+                    return stream
+                        .write_all(&answer.as_bytes()[..bytes.min(answer.len() - 1)])
+                        .await;
+                }
                 (_, Answer::Status(status)) => (status, String::new()),
                 (Some(id), Answer::Result(result)) => {
                     ("200 OK", json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string())
@@ -104,11 +111,13 @@ async fn serve(
         } else {
             ("405 Method Not Allowed", String::new())
         };
-        let length = body.len();
-        let head = format!(
-            "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
-        );
-        stream.write_all(head.as_bytes()).await?;
+        stream.write_all(head(status, body.len()).as_bytes()).await?;
         stream.write_all(body.as_bytes()).await?;
     }
+}
+
+fn head(status: &str, length: usize) -> String {
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
+    )
 }

@@ -61,3 +61,19 @@ async fn server_that_fails_to_connect_leaves_no_process() {
     let pid = std::fs::read_to_string(server.path("pid")).unwrap();
     until(|| (!Path::new("/proc").join(&pid).exists()).then_some(())).await;
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+#[ignore = "takes a minute"]
+async fn thousand_connections_leave_no_process() {
+    let server = Scripted::with_tools(json!([tool("act")]), json!({}));
+    let mut pids = std::collections::BTreeSet::new();
+    for _ in 0..1_000 {
+        let tools = McpTools::builder().server(server.server("s")).build().await.unwrap();
+        pids.insert(std::fs::read_to_string(server.path("pid")).unwrap());
+        drop(tools);
+    }
+    for pid in pids {
+        until(|| (!Path::new("/proc").join(&pid).exists()).then_some(())).await;
+    }
+}

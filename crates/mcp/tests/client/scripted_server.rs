@@ -16,7 +16,7 @@ pub(crate) struct Scripted {
 }
 
 impl Scripted {
-    /// `script` has answers by method, and by `tools/call NAME`. Each is the `result` or `error` of the answer, and
+    /// `script` has answers by method, by `tools/call NAME`, and by `tools/list CURSOR`. Each is the `result` or `error` of the answer, and
     /// steps that are taken before.
     pub(crate) fn new(script: Value) -> Self {
         let directory = tempfile::tempdir().unwrap();
@@ -123,11 +123,10 @@ impl Server {
         let method = message["method"].as_str().unwrap();
         let script = std::fs::read_to_string(self.directory.join("script")).unwrap();
         let script: Value = serde_json::from_str(&script).unwrap();
-        let key = match message["params"]["name"].as_str() {
-            Some(name) => format!("{method} {name}"),
-            None => method.to_owned(),
-        };
-        let answer = script.get(&key).cloned().unwrap_or_else(|| default_answer(method));
+        let params = &message["params"];
+        let detail = params["name"].as_str().or(params["cursor"].as_str()).unwrap_or_default();
+        let answer = script.get(format!("{method} {detail}")).or(script.get(method)).cloned();
+        let answer = answer.unwrap_or_else(|| default_answer(method));
         for step in answer["steps"].as_array().into_iter().flatten() {
             self.step(step, message, lines);
         }

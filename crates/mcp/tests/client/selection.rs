@@ -1,7 +1,7 @@
 //! Names, filters and lists.
 
 use crate::agent::{call, offered};
-use crate::scripted_server::{Scripted, text, tool, until};
+use crate::scripted_server::{Scripted, text, tool};
 use ai_services::ErrorKind;
 use ai_services::mcp::{Era, McpTools, RemoteServer, WhenDown};
 use ai_services::tool::{Effect, ToolProvider};
@@ -78,17 +78,8 @@ async fn effects_and_approvals_are_those_of_the_application() {
     let trusted = effects(server.server("s").trust_annotations().effect("put", Effect::AtMostOnce));
     assert_eq!(trusted.await, [("ReadOnly".to_owned(), false), once.clone(), once.clone()]);
     let approved = effects(server.server("s").requires_approval(["p*"])).await;
-    assert_eq!(approved.map_approvals(), [false, true, true]);
-}
-
-trait Approvals {
-    fn map_approvals(self) -> Vec<bool>;
-}
-
-impl Approvals for Vec<(String, bool)> {
-    fn map_approvals(self) -> Vec<bool> {
-        self.into_iter().map(|(_, requires)| requires).collect()
-    }
+    let approved: Vec<_> = approved.into_iter().map(|(_, requires)| requires).collect();
+    assert_eq!(approved, [false, true, true]);
 }
 
 #[tokio::test]
@@ -121,23 +112,13 @@ async fn until_offered(tools: &McpTools, name: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn pages_are_joined() {
-    let mut script = json!({"tools/list": {"result": {"tools": [tool("a")], "nextCursor": "2"}}});
-    let server = Scripted::new(script.clone());
-    // The second page is that of the replaced script.
-    script["tools/list"] =
-        json!({"steps": [{"await_file": "go"}], "result": {"tools": [tool("b")]}});
-    let build = McpTools::builder().server(server.server("s")).build();
-    let replace = async {
-        until(|| server.received("tools/list").pop()).await;
-        server.replace(&script);
-        std::fs::write(server.path("go"), "").unwrap();
-    };
-    let (tools, ()) = tokio::join!(build, replace);
-    match tools {
-        Ok(tools) => assert_eq!(offered(&tools).await.unwrap(), ["s__a", "s__b"]),
-        // The second page came before the script was replaced.
-        Err(error) => assert!(error.to_string().contains("cursor of a list repeats"), "{error}"),
-    }
+    let server = Scripted::new(json!({
+        "tools/list": {"result": {"tools": [tool("a")], "nextCursor": "two"}},
+        "tools/list two": {"result": {"tools": [tool("b")], "nextCursor": "three"}},
+        "tools/list three": {"result": {"tools": [tool("c")]}},
+    }));
+    let tools = McpTools::builder().server(server.server("s")).build().await.unwrap();
+    assert_eq!(offered(&tools).await.unwrap(), ["s__a", "s__b", "s__c"]);
 }
 
 #[tokio::test]
@@ -145,6 +126,8 @@ async fn server_that_is_down_fails_or_is_skipped() {
     let down = || RemoteServer::stdio("down", "/nonexistent/mcp-server");
     let error = McpTools::builder().server(down()).build().await.unwrap_err();
     assert!(error.to_string().contains("`down` cannot be started"), "{error}");
+    let skipped = down().when_down(WhenDown::Skip);
+    assert!(McpTools::builder().server(skipped).build().await.is_ok());
     let refused = || RemoteServer::http("down", "http://127.0.0.1:9/mcp");
     let error = McpTools::builder().server(refused()).build().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
@@ -166,12 +149,13 @@ async fn era_is_probed() {
         McpTools::builder().server(legacy.server("s").era(Era::Probe)).build().await.unwrap();
     assert_eq!(offered(&tools).await.unwrap(), ["s__a"]);
     assert_eq!(legacy.received("server/discover").len(), 1);
-    for (answer, connections) in [(json!({}), 1), (json!({"steps": [{"exit": 1}]}), 2)] {
-        let legacy = Scripted::with_tools(json!([tool("a")]), json!({"server/discover": answer}));
+    // A server that never answers the probe, and one that ends.
+    for probe in [json!({}), json!({"steps": [{"exit": 1}]})] {
+        let legacy = Scripted::with_tools(json!([tool("a")]), json!({"server/discover": probe}));
         let remote = legacy.server("s").era(Era::Probe);
         let tools = McpTools::builder().server(remote).build().await.unwrap();
         assert_eq!(offered(&tools).await.unwrap(), ["s__a"]);
-        assert_eq!(legacy.received("initialize").len(), 1, "{connections}");
+        assert_eq!(legacy.received("initialize").len(), 1);
     }
     let error = McpTools::builder().server(legacy.server("s").era(Era::Modern)).build().await;
     assert!(error.is_err());
