@@ -66,10 +66,11 @@ impl ServerTools {
         };
         let connection = self.source.link.connection(pause).await?;
         let has_changed = connection.take_tools_changed();
-        if let Some(catalog) = self.last_catalog().filter(|_| !has_changed) {
-            if catalog.is_fresh(&connection) {
-                return Ok(catalog);
-            }
+        if let Some(catalog) = self.last_catalog()
+            && !has_changed
+            && catalog.is_fresh(&connection)
+        {
+            return Ok(catalog);
         }
         let catalog = self.list(&connection).await.inspect_err(|_| {
             // The next call lists again, also if the server reports the change only once.

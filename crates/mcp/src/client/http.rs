@@ -88,10 +88,10 @@ fn tls_config(url: &reqwest::Url) -> Result<rustls::ClientConfig> {
 
 /// Adds the headers of the call that a message belongs to.
 fn with_call_headers(message: &ClientJsonRpcMessage, mut headers: Headers) -> Headers {
-    if let JsonRpcMessage::Request(request) = message {
-        if let Some(RequestHeaders(own)) = request.request.extensions().get::<RequestHeaders>() {
-            headers.extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));
-        }
+    if let JsonRpcMessage::Request(request) = message
+        && let Some(RequestHeaders(own)) = request.request.extensions().get::<RequestHeaders>()
+    {
+        headers.extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));
     }
     headers
 }

@@ -22,8 +22,8 @@ async fn answered(configure: impl FnOnce(RemoteServer) -> RemoteServer) -> (Valu
     let tools = McpTools::builder().server(remote).build().await.unwrap();
     assert_eq!(call(&tools, "s__book", "{}").await.text(), "booked");
     let log = std::fs::read_to_string(server.path("log")).unwrap();
-    let messages = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let answer = messages.filter(|message| message["id"] == "q").last().unwrap();
+    let mut messages = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let answer = messages.rfind(|message| message["id"] == "q").unwrap();
     let capabilities = &server.received("initialize")[0]["params"]["capabilities"];
     (answer["result"].clone(), capabilities["elicitation"].clone())
 }

@@ -1,5 +1,14 @@
 //! Tests of the client against scripted servers.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests panic on failure"
+)]
+#![allow(clippy::needless_pass_by_value, reason = "callers pass literals")]
+
 mod agent;
 mod calls;
 mod elicitation;

@@ -148,11 +148,15 @@ impl Server {
         match kind.as_str() {
             "send" => send(value),
             "raw" => {
-                println!("{}", value.as_str().unwrap());
-                std::io::stdout().flush().unwrap();
+                let mut out = std::io::stdout().lock();
+                writeln!(out, "{}", value.as_str().unwrap()).unwrap();
+                out.flush().unwrap();
             }
             "exit" => std::process::exit(1),
-            "stderr" => eprintln!("{}", value.as_str().unwrap()),
+            "stderr" => {
+                let mut out = std::io::stderr().lock();
+                writeln!(out, "{}", value.as_str().unwrap()).unwrap();
+            }
             "answer" => send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": value})),
             "progress" => {
                 let token = &message["params"]["_meta"]["progressToken"];
@@ -192,8 +196,9 @@ impl Server {
                 send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
             }
             "spawn" => {
-                let child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+                let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
                 std::fs::write(self.directory.join("grandchild"), child.id().to_string()).unwrap();
+                std::thread::spawn(move || child.wait());
             }
             "environment" => {
                 let names: Vec<_> = std::env::vars().map(|(name, _)| name).collect();
