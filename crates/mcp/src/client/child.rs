@@ -28,6 +28,9 @@ const MAX_LINE: usize = 16 * 1024 * 1024;
 /// Time for a server to end after its input was closed.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// Time for the error output of a server whose output has ended, which may name the reason.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
 /// Most bytes that are kept of the error output.
 const MAX_STDERR: usize = 400;
 
@@ -87,16 +90,22 @@ impl Transport<RoleClient> for ChildTransport {
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         // Both reads are cancel-safe. A server with a full error pipe would stop.
         let mut buffer = [0; 1024];
-        loop {
-            let Some(stderr) = &mut self.stderr else { return self.messages.receive().await };
+        while let Some(stderr) = &mut self.stderr {
             tokio::select! {
-                message = self.messages.receive() => return message,
+                biased;
                 read = stderr.read(&mut buffer) => match read {
                     Ok(length @ 1..) => keep_tail(&self.tail, buffer.get(..length).unwrap_or_default()),
                     Ok(0) | Err(_) => self.stderr = None,
+                },
+                message = self.messages.receive() => {
+                    if message.is_none() {
+                        let _ = timeout(LAST_WORDS, read_tail(stderr, &self.tail)).await;
+                    }
+                    return message;
                 }
             }
         }
+        self.messages.receive().await
     }
 
     async fn close(&mut self) -> Result<()> {
@@ -132,6 +141,14 @@ fn command(program: &Program) -> Command {
     }
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
+}
+
+/// Reads the error output until its end.
+async fn read_tail(stderr: &mut ChildStderr, tail: &StderrTail) {
+    let mut buffer = [0; 1024];
+    while let Ok(length @ 1..) = stderr.read(&mut buffer).await {
+        keep_tail(tail, buffer.get(..length).unwrap_or_default());
+    }
 }
 
 fn keep_tail(tail: &StderrTail, bytes: &[u8]) {

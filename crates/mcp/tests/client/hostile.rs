@@ -47,7 +47,8 @@ async fn server_that_ends_is_reported_with_its_last_error_output() {
     let steps = json!([{"stderr": "no license key"}, {"exit": 1}]);
     let error = rejected(json!({"initialize": {"steps": steps}})).await;
     assert_eq!(error.kind(), ErrorKind::Connection);
-    assert!(error.to_string().starts_with("no connection to MCP server `s`"), "{error}");
+    let expected = "no connection to MCP server `s`: it closed the connection; its last error output: no license key";
+    assert_eq!(error.to_string(), expected);
 }
 
 #[tokio::test]

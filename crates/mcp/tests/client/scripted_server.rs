@@ -91,7 +91,7 @@ fn serve() {
     let Some(directory) = std::env::var_os(DIRECTORY) else { return };
     println!();
     std::fs::write(Path::new(&directory).join("pid"), std::process::id().to_string()).unwrap();
-    let mut server = Server { directory: directory.into(), pages: 0 };
+    let mut server = Server { directory: directory.into(), pages: 0, subscription: Value::Null };
     let mut lines = std::io::stdin().lock().lines();
     while let Some(Ok(line)) = lines.next() {
         server.log(&line);
@@ -106,6 +106,8 @@ fn serve() {
 struct Server {
     directory: PathBuf,
     pages: usize,
+    /// The id of the request for notices.
+    subscription: Value,
 }
 
 impl Server {
@@ -152,11 +154,6 @@ impl Server {
                 writeln!(out, "{}", value.as_str().unwrap()).unwrap();
                 out.flush().unwrap();
             }
-            "exit" => std::process::exit(1),
-            "stderr" => {
-                let mut out = std::io::stderr().lock();
-                writeln!(out, "{}", value.as_str().unwrap()).unwrap();
-            }
             "answer" => send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": value})),
             "progress" => {
                 let token = &message["params"]["_meta"]["progressToken"];
@@ -165,6 +162,11 @@ impl Server {
                     &json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}),
                 );
             }
+            "acknowledge" => {
+                self.subscription = message["id"].clone();
+                self.notify("subscriptions/acknowledged", json!({"notifications": value}));
+            }
+            "notify" => self.notify(value.as_str().unwrap(), json!({})),
             "endless_progress" => loop {
                 self.step(&json!({"progress": 1}), message, lines);
                 std::thread::sleep(Duration::from_millis(20));
@@ -173,6 +175,24 @@ impl Server {
             "read" => {
                 let line = lines.next().unwrap().unwrap();
                 self.log(&line);
+            }
+            "page" => {
+                self.pages += 1;
+                let result = json!({"tools": [], "nextCursor": self.pages.to_string()});
+                send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
+            }
+            _ => self.step_of_the_process(kind, value),
+        }
+    }
+}
+
+impl Server {
+    fn step_of_the_process(&self, kind: &str, value: &Value) {
+        match kind {
+            "exit" => std::process::exit(1),
+            "stderr" => {
+                let mut out = std::io::stderr().lock();
+                writeln!(out, "{}", value.as_str().unwrap()).unwrap();
             }
             "await_file" => {
                 let file = self.directory.join(value.as_str().unwrap());
@@ -190,11 +210,6 @@ impl Server {
                 out.write_all(b"\n").unwrap();
                 out.flush().unwrap();
             }
-            "page" => {
-                self.pages += 1;
-                let result = json!({"tools": [], "nextCursor": self.pages.to_string()});
-                send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
-            }
             "spawn" => {
                 let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
                 std::fs::write(self.directory.join("grandchild"), child.id().to_string()).unwrap();
@@ -206,6 +221,13 @@ impl Server {
             }
             other => panic!("unknown step {other}"),
         }
+    }
+
+    /// Sends a notification to the subscriber.
+    fn notify(&self, method: &str, mut params: Value) {
+        params["_meta"] = json!({"io.modelcontextprotocol/subscriptionId": self.subscription});
+        let method = format!("notifications/{method}");
+        send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 }
 

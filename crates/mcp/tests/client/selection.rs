@@ -5,7 +5,7 @@ use crate::scripted_server::{Scripted, text, tool};
 use ai_services::ErrorKind;
 use ai_services::mcp::{Era, McpTools, RemoteServer, WhenDown};
 use ai_services::tool::{Effect, ToolProvider};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 #[tokio::test]
@@ -161,25 +161,57 @@ async fn era_is_probed() {
     assert!(error.is_err());
 }
 
+/// Returns the script of a modern server with this tool, whose call is answered like this.
+fn modern(tool: Value, called: Value) -> Value {
+    json!({
+        "server/discover": {"result": {
+            "resultType": "complete",
+            "supportedVersions": ["2026-07-28"],
+            "capabilities": {"tools": {"listChanged": true}},
+            "ttlMs": 0, "cacheScope": "private",
+        }},
+        "subscriptions/listen": {"steps": [{"acknowledge": {"toolsListChanged": true}}]},
+        "tools/list": {"result": {
+            "resultType": "complete", "ttlMs": 1_000_000, "cacheScope": "private", "tools": [tool],
+        }},
+        "tools/call": called,
+    })
+}
+
 #[tokio::test]
 async fn modern_server_is_not_initialized() {
-    let discovered = json!({"result": {
-        "resultType": "complete",
-        "supportedVersions": ["2026-07-28"],
-        "capabilities": {"tools": {}},
-        "ttlMs": 0, "cacheScope": "private",
-    }});
-    let list = json!({"result": {
-        "resultType": "complete", "ttlMs": 1_000_000, "cacheScope": "private", "tools": [tool("a")],
-    }});
-    let modern = Scripted::new(json!({
-        "server/discover": discovered, "tools/list": list, "tools/call a": text("modern"),
-    }));
-    let tools =
-        McpTools::builder().server(modern.server("s").era(Era::Probe)).build().await.unwrap();
+    let server = Scripted::new(modern(tool("a"), text("modern")));
+    let remote = server.server("s").era(Era::Probe);
+    let tools = McpTools::builder().server(remote).build().await.unwrap();
     assert_eq!(call(&tools, "s__a", "{}").await.text(), "modern");
-    assert_eq!(modern.received("initialize").len(), 0);
-    assert_eq!(modern.received("tools/list").len(), 1);
-    let meta = &modern.received("tools/call")[0]["params"]["_meta"];
+    assert_eq!(server.received("initialize").len(), 0);
+    assert_eq!(server.received("tools/list").len(), 1);
+    let meta = &server.received("tools/call")[0]["params"]["_meta"];
     assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+}
+
+#[tokio::test]
+async fn subscriber_of_a_modern_server_lists_changed_tools_again() {
+    let server = Scripted::new(modern(tool("a"), json!({})));
+    let remote = server.server("s").era(Era::Modern);
+    let tools = McpTools::builder().server(remote).build().await.unwrap();
+    let mut called = text("done");
+    called["steps"] = json!([{"notify": "tools/list_changed"}]);
+    server.replace(&modern(tool("b"), called));
+    assert_eq!(call(&tools, "s__a", "{}").await.text(), "done");
+    assert_eq!(until_offered(&tools, "s__b").await, ["s__b"]);
+}
+
+#[tokio::test]
+async fn list_is_read_again_at_the_end_of_its_life() {
+    let mut script = modern(tool("a"), json!({}));
+    script["tools/list"]["result"]["ttlMs"] = json!(0);
+    let server = Scripted::new(script.clone());
+    let remote = server.server("s").era(Era::Modern);
+    let tools = McpTools::builder().server(remote).build().await.unwrap();
+    offered(&tools).await.unwrap();
+    assert_eq!(server.received("tools/list").len(), 1, "a list lives for at least a second");
+    script["tools/list"]["result"]["tools"] = json!([tool("b")]);
+    server.replace(&script);
+    assert_eq!(until_offered(&tools, "s__b").await, ["s__b"]);
 }
