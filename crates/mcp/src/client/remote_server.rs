@@ -137,7 +137,8 @@ impl RemoteServer {
     /// `program` is started without a shell. Its environment is empty, except for `PATH`, `HOME`, `LANG`, `LC_ALL`,
     /// `TMPDIR`, `TZ` and `USER` of this process, on Windows also `APPDATA`, `LOCALAPPDATA`, `SYSTEMROOT`, `TEMP` and
     /// `USERPROFILE`. It has a process group of its own. It gets one second to end after its input was closed; then the
-    /// group is killed.
+    /// group is killed. The last line of its error output is part of the error if the connection
+    /// fails, and is ignored otherwise.
     ///
     /// `name` prefixes the names of the tools: 1 to 32 characters of `A-Z a-z 0-9 _ -`.
     pub fn stdio(name: impl Into<String>, program: impl Into<OsString>) -> Self {
