@@ -14,7 +14,11 @@ mod names;
 mod server;
 
 pub use client::{
-    Elicitation, ElicitationAnswer, ElicitationKind, Era, LeftOut, McpPins, McpPrompt,
-    McpPromptMessage, McpResource, McpTools, McpToolsBuilder, OnChange, RemoteServer, WhenDown,
+    Elicitation, ElicitationAnswer, ElicitationKind, Era, LeftOut, McpPins, McpTools,
+    McpToolsBuilder, OnChange, RemotePrompt, RemotePromptMessage, RemoteResource, RemoteServer,
+    WhenDown,
 };
 pub use content::{STRUCTURED_CONTENT, USER_CONTENT};
+pub use server::{
+    McpCall, McpHttpBody, McpHttpService, McpPrincipal, McpResource, McpServer, McpServerBuilder,
+};

@@ -306,6 +306,13 @@ impl Tool {
         &self.0.effect
     }
 
+    /// Returns `true` if the arguments determine the idempotency key of a call.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn has_key_template(&self) -> bool {
+        self.0.key.is_some()
+    }
+
     /// Asks for the outcome of an earlier attempt at a call. Without a verifier, the outcome is unknown.
     /// `timeout` applies to a tool without a time limit of its own.
     ///

@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// The server wrote all texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct McpResource {
+pub struct RemoteResource {
     /// The address, for [`McpTools::read_resource`](super::McpTools::read_resource).
     pub uri: String,
     /// The name.
@@ -43,7 +43,7 @@ pub struct McpResource {
 /// The server wrote all texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct McpPrompt {
+pub struct RemotePrompt {
     /// The name, for [`McpTools::prompt`](super::McpTools::prompt).
     pub name: String,
     /// The purpose, if the server names it.
@@ -55,7 +55,7 @@ pub struct McpPrompt {
 /// A message of a prompt.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct McpPromptMessage {
+pub struct RemotePromptMessage {
     /// `true` for a message of the user, `false` for one of the assistant.
     pub is_user: bool,
     /// The content.
@@ -66,14 +66,14 @@ pub struct McpPromptMessage {
 const MAX_DESCRIPTION: usize = 1_000;
 
 impl Source {
-    pub(super) async fn resources(&self) -> Result<Vec<McpResource>> {
+    pub(super) async fn resources(&self) -> Result<Vec<RemoteResource>> {
         let listed = self.entries::<Resource>("list its resources").await?;
-        Ok(listed.into_iter().map(McpResource::from).collect())
+        Ok(listed.into_iter().map(RemoteResource::from).collect())
     }
 
-    pub(super) async fn prompts(&self) -> Result<Vec<McpPrompt>> {
+    pub(super) async fn prompts(&self) -> Result<Vec<RemotePrompt>> {
         let listed = self.entries::<Prompt>("list its prompts").await?;
-        Ok(listed.into_iter().map(McpPrompt::from).collect())
+        Ok(listed.into_iter().map(RemotePrompt::from).collect())
     }
 
     async fn entries<T: super::listing::ListEntry>(&self, action: &str) -> Result<Vec<T>> {
@@ -98,13 +98,13 @@ impl Source {
         &self,
         name: &str,
         arguments: Map<String, Value>,
-    ) -> Result<Vec<McpPromptMessage>> {
+    ) -> Result<Vec<RemotePromptMessage>> {
         let mut params = GetPromptRequestParams::new(name);
         params.arguments = (!arguments.is_empty()).then_some(arguments);
         let request = ClientRequest::GetPromptRequest(GetPromptRequest::new(params));
         match self.request(request, "render a prompt").await? {
             ServerResult::GetPromptResult(result) => {
-                let message = |message: rmcp::model::PromptMessage| McpPromptMessage {
+                let message = |message: rmcp::model::PromptMessage| RemotePromptMessage {
                     is_user: message.role == Role::User,
                     content: to_content(message.content),
                 };
@@ -147,7 +147,8 @@ fn list_resources(source: &Arc<Source>) -> (String, Tool) {
     let specification = specification(source, "list_resources", "Lists the resources of");
     reading_tool("list_resources", source, specification, |source, _| {
         let listing = async move {
-            let lines: Vec<_> = source.resources().await?.iter().map(McpResource::line).collect();
+            let lines: Vec<_> =
+                source.resources().await?.iter().map(RemoteResource::line).collect();
             Ok(ToolOutput::text(lines.join("\n")))
         };
         listing.boxed()
@@ -175,7 +176,7 @@ fn list_prompts(source: &Arc<Source>) -> (String, Tool) {
     let specification = specification(source, "list_prompts", "Lists the prompts of");
     reading_tool("list_prompts", source, specification, |source, _| {
         let listing = async move {
-            let lines: Vec<_> = source.prompts().await?.iter().map(McpPrompt::line).collect();
+            let lines: Vec<_> = source.prompts().await?.iter().map(RemotePrompt::line).collect();
             Ok(ToolOutput::text(lines.join("\n")))
         };
         listing.boxed()
@@ -244,7 +245,7 @@ fn text_argument(arguments: &mut Map<String, Value>, name: &'static str) -> Resu
     }
 }
 
-impl McpResource {
+impl RemoteResource {
     fn line(&self) -> String {
         let mut resource = Resource::new(&self.uri, &self.name);
         resource.description.clone_from(&self.description);
@@ -254,7 +255,7 @@ impl McpResource {
     }
 }
 
-impl From<Resource> for McpResource {
+impl From<Resource> for RemoteResource {
     fn from(resource: Resource) -> Self {
         Self {
             uri: resource.uri,
@@ -266,7 +267,7 @@ impl From<Resource> for McpResource {
     }
 }
 
-impl McpPrompt {
+impl RemotePrompt {
     fn line(&self) -> String {
         let argument = |(name, is_required): &(String, bool)| {
             if *is_required { name.clone() } else { format!("[{name}]") }
@@ -280,7 +281,7 @@ impl McpPrompt {
     }
 }
 
-impl From<Prompt> for McpPrompt {
+impl From<Prompt> for RemotePrompt {
     fn from(prompt: Prompt) -> Self {
         let arguments = prompt.arguments.unwrap_or_default().into_iter();
         let argument = |argument: rmcp::model::PromptArgument| {

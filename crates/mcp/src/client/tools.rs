@@ -4,7 +4,7 @@ use super::catalog::{Catalog, LeftOut, ServerTools};
 use super::link::Pause;
 use super::pins::McpPins;
 use super::remote_server::{RemoteServer, WhenDown};
-use super::resources::{McpPrompt, McpPromptMessage, McpResource};
+use super::resources::{RemotePrompt, RemotePromptMessage, RemoteResource};
 use crate::names::is_server_name;
 use ai_services_core::message::Content;
 use ai_services_core::tool::{Tool, ToolProvider, ToolRequest};
@@ -172,7 +172,7 @@ impl McpTools {
     /// # Errors
     ///
     /// Fails if the server is unknown or not reachable, or does not offer resources.
-    pub async fn resources(&self, server: &str) -> Result<Vec<McpResource>> {
+    pub async fn resources(&self, server: &str) -> Result<Vec<RemoteResource>> {
         self.server(server)?.source.resources().await
     }
 
@@ -190,7 +190,7 @@ impl McpTools {
     /// # Errors
     ///
     /// Fails if the server is unknown or not reachable, or does not offer prompts.
-    pub async fn prompts(&self, server: &str) -> Result<Vec<McpPrompt>> {
+    pub async fn prompts(&self, server: &str) -> Result<Vec<RemotePrompt>> {
         self.server(server)?.source.prompts().await
     }
 
@@ -204,7 +204,7 @@ impl McpTools {
         server: &str,
         name: &str,
         arguments: Map<String, Value>,
-    ) -> Result<Vec<McpPromptMessage>> {
+    ) -> Result<Vec<RemotePromptMessage>> {
         self.server(server)?.source.prompt(name, arguments).await
     }
 

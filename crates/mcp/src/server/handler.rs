@@ -1,0 +1,299 @@
+//! The requests of clients.
+
+#![expect(deprecated, reason = "the protocol deprecates logging, which earlier revisions have")]
+
+use super::blocks::{blocks, resource_contents};
+use super::mcp_call::Era;
+use super::offer::Offer;
+use super::principal::McpPrincipal;
+use super::raw::RawMethods;
+use super::run::{Engine, Outcome, Target};
+use ai_services_core::message::ToolResult;
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
+    CompleteResult, CustomRequest, CustomResult, DiscoverResult, GetPromptRequestParams,
+    GetPromptResponse, GetPromptResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, PromptMessage,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Role, ServerConfig,
+    SetLevelRequestParams, SubscribeRequestParams, Tool, UnsubscribeRequestParams,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Time in which a client may use a list without asking again, in milliseconds. The lists never change while the
+/// server runs.
+const LIST_TIME_TO_LIVE_MS: u64 = 60_000;
+
+/// Answers the requests of clients. Cloning is cheap.
+#[derive(Clone, Debug)]
+pub(super) struct Handler(pub(super) Arc<Parts>);
+
+/// The parts of a handler.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) config: ServerConfig,
+    pub(super) offer: Offer,
+    pub(super) engine: Engine,
+    pub(super) raw: RawMethods,
+    /// The caller of requests that do not arrive over HTTP.
+    pub(super) stdio_principal: Option<McpPrincipal>,
+}
+
+type Context = RequestContext<RoleServer>;
+
+impl Handler {
+    async fn run(&self, target: Target<'_>, context: Context) -> Result<Outcome, ErrorData> {
+        let request = context.extensions.get::<http::request::Parts>().cloned();
+        let principal = match &request {
+            Some(request) => request.extensions.get::<McpPrincipal>(),
+            None => self.0.stdio_principal.as_ref(),
+        };
+        self.0.engine.run(target, principal, context).await
+    }
+
+    /// Answers a request of a method without an API of its own.
+    async fn raw<P: Serialize, R: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: P,
+    ) -> Result<R, ErrorData> {
+        let params = serde_json::to_value(params).unwrap_or_default();
+        let result = self.0.raw.call(method, params).await?;
+        serde_json::from_value(result).map_err(|error| {
+            tracing::warn!(method, %error, "the result of a raw method is invalid");
+            ErrorData::internal_error("internal error", None)
+        })
+    }
+
+    /// Returns the result of a tool, with the structured content that its definition declares.
+    fn tool_result(&self, definition: &Tool, result: &ToolResult) -> CallToolResult {
+        if result.is_error() {
+            return CallToolResult::error(blocks(result.contents()));
+        }
+        let mut answer = CallToolResult::success(blocks(result.contents()));
+        if definition.output_schema.is_none() {
+            return answer;
+        }
+        let structured = result.text().and_then(|text| serde_json::from_str(text).ok());
+        match structured.filter(Value::is_object) {
+            Some(structured) => {
+                answer.structured_content = Some(structured);
+                answer
+            }
+            None => {
+                tracing::warn!(tool = &*definition.name, "an answer is not a JSON object");
+                CallToolResult::error(blocks(&["the tool failed".into()]))
+            }
+        }
+    }
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        self.0.config.clone()
+    }
+
+    async fn discover(&self, _context: Context) -> Result<DiscoverResult, ErrorData> {
+        let mut config = self.get_info();
+        if let Some(resources) = &mut config.capabilities.resources {
+            // The stateless revision has no `resources/subscribe`.
+            resources.subscribe = None;
+        }
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, config)
+            .with_ttl_ms(LIST_TIME_TO_LIVE_MS)
+            .with_cache_scope(CacheScope::Public))
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: Context,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let (tools, next) = self.0.offer.page(&self.0.offer.tool_definitions, request)?;
+        let mut list = ListToolsResult::with_all_items(tools);
+        list.next_cursor = next;
+        Ok(list.with_ttl_ms(LIST_TIME_TO_LIVE_MS).with_cache_scope(CacheScope::Public))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.0.offer.tool_definition(name).cloned()
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: Context,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let name = request.name;
+        let Some(definition) = self.0.offer.tool_definition(&name) else {
+            return Err(ErrorData::invalid_params(format!("unknown tool: {name}"), None));
+        };
+        let target = Target {
+            method: "tools/call",
+            toolbox: &self.0.offer.tools,
+            name: &name,
+            arguments: request.arguments.unwrap_or_default(),
+            input_responses: request.input_responses,
+            request_state: request.request_state,
+        };
+        match self.run(target, context).await? {
+            Outcome::Result(result) => Ok(self.tool_result(definition, &result).into()),
+            Outcome::InputRequired(questions) => Ok(questions.into()),
+        }
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: Context,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let (prompts, next) = self.0.offer.page(&self.0.offer.prompt_definitions, request)?;
+        let mut list = ListPromptsResult::with_all_items(prompts);
+        list.next_cursor = next;
+        Ok(list.with_ttl_ms(LIST_TIME_TO_LIVE_MS).with_cache_scope(CacheScope::Public))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: Context,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let name = request.name;
+        let mut definitions = self.0.offer.prompt_definitions.iter();
+        let Some(definition) = definitions.find(|prompt| prompt.name == name) else {
+            return Err(ErrorData::invalid_params(format!("unknown prompt: {name}"), None));
+        };
+        let target = Target {
+            method: "prompts/get",
+            toolbox: &self.0.offer.prompts,
+            name: &name,
+            arguments: request.arguments.unwrap_or_default(),
+            input_responses: request.input_responses,
+            request_state: request.request_state,
+        };
+        let result = match self.run(target, context).await? {
+            Outcome::Result(result) => result,
+            Outcome::InputRequired(questions) => return Ok(questions.into()),
+        };
+        if result.is_error() {
+            return Err(failed(&result));
+        }
+        let message = |block| PromptMessage::new(Role::User, block);
+        let messages = blocks(result.contents()).into_iter().map(message).collect();
+        let description = definition.description.clone().unwrap_or_default();
+        Ok(GetPromptResult::new(messages).with_description(description).into())
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: Context,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let offer = &self.0.offer;
+        let all: Vec<_> =
+            offer.resources.iter().filter_map(|resource| resource.definition()).collect();
+        let (resources, next) = offer.page(&all, request)?;
+        let mut list = ListResourcesResult::with_all_items(resources);
+        list.next_cursor = next;
+        Ok(list.with_ttl_ms(LIST_TIME_TO_LIVE_MS).with_cache_scope(CacheScope::Public))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let offer = &self.0.offer;
+        let all: Vec<_> =
+            offer.resources.iter().filter_map(|resource| resource.template()).collect();
+        let (templates, next) = offer.page(&all, request)?;
+        let mut list = ListResourceTemplatesResult::with_all_items(templates);
+        list.next_cursor = next;
+        Ok(list.with_ttl_ms(LIST_TIME_TO_LIVE_MS).with_cache_scope(CacheScope::Public))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: Context,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let uri = request.uri;
+        let Some((resource, arguments)) = self.0.offer.resource(&uri) else {
+            let data = json!({ "uri": uri });
+            return Err(ErrorData::resource_not_found("resource not found", Some(data)));
+        };
+        let target = Target {
+            method: "resources/read",
+            toolbox: &self.0.offer.resource_tools,
+            name: resource.tool.name(),
+            arguments,
+            input_responses: request.input_responses,
+            request_state: request.request_state,
+        };
+        let result = match self.run(target, context).await? {
+            Outcome::Result(result) => result,
+            Outcome::InputRequired(questions) => return Ok(questions.into()),
+        };
+        if result.is_error() {
+            return Err(failed(&result));
+        }
+        let contents = resource_contents(result.contents(), &uri, resource.text_type());
+        Ok(ReadResourceResult::new(contents).into())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _context: Context,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.raw("completion/complete", request).await
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        context: Context,
+    ) -> Result<(), ErrorData> {
+        let method = "logging/setLevel";
+        if Era::of(&context) == Era::Stateless {
+            return Err(ErrorData::new(rmcp::model::ErrorCode::METHOD_NOT_FOUND, method, None));
+        }
+        self.raw::<_, Value>(method, request).await.map(drop)
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _context: Context,
+    ) -> Result<(), ErrorData> {
+        self.raw::<_, Value>("resources/subscribe", request).await.map(drop)
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: Context,
+    ) -> Result<(), ErrorData> {
+        self.raw::<_, Value>("resources/unsubscribe", request).await.map(drop)
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: Context,
+    ) -> Result<CustomResult, ErrorData> {
+        let params = request.params.unwrap_or_default();
+        self.0.raw.call(&request.method, params).await.map(CustomResult::new)
+    }
+}
+
+/// Returns the error of a resource or prompt whose tool failed.
+fn failed(result: &ToolResult) -> ErrorData {
+    ErrorData::internal_error(result.text().unwrap_or("failed").to_owned(), None)
+}

@@ -1,0 +1,114 @@
+//! The HTTP endpoint of a server.
+
+use super::handler::Handler;
+use super::principal::Authentication;
+use super::sessions::{CALLER, Sessions};
+use bytes::Bytes;
+use futures_util::future::{BoxFuture, FutureExt};
+use http::{Request, Response, StatusCode};
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use std::convert::Infallible;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// The HTTP endpoint of an [`McpServer`](super::McpServer): streamable HTTP, for sessions and for the stateless
+/// revision.
+///
+/// A [`tower_service::Service`], for axum, hyper and other servers. It serves one path; the application chooses it.
+/// Cloning is cheap, and clones share the sessions.
+#[derive(Clone)]
+pub struct McpHttpService {
+    inner: StreamableHttpService<Handler, Sessions>,
+    authentication: Option<Authentication>,
+}
+
+impl McpHttpService {
+    pub(super) fn new(
+        handler: Handler,
+        config: StreamableHttpServerConfig,
+        authentication: Option<Authentication>,
+    ) -> Self {
+        let sessions = Arc::new(Sessions::default());
+        let inner = StreamableHttpService::new(move || Ok(handler.clone()), sessions, config);
+        Self { inner, authentication }
+    }
+
+    async fn answer<B>(self, request: Request<B>) -> Response<McpHttpBody>
+    where
+        B: Body + Send + 'static,
+        B::Error: fmt::Display,
+        B::Data: Send,
+    {
+        let (mut parts, body) = request.into_parts();
+        let mut caller = None;
+        if let Some(authentication) = &self.authentication {
+            let Some(principal) = authentication.principal(&parts) else { return unauthorized() };
+            caller = Some(principal.memory_id().clone());
+            parts.extensions.insert(principal);
+        }
+        let handling = self.inner.handle(Request::from_parts(parts, body));
+        CALLER.scope(caller, Box::pin(handling)).await.map(McpHttpBody)
+    }
+}
+
+fn unauthorized() -> Response<McpHttpBody> {
+    let mut response = Response::new(McpHttpBody(Full::from("Unauthorized").boxed()));
+    *response.status_mut() = StatusCode::UNAUTHORIZED;
+    response
+}
+
+impl<B> tower_service::Service<Request<B>> for McpHttpService
+where
+    B: Body + Send + 'static,
+    B::Error: fmt::Display,
+    B::Data: Send,
+{
+    type Response = Response<McpHttpBody>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        self.clone().answer(request).map(Ok).boxed()
+    }
+}
+
+impl fmt::Debug for McpHttpService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpHttpService")
+            .field("authentication", &self.authentication)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The body of a response of an [`McpHttpService`].
+#[derive(Debug)]
+pub struct McpHttpBody(BoxBody<Bytes, Infallible>);
+
+impl Body for McpHttpBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Pin::new(&mut self.0).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
+}
