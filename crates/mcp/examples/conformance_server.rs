@@ -1,10 +1,10 @@
 //! The server that the official conformance suite tests: `scripts/mcp-conformance` starts it.
 //!
 //! It offers the tools, resources and prompts that the scenarios of the suite call by name. The only argument is the
-//! port on the loopback interface.
+//! port on the loopback interface, 0 for any free port. It prints its URL.
 
 use ai_services::mcp::{McpCall, McpResource, McpServer, McpServerBuilder};
-use ai_services::message::{AudioContent, Content, ImageContent, Media, PdfContent};
+use ai_services::message::{AudioContent, Content, ImageContent, PdfContent};
 use ai_services::model::ToolSpecification;
 use ai_services::schema::JsonSchema;
 use ai_services::tool::{Tool, ToolError, ToolInput, ToolOutput, ToolProgress};
@@ -25,6 +25,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let port: u16 = std::env::args().nth(1).ok_or("usage: conformance_server PORT")?.parse()?;
     let app = axum::Router::new().route_service("/mcp", server()?.into_http_service());
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
+    println!("http://{}/mcp", listener.local_addr()?);
     Ok(axum::serve(listener, app).await?)
 }
 
@@ -35,6 +36,7 @@ fn server() -> ai_services::Result<McpServer> {
         .tools(Signals)
         .tools(Questions)
         .tools(json_schema_tool()?)
+        .tools(header_tool()?)
         .prompts(Prompts);
     raw_methods(resources(builder)?).build()
 }
@@ -148,7 +150,7 @@ struct Consent {
     ok: bool,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 struct Account {
     /// User's response
     username: String,
@@ -289,7 +291,8 @@ impl Questions {
         #[context] context: &InvocationContext,
     ) -> Result<String, ToolError> {
         let account = call(context)?.elicit::<Account>("account", &message).await?;
-        Ok(format!("User response: {account:?}"))
+        let answer = account.map(|account| format!("{} <{}>", account.username, account.email));
+        Ok(format!("User response: {answer:?}"))
     }
 
     /// Asks the user of the client, with default values.
@@ -458,6 +461,13 @@ fn raw_methods(builder: McpServerBuilder) -> McpServerBuilder {
         .raw_method("resources/unsubscribe", |_params| async { Ok(json!({})) })
 }
 
+/// Returns a tool with an argument that clients repeat in a header.
+fn header_tool() -> ai_services::Result<Tool> {
+    let region = json!({ "type": "string", "x-mcp-header": "Region" });
+    let schema = json!({ "type": "object", "properties": { "region": region } });
+    tool_with_schema("test_header_tool", schema)
+}
+
 /// Returns a tool whose schema uses keywords that Rust types do not produce.
 fn json_schema_tool() -> ai_services::Result<Tool> {
     let schema = json!({
@@ -483,13 +493,15 @@ fn json_schema_tool() -> ai_services::Result<Tool> {
         "else": { "required": ["email"] },
         "additionalProperties": false,
     });
+    tool_with_schema("json_schema_2020_12_tool", schema)
+}
+
+fn tool_with_schema(name: &str, schema: Value) -> ai_services::Result<Tool> {
     let schema = schema.try_into().map_err(|error| {
         ai_services::Error::configuration(format!("the schema is invalid: {error}"))
     })?;
-    let specification = ToolSpecification::new("json_schema_2020_12_tool", "Has a rich schema.");
-    let media = Media::base64(PNG, "image/png");
-    Ok(Tool::from_fn(specification.with_parameters(schema), move |_input| {
-        let image = ImageContent::new(media.clone());
-        async { Ok(ToolOutput::from(image)) }
+    let specification = ToolSpecification::new(name, "Has a schema that no Rust type has.");
+    Ok(Tool::from_fn(specification.with_parameters(schema), |_input| async {
+        Ok(ToolOutput::text("called"))
     }))
 }

@@ -12,7 +12,7 @@ use ai_services_core::message::ToolResult;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
-    CompleteResult, CustomRequest, CustomResult, DiscoverResult, GetPromptRequestParams,
+    CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
     GetPromptResponse, GetPromptResult, ListPromptsResult, ListResourceTemplatesResult,
     ListResourcesResult, ListToolsResult, PaginatedRequestParams, PromptMessage,
     ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Role, ServerConfig,
@@ -28,6 +28,25 @@ use std::sync::Arc;
 /// Time in which a client may use a list without asking again, in milliseconds. The lists never change while the
 /// server runs.
 const LIST_TIME_TO_LIVE_MS: u64 = 60_000;
+
+/// Methods that the stateless revision has removed.
+const REMOVED_METHODS: [&str; 5] =
+    ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+
+/// Methods whose parameters the SDK reads.
+const TYPED_METHODS: [&str; 11] = [
+    "completion/complete",
+    "initialize",
+    "logging/setLevel",
+    "prompts/get",
+    "prompts/list",
+    "resources/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/templates/list",
+    "tools/call",
+    "tools/list",
+];
 
 /// Answers the requests of clients. Cloning is cheap.
 #[derive(Clone, Debug)]
@@ -61,9 +80,16 @@ impl Handler {
         &self,
         method: &str,
         params: P,
+        era: Era,
     ) -> Result<R, ErrorData> {
+        if era == Era::Stateless && REMOVED_METHODS.contains(&method) {
+            return Err(method_not_found(method));
+        }
         let params = serde_json::to_value(params).unwrap_or_default();
-        let result = self.0.raw.call(method, params).await?;
+        let mut result = self.0.raw.call(method, params).await?;
+        if let (Era::Stateless, Some(result)) = (era, result.as_object_mut()) {
+            result.entry("resultType").or_insert_with(|| "complete".into());
+        }
         serde_json::from_value(result).map_err(|error| {
             tracing::warn!(method, %error, "the result of a raw method is invalid");
             ErrorData::internal_error("internal error", None)
@@ -250,9 +276,9 @@ impl ServerHandler for Handler {
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        _context: Context,
+        context: Context,
     ) -> Result<CompleteResult, ErrorData> {
-        self.raw("completion/complete", request).await
+        self.raw("completion/complete", request, Era::of(&context)).await
     }
 
     async fn set_level(
@@ -260,37 +286,45 @@ impl ServerHandler for Handler {
         request: SetLevelRequestParams,
         context: Context,
     ) -> Result<(), ErrorData> {
-        let method = "logging/setLevel";
-        if Era::of(&context) == Era::Stateless {
-            return Err(ErrorData::new(rmcp::model::ErrorCode::METHOD_NOT_FOUND, method, None));
-        }
-        self.raw::<_, Value>(method, request).await.map(drop)
+        self.raw::<_, Value>("logging/setLevel", request, Era::of(&context)).await.map(drop)
     }
 
     async fn subscribe(
         &self,
         request: SubscribeRequestParams,
-        _context: Context,
+        context: Context,
     ) -> Result<(), ErrorData> {
-        self.raw::<_, Value>("resources/subscribe", request).await.map(drop)
+        self.raw::<_, Value>("resources/subscribe", request, Era::of(&context)).await.map(drop)
     }
 
     async fn unsubscribe(
         &self,
         request: UnsubscribeRequestParams,
-        _context: Context,
+        context: Context,
     ) -> Result<(), ErrorData> {
-        self.raw::<_, Value>("resources/unsubscribe", request).await.map(drop)
+        self.raw::<_, Value>("resources/unsubscribe", request, Era::of(&context)).await.map(drop)
     }
 
+    /// Answers a request of an unknown method, or with parameters that are not those of its method.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: Context,
+        context: Context,
     ) -> Result<CustomResult, ErrorData> {
-        let params = request.params.unwrap_or_default();
-        self.0.raw.call(&request.method, params).await.map(CustomResult::new)
+        let (method, era) = (request.method.as_str(), Era::of(&context));
+        let is_removed = era == Era::Stateless && REMOVED_METHODS.contains(&method);
+        if !is_removed && TYPED_METHODS.contains(&method) {
+            return Err(ErrorData::invalid_params(
+                format!("invalid parameters of `{method}`"),
+                None,
+            ));
+        }
+        self.raw(method, request.params.unwrap_or_default(), era).await.map(CustomResult::new)
     }
+}
+
+fn method_not_found(method: &str) -> ErrorData {
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method.to_owned(), None)
 }
 
 /// Returns the error of a resource or prompt whose tool failed.
