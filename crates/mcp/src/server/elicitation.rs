@@ -13,13 +13,38 @@ pub(super) fn schema<T: JsonSchema>() -> Result<ElicitationSchema, ToolError> {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    let schema = settings.into_generator().into_root_schema_for::<T>();
-    serde_json::from_value(schema.to_value()).map_err(|error| {
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
+    fields.into_iter().flatten().for_each(|(_, field)| remove_null(field));
+    serde_json::from_value(schema).map_err(|error| {
         ToolError::fatal(format!(
             "`{}` cannot be a form: use an object of texts, numbers, booleans and enums without data ({error})",
             std::any::type_name::<T>()
         ))
     })
+}
+
+/// Removes `null` from the values of a field: a form leaves out a field that is not filled in.
+fn remove_null(field: &mut Value) {
+    let is_not_null =
+        |value: &Value| !value.is_null() && value != "null" && value["type"] != "null";
+    if let Some(choices) = field.get_mut("anyOf").and_then(Value::as_array_mut) {
+        choices.retain(is_not_null);
+        if let [only] = choices.as_mut_slice() {
+            *field = only.take();
+        }
+    }
+    let Some(members) = field.as_object_mut() else { return };
+    for list in ["type", "enum"] {
+        if let Some(values) = members.get_mut(list).and_then(Value::as_array_mut) {
+            values.retain(is_not_null);
+        }
+    }
+    if let Some([only]) = members.get("type").and_then(Value::as_array).map(Vec::as_slice) {
+        let only = only.clone();
+        members.insert("type".to_owned(), only);
+    }
+    members.retain(|name, value| name != "default" || !value.is_null());
 }
 
 /// Reads the answer to a form. `None` if it is not an answer of the form, `Some(None)` if the user did not accept it.
@@ -54,6 +79,7 @@ mod tests {
         count: u32,
         speed: Speed,
         gift: Option<bool>,
+        backup: Option<Speed>,
     }
 
     #[test]
@@ -62,6 +88,8 @@ mod tests {
         assert_eq!(schema["properties"]["street"]["description"], "The street.");
         assert_eq!(schema["properties"]["count"]["type"], "integer");
         assert_eq!(schema["properties"]["speed"]["enum"], json!(["fast", "slow"]));
+        assert_eq!(schema["properties"]["gift"], json!({ "type": "boolean" }));
+        assert_eq!(schema["properties"]["backup"]["enum"], json!(["fast", "slow"]));
         assert_eq!(schema["required"], json!(["street", "count", "speed"]));
     }
 
@@ -81,7 +109,13 @@ mod tests {
     fn answer_is_read_if_it_is_accepted_and_valid() {
         let content = json!({ "street": "Main", "count": 2, "speed": "slow" });
         let read = |answer: Value| read::<Delivery>(&answer);
-        let expected = Delivery { street: "Main".into(), count: 2, speed: Speed::Slow, gift: None };
+        let expected = Delivery {
+            street: "Main".into(),
+            count: 2,
+            speed: Speed::Slow,
+            gift: None,
+            backup: None,
+        };
         let accepted = json!({ "action": "accept", "content": content });
         assert_eq!(read(accepted), Some(Some(expected)));
         assert_eq!(read(json!({ "action": "decline" })), Some(None));

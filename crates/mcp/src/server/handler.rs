@@ -65,6 +65,19 @@ pub(super) struct Parts {
 
 type Context = RequestContext<RoleServer>;
 
+/// Returns a page of a list, with the caching hints of the stateless revision.
+macro_rules! page {
+    ($result:ident, $page:expr, $context:expr) => {{
+        let (entries, next) = $page?;
+        let mut list = $result::with_all_items(entries);
+        list.next_cursor = next;
+        if Era::of(&$context) == Era::Stateless {
+            list = list.with_ttl_ms(LIST_TIME_TO_LIVE_MS).with_cache_scope(CacheScope::Public);
+        }
+        Ok(list)
+    }};
+}
+
 impl Handler {
     async fn run(&self, target: Target<'_>, context: Context) -> Result<Outcome, ErrorData> {
         let request = context.extensions.get::<http::request::Parts>().cloned();
@@ -139,12 +152,9 @@ impl ServerHandler for Handler {
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        _context: Context,
+        context: Context,
     ) -> Result<ListToolsResult, ErrorData> {
-        let (tools, next) = self.0.offer.page(&self.0.offer.tool_definitions, request)?;
-        let mut list = ListToolsResult::with_all_items(tools);
-        list.next_cursor = next;
-        Ok(list.with_ttl_ms(LIST_TIME_TO_LIVE_MS).with_cache_scope(CacheScope::Public))
+        page!(ListToolsResult, self.0.offer.page(&self.0.offer.tool_definitions, request), context)
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -177,12 +187,13 @@ impl ServerHandler for Handler {
     async fn list_prompts(
         &self,
         request: Option<PaginatedRequestParams>,
-        _context: Context,
+        context: Context,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let (prompts, next) = self.0.offer.page(&self.0.offer.prompt_definitions, request)?;
-        let mut list = ListPromptsResult::with_all_items(prompts);
-        list.next_cursor = next;
-        Ok(list.with_ttl_ms(LIST_TIME_TO_LIVE_MS).with_cache_scope(CacheScope::Public))
+        page!(
+            ListPromptsResult,
+            self.0.offer.page(&self.0.offer.prompt_definitions, request),
+            context
+        )
     }
 
     async fn get_prompt(
@@ -219,29 +230,23 @@ impl ServerHandler for Handler {
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
-        _context: Context,
+        context: Context,
     ) -> Result<ListResourcesResult, ErrorData> {
         let offer = &self.0.offer;
         let all: Vec<_> =
             offer.resources.iter().filter_map(|resource| resource.definition()).collect();
-        let (resources, next) = offer.page(&all, request)?;
-        let mut list = ListResourcesResult::with_all_items(resources);
-        list.next_cursor = next;
-        Ok(list.with_ttl_ms(LIST_TIME_TO_LIVE_MS).with_cache_scope(CacheScope::Public))
+        page!(ListResourcesResult, offer.page(&all, request), context)
     }
 
     async fn list_resource_templates(
         &self,
         request: Option<PaginatedRequestParams>,
-        _context: Context,
+        context: Context,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let offer = &self.0.offer;
         let all: Vec<_> =
             offer.resources.iter().filter_map(|resource| resource.template()).collect();
-        let (templates, next) = offer.page(&all, request)?;
-        let mut list = ListResourceTemplatesResult::with_all_items(templates);
-        list.next_cursor = next;
-        Ok(list.with_ttl_ms(LIST_TIME_TO_LIVE_MS).with_cache_scope(CacheScope::Public))
+        page!(ListResourceTemplatesResult, offer.page(&all, request), context)
     }
 
     async fn read_resource(
