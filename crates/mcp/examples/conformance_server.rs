@@ -2,6 +2,11 @@
 //!
 //! It offers the tools, resources and prompts that the scenarios of the suite call by name. The only argument is the
 //! port on the loopback interface, 0 for any free port. It prints its URL.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a missing member of JSON is null"
+)]
 
 use ai_services::mcp::{McpCall, McpResource, McpServer, McpServerBuilder};
 use ai_services::message::{AudioContent, Content, ImageContent, PdfContent};

@@ -134,7 +134,7 @@ impl McpCall {
     {
         let schema = elicitation::schema::<T>()?;
         let params = json!({ "mode": "form", "message": message, "requestedSchema": schema });
-        let request = input_request("elicitation/create", params)?;
+        let request = input_request("elicitation/create", &params)?;
         if let Some(answer) = self.0.answers.get(key)
             && let Some(answer) = elicitation::read(answer)
         {
@@ -159,7 +159,7 @@ impl McpCall {
         method: &str,
         params: Value,
     ) -> Result<Value, ToolError> {
-        let request = input_request(method, params)?;
+        let request = input_request(method, &params)?;
         match self.0.answers.get(key).filter(|answer| answer.is_object()) {
             Some(answer) => Ok(answer.clone()),
             None => self.ask(key, request).await,
@@ -242,7 +242,7 @@ impl McpCall {
     }
 }
 
-fn input_request(method: &str, params: Value) -> Result<InputRequest, ToolError> {
+fn input_request(method: &str, params: &Value) -> Result<InputRequest, ToolError> {
     let is_known = ["elicitation/create", "sampling/createMessage", "roots/list"].contains(&method);
     if !is_known {
         return Err(unknown_request());

@@ -130,7 +130,6 @@ pub struct McpServer {
 
 impl McpServer {
     /// Creates a builder. Clients show the name and the version to their users.
-    #[must_use]
     pub fn builder(name: impl Into<String>, version: impl Into<String>) -> McpServerBuilder {
         McpServerBuilder::new(name.into(), version.into())
     }
@@ -184,8 +183,11 @@ impl McpServer {
 
     /// Returns the HTTP endpoint, for axum, hyper and other servers.
     ///
-    /// Of requests that a proxy forwards, the proxy checks the `Host`: name the public host with
+    /// For requests that a proxy forwards with their `Host`, name the public host with
     /// [`allowed_host`](McpServerBuilder::allowed_host).
+    ///
+    /// Clients of earlier revisions have sessions, at most 10,000 at once. A session ends after 5 minutes without a
+    /// request. All requests of a session must reach the same process. The stateless revision has no sessions.
     #[must_use]
     pub fn into_http_service(self) -> McpHttpService {
         McpHttpService::new(self.handler, self.http, self.authentication)
