@@ -85,7 +85,7 @@ async fn finish_open_turn(
     let (id, invocation) = (call.memory_id().cloned(), call.context.invocation.clone());
     let open = ServiceCall::of_open_turn(&call.components, turn.began(), id, invocation)?;
     let mut reply = ResumedReply::new(open.plan.check_answer);
-    match resume(&open, session, lease, turn.position().turn, &mut reply).await {
+    match resume(&open, session, lease, turn.id(), &mut reply).await {
         Err(error) if open_turn::is_final(&error) => {
             tracing::warn!(%error, "the open turn of the conversation failed; its journal was deleted");
             Ok(())
@@ -177,9 +177,8 @@ async fn attempt(
     };
     let tools = OfferedTools::new(call, &snapshot, message.guarded()).await?;
     let request = first_request(call, &snapshot, tools.first(), message.to_send());
-    let turn_id = log.get_mut().and_then(|log| log.turn());
     let account = Account::new(budgets, call.prices(), *spent, *started);
-    let mut turn = Turn::new(request, rules(call), account, turn_id);
+    let mut turn = Turn::new(request, rules(call), account, resumed.map(JournaledTurn::id));
     fold_overflow(call, session, &mut snapshot, turn.request_mut(), summary).await;
 
     let tool_loop = ToolLoop {

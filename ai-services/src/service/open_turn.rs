@@ -76,7 +76,7 @@ async fn take_up(
     };
     let Some(turn) = read(&journal).await? else { return Err(ended_elsewhere()) };
     // The snapshot is older: since then, the own turn may have ended, and another one begun.
-    if own.is_some_and(|own| own != turn.position().turn) {
+    if own.is_some_and(|own| own != turn.id()) {
         return Err(ended_elsewhere());
     }
     let is_own = own.is_some() || is_same_request(call, turn.began());
@@ -93,7 +93,7 @@ async fn take_up(
     }
     if is_own {
         check_resumes(settings, &turn)?;
-        call.emit(&Event::TurnResumed { turn: turn.position().turn });
+        call.emit(&Event::TurnResumed { turn: turn.id() });
         let log = TurnLog::resume(journal, lease, turn).await?;
         return Ok(Ok(Some(Box::new(log))));
     }

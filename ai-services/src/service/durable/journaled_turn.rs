@@ -2,7 +2,7 @@
 
 use super::entry::{Answered, Began, Entry, FORMAT_VERSION, Finished, Started, Suspended};
 use crate::approval::{Decision, PendingTurn, Waiting, WaitingCall};
-use crate::memory::{JournalPosition, MemoryId, TurnJournal};
+use crate::memory::{JournalPosition, MemoryId, TurnId, TurnJournal};
 use crate::message::ToolCall;
 use crate::model::ChatResponse;
 use crate::service::spent::{Prices, Spent};
@@ -121,6 +121,11 @@ impl JournaledTurn {
             let pending = call.pending.as_ref().filter(|_| call.finished.is_none())?;
             Some((calls.get(*index)?.name(), pending))
         })
+    }
+
+    /// Returns the id of the turn.
+    pub(in crate::service) fn id(&self) -> TurnId {
+        self.position.turn
     }
 
     /// Returns the decision about a call. A call whose time for a decision is over is denied.

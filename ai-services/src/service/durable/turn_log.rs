@@ -138,11 +138,6 @@ impl TurnLog {
         ))
     }
 
-    /// Returns the id of a turn whose journal is open.
-    pub(in crate::service) fn turn(&mut self) -> Option<TurnId> {
-        self.position().map(|position| position.turn)
-    }
-
     /// Returns the position of the journal; `None` if nothing was written.
     pub(in crate::service) fn position(&mut self) -> Option<JournalPosition> {
         self.state.get_mut().position.filter(|position| position.length > 0)
