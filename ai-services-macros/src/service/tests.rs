@@ -112,7 +112,7 @@ fn method_body_is_one_call() {
 }
 
 #[test]
-fn tools_are_constants() {
+fn tool_takes_its_memory_id_from_the_outer_call() {
     let text = expand(
         quote!(),
         &quote! {
@@ -132,7 +132,7 @@ fn tools_are_constants() {
             }
         },
     );
-    expect![[r#""#]].assert_eq(&item(&text, "__rt::service_tools("));
+    expect![[r#""#]].assert_eq(&item(&text, "__rt::start_nested("));
 }
 
 #[test]

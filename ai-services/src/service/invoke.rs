@@ -8,7 +8,7 @@ use super::inherited::Inherited;
 use super::memory_session::{Ended, MemorySession, end_lease, max_wait};
 use super::moderation::PendingModeration;
 use super::observed_call::ObservedCall;
-use super::offered_tools::{OfferedTools, found_in};
+use super::offered_tools::OfferedTools;
 use super::open_turn;
 use super::preparation::{prepare, restore};
 use super::prepared_message::PreparedMessage;
@@ -209,7 +209,7 @@ async fn attempt(
     // The request drops its share of the history, so that the memory can change its list in place.
     let (ChatRequest { system, turn: mut messages, .. }, finished) = turn.finish(answer);
     remember(call, &message, &mut messages);
-    let found = found_in(call, &snapshot, &messages);
+    let found = tools.found(&messages);
     let sum = conversation.map(|conversation| conversation.sum_with(spent)).transpose()?;
     // The context drops its share, too.
     let sources = context.map(|context| context.into_contents()).unwrap_or_default();

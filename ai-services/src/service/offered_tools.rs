@@ -13,6 +13,8 @@ pub(super) struct OfferedTools {
     first: Arc<Toolbox>,
     /// The tools of each provider.
     provided: Vec<Vec<Tool>>,
+    /// The names of the tools that were found in earlier turns. The history may be folded later.
+    found_before: Option<Box<str>>,
     /// The tools of the last request, if they are not the first ones.
     newest: Mutex<Option<Arc<Toolbox>>>,
 }
@@ -30,7 +32,7 @@ impl OfferedTools {
     ) -> Result<Self> {
         let tools = &call.plan.tools;
         if !tools.have_providers() {
-            return Ok(Self::of(Arc::clone(tools.own()), Vec::new()));
+            return Ok(Self::of(Arc::clone(tools.own()), Vec::new(), None));
         }
         Box::pin(async {
             let found = found_tools(snapshot.found_tools(), &[]);
@@ -38,13 +40,14 @@ impl OfferedTools {
                 tools.provided(&request(call, user).with_turn(&[], &found), None).await?;
             let toolbox = tools.with_provided(&provided)?;
             call.plan.output.check(&toolbox)?;
-            Ok(Self::of(Arc::new(toolbox), provided))
+            Ok(Self::of(Arc::new(toolbox), provided, snapshot.found_tools()))
         })
         .await
     }
 
-    fn of(first: Arc<Toolbox>, provided: Vec<Vec<Tool>>) -> Self {
-        Self { first, provided, newest: Mutex::new(None) }
+    fn of(first: Arc<Toolbox>, provided: Vec<Vec<Tool>>, found_before: Option<&str>) -> Self {
+        let found_before = found_before.map(Box::from);
+        Self { first, provided, found_before, newest: Mutex::new(None) }
     }
 
     /// Returns the tools of the first request.
@@ -65,13 +68,13 @@ impl OfferedTools {
     pub(super) async fn refresh(
         &self,
         call: &ServiceCall,
-        (snapshot, user): (&Snapshot, &UserMessage),
+        user: &UserMessage,
         next: &mut ChatRequest,
     ) -> Result<()> {
         // The providers were called for the first request.
         let Some(turn) = next.turn.get(1..).filter(|turn| !turn.is_empty()) else { return Ok(()) };
         let tools = &call.plan.tools;
-        let found = found_tools(snapshot.found_tools(), turn);
+        let found = found_tools(self.found_before.as_deref(), turn);
         let request = request(call, user).with_turn(turn, &found);
         let toolbox =
             tools.with_provided(&tools.provided(&request, Some(&self.provided)).await?)?;
@@ -85,19 +88,16 @@ impl OfferedTools {
         *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(toolbox));
         Ok(())
     }
-}
 
-/// Returns the names of the tools that were found up to the end of a turn, if there are any.
-pub(super) fn found_in(
-    call: &ServiceCall,
-    snapshot: &Snapshot,
-    turn: &[ChatMessage],
-) -> Option<String> {
-    if !call.plan.tools.have_providers() {
-        return None;
+    /// Returns the names of the tools that were found up to the end of a turn, if there are any.
+    pub(super) fn found(&self, turn: &[ChatMessage]) -> Option<String> {
+        // Only providers search.
+        if self.provided.is_empty() {
+            return None;
+        }
+        let names = found_tools(self.found_before.as_deref(), turn);
+        (!names.is_empty()).then(|| names.join(" "))
     }
-    let names = found_tools(snapshot.found_tools(), turn);
-    (!names.is_empty()).then(|| names.join(" "))
 }
 
 fn request<'a>(call: &'a ServiceCall, user: &'a UserMessage) -> ToolRequest<'a> {

@@ -48,9 +48,8 @@ impl ToolLoop<'_> {
             match step {
                 Step::CallModel => {
                     if call.plan.tools.are_refreshed() {
-                        let started = (self.snapshot, self.message.guarded());
-                        let request = turn.request_mut();
-                        Box::pin(self.tools.refresh(call, started, request)).await?;
+                        let (user, request) = (self.message.guarded(), turn.request_mut());
+                        Box::pin(self.tools.refresh(call, user, request)).await?;
                     }
                     let recorded = match self.log.get() {
                         Some(log) if log.is_resumed() => Box::pin(log.recorded_answer()).await?,

@@ -261,6 +261,25 @@ async fn inner_turn_that_was_resumed_by_itself_is_not_repeated() {
 }
 
 #[tokio::test]
+async fn suspended_turn_of_an_outer_call_that_is_not_durable_stays_open() {
+    let (models, store) = (Models::new(), InMemoryChatMemoryStore::new());
+    let (refunds, _) = models.services(&store);
+    let desk = DeskService::builder()
+        .chat_model(models.outer.clone())
+        .tools(refunds.clone().into_tools())
+        .chat_memory_provider(|id| {
+            MessageWindowChatMemory::builder().id(id).max_messages(20).build()
+        })
+        .build()
+        .unwrap();
+    let outcome = desk.chat("bob", "Refund!", &InvocationContext::new()).await.unwrap();
+    let Outcome::Pending(pending) = outcome else { panic!("not suspended") };
+    pending.decide(&store, [Decision::deny("too late")]).await.unwrap();
+    let turn = refunds.resume(&("bob", "Refunds")).await.unwrap().unwrap();
+    assert_eq!(turn.response.value.text(), Some("A7 is refunded."));
+}
+
+#[tokio::test]
 async fn outer_call_without_a_memory_id_cannot_call_a_method_with_one() {
     let (models, store) = (Models::new(), InMemoryChatMemoryStore::new());
     let (refunds, _) = models.services(&store);
