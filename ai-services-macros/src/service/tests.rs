@@ -132,7 +132,21 @@ fn tool_takes_its_memory_id_from_the_outer_call() {
             }
         },
     );
-    expect![[r#""#]].assert_eq(&item(&text, "__rt::start_nested("));
+    expect![[r#"
+        __rt::start_nested(
+            __service,
+            &__METHOD_0,
+            __input,
+            __rt::Arguments {
+                memory_id: ::core::option::Option::Some(__memory_id),
+                variables: &[__rt::variable(&customer)],
+                user_message: &[<__rt::UserArgument<&str>>::part(&message)],
+                user_name: ::core::option::Option::None,
+                parameters: ::core::option::Option::None,
+                context: ::core::option::Option::None,
+            },
+        )
+    "#]].assert_eq(&item(&text, "__rt::start_nested("));
 }
 
 #[test]
