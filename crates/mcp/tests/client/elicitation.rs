@@ -31,9 +31,9 @@ async fn answered(configure: impl FnOnce(RemoteServer) -> RemoteServer) -> (Valu
 #[tokio::test]
 async fn question_is_answered_by_the_application() {
     let (answer, capability) = answered(|server| {
-        server.call_timeout(Duration::from_millis(50)).on_elicitation(|question| async move {
+        server.call_timeout(Duration::from_secs(1)).on_elicitation(|question| async move {
             // Longer than the time limit of the call, which does not run meanwhile.
-            tokio::time::sleep(Duration::from_millis(300)).await;
+            tokio::time::sleep(Duration::from_millis(2_500)).await;
             assert_eq!((question.server.as_str(), question.message.as_str()), ("s", "Which seat?"));
             let ElicitationKind::Form { schema } = question.kind else { panic!("not a form") };
             assert!(schema["properties"]["seat"].is_object());

@@ -1,13 +1,15 @@
 //! Servers that are reached by HTTP.
 
-use crate::agent::{call, call_with};
+use crate::agent::{call, call_with, offered};
 use crate::http_server::{Answer, HttpServer};
 use crate::scripted_server::tool;
+use crate::selection::until_offered;
 use ai_services::mcp::{Era, McpTools, RemoteServer, WhenDown};
 use ai_services::{ErrorKind, InvocationContext};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use tokio::net::TcpListener;
 
 /// Answers like a server with the tool `act`, except for its calls.
 fn listing(message: &Value, called: impl Fn() -> Answer) -> Answer {
@@ -108,7 +110,7 @@ async fn server_that_is_gone_is_an_error_and_nothing_was_sent() {
 #[tokio::test]
 async fn servers_that_are_down_cost_one_time_limit_together() {
     // Accepts no connection, so that each attempt waits.
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let server = HttpServer::new(|message| listing(message, done)).await;
     let up = RemoteServer::http("up", &server.url).era(Era::Legacy);
@@ -122,6 +124,21 @@ async fn servers_that_are_down_cost_one_time_limit_together() {
     let tools = builder.build().await.unwrap();
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     assert_eq!(call(&tools, "up__act", "{}").await.text(), "done");
+}
+
+#[tokio::test]
+async fn skipped_server_is_used_once_it_works() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let remote = RemoteServer::http("s", format!("http://{address}/mcp")).era(Era::Legacy);
+    let remote = remote.when_down(WhenDown::Skip);
+    let tools = McpTools::builder().server(remote).build().await.unwrap();
+    assert_eq!(offered(&tools).await.unwrap(), Vec::<String>::new());
+    let listener = TcpListener::bind(address).await.unwrap();
+    let _server = HttpServer::at(listener, |message| listing(message, done));
+    assert_eq!(until_offered(&tools, "s__act").await, ["s__act"]);
+    assert_eq!(call(&tools, "s__act", "{}").await.text(), "done");
 }
 
 #[tokio::test]

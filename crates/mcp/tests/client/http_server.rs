@@ -34,7 +34,13 @@ pub(crate) struct HttpServer {
 
 impl HttpServer {
     pub(crate) async fn new(script: impl Fn(&Value) -> Answer + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::at(TcpListener::bind("127.0.0.1:0").await.unwrap(), script)
+    }
+
+    pub(crate) fn at(
+        listener: TcpListener,
+        script: impl Fn(&Value) -> Answer + Send + Sync + 'static,
+    ) -> Self {
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let received = Arc::new(Mutex::new(Vec::new()));
         let (script, record): (Arc<Script>, _) = (Arc::new(script), Arc::clone(&received));

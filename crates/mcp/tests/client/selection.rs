@@ -99,7 +99,7 @@ async fn changed_list_is_read_again_when_the_server_reports_it() {
     assert_eq!(names, ["s__b"]);
 }
 
-async fn until_offered(tools: &McpTools, name: &str) -> Vec<String> {
+pub(crate) async fn until_offered(tools: &McpTools, name: &str) -> Vec<String> {
     for _ in 0..1_000 {
         let names = offered(tools).await.unwrap();
         if names.iter().any(|offered| offered == name) {
