@@ -15,8 +15,8 @@ mod server;
 
 pub use client::{
     Elicitation, ElicitationAnswer, ElicitationKind, Era, LeftOut, McpPins, McpTools,
-    McpToolsBuilder, OnChange, RemotePrompt, RemotePromptMessage, RemoteResource, RemoteServer,
-    WhenDown,
+    McpToolsBuilder, OnChange, RemotePrompt, RemotePromptArgument, RemotePromptMessage,
+    RemoteResource, RemoteServer, WhenDown,
 };
 pub use content::{STRUCTURED_CONTENT, USER_CONTENT};
 pub use server::{

@@ -22,5 +22,5 @@ pub use catalog::LeftOut;
 pub use elicitation::{Elicitation, ElicitationAnswer, ElicitationKind};
 pub use pins::{McpPins, OnChange};
 pub use remote_server::{Era, RemoteServer, WhenDown};
-pub use resources::{RemotePrompt, RemotePromptMessage, RemoteResource};
+pub use resources::{RemotePrompt, RemotePromptArgument, RemotePromptMessage, RemoteResource};
 pub use tools::{McpTools, McpToolsBuilder};

@@ -48,8 +48,20 @@ pub struct RemotePrompt {
     pub name: String,
     /// The purpose, if the server names it.
     pub description: Option<String>,
-    /// The names of the arguments, with `true` for required ones.
-    pub arguments: Vec<(String, bool)>,
+    /// The arguments.
+    pub arguments: Vec<RemotePromptArgument>,
+}
+
+/// An argument of a prompt, a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RemotePromptArgument {
+    /// The name.
+    pub name: String,
+    /// The meaning, if the server names it.
+    pub description: Option<String>,
+    /// `true` if the prompt cannot be rendered without it.
+    pub is_required: bool,
 }
 
 /// A message of a prompt.
@@ -269,7 +281,7 @@ impl From<Resource> for RemoteResource {
 
 impl RemotePrompt {
     fn line(&self) -> String {
-        let argument = |(name, is_required): &(String, bool)| {
+        let argument = |RemotePromptArgument { name, is_required, .. }: &RemotePromptArgument| {
             if *is_required { name.clone() } else { format!("[{name}]") }
         };
         let arguments: Vec<_> = self.arguments.iter().map(argument).collect();
@@ -285,7 +297,9 @@ impl From<Prompt> for RemotePrompt {
     fn from(prompt: Prompt) -> Self {
         let arguments = prompt.arguments.unwrap_or_default().into_iter();
         let argument = |argument: rmcp::model::PromptArgument| {
-            (argument.name, argument.required == Some(true))
+            let description = argument.description.map(|text| clean_text(&text, MAX_DESCRIPTION));
+            let is_required = argument.required == Some(true);
+            RemotePromptArgument { name: argument.name, description, is_required }
         };
         Self {
             name: prompt.name,

@@ -5,8 +5,8 @@ use crate::scripted_server::{Scripted, text, tool, until};
 use ai_services::mcp::{McpTools, RemoteServer, STRUCTURED_CONTENT, USER_CONTENT};
 use ai_services::message::{Content, ToolCall};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
-use ai_services::tool::Effect;
-use ai_services::{InvocationContext, event};
+use ai_services::tool::{Effect, ToolArgumentsPolicy};
+use ai_services::{ErrorKind, InvocationContext, event};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -86,6 +86,19 @@ async fn errors_are_told_to_the_model() {
     told(json!({"error": unknown})).await.is_error("Unknown tool: act");
     let internal = json!({"code": -32603, "message": "database down"});
     told(json!({"error": internal})).await.is_error("database down (error -32603)");
+}
+
+#[tokio::test]
+async fn arguments_that_the_server_rejects_follow_the_policy() {
+    let rejected = json!({"error": {"code": -32602, "message": "no such city"}});
+    let (_server, tools) = acting(rejected).await;
+    let model =
+        ScriptedChatModel::new([ScriptedAnswer::tool_calls([ToolCall::new("1", "s__act", "{}")])]);
+    let agent = AgentService::builder().chat_model(model).tool_provider(tools);
+    let agent = agent.tool_arguments_policy(ToolArgumentsPolicy::Fail).build().unwrap();
+    let error = agent.chat(&InvocationContext::new(), "go").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Tool);
+    assert!(error.to_string().contains("no such city"), "{error}");
 }
 
 #[tokio::test]

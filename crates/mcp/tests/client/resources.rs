@@ -38,7 +38,8 @@ async fn resources_are_listed_and_read() {
 async fn prompts_are_listed_and_rendered() {
     let (server, tools) = library(|server| server).await;
     let [prompt] = &tools.prompts("s").await.unwrap()[..] else { panic!("not one") };
-    assert_eq!(prompt.arguments, [("city".to_owned(), true)]);
+    let [argument] = &prompt.arguments[..] else { panic!("not one") };
+    assert_eq!((argument.name.as_str(), argument.is_required), ("city", true));
     let arguments = Map::from_iter([("city".to_owned(), json!("Oslo"))]);
     let [message] = &tools.prompt("s", "trip", arguments).await.unwrap()[..] else {
         panic!("not one")
