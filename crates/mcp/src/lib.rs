@@ -5,6 +5,9 @@
 //!
 //! Both eras of the protocol are supported: the revisions up to 2025-11-25, with a handshake and sessions, and the
 //! stateless revision 2026-07-28.
+//!
+//! [`McpTools`] gives the tools of [`RemoteServer`]s to a service. It is a
+//! [`ToolProvider`](ai_services_core::tool::ToolProvider).
 
 mod clean;
 mod client;

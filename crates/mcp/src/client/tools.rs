@@ -54,6 +54,12 @@ use std::sync::Arc;
 ///
 /// Dropping a call sends a cancellation to the server.
 ///
+/// # Logs
+///
+/// The crate `rmcp`, which implements the protocol, logs with `tracing`: notifications of servers, such as the messages
+/// of progress reports, at level `INFO`, and requests of servers and all other messages at `DEBUG` and `TRACE`. Limit the
+/// target `rmcp` to `WARN` if they are confidential.
+///
 /// # Examples
 ///
 /// ```no_run
