@@ -93,8 +93,8 @@ impl Rental {
 
 /// The terms of the rental, by language.
 #[tool(read_only)]
-fn terms(language: String) -> Result<&'static str, String> {
-    match language.as_str() {
+fn terms(language: &str) -> Result<&'static str, String> {
+    match language {
         "en" => Ok("Bicycles are returned clean and on time."),
         "de" => Ok("Räder werden sauber und pünktlich zurückgegeben."),
         _ => Err(format!("no terms in `{language}`; available: en, de")),
