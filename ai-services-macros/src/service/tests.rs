@@ -146,7 +146,8 @@ fn tool_takes_its_memory_id_from_the_outer_call() {
                 context: ::core::option::Option::None,
             },
         )
-    "#]].assert_eq(&item(&text, "__rt::start_nested("));
+    "#]]
+    .assert_eq(&item(&text, "__rt::start_nested("));
 }
 
 #[test]

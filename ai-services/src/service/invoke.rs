@@ -20,7 +20,9 @@ use super::tool_events::emit_finished;
 use super::tool_loop::ToolLoop;
 use super::turn::{Account, AnswerSource, Rules, Turn};
 use super::unfinished_turn::UnfinishedTurn;
-use crate::memory::{CompletedTurn, JournalPosition, Lease, LeaseToken, Snapshot, TurnId};
+use crate::memory::{
+    CompletedTurn, JournalPosition, Lease, LeaseToken, Snapshot, TurnId, mark_found_tools,
+};
 use crate::message::{AiMessage, ChatMessage, UserMessage};
 use crate::model::{ChatRequest, ChatResponse};
 use crate::tool::Toolbox;
@@ -208,8 +210,7 @@ async fn attempt(
     let replay = Replay::of(call, &turn, journal);
     // The request drops its share of the history, so that the memory can change its list in place.
     let (ChatRequest { system, turn: mut messages, .. }, finished) = turn.finish(answer);
-    remember(call, &message, &mut messages);
-    let found = tools.found(&messages);
+    remember(call, &message, &tools, &mut messages);
     let sum = conversation.map(|conversation| conversation.sum_with(spent)).transpose()?;
     // The context drops its share, too.
     let sources = context.map(|context| context.into_contents()).unwrap_or_default();
@@ -217,7 +218,6 @@ async fn attempt(
         .with_lease(lease)
         .with_request(call.request_id().cloned())
         .with_spent(sum.as_deref())
-        .with_found_tools(found.as_deref())
         .with_journal(journal);
     if let Err(error) = session.commit(completed).await {
         inherited.keep_journal(journal);
@@ -264,13 +264,21 @@ impl Replay {
     }
 }
 
-/// Replaces the user message that was sent by the one that is remembered.
-fn remember(call: &ServiceCall, message: &PreparedMessage<'_>, messages: &mut [ChatMessage]) {
+/// Replaces the user message that was sent by the one that is remembered, and records the tools that were found.
+fn remember(
+    call: &ServiceCall,
+    message: &PreparedMessage<'_>,
+    tools: &OfferedTools,
+    messages: &mut [ChatMessage],
+) {
     let remembered = message.to_remember(call.components.settings.remembered);
     if !std::ptr::eq(remembered, message.to_send())
         && let Some(first) = messages.first_mut()
     {
         *first = remembered.clone().into();
+    }
+    if let Some(names) = tools.found(messages) {
+        mark_found_tools(messages, &names);
     }
 }
 

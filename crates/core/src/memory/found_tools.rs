@@ -36,7 +36,8 @@ pub fn found_tools<'a>(carried: Option<&'a str>, turn: &'a [ChatMessage]) -> Vec
 }
 
 /// Marks a turn with the names that were found up to its end.
-pub(super) fn mark(turn: &mut [ChatMessage], names: &str) {
+#[doc(hidden)]
+pub fn mark_found_tools(turn: &mut [ChatMessage], names: &str) {
     attribute::set(turn, ATTRIBUTE, names);
 }
 
@@ -66,8 +67,8 @@ mod tests {
     #[test]
     fn newest_mark_counts() {
         let mut history = [ChatMessage::user("a"), ChatMessage::user("b")];
-        mark(&mut history[..1], "first");
-        mark(&mut history[1..], "first second");
+        mark_found_tools(&mut history[..1], "first");
+        mark_found_tools(&mut history[1..], "first second");
         assert_eq!(newest(history.iter()), Some("first second"));
     }
 }

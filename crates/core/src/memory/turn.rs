@@ -123,7 +123,7 @@ impl Snapshot {
     }
 
     /// Returns the names of the tools that were found in the conversation, as the newest turn
-    /// [with names](CompletedTurn::with_found_tools) carries them.
+    /// with names carries them.
     #[doc(hidden)]
     #[must_use]
     pub fn found_tools(&self) -> Option<&str> {
@@ -282,17 +282,6 @@ impl CompletedTurn {
     pub fn with_spent(mut self, sum: Option<&str>) -> Self {
         if let Some(sum) = sum {
             spent_mark::mark(&mut self.messages, sum);
-        }
-        self
-    }
-
-    /// Sets the names of the tools that were found in the conversation. The user message of the turn then carries them.
-    #[doc(hidden)]
-    #[must_use]
-    #[inline]
-    pub fn with_found_tools(mut self, names: Option<&str>) -> Self {
-        if let Some(names) = names {
-            found_tools::mark(&mut self.messages, names);
         }
         self
     }
