@@ -1,5 +1,6 @@
 //! Command-line arguments.
 
+use crate::mcp::McpAddress;
 use crate::memory_location::MemoryLocation;
 use ai_services::providers::ModelName;
 use clap::Parser;
@@ -42,6 +43,12 @@ pub(crate) struct Args {
     /// The turn waits until it is answered, also if the program exits: the next start asks again.
     #[arg(long)]
     pub(crate) approve: bool,
+
+    /// Add the tools of an MCP server: a command or a URL; may be repeated
+    ///
+    /// A command is started as a child process, with the words of a shell but without its other features.
+    #[arg(long, value_name = "COMMAND|URL")]
+    pub(crate) mcp: Vec<McpAddress>,
 
     /// Print without colors, and Markdown as text; always on when piped
     #[arg(long)]

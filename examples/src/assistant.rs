@@ -4,6 +4,7 @@ use crate::screen::Screen;
 use crate::tools::Desk;
 use crate::turn::{ChatOptions, Delivery};
 use ai_services::event::{Call, Event};
+use ai_services::mcp::McpTools;
 use ai_services::memory::{ConversationStore, MemoryId, MessageWindowChatMemory};
 use ai_services::model::ChatModel;
 use ai_services::tool::{Effect, Tool, ToolSet};
@@ -44,11 +45,12 @@ pub(crate) trait Assistant {
     ) -> Result<Response<String>>;
 }
 
-/// Builds the service with its conversations in `store`. Streams deliver their own events; a listener shows the
+/// Builds the service with its conversations in `store` and the tools of MCP servers. Streams deliver their own events; a listener shows the
 /// events of other calls on `screen`.
 pub(crate) fn build(
     model: Arc<dyn ChatModel>,
     store: Arc<dyn ConversationStore>,
+    mcp: McpTools,
     options: ChatOptions,
     screen: Screen,
 ) -> Result<AssistantService> {
@@ -64,6 +66,7 @@ pub(crate) fn build(
                 .build()
         })
         .tools(tools)
+        .tool_provider(mcp)
         .budget(Budget::new().tool_rounds(MAX_TOOL_ROUNDS));
     if options.asks_approval {
         builder = builder.durable_turns(DurableTurns::new());

@@ -12,6 +12,7 @@ mod filter;
 mod input;
 mod lease;
 mod markdown;
+mod mcp;
 mod memory_location;
 mod model_selection;
 mod records;
@@ -22,6 +23,7 @@ mod tools;
 mod transcript;
 mod turn;
 
+use ai_services::Tool;
 use answer_view::OutputStyle;
 use args::Args;
 use chat::Chat;
@@ -64,7 +66,14 @@ async fn run(args: &Args, screen: &Screen) -> anyhow::Result<ExitCode> {
     };
     let selected = model_selection::select(args.model.as_ref(), args.base_url.as_deref()).await?;
     screen.notice(&format!("model: {} ({})", selected.name, selected.reason));
-    let service = assistant::build(selected.model, Arc::clone(&store), options, screen.clone())?;
+    let mcp = mcp::connect(&args.mcp, args.approve).await?;
+    if !args.mcp.is_empty() {
+        let tools = mcp.tools();
+        let names: Vec<_> = tools.iter().map(Tool::name).collect();
+        screen.notice(&format!("mcp tools: {}", names.join(", ")));
+    }
+    let store_of_service = Arc::clone(&store);
+    let service = assistant::build(selected.model, store_of_service, mcp, options, screen.clone())?;
     let mut chat = Chat::new(service, store, options, screen.clone(), args.user.clone());
     match args.question() {
         Some(question) if args.approve => chat.once(&question, Input::of_terminal()?).await,

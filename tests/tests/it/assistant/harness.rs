@@ -36,6 +36,11 @@ fn programs() -> &'static BTreeMap<String, PathBuf> {
     })
 }
 
+/// Returns the path of a program.
+pub(crate) fn path(program: &str) -> &'static str {
+    programs()[program].to_str().unwrap()
+}
+
 /// Returns a command for a program, without keys, servers and proxies in its environment.
 pub(crate) fn offline(program: &str) -> Command {
     offline_command(Command::new(&programs()[program]))
@@ -87,8 +92,7 @@ impl Chat {
     /// Starts the assistant in a terminal, which shows both outputs and the input as standard output.
     #[cfg(target_os = "linux")]
     pub(crate) fn in_terminal(arguments: &[&str]) -> Self {
-        let program = programs()["assistant"].to_str().unwrap();
-        let words = [&[program], arguments].concat();
+        let words = [&[path("assistant")], arguments].concat();
         let words: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
         let mut command = offline_command(Command::new("script"));
         command.args(["-qec", &words.join(" "), "/dev/null"]).env("TERM", "dumb");
