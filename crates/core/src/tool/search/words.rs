@@ -114,7 +114,11 @@ fn stem(word: &str) -> String {
     {
         stem.pop();
     }
-    stem
+    // `translate` and `translating` are `transl`, as `translation` is.
+    match stem.strip_suffix("at") {
+        Some(rest) if rest.chars().count() >= 3 => rest.to_owned(),
+        _ => stem,
+    }
 }
 
 #[cfg(test)]
@@ -139,6 +143,6 @@ mod tests {
     #[test]
     fn names_are_split() {
         let words: Vec<String> = stems("get_userName-2 of the HTTP").collect();
-        assert_eq!(words, ["get", "us", "nam", "2", "http"]);
+        assert_eq!(words, ["get", "user", "nam", "2", "http"]);
     }
 }

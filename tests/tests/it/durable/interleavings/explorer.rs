@@ -14,6 +14,7 @@ use std::fmt::{Debug, Write};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 use std::task::Context;
+use tokio::runtime::{Builder, Runtime};
 use tokio::task::unconstrained;
 
 /// A process that has not ended.
@@ -124,10 +125,21 @@ pub(super) struct Explored {
 struct Run {
     world: Arc<World>,
     processes: Vec<Process>,
+    /// Never runs its tasks, which release the leases of calls that were dropped: the processes have ended. It ends with
+    /// the run, because the tasks hold the store.
+    runtime: Runtime,
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let _context = self.runtime.enter();
+        self.processes.clear();
+    }
 }
 
 impl Run {
     fn step(&mut self, Choice { process, expires }: Choice) {
+        let _context = self.runtime.enter();
         if expires {
             *self.world.holder.lock().unwrap() = None;
         }
@@ -248,6 +260,9 @@ impl Explorer {
 
     fn start(&self) -> Run {
         let world = Arc::new(World::default());
+        let runtime =
+            Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let context = runtime.enter();
         let new = |number| {
             let requests = self.requests.get(number).copied().unwrap_or_default();
             Process::new(&world, self.has_leases, self.called, requests)
@@ -258,7 +273,8 @@ impl Explorer {
             let future = process.future.as_mut().unwrap();
             assert!(future.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
         }
-        Run { world, processes }
+        drop(context);
+        Run { world, processes, runtime }
     }
 
     /// Runs the processes in this order from the start.
@@ -281,7 +297,7 @@ impl Explorer {
         let choices = run.choices();
         if choices.is_empty() {
             self.ended += 1;
-            self.check_end(&run.world, order);
+            self.check_end(&run, order);
             return;
         }
         let mut run = Some(run);
@@ -295,7 +311,9 @@ impl Explorer {
     }
 
     /// Finishes the turn in a last process, which nobody disturbs.
-    fn check_end(&self, world: &Arc<World>, order: &[Choice]) {
+    fn check_end(&self, run: &Run, order: &[Choice]) {
+        let world = &run.world;
+        let _context = run.runtime.enter();
         *world.holder.lock().unwrap() = None;
         let mut last = Process::new(world, self.has_leases, self.called, &[]);
         for _ in 0..100 {

@@ -32,41 +32,41 @@ fn explore(
     assert!(explored.states > 100 && explored.ended > 10, "{explored:?}");
 }
 
-#[tokio::test(start_paused = true)]
-async fn two_processes_in_every_order() {
+#[test]
+fn two_processes_in_every_order() {
     explore(2, false, &["charge", "mail"], &[&["order-1"]]);
 }
 
-#[tokio::test(start_paused = true)]
-async fn two_turns_in_every_order() {
+#[test]
+fn two_turns_in_every_order() {
     explore(2, false, &["mail"], &[&["order-1", "order-2"]]);
 }
 
-#[tokio::test(start_paused = true)]
-async fn two_callers_in_every_order() {
+#[test]
+fn two_callers_in_every_order() {
     explore(2, false, &["mail"], &[&["order-1"], &["order-2"]]);
 }
 
-#[tokio::test(start_paused = true)]
-async fn repeated_request_in_every_order() {
+#[test]
+fn repeated_request_in_every_order() {
     explore(2, false, &["mail"], &[&["order-1"], &["order-1"]]);
 }
 
 /// `cargo test -p ai-services-tests --test it -- --ignored in_every_order`
-#[tokio::test(start_paused = true)]
+#[test]
 #[ignore = "takes two minutes"]
-async fn two_processes_with_leases_in_every_order() {
+fn two_processes_with_leases_in_every_order() {
     explore(2, true, &["charge", "mail"], &[&["order-1"]]);
 }
 
-#[tokio::test(start_paused = true)]
-async fn three_processes_in_every_order() {
+#[test]
+fn three_processes_in_every_order() {
     explore(3, false, &["mail"], &[&["order-1"]]);
 }
 
 /// `cargo test --release -p ai-services-tests --test it -- --ignored three_processes_with_leases`
-#[tokio::test(start_paused = true)]
+#[test]
 #[ignore = "takes very long"]
-async fn three_processes_with_leases_in_every_order() {
+fn three_processes_with_leases_in_every_order() {
     explore(3, true, &["mail"], &[&["order-1"]]);
 }
