@@ -75,7 +75,7 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
         self
     }
 
-    /// Sets the largest number of services that are nested as [tools](crate::docs::tools#services-as-tools) of each
+    /// Sets the largest number of services that are nested as [tools](macro@crate::tools#services-as-tools) of each
     /// other when a method of this service is called as a tool, this service included. Default: 8.
     ///
     /// A service is built before the services that use its tools, so that a cycle can only come about through a
