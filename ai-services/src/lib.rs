@@ -83,6 +83,8 @@
 //! | Return more than text | [`docs::outputs`], [`output`] |
 //! | Stream an answer | [`docs::streaming`], [`AnswerStream`] |
 //! | Add tools | [`tools`](macro@tools), [`tool`](mod@tool) |
+//! | Use a service as a tool | [Services as tools](macro@tools#services-as-tools) |
+//! | Use MCP servers, or be one | `mcp` (feature `mcp`) |
 //! | Configure and build a service | [`AiServiceBuilder`] |
 //! | Give each user a memory | [`docs::memory`], [`memory`] |
 //! | Answer from documents, a database or the web | [`docs::retrieval`], [`rag`] |

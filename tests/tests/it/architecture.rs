@@ -117,6 +117,10 @@ const RANKS: &[(&str, &[&[&str]])] = &[
         ],
     ),
     (
+        "crates/mcp/src",
+        &[&["clean"], &["content", "definition"], &["names"], &["client", "server"], &["lib"]],
+    ),
+    (
         "crates/providers/src",
         &[
             &["http"],
