@@ -52,9 +52,7 @@ fn repeated_request_in_every_order() {
     explore(2, false, &["mail"], &[&["order-1"], &["order-1"]]);
 }
 
-/// `cargo test -p ai-services-tests --test it -- --ignored in_every_order`
 #[test]
-#[ignore = "takes two minutes"]
 fn two_processes_with_leases_in_every_order() {
     explore(2, true, &["charge", "mail"], &[&["order-1"]]);
 }
