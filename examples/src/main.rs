@@ -72,8 +72,8 @@ async fn run(args: &Args, screen: &Screen) -> anyhow::Result<ExitCode> {
         let names: Vec<_> = tools.iter().map(Tool::name).collect();
         screen.notice(&format!("mcp tools: {}", names.join(", ")));
     }
-    let store_of_service = Arc::clone(&store);
-    let service = assistant::build(selected.model, store_of_service, mcp, options, screen.clone())?;
+    let service =
+        assistant::build(selected.model, Arc::clone(&store), mcp, options, screen.clone())?;
     let mut chat = Chat::new(service, store, options, screen.clone(), args.user.clone());
     match args.question() {
         Some(question) if args.approve => chat.once(&question, Input::of_terminal()?).await,

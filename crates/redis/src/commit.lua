@@ -61,13 +61,6 @@ if closed ~= '' then
   redis.call('ZREM', journals, id)
 end
 
-if ttl == '' then
-  for _, key in ipairs({head, messages, history, journal}) do redis.call('PERSIST', key) end
-else
-  local time = redis.call('TIME')
-  local ends = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ttl)
-  ends = string.format('%.0f', ends)
-  for _, key in ipairs({head, messages, history, journal}) do redis.call('PEXPIREAT', key, ends) end
-end
+set_time_to_live({head, messages, history, journal}, ttl)
 if holder ~= '' then redis.call('DEL', lease) end
 return {'applied'}

@@ -88,6 +88,21 @@ impl Handler {
         self.0.engine.run(target, principal, context).await
     }
 
+    /// Runs the tool of a prompt or a resource. A failed tool is an error: their results cannot say that they failed.
+    async fn run_or_fail(
+        &self,
+        target: Target<'_>,
+        context: Context,
+    ) -> Result<Outcome, ErrorData> {
+        match self.run(target, context).await? {
+            Outcome::Result(result) if result.is_error() => {
+                let message = result.text().unwrap_or("failed").to_owned();
+                Err(ErrorData::internal_error(message, None))
+            }
+            outcome => Ok(outcome),
+        }
+    }
+
     /// Answers a request of a method without an API of its own.
     async fn raw<P: Serialize, R: DeserializeOwned>(
         &self,
@@ -214,13 +229,10 @@ impl ServerHandler for Handler {
             input_responses: request.input_responses,
             request_state: request.request_state,
         };
-        let result = match self.run(target, context).await? {
+        let result = match self.run_or_fail(target, context).await? {
             Outcome::Result(result) => result,
             Outcome::InputRequired(questions) => return Ok(questions.into()),
         };
-        if result.is_error() {
-            return Err(failed(&result));
-        }
         let message = |block| PromptMessage::new(Role::User, block);
         let messages = blocks(result.contents()).into_iter().map(message).collect();
         let description = definition.description.clone().unwrap_or_default();
@@ -267,13 +279,10 @@ impl ServerHandler for Handler {
             input_responses: request.input_responses,
             request_state: request.request_state,
         };
-        let result = match self.run(target, context).await? {
+        let result = match self.run_or_fail(target, context).await? {
             Outcome::Result(result) => result,
             Outcome::InputRequired(questions) => return Ok(questions.into()),
         };
-        if result.is_error() {
-            return Err(failed(&result));
-        }
         let contents = resource_contents(result.contents(), &uri, resource.text_type());
         Ok(ReadResourceResult::new(contents).into())
     }
@@ -330,9 +339,4 @@ impl ServerHandler for Handler {
 
 fn method_not_found(method: &str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method.to_owned(), None)
-}
-
-/// Returns the error of a resource or prompt whose tool failed.
-fn failed(result: &ToolResult) -> ErrorData {
-    ErrorData::internal_error(result.text().unwrap_or("failed").to_owned(), None)
 }
