@@ -1,6 +1,6 @@
 //! The outcome of a turn that was resumed without its caller.
 
-use super::response::{Reply, Response};
+use super::response::Reply;
 use super::turn::FinishedTurn;
 use crate::Result;
 use crate::memory::{MemoryId, RequestId, TurnId};
@@ -8,6 +8,7 @@ use crate::message::AiMessage;
 use crate::model::{ChatResponse, TokenUsage};
 use crate::output::Shape;
 use crate::rag::RetrievedContent;
+use ai_services_core::answer::Response;
 
 /// A turn that was resumed and stored, without its caller.
 #[derive(Clone, Debug)]
@@ -51,7 +52,7 @@ impl Reply for ResumedReply {
 
     fn complete(&mut self, turn: FinishedTurn, sources: Vec<RetrievedContent>) {
         let message = turn.answer.message.clone();
-        self.response = Some(Box::new(Response::of_turn(message, turn, sources)));
+        self.response = Some(Box::new(turn.into_response(message, sources)));
     }
 
     fn usage(&self) -> TokenUsage {

@@ -1,9 +1,9 @@
 //! The report of a turn that failed late.
 
-use super::rejected_answer::RejectedAnswer;
 use crate::model::ChatResponse;
 use crate::tool::ToolExecution;
 use crate::{BoxError, Error};
+use ai_services_core::answer::RejectedAnswer;
 use std::fmt;
 
 /// The work of a turn before it failed.

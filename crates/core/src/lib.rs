@@ -18,10 +18,12 @@
 //! | [`guardrail`] | checks of messages and answers |
 //! | [`document`], [`embedding`] | documents, vectors and the stores of vectors |
 //! | [`rag`] | retrieval and the default pipeline |
+//! | [`answer`] | the values that methods return, and the events of a stream |
 //! | [`event`] | events of a call |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod answer;
 pub mod approval;
 pub mod combinators;
 pub mod document;

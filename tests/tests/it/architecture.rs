@@ -56,7 +56,6 @@ const RANKS: &[(&str, &[&[&str]])] = &[
                 "durable_turns",
                 "guardrail_context",
                 "listeners",
-                "rejected_answer",
             ],
             &["method_tools", "remembered"],
             &[
@@ -69,7 +68,7 @@ const RANKS: &[(&str, &[&[&str]])] = &[
             ],
             &["method_plan", "turn"],
             &["response", "settings"],
-            &["components", "outcome", "resumed_turn", "stream"],
+            &["components", "resumed_turn", "stream"],
             &["handle", "held_conversations", "prompts"],
             &["builder", "call"],
             &[
@@ -99,7 +98,7 @@ const RANKS: &[(&str, &[&[&str]])] = &[
             &["approval"],
             &["tool"],
             &["combinators", "rag", "store_kit", "testing"],
-            &["event", "fuzzing"],
+            &["answer", "event", "fuzzing"],
             &["lib"],
         ],
     ),

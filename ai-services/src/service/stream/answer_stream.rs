@@ -1,12 +1,11 @@
 //! The streamed answer of a method.
 
-use super::event::StreamEvent;
 use super::event_queue::{EventQueue, StreamItem};
 use crate::approval::PendingTurn;
 use crate::output::{Output, Shape};
 use crate::service::description::AnswerForm;
-use crate::service::response::Response;
 use crate::{Error, ErrorKind, Result};
+use ai_services_core::answer::{Response, StreamEvent};
 use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, FusedStream, Stream, StreamExt};
 use std::collections::VecDeque;

@@ -4,6 +4,7 @@ use crate::message::ToolCall;
 use crate::model::{TokenUsage, ToolCallDelta};
 use crate::rag::RetrievedContent;
 use crate::tool::{ToolExecution, ToolProgress};
+use ai_services_core::answer::StreamEvent;
 use std::collections::VecDeque;
 use std::future;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,6 +26,22 @@ pub(crate) enum StreamItem {
     ToolFinished(Box<ToolExecution>),
     Usage(TokenUsage),
     Restarted,
+}
+
+impl<T> From<StreamItem> for StreamEvent<T> {
+    fn from(item: StreamItem) -> Self {
+        match item {
+            StreamItem::Retrieved(contents) => Self::Retrieved(contents),
+            StreamItem::Text(text) => Self::Text(text),
+            StreamItem::Thinking(text) => Self::Thinking(text),
+            StreamItem::ToolCall(delta) => Self::ToolCall(delta),
+            StreamItem::ToolStarted(call) => Self::ToolStarted(call),
+            StreamItem::ToolProgressed(call, progress) => Self::ToolProgressed { call, progress },
+            StreamItem::ToolFinished(execution) => Self::ToolFinished(execution),
+            StreamItem::Usage(usage) => Self::Usage(usage),
+            StreamItem::Restarted => Self::Restarted,
+        }
+    }
 }
 
 /// A bounded queue between a call and its stream. Both run on one task.

@@ -1,13 +1,11 @@
 //! Streamed answers.
 
 mod answer_stream;
-mod event;
 mod event_queue;
 mod late_items;
 mod views;
 
 pub use answer_stream::{AnswerStream, StreamReturn};
-pub use event::StreamEvent;
 pub(super) use event_queue::{EventQueue, StreamItem};
 pub(super) use late_items::{emit_round, emit_text, emit_thinking};
 pub use views::{PartialStream, TextStream};

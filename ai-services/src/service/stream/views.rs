@@ -1,9 +1,9 @@
 //! Views of a stream: its text, and the growing value.
 
 use super::answer_stream::AnswerStream;
-use super::event::StreamEvent;
 use crate::Result;
 use crate::output::{Growing, Output};
+use ai_services_core::answer::StreamEvent;
 use futures_util::ready;
 use futures_util::stream::Stream;
 use std::fmt;

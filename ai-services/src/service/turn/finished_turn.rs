@@ -1,10 +1,11 @@
 //! A turn with an accepted answer.
 
 use crate::model::ChatResponse;
-use crate::service::rejected_answer::RejectedAnswer;
+use crate::rag::RetrievedContent;
 use crate::service::spent::Spent;
 use crate::service::unfinished_turn::UnfinishedTurn;
 use crate::tool::ToolExecution;
+use ai_services_core::answer::{RejectedAnswer, Response};
 
 /// A turn with an accepted answer.
 #[derive(Debug)]
@@ -21,5 +22,17 @@ impl FinishedTurn {
     pub(crate) fn into_unfinished(self) -> UnfinishedTurn {
         let Self { executions, intermediate, rejected, answer, .. } = self;
         UnfinishedTurn::new(executions, intermediate, rejected, Some(*answer))
+    }
+
+    /// Returns the response with the report of the turn.
+    pub(crate) fn into_response<T>(self, value: T, sources: Vec<RetrievedContent>) -> Response<T> {
+        let mut response = Response::new(value, *self.answer);
+        response.token_usage = self.spent.usage;
+        response.cost = self.spent.cost;
+        response.tool_executions = self.executions;
+        response.intermediate_responses = self.intermediate;
+        response.rejected_answers = self.rejected;
+        response.sources = sources;
+        response
     }
 }

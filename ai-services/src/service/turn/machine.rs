@@ -11,10 +11,10 @@ use super::rules::Rules;
 use crate::memory::TurnId;
 use crate::message::{AiMessage, ChatMessage, ToolCall};
 use crate::model::{ChatRequest, ChatResponse, FinishReason, TokenUsage, ToolChoice};
-use crate::service::rejected_answer::RejectedAnswer;
 use crate::service::unfinished_turn::UnfinishedTurn;
 use crate::tool::{ResultUse, ToolExecution};
 use crate::{Error, ErrorKind, Result};
+use ai_services_core::answer::RejectedAnswer;
 use std::sync::Arc;
 
 /// The next step of a turn.

@@ -1,14 +1,13 @@
 //! The events of a streamed answer.
 
-use super::event_queue::StreamItem;
+use super::response::Response;
 use crate::approval::PendingTurn;
 use crate::message::ToolCall;
 use crate::model::{TokenUsage, ToolCallDelta};
 use crate::rag::RetrievedContent;
-use crate::service::response::Response;
 use crate::tool::{ToolExecution, ToolProgress};
 
-/// An item of an [`AnswerStream`](super::AnswerStream): an event of the call, or the answer.
+/// An item of an `AnswerStream`: an event of the call, or the answer.
 ///
 /// A *model* streams [`model::ModelStreamEvent`](crate::model::ModelStreamEvent)s. One call may
 /// contain several streams of a model, with tool calls in between. More variants may be added, so
@@ -47,20 +46,4 @@ pub enum StreamEvent<T = String> {
     Pending(Box<PendingTurn>),
     /// The complete answer, as the last event. The turn is in the memory.
     Completed(Box<Response<T>>),
-}
-
-impl<T> From<StreamItem> for StreamEvent<T> {
-    fn from(item: StreamItem) -> Self {
-        match item {
-            StreamItem::Retrieved(contents) => Self::Retrieved(contents),
-            StreamItem::Text(text) => Self::Text(text),
-            StreamItem::Thinking(text) => Self::Thinking(text),
-            StreamItem::ToolCall(delta) => Self::ToolCall(delta),
-            StreamItem::ToolStarted(call) => Self::ToolStarted(call),
-            StreamItem::ToolProgressed(call, progress) => Self::ToolProgressed { call, progress },
-            StreamItem::ToolFinished(execution) => Self::ToolFinished(execution),
-            StreamItem::Usage(usage) => Self::Usage(usage),
-            StreamItem::Restarted => Self::Restarted,
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! The record of a rejected answer.
 
-use crate::Error;
+use crate::error::Error;
 use crate::model::ChatResponse;
 use std::sync::Arc;
 

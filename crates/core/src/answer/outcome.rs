@@ -1,6 +1,7 @@
 //! The outcome of a method whose turn may be suspended.
 
-use super::response::{Response, Returned};
+use super::response::Response;
+use super::returned::Returned;
 use crate::approval::PendingTurn;
 
 /// The outcome of a method: a value, or a turn that waits for [approval](crate::approval).
