@@ -85,6 +85,7 @@
 //! | Add tools | [`tools`](macro@tools), [`tool`](mod@tool) |
 //! | Use a service as a tool | [Services as tools](macro@tools#services-as-tools) |
 //! | Use MCP servers, or be one | `mcp` (feature `mcp`) |
+//! | Serve a service over HTTP | `serve` (feature `serve`) |
 //! | Configure and build a service | [`AiServiceBuilder`] |
 //! | Give each user a memory | [`docs::memory`], [`memory`] |
 //! | Answer from documents, a database or the web | [`docs::retrieval`], [`rag`] |
@@ -133,6 +134,7 @@
 //! | `tiktoken` | exact token counts for OpenAI models | yes |
 //! | `sqlite`, `postgres`, `redis`, `cassandra` | a store for conversations in that database; `sqlite` and `postgres` also for embeddings | no |
 //! | `mcp` | tools of MCP servers, and an MCP server for tools and services | no |
+//! | `serve` | HTTP endpoints for services: OpenAI's protocols, the AI SDK, AG-UI | no |
 //! | `html`, `pdf` | loading documents of that type | no |
 //! | `uuid` | memory ids from `uuid::Uuid` | no |
 //! | `testing` | test doubles, and test suites for your own stores and guardrails | no |
@@ -172,6 +174,11 @@ pub use ai_services_documents::ingestion;
 #[cfg_attr(docsrs, doc(cfg(feature = "mcp")))]
 #[doc(inline)]
 pub use ai_services_mcp as mcp;
+
+#[cfg(feature = "serve")]
+#[cfg_attr(docsrs, doc(cfg(feature = "serve")))]
+#[doc(inline)]
+pub use ai_services_serve as serve;
 
 #[cfg(feature = "_fuzzing")]
 #[doc(hidden)]

@@ -1,0 +1,32 @@
+//! The services of a server.
+
+use crate::answer::Events;
+use crate::turn::UserTurn;
+use ai_services_core::Result;
+use ai_services_core::answer::StreamEvent;
+use futures_util::stream::{Stream, StreamExt};
+use std::sync::Arc;
+
+/// A service under the name that clients use.
+#[derive(Clone)]
+pub(crate) struct NamedService {
+    pub(crate) name: Arc<str>,
+    answer: Arc<dyn Fn(&UserTurn) -> Events + Send + Sync>,
+}
+
+impl NamedService {
+    pub(crate) fn new<S>(
+        name: String,
+        answer: impl Fn(&UserTurn) -> S + Send + Sync + 'static,
+    ) -> Self
+    where
+        S: Stream<Item = Result<StreamEvent>> + Send + 'static,
+    {
+        Self { name: name.into(), answer: Arc::new(move |turn| answer(turn).boxed()) }
+    }
+
+    /// Begins the answer. Nothing runs before the first poll.
+    pub(crate) fn answer(&self, turn: &UserTurn) -> Events {
+        (self.answer)(turn)
+    }
+}
