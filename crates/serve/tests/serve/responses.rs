@@ -36,8 +36,7 @@ async fn stream_numbers_its_events() {
     let numbers: Vec<_> =
         events.iter().map(|event| event["sequence_number"].as_u64().unwrap()).collect();
     assert_eq!(numbers, (0..events.len() as u64).collect::<Vec<_>>());
-    let types = answer.types();
-    let mut distinct = types.clone();
+    let mut distinct = answer.types();
     distinct.dedup();
     let message = [
         "response.output_item.added",

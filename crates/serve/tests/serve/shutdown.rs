@@ -35,6 +35,7 @@ async fn shut_down(pieces: usize, grace: Duration) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
+    #[allow(clippy::disallowed_methods, reason = "a test server runs beside its test")]
     let served =
         tokio::spawn(async move { server.serve(listener, async { drop(stopped.await) }).await });
     let mut client = ask(address).await;
