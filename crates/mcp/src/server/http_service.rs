@@ -5,7 +5,7 @@ use super::principal::Authentication;
 use super::sessions::{CALLER, Sessions};
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt};
-use http::{Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
@@ -51,8 +51,14 @@ impl McpHttpService {
             caller = Some(principal.memory_id().clone());
             parts.extensions.insert(principal);
         }
+        let closes_session = parts.method == Method::DELETE;
         let handling = self.inner.handle(Request::from_parts(parts, body));
-        CALLER.scope(caller, Box::pin(handling)).await.map(McpHttpBody)
+        let mut response = CALLER.scope(caller, Box::pin(handling)).await.map(McpHttpBody);
+        // The session is closed already, and the official Python client takes 202 for a failure.
+        if closes_session && response.status() == StatusCode::ACCEPTED {
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
+        response
     }
 }
 
