@@ -44,6 +44,8 @@ pub mod output;
 pub mod prompt;
 pub mod rag;
 mod random;
+#[doc(hidden)]
+pub mod redaction;
 pub mod schema;
 pub mod store_kit;
 #[cfg(feature = "testing")]

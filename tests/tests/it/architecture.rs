@@ -92,7 +92,7 @@ const RANKS: &[(&str, &[&[&str]])] = &[
     (
         "crates/core/src",
         &[
-            &["forward", "random", "usage"],
+            &["forward", "random", "redaction", "usage"],
             &["error"],
             &["document", "http_status", "message", "schema", "tls"],
             &["invocation", "model", "prompt"],

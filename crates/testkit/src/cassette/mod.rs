@@ -7,7 +7,6 @@ mod playback;
 mod record;
 mod redact;
 mod replay;
-mod secret_patterns;
 mod wire_error;
 
 pub use cassette_file::ExistingCassette;

@@ -2,12 +2,13 @@
 
 use super::cassette_file::{CassetteFile, ExistingCassette};
 use super::format::{Exchange, Header};
-use super::redact::Redaction;
+use super::redact::redact_pieces;
 use super::request_value;
 use ai_services_core::Result;
 use ai_services_core::model::{
     Capabilities, ChatModel, ChatRequest, ChatResponse, ModelStreamEvent,
 };
+use ai_services_core::redaction::Redaction;
 use async_trait::async_trait;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use std::fmt;
@@ -151,7 +152,7 @@ fn line(
     outcome: &Result<ChatResponse>,
     mut pieces: Vec<ModelStreamEvent>,
 ) -> Result<String> {
-    redaction.pieces(&mut pieces);
+    redact_pieces(redaction, &mut pieces);
     let mut exchange = Exchange::to_value(request_value(request)?, outcome, pieces)?;
     redaction.line(&mut exchange);
     Ok(format!("{exchange}\n"))

@@ -1,162 +1,34 @@
-//! Redaction of secrets before a cassette is written.
+//! Redaction of the pieces of a stream.
 
-use super::secret_patterns;
 use ai_services_core::model::ModelStreamEvent;
-use serde_json::{Map, Value};
+use ai_services_core::redaction::Redaction;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-/// Replacement of a secret.
-const REDACTED: &str = "[redacted]";
-
-type RedactionFn = dyn Fn(&str) -> String + Send + Sync;
-
-/// The texts to redact. A recording and its replay need equal redactions, so that requests match.
-#[derive(Clone, Default)]
-pub(super) struct Redaction {
-    /// Literals in all their JSON escapings, the longest first.
-    literals: Vec<String>,
-    functions: Vec<Arc<RedactionFn>>,
-}
-
-impl Redaction {
-    pub(super) fn literal(&mut self, secret: String) {
-        let once = escaped(&secret);
-        let twice = escaped(&once);
-        self.literals.extend([secret, once, twice]);
-        self.literals.retain(|literal| !literal.is_empty());
-        self.literals.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        self.literals.dedup();
-    }
-
-    pub(super) fn function(&mut self, function: impl Fn(&str) -> String + Send + Sync + 'static) {
-        self.functions.push(Arc::new(function));
-    }
-
-    /// Returns the text without secrets.
-    pub(super) fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut clean = Cow::Borrowed(text);
-        for literal in &self.literals {
-            if clean.contains(literal.as_str()) {
-                clean = Cow::Owned(clean.replace(literal.as_str(), REDACTED));
-            }
-        }
-        for function in &self.functions {
-            let changed = function(&clean);
-            if *clean != changed {
-                clean = Cow::Owned(changed);
-            }
-        }
-        if let Some(changed) = redact_patterns(&clean) {
-            clean = Cow::Owned(changed);
-        }
-        match self.json(&clean) {
-            Some(changed) => Cow::Owned(changed),
-            None => clean,
+/// Redacts the pieces of a stream, including secrets that are spread over several pieces.
+pub(super) fn redact_pieces(redaction: &Redaction, pieces: &mut Vec<ModelStreamEvent>) {
+    let mut joined: BTreeMap<PieceChannel, String> = BTreeMap::new();
+    for piece in pieces.iter_mut() {
+        if let Some((channel, text)) = channel(piece) {
+            joined.entry(channel).or_default().push_str(text);
         }
     }
-
-    /// Redacts a text that is JSON by its values, because JSON allows many escapings of a secret. Returns
-    /// `None` if no value changed.
-    fn json(&self, text: &str) -> Option<String> {
-        if !text.trim_start().starts_with(['{', '[']) {
-            return None;
-        }
-        let before: Value = serde_json::from_str(text).ok()?;
-        let mut after = before.clone();
-        self.value(&mut after, JsonLocation::Open);
-        (after != before).then(|| after.to_string())
-    }
-
-    /// Redacts a line of a cassette, or a part of one.
-    pub(super) fn line(&self, line: &mut Value) {
-        self.value(line, JsonLocation::Line);
-    }
-
-    fn value(&self, value: &mut Value, location: JsonLocation) {
-        match value {
-            Value::String(text) => {
-                if let Cow::Owned(clean) = self.text(text) {
-                    *text = clean;
-                }
-            }
-            Value::Number(number) => {
-                let text = number.to_string();
-                if self.literals.contains(&text) {
-                    *value = REDACTED.into();
-                }
-            }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item, location)),
-            Value::Object(members) => self.members(members, location),
-            Value::Null | Value::Bool(_) => {}
+    let mut clean: BTreeMap<PieceChannel, String> = BTreeMap::new();
+    for (channel, text) in &joined {
+        if let Cow::Owned(text) = redaction.text(text) {
+            clean.insert(*channel, text);
         }
     }
-
-    fn members(&self, members: &mut Map<String, Value>, location: JsonLocation) {
-        for (name, member) in members.iter_mut() {
-            match location {
-                JsonLocation::Extra if secret_patterns::is_secret_name(name) => {
-                    *member = REDACTED.into();
-                }
-                _ => self.value(member, location.member(name)),
-            }
-        }
-        // Names of the format itself are not changed.
-        let is_secret = |name: &String| matches!(self.text(name), Cow::Owned(_));
-        if location != JsonLocation::Line && members.keys().any(is_secret) {
-            let clean = std::mem::take(members).into_iter();
-            *members =
-                clean.map(|(name, member)| (self.text(&name).into_owned(), member)).collect();
+    // The first piece gets the whole redacted text of its channel.
+    for piece in pieces.iter_mut() {
+        let Some((channel, text)) = channel(piece) else { continue };
+        if let Some(clean) = clean.get_mut(&channel) {
+            *text = std::mem::take(clean);
         }
     }
-
-    /// Redacts the pieces of a stream, including secrets that are spread over several pieces.
-    pub(super) fn pieces(&self, pieces: &mut Vec<ModelStreamEvent>) {
-        let mut joined: BTreeMap<PieceChannel, String> = BTreeMap::new();
-        for piece in pieces.iter_mut() {
-            if let Some((channel, text)) = channel(piece) {
-                joined.entry(channel).or_default().push_str(text);
-            }
-        }
-        let mut clean: BTreeMap<PieceChannel, String> = BTreeMap::new();
-        for (channel, text) in &joined {
-            if let Cow::Owned(text) = self.text(text) {
-                clean.insert(*channel, text);
-            }
-        }
-        // The first piece gets the whole redacted text of its channel.
-        for piece in pieces.iter_mut() {
-            let Some((channel, text)) = channel(piece) else { continue };
-            if let Some(clean) = clean.get_mut(&channel) {
-                *text = std::mem::take(clean);
-            }
-        }
-        pieces.retain(|piece| {
-            !matches!(piece, ModelStreamEvent::Text(text) | ModelStreamEvent::Thinking(text) if text.is_empty())
-        });
-    }
-}
-
-/// Position of a value in a cassette line.
-#[derive(Clone, Copy, PartialEq)]
-enum JsonLocation {
-    /// Inside members of the cassette format.
-    Line,
-    /// Inside members that the application named.
-    Open,
-    /// Inside provider-specific parameters.
-    Extra,
-}
-
-impl JsonLocation {
-    fn member(self, name: &str) -> Self {
-        match (self, name) {
-            (Self::Line, "extra") => Self::Extra,
-            (Self::Line, "attributes" | "schema") => Self::Open,
-            (location, _) => location,
-        }
-    }
+    pieces.retain(|piece| {
+        !matches!(piece, ModelStreamEvent::Text(text) | ModelStreamEvent::Thinking(text) if text.is_empty())
+    });
 }
 
 /// Channel of a stream; the pieces of one channel form one text.
@@ -178,32 +50,9 @@ fn channel(piece: &mut ModelStreamEvent) -> Option<(PieceChannel, &mut String)> 
     }
 }
 
-/// Escapes a text for use between the quotation marks of a JSON string.
-fn escaped(text: &str) -> String {
-    let quoted = Value::from(text).to_string();
-    let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-    inner.unwrap_or_default().to_owned()
-}
-
-fn redact_patterns(text: &str) -> Option<String> {
-    let mut clean = String::new();
-    let mut start = 0;
-    while let Some(found) = secret_patterns::next_secret(text, start) {
-        clean.push_str(text.get(start..found.start)?);
-        clean.push_str(REDACTED);
-        start = found.end;
-    }
-    if start == 0 {
-        return None;
-    }
-    clean.push_str(text.get(start..)?);
-    Some(clean)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn redaction(secret: &str) -> Redaction {
         let mut redaction = Redaction::default();
@@ -212,66 +61,14 @@ mod tests {
     }
 
     #[test]
-    fn literals_are_redacted_inside_nested_json() {
-        let secret = "a\"b\\c";
-        let arguments = json!({ "password": secret }).to_string();
-        let nested = json!({ "inner": arguments }).to_string();
-        for text in [secret, &arguments, &nested] {
-            let clean = redaction(secret).text(text).into_owned();
-            assert!(clean.contains(REDACTED) && !clean.contains("b\\"), "{clean}");
-        }
-    }
-
-    #[test]
-    fn secret_with_leading_quote_is_fully_redacted() {
-        let arguments = json!({ "x": "\"quoted\"" }).to_string();
-        let clean = redaction("\"quoted\"").text(&arguments).into_owned();
-        assert_eq!(clean, r#"{"x":"[redacted]"}"#);
-    }
-
-    #[test]
-    fn secrets_are_redacted_in_any_json_escaping() {
-        let arguments = r#"{"a":"p\u0061ss\/w\u00f6rd","nested":"[\"p\\u0061ss/w\u00f6rd\"]"}"#;
-        let clean = redaction("pass/wörd").text(arguments).into_owned();
-        assert_eq!(clean, r#"{"a":"[redacted]","nested":"[\"[redacted]\"]"}"#);
-    }
-
-    #[test]
-    fn secret_names_are_redacted_in_extra_only() {
-        let mut line = json!({
-            "request": { "parameters": { "extra": { "auth": { "api_key": 5 }, "max_tokens": 7 } } },
-            "key": "stays"
-        });
-        redaction("nothing").line(&mut line);
-        assert_eq!(
-            line,
-            json!({
-                "request": {
-                    "parameters": { "extra": { "auth": { "api_key": REDACTED }, "max_tokens": 7 } }
-                },
-                "key": "stays"
-            })
-        );
-    }
-
-    #[test]
     fn secrets_are_redacted_across_pieces() {
         let text = |text: &str| ModelStreamEvent::Text(text.to_owned());
         let mut pieces = vec![text("a hunt"), text("er2 b"), text("c")];
-        redaction("hunter2").pieces(&mut pieces);
+        redact_pieces(&redaction("hunter2"), &mut pieces);
         let [ModelStreamEvent::Text(only)] = pieces.as_slice() else { panic!("{pieces:?}") };
         assert_eq!(only, "a [redacted] bc");
         let mut pieces = vec![text("a "), text("b")];
-        redaction("hunter2").pieces(&mut pieces);
+        redact_pieces(&redaction("hunter2"), &mut pieces);
         assert_eq!(pieces.len(), 2);
-    }
-
-    #[test]
-    fn functions_are_applied_to_every_text() {
-        let mut redaction = Redaction::default();
-        redaction.function(|text| text.replace("Ann", "N."));
-        let mut line = json!({ "a": ["I am Ann"], "extra": { "Ann": 1 } });
-        redaction.line(&mut line);
-        assert_eq!(line, json!({ "a": ["I am N."], "extra": { "N.": 1 } }));
     }
 }

@@ -3,11 +3,11 @@
 use super::cassette_file;
 use super::difference::{NotRecorded, differences};
 use super::format::{self, Exchange};
-use super::redact::Redaction;
 use super::request_value;
 use ai_services_core::model::{
     Capabilities, ChatModel, ChatRequest, ChatResponse, ModelStreamEvent,
 };
+use ai_services_core::redaction::Redaction;
 use ai_services_core::{Error, ErrorKind, Result};
 use async_trait::async_trait;
 use futures_util::stream::{self, BoxStream, StreamExt};
