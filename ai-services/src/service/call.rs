@@ -8,12 +8,13 @@ use super::method_plan::MethodPlan;
 use super::prompts::Prompts;
 use super::spent::Prices;
 use super::stream::{EventQueue, StreamItem};
-use crate::event::{self, Event};
+use crate::event::{self, CallId, Event};
 use crate::memory::{MemoryId, RequestId, Snapshot};
 use crate::model::{ChatRequestParameters, ModerationModel, UsageMeter};
 use crate::tool::{ToolContext, ToolInput};
 use crate::{Error, InvocationContext, Result};
 use std::sync::Arc;
+use tracing::Span;
 
 /// One call of a service method.
 ///
@@ -25,6 +26,8 @@ pub(super) struct ServiceCall {
     /// The parameters of the call, merged with those of the plan.
     pub(super) parameters: Arc<ChatRequestParameters>,
     pub(super) context: ToolContext,
+    /// The id of the call around this call, if its service has a listener.
+    pub(super) outer: Option<CallId>,
     /// The limits of this call for nested calls.
     pub(super) shared_budget: Option<Arc<SharedBudget>>,
     /// The limits of the calls around this call.
@@ -69,7 +72,9 @@ impl ServiceCall {
                 memory_id,
                 invocation: context.unwrap_or_default(),
                 meter: UsageMeter::default(),
+                call: components.new_call_id(),
             },
+            outer: None,
             delivery: match queue {
                 None => Delivery::None,
                 Some(queue) if plan.checks_answers => Delivery::AfterCheck(queue),
@@ -107,7 +112,13 @@ impl ServiceCall {
                 Some(own) => Arc::new(own.clone()),
                 None => Arc::clone(plan.output.parameters()),
             },
-            context: ToolContext { memory_id, invocation, meter: UsageMeter::default() },
+            context: ToolContext {
+                memory_id,
+                invocation,
+                meter: UsageMeter::default(),
+                call: components.new_call_id(),
+            },
+            outer: None,
             delivery: Delivery::None,
             shared_budget: None,
             outer_budget: None,
@@ -119,6 +130,7 @@ impl ServiceCall {
     /// Counts the tokens in the call around this call, too, and checks its budgets.
     pub(super) fn count_in(&mut self, outer: &ToolInput) {
         self.context.meter = UsageMeter::within(outer.meter());
+        self.outer = outer.service_call();
         self.outer_budget = outer.context().get().cloned();
         if self.shared_budget.take().is_some() {
             // The budget reads the meter.
@@ -195,16 +207,27 @@ impl ServiceCall {
         self.components.settings.moderation_model.as_deref()
     }
 
+    /// Returns `true` if events are received.
+    pub(super) fn has_listeners(&self) -> bool {
+        self.context.call.is_some()
+    }
+
     /// Sends an event to the listeners.
     pub(super) fn emit(&self, event: &Event<'_>) {
-        let listeners = &self.components.settings.listeners;
-        if listeners.is_empty() {
-            return;
-        }
+        let Some(id) = self.context.call else { return };
         let (service, method) = (self.components.name, self.plan.method.name);
-        let call = event::Call::new(service, method, self.memory_id(), &self.context.invocation);
-        for listener in listeners {
+        let context = &self.context.invocation;
+        let call = event::Call::new(id, service, method, self.memory_id(), context);
+        let call = call.within(self.outer);
+        for listener in &self.components.settings.listeners {
             listener.notify(&call, event);
+        }
+    }
+
+    /// Sends an event to the listeners within the span of its step.
+    pub(super) fn emit_in(&self, span: &Span, event: &Event<'_>) {
+        if self.has_listeners() {
+            span.in_scope(|| self.emit(event));
         }
     }
 }

@@ -10,6 +10,7 @@ use super::output_plan::{ModelAbilities, OutputPlan};
 use super::settings::ServiceSettings;
 use super::spent::Prices;
 use crate::Result;
+use crate::event::CallId;
 use crate::message::SystemMessage;
 use crate::model::{Capability, ChatModel};
 use crate::tool::Toolbox;
@@ -95,6 +96,11 @@ impl Components {
             budget,
             can_forbid_tools,
         }))
+    }
+
+    /// Returns the id of a new call. `None` if no listener receives it.
+    pub(super) fn new_call_id(&self) -> Option<CallId> {
+        (!self.settings.listeners.is_empty()).then(CallId::new)
     }
 
     pub(super) fn prices(&self) -> Option<Prices<'_>> {

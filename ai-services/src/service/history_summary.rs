@@ -99,7 +99,8 @@ impl HistoryFold<'_> {
             tracing::warn!(?kind, messages, "the summary failed; the oldest messages are evicted");
         }
         let summary = outcome.as_deref();
-        self.call.emit(&Event::HistorySummarized { model, messages, summary, usage, duration });
+        let event = Event::HistorySummarized { model, messages, summary, usage, duration };
+        self.call.emit_in(&span, &event);
         outcome.ok()
     }
 

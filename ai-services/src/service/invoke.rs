@@ -20,6 +20,7 @@ use super::tool_events::emit_finished;
 use super::tool_loop::ToolLoop;
 use super::turn::{Account, AnswerSource, Rules, Turn};
 use super::unfinished_turn::UnfinishedTurn;
+use crate::event::Event;
 use crate::memory::{
     CompletedTurn, JournalPosition, Lease, LeaseToken, Snapshot, TurnId, mark_found_tools,
 };
@@ -120,6 +121,7 @@ async fn attempts(
             Err(Failure::Conflict(error)) if replays < MAX_REPLAYS => {
                 replays += 1;
                 tracing::debug!(%error, replays, "the conversation has changed; replaying the turn");
+                call.emit(&Event::TurnReplayed { error: &error });
             }
             Err(Failure::OpenTurn(turn)) if replays < MAX_REPLAYS => {
                 replays += 1;
@@ -219,7 +221,7 @@ async fn attempt(
         .with_request(call.request_id().cloned())
         .with_spent(sum.as_deref())
         .with_journal(journal);
-    if let Err(error) = session.commit(completed).await {
+    if let Err(error) = session.commit(call, completed).await {
         inherited.keep_journal(journal);
         Box::pin(open_turn::abandon(log.into_inner(), &error)).await;
         return Err(replay.after(error, finished.into_unfinished()));
@@ -303,6 +305,7 @@ async fn accepted_answer(
                 return Ok(answer);
             }
             Err(error) => {
+                call.emit(&Event::AnswerUnreadable { error: &error });
                 answer.discard_copy().await?;
                 turn.repair(answer, error)?;
                 call.delivery.restart();

@@ -39,6 +39,7 @@ impl Listener {
 mod tests {
     use super::*;
     use crate::InvocationContext;
+    use crate::event::CallId;
     use std::fmt::{Debug, Write};
     use std::sync::{Arc, Mutex};
     use tracing::field::{Field, Visit};
@@ -84,7 +85,7 @@ mod tests {
         let listener = Listener::new(|_, _| panic!("SECRET"));
         tracing::subscriber::with_default(log.clone(), || {
             let context = InvocationContext::new();
-            let call = Call::new("Agent", "chat", None, &context);
+            let call = Call::new(CallId::new(), "Agent", "chat", None, &context);
             for _ in 0..3 {
                 listener.notify(&call, &Event::Started);
             }

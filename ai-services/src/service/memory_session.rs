@@ -12,7 +12,6 @@ use crate::memory::{
 use crate::message::ChatMessage;
 use crate::model::ChatRequest;
 use crate::{Error, Result};
-use futures_util::future::{Either, ready};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -99,7 +98,10 @@ impl MemorySession {
     /// Loads the history. A malformed history is repaired and reported.
     pub(super) async fn load(&self, call: &ServiceCall) -> Result<Snapshot> {
         let Some(memory) = self.memory() else { return Ok(Snapshot::default()) };
-        let (snapshot, repair) = memory.load().await?.into_turns();
+        let loaded = memory.load().await?;
+        let (version, messages) = (loaded.version(), loaded.messages().len());
+        call.emit(&Event::MemoryLoaded { version, messages });
+        let (snapshot, repair) = loaded.into_turns();
         if let Some(Repair { dropped, added, is_reordered }) = repair {
             tracing::warn!(
                 dropped,
@@ -144,12 +146,13 @@ impl MemorySession {
         self.memory().map_or(Ok(0), |memory| memory.fit(snapshot, system, turn))
     }
 
-    /// Remembers the turn, completely or not at all.
-    pub(super) fn commit(&self, turn: CompletedTurn) -> impl Future<Output = Result<()>> {
-        match self.memory() {
-            Some(memory) => Either::Left(memory.commit(turn)),
-            None => Either::Right(ready(Ok(()))),
-        }
+    /// Remembers the turn, completely or not at all, and reports it.
+    pub(super) async fn commit(&self, call: &ServiceCall, turn: CompletedTurn) -> Result<()> {
+        let Some(memory) = self.memory() else { return Ok(()) };
+        let (based_on, messages) = (turn.snapshot().version(), turn.messages().len());
+        memory.commit(turn).await?;
+        call.emit(&Event::TurnStored { based_on, messages });
+        Ok(())
     }
 }
 

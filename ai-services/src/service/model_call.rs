@@ -39,7 +39,7 @@ pub(super) async fn call_model(
         error.r#type = field::Empty,
     );
     let answer_tool = plan.output.answer_tool();
-    call.emit(&Event::RequestIssued { request });
+    call.emit_in(&span, &Event::RequestIssued { request });
     let outcome = if call.delivery.queue().is_none() {
         let chat = model.chat(request).map_ok(Box::new).instrument(span.clone());
         let response = moderation.alongside(pin!(chat)).await;
@@ -61,10 +61,11 @@ pub(super) async fn call_model(
     match &outcome {
         Ok(response) => {
             record_response(&span, response);
-            call.emit(&Event::ResponseReceived { response });
+            call.emit_in(&span, &Event::ResponseReceived { response });
         }
         Err(error) => {
             span.record("error.type", field::debug(error.kind()));
+            call.emit_in(&span, &Event::RequestFailed { error });
         }
     }
     outcome

@@ -101,7 +101,7 @@ impl ModerationCall<'_> {
         })?;
         span.record("ai_services.moderation.flagged", verdict.is_flagged());
         let duration = started.elapsed();
-        call.emit(&Event::Moderated { model, stage, verdict: &verdict, duration });
+        call.emit_in(&span, &Event::Moderated { model, stage, verdict: &verdict, duration });
         if verdict.is_flagged() { Err(flagged(stage, verdict)) } else { Ok(()) }
     }
 

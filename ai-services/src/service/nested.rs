@@ -11,7 +11,7 @@ use super::response::Reply;
 use super::turn::FinishedTurn;
 use crate::approval::{PendingTurn, now};
 use crate::memory::{MemoryId, RequestId, ToMemoryId};
-use crate::model::{ChatResponse, TokenUsage};
+use crate::model::{ChatResponse, Cost, TokenUsage};
 use crate::output::{Output, Shape};
 use crate::rag::RetrievedContent;
 use crate::tool::{Effect, PendingProbe, StartedTool, Tool, ToolError, ToolInput, ToolOutput};
@@ -48,9 +48,9 @@ pub fn start(
     let mut call = ServiceCall::new(components, method, arguments, None).map_err(tool_error)?;
     call.count_in(input);
     let running: BoxFuture<'static, _> = Box::pin(async move {
-        let mut reply = ToolReply { check: call.plan.check_answer, output: None };
+        let mut reply = ToolReply::new(call.plan.check_answer);
         let outcome = pin!(invoke(&call, &mut reply)).instrument(span.clone()).await;
-        entry::record(&span, outcome.as_ref().map(|()| TokenUsage::default()));
+        entry::record(&span, outcome.as_ref().map(|()| reply.usage));
         match (outcome, reply.output) {
             (Ok(()), Some(output)) => Ok(output),
             (Ok(()), None) => Err(ToolError::concealed("the call ended without an answer")),
@@ -186,6 +186,14 @@ fn tool_error(error: Error) -> ToolError {
 struct ToolReply {
     check: fn(&ChatResponse, &Shape) -> Result<()>,
     output: Option<ToolOutput>,
+    usage: TokenUsage,
+    cost: Option<Cost>,
+}
+
+impl ToolReply {
+    fn new(check: fn(&ChatResponse, &Shape) -> Result<()>) -> Self {
+        Self { check, output: None, usage: TokenUsage::default(), cost: None }
+    }
 }
 
 impl Reply for ToolReply {
@@ -195,10 +203,16 @@ impl Reply for ToolReply {
         Ok(())
     }
 
-    fn complete(&mut self, _: FinishedTurn, _: Vec<RetrievedContent>) {}
+    fn complete(&mut self, turn: FinishedTurn, _: Vec<RetrievedContent>) {
+        (self.usage, self.cost) = (turn.spent.usage, turn.spent.cost);
+    }
 
     fn usage(&self) -> TokenUsage {
-        TokenUsage::default()
+        self.usage
+    }
+
+    fn cost(&self) -> Option<Cost> {
+        self.cost
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::description::AnswerForm;
 use super::turn::FinishedTurn;
-use crate::model::{ChatResponse, TokenUsage};
+use crate::model::{ChatResponse, Cost, TokenUsage};
 use crate::output::{Output, Shape};
 use crate::rag::RetrievedContent;
 use crate::{Error, ErrorKind, Result};
@@ -25,12 +25,16 @@ pub(super) trait Reply: Send {
 
     /// Returns the tokens of the committed turn.
     fn usage(&self) -> TokenUsage;
+
+    /// Returns the cost of the committed turn, if the service has prices.
+    fn cost(&self) -> Option<Cost>;
 }
 
 /// The reply of a method that returns `V`.
 pub(super) struct PendingReply<V: Returned> {
     value: ReplyValue<V>,
     usage: TokenUsage,
+    cost: Option<Cost>,
 }
 
 enum ReplyValue<V: Returned> {
@@ -42,7 +46,7 @@ enum ReplyValue<V: Returned> {
 impl<V: Returned> PendingReply<V> {
     /// Creates the reply of a call that has no answer yet.
     pub(super) fn new() -> Self {
-        Self { value: ReplyValue::Unread, usage: TokenUsage::default() }
+        Self { value: ReplyValue::Unread, usage: TokenUsage::default(), cost: None }
     }
 
     /// Returns the value of a call that succeeded.
@@ -63,7 +67,7 @@ impl<V: Returned> Reply for PendingReply<V> {
     }
 
     fn complete(&mut self, turn: FinishedTurn, sources: Vec<RetrievedContent>) {
-        self.usage = turn.spent.usage;
+        (self.usage, self.cost) = (turn.spent.usage, turn.spent.cost);
         if let ReplyValue::Read(value) = std::mem::replace(&mut self.value, ReplyValue::Unread) {
             let respond = |value| turn.into_response(value, sources);
             self.value = ReplyValue::Complete(V::from_output(value, respond));
@@ -72,6 +76,10 @@ impl<V: Returned> Reply for PendingReply<V> {
 
     fn usage(&self) -> TokenUsage {
         self.usage
+    }
+
+    fn cost(&self) -> Option<Cost> {
+        self.cost
     }
 }
 

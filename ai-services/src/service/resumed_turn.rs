@@ -5,7 +5,7 @@ use super::turn::FinishedTurn;
 use crate::Result;
 use crate::memory::{MemoryId, RequestId, TurnId};
 use crate::message::AiMessage;
-use crate::model::{ChatResponse, TokenUsage};
+use crate::model::{ChatResponse, Cost, TokenUsage};
 use crate::output::Shape;
 use crate::rag::RetrievedContent;
 use ai_services_core::answer::Response;
@@ -57,5 +57,9 @@ impl Reply for ResumedReply {
 
     fn usage(&self) -> TokenUsage {
         self.response.as_ref().map(|response| response.token_usage).unwrap_or_default()
+    }
+
+    fn cost(&self) -> Option<Cost> {
+        self.response.as_ref()?.cost
     }
 }

@@ -29,7 +29,7 @@ pub(super) async fn retrieve(call: &ServiceCall, turn: TurnContext) -> Result<Gu
     span.record("ai_services.retrieval.contents", retrieved.contents.len());
     span.record("ai_services.retrieval.skipped", retrieved.skipped.len());
     let (contents, skipped) = (&retrieved.contents, &retrieved.skipped);
-    call.emit(&Event::Retrieved { contents, skipped });
+    call.emit_in(&span, &Event::Retrieved { contents, skipped });
     if let Some(queue) = call.delivery.queue() {
         queue.announce(StreamItem::Retrieved(retrieved.contents.clone()));
     }

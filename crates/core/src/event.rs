@@ -4,16 +4,22 @@ use crate::approval::PendingTurn;
 use crate::error::Error;
 use crate::guardrail::{GuardrailStage, InputVerdict, OutputVerdict};
 use crate::invocation::{InvocationContext, MemoryId, ToolExecution, TurnId};
-use crate::message::ToolCall;
-use crate::model::{ChatRequest, ChatResponse, Moderation, TokenUsage};
+use crate::message::{ChatMessage, ToolCall, UserMessage};
+use crate::model::{ChatRequest, ChatResponse, Cost, Moderation, TokenUsage};
 use crate::rag::{RetrievedContent, SkippedRetrieval};
 use crate::tool::ToolProgress;
 use std::time::Duration;
+
+pub use crate::invocation::CallId;
 
 /// The call that an event belongs to.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Call<'a> {
+    /// The id of the call, the same in all of its events.
+    pub id: CallId,
+    /// The call whose model called this one as a tool, if its service has a listener.
+    pub outer: Option<CallId>,
     /// The name of the trait.
     pub service: &'a str,
     /// The name of the method.
@@ -27,12 +33,20 @@ pub struct Call<'a> {
 impl<'a> Call<'a> {
     #[doc(hidden)]
     pub fn new(
+        id: CallId,
         service: &'a str,
         method: &'a str,
         memory_id: Option<&'a MemoryId>,
         context: &'a InvocationContext,
     ) -> Self {
-        Self { service, method, memory_id, context }
+        Self { id, outer: None, service, method, memory_id, context }
+    }
+
+    /// Sets the call around this one.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn within(self, outer: Option<CallId>) -> Self {
+        Self { outer, ..self }
     }
 }
 
@@ -40,11 +54,28 @@ impl<'a> Call<'a> {
 ///
 /// Events occur in the order of the variants. Every call ends with one of the last four.
 /// `AiServiceBuilder::listener` adds a listener that receives them.
+///
+/// A listener runs within the `tracing` span of the step: `chat` for requests and responses, `execute_tool`,
+/// `retrieve`, `guardrail`, `summarize` and `moderation` for theirs, and `invoke_agent` for all others.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
     /// The call has started. It may still wait for an earlier call with the same memory id.
     Started,
+    /// The prompts, as rendered from the templates of the method. Follows [`Started`](Self::Started).
+    PromptsRendered {
+        /// The system message of the method, if it has one.
+        system: Option<&'a ChatMessage>,
+        /// The user message, before guardrails and retrieval change it.
+        user: &'a UserMessage,
+    },
+    /// The conversation was loaded. Occurs once for each attempt at the turn, if the call has a memory.
+    MemoryLoaded {
+        /// The version of the conversation, if its memory has versions.
+        version: Option<u64>,
+        /// Number of messages.
+        messages: usize,
+    },
     /// The stored history was malformed, and was repaired for this call.
     HistoryRepaired {
         /// Number of messages that were left out.
@@ -94,6 +125,11 @@ pub enum Event<'a> {
         /// The request.
         request: &'a ChatRequest,
     },
+    /// The model has not answered the request, or its answer was rejected while it arrived.
+    RequestFailed {
+        /// The error.
+        error: &'a Error,
+    },
     /// The model has answered.
     ResponseReceived {
         /// The response.
@@ -139,10 +175,31 @@ pub enum Event<'a> {
         /// The verdict of the guardrail.
         verdict: &'a OutputVerdict,
     },
+    /// The answer could not be read as the return type of the method. The model is called again, or the call fails.
+    AnswerUnreadable {
+        /// The reason.
+        error: &'a Error,
+    },
+    /// Another writer has changed the conversation. The turn starts over with
+    /// [`MemoryLoaded`](Self::MemoryLoaded).
+    TurnReplayed {
+        /// The conflict.
+        error: &'a Error,
+    },
+    /// The turn was stored in the memory. Does not occur if the call has none.
+    TurnStored {
+        /// The version that the turn is based on, if the memory has versions. The new version is that of the next
+        /// [`MemoryLoaded`](Self::MemoryLoaded) of the conversation.
+        based_on: Option<u64>,
+        /// Number of messages of the turn.
+        messages: usize,
+    },
     /// The call has succeeded, and its turn is stored in the memory, if the call has one.
     Completed {
         /// The usage of all model calls together.
         usage: &'a TokenUsage,
+        /// The cost of all model calls together. `None` without a price table.
+        cost: Option<&'a Cost>,
     },
     /// The turn waits for decisions about its tool calls. The call ends with this event.
     Suspended {

@@ -9,6 +9,7 @@
 )]
 
 mod canary;
+mod event_spans;
 #[cfg(target_os = "linux")]
 mod floods;
 #[cfg(target_os = "linux")]

@@ -36,17 +36,23 @@ fn agent(model: ScriptedChatModel) -> (AgentService, Arc<Mutex<Vec<String>>>) {
         .listener(move |call: &Call<'_>, event: &Event<'_>| {
             let description = match event {
                 Event::Started => "started".to_owned(),
+                Event::PromptsRendered { system: None, user } => {
+                    format!("prompt {}", user.text().unwrap_or_default())
+                }
+                Event::MemoryLoaded { version: Some(_), messages } => format!("loaded {messages}"),
                 Event::HistoryRepaired { dropped, added, is_reordered } => {
                     let order = if *is_reordered { " reordered" } else { "" };
                     format!("repaired {dropped} {added}{order}")
                 }
                 Event::RequestIssued { request } => format!("request {}", request.message_count()),
+                Event::RequestFailed { error } => format!("no response {:?}", error.kind()),
                 Event::ResponseReceived { .. } => "response".to_owned(),
                 Event::ToolStarted { call } => format!("running {}", call.name()),
                 Event::ToolFinished { execution } => {
                     format!("ran {}", execution.result().text().unwrap_or_default())
                 }
-                Event::Completed { .. } => "completed".to_owned(),
+                Event::TurnStored { based_on: Some(_), messages } => format!("stored {messages}"),
+                Event::Completed { cost: None, .. } => "completed".to_owned(),
                 Event::Failed { error } => format!("failed {:?}", error.kind()),
                 Event::Cancelled => "cancelled".to_owned(),
                 other => panic!("unknown event {other:?}"),
@@ -72,12 +78,15 @@ async fn events_follow_the_turn() {
         *events.lock().unwrap(),
         [
             "started",
+            "prompt go",
+            "loaded 0",
             "request 1",
             "response",
             "running hello",
             "ran hello",
             "request 3",
             "response",
+            "stored 4",
             "completed",
         ]
     );
@@ -91,7 +100,15 @@ async fn failure_and_repair_are_reported() {
     agent.chat("ann", "go").await.unwrap_err();
     assert_eq!(
         *events.lock().unwrap(),
-        ["started", "repaired 1 0", "request 1", "failed Unavailable"]
+        [
+            "started",
+            "prompt go",
+            "loaded 1",
+            "repaired 1 0",
+            "request 1",
+            "no response Unavailable",
+            "failed Unavailable",
+        ]
     );
 }
 
@@ -110,7 +127,16 @@ async fn repair_that_only_reorders_is_reported() {
     agent.chat("ann", "go").await.unwrap();
     let sent = [asked, calls, result("1"), result("2"), answered, ChatMessage::user("go")];
     assert_eq!(model.messages_of(0), sent);
-    let expected = ["started", "repaired 0 0 reordered", "request 6", "response", "completed"];
+    let expected = [
+        "started",
+        "prompt go",
+        "loaded 5",
+        "repaired 0 0 reordered",
+        "request 6",
+        "response",
+        "stored 2",
+        "completed",
+    ];
     assert_eq!(*events.lock().unwrap(), expected);
 }
 
@@ -120,5 +146,8 @@ async fn dropped_call_is_reported_as_cancelled() {
         ScriptedChatModel::new([ScriptedAnswer::text("never").after(Duration::from_secs(60))]);
     let (agent, events) = agent(model);
     assert!(agent.chat("ann", "go").now_or_never().is_none());
-    assert_eq!(*events.lock().unwrap(), ["started", "request 1", "cancelled"]);
+    assert_eq!(
+        *events.lock().unwrap(),
+        ["started", "prompt go", "loaded 0", "request 1", "cancelled"]
+    );
 }

@@ -15,6 +15,7 @@ mod assistant;
 mod budgets;
 mod built_in;
 mod builtin_guardrails;
+mod call_ids;
 mod checked_streams;
 mod combinators;
 mod concurrency;

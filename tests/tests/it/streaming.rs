@@ -360,9 +360,17 @@ async fn listeners_receive_the_same_events_for_streams_and_calls() {
     let mut dropped = chat.chat("room", "2");
     assert!(dropped.next().await.is_some());
     drop(dropped);
-    let expected = ["Started", "RequestIssued", "ResponseReceived", "Completed"];
+    let expected = [
+        "Started",
+        "PromptsRendered",
+        "MemoryLoaded",
+        "RequestIssued",
+        "ResponseReceived",
+        "TurnStored",
+        "Completed",
+    ];
     let heard = heard.lock().unwrap();
-    assert_eq!(heard[..4], expected);
+    assert_eq!(heard[..7], expected);
     assert_eq!(heard.last().unwrap(), "Cancelled");
 }
 

@@ -313,7 +313,7 @@ impl<S, Model, Memory, Moderation> AiServiceBuilder<S, Model, Memory, Moderation
     /// let assistant = AssistantService::builder()
     ///     .chat_model(ScriptedChatModel::replies(["Hi."]))
     ///     .listener(|call, event| {
-    ///         if let Event::Completed { usage } = event {
+    ///         if let Event::Completed { usage, .. } = event {
     ///             println!("{}: {:?} output tokens", call.method, usage.output);
     ///         }
     ///     })

@@ -24,8 +24,9 @@ pub(in crate::service) async fn check_input(
         let request =
             InputGuardrailRequest::new(&message, &context.turn).with_contents(&context.segments);
         let check = guardrail.check(request);
-        let verdict = in_span(name, GuardrailStage::Input, check, InputVerdict::name).await?;
-        call.emit(&Event::InputChecked { guardrail: name, verdict: &verdict });
+        let report = |verdict: &_| call.emit(&Event::InputChecked { guardrail: name, verdict });
+        let checking = in_span(name, GuardrailStage::Input, check, InputVerdict::name, report);
+        let verdict = checking.await?;
         match verdict {
             InputVerdict::Success => {}
             InputVerdict::Rewrite(rewritten) => message = rewritten,

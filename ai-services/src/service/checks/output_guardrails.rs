@@ -45,8 +45,9 @@ pub(super) async fn check_output(
             .with_contents(&context.segments)
             .with_rejected(rejected);
         let check = guardrail.check(request);
-        let verdict = in_span(name, GuardrailStage::Output, check, OutputVerdict::name).await?;
-        call.emit(&Event::OutputChecked { guardrail: name, verdict: &verdict });
+        let report = |verdict: &_| call.emit(&Event::OutputChecked { guardrail: name, verdict });
+        let checking = in_span(name, GuardrailStage::Output, check, OutputVerdict::name, report);
+        let verdict = checking.await?;
         let (reason, consequence) = match verdict {
             OutputVerdict::Success => continue,
             OutputVerdict::Rewrite(text) if response.message.text() == Some(&*text) => continue,

@@ -1,5 +1,6 @@
 //! The data of one call: its identity, the application's context, and the tools it ran.
 
+mod call_id;
 mod context;
 mod execution;
 mod memory_id;
@@ -7,6 +8,7 @@ mod request_id;
 mod turn;
 mod turn_id;
 
+pub use call_id::CallId;
 pub use context::InvocationContext;
 pub use execution::ToolExecution;
 pub(crate) use memory_id::check_memory_id;

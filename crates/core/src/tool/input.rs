@@ -5,7 +5,7 @@ use super::error::ToolError;
 use super::key::{CallPlace, KeyTemplate};
 use super::progress::ToolProgress;
 use super::signals::{CancellationToken, Signals};
-use crate::invocation::{InvocationContext, MemoryId};
+use crate::invocation::{CallId, InvocationContext, MemoryId};
 use crate::message::ToolCall;
 use crate::model::UsageMeter;
 use std::sync::Arc;
@@ -34,6 +34,8 @@ pub struct ToolContext {
     pub invocation: InvocationContext,
     /// The meter that counts the usage of models that tools call.
     pub meter: UsageMeter,
+    /// The id of the service call. `None` if the service has no listener.
+    pub call: Option<CallId>,
 }
 
 impl ToolInput {
@@ -57,6 +59,13 @@ impl ToolInput {
     #[must_use]
     pub fn call(&self) -> &ToolCall {
         &self.call
+    }
+
+    /// Returns the id of the service call that runs the tool. `None` if the service has no listener.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn service_call(&self) -> Option<CallId> {
+        self.context.call
     }
 
     /// Returns the memory id. `None` if the service method has no `#[memory_id]` parameter.

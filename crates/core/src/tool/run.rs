@@ -162,12 +162,12 @@ impl Runner<'_> {
             gen_ai.tool.call.id = call.id(),
             error.r#type = field::Empty,
         );
-        self.observer.tool_started(call);
+        span.in_scope(|| self.observer.tool_started(call));
         let started = Instant::now();
         // The future is large, and `instrument` would move it.
         let outcome = pin!(self.outcome(attempt, started)).instrument(span.clone()).await;
         let (execution, failure) = self.execution(call, outcome, started.elapsed(), &span);
-        self.observer.tool_finished(&execution);
+        span.in_scope(|| self.observer.tool_finished(&execution));
         (execution, failure)
     }
 

@@ -138,6 +138,7 @@ fn tool_context(principal: Option<&McpPrincipal>, call: &McpCall) -> ToolContext
         memory_id: principal.map(|principal| principal.memory_id().clone()),
         invocation: invocation.with(call.clone()),
         meter: UsageMeter::default(),
+        call: None,
     }
 }
 
