@@ -97,7 +97,7 @@
 //! | Fall back, route, retry, limit rates, cache, record | [`combinators`] |
 //! | Test without a network | [`docs::testing`], `testing` (feature `testing`) |
 //! | Limit rounds, tokens, cost and time | [`docs::budgets`], [`Budget`] |
-//! | Observe calls, usage and cost | [`docs::observing`], [`event`] |
+//! | Observe calls, usage and cost | [`docs::observing`], [`event`], [`record`] |
 //!
 //! # Guarantees of a call
 //!
@@ -164,7 +164,7 @@ pub mod testing;
 #[doc(inline)]
 pub use ai_services_core::{
     BoxError, Error, ErrorKind, InvocationContext, Result, TurnContext, TurnContextBuilder,
-    approval, event, memory, message, model, output, prompt, schema, tool,
+    approval, event, memory, message, model, output, prompt, record, schema, tool,
 };
 
 #[doc(inline)]

@@ -2,7 +2,8 @@
 //!
 //! The counts are exact and depend only on the code, so there is a budget, and the benchmark fails
 //! above it: an in-process call makes at most 15 allocations, for a history of any length. One more
-//! allocation per message would be a copy of the history.
+//! allocation per message would be a copy of the history. The peer of a recorded call is the same call
+//! without a recorder.
 //!
 //! ```text
 //! cargo bench -p ai-services-benches --bench allocations
@@ -23,6 +24,9 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// Maximum number of allocations of one in-process call.
 const BUDGET: usize = 15;
 
+/// Maximum number of allocations of the record of a call.
+const RECORD_BUDGET: usize = 20;
+
 /// Number of calls for the average, so that the occasional growth of a table has little influence.
 const CALLS: usize = 100;
 
@@ -36,6 +40,15 @@ fn main() -> ExitCode {
             let by_hand = count(async || drop(peer.chat(USER, TEXT))).await;
             println!("call, {history} messages: {ours}, by hand {by_hand}");
             within_budget &= ours <= BUDGET;
+        }
+
+        for history in [0, 100] {
+            let service = workload::recorded_assistant(ReadingModel, history).await;
+            let ours = count(async || drop(service.chat(USER, TEXT).await.unwrap())).await;
+            let plain = workload::assistant(ReadingModel, history).await;
+            let plain = count(async || drop(plain.chat(USER, TEXT).await.unwrap())).await;
+            println!("recorded call, {history} messages: {ours}, by hand {plain}");
+            within_budget &= ours - plain <= RECORD_BUDGET;
         }
 
         let service = workload::researcher();
@@ -65,7 +78,9 @@ fn main() -> ExitCode {
     if within_budget {
         return ExitCode::SUCCESS;
     }
-    println!("an in-process call makes more than {BUDGET} allocations");
+    println!(
+        "a call makes more than {BUDGET} allocations, or its record more than {RECORD_BUDGET}"
+    );
     ExitCode::FAILURE
 }
 

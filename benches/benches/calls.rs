@@ -3,6 +3,7 @@
 //! | group | measures | peer |
 //! |---|---|---|
 //! | `call` | a call of an in-process model, with a full per-user window of this many messages | a `VecDeque` per user behind a mutex |
+//! | `recorded call` | the same with a recorder of turns | the same without |
 //! | `tools` | five rounds of one tool with arguments to parse, in-process model | a loop with serde |
 //! | `message window`, `token window` | the two `add`s of a turn, in a full window | the same deque; a running sum |
 //! | `http` | a call of a local server, with a full per-user window | `reqwest` and serde, with identical requests |
@@ -37,6 +38,21 @@ fn call(criterion: &mut Criterion) {
         let peer = by_hand::Assistant::new(USER, history);
         group.bench_function(BenchmarkId::new("by hand", history), |bencher| {
             bencher.to_async(&runtime).iter(async || peer.chat(USER, TEXT));
+        });
+    }
+}
+
+fn recorded_call(criterion: &mut Criterion) {
+    let runtime = workload::runtime();
+    let mut group = criterion.benchmark_group("recorded call");
+    for history in [0, 100] {
+        let recorded = runtime.block_on(workload::recorded_assistant(ReadingModel, history));
+        group.bench_function(BenchmarkId::new("recorded", history), |bencher| {
+            bencher.to_async(&runtime).iter(async || recorded.chat(USER, TEXT).await.unwrap());
+        });
+        let plain = runtime.block_on(workload::assistant(ReadingModel, history));
+        group.bench_function(BenchmarkId::new("plain", history), |bencher| {
+            bencher.to_async(&runtime).iter(async || plain.chat(USER, TEXT).await.unwrap());
         });
     }
 }
@@ -100,5 +116,5 @@ fn http(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(calls, call, tools, message_window, token_window, http);
+criterion_group!(calls, call, recorded_call, tools, message_window, token_window, http);
 criterion_main!(calls);

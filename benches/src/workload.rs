@@ -7,6 +7,7 @@ use ai_services::memory::{
 use ai_services::message::{AiMessage, ChatMessage, ToolCall};
 use ai_services::model::{ChatModel, ChatRequest, ChatResponse};
 use ai_services::providers::openai::OpenAiChatModel;
+use ai_services::record::TurnRecorder;
 use ai_services::{Budget, DurableTurns, Response, ai_service, tools};
 use std::hint::black_box;
 use std::sync::Arc;
@@ -72,14 +73,32 @@ impl ChatModel for ReadingModel {
 /// window also counts the system message and the new user message. Without a history, the window still needs
 /// room for an answer; the memory then holds the last turn, which is evicted before the next one.
 pub async fn assistant(model: impl ChatModel + 'static, history: usize) -> AssistantService {
+    assistant_with(model, history, None).await
+}
+
+/// Returns an [`assistant`] whose turns are recorded, and whose records are discarded.
+pub async fn recorded_assistant(
+    model: impl ChatModel + 'static,
+    history: usize,
+) -> AssistantService {
+    assistant_with(model, history, Some(TurnRecorder::new(drop))).await
+}
+
+async fn assistant_with(
+    model: impl ChatModel + 'static,
+    history: usize,
+    recorder: Option<TurnRecorder>,
+) -> AssistantService {
     let window = (history + 2).max(3);
-    let assistant = AssistantService::builder()
-        .chat_model(model)
-        .chat_memory_provider(move |id: &MemoryId| {
+    let builder =
+        AssistantService::builder().chat_model(model).chat_memory_provider(move |id: &MemoryId| {
             MessageWindowChatMemory::builder().id(id).max_messages(window).build()
-        })
-        .build()
-        .unwrap();
+        });
+    let builder = match recorder {
+        Some(recorder) => builder.listener(recorder.listener()),
+        None => builder,
+    };
+    let assistant = builder.build().unwrap();
     assistant.chat_memory(USER).unwrap().set(self::history(history)).await.unwrap();
     // The setup of the first call is not measured.
     assistant.chat(USER, TEXT).await.unwrap();

@@ -19,7 +19,7 @@
 //! | [`document`], [`embedding`] | documents, vectors and the stores of vectors |
 //! | [`rag`] | retrieval and the default pipeline |
 //! | [`answer`] | the values that methods return, and the events of a stream |
-//! | [`event`] | events of a call |
+//! | [`event`], [`record`] | events of a call, and records of them |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -44,6 +44,7 @@ pub mod output;
 pub mod prompt;
 pub mod rag;
 mod random;
+pub mod record;
 #[doc(hidden)]
 pub mod redaction;
 pub mod schema;

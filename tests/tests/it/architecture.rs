@@ -101,6 +101,7 @@ const RANKS: &[(&str, &[&[&str]])] = &[
             &["tool"],
             &["combinators", "rag", "store_kit", "testing"],
             &["answer", "event", "fuzzing"],
+            &["record"],
             &["lib"],
         ],
     ),

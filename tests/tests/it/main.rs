@@ -46,6 +46,7 @@ mod outputs;
 mod pipeline;
 mod prompts;
 mod public_paths;
+mod recording;
 mod reentrancy;
 mod requests;
 mod retrieval;

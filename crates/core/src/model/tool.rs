@@ -80,6 +80,12 @@ impl From<Vec<ToolSpecification>> for ToolSpecifications {
     }
 }
 
+impl PartialEq for ToolSpecifications {
+    fn eq(&self, other: &Self) -> bool {
+        self.is_same(other) || self.as_slice() == other.as_slice()
+    }
+}
+
 impl fmt::Debug for ToolSpecifications {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_slice().fmt(f)
