@@ -134,6 +134,7 @@
 //! | `tiktoken` | exact token counts for OpenAI models | yes |
 //! | `sqlite`, `postgres`, `redis`, `cassandra` | a store for conversations in that database; `sqlite` and `postgres` also for embeddings | no |
 //! | `mcp` | tools of MCP servers, and an MCP server for tools and services | no |
+//! | `mcp-auth` | OAuth for MCP servers: `mcp::OAuth` | no |
 //! | `serve` | HTTP endpoints for services: OpenAI's protocols, the AI SDK, AG-UI | no |
 //! | `html`, `pdf` | loading documents of that type | no |
 //! | `uuid` | memory ids from `uuid::Uuid` | no |

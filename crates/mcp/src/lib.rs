@@ -1,12 +1,13 @@
 //! Model Context Protocol (MCP): tools of MCP servers for services, and an MCP server for tools and services.
 //!
 //! Part of [`ai-services`](https://docs.rs/ai-services), which re-exports everything here as `ai_services::mcp`
-//! with the feature `mcp`.
+//! with the feature `mcp`. OAuth needs the feature `mcp-auth` there, and `auth` here.
 //!
 //! | goal | type |
 //! |---|---|
 //! | Give the tools of MCP servers to a service | [`McpTools`], a [`ToolProvider`](ai_services_core::tool::ToolProvider), with a [`RemoteServer`] for each server |
 //! | Detect changed definitions of tools | [`McpPins`] |
+//! | Authorize requests by OAuth | [`RemoteServer::oauth`], with an [`OAuth`]; a [`TokenStore`] keeps the tokens |
 //! | Answer the questions of a server to the user | [`RemoteServer::on_elicitation`] |
 //! | Read resources, fill in prompts | [`McpTools::read_resource`], [`McpTools::prompt`], or as tools: [`RemoteServer::resource_tools`], [`RemoteServer::prompt_tools`] |
 //! | Offer tools and services to MCP clients | [`McpServer`] |
@@ -16,6 +17,56 @@
 //!
 //! The revision 2026-07-28 of the protocol is stateless. The revisions before it have a handshake and sessions, and the
 //! two cannot talk to each other. [`McpTools`] probes the [`Era`] of a server; an [`McpServer`] speaks both.
+//!
+//! # Authorization
+//!
+//! A server that is reached by HTTP can require a token:
+//!
+//! | token | setting |
+//! |---|---|
+//! | fixed, for example an API key | [`RemoteServer::header`] |
+//! | of the user of each service call, from the application | [`RemoteServer::call_headers`] |
+//! | by the consent of one user in a browser | [`OAuth::authorization_code`] |
+//! | by the credentials of the program | [`OAuth::client_credentials`] |
+//!
+//! With [`OAuth`], the client discovers the authorization server, registers itself, asks the user, and renews tokens.
+//! A program with a terminal can wait for the redirect of the browser on a loopback address:
+//!
+//! ```no_run
+//! use ai_services::mcp::{McpTools, OAuth, RemoteServer};
+//! use ai_services::{Error, ErrorKind};
+//! use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+//! use tokio::net::TcpListener;
+//!
+//! const REDIRECT: &str = "http://127.0.0.1:8976";
+//!
+//! /// Returns the address of the next page that the browser requests.
+//! async fn next_page() -> std::io::Result<String> {
+//!     let listener = TcpListener::bind("127.0.0.1:8976").await?;
+//!     let (stream, _) = listener.accept().await?;
+//!     let mut stream = BufReader::new(stream);
+//!     let mut line = String::new();
+//!     stream.read_line(&mut line).await?;
+//!     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nDone").await?;
+//!     let path = line.split(' ').nth(1).unwrap_or_default();
+//!     Ok(format!("{REDIRECT}{path}"))
+//! }
+//!
+//! # async fn run() -> ai_services::Result<()> {
+//! let login = OAuth::authorization_code(format!("{REDIRECT}/callback"), |request| async move {
+//!     println!("{} asks for your consent. Open {}", request.server, request.url);
+//!     let failed = |error| Error::new(ErrorKind::Connection, "no redirect").with_source(error);
+//!     next_page().await.map_err(failed)
+//! });
+//! let crm = RemoteServer::http("crm", "https://crm.example/mcp").oauth(login);
+//! let tools = McpTools::builder().server(crm).build().await?;
+//! # let _ = tools;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A web backend sends the address that its handler received on a channel, which it finds by
+//! [`AuthorizationRequest::state`]. A [`TokenStore`] keeps tokens over restarts.
 //!
 //! # Trust
 //!
@@ -30,8 +81,10 @@
 //!
 //! # Limits
 //!
-//! Long-running tasks (an extension of the protocol), sampling, roots and OAuth are not supported. An elicitation is
-//! answered while the call waits; it does not suspend the turn.
+//! Long-running tasks (an extension of the protocol), sampling and roots are not supported. An elicitation is
+//! answered while the call waits; it does not suspend the turn. The extensions of the authorization are not supported:
+//! signed assertions (`private_key_jwt`), proof of possession (`DPoP`), enterprise-managed authorization and workload
+//! identities.
 
 mod clean;
 mod client;
@@ -40,6 +93,9 @@ mod definition;
 mod names;
 mod server;
 
+#[cfg(feature = "auth")]
+#[cfg_attr(docsrs, doc(cfg(feature = "auth")))]
+pub use client::{AuthorizationRequest, CredentialKey, OAuth, OAuthCredentials, TokenStore};
 pub use client::{
     Elicitation, ElicitationAnswer, ElicitationKind, Era, LeftOut, McpPins, McpTools,
     McpToolsBuilder, OnChange, RemotePrompt, RemotePromptArgument, RemotePromptMessage,

@@ -1,10 +1,10 @@
 //! Calls of tools.
 
 use super::connection::{Connection, SentRequest};
+use super::endpoint::Endpoint;
 use super::failure::Failure;
 use super::http::{self, Headers};
 use super::link::Pause;
-use super::remote_server::Endpoint;
 use super::source::Source;
 use crate::clean::clean_text;
 use crate::content::tool_output;
@@ -191,6 +191,7 @@ fn tool_error(failure: Failure) -> ToolError {
         Failure::NoAnswer(reason) => ToolError::outcome_unknown(reason),
         Failure::Rejected(error) => rejection(&error),
         Failure::Refused(reason) => ToolError::new(reason),
+        Failure::Unauthorized(failure) => ToolError::new(failure.to_string()),
         Failure::Invalid(_) => unreadable(),
     }
 }

@@ -1,6 +1,6 @@
 //! Servers that are child processes.
 
-use super::remote_server::Program;
+use super::endpoint::Program;
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::service::RoleClient;

@@ -1,10 +1,13 @@
 //! One connection to a server.
 
 use super::child::ChildTransport;
+use super::endpoint::Endpoint;
 use super::failure::{Failure, connection_error};
 use super::handler::{Handler, Inbox};
 use super::http::{self, Headers, RequestHeaders};
-use super::remote_server::{Endpoint, Era, RemoteServer};
+use super::remote_server::{Era, RemoteServer};
+use super::unauthorized::Unauthorized;
+use super::user_wait::UserWait;
 use super::wire::{RecordedTransport, Wire};
 use ai_services_core::tool::ToolProgress;
 use ai_services_core::{Error, ErrorKind, Result};
@@ -21,7 +24,6 @@ use rmcp::transport::Transport;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::timeout;
 
 /// Longest wait for the answer to a probe for the era.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
@@ -34,6 +36,7 @@ pub(super) struct Connection {
     service: RunningService<RoleClient, Handler>,
     wire: Arc<Wire>,
     inbox: Arc<Inbox>,
+    pub(super) user_wait: UserWait,
     /// The notices of changes of a modern server. Read when the tools are selected.
     subscription: Mutex<Option<Subscription>>,
 }
@@ -56,9 +59,9 @@ impl Connection {
                 Era::Probe => Self::probe(server).await,
             }
         };
-        let connection = match timeout(limit, Box::pin(opening)).await {
-            Ok(connection) => connection?,
-            Err(_) => {
+        let connection = match server.user_wait.limited(limit, opening).await {
+            Some(connection) => connection?,
+            None => {
                 let message =
                     format!("MCP server `{}` did not answer within {limit:?}", server.name);
                 return Err(Error::new(ErrorKind::Timeout, message));
@@ -73,12 +76,12 @@ impl Connection {
             preferred_versions: vec![ProtocolVersion::LATEST],
             legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
         };
-        let attempt = Box::pin(Self::attempt(server, lifecycle));
-        match timeout(server.connect_timeout / 2, attempt).await {
-            Ok(Ok(connection)) => Ok(connection),
-            Ok(Err(error)) if !may_be_legacy(&error) => Err(error),
+        let attempt = Self::attempt(server, lifecycle);
+        match server.user_wait.limited(server.connect_timeout / 2, attempt).await {
+            Some(Ok(connection)) => Ok(connection),
+            Some(Err(error)) if !may_be_legacy(&error) => Err(error),
             // Some legacy servers end at an unknown request. They get the handshake on a connection of its own.
-            Ok(Err(_)) | Err(_) => Self::attempt(server, initialize()).await,
+            Some(Err(_)) | None => Self::attempt(server, initialize()).await,
         }
     }
 
@@ -114,9 +117,11 @@ impl Connection {
         };
         let probe_timeout = matches!(lifecycle, ClientLifecycleMode::Auto { .. })
             .then(|| PROBE_TIMEOUT.min(server.connect_timeout / 4));
-        let transport = RecordedTransport::new(transport, Arc::clone(&wire), probe_timeout);
+        let user_wait = server.user_wait.clone();
+        let transport =
+            RecordedTransport::new(transport, Arc::clone(&wire), probe_timeout, user_wait.clone());
         let service = Box::pin(handler.serve_with_lifecycle(transport, lifecycle)).await?;
-        Ok(Self { service, wire, inbox, subscription: Mutex::default() })
+        Ok(Self { service, wire, inbox, user_wait, subscription: Mutex::default() })
     }
 
     /// Subscribes to changes of the tools of a modern server. Without a subscription, the list is used until its end of
@@ -129,13 +134,13 @@ impl Connection {
             return;
         }
         let filter = SubscriptionFilter::builder().tools_list_changed().build();
-        match timeout(SUBSCRIPTION_TIMEOUT, self.service.listen(filter)).await {
-            Ok(Ok(subscription)) => {
+        match self.user_wait.limited(SUBSCRIPTION_TIMEOUT, self.service.listen(filter)).await {
+            Some(Ok(subscription)) => {
                 *self.subscription.lock().unwrap_or_else(PoisonError::into_inner) =
                     Some(subscription);
             }
-            Ok(Err(error)) => tracing::warn!(%error, "an MCP server refused a subscription"),
-            Err(_) => tracing::warn!("an MCP server did not confirm a subscription"),
+            Some(Err(error)) => tracing::warn!(%error, "an MCP server refused a subscription"),
+            None => tracing::warn!("an MCP server did not confirm a subscription"),
         }
     }
 
@@ -174,9 +179,9 @@ impl Connection {
         self.service.peer()
     }
 
-    /// Returns `true` while the server waits for an answer of the user.
+    /// Returns `true` while the server waits for an answer of the user, or the user is asked for consent.
     pub(super) fn has_open_question(&self) -> bool {
-        self.inbox.has_open_question()
+        self.inbox.has_open_question() || self.user_wait.is_open()
     }
 
     /// Answers a question of the server.
@@ -215,9 +220,8 @@ impl Connection {
         limit: Duration,
     ) -> Result<ServerResult, Failure> {
         let mut sent = self.send(request, Headers::new())?;
-        timeout(limit, sent.answer())
-            .await
-            .unwrap_or_else(|_| Err(Failure::NoAnswer(format!("no answer within {limit:?}"))))
+        let answer = self.user_wait.limited(limit, sent.answer()).await;
+        answer.unwrap_or_else(|| Err(Failure::NoAnswer(format!("no answer within {limit:?}"))))
     }
 }
 
@@ -267,4 +271,5 @@ fn discover() -> ClientLifecycleMode {
 fn may_be_legacy(error: &Error) -> bool {
     use ErrorKind::{Authentication, Configuration, Unavailable};
     !matches!(error.kind(), Authentication | Configuration | Unavailable)
+        && error.detail::<Unauthorized>().is_none()
 }

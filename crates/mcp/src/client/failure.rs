@@ -2,6 +2,7 @@
 
 use super::child::StderrTail;
 use super::remote_server::RemoteServer;
+use super::unauthorized::Unauthorized;
 use crate::clean::clean_text;
 use ai_services_core::{Error, ErrorKind};
 use rmcp::model::ErrorData;
@@ -24,6 +25,8 @@ pub(super) enum Failure {
     Rejected(ErrorData),
     /// The server or a proxy refused the request before it was processed, for example for its credentials.
     Refused(String),
+    /// The request was refused, because no token can be got for it. It was not processed.
+    Unauthorized(Unauthorized),
     /// The answer violates the protocol.
     Invalid(String),
 }
@@ -64,6 +67,9 @@ impl Failure {
             Some(StreamableHttpError::HttpStatus(error)) if error.status == 429 => {
                 Self::Refused("the server refused the request: too many requests".to_owned())
             }
+            Some(StreamableHttpError::Io(error)) if let Some(failure) = Unauthorized::of(error) => {
+                Self::Unauthorized(Clone::clone(failure))
+            }
             // The texts of reqwest contain the URL, which may be secret.
             Some(StreamableHttpError::Client(error)) if error.is_timeout() => {
                 Self::NoAnswer("no answer in time".to_owned())
@@ -83,6 +89,7 @@ impl Failure {
                 (ErrorKind::InvalidRequest, clean_text(&error.message, MAX_REASON))
             }
             Self::Refused(reason) => (ErrorKind::Authentication, reason),
+            Self::Unauthorized(failure) => (failure.kind, failure.to_string()),
             Self::Invalid(reason) => (ErrorKind::InvalidResponse, reason),
         };
         Error::new(kind, format!("MCP server `{server}` failed to {action}: {reason}"))
@@ -100,6 +107,10 @@ pub(super) fn connection_error(
         let message = format!("MCP server `{name}` rejected the credentials");
         return Error::new(ErrorKind::Authentication, message);
     }
+    if let Some(failure) = unauthorized(error) {
+        let message = format!("no connection to MCP server `{name}`");
+        return Error::new(failure.kind, message).with_source(failure);
+    }
     let reason = match error {
         ClientInitializeError::ConnectionClosed(_) => "it closed the connection".to_owned(),
         ClientInitializeError::TransportError { error, .. } => {
@@ -107,7 +118,9 @@ pub(super) fn connection_error(
                 Failure::NotSent(reason) | Failure::NoAnswer(reason) | Failure::Refused(reason) => {
                     reason
                 }
-                Failure::Rejected(_) | Failure::Invalid(_) => "the connection broke".to_owned(),
+                Failure::Rejected(_) | Failure::Unauthorized(_) | Failure::Invalid(_) => {
+                    "the connection broke".to_owned()
+                }
             }
         }
         ClientInitializeError::JsonRpcError(error) => clean_text(&error.message, MAX_REASON),
@@ -122,4 +135,18 @@ pub(super) fn connection_error(
         }
     }
     Error::new(ErrorKind::Connection, message)
+}
+
+/// Returns the failure of the authorization, if that kept the connection from being opened.
+fn unauthorized(error: &ClientInitializeError) -> Option<Unauthorized> {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => {
+            match Failure::of_transport(error.error.as_ref()) {
+                Failure::Unauthorized(failure) => Some(failure),
+                _ => None,
+            }
+        }
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => unauthorized(fallback),
+        _ => None,
+    }
 }

@@ -1,8 +1,14 @@
 //! Servers that are reached by streamable HTTP.
 
-use super::remote_server::{HttpEndpoint, RemoteServer};
-use ai_services_core::{Error, Result, tls};
+#[cfg(feature = "auth")]
+use super::auth::{Session, transport_error};
+use super::endpoint::HttpEndpoint;
+use super::http_client;
+use super::remote_server::RemoteServer;
+use ai_services_core::{Error, Result};
 use futures_util::stream::BoxStream;
+#[cfg(feature = "auth")]
+use reqwest::header::AUTHORIZATION;
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -13,7 +19,6 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::Sse;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// HTTP headers.
 pub(super) type Headers = HashMap<HeaderName, HeaderValue>;
@@ -22,9 +27,13 @@ pub(super) type Headers = HashMap<HeaderName, HeaderValue>;
 #[derive(Clone, Debug)]
 pub(super) struct RequestHeaders(pub(super) Headers);
 
-/// An HTTP client that adds the headers of a call to its request.
-#[derive(Clone, Debug)]
-pub(super) struct HttpClient(reqwest::Client);
+/// An HTTP client that adds the headers of a call, and the token of its session, to each request.
+#[derive(Clone)]
+pub(super) struct HttpClient {
+    client: reqwest::Client,
+    #[cfg(feature = "auth")]
+    session: Option<Arc<Session>>,
+}
 
 type Failure = StreamableHttpError<reqwest::Error>;
 type Events = BoxStream<'static, Result<Sse, SseError>>;
@@ -42,24 +51,23 @@ pub(super) fn transport(
     let Some(url) = url.filter(|url| matches!(url.scheme(), "http" | "https")) else {
         return Err(Error::configuration("invalid URL of an MCP server; use http or https"));
     };
-    let mut config = tls_config(&url)?;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    let client = reqwest::Client::builder()
-        .tls_backend_preconfigured(config)
-        // A redirect would send the headers to another host.
-        .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(server.connect_timeout)
-        .tcp_keepalive(Duration::from_secs(60))
-        .build()
-        .map_err(|error| {
-            Error::configuration("the HTTP client cannot be built").with_source(error.without_url())
-        })?;
+    let headers = headers(&endpoint.headers)?;
+    #[cfg(feature = "auth")]
+    if endpoint.session.is_some() && headers.contains_key(&AUTHORIZATION) {
+        let message = "an MCP server has both OAuth and a header `authorization`; use one of them";
+        return Err(Error::configuration(message));
+    }
+    let client = HttpClient {
+        client: http_client::build(&url, server.connect_timeout)?,
+        #[cfg(feature = "auth")]
+        session: endpoint.session.clone(),
+    };
     let config = StreamableHttpClientTransportConfig::with_uri(endpoint.url.as_str())
-        .custom_headers(headers(&endpoint.headers)?)
+        .custom_headers(headers)
         // Lists and subscriptions are sent beside calls.
         .max_concurrent_requests(server.max_concurrent_calls.saturating_add(4))
         .reinit_on_expired_session(true);
-    Ok(StreamableHttpClientTransport::with_client(HttpClient(client), config))
+    Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
 /// Parses headers. Their values are marked as sensitive.
@@ -78,14 +86,6 @@ pub(super) fn headers(headers: &[(String, String)]) -> Result<Headers> {
     parsed.ok_or_else(|| Error::configuration("invalid HTTP header for an MCP server"))
 }
 
-fn tls_config(url: &reqwest::Url) -> Result<rustls::ClientConfig> {
-    match tls::with_system_roots() {
-        // A machine without certificates can still reach a local server.
-        Err(_) if url.scheme() == "http" => tls::without_root_certificates(),
-        config => config,
-    }
-}
-
 /// Adds the headers of the call that a message belongs to.
 fn with_call_headers(message: &ClientJsonRpcMessage, mut headers: Headers) -> Headers {
     if let JsonRpcMessage::Request(request) = message
@@ -94,6 +94,54 @@ fn with_call_headers(message: &ClientJsonRpcMessage, mut headers: Headers) -> He
         headers.extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));
     }
     headers
+}
+
+#[cfg(not(feature = "auth"))]
+impl HttpClient {
+    async fn authorized<T, Fut>(
+        &self,
+        _: &ClientJsonRpcMessage,
+        _: &Headers,
+        send: impl Fn(Option<String>) -> Fut,
+    ) -> Result<T, Failure>
+    where
+        Fut: Future<Output = Result<T, Failure>>,
+    {
+        send(None).await
+    }
+
+    async fn token(&self) -> Result<Option<String>, Failure> {
+        Ok(None)
+    }
+}
+
+#[cfg(feature = "auth")]
+impl HttpClient {
+    /// Sends a message with a token, and gets a new one if the server refuses it. Headers of a call replace the token.
+    async fn authorized<T, Fut>(
+        &self,
+        message: &ClientJsonRpcMessage,
+        headers: &Headers,
+        send: impl Fn(Option<String>) -> Fut,
+    ) -> Result<T, Failure>
+    where
+        Fut: Future<Output = Result<T, Failure>>,
+    {
+        match &self.session {
+            Some(_) if headers.contains_key(&AUTHORIZATION) => send(None).await,
+            Some(session) if matches!(message, JsonRpcMessage::Request(_)) => {
+                session.authorized(send).await
+            }
+            // The user is not asked for the sake of a notification.
+            _ => send(self.token().await?).await,
+        }
+    }
+
+    /// Returns the current token.
+    async fn token(&self) -> Result<Option<String>, Failure> {
+        let Some(session) = &self.session else { return Ok(None) };
+        session.token().await.map_err(transport_error)
+    }
 }
 
 impl StreamableHttpClient for HttpClient {
@@ -124,31 +172,33 @@ impl StreamableHttpClient for HttpClient {
         uri: Arc<str>,
         message: ClientJsonRpcMessage,
         session_id: Option<Arc<str>>,
-        auth_header: Option<String>,
+        _: Option<String>,
         custom_headers: Headers,
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, Failure> {
         let headers = with_call_headers(&message, custom_headers);
-        self.0
-            .post_message_with_response_limits(
-                uri,
-                message,
-                session_id,
-                auth_header,
-                headers,
+        self.authorized(&message, &headers, |token| {
+            self.client.post_message_with_response_limits(
+                Arc::clone(&uri),
+                message.clone(),
+                session_id.clone(),
+                token,
+                headers.clone(),
                 limits,
             )
-            .await
+        })
+        .await
     }
 
     async fn delete_session(
         &self,
         uri: Arc<str>,
         session_id: Arc<str>,
-        auth_header: Option<String>,
+        _: Option<String>,
         custom_headers: Headers,
     ) -> Result<(), Failure> {
-        self.0.delete_session(uri, session_id, auth_header, custom_headers).await
+        let token = self.token().await?;
+        self.client.delete_session(uri, session_id, token, custom_headers).await
     }
 
     async fn get_stream(
@@ -156,10 +206,11 @@ impl StreamableHttpClient for HttpClient {
         uri: Arc<str>,
         session_id: Option<Arc<str>>,
         last_event_id: Option<String>,
-        auth_header: Option<String>,
+        _: Option<String>,
         custom_headers: Headers,
     ) -> Result<Events, Failure> {
-        self.0.get_stream(uri, session_id, last_event_id, auth_header, custom_headers).await
+        let token = self.token().await?;
+        self.client.get_stream(uri, session_id, last_event_id, token, custom_headers).await
     }
 
     async fn get_stream_with_max_sse_event_size(
@@ -167,16 +218,17 @@ impl StreamableHttpClient for HttpClient {
         uri: Arc<str>,
         session_id: Option<Arc<str>>,
         last_event_id: Option<String>,
-        auth_header: Option<String>,
+        _: Option<String>,
         custom_headers: Headers,
         max_sse_event_size: usize,
     ) -> Result<Events, Failure> {
-        self.0
+        let token = self.token().await?;
+        self.client
             .get_stream_with_max_sse_event_size(
                 uri,
                 session_id,
                 last_event_id,
-                auth_header,
+                token,
                 custom_headers,
                 max_sse_event_size,
             )

@@ -9,7 +9,7 @@ use rmcp::model::{
 use serde::Serialize;
 use std::collections::HashSet;
 use std::time::Duration;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 /// Most pages of a list.
 const MAX_PAGES: usize = 1_000;
@@ -48,8 +48,8 @@ impl Connection {
     ///
     /// Fails if a cursor repeats, and for more than 1,000 pages, 10,000 entries or 16 MiB.
     pub(super) async fn list<T: ListEntry>(&self, limit: Duration) -> Result<Listing<T>, Failure> {
-        let listing = timeout(limit, Box::pin(self.all_pages(limit)));
-        listing.await.unwrap_or_else(|_| {
+        let listing = self.user_wait.limited(limit, self.all_pages(limit));
+        listing.await.unwrap_or_else(|| {
             Err(Failure::NoAnswer(format!("the list was not complete within {limit:?}")))
         })
     }

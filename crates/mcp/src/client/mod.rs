@@ -1,13 +1,17 @@
 //! Tools of MCP servers for services.
 
+#[cfg(feature = "auth")]
+mod auth;
 mod call;
 mod catalog;
 mod child;
 mod connection;
 mod elicitation;
+mod endpoint;
 mod failure;
 mod handler;
 mod http;
+mod http_client;
 mod link;
 mod listing;
 mod pattern;
@@ -16,8 +20,12 @@ mod remote_server;
 mod resources;
 mod source;
 mod tools;
+mod unauthorized;
+mod user_wait;
 mod wire;
 
+#[cfg(feature = "auth")]
+pub use auth::{AuthorizationRequest, CredentialKey, OAuth, OAuthCredentials, TokenStore};
 pub use catalog::LeftOut;
 pub use elicitation::{Elicitation, ElicitationAnswer, ElicitationKind};
 pub use pins::{McpPins, OnChange};

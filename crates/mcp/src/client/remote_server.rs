@@ -1,7 +1,11 @@
 //! The description of one MCP server.
 
+#[cfg(feature = "auth")]
+use super::auth::{OAuth, Session};
 use super::elicitation::{Elicit, Elicitation, ElicitationAnswer};
+use super::endpoint::{Endpoint, HttpEndpoint, Program};
 use super::pattern::Pattern;
+use super::user_wait::UserWait;
 use ai_services_core::InvocationContext;
 use ai_services_core::tool::Effect;
 use futures_util::future::FutureExt;
@@ -59,36 +63,8 @@ pub struct RemoteServer {
     pub(super) when_down: WhenDown,
     pub(super) rules: ToolRules,
     pub(super) elicit: Option<Elicit>,
+    pub(super) user_wait: UserWait,
 }
-
-/// The transport of a server.
-#[derive(Clone)]
-pub(super) enum Endpoint {
-    Stdio(Program),
-    Http(HttpEndpoint),
-}
-
-/// A program that is started as a child process.
-#[derive(Clone)]
-pub(super) struct Program {
-    pub(super) program: OsString,
-    pub(super) args: Vec<OsString>,
-    pub(super) env: BTreeMap<OsString, OsString>,
-    pub(super) inherited_env: Vec<OsString>,
-    pub(super) working_directory: Option<PathBuf>,
-}
-
-/// The URL of a server, with headers.
-#[derive(Clone)]
-pub(super) struct HttpEndpoint {
-    pub(super) url: String,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) call_headers: Option<CallHeaders>,
-}
-
-/// Computes the headers of a call.
-pub(super) type CallHeaders =
-    Arc<dyn Fn(&InvocationContext) -> Vec<(String, String)> + Send + Sync>;
 
 /// The rules for the tools of a server.
 #[derive(Clone)]
@@ -156,8 +132,7 @@ impl RemoteServer {
     ///
     /// `name` prefixes the names of the tools: 1 to 32 characters of `A-Z a-z 0-9 _ -`.
     pub fn http(name: impl Into<String>, url: impl Into<String>) -> Self {
-        let (url, headers, call_headers) = (url.into(), Vec::new(), None);
-        Self::new(name.into(), Endpoint::Http(HttpEndpoint { url, headers, call_headers }))
+        Self::new(name.into(), Endpoint::Http(HttpEndpoint::new(url.into())))
     }
 
     fn new(name: String, endpoint: Endpoint) -> Self {
@@ -182,6 +157,7 @@ impl RemoteServer {
                 prompt_tools: false,
             },
             elicit: None,
+            user_wait: UserWait::default(),
         }
     }
 
@@ -248,6 +224,19 @@ impl RemoteServer {
     ) -> Self {
         if let Endpoint::Http(endpoint) = &mut self.endpoint {
             endpoint.call_headers = Some(Arc::new(headers));
+        }
+        self
+    }
+
+    /// Sets the authorization by OAuth. Default: none. No effect on child processes.
+    ///
+    /// The server must not have a [`header`](Self::header) `authorization`, too. Clones of a server share their tokens.
+    #[cfg(feature = "auth")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "auth")))]
+    pub fn oauth(mut self, oauth: OAuth) -> Self {
+        if let Endpoint::Http(endpoint) = &mut self.endpoint {
+            let session = Session::new(&self.name, &endpoint.url, oauth, self.user_wait.clone());
+            endpoint.session = Some(Arc::new(session));
         }
         self
     }

@@ -1,5 +1,6 @@
 //! A transport that records the requests that were handed to it.
 
+use super::user_wait::UserWait;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, RequestId,
     ServerJsonRpcMessage,
@@ -26,6 +27,7 @@ pub(super) struct RecordedTransport<T> {
     transport: T,
     wire: Arc<Wire>,
     probe: Probe,
+    user_wait: UserWait,
 }
 
 /// The probe for the era of a server: a request that legacy servers reject, or never answer.
@@ -33,6 +35,7 @@ enum Probe {
     Limited(Duration),
     Sent {
         id: RequestId,
+        timeout: Duration,
         until: Instant,
     },
     /// The late answer has to be dropped, because the handshake expects another one.
@@ -64,9 +67,14 @@ impl Wire {
 
 impl<T> RecordedTransport<T> {
     /// `probe_timeout` limits the answer to a probe, if there is one.
-    pub(super) fn new(transport: T, wire: Arc<Wire>, probe_timeout: Option<Duration>) -> Self {
+    pub(super) fn new(
+        transport: T,
+        wire: Arc<Wire>,
+        probe_timeout: Option<Duration>,
+        user_wait: UserWait,
+    ) -> Self {
         let probe = probe_timeout.map_or(Probe::Done, Probe::Limited);
-        Self { transport, wire, probe }
+        Self { transport, wire, probe, user_wait }
     }
 
     /// Returns `true` for the late answer to an expired probe.
@@ -86,8 +94,8 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for RecordedTransport<T> {
         if let JsonRpcMessage::Request(request) = &item {
             match (&request.request, &self.probe) {
                 (ClientRequest::DiscoverRequest(_), Probe::Limited(timeout)) => {
-                    let (id, until) = (request.id.clone(), Instant::now() + *timeout);
-                    self.probe = Probe::Sent { id, until };
+                    let (id, timeout) = (request.id.clone(), *timeout);
+                    self.probe = Probe::Sent { id, timeout, until: Instant::now() + timeout };
                 }
                 (ClientRequest::CallToolRequest(_), _) => {
                     self.wire.sent().insert(request.id.clone());
@@ -101,9 +109,14 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for RecordedTransport<T> {
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
             let message = match &self.probe {
-                Probe::Sent { id, until } => {
+                Probe::Sent { id, timeout, until } => {
                     let Ok(message) = timeout_at(*until, self.transport.receive()).await else {
-                        let id = id.clone();
+                        let (id, timeout) = (id.clone(), *timeout);
+                        if self.user_wait.is_open() {
+                            self.probe =
+                                Probe::Sent { id, timeout, until: Instant::now() + timeout };
+                            continue;
+                        }
                         self.probe = Probe::Expired { id: id.clone() };
                         let error =
                             ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "no answer in time", None);

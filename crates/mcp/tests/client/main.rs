@@ -15,6 +15,8 @@ mod elicitation;
 mod hostile;
 mod http;
 mod http_server;
+#[cfg(feature = "auth")]
+mod oauth;
 mod pins;
 mod processes;
 mod resources;

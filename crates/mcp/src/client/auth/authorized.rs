@@ -1,0 +1,188 @@
+//! The ways to a token.
+
+use super::authority::{Authority, add_scope};
+use super::credentials::OAuthCredentials;
+use super::failure::refused;
+use super::oauth::{AuthorizationRequest, Authorize, Grant, OAuth};
+use super::redirect;
+use crate::client::user_wait::UserWait;
+use ai_services_core::{Error, ErrorKind, Result};
+use reqwest::Url;
+use rmcp::transport::auth::WWWAuthenticateParams;
+use tokio::time::timeout;
+
+/// The settings of a session.
+pub(super) struct Context {
+    pub(super) server: String,
+    pub(super) url: Url,
+    pub(super) oauth: OAuth,
+    pub(super) user_wait: UserWait,
+}
+
+/// The reason for a new token.
+pub(super) enum Cause {
+    /// The token is near its end.
+    Expired,
+    /// The server refused the token, or a request without one. The header `WWW-Authenticate`.
+    Rejected { challenge: String, token: Option<String>, may_refresh: bool },
+    /// The server requires more scopes. The header `WWW-Authenticate`.
+    InsufficientScope { challenge: String },
+}
+
+/// A token, and the way to it.
+#[derive(Clone)]
+pub(super) struct Authorized {
+    /// `None` if an expired token cannot be renewed without the user.
+    pub(super) credentials: Option<OAuthCredentials>,
+    pub(super) origin: Origin,
+    /// The challenge that named the authorization server.
+    challenge: String,
+}
+
+/// The way to a token.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    Store,
+    Refresh,
+    Grant,
+}
+
+impl Authorized {
+    pub(super) fn token(&self) -> Option<&str> {
+        self.credentials.as_ref().map(|credentials| credentials.access_token.as_str())
+    }
+}
+
+/// Gets another token.
+pub(super) async fn renew(
+    context: &Context,
+    current: Option<Authorized>,
+    cause: Cause,
+) -> Result<Authorized> {
+    match (cause, current) {
+        (Cause::Expired, Some(current)) => refresh_expired(context, current).await,
+        (Cause::Rejected { challenge, token, may_refresh }, _) => {
+            replace_rejected(context, challenge, token.as_deref(), may_refresh).await
+        }
+        (
+            Cause::InsufficientScope { challenge },
+            Some(Authorized { credentials: Some(known), .. }),
+        ) => step_up(context, challenge, &known).await,
+        (Cause::Expired | Cause::InsufficientScope { .. }, _) => {
+            Err(refused("the server requires scopes of a request without a token"))
+        }
+    }
+}
+
+/// Renews a token near its end. If that is impossible, the server will refuse the next request.
+async fn refresh_expired(context: &Context, current: Authorized) -> Result<Authorized> {
+    let challenge = current.challenge.clone();
+    let mut authority = Authority::discover(&context.oauth, &context.url, &challenge).await?;
+    let (credentials, origin) = match load(context, &authority).await? {
+        // Another process has renewed them.
+        Some(known) if known.is_fresh() => (Some(known), Origin::Store),
+        Some(known) => (authority.refresh(&known).await?, Origin::Refresh),
+        None => (None, Origin::Store),
+    };
+    if let (Some(credentials), Origin::Refresh) = (&credentials, origin) {
+        context.oauth.store.save(&authority.key, credentials).await?;
+    }
+    Ok(Authorized { credentials, origin, challenge })
+}
+
+/// Replaces a token that the server refused: by a newer one of the store, a renewed one, or one by a new consent.
+async fn replace_rejected(
+    context: &Context,
+    challenge: String,
+    rejected: Option<&str>,
+    may_refresh: bool,
+) -> Result<Authorized> {
+    let mut authority = Authority::discover(&context.oauth, &context.url, &challenge).await?;
+    let known = load(context, &authority).await?;
+    if let Some(known) = &known {
+        if known.is_fresh() && rejected != Some(known.access_token.as_str()) {
+            let credentials = Some(known.clone());
+            return Ok(Authorized { credentials, origin: Origin::Store, challenge });
+        }
+        let refreshed = if may_refresh { authority.refresh(known).await? } else { None };
+        if let Some(credentials) = refreshed {
+            context.oauth.store.save(&authority.key, &credentials).await?;
+            let credentials = Some(credentials);
+            return Ok(Authorized { credentials, origin: Origin::Refresh, challenge });
+        }
+        context.oauth.store.delete(&authority.key).await?;
+    }
+    let scopes = authority.initial_scopes(&context.oauth).await;
+    grant(context, &mut authority, challenge, known.as_ref(), scopes).await
+}
+
+/// Requests the scopes of the current token and those of the challenge.
+async fn step_up(
+    context: &Context,
+    challenge: String,
+    known: &OAuthCredentials,
+) -> Result<Authorized> {
+    let required = WWWAuthenticateParams::parse(&challenge, &context.url).scope.unwrap_or_default();
+    let mut scopes = known.scopes.clone();
+    for scope in required.split_whitespace() {
+        add_scope(&mut scopes, scope);
+    }
+    if scopes == known.scopes {
+        return Err(refused("the server requires scopes that were requested for the token"));
+    }
+    let mut authority = Authority::discover(&context.oauth, &context.url, &challenge).await?;
+    let known = Some(known).filter(|known| context.oauth.accepts(known, &authority.key));
+    grant(context, &mut authority, challenge, known, scopes).await
+}
+
+async fn load(context: &Context, authority: &Authority) -> Result<Option<OAuthCredentials>> {
+    let known = context.oauth.store.load(&authority.key).await?;
+    Ok(known.filter(|known| context.oauth.accepts(known, &authority.key)))
+}
+
+/// Gets a token by the consent of the user, or by the credentials of the client.
+async fn grant(
+    context: &Context,
+    authority: &mut Authority,
+    challenge: String,
+    known: Option<&OAuthCredentials>,
+    scopes: Vec<String>,
+) -> Result<Authorized> {
+    let oauth = &context.oauth;
+    let credentials = match &oauth.grant {
+        Grant::ClientCredentials { secret } => {
+            authority.client_credentials(oauth, secret, scopes).await?
+        }
+        Grant::AuthorizationCode { redirect_uri, authorize } => {
+            let consent = authority.consent(oauth, redirect_uri, known, &scopes).await?;
+            let issuer = authority.key.issuer.clone();
+            let request = AuthorizationRequest {
+                server: context.server.clone(),
+                issuer,
+                scopes: scopes.clone(),
+                url: consent.url.clone(),
+                redirect_uri: redirect_uri.clone(),
+                state: consent.state.clone(),
+            };
+            let redirect = ask(context, authorize, request).await?;
+            let redirect = redirect::read(&redirect, &consent.state)?;
+            authority.exchange(&consent, &redirect, scopes).await?
+        }
+    };
+    oauth.store.save(&authority.key, &credentials).await?;
+    let credentials = Some(credentials);
+    Ok(Authorized { credentials, origin: Origin::Grant, challenge })
+}
+
+async fn ask(
+    context: &Context,
+    authorize: &Authorize,
+    request: AuthorizationRequest,
+) -> Result<String> {
+    let _open = context.user_wait.open();
+    let limit = context.oauth.user_timeout;
+    timeout(limit, authorize(request)).await.unwrap_or_else(|_| {
+        let message = format!("the user did not consent within {limit:?}");
+        Err(Error::new(ErrorKind::Timeout, message))
+    })
+}

@@ -1,0 +1,157 @@
+//! The tokens of one MCP server, for all of its connections.
+
+use super::authorized::{self, Authorized, Cause, Context, Origin};
+use super::failure::{refused, transport_error};
+use super::oauth::OAuth;
+use crate::client::unauthorized::Unauthorized;
+use crate::client::user_wait::UserWait;
+use ai_services_core::{Error, Result};
+use futures_util::future::{BoxFuture, FutureExt, Shared};
+use reqwest::Url;
+use rmcp::transport::auth::WWWAuthenticateParams;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Most tokens that are got for one request.
+const MAX_RENEWALS: usize = 4;
+
+type HttpError = StreamableHttpError<reqwest::Error>;
+type Renewal = BoxFuture<'static, Result<Authorized, Unauthorized>>;
+
+/// Adds tokens to the requests of one MCP server. At most one token is got at a time.
+pub(in crate::client) struct Session {
+    settings: Settings,
+    state: Mutex<State>,
+}
+
+struct Settings {
+    server: String,
+    url: String,
+    oauth: OAuth,
+    user_wait: UserWait,
+}
+
+#[derive(Default)]
+struct State {
+    current: Option<Authorized>,
+    /// Shared by all requests that wait for a token.
+    renewal: Option<Shared<Renewal>>,
+}
+
+impl Session {
+    pub(in crate::client) fn new(
+        server: &str,
+        url: &str,
+        oauth: OAuth,
+        user_wait: UserWait,
+    ) -> Self {
+        let (server, url) = (server.to_owned(), url.to_owned());
+        let settings = Settings { server, url, oauth, user_wait };
+        Self { settings, state: Mutex::default() }
+    }
+
+    /// Sends a request with a token. Gets a new one if the server refuses it, and sends the request again: a refused
+    /// request was not processed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the request fails, and with an [`Unauthorized`] if no token can be got.
+    pub(in crate::client) async fn authorized<T, Fut>(
+        &self,
+        send: impl Fn(Option<String>) -> Fut,
+    ) -> Result<T, HttpError>
+    where
+        Fut: Future<Output = Result<T, HttpError>>,
+    {
+        let mut token = self.token().await.map_err(transport_error)?;
+        let mut origin = None;
+        for _ in 0..MAX_RENEWALS {
+            let cause = match send(token.clone()).await {
+                Err(HttpError::AuthRequired(error)) => {
+                    if origin == Some(Origin::Grant) {
+                        return Err(HttpError::AuthRequired(error));
+                    }
+                    Cause::Rejected {
+                        challenge: error.www_authenticate_header,
+                        token: token.clone(),
+                        may_refresh: origin != Some(Origin::Refresh),
+                    }
+                }
+                Err(HttpError::InsufficientScope(error))
+                    if is_insufficient_scope(&error.www_authenticate_header) =>
+                {
+                    Cause::InsufficientScope { challenge: error.www_authenticate_header }
+                }
+                outcome => return outcome,
+            };
+            let renewed = self.renewed(token.as_deref(), cause).await;
+            let renewed = renewed.map_err(transport_error)?;
+            token = renewed.token().map(str::to_owned);
+            origin = Some(renewed.origin);
+        }
+        let error = refused("the server refused each token that its authorization server issued");
+        Err(transport_error(Unauthorized::new(&error)))
+    }
+
+    /// Returns the token for a request, renewed if it is near its end. `None` before the first refusal of the server.
+    pub(in crate::client) async fn token(&self) -> Result<Option<String>, Unauthorized> {
+        let Some(current) = self.state().current.clone() else { return Ok(None) };
+        let is_fresh = current.credentials.as_ref().is_none_or(|known| known.is_fresh());
+        if is_fresh {
+            return Ok(current.token().map(str::to_owned));
+        }
+        let renewed = self.renewed(current.token(), Cause::Expired).await?;
+        Ok(renewed.token().map(str::to_owned))
+    }
+
+    /// Returns a token that replaces `used`. Waits for a renewal that is under way.
+    async fn renewed(&self, used: Option<&str>, cause: Cause) -> Result<Authorized, Unauthorized> {
+        let renewal = {
+            let mut state = self.state();
+            if let Some(newer) = &state.current
+                && newer.token().is_some()
+                && newer.token() != used
+            {
+                return Ok(newer.clone());
+            }
+            let current = state.current.clone();
+            state.renewal.get_or_insert_with(|| self.settings.renewal(current, cause)).clone()
+        };
+        let outcome = renewal.clone().await;
+        let mut state = self.state();
+        if state.renewal.as_ref().is_some_and(|current| current.ptr_eq(&renewal)) {
+            state.renewal = None;
+            if let Ok(authorized) = &outcome {
+                state.current = Some(authorized.clone());
+            }
+        }
+        drop(state);
+        outcome
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Settings {
+    fn renewal(&self, current: Option<Authorized>, cause: Cause) -> Shared<Renewal> {
+        let (server, oauth) = (self.server.clone(), self.oauth.clone());
+        let (url, user_wait) = (Url::parse(&self.url), self.user_wait.clone());
+        let renewal = async move {
+            let url = url.map_err(|_| {
+                Unauthorized::new(&Error::configuration("invalid URL of an MCP server"))
+            })?;
+            let context = Context { server, url, oauth, user_wait };
+            let renewed = authorized::renew(&context, current, cause).await;
+            renewed.map_err(|error| Unauthorized::new(&error))
+        };
+        renewal.boxed().shared()
+    }
+}
+
+/// Any refusal with a challenge is reported like one for a missing scope.
+fn is_insufficient_scope(challenge: &str) -> bool {
+    Url::parse("https://localhost")
+        .is_ok_and(|base| WWWAuthenticateParams::parse(challenge, &base).is_insufficient_scope())
+}
