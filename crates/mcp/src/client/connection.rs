@@ -179,7 +179,7 @@ impl Connection {
         self.service.peer()
     }
 
-    /// Returns `true` while the server waits for an answer of the user, or the user is asked for consent.
+    /// Returns `true` while the server or an authorization waits for the user.
     pub(super) fn has_open_question(&self) -> bool {
         self.inbox.has_open_question() || self.user_wait.is_open()
     }

@@ -132,7 +132,7 @@ impl HttpClient {
             Some(session) if matches!(message, JsonRpcMessage::Request(_)) => {
                 session.authorized(send).await
             }
-            // The user is not asked for the sake of a notification.
+            // A notification is not worth a question to the user.
             _ => send(self.token().await?).await,
         }
     }

@@ -21,12 +21,12 @@ impl UserWait {
         OpenQuestion(&self.0)
     }
 
-    /// Returns `true` while the user is asked.
+    /// Returns `true` while a question waits for the user.
     pub(super) fn is_open(&self) -> bool {
         self.0.load(Ordering::Acquire) > 0
     }
 
-    /// Runs a future with a time limit, which starts again while the user is asked. Returns `None` at its end.
+    /// Runs a future with a time limit, which starts again while a question waits for the user. Returns `None` at its end.
     pub(super) async fn limited<F: Future>(&self, limit: Duration, future: F) -> Option<F::Output> {
         let mut future = Box::pin(future);
         loop {

@@ -144,7 +144,7 @@ impl OAuth {
         Self::new(Grant::AuthorizationCode { redirect_uri: redirect_uri.into(), authorize })
     }
 
-    /// Creates an authorization of the program itself, with a secret of its registration. No user is asked.
+    /// Creates an authorization of the program itself, with a secret of its registration, without a user.
     ///
     /// Set the [`issuer`](Self::issuer), too: otherwise the secret is sent to each authorization server that the MCP
     /// server names.
