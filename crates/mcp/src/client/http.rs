@@ -1,15 +1,13 @@
 //! Servers that are reached by streamable HTTP.
 
 #[cfg(feature = "auth")]
-use super::auth::{Session, transport_error};
+use super::auth::Session;
 use super::endpoint::HttpEndpoint;
 use super::http_client;
 use super::remote_server::RemoteServer;
 use ai_services_core::{Error, Result};
 use futures_util::stream::BoxStream;
-#[cfg(feature = "auth")]
-use reqwest::header::AUTHORIZATION;
-use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use rmcp::model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::{
@@ -96,51 +94,25 @@ fn with_call_headers(message: &ClientJsonRpcMessage, mut headers: Headers) -> He
     headers
 }
 
-#[cfg(not(feature = "auth"))]
 impl HttpClient {
-    async fn authorized<T, Fut>(
-        &self,
-        _: &ClientJsonRpcMessage,
-        _: &Headers,
-        send: impl Fn(Option<String>) -> Fut,
-    ) -> Result<T, Failure>
-    where
-        Fut: Future<Output = Result<T, Failure>>,
-    {
-        send(None).await
-    }
-
-    async fn token(&self) -> Result<Option<String>, Failure> {
-        Ok(None)
-    }
-}
-
-#[cfg(feature = "auth")]
-impl HttpClient {
-    /// Sends a message with a token, and gets a new one if the server refuses it. Headers of a call replace the token.
-    async fn authorized<T, Fut>(
-        &self,
-        message: &ClientJsonRpcMessage,
-        headers: &Headers,
-        send: impl Fn(Option<String>) -> Fut,
-    ) -> Result<T, Failure>
-    where
-        Fut: Future<Output = Result<T, Failure>>,
-    {
+    /// Returns the current token.
+    #[cfg(feature = "auth")]
+    async fn token(&self) -> Option<String> {
         match &self.session {
-            Some(_) if headers.contains_key(&AUTHORIZATION) => send(None).await,
-            Some(session) if matches!(message, JsonRpcMessage::Request(_)) => {
-                session.authorized(send).await
-            }
-            // A notification is not worth a question to the user.
-            _ => send(self.token().await?).await,
+            Some(session) => session.token().await,
+            None => None,
         }
     }
 
-    /// Returns the current token.
-    async fn token(&self) -> Result<Option<String>, Failure> {
-        let Some(session) = &self.session else { return Ok(None) };
-        session.token().await.map_err(transport_error)
+    #[cfg(not(feature = "auth"))]
+    async fn token(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns the session that a message may renew the token of. A notification is not worth a question to the user.
+    #[cfg(feature = "auth")]
+    fn renewable_session(&self, message: &ClientJsonRpcMessage) -> Option<&Session> {
+        self.session.as_deref().filter(|_| matches!(message, JsonRpcMessage::Request(_)))
     }
 }
 
@@ -177,17 +149,28 @@ impl StreamableHttpClient for HttpClient {
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, Failure> {
         let headers = with_call_headers(&message, custom_headers);
-        self.authorized(&message, &headers, |token| {
-            self.client.post_message_with_response_limits(
-                Arc::clone(&uri),
-                message.clone(),
-                session_id.clone(),
-                token,
-                headers.clone(),
-                limits,
-            )
-        })
-        .await
+        if headers.contains_key(&AUTHORIZATION) {
+            // Credentials of a call replace the token.
+            return self
+                .client
+                .post_message_with_response_limits(uri, message, session_id, None, headers, limits)
+                .await;
+        }
+        #[cfg(feature = "auth")]
+        if let Some(session) = self.renewable_session(&message) {
+            let send = |token| {
+                let (uri, message) = (Arc::clone(&uri), message.clone());
+                let (session_id, headers) = (session_id.clone(), headers.clone());
+                self.client.post_message_with_response_limits(
+                    uri, message, session_id, token, headers, limits,
+                )
+            };
+            return session.authorized(send).await;
+        }
+        let token = self.token().await;
+        self.client
+            .post_message_with_response_limits(uri, message, session_id, token, headers, limits)
+            .await
     }
 
     async fn delete_session(
@@ -197,7 +180,7 @@ impl StreamableHttpClient for HttpClient {
         _: Option<String>,
         custom_headers: Headers,
     ) -> Result<(), Failure> {
-        let token = self.token().await?;
+        let token = self.token().await;
         self.client.delete_session(uri, session_id, token, custom_headers).await
     }
 
@@ -209,7 +192,7 @@ impl StreamableHttpClient for HttpClient {
         _: Option<String>,
         custom_headers: Headers,
     ) -> Result<Events, Failure> {
-        let token = self.token().await?;
+        let token = self.token().await;
         self.client.get_stream(uri, session_id, last_event_id, token, custom_headers).await
     }
 
@@ -222,7 +205,7 @@ impl StreamableHttpClient for HttpClient {
         custom_headers: Headers,
         max_sse_event_size: usize,
     ) -> Result<Events, Failure> {
-        let token = self.token().await?;
+        let token = self.token().await;
         self.client
             .get_stream_with_max_sse_event_size(
                 uri,

@@ -76,8 +76,11 @@ impl Authority {
         for endpoint in [&metadata.authorization_endpoint, &metadata.token_endpoint] {
             fetch.check(&parse(endpoint)?)?;
         }
-        let issuer = metadata.issuer.clone().unwrap_or_default();
-        if oauth.issuer.as_ref().is_some_and(|only| *only != issuer) {
+        let Some(issuer) = metadata.issuer.clone() else {
+            let message = "the metadata of the authorization server have no issuer";
+            return Err(Error::new(ErrorKind::InvalidResponse, message));
+        };
+        if oauth.issuer.as_ref().is_some_and(|only| !is_same_issuer(only, &issuer)) {
             return Err(refused("the server names an authorization server that is not configured"));
         }
         manager.set_metadata(metadata.clone());
@@ -309,6 +312,11 @@ pub(super) fn add_scope(scopes: &mut Vec<String>, scope: &str) {
     if !scopes.iter().any(|known| known == scope) {
         scopes.push(scope.to_owned());
     }
+}
+
+/// A slash at the end does not count.
+fn is_same_issuer(one: &str, other: &str) -> bool {
+    one.trim_end_matches('/') == other.trim_end_matches('/')
 }
 
 fn parse(url: &str) -> Result<Url> {

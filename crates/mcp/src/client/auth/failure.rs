@@ -11,9 +11,7 @@ use std::borrow::Cow;
 const MAX_REASON: usize = 300;
 
 /// Wraps the failure of an authorization in the error type of the transport.
-pub(in crate::client) fn transport_error(
-    failure: Unauthorized,
-) -> StreamableHttpError<reqwest::Error> {
+pub(super) fn transport_error(failure: Unauthorized) -> StreamableHttpError<reqwest::Error> {
     StreamableHttpError::Io(std::io::Error::other(failure))
 }
 

@@ -12,7 +12,6 @@ mod oauth;
 mod redirect;
 mod session;
 
-pub(super) use failure::transport_error;
 pub(super) use session::Session;
 
 pub use credentials::{CredentialKey, OAuthCredentials, TokenStore};

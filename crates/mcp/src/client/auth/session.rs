@@ -63,26 +63,19 @@ impl Session {
     where
         Fut: Future<Output = Result<T, HttpError>>,
     {
-        let mut token = self.token().await.map_err(transport_error)?;
+        let mut token = self.token().await;
         let mut origin = None;
         for _ in 0..MAX_RENEWALS {
-            let cause = match send(token.clone()).await {
-                Err(HttpError::AuthRequired(error)) => {
-                    if origin == Some(Origin::Grant) {
-                        return Err(HttpError::AuthRequired(error));
-                    }
-                    Cause::Rejected {
-                        challenge: error.www_authenticate_header,
-                        token: token.clone(),
-                        may_refresh: origin != Some(Origin::Refresh),
-                    }
+            let outcome = send(token.clone()).await;
+            let cause = match outcome.as_ref().err().and_then(Refusal::of) {
+                Some(Refusal::Unauthorized { challenge }) if origin != Some(Origin::Grant) => {
+                    let may_refresh = origin != Some(Origin::Refresh);
+                    Cause::Rejected { challenge, token: token.clone(), may_refresh }
                 }
-                Err(HttpError::InsufficientScope(error))
-                    if is_insufficient_scope(&error.www_authenticate_header) =>
-                {
-                    Cause::InsufficientScope { challenge: error.www_authenticate_header }
+                Some(Refusal::InsufficientScope { challenge }) => {
+                    Cause::InsufficientScope { challenge }
                 }
-                outcome => return outcome,
+                Some(Refusal::Unauthorized { .. }) | None => return outcome,
             };
             let renewed = self.renewed(token.as_deref(), cause).await;
             let renewed = renewed.map_err(transport_error)?;
@@ -94,14 +87,20 @@ impl Session {
     }
 
     /// Returns the token for a request, renewed if it is near its end. `None` before the first refusal of the server.
-    pub(in crate::client) async fn token(&self) -> Result<Option<String>, Unauthorized> {
-        let Some(current) = self.state().current.clone() else { return Ok(None) };
+    ///
+    /// If it cannot be renewed, it is used as long as the server accepts it.
+    pub(in crate::client) async fn token(&self) -> Option<String> {
+        let current = self.state().current.clone()?;
         let is_fresh = current.credentials.as_ref().is_none_or(|known| known.is_fresh());
         if is_fresh {
-            return Ok(current.token().map(str::to_owned));
+            return current.token().map(str::to_owned);
         }
-        let renewed = self.renewed(current.token(), Cause::Expired).await?;
-        Ok(renewed.token().map(str::to_owned))
+        let renewed = self.renewed(current.token(), Cause::Expired).await;
+        let renewed = renewed.unwrap_or_else(|failure| {
+            tracing::warn!(%failure, "the token of an MCP server cannot be renewed");
+            current
+        });
+        renewed.token().map(str::to_owned)
     }
 
     /// Returns a token that replaces `used`. Waits for a renewal that is under way.
@@ -150,7 +149,34 @@ impl Settings {
     }
 }
 
-/// Any refusal with a challenge is reported like one for a missing scope.
+/// The refusal of a request that was not processed.
+enum Refusal {
+    Unauthorized { challenge: String },
+    InsufficientScope { challenge: String },
+}
+
+impl Refusal {
+    /// Returns `None` for any other failure.
+    fn of(error: &HttpError) -> Option<Self> {
+        match error {
+            HttpError::AuthRequired(error) => {
+                Some(Self::Unauthorized { challenge: error.www_authenticate_header.clone() })
+            }
+            // The SDK reports each status 403 with a challenge like this.
+            HttpError::InsufficientScope(error)
+                if is_insufficient_scope(&error.www_authenticate_header) =>
+            {
+                Some(Self::InsufficientScope { challenge: error.www_authenticate_header.clone() })
+            }
+            // A server without a challenge can have metadata at the well-known address.
+            HttpError::UnexpectedServerResponse(text) if text.starts_with("HTTP 401 ") => {
+                Some(Self::Unauthorized { challenge: String::new() })
+            }
+            _ => None,
+        }
+    }
+}
+
 fn is_insufficient_scope(challenge: &str) -> bool {
     Url::parse("https://localhost")
         .is_ok_and(|base| WWWAuthenticateParams::parse(challenge, &base).is_insufficient_scope())

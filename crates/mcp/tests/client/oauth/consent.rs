@@ -35,6 +35,15 @@ async fn token_of_a_consent_is_in_each_request() {
 }
 
 #[tokio::test]
+async fn server_without_a_challenge_is_discovered_by_its_address() {
+    let servers = Arc::new(Servers::start().await);
+    servers.world().script.sends_challenges = false;
+    let (login, _) = servers.login();
+    let tools = servers.connect(login).await.unwrap();
+    assert_eq!(call(&tools, "s__act", "{}").await.text(), "done");
+}
+
+#[tokio::test]
 async fn one_consent_serves_concurrent_connections() {
     let servers = Arc::new(Servers::start().await);
     let (login, consents) = servers.login();

@@ -6,8 +6,12 @@ use crate::http_server::{Answer, HttpServer};
 use ai_services::mcp::OAuth;
 use ai_services::{Error, ErrorKind};
 use serde_json::json;
-use std::sync::Arc;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
 
 /// Returns the error of a connection to servers with this behavior. The user consents.
 async fn refusal(change: impl FnOnce(&mut Script)) -> (Error, Arc<Servers>) {
@@ -126,6 +130,63 @@ async fn token_is_not_sent_to_the_target_of_a_redirect() {
     let told = call(&tools, "s__act", "{}").await;
     assert!(told.result.is_error(), "{told:?}");
     assert_eq!(other.received.lock().unwrap().len(), 0);
+}
+
+#[tokio::test]
+async fn secrets_are_not_in_logs() {
+    let log = Log::default();
+    let _guard = tracing::subscriber::set_default(log.clone());
+    let servers = Arc::new(Servers::start().await);
+    servers.world().script.expires_in = 0;
+    servers.world().script.call_scope = Some("write");
+    let (login, consents) = servers.login();
+    let tools = servers.connect(login.client_secret("secret-app").client_id("app")).await.unwrap();
+    assert_eq!(call(&tools, "s__act", "{}").await.text(), "done");
+    let grants: Vec<_> =
+        servers.token_requests().iter().map(|request| request["grant_type"].clone()).collect();
+    assert!(grants.contains(&"refresh_token".to_owned()), "{grants:?}");
+    let log = log.0.lock().unwrap().join("\n");
+    // The log is that of the SDK, too.
+    assert!(log.contains("resource metadata discovery url"), "{log}");
+    assert!(!log.contains("secret"), "{log}");
+    for asked in consents.lock().unwrap().iter() {
+        assert!(!log.contains(&asked.state), "{log}");
+    }
+}
+
+/// A log of all events and spans, with their fields.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<String>>>);
+
+impl Visit for Log {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0.lock().unwrap().push(format!("{field}: {value:?}"));
+    }
+}
+
+impl Subscriber for Log {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        !metadata.target().starts_with("hyper") && !metadata.target().starts_with("h2")
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        span.record(&mut self.clone());
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, values: &Record<'_>) {
+        values.record(&mut self.clone());
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        event.record(&mut self.clone());
+    }
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
 }
 
 #[tokio::test]

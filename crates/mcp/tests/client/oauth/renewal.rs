@@ -5,6 +5,7 @@ use crate::agent::call;
 use ai_services::Result;
 use ai_services::mcp::{CredentialKey, OAuthCredentials, TokenStore};
 use async_trait::async_trait;
+use serde_json::json;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -49,6 +50,19 @@ async fn token_near_its_end_is_refreshed_without_the_user() {
     assert_eq!(requests.len(), 1, "one refresh serves both calls");
     assert_eq!(requests[0]["grant_type"], "refresh_token");
     assert_eq!(requests[0]["refresh_token"], format!("secret-refresh-{sent}"));
+    assert_eq!(consents.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn token_that_cannot_be_renewed_is_used_until_the_server_rejects_it() {
+    let servers = Arc::new(Servers::start().await);
+    servers.world().script.expires_in = 0;
+    let (login, consents) = servers.login();
+    let tools = servers.connect(login).await.unwrap();
+    servers.world().script.metadata = json!({"token_endpoint": "http://192.0.2.1/token"});
+    assert_eq!(call(&tools, "s__act", "{}").await.text(), "done");
+    servers.world().tokens.clear();
+    call(&tools, "s__act", "{}").await.is_error("http://192.0.2.1, which is not https");
     assert_eq!(consents.lock().unwrap().len(), 1);
 }
 

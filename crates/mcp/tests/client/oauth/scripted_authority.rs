@@ -34,6 +34,8 @@ pub(super) struct Script {
     /// Tokens have the scope that calls of tools require.
     pub(super) grants_scopes: bool,
     pub(super) accepts_refresh_tokens: bool,
+    /// The MCP server names its metadata when it refuses a request.
+    pub(super) sends_challenges: bool,
     /// The MCP server, or the token endpoint, redirects to this address.
     pub(super) redirect: Option<(Redirecting, String)>,
 }
@@ -84,6 +86,7 @@ impl Servers {
                 call_scope: None,
                 grants_scopes: true,
                 accepts_refresh_tokens: true,
+                sends_challenges: true,
                 redirect: None,
             },
             received: Vec::new(),
@@ -263,6 +266,9 @@ impl World {
         let token = received.headers.get("authorization").map(|value| value.to_str().unwrap());
         let token = token.and_then(|value| value.strip_prefix("Bearer "));
         let Some(scopes) = token.and_then(|token| self.tokens.get(token)) else {
+            if !self.script.sends_challenges {
+                return status(StatusCode::UNAUTHORIZED);
+            }
             let challenge = format!(
                 "Bearer resource_metadata=\"{origin}/.well-known/oauth-protected-resource/mcp\""
             );
