@@ -169,7 +169,9 @@ fn nested_context(
 
 /// Converts the error of a nested call. The model of the outer call learns the reason only if it can react to it.
 fn tool_error(error: Error) -> ToolError {
-    use ErrorKind::{Configuration, Guardrail, Moderation, Prompt, Refused, Suspended, Tool};
+    use ErrorKind::{
+        Configuration, Guardrail, Moderation, Prompt, Refused, Suspended, Tool, UnknownOutcome,
+    };
     match error.kind() {
         Suspended => match error.detail::<PendingTurn>() {
             Some(pending) => ToolError::suspended(pending.clone()),
@@ -178,6 +180,9 @@ fn tool_error(error: Error) -> ToolError {
         // Fatal for the nested call, for example because services call each other in a circle.
         Configuration | Prompt | Tool => ToolError::fatal(error),
         Guardrail | Moderation | Refused => ToolError::new(error.to_string()),
+        UnknownOutcome => {
+            ToolError::outcome_unknown("the end of the call was not confirmed").with_source(error)
+        }
         _ => ToolError::concealed(error),
     }
 }

@@ -1,8 +1,10 @@
 //! Services that are tools of other services.
 
 use crate::desk::call;
+use crate::requests::LossyStore;
 use ai_services::approval::Decision;
 use ai_services::memory::{ChatMemoryStore, InMemoryChatMemoryStore, MessageWindowChatMemory};
+use ai_services::message::ChatMessage;
 use ai_services::model::{Price, PriceTable, TokenUsage};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use ai_services::tool::{Effect, Tool, ToolExecution, ToolProvider, ToolRequest};
@@ -401,4 +403,37 @@ async fn inner_failure_is_concealed_from_the_model() {
     let answer = calls(&[("ask", json!({ "company": "Acme", "question": "?" }))]);
     let response = supervised(&inner, answer).await.unwrap();
     assert_eq!(results(&response.tool_executions), ["the tool failed"]);
+}
+
+#[tokio::test]
+async fn inner_commit_with_an_unknown_outcome_is_an_unknown_outcome_of_the_call() {
+    let (models, store) = (Models::new(), LossyStore::losing(1));
+    let inner = ScriptedChatModel::replies(["A7 is refunded."]);
+    let refunds = RefundsService::builder()
+        .chat_model(inner)
+        .chat_memory_provider(move |id| {
+            let memory = MessageWindowChatMemory::builder().id(id).max_messages(20);
+            memory.store(store.clone()).build()
+        })
+        .build()
+        .unwrap();
+    let desk = DeskService::builder()
+        .chat_model(models.outer.clone())
+        .tools(refunds.into_tools())
+        .chat_memory_provider(|id| {
+            MessageWindowChatMemory::builder().id(id).max_messages(20).build()
+        })
+        .build()
+        .unwrap();
+    desk.chat("ann", "Refund!", &InvocationContext::new()).await.unwrap();
+    let messages = models.outer.messages_of(1);
+    let result = messages.iter().find_map(|message| match message {
+        ChatMessage::ToolResult(result) => Some(result),
+        _ => None,
+    });
+    let result = result.unwrap();
+    assert!(result.is_error());
+    let text = result.text().unwrap();
+    assert!(text.starts_with("outcome unknown: the end of the call was not confirmed"), "{text}");
+    assert!(!text.contains("connection"), "{text}");
 }

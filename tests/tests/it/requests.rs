@@ -33,9 +33,18 @@ trait Assistant {
 
 /// A store whose first commits are applied, but return another error.
 #[derive(Clone, Default)]
-struct LossyStore {
+pub(crate) struct LossyStore {
     store: InMemoryChatMemoryStore,
     losses: std::sync::Arc<AtomicU32>,
+}
+
+impl LossyStore {
+    /// Creates a store with this number of lost answers.
+    pub(crate) fn losing(answers: u32) -> Self {
+        let store = Self::default();
+        store.losses.store(answers, Ordering::SeqCst);
+        store
+    }
 }
 
 #[async_trait]

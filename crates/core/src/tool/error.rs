@@ -136,6 +136,14 @@ impl ToolError {
         Self::of(FailureKind::Panic, format!("the tool panicked: {}", panic_text(panic)))
     }
 
+    /// Sets the source, which the model does not see.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<BoxError>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
     /// Sets the effect of a call without a result.
     pub(super) fn with_effect(mut self, effect: LostEffect) -> Self {
         self.effect = Some(effect);
