@@ -15,10 +15,14 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value};
 use std::sync::Arc;
-use tokio::time::{Instant, sleep_until};
+use std::time::Duration;
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 /// Most round trips of a call in which the server asks for input.
 const MAX_INPUT_ROUNDS: usize = 10;
+
+/// The time between the last moment at which a call is sent and the time limit of its tool.
+const STOP_MARGIN: Duration = Duration::from_millis(10);
 
 /// Most characters of the message of an error of a server.
 const MAX_ERROR: usize = 2_000;
@@ -36,7 +40,8 @@ pub(super) async fn call(
     let mut params = CallToolRequestParams::new(name.to_string());
     params.arguments = (!arguments.is_empty()).then_some(arguments);
     let headers = call_headers(&source, &input)?;
-    let _permit = source.calls.acquire().await.map_err(ToolError::concealed)?;
+    let permit = before_sending(&input, source.calls.acquire()).await?;
+    let _permit = permit.map_err(ToolError::concealed)?;
     for _ in 0..MAX_INPUT_ROUNDS {
         match one_round(&source, &params, &headers, &input).await? {
             ServerResult::CallToolResult(result) => return tool_output(result),
@@ -70,7 +75,7 @@ async fn one_round(
     input: &ToolInput,
 ) -> Result<ServerResult, ToolError> {
     for is_last in [false, true] {
-        let connection = source.link.connection(Pause::Wait).await;
+        let connection = before_sending(input, source.link.connection(Pause::Wait)).await?;
         let connection = connection.map_err(|error| ToolError::new(error.to_string()))?;
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
         let answer = match connection.send(request, headers.clone()) {
@@ -115,6 +120,19 @@ async fn answer(
             }
         }
     }
+}
+
+/// Awaits a step before the call is sent. It ends before the time limit of the tool, at which the tool would be stopped
+/// as if the call had been sent.
+async fn before_sending<T>(
+    input: &ToolInput,
+    step: impl Future<Output = T>,
+) -> Result<T, ToolError> {
+    let Some(deadline) = input.deadline() else { return Ok(step.await) };
+    let end = deadline.checked_sub(STOP_MARGIN).unwrap_or(deadline);
+    timeout_at(end, step).await.map_err(|_| {
+        ToolError::new("the call was not sent: the server was busy or not reachable in time")
+    })
 }
 
 /// Returns the arguments as a JSON object.

@@ -3,6 +3,7 @@
 use ai_services::mcp::McpTools;
 use ai_services::message::{ChatMessage, Content, ToolCall, ToolResult};
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
+use ai_services::tool::Tool;
 use ai_services::{InvocationContext, Response, ai_service};
 
 #[ai_service]
@@ -56,12 +57,31 @@ pub(crate) async fn call_with(
     arguments: &str,
     context: &InvocationContext,
 ) -> Told {
-    let model = ScriptedChatModel::new([
+    let model = calling(name, arguments);
+    let agent = AgentService::builder().chat_model(model.clone()).tool_provider(tools.clone());
+    told(&agent.build().unwrap(), &model, context).await
+}
+
+/// Calls one tool, without a listing of its server.
+pub(crate) async fn call_tool(tool: Tool, name: &str) -> Told {
+    let model = calling(name, "{}");
+    let agent = AgentService::builder().chat_model(model.clone()).tools(tool).build().unwrap();
+    told(&agent, &model, &InvocationContext::new()).await
+}
+
+fn calling(name: &str, arguments: &str) -> ScriptedChatModel {
+    ScriptedChatModel::new([
         ScriptedAnswer::tool_calls([ToolCall::new("1", name, arguments)]),
         ScriptedAnswer::text("Done."),
-    ]);
-    let agent = AgentService::builder().chat_model(model.clone()).tool_provider(tools.clone());
-    let response = agent.build().unwrap().chat(context, "go").await.unwrap();
+    ])
+}
+
+async fn told(
+    agent: &AgentService,
+    model: &ScriptedChatModel,
+    context: &InvocationContext,
+) -> Told {
+    let response = agent.chat(context, "go").await.unwrap();
     let result = model.messages_of(1).into_iter().find_map(|message| match message {
         ChatMessage::ToolResult(result) => Some(result),
         _ => None,

@@ -1,6 +1,6 @@
 //! Calls: results, errors, lost answers, progress and cancellation.
 
-use crate::agent::{Agent, AgentService, call};
+use crate::agent::{Agent, AgentService, call, call_tool};
 use crate::scripted_server::{Scripted, text, tool, until};
 use ai_services::mcp::{McpTools, RemoteServer, STRUCTURED_CONTENT, USER_CONTENT};
 use ai_services::message::{Content, ToolCall};
@@ -212,4 +212,21 @@ async fn calls_beyond_the_limit_wait() {
     };
     tokio::join!(call(&tools, "s__act", "{}"), call(&tools, "s__act", "{}"), go);
     assert_eq!(server.received("tools/call").len(), 2);
+}
+
+#[tokio::test]
+async fn call_that_waits_for_a_slot_until_its_time_limit_is_not_sent() {
+    let answer = json!({"steps": [{"await_file": "go"}], "result": {"content": []}});
+    let (server, tools) = acting_at(answer, |server| server.max_concurrent_calls(1)).await;
+    let hurried = tools.tools()[0].clone().with_timeout(Duration::from_millis(300));
+    let waiting = async {
+        server.wait_for("tools/call").await;
+        let told = call_tool(hurried, "s__act").await;
+        std::fs::write(server.path("go"), "").unwrap();
+        told
+    };
+    let (first, told) = tokio::join!(call(&tools, "s__act", "{}"), waiting);
+    assert!(!first.is_unknown && !first.result.is_error(), "{first:?}");
+    told.is_error("the call was not sent");
+    assert_eq!(server.received("tools/call").len(), 1);
 }
