@@ -3,10 +3,10 @@
 use super::approval_settings::{ApprovalSettings, no_approver};
 use super::call::ServiceCall;
 use super::durable::RoundLog;
-use crate::approval::{Decision, PendingCall};
+use crate::approval::{Decision, PendingCall, Suspension, WaitsFor};
 use crate::message::ToolCall;
-use crate::tool::{Effect, PriorCall, StartedCall, ToolExecution, ToolLog, Toolbox};
-use crate::{InvocationContext, Result, async_trait};
+use crate::tool::{Effect, PriorCall, StartedCall, ToolExecution, ToolLog, ToolRun, Toolbox};
+use crate::{Error, InvocationContext, Result, async_trait};
 
 /// The calls of an answer that need approval: their indices in the answer, and descriptions.
 pub(super) type WaitingCalls = Vec<(usize, PendingCall)>;
@@ -53,6 +53,41 @@ pub(super) async fn decide_or_suspend(
     }
     let expiry = settings.durable_turns.unwrap_or_default().approval_expiry;
     Err(round.suspend(&waiting, expiry).await?.into())
+}
+
+/// Suspends the turn of a round whose first failed call waits for answers of the user, or for the end of a task. The
+/// journal has the other calls that wait.
+///
+/// # Errors
+///
+/// Fails if the journal cannot be written.
+pub(super) async fn await_answers(
+    call: &ServiceCall,
+    round: &RoundLog<'_>,
+    (calls, toolbox): (&[ToolCall], &Toolbox),
+    mut run: ToolRun,
+) -> Result<ToolRun> {
+    let Some(Suspension::Awaits(_)) = run.failure.as_ref().and_then(Error::detail) else {
+        return Ok(run);
+    };
+    let mut waiting = Vec::with_capacity(run.awaited.len());
+    for (index, awaited) in std::mem::take(&mut run.awaited) {
+        let waits_for = match awaited.elicitations {
+            questions if questions.is_empty() => WaitsFor::Task,
+            questions => WaitsFor::Answers(questions),
+        };
+        // As the model wrote it, also if its arguments were edited.
+        if let Some(waiting_call) = calls.get(index) {
+            let pending = match toolbox.get(waiting_call.name()) {
+                Some(tool) => PendingCall::new(waiting_call, tool.specification()),
+                None => PendingCall::unspecified(waiting_call),
+            };
+            waiting.push((index, pending.waiting_for(waits_for)));
+        }
+    }
+    let expiry = call.components.settings.durable_turns.unwrap_or_default().approval_expiry;
+    run.failure = Some(round.suspend_for(waiting, expiry).await?.into());
+    Ok(run)
 }
 
 /// Decides about the calls of a turn without a journal.

@@ -51,9 +51,11 @@ pub struct DurableTurns {
     /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) after that. Its journal stays, until
     /// [`AiService::cancel_open_turn`](crate::AiService::cancel_open_turn) deletes it.
     pub max_resumes: usize,
-    /// Time for the decision about tool calls that need [approval](crate::approval). Default: 30 days.
+    /// Time for the decision about tool calls that need [approval](crate::approval), and for answers to questions.
+    /// Default: 30 days.
     ///
-    /// A decision after it is not accepted. When the turn is resumed after it, the calls count as denied.
+    /// A decision after it is not accepted. When the turn is resumed after it, the calls count as denied, and the
+    /// questions as canceled.
     pub approval_expiry: Duration,
 }
 

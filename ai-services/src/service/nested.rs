@@ -6,10 +6,10 @@ use super::description::{Arguments, Method};
 use super::entry;
 use super::handle::AiService;
 use super::invoke::invoke;
-use super::open_turn;
+use super::open_turn::{self, Due};
 use super::response::Reply;
 use super::turn::FinishedTurn;
-use crate::approval::{PendingTurn, now};
+use crate::approval::{PendingTurn, Suspension, now};
 use crate::memory::{MemoryId, RequestId, ToMemoryId};
 use crate::model::{ChatResponse, Cost, TokenUsage};
 use crate::output::{Output, Shape};
@@ -122,7 +122,10 @@ fn probe(service: &AiService) -> Arc<PendingProbe> {
 async fn is_pending(service: &AiService, pending: &PendingTurn) -> Result<bool> {
     let id = MemoryId::from(pending.memory_id.as_str());
     let turn = open_turn::read(&service.journal(&id)?).await?;
-    let open = turn.and_then(|turn| turn.pending(&id, now()));
+    let open = turn.and_then(|turn| {
+        let pending = turn.pending(&id, now());
+        pending.or_else(|| open_turn::pending_tasks(&turn, &id, Due::Later))
+    });
     if open.is_some_and(|open| open.position == pending.position) {
         return Ok(true);
     }
@@ -174,7 +177,7 @@ fn tool_error(error: Error) -> ToolError {
     };
     match error.kind() {
         Suspended => match error.detail::<PendingTurn>() {
-            Some(pending) => ToolError::suspended(pending.clone()),
+            Some(pending) => ToolError::suspended(Suspension::Pending(pending.clone())),
             None => ToolError::fatal(error),
         },
         // Fatal for the nested call, for example because services call each other in a circle.

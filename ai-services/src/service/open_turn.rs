@@ -4,9 +4,9 @@ use super::call::ServiceCall;
 use super::durable::{Began, JournaledTurn, TurnLog};
 use super::durable_turns::{DurableTurns, OnOpenTurn};
 use super::memory_session::MemorySession;
-use crate::approval::{PendingTurn, now};
+use crate::approval::{PendingCall, PendingTurn, Suspension, WaitsFor, now};
 use crate::event::Event;
-use crate::memory::{ConversationJournal, LeaseToken, RequestId, Snapshot, TurnId};
+use crate::memory::{ConversationJournal, LeaseToken, MemoryId, RequestId, Snapshot, TurnId};
 use crate::tool::{ToolError, Toolbox};
 use crate::{Error, ErrorKind, Result};
 use futures_util::future::{BoxFuture, Either, Ready, ready};
@@ -81,7 +81,7 @@ async fn take_up(
     }
     let is_own = own.is_some() || is_same_request(call, turn.began());
     if (is_own || settings.on_open_turn == OnOpenTurn::Resume)
-        && call.components.settings.approval.handler.is_none()
+        && (call.components.settings.approval.handler.is_none() || turn.waits_for_answers())
         && let Some(pending) = turn.pending(journal.id(), now())
     {
         return Err(pending.into());
@@ -89,7 +89,12 @@ async fn take_up(
     if (is_own || settings.on_open_turn == OnOpenTurn::Resume)
         && let Some((tool, pending)) = nested_pending(call.plan.tools.own(), &turn).await?
     {
-        return Err(ToolError::suspended(pending).into_error(&tool));
+        return Err(ToolError::suspended(Suspension::Pending(pending)).into_error(&tool));
+    }
+    if (is_own || settings.on_open_turn == OnOpenTurn::Resume)
+        && let Some(pending) = pending_tasks(&turn, journal.id(), Due::Later)
+    {
+        return Err(pending.into());
     }
     if is_own {
         check_resumes(settings, &turn)?;
@@ -116,15 +121,40 @@ pub(super) async fn nested_pending(
     toolbox: &Toolbox,
     turn: &JournaledTurn,
 ) -> Result<Option<(String, PendingTurn)>> {
-    for (tool, pending) in turn.suspended_calls() {
-        if let Some(found) = toolbox.get(tool)
+    for (call, suspension) in turn.suspended_calls() {
+        if let Suspension::Pending(pending) = suspension
+            && let Some(tool) = toolbox.get(call.name())
             && pending.expires > now()
-            && found.is_pending(pending).await?
+            && tool.is_pending(pending).await?
         {
-            return Ok(Some((tool.to_owned(), pending.clone())));
+            return Ok(Some((call.name().to_owned(), pending.clone())));
         }
     }
     Ok(None)
+}
+
+/// The tasks that count as pending.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Due {
+    /// Tasks whose time for the next look has not come.
+    Later,
+    /// All tasks.
+    Anytime,
+}
+
+/// Returns the calls that wait for the ends of tasks, if nothing but these calls keeps the turn from going on.
+pub(super) fn pending_tasks(turn: &JournaledTurn, id: &MemoryId, due: Due) -> Option<PendingTurn> {
+    let now = now();
+    let mut pending = Vec::new();
+    for (call, suspension) in turn.suspended_calls() {
+        match suspension {
+            Suspension::Awaits(awaited) if due == Due::Anytime || awaited.not_before > now => {
+                pending.push(PendingCall::unspecified(call).waiting_for(WaitsFor::Task));
+            }
+            Suspension::Awaits(_) | Suspension::Pending(_) => return None,
+        }
+    }
+    (!pending.is_empty()).then(|| PendingTurn::new(id, turn.position(), pending, u64::MAX))
 }
 
 /// Reads the open turn of a conversation.

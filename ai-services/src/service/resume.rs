@@ -5,7 +5,7 @@ use super::conversations::ConcurrentCalls;
 use super::handle::AiService;
 use super::invoke;
 use super::memory_session::{Ended, MemorySession, end_lease, max_wait};
-use super::open_turn;
+use super::open_turn::{self, Due};
 use super::resumed_turn::{ResumedReply, ResumedTurn};
 use crate::approval::{PendingTurn, now};
 use crate::memory::{ChatMemoryStore, ConversationJournal, Lease, MemoryId, ToMemoryId};
@@ -23,7 +23,7 @@ pub struct Recovery {
     pub resumed: Vec<ResumedTurn>,
     /// The conversations whose open turn could not be finished, with the errors.
     pub failed: Vec<(MemoryId, Error)>,
-    /// The open turns that wait for [approval](crate::approval).
+    /// The open turns that wait, for example for [approval](crate::approval).
     pub waiting: Vec<PendingTurn>,
     /// Number of open turns that another call or process is running.
     pub busy: usize,
@@ -97,7 +97,8 @@ impl AiService {
         Ok(recovery)
     }
 
-    /// Returns the tool calls of a conversation that wait for [approval](crate::approval), if there are any.
+    /// Returns the tool calls of a conversation that wait, for example for [approval](crate::approval), if there are
+    /// any.
     ///
     /// If the turn waits for a service that is one of its tools, these are the calls of that service.
     ///
@@ -114,7 +115,8 @@ impl AiService {
             return Ok(Some(pending));
         }
         let nested = open_turn::nested_pending(&self.components().toolbox, &turn).await?;
-        Ok(nested.map(|(_, pending)| pending))
+        let nested = nested.map(|(_, pending)| pending);
+        Ok(nested.or_else(|| open_turn::pending_tasks(&turn, journal.id(), Due::Anytime)))
     }
 
     pub(super) fn journal(&self, id: &MemoryId) -> Result<ConversationJournal> {

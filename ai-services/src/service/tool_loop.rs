@@ -184,7 +184,9 @@ impl ToolLoop<'_> {
         let decided = approvals::decide_or_suspend(self.call, &mut log, waiting);
         turn.account.while_paused(decided).await?;
         let log = log.with_total(turn.account.running_total(self.call.meter()));
-        Ok(LoggedRunner { runner: self.runner(turn, toolbox, events), log: &log }.run(calls).await)
+        let runner = self.runner(turn, toolbox, events);
+        let run = LoggedRunner { runner, log: &log }.run(calls).await;
+        Box::pin(approvals::await_answers(self.call, &log, (calls, toolbox), run)).await
     }
 
     fn runner<'r>(

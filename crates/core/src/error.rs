@@ -137,7 +137,7 @@ pub enum ErrorKind {
     /// Another call with the same memory id is running, and the service is configured to reject the
     /// second one.
     Busy,
-    /// The turn waits for decisions about its tool calls. The detail is
+    /// The turn waits for decisions about its tool calls, or for the end of a task. The detail is
     /// [`PendingTurn`](crate::approval::PendingTurn).
     Suspended,
     /// The moderation model flagged the message or the answer.

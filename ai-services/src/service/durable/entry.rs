@@ -1,6 +1,6 @@
 //! The entries of a turn's journal: JSON with a type.
 
-use crate::approval::{Decided, PendingTurn, Waiting};
+use crate::approval::{Decided, Suspension, Waiting};
 use crate::document::{Metadata, TextSegment};
 use crate::message::{ChatMessage, ToolCall, ToolResult, UserMessage};
 use crate::model::{ChatRequestParameters, ChatResponse, FinishReason, TokenUsage};
@@ -30,7 +30,7 @@ pub(super) enum Entry {
     Waiting(Waiting),
     /// The decisions about the calls of the last waiting entry.
     Decided(Decided),
-    /// A tool waits for decisions about another turn.
+    /// A tool call waits, or has recorded the state with which it goes on.
     Suspended(Box<Suspended>),
     /// A process has resumed the turn.
     Resumed,
@@ -101,15 +101,16 @@ pub(super) struct Started {
     pub(super) attempt: u32,
 }
 
-/// A tool call that waits for decisions about another turn.
+/// A tool call that waits.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Suspended {
     /// The number of the round, from 1.
     pub(super) round: u32,
     /// The index of the call in the answer of the model.
     pub(super) index: usize,
-    /// The turn of another conversation.
-    pub(super) pending: PendingTurn,
+    /// The reason. In journals of earlier versions always `pending`, a turn of another conversation.
+    #[serde(flatten)]
+    pub(super) suspension: Suspension,
 }
 
 /// The result of a tool call.
@@ -261,5 +262,24 @@ impl Finished {
 
     pub(super) fn has_unknown_outcome(&self) -> bool {
         self.unknown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suspended_entry_of_earlier_versions_is_read_and_written_again() {
+        let call =
+            r#"{"tool":"refund","description":"Refunds.","arguments":"{}","definition":"d"}"#;
+        let pending =
+            format!(r#"{{"memory_id":"ann","position":"7:3","calls":[{call}],"expires":9}}"#);
+        let json = format!(r#"{{"type":"suspended","round":1,"index":0,"pending":{pending}}}"#);
+        let entry = Entry::from_json(1, &json).unwrap();
+        let Entry::Suspended(suspended) = &entry else { panic!("{entry:?}") };
+        let Suspension::Pending(turn) = &suspended.suspension else { panic!("{suspended:?}") };
+        assert_eq!((&*turn.memory_id, &*turn.calls[0].tool), ("ann", "refund"));
+        assert_eq!(entry.to_json().unwrap(), json);
     }
 }

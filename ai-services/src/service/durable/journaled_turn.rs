@@ -1,12 +1,15 @@
 //! A turn as its journal describes it.
 
-use super::entry::{Answered, Began, Entry, FORMAT_VERSION, Finished, Started, Suspended};
-use crate::approval::{Decision, PendingTurn, Waiting, WaitingCall};
+use super::entry::{Answered, Began, Entry, FORMAT_VERSION, Started, Suspended};
+use super::journaled_call::{JournaledCall, JournaledDecision};
+use crate::approval::{
+    Decision, PendingCall, PendingTurn, Suspension, Waiting, WaitingCall, WaitsFor, now,
+};
 use crate::memory::{JournalPosition, MemoryId, TurnId, TurnJournal};
 use crate::message::ToolCall;
 use crate::model::ChatResponse;
 use crate::service::spent::{Prices, Spent};
-use crate::tool::{PriorCall, ToolExecution};
+use crate::tool::PriorCall;
 use crate::{Error, ErrorKind, Result};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,23 +27,6 @@ pub(in crate::service) struct JournaledTurn {
     waiting: Option<Waiting>,
     /// The newest recorded amounts. `None` in journals of earlier versions.
     spent: Option<Spent>,
-}
-
-/// The state of a tool call.
-#[derive(Debug, Default)]
-struct JournaledCall {
-    attempts: u32,
-    /// The turn that the call waits for.
-    pending: Option<PendingTurn>,
-    finished: Option<Finished>,
-    decision: Option<JournaledDecision>,
-}
-
-/// The decision about a tool call, and the definition of the tool that it was made for.
-#[derive(Clone, Debug)]
-pub(super) struct JournaledDecision {
-    pub(super) decision: Decision,
-    pub(super) definition: String,
 }
 
 impl JournaledTurn {
@@ -79,12 +65,11 @@ impl JournaledTurn {
                     turn.answers.push_back(*answered);
                 }
                 Entry::Started(Started { round, index, attempt }) => {
-                    let call = turn.calls.entry((round, index)).or_default();
-                    (call.attempts, call.pending) = (attempt, None);
+                    turn.calls.entry((round, index)).or_default().start(attempt);
                 }
                 Entry::Suspended(suspended) => {
-                    let Suspended { round, index, pending } = *suspended;
-                    turn.calls.entry((round, index)).or_default().pending = Some(pending);
+                    let Suspended { round, index, suspension } = *suspended;
+                    turn.calls.entry((round, index)).or_default().suspend(suspension);
                     // A turn may wait longer than the largest number of resumptions.
                     turn.resumes = 0;
                 }
@@ -103,7 +88,10 @@ impl JournaledTurn {
         let Some(Waiting { round, calls, .. }) = self.waiting.take() else { return };
         for (WaitingCall { index, definition, .. }, decision) in calls.into_iter().zip(decisions) {
             let call = self.calls.entry((round, index)).or_default();
-            call.decision = Some(JournaledDecision { decision, definition });
+            match decision {
+                Decision::Respond(answers) => call.answers = Some(answers),
+                decision => call.decision = Some(JournaledDecision { decision, definition }),
+            }
         }
     }
 
@@ -111,15 +99,36 @@ impl JournaledTurn {
     pub(in crate::service) fn pending(&self, id: &MemoryId, now: u64) -> Option<PendingTurn> {
         let waiting = self.waiting.as_ref().filter(|waiting| waiting.expires > now)?;
         let calls = self.answers.back().map(Answered::tool_calls).unwrap_or_default();
-        Some(PendingTurn::new(id, self.position, waiting, calls))
+        let pending = |waiting_call: &WaitingCall| {
+            let call = calls.get(waiting_call.index)?;
+            let journaled = self.calls.get(&(waiting.round, waiting_call.index));
+            let questions = journaled.map(JournaledCall::questions).unwrap_or_default();
+            let pending = PendingCall::of_waiting(call, waiting_call);
+            Some(match questions {
+                [] => pending,
+                questions => pending.waiting_for(WaitsFor::Answers(questions.to_vec())),
+            })
+        };
+        let pending = waiting.calls.iter().filter_map(pending).collect();
+        Some(PendingTurn::new(id, self.position, pending, waiting.expires))
     }
 
-    /// Returns the tools that wait for decisions about other turns, with these turns.
-    pub(in crate::service) fn suspended_calls(&self) -> impl Iterator<Item = (&str, &PendingTurn)> {
+    /// Returns `true` if the calls that wait for decisions wait for answers to questions.
+    pub(in crate::service) fn waits_for_answers(&self) -> bool {
+        self.waiting.as_ref().is_some_and(|waiting| {
+            let call = |call: &WaitingCall| self.calls.get(&(waiting.round, call.index));
+            waiting.calls.iter().filter_map(call).any(|call| !call.questions().is_empty())
+        })
+    }
+
+    /// Returns the tools whose calls are suspended, with the reasons. Without calls that wait for answers.
+    pub(in crate::service) fn suspended_calls(
+        &self,
+    ) -> impl Iterator<Item = (&ToolCall, &Suspension)> {
         let calls = self.answers.back().map(Answered::tool_calls).unwrap_or_default();
         self.calls.iter().filter_map(|((_, index), call)| {
-            let pending = call.pending.as_ref().filter(|_| call.finished.is_none())?;
-            Some((calls.get(*index)?.name(), pending))
+            let suspension = call.suspension().filter(|_| call.questions().is_empty())?;
+            Some((calls.get(*index)?, suspension))
         })
     }
 
@@ -128,10 +137,14 @@ impl JournaledTurn {
         self.position.turn
     }
 
-    /// Returns the decision about a call. A call whose time for a decision is over is denied.
+    /// Returns the decision about the start of a call. A call whose time for a decision is over is denied.
     pub(super) fn decision(&self, round: u32, index: usize) -> Option<JournaledDecision> {
-        let decided = self.calls.get(&(round, index)).and_then(|call| call.decision.clone());
+        let known = self.calls.get(&(round, index));
+        let decided = known.and_then(|call| call.decision.clone());
         decided.or_else(|| {
+            if known.is_some_and(|call| !call.questions().is_empty()) {
+                return None;
+            }
             let waiting = self.waiting.as_ref().filter(|waiting| waiting.round == round)?;
             let call = waiting.calls.iter().find(|call| call.index == index)?;
             let decision = Decision::deny("the time for a decision is over");
@@ -178,20 +191,11 @@ impl JournaledTurn {
     /// Returns the state of a call.
     pub(super) fn prior(&self, round: u32, index: usize, call: &ToolCall) -> PriorCall {
         let Some(known) = self.calls.get(&(round, index)) else { return PriorCall::NotStarted };
-        let finished =
-            known.finished.as_ref().and_then(|finished| Some((finished, finished.result()?)));
-        match finished {
-            Some((finished, result)) => {
-                let execution = ToolExecution::new(call, result.clone(), finished.duration());
-                PriorCall::Finished(match finished.has_unknown_outcome() {
-                    true => execution.with_unknown_outcome(),
-                    false => execution,
-                })
-            }
-            None if known.pending.is_some() => PriorCall::Suspended { attempts: known.attempts },
-            None if known.attempts == 0 => PriorCall::NotStarted,
-            None => PriorCall::Started { attempts: known.attempts },
-        }
+        let waiting = self.waiting.as_ref().filter(|waiting| waiting.round == round);
+        let is_expired = waiting.is_some_and(|waiting| {
+            waiting.expires <= now() && waiting.calls.iter().any(|call| call.index == index)
+        });
+        known.prior(call, is_expired)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Durable turns: the journal of a turn, and the turn that is resumed from it.
 
 mod entry;
+mod journaled_call;
 mod journaled_turn;
 mod turn_log;
 

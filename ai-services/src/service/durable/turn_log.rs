@@ -1,9 +1,10 @@
 //! The log of a running turn in its journal.
 
 use super::entry::{Answered, Began, Entry, Finished, Started, Suspended};
-use super::journaled_turn::{JournaledDecision, JournaledTurn};
+use super::journaled_call::JournaledDecision;
+use super::journaled_turn::JournaledTurn;
 use crate::approval::{
-    Decided, Decision, PendingCall, PendingTurn, Waiting, WaitingCall, call_digest, now,
+    Decided, Decision, PendingCall, PendingTurn, Suspension, Waiting, WaitingCall, WaitsFor, now,
 };
 use crate::memory::{
     ConversationJournal, JournalPosition, LeaseToken, RequestId, TurnId, conflict,
@@ -246,9 +247,30 @@ impl<'a> RoundLog<'a> {
     ) -> Result<PendingTurn> {
         let expiry = u64::try_from(expiry.as_millis()).unwrap_or(u64::MAX);
         let waiting = self.waiting(calls, now().saturating_add(expiry));
-        let position = self.log.append([Entry::Waiting(waiting.clone())]).await?;
+        let expires = waiting.expires;
+        self.log.append([Entry::Waiting(waiting)]).await?;
+        Ok(self.pending(calls, expires).await)
+    }
+
+    /// Suspends the turn for calls that wait: for answers, if a call has questions, and otherwise for the ends of tasks.
+    pub(in crate::service) async fn suspend_for(
+        &self,
+        mut calls: Vec<(usize, PendingCall)>,
+        expiry: Duration,
+    ) -> Result<PendingTurn> {
+        let has_questions = |call: &PendingCall| matches!(call.waits_for, WaitsFor::Answers(_));
+        if !calls.iter().any(|(_, call)| has_questions(call)) {
+            return Ok(self.pending(&calls, u64::MAX).await);
+        }
+        calls.retain(|(_, call)| has_questions(call));
+        self.suspend(&calls, expiry).await
+    }
+
+    async fn pending(&self, calls: &[(usize, PendingCall)], expires: u64) -> PendingTurn {
+        let position = self.log.state.lock().await.position;
         let position = position.unwrap_or_else(|| JournalPosition::start(self.turn));
-        Ok(PendingTurn::new(self.log.journal.id(), position, &waiting, self.calls))
+        let calls = calls.iter().map(|(_, call)| call.clone()).collect();
+        PendingTurn::new(self.log.journal.id(), position, calls, expires)
     }
 
     fn waiting(&self, calls: &[(usize, PendingCall)], expires: u64) -> Waiting {
@@ -256,7 +278,7 @@ impl<'a> RoundLog<'a> {
             index: *index,
             description: call.description.clone(),
             definition: call.definition.clone(),
-            digest: call_digest(self.turn, &call.tool, &call.arguments, &call.definition),
+            digest: call.digest(self.turn),
         });
         Waiting { round: self.round, calls: calls.collect(), expires }
     }
@@ -291,8 +313,13 @@ impl ToolLog for RoundLog<'_> {
         self.log.append([finished]).await.map(drop)
     }
 
-    async fn record_suspension(&self, index: usize, pending: &PendingTurn) -> Result<()> {
-        let suspended = Suspended { round: self.round, index, pending: pending.clone() };
+    fn can_suspend(&self) -> bool {
+        true
+    }
+
+    async fn record_suspension(&self, index: usize, suspension: &Suspension) -> Result<()> {
+        let (round, suspension) = (self.round, suspension.clone());
+        let suspended = Suspended { round, index, suspension };
         self.log.append([Entry::Suspended(Box::new(suspended))]).await.map(drop)
     }
 }

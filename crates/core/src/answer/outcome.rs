@@ -4,7 +4,7 @@ use super::response::Response;
 use super::returned::Returned;
 use crate::approval::PendingTurn;
 
-/// The outcome of a method: a value, or a turn that waits for [approval](crate::approval).
+/// The outcome of a method: a value, or a turn that waits, for example for [approval](crate::approval).
 ///
 /// A method that returns `Result<Outcome<T>>` gets a suspended turn as a value. Any other method gets an error of the
 /// kind [`ErrorKind::Suspended`](crate::ErrorKind::Suspended) with the same [`PendingTurn`] as its detail.
@@ -64,7 +64,7 @@ use crate::approval::PendingTurn;
 pub enum Outcome<T> {
     /// The turn is stored. This is the value of the method.
     Completed(T),
-    /// The turn waits for decisions about its tool calls.
+    /// The turn waits for decisions about its tool calls, or for the end of a task.
     Pending(Box<PendingTurn>),
 }
 

@@ -1,9 +1,10 @@
 //! The decision about a tool call.
 
+use super::elicitation::ElicitationAnswer;
 use crate::message::{ToolCall, ToolResult};
 use serde::{Deserialize, Serialize};
 
-/// The decision about one tool call that waits for approval.
+/// The decision about one tool call that waits.
 ///
 /// # Examples
 ///
@@ -27,6 +28,9 @@ pub enum Decision {
     Edit(String),
     /// The tool does not run. The model gets this text as its result.
     Answer(String),
+    /// The call goes on with the answers to its questions, one for each, in their order. The only decision about a
+    /// call that waits for [answers](super::WaitsFor::Answers), and for no other call.
+    Respond(Vec<ElicitationAnswer>),
 }
 
 impl Decision {
@@ -39,7 +43,7 @@ impl Decision {
     /// Returns the call that runs, if there is one.
     pub(crate) fn approved(&self, call: &ToolCall) -> Option<ToolCall> {
         match self {
-            Self::Approve => Some(call.clone()),
+            Self::Approve | Self::Respond(_) => Some(call.clone()),
             Self::Edit(arguments) => {
                 Some(ToolCall::new(call.id(), call.name(), arguments.as_str()))
             }
@@ -51,7 +55,7 @@ impl Decision {
     pub(crate) fn result(&self, call: &ToolCall) -> Option<ToolResult> {
         let result = |text: &str| ToolResult::new(call.id(), call.name(), text);
         match self {
-            Self::Approve | Self::Edit(_) => None,
+            Self::Approve | Self::Edit(_) | Self::Respond(_) => None,
             Self::Deny(reason) => {
                 Some(result(&format!("the call was denied: {reason}")).into_error())
             }

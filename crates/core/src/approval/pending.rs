@@ -1,17 +1,18 @@
 //! A turn that waits for decisions.
 
 use super::decision::{Decided, Decision};
+use super::elicitation::Elicitation;
+use super::waiting::{Waiting, WaitingCall, digest, sorted};
 use crate::error::{Error, ErrorKind, Result};
 use crate::invocation::{MemoryId, TurnId};
 use crate::memory::{ChatMemoryStore, JournalPosition, TurnJournal};
 use crate::message::ToolCall;
 use crate::model::ToolSpecification;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A turn that waits for decisions about tool calls: the [detail](Error::detail) of an error of the kind
+/// A turn whose tool calls wait, for example for approval: the [detail](Error::detail) of an error of the kind
 /// [`ErrorKind::Suspended`].
 ///
 /// Plain data: an application serializes it, sends it to the people who decide, and gets it back. It contains the
@@ -42,11 +43,12 @@ pub struct PendingTurn {
     /// The calls that wait, in the order of the model's answer. At least one.
     pub calls: Vec<PendingCall>,
     /// Time after which no decision is accepted, in milliseconds since 1970. When the turn is resumed after it, the
-    /// calls count as denied.
+    /// calls count as denied, and the questions as [canceled](super::ElicitationAnswer::Cancel). `u64::MAX` for calls
+    /// that need no decision.
     pub expires: u64,
 }
 
-/// A tool call that waits for a decision.
+/// A tool call that waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PendingCall {
@@ -58,32 +60,24 @@ pub struct PendingCall {
     pub arguments: String,
     /// Digest of the definition of the tool: its name, description and parameters.
     pub definition: String,
+    /// The reason for the wait.
+    #[serde(default, skip_serializing_if = "WaitsFor::is_approval")]
+    pub waits_for: WaitsFor,
 }
 
-/// The entry of a journal that waits for decisions.
-#[doc(hidden)]
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Waiting {
-    /// The number of the round, from 1.
-    pub round: u32,
-    /// The calls that wait.
-    pub calls: Vec<WaitingCall>,
-    /// The time after which no decision is accepted, in milliseconds since 1970.
-    pub expires: u64,
-}
-
-/// A call of a [`Waiting`] entry.
-#[doc(hidden)]
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WaitingCall {
-    /// The index of the call in the answer of the model.
-    pub index: usize,
-    /// The description of the tool.
-    pub description: String,
-    /// The digest of the definition of the tool.
-    pub definition: String,
-    /// The digest of the call: turn, tool, arguments and definition.
-    pub digest: String,
+/// The reason why a tool call waits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum WaitsFor {
+    /// The call needs approval before it runs. Any decision except [`Decision::Respond`].
+    #[default]
+    Approval,
+    /// The tool asks the user, in the middle of the call. The decision is [`Decision::Respond`].
+    Answers(Vec<Elicitation>),
+    /// The call has started a task of a server, which has not ended. It needs no decision: resume the turn later. If a
+    /// call of the same answer needs a decision, the turn shows that call only.
+    Task,
 }
 
 /// The entries of a journal that decisions depend on.
@@ -96,45 +90,119 @@ enum Entry {
     Other,
 }
 
+impl WaitsFor {
+    fn is_approval(&self) -> bool {
+        *self == Self::Approval
+    }
+}
+
 impl PendingCall {
     /// Describes a call of a tool with this specification.
     #[doc(hidden)]
     #[must_use]
     pub fn new(call: &ToolCall, specification: &ToolSpecification) -> Self {
         Self {
-            tool: call.name().to_owned(),
             description: specification.description.to_string(),
-            arguments: call.arguments().to_owned(),
             definition: definition_digest(specification),
+            ..Self::unspecified(call)
+        }
+    }
+
+    /// Describes a call whose tool is not known.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn unspecified(call: &ToolCall) -> Self {
+        Self {
+            tool: call.name().to_owned(),
+            description: String::new(),
+            arguments: call.arguments().to_owned(),
+            definition: String::new(),
+            waits_for: WaitsFor::Approval,
+        }
+    }
+
+    /// Describes a call as a journal does.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_waiting(call: &ToolCall, waiting: &WaitingCall) -> Self {
+        Self {
+            description: waiting.description.clone(),
+            definition: waiting.definition.clone(),
+            ..Self::unspecified(call)
+        }
+    }
+
+    /// Sets the reason for the wait.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn waiting_for(mut self, waits_for: WaitsFor) -> Self {
+        self.waits_for = waits_for;
+        self
+    }
+
+    /// Returns the digest of the call. It binds a decision to the turn, the tool, its arguments, its definition and its
+    /// questions.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn digest(&self, turn: TurnId) -> String {
+        let turn = turn.to_string();
+        let call = [turn.as_str(), &self.tool, &self.arguments, &self.definition];
+        match &self.waits_for {
+            WaitsFor::Answers(questions) => {
+                let questions = serde_json::to_value(questions).unwrap_or_default();
+                digest(&[&call[..], &[&sorted(&questions).to_string()]].concat())
+            }
+            WaitsFor::Approval | WaitsFor::Task => digest(&call),
+        }
+    }
+
+    /// Checks a decision about this call.
+    fn check(&self, decision: &Decision) -> Result<()> {
+        let tool = &self.tool;
+        let refused = |reason: &str| {
+            let message = format!("the decision about `{tool}` was not accepted: {reason}");
+            Err(Error::configuration(message))
+        };
+        match (&self.waits_for, decision) {
+            (WaitsFor::Answers(questions), Decision::Respond(answers)) => {
+                if questions.len() != answers.len() {
+                    let (given, expected) = (answers.len(), questions.len());
+                    return refused(&format!("{given} answers were given to {expected} questions"));
+                }
+                let mut pairs = questions.iter().zip(answers);
+                match pairs.find_map(|(question, answer)| question.check(answer).err()) {
+                    Some(reason) => refused(&reason),
+                    None => Ok(()),
+                }
+            }
+            (WaitsFor::Answers(_), _) => {
+                refused("the call waits for answers; use `Decision::Respond`")
+            }
+            (WaitsFor::Task, _) => {
+                refused("the call waits for a task, not for a decision; resume the turn later")
+            }
+            (WaitsFor::Approval, Decision::Respond(_)) => {
+                refused("the call waits for approval, and asked no question")
+            }
+            (WaitsFor::Approval, Decision::Edit(arguments)) if !is_object(arguments) => {
+                Err(Error::configuration("edited arguments must be a JSON object"))
+            }
+            (WaitsFor::Approval, _) => Ok(()),
         }
     }
 }
 
 impl PendingTurn {
-    /// Describes the calls of an answer that wait.
+    /// Describes a turn whose calls wait.
     #[doc(hidden)]
     #[must_use]
     pub fn new(
         id: &MemoryId,
         position: JournalPosition,
-        waiting: &Waiting,
-        calls: &[ToolCall],
+        calls: Vec<PendingCall>,
+        expires: u64,
     ) -> Self {
-        let pending = |waiting: &WaitingCall| {
-            let call = calls.get(waiting.index)?;
-            Some(PendingCall {
-                tool: call.name().to_owned(),
-                description: waiting.description.clone(),
-                arguments: call.arguments().to_owned(),
-                definition: waiting.definition.clone(),
-            })
-        };
-        Self {
-            memory_id: id.as_str().to_owned(),
-            position: position.to_string(),
-            calls: waiting.calls.iter().filter_map(pending).collect(),
-            expires: waiting.expires,
-        }
+        Self { memory_id: id.as_str().to_owned(), position: position.to_string(), calls, expires }
     }
 
     /// Decides about all calls, in their order. The decisions are one append to the journal in `store`: no model and
@@ -146,8 +214,9 @@ impl PendingTurn {
     ///
     /// Returns [`ErrorKind::Conflict`] if the turn no longer waits at this position: it was decided, resumed or
     /// cancelled, it has expired, or its calls are not those of this value. Returns [`ErrorKind::Configuration`] if
-    /// the number of decisions is not the number of calls, if edited arguments are not a JSON object, or if the
-    /// store has no journals. Otherwise fails as
+    /// the number of decisions is not the number of calls, if edited arguments are not a JSON object, if an answer does
+    /// not fit its question, or if the store has no journals. Nothing is written then, and another decision may follow.
+    /// Otherwise fails as
     /// [`TurnJournals::append`](crate::memory::TurnJournals::append).
     pub async fn decide(
         &self,
@@ -180,17 +249,7 @@ impl PendingTurn {
                 "{given} decisions were given for {expected} tool calls; decide about each call, in their order"
             )));
         }
-        let is_object = |text: &str| {
-            serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text).is_ok()
-        };
-        for decision in decisions {
-            if let Decision::Edit(arguments) = decision
-                && !is_object(arguments)
-            {
-                return Err(Error::configuration("edited arguments must be a JSON object"));
-            }
-        }
-        Ok(())
+        self.calls.iter().zip(decisions).try_for_each(|(call, decision)| call.check(decision))
     }
 
     /// Checks that the journal waits for a decision about exactly these calls.
@@ -202,9 +261,7 @@ impl PendingTurn {
         if waiting.expires <= now {
             return Err(refused("the time for a decision is over"));
         }
-        let digest = |call: &PendingCall| {
-            call_digest(journal.turn, &call.tool, &call.arguments, &call.definition)
-        };
+        let digest = |call: &PendingCall| call.digest(journal.turn);
         let expected = waiting.calls.iter().map(|call| call.digest.as_str());
         if self.calls.iter().map(digest).eq(expected) {
             return Ok(());
@@ -221,7 +278,11 @@ impl PendingTurn {
 
 impl fmt::Display for PendingTurn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the turn waits for the approval of")?;
+        f.write_str(match self.calls.first().map(|call| &call.waits_for) {
+            Some(WaitsFor::Answers(_)) => "the turn waits for answers to questions of",
+            Some(WaitsFor::Task) => "the turn waits for the task of",
+            Some(WaitsFor::Approval) | None => "the turn waits for the approval of",
+        })?;
         for (number, call) in self.calls.iter().enumerate() {
             let separator = if number == 0 { "" } else { "," };
             write!(f, "{separator} `{}`", call.tool)?;
@@ -234,19 +295,16 @@ impl std::error::Error for PendingTurn {}
 
 impl From<PendingTurn> for Error {
     fn from(pending: PendingTurn) -> Self {
-        let message = format!(
-            "{pending}; decide with `PendingTurn::decide`, then resume the turn of the conversation `{}`",
-            pending.memory_id
-        );
+        let id = &pending.memory_id;
+        let is_task = pending.calls.iter().any(|call| call.waits_for == WaitsFor::Task);
+        let message = match is_task {
+            true => format!("{pending}; resume the turn of the conversation `{id}` later"),
+            false => format!(
+                "{pending}; decide with `PendingTurn::decide`, then resume the turn of the conversation `{id}`"
+            ),
+        };
         Self::new(ErrorKind::Suspended, message).with_source(pending)
     }
-}
-
-/// Returns the digest of a call. It binds a decision to the turn, the tool, its arguments and its definition.
-#[doc(hidden)]
-#[must_use]
-pub fn call_digest(turn: TurnId, tool: &str, arguments: &str, definition: &str) -> String {
-    digest([turn.to_string().as_str(), tool, arguments, definition])
 }
 
 /// Returns the digest of the definition of a tool.
@@ -255,17 +313,7 @@ pub fn call_digest(turn: TurnId, tool: &str, arguments: &str, definition: &str) 
 pub fn definition_digest(specification: &ToolSpecification) -> String {
     let ToolSpecification { name, description, parameters, .. } = specification;
     let parameters = parameters.as_ref().map(|schema| schema.as_value().to_string());
-    digest([name, description, parameters.as_deref().unwrap_or_default()])
-}
-
-/// Returns 32 hexadecimal digits of SHA-256 over the parts with their lengths.
-fn digest<const N: usize>(parts: [&str; N]) -> String {
-    let mut digest = Sha256::new();
-    for part in parts {
-        digest.update((part.len() as u64).to_le_bytes());
-        digest.update(part);
-    }
-    digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    digest(&[name, description, parameters.as_deref().unwrap_or_default()])
 }
 
 /// Returns the time in milliseconds since 1970.
@@ -282,4 +330,8 @@ fn refused(reason: &str) -> Error {
         format!("the decision about the turn was not accepted: {reason}"),
     )
     .with_retryable(false)
+}
+
+fn is_object(text: &str) -> bool {
+    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text).is_ok()
 }

@@ -1,7 +1,7 @@
 //! Errors of tools.
 
 use super::lost_effect::LostEffect;
-use crate::approval::PendingTurn;
+use crate::approval::Suspension;
 use crate::error::{BoxError, Error, ErrorKind, panic_text};
 use std::any::Any;
 use std::fmt;
@@ -47,7 +47,7 @@ pub(crate) enum FailureKind {
     Concealed,
     /// The tool returned an error that fails the whole call.
     Fatal,
-    /// The tool waits for a decision, and the turn that calls it is suspended.
+    /// The tool waits, and the turn that calls it is suspended.
     Suspended,
     /// The tool exceeded its time limit.
     Timeout,
@@ -80,15 +80,16 @@ impl ToolError {
         Self { source: Some(source), ..Self::of(FailureKind::Fatal, message) }
     }
 
-    /// Creates the error of a call that waits for a decision about another turn. It suspends the turn of the call,
-    /// whatever the policies of the service are. When the turn is resumed, the tool is called again, with the same
-    /// [idempotency key](super::ToolInput::idempotency_key).
+    /// Creates the error of a call that waits: for a decision about another turn, for answers of the user, or for the end
+    /// of work elsewhere. It suspends the turn of the call, whatever the policies of the service are. When the turn is
+    /// resumed, the tool is called again, with the same [idempotency key](super::ToolInput::idempotency_key).
+    ///
+    /// A call may wait for answers or work only if [`ToolInput::can_suspend`](super::ToolInput::can_suspend).
     #[doc(hidden)]
     #[must_use]
-    pub fn suspended(pending: PendingTurn) -> Self {
-        let message =
-            format!("{pending}; decide with `PendingTurn::decide`, then resume this turn");
-        Self { source: Some(pending.into()), ..Self::of(FailureKind::Suspended, message) }
+    pub fn suspended(suspension: Suspension) -> Self {
+        let message = suspension.to_string();
+        Self { source: Some(suspension.into()), ..Self::of(FailureKind::Suspended, message) }
     }
 
     /// Creates the error of a tool that sent a request and got no answer: the connection broke, or the receiver did

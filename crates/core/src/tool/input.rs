@@ -1,10 +1,12 @@
 //! The input of tool calls.
 
 use super::arguments::ToolArguments;
+use super::checkpoint::Checkpoints;
 use super::error::ToolError;
 use super::key::{CallPlace, KeyTemplate};
 use super::progress::ToolProgress;
 use super::signals::{CancellationToken, Signals};
+use crate::approval::{Awaited, Continuation};
 use crate::invocation::{CallId, InvocationContext, MemoryId};
 use crate::message::ToolCall;
 use crate::model::UsageMeter;
@@ -20,6 +22,8 @@ pub struct ToolInput {
     attempt: u32,
     key: Option<Arc<KeyTemplate>>,
     signals: Signals,
+    continuation: Option<Arc<Continuation>>,
+    checkpoints: Option<Checkpoints>,
 }
 
 /// The context that all tool calls of one service call share.
@@ -46,7 +50,20 @@ impl ToolInput {
         attempt: u32,
     ) -> Self {
         let (call, context, signals) = (call.clone(), context.clone(), Signals::default());
-        Self { call, context, place, attempt, key: None, signals }
+        let (key, continuation, checkpoints) = (None, None, None);
+        Self { call, context, place, attempt, key, signals, continuation, checkpoints }
+    }
+
+    /// Sets the state from which a suspended call goes on.
+    pub(super) fn with_continuation(mut self, continuation: Option<&Arc<Continuation>>) -> Self {
+        self.continuation = continuation.cloned();
+        self
+    }
+
+    /// Sets the receiver of states that outlive the process.
+    pub(super) fn with_checkpoints(mut self, checkpoints: Option<&Checkpoints>) -> Self {
+        self.checkpoints = checkpoints.cloned();
+        self
     }
 
     /// Sets the template of the key, if the tool has one.
@@ -194,6 +211,34 @@ impl ToolInput {
     /// ```
     pub fn report(&self, progress: ToolProgress) {
         self.signals.report(progress);
+    }
+
+    /// Returns the state of the earlier attempt that suspended the call, with the answers of the user.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn continuation(&self) -> Option<&Continuation> {
+        self.continuation.as_deref()
+    }
+
+    /// Returns `true` if the call may wait for answers of the user, or for work elsewhere, by
+    /// [`ToolError::suspended`]: its turn is durable, and the tool is [`suspending`](super::Tool::suspending).
+    #[doc(hidden)]
+    #[must_use]
+    pub fn can_suspend(&self) -> bool {
+        self.checkpoints.is_some()
+    }
+
+    /// Records the state with which the call goes on if its process ends now. Does nothing if the call cannot suspend.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the state cannot be recorded. The service call fails then, and the tool is stopped.
+    #[doc(hidden)]
+    pub async fn checkpoint(&self, state: Awaited) -> Result<(), ToolError> {
+        match &self.checkpoints {
+            Some(checkpoints) => checkpoints.record(state).await,
+            None => Ok(()),
+        }
     }
 
     pub(super) fn signals(&self) -> &Signals {

@@ -1,14 +1,19 @@
 //! Execution of the tool calls of one answer, with a log that outlives the process.
 
+use super::checkpoint::Checkpoints;
 use super::effect::{CallState, Effect};
+use super::error::ToolError;
 use super::lost_effect::LostEffect;
 use super::run::{Attempt, Runner, ToolRun, with_unknown_outcome};
-use crate::approval::{Decision, PendingTurn};
+use crate::approval::{Awaited, Continuation, Decision, NextAttempt, Suspension};
 use crate::error::{Error, ErrorKind, Result};
 use crate::invocation::ToolExecution;
 use crate::message::{ToolCall, ToolResult};
 use async_trait::async_trait;
+use futures_util::future::{Either, select};
 use futures_util::stream::{self, StreamExt};
+use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 use tracing::Span;
 
@@ -28,8 +33,13 @@ pub trait ToolLog: Send + Sync {
     /// Records the result of a call.
     async fn finish(&self, index: usize, execution: &ToolExecution, effect: &Effect) -> Result<()>;
 
-    /// Records that a call waits for a decision about another turn. The call runs again when its turn is resumed.
-    async fn record_suspension(&self, _index: usize, _pending: &PendingTurn) -> Result<()> {
+    /// Returns `true` if calls may wait for answers of the user, or for work elsewhere.
+    fn can_suspend(&self) -> bool {
+        false
+    }
+
+    /// Records that a call waits, or the state with which it goes on if its process ends now.
+    async fn record_suspension(&self, _index: usize, _suspension: &Suspension) -> Result<()> {
         Ok(())
     }
 }
@@ -44,12 +54,18 @@ pub enum PriorCall {
     Started {
         /// The number of attempts so far.
         attempts: u32,
+        /// The state from which the last attempt went on.
+        continuation: Option<Arc<Continuation>>,
     },
-    /// The call waits for a decision about another turn. It is continued by another attempt.
+    /// The call was suspended. It is continued by another attempt.
     Suspended {
         /// The number of attempts so far.
         attempts: u32,
+        /// The state from which the next attempt goes on.
+        continuation: Option<Arc<Continuation>>,
     },
+    /// The call waits for answers of the user, which were not given.
+    Waiting(Awaited),
     /// The call has a result.
     Finished(ToolExecution),
 }
@@ -80,10 +96,16 @@ enum Step {
     Recorded(ToolExecution),
     /// The outcome was found without another attempt.
     Settled(ToolExecution),
-    Run {
-        call: ToolCall,
-        attempt: u32,
-    },
+    /// The call waits for answers of the user.
+    Waits(ToolCall, Awaited),
+    Run(Run),
+}
+
+/// An attempt that is about to start.
+struct Run {
+    call: ToolCall,
+    attempt: u32,
+    continuation: Option<Arc<Continuation>>,
 }
 
 impl LoggedRunner<'_> {
@@ -124,47 +146,53 @@ impl LoggedRunner<'_> {
         }
         let mut running = stream::iter(running).buffered(concurrency);
         while let Some(outcome) = running.next().await {
-            run.add(outcome?);
+            let (execution, failure) = outcome?;
+            if let Some(Suspension::Awaits(awaited)) = failure.as_ref().and_then(suspension) {
+                run.awaited.push((run.executions.len(), awaited.clone()));
+            }
+            run.add((execution, failure));
         }
         Ok(())
     }
 
     /// Decides from the log, the effect of the tool and its verifier if the call has to run.
     async fn next_step(&self, index: usize, call: &ToolCall) -> Step {
-        let (attempts, is_lost) = match self.log.prior(index) {
+        let (attempts, continuation, is_lost) = match self.log.prior(index) {
             PriorCall::Finished(execution) => return Step::Recorded(execution),
-            PriorCall::NotStarted => (0, false),
-            PriorCall::Suspended { attempts } => (attempts, false),
-            PriorCall::Started { attempts } => (attempts, true),
+            PriorCall::Waiting(awaited) => return Step::Waits(call.clone(), awaited),
+            PriorCall::NotStarted => (0, None, false),
+            PriorCall::Suspended { attempts, continuation } => (attempts, continuation, false),
+            PriorCall::Started { attempts, continuation } => (attempts, continuation, true),
         };
         let decision = self.log.decision(index).unwrap_or(&Decision::Approve);
         if let Some(result) = decision.result(call) {
             return Step::Settled(ToolExecution::new(call, result, Duration::ZERO));
         }
         let call = decision.approved(call).unwrap_or_else(|| call.clone());
-        let attempt = attempts.saturating_add(1);
+        let run = Run { call, attempt: attempts.saturating_add(1), continuation };
         if !is_lost {
-            return Step::Run { call, attempt };
+            return Step::Run(run);
         }
-        self.after_lost_result(index, call, attempt).await
+        self.after_lost_result(index, run).await
     }
 
     /// Decides about a call that may have taken effect, and has no result.
-    async fn after_lost_result(&self, index: usize, call: ToolCall, attempt: u32) -> Step {
-        let Some(tool) = self.runner.toolbox.get(call.name()) else { return unknown(&call) };
+    async fn after_lost_result(&self, index: usize, run: Run) -> Step {
+        let call = &run.call;
+        let Some(tool) = self.runner.toolbox.get(call.name()) else { return unknown(call) };
         match tool.effect() {
-            Effect::ReadOnly | Effect::Idempotent => Step::Run { call, attempt },
-            Effect::AtMostOnce => unknown(&call),
+            Effect::ReadOnly | Effect::Idempotent => Step::Run(run),
+            Effect::AtMostOnce => unknown(call),
             Effect::Verifiable(_) => {
-                let number = attempt.saturating_sub(1);
-                match self.runner.state_of(tool, Attempt { call: &call, index, number }).await {
-                    CallState::NotExecuted => Step::Run { call, attempt },
+                let last = Attempt::new(index, call, run.attempt.saturating_sub(1));
+                match self.runner.state_of(tool, last).await {
+                    CallState::NotExecuted => Step::Run(run),
                     CallState::Executed(output) => {
                         let (duration, span) = (Duration::ZERO, Span::none());
-                        let settled = self.runner.execution(&call, Ok(output), duration, &span);
+                        let settled = self.runner.execution(call, Ok(output), duration, &span);
                         Step::Settled(settled.0)
                     }
-                    CallState::Unknown => unknown(&call),
+                    CallState::Unknown => unknown(call),
                 }
             }
         }
@@ -173,10 +201,10 @@ impl LoggedRunner<'_> {
     /// Returns the log entry of a call that is about to take effect.
     fn started(&self, index: usize, step: &Step) -> Option<StartedCall> {
         match step {
-            Step::Run { call, attempt } if self.has_effect(call) => {
-                Some(StartedCall { index, attempt: *attempt })
+            Step::Run(run) if self.has_effect(&run.call) && !run.only_observes() => {
+                Some(StartedCall { index, attempt: run.attempt })
             }
-            Step::Run { .. } | Step::Recorded(_) | Step::Settled(_) => None,
+            Step::Run(_) | Step::Recorded(_) | Step::Settled(_) | Step::Waits(..) => None,
         }
     }
 
@@ -196,15 +224,19 @@ impl LoggedRunner<'_> {
                 self.runner.observer.tool_finished(&execution);
                 (execution, None)
             }
-            Step::Run { call, attempt: number } => {
-                let attempt = Attempt { call: &call, index, number };
-                let (execution, failure) = self.runner.run_one(attempt).await;
+            Step::Waits(call, awaited) => {
+                let error = ToolError::suspended(Suspension::Awaits(awaited));
+                let (duration, span) = (Duration::ZERO, Span::none());
+                return Ok(self.runner.execution(&call, Err(error), duration, &span));
+            }
+            Step::Run(run) => {
+                let (execution, failure) = self.attempt(index, &run).await?;
                 let is_edited = matches!(self.log.decision(index), Some(Decision::Edit(_)));
                 (if is_edited { with_note(&execution) } else { execution }, failure)
             }
         };
-        if let Some(pending) = failure.as_ref().and_then(suspension) {
-            self.log.record_suspension(index, pending).await?;
+        if let Some(suspension) = failure.as_ref().and_then(suspension) {
+            self.log.record_suspension(index, suspension).await?;
             return Ok((execution, failure));
         }
         let effect = self.effect(execution.call());
@@ -213,8 +245,43 @@ impl LoggedRunner<'_> {
     }
 }
 
-/// Returns the turn that a suspended call waits for.
-fn suspension(error: &Error) -> Option<&PendingTurn> {
+impl LoggedRunner<'_> {
+    /// Makes an attempt at a call, and records the states that the tool reports meanwhile.
+    async fn attempt(&self, index: usize, run: &Run) -> Result<(ToolExecution, Option<Error>)> {
+        let mut attempt = Attempt::new(index, &run.call, run.attempt);
+        attempt.continuation = run.continuation.as_ref();
+        let suspends = self.log.can_suspend()
+            && self.runner.toolbox.get(run.call.name()).is_some_and(|tool| tool.0.suspends);
+        if !suspends {
+            return Ok(self.runner.run_one(attempt).await);
+        }
+        let (checkpoints, mut reported) = Checkpoints::new();
+        attempt.checkpoints = Some(&checkpoints);
+        let mut running = pin!(self.runner.run_one(attempt));
+        loop {
+            let checkpoint = match select(pin!(reported.recv()), running.as_mut()).await {
+                Either::Left((checkpoint, _)) => checkpoint,
+                Either::Right((outcome, _)) => return Ok(outcome),
+            };
+            if let Some(checkpoint) = checkpoint {
+                let state = Suspension::Awaits(checkpoint.awaited.clone());
+                self.log.record_suspension(index, &state).await?;
+                checkpoint.confirm();
+            }
+        }
+    }
+}
+
+impl Run {
+    /// Returns `true` if the attempt has no effect of its own.
+    fn only_observes(&self) -> bool {
+        let attempt = self.continuation.as_ref().map(|continuation| continuation.attempt);
+        attempt == Some(NextAttempt::Observes)
+    }
+}
+
+/// Returns the reason why a call is suspended.
+fn suspension(error: &Error) -> Option<&Suspension> {
     error.detail().filter(|_| error.kind() == ErrorKind::Suspended)
 }
 

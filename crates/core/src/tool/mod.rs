@@ -6,6 +6,7 @@
 
 mod arguments;
 mod bounded;
+mod checkpoint;
 mod effect;
 mod error;
 mod input;
@@ -108,6 +109,8 @@ struct Inner {
     key: Option<Arc<KeyTemplate>>,
     requires_approval: bool,
     probe: Option<Arc<PendingProbe>>,
+    /// `true` if a call of the tool may suspend its turn in the middle.
+    suspends: bool,
     /// `true` if the tool is a method of a service.
     is_nested: bool,
 }
@@ -161,6 +164,7 @@ impl Tool {
             key: None,
             requires_approval: false,
             probe: None,
+            suspends: false,
             is_nested: false,
         }))
     }
@@ -249,6 +253,14 @@ impl Tool {
     #[must_use]
     pub fn nested(mut self) -> Self {
         self.inner_mut().is_nested = true;
+        self
+    }
+
+    /// Declares that calls of the tool may wait for answers of the user, or for work elsewhere, if their turn is durable.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn suspending(mut self) -> Self {
+        self.inner_mut().suspends = true;
         self
     }
 

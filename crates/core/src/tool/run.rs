@@ -1,6 +1,7 @@
 //! Execution of the tool calls of one answer.
 
 use super::bounded::TimeLimit;
+use super::checkpoint::Checkpoints;
 use super::error::{FailureKind, ToolError};
 use super::input::{ToolContext, ToolInput};
 use super::key::CallPlace;
@@ -9,11 +10,13 @@ use super::policy::{ToolArgumentsPolicy, ToolErrorPolicy, ToolSettings, UnknownT
 use super::progress::ToolProgress;
 use super::toolbox::Toolbox;
 use super::{Order, StartedTool, Tool};
+use crate::approval::{Awaited, Continuation};
 use crate::error::{Error, ErrorKind, Result};
 use crate::invocation::{ToolExecution, TurnId};
 use crate::message::{Contents, ToolCall, ToolResult};
 use futures_util::stream::{self, StreamExt};
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 use tracing::{Instrument, Span, field};
@@ -37,11 +40,20 @@ pub(super) struct Attempt<'a> {
     pub(super) index: usize,
     /// The number of the attempt, from 1.
     pub(super) number: u32,
+    /// The state of a suspended call.
+    pub(super) continuation: Option<&'a Arc<Continuation>>,
+    /// The receiver of states that outlive the process.
+    pub(super) checkpoints: Option<&'a Checkpoints>,
 }
 
 impl<'a> Attempt<'a> {
+    /// Describes an attempt from the beginning.
+    pub(super) fn new(index: usize, call: &'a ToolCall, number: u32) -> Self {
+        Self { call, index, number, continuation: None, checkpoints: None }
+    }
+
     fn first(index: usize, call: &'a ToolCall) -> Self {
-        Self { call, index, number: 1 }
+        Self::new(index, call, 1)
     }
 }
 
@@ -74,6 +86,8 @@ pub struct ToolRun {
     pub failure: Option<Error>,
     /// The use of the results.
     pub result_use: ResultUse,
+    /// The calls that wait for answers of the user, or for work elsewhere, by their index in the answer.
+    pub awaited: Vec<(usize, Awaited)>,
 }
 
 /// The use of the results of one round of tool calls.
@@ -88,7 +102,7 @@ pub enum ResultUse {
 impl ToolRun {
     pub(super) fn new(calls: usize) -> Self {
         let (failure, result_use) = (None, ResultUse::SendToModel);
-        Self { executions: Vec::with_capacity(calls), failure, result_use }
+        Self { executions: Vec::with_capacity(calls), failure, result_use, awaited: Vec::new() }
     }
 
     pub(super) fn add(&mut self, (execution, failure): (ToolExecution, Option<Error>)) {
@@ -203,10 +217,12 @@ impl Runner<'_> {
     }
 
     pub(super) fn input(&self, attempt: Attempt<'_>) -> ToolInput {
-        let Attempt { call, index, number } = attempt;
+        let Attempt { call, index, number, continuation, checkpoints } = attempt;
         let index = u32::try_from(index).unwrap_or(u32::MAX);
         let place = CallPlace { turn: self.turn, round: self.round, index };
         ToolInput::new(call, self.context, place, number)
+            .with_continuation(continuation)
+            .with_checkpoints(checkpoints)
     }
 
     fn unknown_tool(&self, call: &ToolCall) -> ToolError {
