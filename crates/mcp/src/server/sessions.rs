@@ -40,6 +40,16 @@ impl Sessions {
         self.owners.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Keeps a session. Returns `false` if others have taken the last place meanwhile.
+    fn insert(&self, id: &SessionId, caller: Option<MemoryId>) -> bool {
+        let mut owners = self.owners();
+        let has_room = owners.len() < MAX_SESSIONS;
+        if has_room {
+            owners.insert(id.clone(), caller);
+        }
+        has_room
+    }
+
     /// Returns `true` if the session belongs to another caller. The server itself may use each session.
     fn is_foreign(&self, id: &SessionId) -> bool {
         let owners = self.owners();
@@ -59,8 +69,11 @@ impl SessionManager for Sessions {
         }
         let (id, transport) = self.sessions.create_session().await?;
         let caller = CALLER.try_with(Clone::clone).unwrap_or_default();
-        self.owners().insert(id.clone(), caller);
-        Ok((id, transport))
+        if self.insert(&id, caller) {
+            return Ok((id, transport));
+        }
+        self.sessions.close_session(&id).await?;
+        Err(SessionError::TooMany)
     }
 
     async fn initialize_session(
@@ -131,3 +144,24 @@ impl fmt::Display for SessionError {
 }
 
 impl std::error::Error for SessionError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn sessions_are_limited_and_a_closed_one_makes_room() {
+        let sessions = Sessions::default();
+        let mut open = Vec::with_capacity(MAX_SESSIONS);
+        for _ in 0..MAX_SESSIONS {
+            open.push(sessions.create_session().await.unwrap());
+        }
+        let Err(error) = sessions.create_session().await else { panic!("one session too many") };
+        assert_eq!(error.to_string(), "too many sessions; at most 10000 are open");
+        assert!(!sessions.insert(&"another".into(), None));
+        sessions.close_session(&open[0].0).await.unwrap();
+        let (id, _transport) = sessions.create_session().await.unwrap();
+        assert!(sessions.has_session(&id).await.unwrap());
+        assert!(!sessions.has_session(&open[0].0).await.unwrap());
+    }
+}
