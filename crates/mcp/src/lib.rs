@@ -8,7 +8,7 @@
 //! | Give the tools of MCP servers to a service | [`McpTools`], a [`ToolProvider`](ai_services_core::tool::ToolProvider), with a [`RemoteServer`] for each server |
 //! | Detect changed definitions of tools | [`McpPins`] |
 //! | Authorize requests by OAuth | [`RemoteServer::oauth`], with an [`OAuth`]; a [`TokenStore`] keeps the tokens |
-//! | Answer the questions of a server to the user | [`RemoteServer::on_elicitation`] |
+//! | Answer the questions of a server to the user | [`RemoteServer::on_elicitation`], or a suspended turn: see [below](#questions-and-tasks) |
 //! | Read resources, fill in prompts | [`McpTools::read_resource`], [`McpTools::prompt`], or as tools: [`RemoteServer::resource_tools`], [`RemoteServer::prompt_tools`] |
 //! | Offer tools and services to MCP clients | [`McpServer`] |
 //! | Ask the user of the client from a tool | [`McpCall`] |
@@ -79,12 +79,33 @@
 //! - A child process gets few variables of the environment, an HTTP server only the headers that you set for it.
 //! - Links in results are not fetched.
 //!
+//! # Questions and tasks
+//!
+//! A modern server can end a call with questions to the user, or with the handle of a task.
+//!
+//! | | turn with a journal | other turn |
+//! |---|---|---|
+//! | question | [`RemoteServer::on_elicitation`] within the call; without it, the turn is suspended | the same function; without it, the question is declined |
+//! | task | polled for [`RemoteServer::task_wait`], then the turn is suspended | polled until [`RemoteServer::total_timeout`], then canceled |
+//!
+//! A suspended turn is a [`PendingTurn`](ai_services_core::approval::PendingTurn). Its calls say what they
+//! [wait for](ai_services_core::approval::WaitsFor). The answers are checked against the schema of the form,
+//! kept in the journal, and sent with the same call, whose [`Effect`](ai_services_core::tool::Effect) decides if its answer is lost. A
+//! task is polled after each restart, and its call is never sent again.
+//!
+//! A server that refuses a call until the user has visited a web page (error -32042) asks in the same way. The call is
+//! then sent again, once. The other questions of a legacy server come while the call is open, and cannot suspend the
+//! turn.
+//!
+//! A call has at most 10 rounds of questions, of 64 KiB each. The state that a server wants back has at most 1 MiB. The
+//! time between two polls is 0.1 to 60 seconds (default: 1 second), as the server suggests. A task that has not ended
+//! after 30 days is canceled, and its outcome is unknown.
+//!
 //! # Limits
 //!
-//! Long-running tasks (an extension of the protocol), sampling and roots are not supported. An elicitation is
-//! answered while the call waits; it does not suspend the turn. The extensions of the authorization are not supported:
-//! signed assertions (`private_key_jwt`), proof of possession (`DPoP`), enterprise-managed authorization and workload
-//! identities.
+//! Sampling, roots, and the experimental tasks of the revision 2025-11-25 are not supported. Neither are the extensions of
+//! the authorization: signed assertions (`private_key_jwt`), proof of possession (`DPoP`), enterprise-managed
+//! authorization and workload identities.
 
 mod clean;
 mod client;

@@ -147,6 +147,7 @@ impl ServerTools {
             call::call(Arc::clone(&source), Arc::clone(&remote_name), input)
         });
         let tool = tool.with_timeout(server.total_timeout).with_effect(rules.effect(&definition));
+        let tool = tool.suspending();
         let needs_approval = any_matches(&rules.approvals, name);
         let tool = if needs_approval { tool.requiring_approval() } else { tool };
         (definition.name, tool)

@@ -2,10 +2,11 @@
 
 use super::child::ChildTransport;
 use super::endpoint::Endpoint;
+use super::era::Era;
 use super::failure::{Failure, connection_error};
 use super::handler::{Handler, Inbox};
 use super::http::{self, Headers, RequestHeaders};
-use super::remote_server::{Era, RemoteServer};
+use super::remote_server::RemoteServer;
 use super::unauthorized::Unauthorized;
 use super::user_wait::UserWait;
 use super::wire::{RecordedTransport, Wire};
@@ -14,7 +15,7 @@ use ai_services_core::{Error, ErrorKind, Result};
 use futures_util::future::FutureExt;
 use rmcp::model::{
     ClientRequest, ElicitRequestParams, ElicitResult, GetExtensions, ProtocolVersion,
-    ServerNotification, ServerResult, SubscriptionFilter,
+    RequestMetaObject, ServerNotification, ServerResult, SubscriptionFilter,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions,
@@ -194,6 +195,7 @@ impl Connection {
         &self,
         mut request: ClientRequest,
         headers: Headers,
+        meta: Option<RequestMetaObject>,
     ) -> Result<SentRequest<'_>, Failure> {
         if !headers.is_empty() {
             request.extensions_mut().insert(RequestHeaders(headers));
@@ -201,7 +203,8 @@ impl Connection {
         let (sender, progress) = watch::channel(None);
         // The lock keeps the first report from being handled before its listener is known.
         let mut listeners = self.inbox.listeners();
-        let options = PeerRequestOptions::no_options();
+        let mut options = PeerRequestOptions::no_options();
+        options.meta = meta;
         let sending = self.service.send_request_with_option(request, options).now_or_never();
         let handle = match sending {
             Some(Ok(handle)) => handle,
@@ -213,13 +216,31 @@ impl Connection {
         Ok(SentRequest { connection: self, handle: Some(handle), progress })
     }
 
+    /// Hands a request to the connection whose answer is of no use. Best effort.
+    pub(super) fn post(
+        &self,
+        request: ClientRequest,
+        headers: Headers,
+        meta: Option<RequestMetaObject>,
+    ) {
+        if let Ok(mut sent) = self.send(request, headers, meta) {
+            // Without its handle, the request is not cancelled.
+            drop(sent.finish());
+        }
+    }
+
+    /// Returns `true` if the server speaks a stateless revision of the protocol.
+    pub(super) fn is_modern(&self) -> bool {
+        self.service.peer_info().is_some_and(|info| !info.protocol_version.has_initialize())
+    }
+
     /// Sends a request and awaits its answer, within a time limit.
     pub(super) async fn request(
         &self,
         request: ClientRequest,
         limit: Duration,
     ) -> Result<ServerResult, Failure> {
-        let mut sent = self.send(request, Headers::new())?;
+        let mut sent = self.send(request, Headers::new(), None)?;
         let answer = self.user_wait.limited(limit, sent.answer()).await;
         answer.unwrap_or_else(|| Err(Failure::NoAnswer(format!("no answer within {limit:?}"))))
     }

@@ -6,8 +6,8 @@ use ai_services_core::tool::ToolProgress;
 use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationCapability,
-    ErrorData, FormElicitationCapability, Implementation, ProgressNotificationParam, ProgressToken,
-    UrlElicitationCapability,
+    ErrorData, FormElicitationCapability, Implementation, JsonObject, ProgressNotificationParam,
+    ProgressToken, TASKS_EXTENSION_ID, UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use std::collections::HashMap;
@@ -91,21 +91,31 @@ impl ClientHandler for Handler {
     }
 
     fn get_info(&self) -> ClientConfig {
-        let mut capabilities = ClientCapabilities::default();
-        if self.elicit.is_some() {
-            let elicitation = ElicitationCapability::new()
-                .with_form(FormElicitationCapability::default())
-                .with_url(UrlElicitationCapability::default());
-            capabilities.elicitation = Some(elicitation);
-        }
         let mut info = ClientConfig::new(
-            capabilities,
+            capabilities(self.elicit.is_some(), false),
             Implementation::new("ai-services", env!("CARGO_PKG_VERSION")),
         );
         // Of the handshake; a modern server gets its version with each request.
         info.protocol_version = rmcp::model::ProtocolVersion::LATEST_WITH_INITIALIZE;
         info
     }
+}
+
+/// Returns the capabilities that a server learns of. `elicitation` if it may ask the user, `tasks` if it may answer a
+/// call with a task.
+pub(super) fn capabilities(elicitation: bool, tasks: bool) -> ClientCapabilities {
+    let mut capabilities = ClientCapabilities::default();
+    if elicitation {
+        let elicitation = ElicitationCapability::new()
+            .with_form(FormElicitationCapability::default())
+            .with_url(UrlElicitationCapability::default());
+        capabilities.elicitation = Some(elicitation);
+    }
+    if tasks {
+        let extensions = [(TASKS_EXTENSION_ID.to_owned(), JsonObject::new())];
+        capabilities.extensions = Some(extensions.into());
+    }
+    capabilities
 }
 
 /// A question that the user has not answered.

@@ -3,11 +3,13 @@
 #[cfg(feature = "auth")]
 mod auth;
 mod call;
+mod call_state;
 mod catalog;
 mod child;
 mod connection;
 mod elicitation;
 mod endpoint;
+mod era;
 mod failure;
 mod handler;
 mod http;
@@ -16,19 +18,23 @@ mod link;
 mod listing;
 mod pattern;
 mod pins;
+mod questions;
+mod remote_call;
 mod remote_server;
 mod resources;
 mod source;
+mod task;
 mod tools;
 mod unauthorized;
 mod user_wait;
 mod wire;
 
+pub use ai_services_core::approval::{Elicitation, ElicitationAnswer, ElicitationKind};
 #[cfg(feature = "auth")]
 pub use auth::{AuthorizationRequest, CredentialKey, OAuth, OAuthCredentials, TokenStore};
 pub use catalog::LeftOut;
-pub use elicitation::{Elicitation, ElicitationAnswer, ElicitationKind};
+pub use era::Era;
 pub use pins::{McpPins, OnChange};
-pub use remote_server::{Era, RemoteServer, WhenDown};
+pub use remote_server::{RemoteServer, WhenDown};
 pub use resources::{RemotePrompt, RemotePromptArgument, RemotePromptMessage, RemoteResource};
 pub use tools::{McpTools, McpToolsBuilder};

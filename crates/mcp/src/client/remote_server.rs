@@ -2,11 +2,13 @@
 
 #[cfg(feature = "auth")]
 use super::auth::{OAuth, Session};
-use super::elicitation::{Elicit, Elicitation, ElicitationAnswer};
+use super::elicitation::Elicit;
 use super::endpoint::{Endpoint, HttpEndpoint, Program};
+use super::era::Era;
 use super::pattern::Pattern;
 use super::user_wait::UserWait;
 use ai_services_core::InvocationContext;
+use ai_services_core::approval::{Elicitation, ElicitationAnswer};
 use ai_services_core::tool::Effect;
 use futures_util::future::FutureExt;
 use std::collections::BTreeMap;
@@ -28,6 +30,7 @@ use std::time::Duration;
 /// | [`connect_timeout`](Self::connect_timeout) | 30 seconds, also for each listing of tools |
 /// | [`call_timeout`](Self::call_timeout) | 60 seconds without an answer or progress |
 /// | [`total_timeout`](Self::total_timeout) | 10 minutes |
+/// | [`task_wait`](Self::task_wait) | 1 minute |
 /// | [`max_concurrent_calls`](Self::max_concurrent_calls) | 16 |
 /// | [`when_down`](Self::when_down) | [`WhenDown::Fail`] |
 /// | [`effect`](Self::effect) of each tool | [`Effect::AtMostOnce`] |
@@ -59,6 +62,7 @@ pub struct RemoteServer {
     pub(super) connect_timeout: Duration,
     pub(super) call_timeout: Duration,
     pub(super) total_timeout: Duration,
+    pub(super) task_wait: Duration,
     pub(super) max_concurrent_calls: usize,
     pub(super) when_down: WhenDown,
     pub(super) rules: ToolRules,
@@ -78,20 +82,6 @@ pub(super) struct ToolRules {
     pub(super) trusts_annotations: bool,
     pub(super) resource_tools: bool,
     pub(super) prompt_tools: bool,
-}
-
-/// The revision of the protocol that a server speaks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Era {
-    /// Asks the server. A server that does not answer within 3 seconds is taken for a legacy server. Name the era to
-    /// save this time.
-    #[default]
-    Probe,
-    /// A revision up to 2025-11-25, with a handshake and sessions.
-    Legacy,
-    /// The stateless revision 2026-07-28 or newer.
-    Modern,
 }
 
 /// The treatment of a server that is not reachable, rejects the credentials, or breaks the protocol.
@@ -143,6 +133,7 @@ impl RemoteServer {
             connect_timeout: Duration::from_secs(30),
             call_timeout: Duration::from_secs(60),
             total_timeout: Duration::from_secs(600),
+            task_wait: Duration::from_secs(60),
             max_concurrent_calls: 16,
             when_down: WhenDown::Fail,
             rules: ToolRules {
@@ -309,6 +300,14 @@ impl RemoteServer {
         self
     }
 
+    /// Sets the time for which a durable turn waits for the end of a task, if the server answers a call with one. Then
+    /// the turn is suspended, and polls the same task when it is resumed. Default: 1 minute. In other turns, the
+    /// [`total_timeout`](Self::total_timeout) applies, at which the task is canceled.
+    pub fn task_wait(mut self, wait: Duration) -> Self {
+        self.task_wait = wait;
+        self
+    }
+
     /// Sets the time limit of a connection attempt, and of a listing of the tools. Default: 30 seconds.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
@@ -341,8 +340,12 @@ impl RemoteServer {
         self
     }
 
-    /// Sets the function that answers the server's questions to the user while a call runs. Default: the server
-    /// learns that it cannot ask, and each question is declined.
+    /// Sets the function that answers the server's questions to the user while a call runs.
+    ///
+    /// Default: with [durable turns](ai_services_core::approval), a question of a modern server suspends the turn until
+    /// it is answered by [`Decision::Respond`](ai_services_core::approval::Decision::Respond). Otherwise the server learns that it
+    /// cannot ask, and each question is declined. A legacy server keeps the call open while it asks, so that its turn
+    /// cannot be suspended.
     ///
     /// The [`call_timeout`](Self::call_timeout) does not run while a question is open.
     ///

@@ -1,9 +1,9 @@
 //! Resources and prompts of a server.
 
-use super::call;
 use super::connection::Connection;
 use super::failure::Failure;
 use super::link::Pause;
+use super::remote_call;
 use super::source::Source;
 use crate::clean::clean_text;
 use crate::content::{resource_content, resource_line, to_content};
@@ -239,7 +239,7 @@ fn reading_tool(
     let tool = Tool::from_fn(specification, move |input: ToolInput| {
         let source = Arc::clone(&source);
         async move {
-            let reading = read(source, call::arguments(&input)?).await;
+            let reading = read(source, remote_call::arguments(&input)?).await;
             reading.map_err(|error| match error.kind() {
                 ErrorKind::Prompt => ToolError::invalid_arguments(error.to_string()),
                 _ => ToolError::new(error.to_string()),

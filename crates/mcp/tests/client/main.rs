@@ -11,10 +11,12 @@
 
 mod agent;
 mod calls;
+mod durable;
 mod elicitation;
 mod hostile;
 mod http;
 mod http_server;
+mod mortal_store;
 #[cfg(feature = "auth")]
 mod oauth;
 mod pins;
@@ -22,3 +24,5 @@ mod processes;
 mod resources;
 mod scripted_server;
 mod selection;
+mod suspended;
+mod tasks;

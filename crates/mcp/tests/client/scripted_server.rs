@@ -2,6 +2,7 @@
 
 use ai_services::mcp::{Era, RemoteServer};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -16,8 +17,9 @@ pub(crate) struct Scripted {
 }
 
 impl Scripted {
-    /// `script` has answers by method, by `tools/call NAME`, and by `tools/list CURSOR`. Each is the `result` or `error` of the answer, and
-    /// steps that are taken before.
+    /// `script` has answers by method, by `tools/call NAME`, by `tools/call NAME answered` for a call with answers of the
+    /// user, and by `tools/list CURSOR`. Each is the `result` or `error` of the answer, and steps that are taken before,
+    /// or a `sequence` of answers, the last of which is repeated.
     pub(crate) fn new(script: Value) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let scripted = Self { directory };
@@ -59,6 +61,11 @@ impl Scripted {
         messages.filter(|message| message["method"] == method).collect()
     }
 
+    /// Forgets the received messages.
+    pub(crate) fn forget(&self) {
+        std::fs::write(self.path("log"), "").unwrap();
+    }
+
     /// Waits until a message with this method was received.
     pub(crate) async fn wait_for(&self, method: &str) -> Value {
         until(|| self.received(method).pop()).await
@@ -81,6 +88,24 @@ pub(crate) fn tool(name: &str) -> Value {
     json!({"name": name, "description": format!("Does {name}."), "inputSchema": {"type": "object"}})
 }
 
+/// Returns the script of a modern server with these tools.
+pub(crate) fn modern(tools: Value) -> Value {
+    let list = json!({
+        "resultType": "complete", "ttlMs": 1_000_000, "cacheScope": "private", "tools": tools,
+    });
+    let discovered = json!({
+        "resultType": "complete", "supportedVersions": ["2026-07-28"],
+        "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private",
+    });
+    json!({"server/discover": {"result": discovered}, "tools/list": {"result": list}})
+}
+
+/// Returns the answer of a modern server to a call.
+pub(crate) fn complete(text: &str) -> Value {
+    let content = json!([{"type": "text", "text": text}]);
+    json!({"result": {"resultType": "complete", "content": content}})
+}
+
 pub(crate) fn text(text: &str) -> Value {
     json!({"result": {"content": [{"type": "text", "text": text}]}})
 }
@@ -91,7 +116,8 @@ fn serve() {
     let Some(directory) = std::env::var_os(DIRECTORY) else { return };
     println!();
     std::fs::write(Path::new(&directory).join("pid"), std::process::id().to_string()).unwrap();
-    let mut server = Server { directory: directory.into(), pages: 0, subscription: Value::Null };
+    let (directory, counts) = (directory.into(), HashMap::new());
+    let mut server = Server { directory, pages: 0, subscription: Value::Null, counts };
     let mut lines = std::io::stdin().lock().lines();
     while let Some(Ok(line)) = lines.next() {
         server.log(&line);
@@ -108,6 +134,8 @@ struct Server {
     pages: usize,
     /// The id of the request for notices.
     subscription: Value,
+    /// The number of answers of each sequence.
+    counts: HashMap<String, usize>,
 }
 
 impl Server {
@@ -127,8 +155,17 @@ impl Server {
         let script: Value = serde_json::from_str(&script).unwrap();
         let params = &message["params"];
         let detail = params["name"].as_str().or(params["cursor"].as_str()).unwrap_or_default();
-        let answer = script.get(format!("{method} {detail}")).or(script.get(method)).cloned();
-        let answer = answer.unwrap_or_else(|| default_answer(method));
+        let answered = params.get("inputResponses").map(|_| format!("{method} {detail} answered"));
+        let mut keys =
+            answered.into_iter().chain([format!("{method} {detail}"), method.to_owned()]);
+        let answer = keys.find_map(|key| script.get(key)).cloned();
+        let mut answer = answer.unwrap_or_else(|| default_answer(method));
+        if let Some(sequence) = answer["sequence"].as_array() {
+            let count = self.counts.entry(method.to_owned()).or_default();
+            let next = sequence[(*count).min(sequence.len() - 1)].clone();
+            *count += 1;
+            answer = next;
+        }
         for step in answer["steps"].as_array().into_iter().flatten() {
             self.step(step, message, lines);
         }
@@ -161,6 +198,16 @@ impl Server {
                 send(
                     &json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}),
                 );
+            }
+            // Ends in the middle of the answer, after as many bytes as the call says.
+            "cut" => {
+                let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": value});
+                let bytes = message["params"]["arguments"]["cut"].as_u64().unwrap();
+                let line = format!("{answer}\n");
+                let start = &line.as_bytes()[..line.len().min(usize::try_from(bytes).unwrap())];
+                let mut out = std::io::stdout().lock();
+                let _ = out.write_all(start).and_then(|()| out.flush());
+                std::process::exit(1);
             }
             "acknowledge" => {
                 self.subscription = message["id"].clone();
