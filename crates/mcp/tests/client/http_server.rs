@@ -13,8 +13,10 @@ pub(crate) enum Answer {
     Result(Value),
     /// A status without a body.
     Status(&'static str),
-    /// The connection is closed after this many bytes of the answer of a tool.
+    /// The connection is closed after this many bytes of the answer of a tool, and before its last byte.
     Cut(usize),
+    /// The connection is closed after this many bytes of the answer of a tool, which is a stream of events.
+    CutStream(usize),
 }
 
 type Script = dyn Fn(&Value) -> Answer + Send + Sync;
@@ -102,12 +104,14 @@ async fn serve(
             match (message.get("id"), script(&message)) {
                 (None, _) => ("202 Accepted", String::new()),
                 (Some(id), Answer::Cut(bytes)) => {
-                    let result = json!({"content": [{"type": "text", "text": "done"}]});
-                    let body = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
+                    let body = done(id);
                     let answer = format!("{}{body}", head("200 OK", body.len()));
-                    return stream
-                        .write_all(&answer.as_bytes()[..bytes.min(answer.len() - 1)])
-                        .await;
+                    return stream.write_all(start(&answer, bytes.min(answer.len() - 1))).await;
+                }
+                (Some(id), Answer::CutStream(bytes)) => {
+                    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+                    let answer = format!("{head}data: {}\n\n", done(id));
+                    return stream.write_all(start(&answer, bytes)).await;
                 }
                 (_, Answer::Status(status)) => (status, String::new()),
                 (Some(id), Answer::Result(result)) => {
@@ -120,6 +124,15 @@ async fn serve(
         stream.write_all(head(status, body.len()).as_bytes()).await?;
         stream.write_all(body.as_bytes()).await?;
     }
+}
+
+fn done(id: &Value) -> String {
+    let result = json!({"content": [{"type": "text", "text": "done"}]});
+    json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string()
+}
+
+fn start(answer: &str, bytes: usize) -> &[u8] {
+    &answer.as_bytes()[..bytes.min(answer.len())]
 }
 
 fn head(status: &str, length: usize) -> String {

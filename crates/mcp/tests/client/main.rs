@@ -11,6 +11,7 @@
 
 mod agent;
 mod calls;
+mod cuts;
 mod durable;
 mod elicitation;
 mod hostile;
