@@ -28,6 +28,9 @@ pub(crate) const COST: &str = "cost";
 pub(crate) const RUNNING_TIME: &str = "running_time";
 pub(crate) const FINISH_WITHOUT_TOOLS: &str = "finish_without_tools";
 pub(crate) const NONE: &str = "none";
+pub(crate) const CHOICE: &str = "choice";
+pub(crate) const AUTO: &str = "auto";
+pub(crate) const REQUIRED: &str = "required";
 pub(crate) const JSON: &str = "json";
 
 /// An attribute of this crate.
@@ -207,7 +210,11 @@ impl Keyword {
                 SERVICE,
                 r#"#[budget(tool_rounds = 5, tokens = 50_000, running_time = "30s", finish_without_tools)]"#,
             ),
-            Self::MethodTools => ("tools", METHOD, r#"#[tools("name", ...)]` or `#[tools(none)]"#),
+            Self::MethodTools => (
+                "tools",
+                METHOD,
+                r#"#[tools("name", ...)]`, `#[tools("name", ..., choice = required)]` or `#[tools(none)]"#,
+            ),
             Self::Retrieval => ("retrieval", METHOD, "#[retrieval(none)]"),
             Self::MemoryId => ("memory_id", ANY_PARAMETER, "#[memory_id]"),
             Self::V => ("v", PARAMETER, r#"#[v]`, `#[v("name")]` or `#[v(json)]"#),

@@ -153,6 +153,44 @@ pub(crate) fn tools_and_none(cx: &mut Diagnostics, at: &Attribute) {
         .help("remove `none`, or the names");
 }
 
+/// `#[tools(none)]` with a tool choice.
+pub(crate) fn choice_and_none(cx: &mut Diagnostics, at: &Ident) {
+    cx.error(at, "`#[tools]` must not have both `choice` and `none`".to_owned())
+        .note("a method without tools has nothing to choose")
+        .help("remove one");
+}
+
+/// A tool choice that is neither a word of the attribute nor the name of a tool.
+pub(crate) fn invalid_tool_choice(cx: &mut Diagnostics, at: &dyn ToTokens, word: Option<&str>) {
+    let report =
+        cx.error(at, "argument `choice` takes `auto`, `required` or the name of a tool".to_owned());
+    match word {
+        Some("none") => report.help("write `#[tools(none)]` for a method without tools"),
+        Some(word) => report.help(format!("write the name as a string literal: `\"{word}\"`")),
+        None => report.help("write it as `choice = required` or `choice = \"name\"`"),
+    };
+}
+
+/// `choice = "required"`: a word of the attribute in quotes.
+pub(crate) fn quoted_tool_choice(cx: &mut Diagnostics, at: &dyn ToTokens, word: &str) {
+    cx.error(at, format!("`{word}` in quotes is the name of a tool"))
+        .help(format!("write `choice = {word}`, or add `\"{word}\"` to the tools of the method"));
+}
+
+/// A tool choice that names a tool which the method does not use.
+pub(crate) fn choice_of_other_tool(
+    cx: &mut Diagnostics,
+    at: &dyn ToTokens,
+    name: &str,
+    similar: Option<&str>,
+) {
+    let report = cx.error(at, format!("the method does not use the tool `{name}`"));
+    match similar {
+        Some(similar) => report.help(format!("a tool with a similar name exists: `{similar}`")),
+        None => report.help(format!("add `\"{name}\"` to the tools of the method")),
+    };
+}
+
 /// A tool name that is repeated in `#[tools]`.
 pub(crate) fn repeated_tool(cx: &mut Diagnostics, at: &dyn ToTokens, name: &str) {
     cx.error(at, format!("tool `{name}` is repeated in `#[tools]`")).help("remove one");

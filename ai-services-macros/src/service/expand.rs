@@ -188,6 +188,7 @@ fn method_description(service: &Service<'_>, method: &Method<'_>) -> TokenStream
     let Moderation { message, answer } = service.moderation(method);
     let guardrails = guardrails::declared(&method.guardrails);
     let tools = stages::declared(&method.tools);
+    let tool_choice = stages::declared_choice(&method.tools);
     let budgets = budget::declared([&service.budget, &method.budget]);
     let retrieval = method.retrieval == Retrieval::Inherited;
     let output = boxed::output(&method.item.sig);
@@ -201,6 +202,7 @@ fn method_description(service: &Service<'_>, method: &Method<'_>) -> TokenStream
             moderate_answer: #answer,
             guardrails: #guardrails,
             tools: #tools,
+            tool_choice: #tool_choice,
             budgets: #budgets,
             retrieval: #retrieval,
             answer: #answer_form,

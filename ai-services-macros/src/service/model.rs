@@ -74,11 +74,21 @@ pub(crate) struct Budget {
 
 /// `#[tools]`: the tools of a method.
 #[derive(Default)]
-pub(crate) enum MethodTools {
+pub(crate) struct MethodTools {
+    /// The names of the tools, if the method does not use all of them.
+    pub(crate) names: Option<Vec<LitStr>>,
+    pub(crate) choice: MethodToolChoice,
+}
+
+/// `#[tools(choice = …)]`: the tool choice of the first request.
+#[derive(Default)]
+pub(crate) enum MethodToolChoice {
+    /// As the parameters of the builder set it.
     #[default]
-    All,
-    /// The tools with these names.
-    Only(Vec<LitStr>),
+    Inherited,
+    Auto,
+    Required,
+    Tool(LitStr),
 }
 
 /// `#[retrieval]`: the retrieval of a method.

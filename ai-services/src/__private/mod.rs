@@ -16,10 +16,10 @@ pub use check::{
 pub use guardrail::{guardrails, input_guardrail, output_guardrail};
 pub use serde_json::Value;
 pub use service::{
-    AiService, Arguments, Budget, CallContext, CallParameters, DeclaredGuardrails, DeclaredTools,
-    MemoryId, Method, MethodReturn, Optional, Part, Piece, Required, Service, StreamReturn,
-    Template, TextArgument, UserArgument, Variable, call, context, json_variable, memory_id,
-    parameters, stream, variable,
+    AiService, Arguments, Budget, CallContext, CallParameters, DeclaredGuardrails,
+    DeclaredToolChoice, DeclaredTools, MemoryId, Method, MethodReturn, Optional, Part, Piece,
+    Required, Service, StreamReturn, Template, TextArgument, UserArgument, Variable, call, context,
+    json_variable, memory_id, parameters, stream, variable,
 };
 pub use service_tool::{
     DeclaredServiceTool, outer_id_text, outer_memory_id, service_tools, start_nested,

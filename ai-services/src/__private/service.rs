@@ -4,8 +4,8 @@ pub use crate::memory::MemoryId;
 pub use crate::prompt::{Part, Piece, Template, Variable};
 pub use crate::service::entry::{call, stream};
 pub use crate::service::{
-    AiService, Arguments, Budget, DeclaredGuardrails, DeclaredTools, Method, MethodReturn,
-    Optional, Required, Service, StreamReturn,
+    AiService, Arguments, Budget, DeclaredGuardrails, DeclaredToolChoice, DeclaredTools, Method,
+    MethodReturn, Optional, Required, Service, StreamReturn,
 };
 
 use crate::InvocationContext;

@@ -56,6 +56,7 @@ impl Components {
 
     fn new_plan(&self, method: &'static Method) -> Result<Arc<MethodPlan>> {
         let tools = MethodTools::new(method, &self.toolbox, &self.settings.tool_providers)?;
+        tools.check_model(method, &*self.model)?;
         let abilities = ModelAbilities {
             model: &*self.model,
             strategy: self.settings.output_strategy,

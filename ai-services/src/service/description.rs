@@ -42,6 +42,8 @@ pub struct Method {
     pub guardrails: DeclaredGuardrails,
     /// The tools that the method uses.
     pub tools: DeclaredTools,
+    /// The tool choice of the first request of a turn.
+    pub tool_choice: DeclaredToolChoice,
     /// The budgets of the trait and the method. The stricter limits count.
     pub budgets: &'static [Budget],
     /// `true` if content is retrieved for the user message.
@@ -92,6 +94,19 @@ pub enum DeclaredTools {
     All,
     /// The tools with these names.
     Only(&'static [&'static str]),
+}
+
+/// The tool choice of a method.
+#[derive(Clone, Copy, Debug)]
+pub enum DeclaredToolChoice {
+    /// The choice in the parameters of the builder.
+    Inherited,
+    /// The model decides, whatever the parameters of the builder say.
+    Auto,
+    /// The model must call at least one tool.
+    Required,
+    /// The model must call the tool with this name.
+    Tool(&'static str),
 }
 
 /// The arguments of one call of a method.

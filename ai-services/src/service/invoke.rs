@@ -366,7 +366,7 @@ fn first_request(
         history: snapshot.messages().clone(),
         skipped: snapshot.start(),
         turn,
-        tools: call.plan.output.specifications(toolbox),
+        tools: call.plan.output.first_specifications(toolbox, call.parameters.tool_choice.as_ref()),
         parameters: Arc::clone(&call.parameters),
         is_retry: false,
     }

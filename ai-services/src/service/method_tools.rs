@@ -1,14 +1,15 @@
 //! The tools of one method.
 
-use super::description::{DeclaredTools, Method};
-use crate::model::{ChatRequestParameters, ToolChoice};
+use super::description::{DeclaredToolChoice, DeclaredTools, Method};
+use crate::model::{Capability, ChatModel, ChatRequestParameters, ToolChoice};
 use crate::tool::{Tool, ToolProvider, ToolRefresh, ToolRequest, Toolbox};
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 use std::sync::Arc;
 
 /// The tools that the calls of one method use. Selected when the service is built.
 pub(super) struct MethodTools {
     declared: DeclaredTools,
+    choice: DeclaredToolChoice,
     own: Arc<Toolbox>,
     /// The providers that may have tools for the method.
     providers: Vec<Arc<dyn ToolProvider>>,
@@ -19,15 +20,18 @@ impl MethodTools {
     ///
     /// # Errors
     ///
-    /// If the method names a tool that neither the service nor one of its providers has.
+    /// If the method names a tool that neither the service nor one of its providers has, or if it must call a tool and
+    /// has none.
     pub(super) fn new(
         method: &Method,
         toolbox: &Arc<Toolbox>,
         providers: &[Arc<dyn ToolProvider>],
     ) -> Result<Self> {
-        let declared = method.tools;
+        let (declared, choice) = (method.tools, method.tool_choice);
         let DeclaredTools::Only(names) = declared else {
-            return Ok(Self { declared, own: Arc::clone(toolbox), providers: providers.into() });
+            let own = Arc::clone(toolbox);
+            let tools = Self { declared, choice, own, providers: providers.into() };
+            return tools.check_choice(method).map(|()| tools);
         };
         let provided: Vec<&str> =
             names.iter().copied().filter(|name| toolbox.get(name).is_none()).collect();
@@ -43,7 +47,46 @@ impl MethodTools {
         if let Some(name) = unknown.first() {
             return Err(unknown_tool(method, name, toolbox, providers));
         }
-        Ok(Self { declared, own: Arc::new(toolbox.only(names)?), providers: used })
+        Ok(Self { declared, choice, own: Arc::new(toolbox.only(names)?), providers: used })
+    }
+
+    /// Checks the tool choice of a method that uses all tools. Otherwise the macro has compared the names.
+    fn check_choice(&self, method: &Method) -> Result<()> {
+        match self.choice {
+            DeclaredToolChoice::Tool(name)
+                if self.own.get(name).is_none()
+                    && !self.providers.iter().any(|provider| may_have(&**provider, name)) =>
+            {
+                Err(unknown_tool(method, name, &self.own, &self.providers))
+            }
+            DeclaredToolChoice::Required if !self.may_exist() => {
+                Err(Error::configuration(format!(
+                    "method `{}` with `#[tools(choice = required)]` must call a tool, and the AI service has no tools",
+                    method.name
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that a model can be forced to call a tool, if the method does so.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] if it cannot.
+    pub(super) fn check_model(&self, method: &Method, model: &dyn ChatModel) -> Result<()> {
+        let is_forced =
+            matches!(self.choice, DeclaredToolChoice::Required | DeclaredToolChoice::Tool(_));
+        if !is_forced || model.capabilities().contains(Capability::ToolChoice) {
+            return Ok(());
+        }
+        let (name, model) = (method.name, model.name());
+        Err(Error::new(
+            ErrorKind::Unsupported,
+            format!(
+                "the tool choice of method `{name}` needs a model that can be forced to call tools, and `{model}` cannot"
+            ),
+        ))
     }
 
     /// Returns the service's own tools, which are the same in all calls.
@@ -104,19 +147,26 @@ impl MethodTools {
         !self.providers.is_empty() || self.own.has_nested()
     }
 
-    /// Returns the service's parameters, without a tool choice that needs a tool of other methods.
+    /// Returns the service's parameters with the method's tool choice, or else without one that needs a tool of other
+    /// methods.
     pub(super) fn parameters(
         &self,
         shared: &Arc<ChatRequestParameters>,
     ) -> Arc<ChatRequestParameters> {
-        let is_possible = match (self.declared, &shared.tool_choice) {
-            (DeclaredTools::Only(names), Some(ToolChoice::Tool(name))) => names.contains(&&**name),
-            (DeclaredTools::Only(names), Some(_)) => !names.is_empty(),
-            (DeclaredTools::All, _) | (_, None) => true,
+        let inherited = &shared.tool_choice;
+        let choice = match (self.choice, self.declared, inherited) {
+            (DeclaredToolChoice::Required, ..) => Some(ToolChoice::Required),
+            (DeclaredToolChoice::Tool(name), ..) => Some(ToolChoice::Tool(name.into())),
+            (DeclaredToolChoice::Auto, ..) => None,
+            (_, DeclaredTools::Only(names), Some(ToolChoice::Tool(name))) => {
+                inherited.clone().filter(|_| names.contains(&&**name))
+            }
+            (_, DeclaredTools::Only(names), _) => inherited.clone().filter(|_| !names.is_empty()),
+            (_, DeclaredTools::All, _) => inherited.clone(),
         };
         let mut parameters = Arc::clone(shared);
-        if !is_possible {
-            Arc::make_mut(&mut parameters).tool_choice = None;
+        if choice != *inherited {
+            Arc::make_mut(&mut parameters).tool_choice = choice;
         }
         parameters
     }

@@ -55,8 +55,8 @@ pub use budget::{Budget, BudgetExceeded, BudgetLimit, BudgetScope};
 pub use builder::{AiServiceBuilder, ChatModelGiven, MemoryGiven, ModerationGiven};
 pub use conversations::ConcurrentCalls;
 pub use description::{
-    AnswerForm, Arguments, DeclaredGuardrails, DeclaredTools, Given, Method, Missing, Optional,
-    Required,
+    AnswerForm, Arguments, DeclaredGuardrails, DeclaredToolChoice, DeclaredTools, Given, Method,
+    Missing, Optional, Required,
 };
 pub use durable_turns::{DurableTurns, OnOpenTurn};
 pub use handle::{AiService, Service};

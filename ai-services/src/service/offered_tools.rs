@@ -89,6 +89,15 @@ impl OfferedTools {
         Ok(())
     }
 
+    /// Adds the tool for the final answer, if the first request of the turn left it out.
+    pub(super) fn add_answer_tool(&self, call: &ServiceCall, next: &mut ChatRequest) {
+        if next.turn.len() > 1 && call.plan.output.lacks_answer_tool(&next.tools) {
+            let newest = self.newest();
+            let toolbox = newest.as_deref().unwrap_or(&self.first);
+            next.tools = call.plan.output.specifications(toolbox);
+        }
+    }
+
     /// Returns the names of the tools that were found up to the end of a turn, if there are any.
     pub(super) fn found(&self, turn: &[ChatMessage]) -> Option<String> {
         // Only providers search.

@@ -79,6 +79,8 @@ struct AnswerTool {
     own: ToolSpecifications,
     /// The method's own tools and this one.
     specifications: ToolSpecifications,
+    /// `true` if the application requires a call of another tool first.
+    follows_others: bool,
 }
 
 /// The abilities of the model and the settings that decide on the [`Mechanism`].
@@ -114,7 +116,8 @@ impl OutputPlan {
                 (with_format(&parameters, format), Mechanism::Parameters)
             }
             MechanismKind::Tool => {
-                let tool = AnswerTool::new(schema, abilities.tools.own());
+                let mut tool = AnswerTool::new(schema, abilities.tools.own());
+                tool.follows_others = parameters.tool_choice == Some(ToolChoice::Required);
                 let parameters = with_tool_choice(&parameters, &tool, abilities);
                 (parameters, Mechanism::Tool(Box::new(tool)))
             }
@@ -146,6 +149,36 @@ impl OutputPlan {
             Mechanism::Tool(tool) => Some(&tool.specification.name),
             Mechanism::Parameters | Mechanism::Prompt(_) => None,
         }
+    }
+
+    /// Returns the tools of the first request. If a tool call is required, the tool for the answer is not among them:
+    /// the model would call it instead of the others.
+    pub(super) fn first_specifications(
+        &self,
+        toolbox: &Toolbox,
+        choice: Option<&ToolChoice>,
+    ) -> ToolSpecifications {
+        match &self.mechanism {
+            Mechanism::Tool(tool)
+                if tool.follows_others
+                    && choice == Some(&ToolChoice::Required)
+                    && !toolbox.is_empty() =>
+            {
+                toolbox.specifications().clone()
+            }
+            _ => self.specifications(toolbox),
+        }
+    }
+
+    /// Returns `true` if the tool for the answer may be added after the first request.
+    pub(super) fn adds_answer_tool(&self) -> bool {
+        matches!(&self.mechanism, Mechanism::Tool(tool) if tool.follows_others)
+    }
+
+    /// Returns `true` if these tools lack the one for the answer.
+    pub(super) fn lacks_answer_tool(&self, tools: &ToolSpecifications) -> bool {
+        self.adds_answer_tool()
+            && !tools.as_slice().iter().any(|tool| Some(&*tool.name) == self.answer_tool())
     }
 
     /// Returns the tools to send to the model.
@@ -241,7 +274,8 @@ impl AnswerTool {
         let specification =
             ToolSpecification::new(name, description).with_parameters(schema.clone());
         let own = toolbox.specifications().clone();
-        let mut tool = Self { specification, own, specifications: ToolSpecifications::default() };
+        let specifications = ToolSpecifications::default();
+        let mut tool = Self { specification, own, specifications, follows_others: false };
         tool.specifications = tool.added_to(toolbox);
         tool
     }

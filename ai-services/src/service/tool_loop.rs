@@ -51,6 +51,9 @@ impl ToolLoop<'_> {
                         let (user, request) = (self.message.guarded(), turn.request_mut());
                         Box::pin(self.tools.refresh(call, user, request)).await?;
                     }
+                    if call.plan.output.adds_answer_tool() {
+                        self.tools.add_answer_tool(call, turn.request_mut());
+                    }
                     let recorded = match self.log.get() {
                         Some(log) if log.is_resumed() => Box::pin(log.recorded_answer()).await?,
                         Some(_) | None => None,

@@ -271,3 +271,130 @@ async fn method_without_retrieval_calls_no_router_and_sends_its_message_alone() 
     assert_eq!(clerk.chat("How long?").await.unwrap().sources.len(), 1);
     assert_eq!((queries.0.load(Ordering::Relaxed), events.load(Ordering::Relaxed)), (1, 1));
 }
+
+#[ai_service]
+trait Chooser {
+    #[tools("add", "weather", choice = required)]
+    async fn any(&self, text: &str) -> Result<Response<String>>;
+
+    #[tools("add", "weather", choice = "weather")]
+    async fn one(&self, text: &str) -> Result<Response<String>>;
+
+    #[tools(choice = "weather")]
+    fn stream(&self, text: &str) -> AnswerStream;
+
+    #[tools(choice = auto)]
+    async fn free(&self, text: &str) -> Result<String>;
+
+    #[tools("add", choice = required)]
+    async fn sum(&self, text: &str) -> Result<u32>;
+
+    #[tools(choice = required)]
+    async fn with(
+        &self,
+        #[user_message] text: &str,
+        #[parameters] parameters: ChatRequestParameters,
+    ) -> Result<String>;
+}
+
+fn chooser(
+    model: &ScriptedChatModel,
+) -> ai_services::AiServiceBuilder<ChooserService, Arc<dyn ai_services::model::ChatModel>> {
+    ChooserService::builder()
+        .chat_model(model.clone())
+        .tools(add::tool())
+        .tools(weather::tool())
+        .tools(cancel::tool())
+}
+
+fn choices(model: &ScriptedChatModel) -> Vec<Option<ToolChoice>> {
+    model.requests().iter().map(|request| request.parameters.tool_choice.clone()).collect()
+}
+
+#[tokio::test]
+async fn tool_choice_of_a_method_holds_until_tools_ran() {
+    let weather = || ScriptedAnswer::tool_calls([call("1", "weather", json!({}))]);
+    let done = || ScriptedAnswer::text("done");
+    let model =
+        ScriptedChatModel::new([weather(), done(), weather(), done(), weather(), done(), done()]);
+    let chooser = chooser(&model)
+        .parameters(ChatRequestParameters::new().tool_choice(ToolChoice::None))
+        .build()
+        .unwrap();
+    assert_eq!(chooser.any("go").await.unwrap().tool_executions.len(), 1);
+    assert_eq!(chooser.one("go").await.unwrap().tool_executions.len(), 1);
+    chooser.stream("go").try_collect::<Vec<_>>().await.unwrap();
+    chooser.free("go").await.unwrap();
+    let (required, auto) = (Some(ToolChoice::Required), Some(ToolChoice::Auto));
+    let one = Some(ToolChoice::Tool("weather".into()));
+    let expected = [required, auto.clone(), one.clone(), auto.clone(), one, auto, None];
+    assert_eq!(choices(&model), expected);
+    let requests = model.requests();
+    assert_eq!(tools(&requests[2]), ["add", "weather"]);
+    assert!(requests[3].tools.is_same(&requests[2].tools));
+}
+
+#[tokio::test]
+async fn required_tool_runs_before_the_tool_for_the_answer_is_offered() {
+    let model = able(
+        ScriptedChatModel::new([
+            ScriptedAnswer::tool_calls([call("1", "add", json!({"a": 3, "b": 4}))]),
+            ScriptedAnswer::tool_calls([call("2", "final_answer", json!({"value": 7}))]),
+        ]),
+        &[Capability::Tools, Capability::ToolChoice],
+    );
+    assert_eq!(chooser(&model).build().unwrap().sum("3 + 4").await.unwrap(), 7);
+    let requests = model.requests();
+    assert_eq!(tools(&requests[0]), ["add"]);
+    assert_eq!(tools(&requests[1]), ["add", "final_answer"]);
+    assert_eq!(choices(&model), [Some(ToolChoice::Required), Some(ToolChoice::Required)]);
+}
+
+#[tokio::test]
+async fn tool_choice_of_a_call_overrides_that_of_the_method() {
+    let model = ScriptedChatModel::replies(["a", "b"]);
+    let chooser = chooser(&model).build().unwrap();
+    let own = ChatRequestParameters::new();
+    chooser.with("go", own.clone().tool_choice(ToolChoice::None)).await.unwrap();
+    chooser.with("go", own.temperature(0.5)).await.unwrap();
+    assert_eq!(choices(&model), [Some(ToolChoice::None), Some(ToolChoice::Required)]);
+}
+
+#[tokio::test]
+async fn tool_choice_that_cannot_hold_fails_the_build() {
+    #[ai_service]
+    trait Required {
+        #[tools(choice = required)]
+        async fn chat(&self, text: &str) -> Result<String>;
+    }
+    #[ai_service]
+    trait Named {
+        #[tools(choice = "weather")]
+        async fn chat(&self, text: &str) -> Result<String>;
+    }
+    let model = || ScriptedChatModel::replies(["done"]);
+    let error = RequiredService::builder().chat_model(model()).build().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    assert_eq!(
+        error.to_string(),
+        "method `chat` with `#[tools(choice = required)]` must call a tool, and the AI service has no tools"
+    );
+    let named = || NamedService::builder().tools(add::tool());
+    let error = named().chat_model(model()).build().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    assert_eq!(
+        error.to_string(),
+        "`#[tools]` of method `chat` names the tool `weather`, which the AI service does not have; its tools are `add`"
+    );
+    let weak = able(model(), &[Capability::Tools, Capability::ForbidTools]);
+    let error = named().tools(weather::tool()).chat_model(weak).build().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert_eq!(
+        error.to_string(),
+        "the tool choice of method `chat` needs a model that can be forced to call tools, and `scripted` cannot"
+    );
+    let named = named().tools(weather::tool()).chat_model(model()).build().unwrap();
+    assert_eq!(named.chat("go").await.unwrap(), "done");
+    let required = RequiredService::builder().tools(add::tool()).chat_model(model()).build();
+    assert_eq!(required.unwrap().chat("go").await.unwrap(), "done");
+}

@@ -29,7 +29,7 @@ pub trait Support: Send + Sync {
         #[context] context: &InvocationContext,
     ) -> Result<Response<String>>;
 
-    #[tools("add", "cancel-booking")]
+    #[tools("add", "cancel-booking", choice = required)]
     #[retrieval(none)]
     #[system_message(file = "prompt.txt")]
     #[user_message("{{it}}, {{{{it}}}}, {{number}}")]
