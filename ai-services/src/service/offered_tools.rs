@@ -2,9 +2,9 @@
 
 use super::call::ServiceCall;
 use crate::Result;
-use crate::memory::{Snapshot, found_tools};
+use crate::memory::{Snapshot, found_tools, found_tools_of};
 use crate::message::{ChatMessage, UserMessage};
-use crate::model::ChatRequest;
+use crate::model::{Capability, ChatRequest};
 use crate::tool::{Tool, ToolRequest, Toolbox};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,10 +13,17 @@ pub(super) struct OfferedTools {
     first: Arc<Toolbox>,
     /// The tools of each provider.
     provided: Vec<Vec<Tool>>,
-    /// The names of the tools that were found in earlier turns. The history may be folded later.
-    found_before: Option<Box<str>>,
+    before: FoundBefore,
     /// The tools of the last request, if they are not the first ones.
     newest: Mutex<Option<Arc<Toolbox>>>,
+}
+
+/// The names of tools that were found in earlier turns, separated by spaces. The history may be folded later.
+#[derive(Default)]
+struct FoundBefore {
+    all: Option<Box<str>>,
+    /// Those whose search results are in the history. `None` if the model cannot load tools from them.
+    loaded: Option<Box<str>>,
 }
 
 impl OfferedTools {
@@ -32,22 +39,20 @@ impl OfferedTools {
     ) -> Result<Self> {
         let tools = &call.plan.tools;
         if !tools.have_providers() {
-            return Ok(Self::of(Arc::clone(tools.own()), Vec::new(), None));
+            return Ok(Self::of(Arc::clone(tools.own()), Vec::new(), FoundBefore::default()));
         }
         Box::pin(async {
-            let found = found_tools(snapshot.found_tools(), &[]);
-            let provided =
-                tools.provided(&request(call, user).with_turn(&[], &found), None).await?;
+            let before = FoundBefore::new(call, snapshot);
+            let provided = before.provided(call, (user, &[]), None).await?;
             let toolbox = tools.with_provided(&provided)?;
             call.plan.output.check(&toolbox)?;
-            Ok(Self::of(Arc::new(toolbox), provided, snapshot.found_tools()))
+            Ok(Self::of(Arc::new(toolbox), provided, before))
         })
         .await
     }
 
-    fn of(first: Arc<Toolbox>, provided: Vec<Vec<Tool>>, found_before: Option<&str>) -> Self {
-        let found_before = found_before.map(Box::from);
-        Self { first, provided, found_before, newest: Mutex::new(None) }
+    fn of(first: Arc<Toolbox>, provided: Vec<Vec<Tool>>, before: FoundBefore) -> Self {
+        Self { first, provided, before, newest: Mutex::new(None) }
     }
 
     /// Returns the tools of the first request.
@@ -73,11 +78,8 @@ impl OfferedTools {
     ) -> Result<()> {
         // The providers were called for the first request.
         let Some(turn) = next.turn.get(1..).filter(|turn| !turn.is_empty()) else { return Ok(()) };
-        let tools = &call.plan.tools;
-        let found = found_tools(self.found_before.as_deref(), turn);
-        let request = request(call, user).with_turn(turn, &found);
-        let toolbox =
-            tools.with_provided(&tools.provided(&request, Some(&self.provided)).await?)?;
+        let provided = self.before.provided(call, (user, turn), Some(&self.provided)).await?;
+        let toolbox = call.plan.tools.with_provided(&provided)?;
         let last = self.newest();
         let last = last.as_deref().unwrap_or(&self.first);
         // An equal list keeps its encoded form.
@@ -104,11 +106,38 @@ impl OfferedTools {
         if self.provided.is_empty() {
             return None;
         }
-        let names = found_tools(self.found_before.as_deref(), turn);
+        let names = found_tools(self.before.all.as_deref(), turn);
         (!names.is_empty()).then(|| names.join(" "))
     }
 }
 
-fn request<'a>(call: &'a ServiceCall, user: &'a UserMessage) -> ToolRequest<'a> {
-    ToolRequest::new(user, call.memory_id(), &call.context.invocation)
+impl FoundBefore {
+    fn new(call: &ServiceCall, snapshot: &Snapshot) -> Self {
+        let all = snapshot.found_tools().map(Box::from);
+        let capabilities = call.components.model.capabilities();
+        let loaded = capabilities.contains(Capability::DeferredTools).then(|| {
+            // Without found tools, the history is not read.
+            let history = all.as_ref().map(|_| snapshot.history());
+            let names = history.into_iter().flatten().flat_map(found_tools_of);
+            names.collect::<Vec<_>>().join(" ").into()
+        });
+        Self { all, loaded }
+    }
+
+    /// Returns the tools of each provider, which sees the messages of the turn.
+    async fn provided(
+        &self,
+        call: &ServiceCall,
+        (user, turn): (&UserMessage, &[ChatMessage]),
+        known: Option<&[Vec<Tool>]>,
+    ) -> Result<Vec<Vec<Tool>>> {
+        let found = found_tools(self.all.as_deref(), turn);
+        let loaded = self.loaded.as_deref().map(|before| found_tools(Some(before), turn));
+        let request = ToolRequest::new(user, call.memory_id(), &call.context.invocation);
+        let mut request = request.with_turn(turn, &found);
+        if let Some(loaded) = &loaded {
+            request = request.with_loaded_tools(loaded);
+        }
+        call.plan.tools.provided(&request, known).await
+    }
 }

@@ -98,7 +98,7 @@ mod model {
         ChatRequestParameters, ChatResponse, Cost, EmbeddingModel, EmbeddingPurpose, Embeddings,
         FailedAttempt, FailedAttempts, FinishReason, IncurredCost, ModelStreamEvent, ModelUsage,
         Moderation, ModerationModel, PartialAnswer, Price, PriceTable, ReasoningEffort,
-        ResponseFormat, Scores, ScoringModel, TokenUsage, ToolCallDelta, ToolChoice,
+        ResponseFormat, Scores, ScoringModel, TokenUsage, ToolCallDelta, ToolChoice, ToolLoading,
         ToolSpecification, ToolSpecifications, UsageMeter,
     };
 }

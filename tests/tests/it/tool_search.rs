@@ -4,7 +4,10 @@ use crate::desk::call;
 use ai_services::memory::{
     InMemoryChatMemoryStore, MessageWindowChatMemory, TiktokenCounter, TokenCountEstimator as _,
 };
-use ai_services::model::{ChatRequest, ToolSpecification};
+use ai_services::message::ChatMessage;
+use ai_services::model::{
+    Capabilities, Capability, ChatRequest, ChatRequestParameters, ToolLoading, ToolSpecification,
+};
 use ai_services::testing::{HashingEmbeddingModel, ScriptedAnswer, ScriptedChatModel};
 use ai_services::tool::{Tool, ToolOutput, ToolProvider, ToolRefresh, ToolRequest, ToolSearch};
 use ai_services::{Response, Result, ai_service, async_trait};
@@ -242,4 +245,70 @@ async fn provider_that_asks_for_it_is_called_before_each_request() {
     let counts: Vec<usize> = requests.iter().map(|request| names(request).len()).collect();
     assert_eq!(counts, [1, 3, 5]);
     assert!(response.tool_executions.iter().all(|one| one.result().text() == Some("taken")));
+}
+
+/// A model that loads the definitions of deferred tools.
+fn loading(answers: impl IntoIterator<Item = ScriptedAnswer>) -> ScriptedChatModel {
+    let capabilities = Capabilities::of([Capability::Tools, Capability::DeferredTools]);
+    ScriptedChatModel::new(answers).with_capabilities(capabilities)
+}
+
+/// Returns the names of the tools whose definitions are in the prompt.
+fn immediate(request: &ChatRequest) -> Vec<&str> {
+    let tools = request.tools.as_slice().iter();
+    tools.filter(|tool| tool.loading == ToolLoading::Immediate).map(|tool| &*tool.name).collect()
+}
+
+#[tokio::test]
+async fn model_that_loads_tools_gets_one_list_in_all_requests() {
+    let model = loading([
+        search_for("exchange rate between currencies"),
+        ScriptedAnswer::tool_calls([call("2", "currency_rates", json!({ "base": "EUR" }))]),
+        ScriptedAnswer::text("done"),
+        ScriptedAnswer::text("again"),
+    ]);
+    let search = ToolSearch::by_keyword(catalog()).always_visible("time_now").max_results(2);
+    let store = InMemoryChatMemoryStore::new();
+    let assistant = assistant(&model, search, (&store, 20));
+    let response = assistant.chat("ann", "Go.").await.unwrap();
+    assert_eq!(response.tool_executions[1].result().text(), Some("currency_rates"));
+    assistant.chat("ann", "And now?").await.unwrap();
+    let requests = model.requests();
+    assert_eq!(requests.len(), 4);
+    for request in &requests {
+        assert_eq!(immediate(request), ["search_tools", "time_now"]);
+        assert_eq!(names(request), names(&requests[0]));
+        assert_eq!(names(request).len(), 501);
+    }
+    assert!(requests[2].tools.is_same(&requests[0].tools));
+}
+
+#[tokio::test]
+async fn tool_is_in_the_prompt_once_the_result_that_loaded_it_is_evicted() {
+    let store = InMemoryChatMemoryStore::new();
+    let first = loading([search_for("translate a text"), ScriptedAnswer::text("done")]);
+    let search = || ToolSearch::by_keyword(catalog()).max_results(1);
+    assistant(&first, search(), (&store, 5)).chat("ann", "Go.").await.unwrap();
+    let model = loading(["a", "b", "c", "d"].map(ScriptedAnswer::text));
+    let assistant = assistant(&model, search(), (&store, 5));
+    for _ in 0..4 {
+        assistant.chat("ann", "And now?").await.unwrap();
+    }
+    let requests = model.requests();
+    let has_result = |request: &ChatRequest| request.messages().any(|it| it.is_tool_result());
+    assert!(has_result(&requests[0]) && !has_result(&requests[3]));
+    assert_eq!(immediate(&requests[0]), ["search_tools"]);
+    assert_eq!(immediate(&requests[3]), ["search_tools", "translate_text"]);
+    assert_eq!(names(&requests[3]).len(), 501);
+}
+
+#[tokio::test]
+async fn deferred_tool_is_rejected_for_a_model_that_cannot_load_it() {
+    let tool = ToolSpecification::new("a", "A tool.").with_loading(ToolLoading::Deferred);
+    let mut request = ChatRequest::new([ChatMessage::user("Hi.")]);
+    request.tools = vec![tool].into();
+    let error = Capabilities::of([Capability::Tools])
+        .check(&request, &ChatRequestParameters::new(), "small")
+        .unwrap_err();
+    assert_eq!(error.to_string(), "the model `small` cannot load the definitions of tools later");
 }

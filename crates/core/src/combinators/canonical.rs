@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::message::{AiMessage, ChatMessage, ToolResult, UserMessage};
 use crate::model::{
     AnswerOrigin, ChatRequest, ChatRequestParameters, ChatResponse, FinishReason, ModelUsage,
-    ResponseFormat, TokenUsage, ToolChoice, ToolSpecification,
+    ResponseFormat, TokenUsage, ToolChoice, ToolLoading, ToolSpecification,
 };
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -98,12 +98,15 @@ struct WireTool<'a> {
     description: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     parameters: Option<Sorted<'a>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    deferred: bool,
 }
 
 impl<'a> WireTool<'a> {
     fn of(tool: &'a ToolSpecification) -> Self {
         let parameters = tool.parameters.as_ref().map(|schema| Sorted(schema.as_value()));
-        Self { name: &tool.name, description: &tool.description, parameters }
+        let deferred = tool.loading == ToolLoading::Deferred;
+        Self { name: &tool.name, description: &tool.description, parameters, deferred }
     }
 }
 

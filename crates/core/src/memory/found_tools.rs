@@ -22,17 +22,26 @@ pub fn found_tools_attribute(names: &[&str]) -> Attributes {
 #[doc(hidden)]
 #[must_use]
 pub fn found_tools<'a>(carried: Option<&'a str>, turn: &'a [ChatMessage]) -> Vec<&'a str> {
-    let found = turn.iter().filter_map(|message| match message {
-        ChatMessage::ToolResult(result) => result.attributes()?.get(ATTRIBUTE)?.as_str(),
-        _ => None,
-    });
+    let found = turn.iter().flat_map(found_tools_of);
     let mut names = Vec::new();
-    for name in carried.into_iter().chain(found).flat_map(str::split_whitespace) {
+    for name in carried.into_iter().flat_map(str::split_whitespace).chain(found) {
         if !names.contains(&name) {
             names.push(name);
         }
     }
     names
+}
+
+/// Returns the names of the tools that a result of a search has found. Other messages have none.
+#[doc(hidden)]
+pub fn found_tools_of(message: &ChatMessage) -> impl Iterator<Item = &str> {
+    let names = match message {
+        ChatMessage::ToolResult(result) => {
+            result.attributes().and_then(|attributes| attributes.get(ATTRIBUTE)?.as_str())
+        }
+        _ => None,
+    };
+    names.into_iter().flat_map(str::split_whitespace)
 }
 
 /// Marks a turn with the names that were found up to its end.

@@ -73,7 +73,7 @@ pub use window::{DEFAULT_ID, MaximumGiven, NoMaximum};
 
 pub(crate) use difference::Difference;
 #[doc(hidden)]
-pub use found_tools::{found_tools, found_tools_attribute, mark_found_tools};
+pub use found_tools::{found_tools, found_tools_attribute, found_tools_of, mark_found_tools};
 #[doc(hidden)]
 pub use history::Repair;
 pub(crate) use numbers::Numbers;

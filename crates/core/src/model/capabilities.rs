@@ -31,6 +31,9 @@ pub enum Capability {
     ToolChoice,
     /// The model can be kept from calling the tools of a request, with [`ToolChoice::None`].
     ForbidTools,
+    /// The model loads the definitions of [deferred](super::ToolLoading::Deferred) tools from the results of a search,
+    /// so that the prompt before them stays in the provider's cache.
+    DeferredTools,
 }
 
 impl Capability {
@@ -63,6 +66,7 @@ impl Capability {
             Self::Pdfs => "read PDF documents",
             Self::ToolChoice => "be forced to call tools",
             Self::ForbidTools => "be kept from calling tools",
+            Self::DeferredTools => "load the definitions of tools later",
         }
     }
 }
@@ -171,6 +175,7 @@ impl Capabilities {
         let by_schema = matches!(format, Some(ResponseFormat::JsonSchema { .. }));
         let needs = [
             (has_tools, Capability::Tools),
+            (request.tools().has_deferred(), Capability::DeferredTools),
             (has_tools && forces, Capability::ToolChoice),
             (has_tools && forbids, Capability::ForbidTools),
             (by_schema, Capability::JsonSchema),

@@ -30,4 +30,4 @@ pub use price::{Price, PriceTable};
 pub use request::{ChatRequest, ChatRequestBuilder};
 pub use response::{AnswerOrigin, ChatResponse, FinishReason, PartialAnswer};
 pub use scoring::{Scores, ScoringModel};
-pub use tool::{ToolSpecification, ToolSpecifications};
+pub use tool::{ToolLoading, ToolSpecification, ToolSpecifications};

@@ -16,13 +16,27 @@ pub struct ToolSpecification {
     /// The schema of the parameters, an object. `None` for a tool without parameters. Serialize it
     /// [in order](crate::schema::in_order).
     pub parameters: Option<Schema>,
+    /// The time at which the model loads the definition.
+    pub loading: ToolLoading,
+}
+
+/// The time at which a model loads the definition of a tool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ToolLoading {
+    /// The definition is a part of the prompt of each request.
+    #[default]
+    Immediate,
+    /// The definition is loaded by the result of a [search](crate::tool::ToolSearch) that has found the tool, and is not
+    /// a part of the prompt before. The model needs [`Capability::DeferredTools`](super::Capability::DeferredTools).
+    Deferred,
 }
 
 impl ToolSpecification {
     /// Creates a tool without parameters.
     #[must_use]
     pub fn new(name: impl Into<Box<str>>, description: impl Into<Box<str>>) -> Self {
-        Self { name: name.into(), description: description.into(), parameters: None }
+        let (name, description) = (name.into(), description.into());
+        Self { name, description, parameters: None, loading: ToolLoading::Immediate }
     }
 
     /// Sets the schema of the parameters.
@@ -31,17 +45,36 @@ impl ToolSpecification {
         self.parameters = Some(schema);
         self
     }
+
+    /// Sets the time at which the model loads the definition. Default: [`ToolLoading::Immediate`].
+    #[must_use]
+    pub fn with_loading(mut self, loading: ToolLoading) -> Self {
+        self.loading = loading;
+        self
+    }
 }
 
 /// The tools of a request. Shared by all requests of a service, and encoded once.
 #[derive(Clone, Default)]
-pub struct ToolSpecifications(Option<Arc<(Vec<ToolSpecification>, Encoded)>>);
+pub struct ToolSpecifications(Option<Arc<Shared>>);
+
+struct Shared {
+    list: Vec<ToolSpecification>,
+    has_deferred: bool,
+    encoded: Encoded,
+}
 
 impl ToolSpecifications {
     /// Returns the specifications in order.
     #[must_use]
     pub fn as_slice(&self) -> &[ToolSpecification] {
-        self.0.as_deref().map_or(&[], |(list, _)| list)
+        self.0.as_deref().map_or(&[], |shared| &shared.list)
+    }
+
+    /// Returns `true` if the list has a tool with [`ToolLoading::Deferred`].
+    #[must_use]
+    pub fn has_deferred(&self) -> bool {
+        self.0.as_deref().is_some_and(|shared| shared.has_deferred)
     }
 
     /// Returns `true` if the list is empty.
@@ -69,14 +102,18 @@ impl ToolSpecifications {
         dialect: &'static str,
         encode: impl Fn(&[ToolSpecification]) -> Vec<u8>,
     ) -> Option<&[u8]> {
-        let (list, encoded) = self.0.as_deref()?;
+        let Shared { list, encoded, .. } = self.0.as_deref()?;
         Some(encoded.get_or_encode(dialect, || encode(list)))
     }
 }
 
 impl From<Vec<ToolSpecification>> for ToolSpecifications {
     fn from(list: Vec<ToolSpecification>) -> Self {
-        Self((!list.is_empty()).then(|| Arc::new((list, Encoded::default()))))
+        if list.is_empty() {
+            return Self(None);
+        }
+        let has_deferred = list.iter().any(|tool| tool.loading == ToolLoading::Deferred);
+        Self(Some(Arc::new(Shared { list, has_deferred, encoded: Encoded::default() })))
     }
 }
 

@@ -56,7 +56,7 @@ pub use toolbox::Toolbox;
 use crate::approval::PendingTurn;
 use crate::error::Result;
 use crate::message::ToolCall;
-use crate::model::ToolSpecification;
+use crate::model::{ToolLoading, ToolSpecification};
 use futures_util::future::{BoxFuture, FutureExt};
 use std::fmt;
 use std::future::Future;
@@ -297,6 +297,12 @@ impl Tool {
     #[must_use]
     pub fn with_name(mut self, name: impl Into<Box<str>>) -> Self {
         self.inner_mut().specification.name = name.into();
+        self
+    }
+
+    /// Sets the time at which the model loads the definition.
+    pub(super) fn with_loading(mut self, loading: ToolLoading) -> Self {
+        self.inner_mut().specification.loading = loading;
         self
     }
 

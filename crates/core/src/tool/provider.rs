@@ -79,6 +79,7 @@ pub struct ToolRequest<'a> {
     /// first request.
     pub turn: &'a [ChatMessage],
     found_tools: &'a [&'a str],
+    loaded_tools: Option<&'a [&'a str]>,
 }
 
 impl<'a> ToolRequest<'a> {
@@ -88,7 +89,8 @@ impl<'a> ToolRequest<'a> {
         memory_id: Option<&'a MemoryId>,
         context: &'a InvocationContext,
     ) -> Self {
-        Self { user_message, memory_id, context, turn: &[], found_tools: &[] }
+        let (turn, found_tools, loaded_tools) = (&[], &[], None);
+        Self { user_message, memory_id, context, turn, found_tools, loaded_tools }
     }
 
     /// Sets the messages of the turn, and the tools that were found in the conversation.
@@ -96,6 +98,20 @@ impl<'a> ToolRequest<'a> {
     #[must_use]
     pub fn with_turn(self, turn: &'a [ChatMessage], found_tools: &'a [&'a str]) -> Self {
         Self { turn, found_tools, ..self }
+    }
+
+    /// Sets the tools that were found by results of searches in the request, for a model with
+    /// [`Capability::DeferredTools`](crate::model::Capability::DeferredTools).
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_loaded_tools(self, names: &'a [&'a str]) -> Self {
+        Self { loaded_tools: Some(names), ..self }
+    }
+
+    /// Returns the names of the tools whose definitions the messages of the request load. `None` if the model cannot
+    /// load definitions from messages.
+    pub(super) fn loaded_tools(&self) -> Option<&'a [&'a str]> {
+        self.loaded_tools
     }
 
     /// Returns the names of the tools that were found in the conversation, in the order in which they were found.

@@ -17,6 +17,10 @@ pub(super) enum Block<'a> {
     Document {
         source: Source<'a>,
     },
+    /// In the result of a search: loads the definition of a deferred tool.
+    ToolReference {
+        tool_name: &'a str,
+    },
     ToolUse {
         id: Cow<'a, str>,
         name: &'a str,

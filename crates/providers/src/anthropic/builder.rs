@@ -173,8 +173,9 @@ impl AnthropicChatModelBuilder {
         };
         let path = if url.path().ends_with("/v1") { "messages" } else { "v1/messages" };
         let endpoint = self.connection.server(url, headers)?.endpoint(path);
-        let capabilities =
-            self.capabilities.unwrap_or_else(|| default_capabilities(is_official, &options));
+        let capabilities = self
+            .capabilities
+            .unwrap_or_else(|| default_capabilities(is_official, &model, &options));
         let protocol = Messages { endpoint, options };
         Ok(AnthropicChatModel(Client::new(protocol, model, self.parameters, capabilities)))
     }

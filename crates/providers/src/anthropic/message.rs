@@ -3,7 +3,9 @@
 use super::block::{self, Block, Returned, is_blank};
 use crate::protocol::arguments::object_or_empty;
 use crate::protocol::encoded::{Encoded, Frames};
+use ai_services_core::memory::found_tools_of;
 use ai_services_core::message::{AiMessage, ChatMessage, Content, CustomMessage, ToolResult};
+use ai_services_core::model::{ToolLoading, ToolSpecifications};
 use ai_services_core::{Error, ErrorKind, Result};
 use serde::Serialize;
 use serde_json::Value;
@@ -52,6 +54,48 @@ pub(super) fn encoded(message: &ChatMessage) -> Result<Encoded<'_>> {
         return Err(Error::new(ErrorKind::Unsupported, why));
     }
     Ok(Encoded::Kept(encoded))
+}
+
+/// The name under which the results of searches keep their form with references.
+const REFERENCES: &str = "anthropic-references";
+
+/// Returns the encoded blocks of a message in a request with these tools, of which some are deferred: the result of a
+/// search consists of references to the tools that it has found, from which the API loads their definitions. The API
+/// rejects references to other tools.
+///
+/// # Errors
+///
+/// Same as [`encoded`].
+pub(super) fn encoded_with<'m>(
+    message: &'m ChatMessage,
+    tools: &ToolSpecifications,
+) -> Result<Encoded<'m>> {
+    let is_deferred = |name: &str| {
+        let mut tools = tools.as_slice().iter();
+        tools.any(|tool| *tool.name == *name && tool.loading == ToolLoading::Deferred)
+    };
+    match message {
+        ChatMessage::ToolResult(result)
+            if found_tools_of(message).next().is_some()
+                && found_tools_of(message).all(is_deferred) =>
+        {
+            let encode = || references(message, result).unwrap_or_default();
+            Ok(Encoded::Kept(message.encoded(REFERENCES, encode)))
+        }
+        _ => encoded(message),
+    }
+}
+
+fn references(message: &ChatMessage, result: &ToolResult) -> Result<Vec<u8>, &'static str> {
+    let names = found_tools_of(message);
+    let references = names.map(|tool_name| Block::ToolReference { tool_name }).collect();
+    let mut blocks = Blocks::default();
+    blocks.push(&Block::ToolResult {
+        tool_use_id: block::id(result.id()),
+        content: Some(Returned::Blocks(references)),
+        is_error: false,
+    })?;
+    Ok(blocks.0)
 }
 
 fn blocks(message: &ChatMessage) -> Result<Vec<u8>, &'static str> {

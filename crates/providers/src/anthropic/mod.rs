@@ -25,6 +25,15 @@
 //! of [`extra`](ai_services_core::model::ChatRequestParameters::extra) replace members of the request,
 //! `tools` and `system` too.
 //!
+//! # Deferred tools
+//!
+//! A tool with [`ToolLoading::Deferred`](ai_services_core::model::ToolLoading) is sent with `defer_loading`, which keeps
+//! it out of the prompt. The result of a search is sent as `tool_reference` blocks, from which the API loads the
+//! definitions; it is a text if one of the tools that it names is not a deferred tool of the request. The forms are those
+//! of `ToolParam` and `ToolReferenceBlockParam` in Anthropic's SDK for Python, version 2.12, and of the section "custom
+//! tool search" of the documentation of the tool search tool. By default, models of Anthropic's own server from version
+//! 4.5 on have [`Capability::DeferredTools`], except for Haiku; models of other servers do not.
+//!
 //! # Answers by a schema
 //!
 //! A schema is sent as `output_config.format` in the subset that the API enforces: objects closed, and
@@ -189,7 +198,7 @@ impl Protocol for Messages {
 }
 
 /// Returns the capabilities of a server.
-fn default_capabilities(is_official: bool, options: &Options) -> Capabilities {
+fn default_capabilities(is_official: bool, model: &str, options: &Options) -> Capabilities {
     let mut capabilities = Capabilities::of([
         Capability::Tools,
         Capability::Streaming,
@@ -199,10 +208,29 @@ fn default_capabilities(is_official: bool, options: &Options) -> Capabilities {
     if is_official {
         let schemas = [Capability::JsonSchema, Capability::JsonSchemaWithTools];
         capabilities = schemas.into_iter().fold(capabilities, Capabilities::with);
+        if loads_tools(model) {
+            capabilities = capabilities.with(Capability::DeferredTools);
+        }
     }
     // While the model thinks, the API rejects a forced call.
     let thinks = options.thinking.is_some_and(Thinking::is_on);
     capabilities.with(if thinks { Capability::ForbidTools } else { Capability::ToolChoice })
+}
+
+/// Returns `true` for models that load definitions from references: version 4.5 and later ones, except for Haiku.
+fn loads_tools(model: &str) -> bool {
+    let Some((family, version)) =
+        model.strip_prefix("claude-").and_then(|rest| rest.split_once('-'))
+    else {
+        return false;
+    };
+    let mut numbers = version.split('-').map(|part| part.parse::<u32>().ok());
+    // `claude-3-7-sonnet` begins with its version, and `claude-sonnet-4-20250514` ends with a date.
+    let Some(major) = numbers.next().flatten().filter(|_| family.parse::<u32>().is_err()) else {
+        return false;
+    };
+    let minor = numbers.next().flatten().filter(|minor| *minor < 100).unwrap_or_default();
+    family != "haiku" && (major, minor) >= (4, 5)
 }
 
 /// Returns the events of a streamed answer that is already in memory.
@@ -211,4 +239,27 @@ pub(crate) fn read_pieces(
     pieces: impl IntoIterator<Item = Vec<u8>>,
 ) -> Vec<Result<ai_services_core::model::ModelStreamEvent>> {
     crate::protocol::stream::read_pieces(MessageAssembly::default(), pieces)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_from_version_4_5_on_load_tools() {
+        for model in ["claude-sonnet-4-5", "claude-opus-4-6-20260101", "claude-sonnet-5"] {
+            assert!(loads_tools(model), "{model}");
+        }
+        for model in [
+            "claude-haiku-4-5",
+            "claude-opus-4-1",
+            "claude-sonnet-4-20250514",
+            "claude-sonnet-4-0",
+            "claude-3-7-sonnet-20250219",
+            "claude-instant",
+            "qwen3",
+        ] {
+            assert!(!loads_tools(model), "{model}");
+        }
+    }
 }

@@ -1,13 +1,13 @@
 //! The body of a request.
 
-use super::message::{DIALECT, encoded, role};
+use super::message::{DIALECT, encoded, encoded_with, role};
 use super::options::PromptCaching;
 use super::parameters::MessagesPrefix;
 use crate::protocol::encoded::Encoded;
 use crate::protocol::merge_roles::RoleMerger;
 use crate::protocol::tools::{encode, parameters};
 use ai_services_core::message::ChatMessage;
-use ai_services_core::model::{ChatRequest, ToolSpecification};
+use ai_services_core::model::{ChatRequest, ToolLoading, ToolSpecification, ToolSpecifications};
 use ai_services_core::schema::Ordered;
 use ai_services_core::{Error, ErrorKind, Result};
 use serde::Serialize;
@@ -38,7 +38,7 @@ pub(super) fn body(
         write_system(request, prefix, caching, &mut body)?;
     }
     if !prefix.has_messages {
-        write_messages(request, caching, &mut body)?;
+        write_messages(request, prefix, caching, &mut body)?;
     }
     body.push(b'}');
     Ok(body)
@@ -51,8 +51,8 @@ fn size(request: &ChatRequest, prefix: &MessagesPrefix) -> Result<usize> {
     /// `{"role":"assistant","content":[]},`.
     const MESSAGE: usize = 34;
     let own = prefix.head.len() + prefix.instruction.len() + prefix.tool_choice.len() + REST;
-    let mut messages = request.messages();
-    messages.try_fold(own, |size, message| Ok(size + encoded(message)?.len() + MESSAGE))
+    let (mut messages, tools) = (request.messages(), deferring(request, prefix));
+    messages.try_fold(own, |size, message| Ok(size + encoded_in(message, tools)?.len() + MESSAGE))
 }
 
 /// Writes all system messages, and the instruction about the form of the answer.
@@ -81,10 +81,33 @@ fn write_system(
     Ok(())
 }
 
-fn write_messages(request: &ChatRequest, caching: PromptCaching, body: &mut Vec<u8>) -> Result<()> {
+/// Returns the tools of a request if some of them are deferred.
+fn deferring<'r>(
+    request: &'r ChatRequest,
+    prefix: &MessagesPrefix,
+) -> Option<&'r ToolSpecifications> {
+    Some(request.tools()).filter(|tools| tools.has_deferred() && !prefix.has_tools)
+}
+
+/// Returns the encoded blocks of a message of a request with these deferred tools.
+fn encoded_in<'m>(
+    message: &'m ChatMessage,
+    deferring: Option<&ToolSpecifications>,
+) -> Result<Encoded<'m>> {
+    deferring.map_or_else(|| encoded(message), |tools| encoded_with(message, tools))
+}
+
+fn write_messages(
+    request: &ChatRequest,
+    prefix: &MessagesPrefix,
+    caching: PromptCaching,
+    body: &mut Vec<u8>,
+) -> Result<()> {
     body.extend_from_slice(br#","messages":"#);
     let start = body.len();
-    let merger = RoleMerger { parts: "content", encode: &encoded, role };
+    let tools = deferring(request, prefix);
+    let merger =
+        RoleMerger { parts: "content", encode: &|message| encoded_in(message, tools), role };
     merger.write(request.messages(), body)?;
     let begins_with_user = br#"[{"role":"user""#;
     if !body.get(start..).is_some_and(|messages| messages.starts_with(begins_with_user)) {
@@ -118,8 +141,12 @@ fn list(tools: &[ToolSpecification]) -> Vec<u8> {
         name: &tool.name,
         description: Some(&*tool.description).filter(|description| !description.is_empty()),
         input_schema: Ordered(schema),
+        defer_loading: tool.loading == ToolLoading::Deferred,
     });
-    encode(&list.collect::<Vec<_>>())
+    let mut list: Vec<_> = list.collect();
+    // The mark of the cached prefix is in the last tool, and the API rejects it in a deferred one.
+    list.sort_by_key(|tool| !tool.defer_loading);
+    encode(&list)
 }
 
 #[derive(Serialize)]
@@ -128,4 +155,6 @@ struct Tool<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'a str>,
     input_schema: Ordered<'a>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    defer_loading: bool,
 }

@@ -16,7 +16,7 @@ use std::fmt;
 const FORMAT: &str = "ai-services cassette";
 const VERSION: u32 = 1;
 
-const CAPABILITIES: [(Capability, &str); 11] = [
+const CAPABILITIES: [(Capability, &str); 12] = [
     (Capability::Tools, "tools"),
     (Capability::JsonSchema, "json_schema"),
     (Capability::JsonSchemaWithTools, "json_schema_with_tools"),
@@ -28,6 +28,7 @@ const CAPABILITIES: [(Capability, &str); 11] = [
     (Capability::Pdfs, "pdfs"),
     (Capability::ToolChoice, "tool_choice"),
     (Capability::ForbidTools, "forbid_tools"),
+    (Capability::DeferredTools, "deferred_tools"),
 ];
 
 /// Header line: format, version, and the recorded model.

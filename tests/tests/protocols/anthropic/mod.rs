@@ -2,6 +2,7 @@
 
 mod answers;
 mod conversations;
+mod deferred_tools;
 mod dialects;
 mod errors;
 mod parameters;

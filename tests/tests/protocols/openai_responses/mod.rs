@@ -1,6 +1,7 @@
 //! Client of OpenAI's responses API.
 
 mod answers;
+mod deferred_tools;
 mod dialects;
 mod requests;
 mod service;

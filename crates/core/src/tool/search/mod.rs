@@ -9,7 +9,7 @@ use super::{
 };
 use crate::error::Result;
 use crate::memory::found_tools_attribute;
-use crate::model::{EmbeddingModel, ToolSpecification, UsageMeter};
+use crate::model::{EmbeddingModel, ToolLoading, ToolSpecification, UsageMeter};
 use crate::schema::Schema;
 use async_trait::async_trait;
 use embedding::EmbeddingIndex;
@@ -18,7 +18,7 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::fmt;
 use std::fmt::Write;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Name of the tool that searches.
 const NAME: &str = "search_tools";
@@ -31,6 +31,18 @@ const MAX_RESULTS: usize = 5;
 /// that were found in the conversation. A tool that was found stays visible for the rest of the conversation, also
 /// after a restart: its name is stored with the messages. Found tools follow the others in the order in which they were
 /// found, so that the beginning of the list never changes. Register a `ToolSearch` after all other providers.
+///
+/// # Prompt caches
+///
+/// The tools are a part of the beginning of a prompt, which providers cache. With most models, a search changes that part
+/// for the next request, and the provider reads the conversation again at the full price. Models with
+/// [`Capability::DeferredTools`](crate::model::Capability::DeferredTools) do not have this cost: each request lists all
+/// tools, but a tool that was not found is [deferred](ToolLoading::Deferred), which means that the provider keeps it out
+/// of the prompt, and the result of a search loads the definitions. Once a window has evicted that result, the tool is
+/// listed as an ordinary one from the next turn on. To switch this off, remove the capability from the model:
+/// `builder.capabilities(capabilities.without(Capability::DeferredTools))`.
+///
+/// # Search
 ///
 /// The tools are found by keywords, or by the distance of embeddings. In both cases their names, descriptions and
 /// parameters are searched. Use a search from a few dozen tools on: below that, sending all of them costs less than the
@@ -97,6 +109,8 @@ struct Catalog {
     tools: Vec<Tool>,
     by_name: HashMap<Box<str>, usize>,
     index: Index,
+    /// The tools with [`ToolLoading::Deferred`].
+    deferred: OnceLock<Vec<Tool>>,
 }
 
 enum Index {
@@ -131,7 +145,7 @@ impl ToolSearch {
     fn new(tools: Vec<Tool>, index: Index) -> Self {
         let names = tools.iter().map(|tool| tool.name().into());
         let by_name = names.zip(0..).collect();
-        let catalog = Arc::new(Catalog { tools, by_name, index });
+        let catalog = Arc::new(Catalog { tools, by_name, index, deferred: OnceLock::new() });
         Self { catalog, always_visible: Vec::new(), max_results: MAX_RESULTS }
     }
 
@@ -175,16 +189,20 @@ impl ToolSearch {
 #[async_trait]
 impl ToolProvider for ToolSearch {
     async fn tools(&self, request: &ToolRequest<'_>) -> Result<Vec<Tool>> {
+        let loaded = request.loaded_tools();
         let mut known = self.visible();
         for name in request.found_tools() {
-            if !known.contains(name) {
+            let is_loaded = loaded.is_some_and(|loaded| loaded.contains(name));
+            if !known.contains(name) && !is_loaded {
                 known.push(name);
             }
         }
         let visible = known.iter().filter_map(|name| self.catalog.get(name)).cloned();
         let visible: Vec<Tool> = visible.collect();
+        let deferred = loaded.map(|_| self.catalog.deferred_without(&known));
         let search = self.search_tool(known.into_iter().map(str::to_owned).collect());
-        Ok([search].into_iter().chain(visible).collect())
+        let tools = [search].into_iter().chain(visible);
+        Ok(tools.chain(deferred.into_iter().flatten()).collect())
     }
 
     fn tool_names(&self) -> Option<Vec<String>> {
@@ -200,6 +218,15 @@ impl ToolProvider for ToolSearch {
 impl Catalog {
     fn get(&self, name: &str) -> Option<&Tool> {
         self.tools.get(*self.by_name.get(name)?)
+    }
+
+    /// Returns all tools whose definitions a search loads: those that are not `known`.
+    fn deferred_without(&self, known: &[&str]) -> Vec<Tool> {
+        let deferred = self.deferred.get_or_init(|| {
+            let defer = |tool: &Tool| tool.clone().with_loading(ToolLoading::Deferred);
+            self.tools.iter().map(defer).collect()
+        });
+        deferred.iter().filter(|tool| !known.contains(&tool.name())).cloned().collect()
     }
 
     /// Returns all tools that match a query, best first.

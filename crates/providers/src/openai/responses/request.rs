@@ -1,6 +1,7 @@
 //! The body of a request.
 
 use super::item::{self, ItemForm};
+use super::loaded_tools::LoadedTools;
 use super::options::{Options, ResponseStorage};
 use crate::openai::options::SchemaMode;
 use crate::openai::tools::{ToolForm, list};
@@ -21,10 +22,32 @@ pub(super) fn body(
     prefix: &ListPrefix,
     options: &Options,
 ) -> Result<Vec<u8>> {
-    let items = || encoded(request, options.storage);
-    let len = if prefix.has_messages { 0 } else { list_len(items(), item::unsupported)? };
     let tools = if prefix.has_tools { None } else { tools(request, options.tools) };
+    if tools.is_some() && request.tools().has_deferred() {
+        let loaded = LoadedTools::new(request, options.tools);
+        return join(prefix, tools, || with_loaded(encoded(request, options.storage), &loaded));
+    }
+    join(prefix, tools, || encoded(request, options.storage))
+}
+
+fn join<'a, I: Iterator<Item = (&'a ChatMessage, Encoded<'a>)>>(
+    prefix: &ListPrefix,
+    tools: Option<&[u8]>,
+    items: impl Fn() -> I,
+) -> Result<Vec<u8>> {
+    let len = if prefix.has_messages { 0 } else { list_len(items(), item::unsupported)? };
     Ok(prefix.body(len, tools, |body| write_list(items(), body)))
+}
+
+/// Adds the definitions of tools that searches have found.
+fn with_loaded<'a>(
+    items: impl Iterator<Item = (&'a ChatMessage, Encoded<'a>)>,
+    loaded: &'a LoadedTools,
+) -> impl Iterator<Item = (&'a ChatMessage, Encoded<'a>)> {
+    items.enumerate().flat_map(|(position, (message, own))| {
+        let loaded = loaded.after(position).map(|items| (message, Encoded::Kept(items)));
+        [(message, own)].into_iter().chain(loaded)
+    })
 }
 
 /// Returns the messages, each as one or more items with commas in between.
