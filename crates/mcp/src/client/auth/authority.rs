@@ -42,6 +42,15 @@ pub(super) struct Consent {
     pub(super) state: String,
 }
 
+/// The outcome of the renewal of a token.
+pub(super) enum Refresh {
+    Renewed(OAuthCredentials),
+    /// There is no refresh token, or the authorization server rejects it.
+    TokenRejected,
+    /// The authorization server rejects the request, for example because it has forgotten the client.
+    ClientRejected,
+}
+
 /// The token response that the SDK keeps.
 #[derive(Deserialize)]
 struct TokenResponse {
@@ -101,15 +110,18 @@ impl Authority {
         scopes
     }
 
-    /// Renews the token of known credentials. Returns `None` if the authorization server rejects them.
+    /// Renews the token of known credentials.
     pub(super) async fn refresh(
         &mut self,
+        oauth: &OAuth,
         known: &OAuthCredentials,
-    ) -> Result<Option<OAuthCredentials>> {
-        let Some(refresh_token) = &known.refresh_token else { return Ok(None) };
+    ) -> Result<Refresh> {
+        let Some(refresh_token) = &known.refresh_token else { return Ok(Refresh::TokenRejected) };
+        let is_configured = oauth.client.id.is_some();
+        let secret = if is_configured { &oauth.client.secret } else { &known.client_secret };
         self.configure(Registration {
             id: known.client_id.clone(),
-            secret: known.client_secret.clone(),
+            secret: secret.clone(),
             redirect_uri: known.redirect_uri.clone(),
         })?;
         let response = serde_json::json!({
@@ -122,9 +134,12 @@ impl Authority {
         let stored = StoredCredentials::new(id, Some(response), scopes, None);
         self.tokens.save(stored).await.map_err(|error| step_error(&error))?;
         match self.manager.refresh_token().with_subscriber(NoSubscriber::new()).await {
-            Ok(_) => self.issued(known.scopes.clone()).await.map(Some),
-            Err(AuthError::TokenRefreshRejected(_) | AuthError::AuthorizationRequired) => Ok(None),
-            Err(error) => Err(self.failed(&error)),
+            Ok(_) => self.issued(known.scopes.clone()).await.map(Refresh::Renewed),
+            Err(AuthError::TokenRefreshRejected(_) | AuthError::AuthorizationRequired) => {
+                Ok(Refresh::TokenRejected)
+            }
+            // Without a failed request, the authorization server has answered with another error.
+            Err(_) => self.fetch.take_failure().map_or(Ok(Refresh::ClientRejected), Err),
         }
     }
 

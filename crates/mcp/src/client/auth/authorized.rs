@@ -1,6 +1,6 @@
 //! The ways to a token.
 
-use super::authority::{Authority, add_scope};
+use super::authority::{Authority, Refresh, add_scope};
 use super::credentials::OAuthCredentials;
 use super::failure::refused;
 use super::oauth::{AuthorizationRequest, Authorize, Grant, OAuth};
@@ -78,15 +78,19 @@ pub(super) async fn renew(
 async fn refresh_expired(context: &Context, current: Authorized) -> Result<Authorized> {
     let challenge = current.challenge.clone();
     let mut authority = Authority::discover(&context.oauth, &context.url, &challenge).await?;
-    let (credentials, origin) = match load(context, &authority).await? {
+    let known = load(context, &authority).await?;
+    let (credentials, origin) = match known {
         // Another process has renewed them.
         Some(known) if known.is_fresh() => (Some(known), Origin::Store),
-        Some(known) => (authority.refresh(&known).await?, Origin::Refresh),
+        Some(known) => match authority.refresh(&context.oauth, &known).await? {
+            Refresh::Renewed(credentials) => {
+                context.oauth.store.save(&authority.key, &credentials).await?;
+                (Some(credentials), Origin::Refresh)
+            }
+            Refresh::TokenRejected | Refresh::ClientRejected => (None, Origin::Store),
+        },
         None => (None, Origin::Store),
     };
-    if let (Some(credentials), Origin::Refresh) = (&credentials, origin) {
-        context.oauth.store.save(&authority.key, credentials).await?;
-    }
     Ok(Authorized { credentials, origin, challenge })
 }
 
@@ -98,17 +102,26 @@ async fn replace_rejected(
     may_refresh: bool,
 ) -> Result<Authorized> {
     let mut authority = Authority::discover(&context.oauth, &context.url, &challenge).await?;
-    let known = load(context, &authority).await?;
-    if let Some(known) = &known {
-        if known.is_fresh() && rejected != Some(known.access_token.as_str()) {
-            let credentials = Some(known.clone());
+    let mut known = load(context, &authority).await?;
+    if let Some(stored) = known.clone() {
+        if stored.is_fresh() && rejected != Some(stored.access_token.as_str()) {
+            let credentials = Some(stored);
             return Ok(Authorized { credentials, origin: Origin::Store, challenge });
         }
-        let refreshed = if may_refresh { authority.refresh(known).await? } else { None };
-        if let Some(credentials) = refreshed {
-            context.oauth.store.save(&authority.key, &credentials).await?;
-            let credentials = Some(credentials);
-            return Ok(Authorized { credentials, origin: Origin::Refresh, challenge });
+        let refresh = if may_refresh {
+            authority.refresh(&context.oauth, &stored).await?
+        } else {
+            Refresh::TokenRejected
+        };
+        match refresh {
+            Refresh::Renewed(credentials) => {
+                context.oauth.store.save(&authority.key, &credentials).await?;
+                let credentials = Some(credentials);
+                return Ok(Authorized { credentials, origin: Origin::Refresh, challenge });
+            }
+            Refresh::TokenRejected => {}
+            // The client registers again.
+            Refresh::ClientRejected => known = None,
         }
         context.oauth.store.delete(&authority.key).await?;
     }

@@ -2,7 +2,7 @@
 
 use crate::client::http_client;
 use ai_services_core::{Error, ErrorKind, Result};
-use reqwest::Url;
+use reqwest::{StatusCode, Url};
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
 use serde_json::Value;
 use std::sync::{Mutex, PoisonError};
@@ -82,12 +82,18 @@ impl Fetch {
     async fn send(&self, request: reqwest::Request) -> Result<Response> {
         let origin = request.url().origin().ascii_serialization();
         let mut answer = self.client.execute(request).await.map_err(|error| failed(&error))?;
-        if answer.status().is_server_error() {
-            let message = format!("{origin} failed with status {}", answer.status().as_u16());
-            return Err(Error::new(ErrorKind::Unavailable, message));
+        let status = answer.status();
+        if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+            let kind = if status.is_server_error() {
+                ErrorKind::Unavailable
+            } else {
+                ErrorKind::RateLimited
+            };
+            let message = format!("{origin} answered with status {}", status.as_u16());
+            return Err(Error::new(kind, message).with_status(status.as_u16()));
         }
         let mut response = Response::new(Vec::new());
-        *response.status_mut() = answer.status();
+        *response.status_mut() = status;
         *response.headers_mut() = answer.headers().clone();
         while let Some(chunk) = answer.chunk().await.map_err(|error| failed(&error))? {
             if response.body().len() + chunk.len() > MAX_BYTES {

@@ -10,6 +10,7 @@ use futures_util::future::{BoxFuture, FutureExt, Shared};
 use reqwest::Url;
 use rmcp::transport::auth::WWWAuthenticateParams;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Most tokens that are got for one request.
@@ -142,7 +143,11 @@ impl Settings {
                 Unauthorized::new(&Error::configuration("invalid URL of an MCP server"))
             })?;
             let context = Context { server, url, oauth, user_wait };
-            let renewed = authorized::renew(&context, current, cause).await;
+            let renewed = AssertUnwindSafe(authorized::renew(&context, current, cause));
+            // The connection, which runs the code of the application here, serves other calls, too.
+            let renewed = renewed.catch_unwind().await.unwrap_or_else(|_| {
+                Err(refused("the function that asks the user, or the token store, panicked"))
+            });
             renewed.map_err(|error| Unauthorized::new(&error))
         };
         renewal.boxed().shared()

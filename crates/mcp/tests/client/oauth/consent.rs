@@ -7,7 +7,7 @@ use ai_services::{Error, ErrorKind};
 use futures_util::future::join_all;
 use serde_json::json;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 #[tokio::test]
@@ -115,6 +115,23 @@ async fn declined_consent_is_the_error_of_the_connection() {
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert!(error.to_string().ends_with("the user closed the window"), "{error}");
     assert_eq!(servers.token_requests().len(), 0);
+}
+
+#[tokio::test]
+async fn panic_of_the_consent_fails_one_connection() {
+    let servers = Arc::new(Servers::start().await);
+    let (user, has_panicked) = (Arc::clone(&servers), AtomicBool::new(false));
+    let login = OAuth::authorization_code(REDIRECT, move |request| {
+        assert!(has_panicked.swap(true, Ordering::Relaxed), "no browser");
+        let redirect = user.consent(&request);
+        async move { Ok(redirect) }
+    });
+    let server = RemoteServer::http("s", &servers.url).era(Era::Legacy).oauth(login);
+    let error = McpTools::builder().server(server.clone()).build().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Authentication);
+    assert!(error.to_string().ends_with("panicked"), "{error}");
+    let tools = McpTools::builder().server(server).build().await.unwrap();
+    assert_eq!(call(&tools, "s__act", "{}").await.text(), "done");
 }
 
 #[tokio::test]

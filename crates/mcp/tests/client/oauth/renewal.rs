@@ -79,14 +79,19 @@ async fn rejected_token_is_refreshed_without_the_user() {
 
 #[tokio::test]
 async fn rejected_refresh_token_asks_the_user_again() {
-    let servers = Arc::new(Servers::start().await);
-    servers.world().script.accepts_refresh_tokens = false;
-    let (login, consents) = servers.login();
-    let tools = servers.connect(login).await.unwrap();
-    servers.world().tokens.clear();
-    assert_eq!(call(&tools, "s__act", "{}").await.text(), "done");
-    assert_eq!(grants(&servers), ["authorization_code", "refresh_token", "authorization_code"]);
-    assert_eq!(consents.lock().unwrap().len(), 2);
+    for (error, registrations) in [("invalid_grant", 1), ("invalid_client", 2)] {
+        let servers = Arc::new(Servers::start().await);
+        servers.world().script.refresh_error = Some(error);
+        let (login, consents) = servers.login();
+        let tools = servers.connect(login).await.unwrap();
+        servers.world().tokens.clear();
+        assert_eq!(call(&tools, "s__act", "{}").await.text(), "done");
+        assert_eq!(grants(&servers), ["authorization_code", "refresh_token", "authorization_code"]);
+        assert_eq!(consents.lock().unwrap().len(), 2);
+        let world = servers.world();
+        let registered = world.received.iter().filter(|request| request.path == "/register");
+        assert_eq!(registered.count(), registrations, "{error}");
+    }
 }
 
 #[tokio::test]

@@ -33,7 +33,8 @@ pub(super) struct Script {
     pub(super) call_scope: Option<&'static str>,
     /// Tokens have the scope that calls of tools require.
     pub(super) grants_scopes: bool,
-    pub(super) accepts_refresh_tokens: bool,
+    /// The error of refreshes.
+    pub(super) refresh_error: Option<&'static str>,
     /// The MCP server names its metadata when it refuses a request.
     pub(super) sends_challenges: bool,
     /// The MCP server, or the token endpoint, redirects to this address.
@@ -85,7 +86,7 @@ impl Servers {
                 expires_in: 3_600,
                 call_scope: None,
                 grants_scopes: true,
-                accepts_refresh_tokens: true,
+                refresh_error: None,
                 sends_challenges: true,
                 redirect: None,
             },
@@ -240,13 +241,16 @@ impl World {
                 assert_eq!(consent["code_challenge"], URL_SAFE_NO_PAD.encode(verifier));
                 consent.get("scope").cloned().unwrap_or_default()
             }
-            "refresh_token" if self.script.accepts_refresh_tokens => "read write".to_owned(),
-            "client_credentials" => request.get("scope").cloned().unwrap_or_default(),
-            _ => {
-                let mut answer = json_answer(json!({"error": "invalid_grant"}));
-                *answer.status_mut() = StatusCode::BAD_REQUEST;
-                return answer;
+            "refresh_token" => {
+                if let Some(error) = self.script.refresh_error {
+                    let mut answer = json_answer(json!({"error": error}));
+                    *answer.status_mut() = StatusCode::BAD_REQUEST;
+                    return answer;
+                }
+                "read write".to_owned()
             }
+            "client_credentials" => request.get("scope").cloned().unwrap_or_default(),
+            other => panic!("unexpected grant {other}"),
         };
         self.issued += 1;
         let number = self.issued;
