@@ -59,17 +59,18 @@ pub(super) async fn renew(
     current: Option<Authorized>,
     cause: Cause,
 ) -> Result<Authorized> {
-    match (cause, current) {
-        (Cause::Expired, Some(current)) => refresh_expired(context, current).await,
-        (Cause::Rejected { challenge, token, may_refresh }, _) => {
+    let known = current.as_ref().and_then(|current| current.credentials.clone());
+    match (cause, current, known) {
+        (Cause::Expired, Some(current), _) => refresh_expired(context, current).await,
+        (Cause::Expired, None, _) => Err(refused("the server has not refused a request")),
+        (Cause::Rejected { challenge, token, may_refresh }, ..) => {
             replace_rejected(context, challenge, token.as_deref(), may_refresh).await
         }
-        (
-            Cause::InsufficientScope { challenge },
-            Some(Authorized { credentials: Some(known), .. }),
-        ) => step_up(context, challenge, &known).await,
-        (Cause::Expired | Cause::InsufficientScope { .. }, _) => {
-            Err(refused("the server requires scopes of a request without a token"))
+        (Cause::InsufficientScope { challenge }, _, Some(known)) => {
+            step_up(context, challenge, &known).await
+        }
+        (Cause::InsufficientScope { challenge }, ..) => {
+            replace_rejected(context, challenge, None, true).await
         }
     }
 }
@@ -141,7 +142,7 @@ async fn step_up(
         add_scope(&mut scopes, scope);
     }
     if scopes == known.scopes {
-        return Err(refused("the server requires scopes that were requested for the token"));
+        return Err(refused("the server rejects a token with the scopes that it requires"));
     }
     let mut authority = Authority::discover(&context.oauth, &context.url, &challenge).await?;
     let known = Some(known).filter(|known| context.oauth.accepts(known, &authority.key));

@@ -133,8 +133,8 @@ impl OAuth {
     ///
     /// # Cancellation
     ///
-    /// The future of `authorize` is dropped when the last request that waits for it is dropped and the server's
-    /// tools, too, and at the [`user_timeout`](Self::user_timeout).
+    /// The future of `authorize` is dropped with the last request that waits for it, and at the
+    /// [`user_timeout`](Self::user_timeout).
     pub fn authorization_code<F, Fut>(redirect_uri: impl Into<String>, authorize: F) -> Self
     where
         F: Fn(AuthorizationRequest) -> Fut + Send + Sync + 'static,

@@ -6,7 +6,7 @@ use super::oauth::OAuth;
 use crate::client::unauthorized::Unauthorized;
 use crate::client::user_wait::UserWait;
 use ai_services_core::{Error, Result};
-use futures_util::future::{BoxFuture, FutureExt, Shared};
+use futures_util::future::{BoxFuture, FutureExt, Shared, WeakShared};
 use reqwest::Url;
 use rmcp::transport::auth::WWWAuthenticateParams;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
@@ -35,8 +35,8 @@ struct Settings {
 #[derive(Default)]
 struct State {
     current: Option<Authorized>,
-    /// Shared by all requests that wait for a token.
-    renewal: Option<Shared<Renewal>>,
+    /// Shared by all requests that wait for a token, and dropped with the last of them.
+    renewal: Option<WeakShared<Renewal>>,
 }
 
 impl Session {
@@ -114,12 +114,17 @@ impl Session {
             {
                 return Ok(newer.clone());
             }
-            let current = state.current.clone();
-            state.renewal.get_or_insert_with(|| self.settings.renewal(current, cause)).clone()
+            let under_way = state.renewal.as_ref().and_then(WeakShared::upgrade);
+            under_way.unwrap_or_else(|| {
+                let renewal = self.settings.renewal(state.current.clone(), cause);
+                state.renewal = renewal.downgrade();
+                renewal
+            })
         };
         let outcome = renewal.clone().await;
         let mut state = self.state();
-        if state.renewal.as_ref().is_some_and(|current| current.ptr_eq(&renewal)) {
+        let under_way = state.renewal.as_ref().and_then(WeakShared::upgrade);
+        if under_way.is_some_and(|under_way| under_way.ptr_eq(&renewal)) {
             state.renewal = None;
             if let Ok(authorized) = &outcome {
                 state.current = Some(authorized.clone());

@@ -1,13 +1,16 @@
 //! New tokens: refreshed, with more scopes, of a store.
 
-use super::scripted_authority::Servers;
+use super::scripted_authority::{REDIRECT, Servers};
 use crate::agent::call;
 use ai_services::Result;
-use ai_services::mcp::{CredentialKey, OAuthCredentials, TokenStore};
+use ai_services::mcp::{CredentialKey, OAuth, OAuthCredentials, TokenStore};
 use async_trait::async_trait;
 use serde_json::json;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::time::timeout;
 
 /// A store that keeps JSON, like a database.
 #[derive(Clone, Default)]
@@ -105,6 +108,29 @@ async fn scope_that_a_call_requires_is_requested_in_addition() {
     let scopes: Vec<_> =
         consents.lock().unwrap().iter().map(|asked| asked.scopes.clone()).collect();
     assert_eq!(scopes, [vec!["read".to_owned()], vec!["read".to_owned(), "write".to_owned()]]);
+}
+
+#[tokio::test]
+async fn dropped_request_ends_the_question_to_the_user() {
+    let servers = Arc::new(Servers::start().await);
+    servers.world().script.call_scope = Some("write");
+    let (user, asked) = (Arc::clone(&servers), Arc::new(AtomicUsize::new(0)));
+    let count = Arc::clone(&asked);
+    let login = OAuth::authorization_code(REDIRECT, move |request| {
+        let is_second = count.fetch_add(1, Ordering::Relaxed) == 1;
+        let redirect = user.consent(&request);
+        async move {
+            if is_second {
+                std::future::pending::<()>().await;
+            }
+            Ok(redirect)
+        }
+    });
+    let tools = servers.connect(login).await.unwrap();
+    let abandoned = timeout(Duration::from_millis(500), call(&tools, "s__act", "{}")).await;
+    assert!(abandoned.is_err(), "the user has not answered");
+    assert_eq!(call(&tools, "s__act", "{}").await.text(), "done");
+    assert_eq!(asked.load(Ordering::Relaxed), 3);
 }
 
 #[tokio::test]
