@@ -203,6 +203,7 @@ pub use tool::Tool;
 
 #[doc(inline)]
 pub use ai_services_core::async_trait;
+use ai_services_core::boxed;
 
 // The crates of the derives for typed answers and tool parameters; see `docs::outputs`.
 #[doc(no_inline)]

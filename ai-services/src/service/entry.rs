@@ -9,11 +9,10 @@ use super::response::{MethodReturn, PendingReply, Reply};
 use super::stream::{AnswerStream, EventQueue, StreamReturn};
 use crate::memory::MemoryId;
 use crate::model::TokenUsage;
-use crate::{Error, Result};
+use crate::{Error, Result, boxed};
 use ai_services_core::answer::Returned;
 use futures_util::future::BoxFuture;
 use std::convert::identity;
-use std::pin::pin;
 use std::sync::Arc;
 use tracing::{Instrument, Span, field};
 
@@ -60,8 +59,8 @@ fn respond<V: Returned, R>(
     async move {
         let mut reply = PendingReply::<V>::new();
         let outcome = match &call {
-            // The future is large, and `instrument` would move it.
-            Ok(call) => pin!(invoke(call, &mut reply)).instrument(span.clone()).await,
+            // In a box of its own: this future, which contains the call, moves into a box, too.
+            Ok(call) => boxed(|| invoke(call, &mut reply)).instrument(span.clone()).await,
             Err(_) => Ok(()),
         };
         let outcome = call.and(outcome);

@@ -27,7 +27,7 @@ use crate::memory::{
 use crate::message::{AiMessage, ChatMessage, UserMessage};
 use crate::model::{ChatRequest, ChatResponse};
 use crate::tool::Toolbox;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, boxed};
 use std::borrow::Cow;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
@@ -58,8 +58,7 @@ async fn run_attempts(
     reply: &mut dyn Reply,
 ) -> Result<()> {
     let lease = session.lease(max_wait(call.components.settings.concurrent_calls)).await?;
-    // In a box: the future is large, and each layer around it would move it.
-    let ended = Box::pin(attempts(call, session, lease.as_ref(), None, reply)).await;
+    let ended = attempts(call, session, lease.as_ref(), None, reply).await;
     end_lease(lease, ended.as_ref().ok().copied()).await;
     ended.map(drop)
 }
@@ -73,7 +72,7 @@ pub(super) async fn resume(
     reply: &mut dyn Reply,
 ) -> Result<Ended> {
     let observed = ObservedCall::start(call);
-    let ended = Box::pin(attempts(call, session, lease, Some(turn), reply)).await;
+    let ended = boxed(|| attempts(call, session, lease, Some(turn), reply)).await;
     observed.end(&ended, reply);
     ended
 }

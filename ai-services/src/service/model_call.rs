@@ -6,8 +6,7 @@ use super::model_relay::{ModelRelay, relay};
 use super::moderation::PendingModeration;
 use crate::event::Event;
 use crate::model::{CachedCopy, ChatRequest, ChatResponse, ModelUsage, UsageMeter};
-use crate::{Error, Result};
-use futures_util::TryFutureExt;
+use crate::{Error, Result, boxed};
 use std::pin::pin;
 use tracing::{Instrument, Span, field};
 
@@ -41,7 +40,7 @@ pub(super) async fn call_model(
     let answer_tool = plan.output.answer_tool();
     call.emit_in(&span, &Event::RequestIssued { request });
     let outcome = if call.delivery.queue().is_none() {
-        let chat = model.chat(request).map_ok(Box::new).instrument(span.clone());
+        let chat = async { model.chat(request).await.map(Box::new) }.instrument(span.clone());
         let response = moderation.alongside(pin!(chat)).await;
         let copy = response.as_ref().ok().and_then(|response| response.cached_copy.clone());
         match response.and_then(|response| plan.guards.check_whole(response, answer_tool)) {
@@ -52,7 +51,7 @@ pub(super) async fn call_model(
         let guards = ChunkGuards::new(&plan.guards);
         let target = ModelRelay::new(call.delivery.live(), guards, answer_tool);
         // In a box, because its future is larger than that of the whole rest of a call.
-        let relay = Box::pin(relay(model.stream(request), moderation, target));
+        let relay = boxed(|| relay(model.stream(request), moderation, target));
         relay.instrument(span.clone()).await
     };
     if let Some(outer) = call.meter().outer() {

@@ -15,10 +15,9 @@ use crate::model::{ChatResponse, Cost, TokenUsage};
 use crate::output::{Output, Shape};
 use crate::rag::RetrievedContent;
 use crate::tool::{Effect, PendingProbe, StartedTool, Tool, ToolError, ToolInput, ToolOutput};
-use crate::{Error, ErrorKind, InvocationContext, Result};
+use crate::{Error, ErrorKind, InvocationContext, Result, boxed};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
-use std::pin::pin;
 use std::sync::Arc;
 use tracing::Instrument;
 
@@ -49,7 +48,7 @@ pub fn start(
     call.count_in(input);
     let running: BoxFuture<'static, _> = Box::pin(async move {
         let mut reply = ToolReply::new(call.plan.check_answer);
-        let outcome = pin!(invoke(&call, &mut reply)).instrument(span.clone()).await;
+        let outcome = boxed(|| invoke(&call, &mut reply)).instrument(span.clone()).await;
         entry::record(&span, outcome.as_ref().map(|()| reply.usage));
         match (outcome, reply.output) {
             (Ok(()), Some(output)) => Ok(output),

@@ -25,6 +25,7 @@
 
 pub mod answer;
 pub mod approval;
+mod boxed;
 pub mod combinators;
 pub mod document;
 pub mod embedding;
@@ -57,6 +58,8 @@ pub mod tls;
 pub mod tool;
 mod usage;
 
+#[doc(hidden)]
+pub use boxed::boxed;
 pub use error::{BoxError, Error, ErrorKind, Result};
 pub use invocation::{InvocationContext, TurnContext, TurnContextBuilder};
 pub use tool::Tool;

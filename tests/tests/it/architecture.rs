@@ -92,7 +92,7 @@ const RANKS: &[(&str, &[&[&str]])] = &[
     (
         "crates/core/src",
         &[
-            &["forward", "random", "redaction", "usage"],
+            &["boxed", "forward", "random", "redaction", "usage"],
             &["error"],
             &["document", "http_status", "message", "schema", "tls"],
             &["invocation", "model", "prompt"],

@@ -11,8 +11,9 @@ use ai_services_core::model::{
     Capabilities, Capability, ChatModel, ChatRequest, ChatRequestParameters, ChatResponse,
     ModelStreamEvent, in_one_piece,
 };
-use ai_services_core::{Error, Result};
+use ai_services_core::{Error, Result, boxed};
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use std::borrow::Cow;
 use std::fmt;
@@ -139,17 +140,30 @@ impl<P: Protocol> Inner<P> {
     fn model_of<'a>(&'a self, request: &'a ChatRequest) -> &'a str {
         request.parameters().model.as_deref().unwrap_or(&self.model)
     }
+
+    /// Sends a request and reads the whole answer.
+    async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
+        let (endpoint, body) = self.prepare(request, Delivery::Whole)?;
+        match endpoint.post(body).await {
+            Ok(answer) => P::Assembly::read_whole(&answer),
+            Err(error) => Err(self.protocol.advise(self.model_of(request), error).await),
+        }
+    }
 }
 
 #[async_trait]
 impl<P: Protocol> ChatModel for Client<P> {
-    async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
-        let inner = &*self.0;
-        let (endpoint, body) = inner.prepare(request, Delivery::Whole)?;
-        match endpoint.post(body).await {
-            Ok(answer) => P::Assembly::read_whole(&answer),
-            Err(error) => Err(inner.protocol.advise(inner.model_of(request), error).await),
-        }
+    fn chat<'a, 'b, 'future>(
+        &'a self,
+        request: &'b ChatRequest,
+    ) -> BoxFuture<'future, Result<ChatResponse>>
+    where
+        'a: 'future,
+        'b: 'future,
+        Self: 'future,
+    {
+        // The future of an exchange is large, and an `async fn` would copy it.
+        boxed(|| self.0.chat(request))
     }
 
     fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<ModelStreamEvent>> {

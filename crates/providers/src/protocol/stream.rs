@@ -6,7 +6,7 @@
 
 use crate::http::{Answer, Endpoint, Event, Events, Framing, Streamed};
 use ai_services_core::model::{ChatResponse, ModelStreamEvent, PartialAnswer, TokenUsage, pieces};
-use ai_services_core::{Error, ErrorKind, Result};
+use ai_services_core::{Error, ErrorKind, Result, boxed};
 use futures_util::Stream;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, StreamExt};
@@ -142,8 +142,8 @@ struct Ending {
 
 impl<A: Assembly> AssembledStream<A> {
     fn new(endpoint: Endpoint, body: Vec<u8>, assembly: A) -> Self {
-        let request = async move { endpoint.stream(body, A::FRAMING).await };
-        Self { state: State::Requesting(Box::pin(request), assembly), ready: Pieces::new() }
+        let request = boxed(|| async move { endpoint.stream(body, A::FRAMING).await });
+        Self { state: State::Requesting(request, assembly), ready: Pieces::new() }
     }
 
     fn of(events: Events, assembly: A) -> Self {

@@ -268,7 +268,7 @@ macro_rules! chat_memory_by_window {
                 self.0.clear().await
             }
 
-            // An `async fn` that awaits the window's would hold all values twice.
+            // An `async fn` that awaits that of the window would hold all values twice.
             fn load<'a, 'future>(
                 &'a self,
             ) -> futures_util::future::BoxFuture<
@@ -279,7 +279,7 @@ macro_rules! chat_memory_by_window {
                 'a: 'future,
                 Self: 'future,
             {
-                Box::pin(self.0.load())
+                $crate::boxed(|| self.0.load())
             }
 
             fn fit(
@@ -303,7 +303,7 @@ macro_rules! chat_memory_by_window {
                 'a: 'future,
                 Self: 'future,
             {
-                Box::pin(self.0.commit(turn))
+                $crate::boxed(|| self.0.commit(turn))
             }
 
             fn lease_request(&self) -> Option<$crate::memory::LeaseRequest> {
