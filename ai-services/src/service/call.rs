@@ -57,6 +57,27 @@ impl ServiceCall {
         arguments: Arguments<'_>,
         queue: Option<Arc<EventQueue>>,
     ) -> Result<Self> {
+        Self::within(None, components, method, arguments, queue)
+    }
+
+    /// Same as [`new`](Self::new), for a call as a tool. The call counts its tokens in the call around it, too, and
+    /// checks the budgets of that call.
+    pub(super) fn nested(
+        outer: &ToolInput,
+        components: &Arc<Components>,
+        method: &'static Method,
+        arguments: Arguments<'_>,
+    ) -> Result<Self> {
+        Self::within(Some(outer), components, method, arguments, None)
+    }
+
+    fn within(
+        outer: Option<&ToolInput>,
+        components: &Arc<Components>,
+        method: &'static Method,
+        arguments: Arguments<'_>,
+        queue: Option<Arc<EventQueue>>,
+    ) -> Result<Self> {
         let plan = components.plan(method)?;
         let prompts = Prompts::render(components, &plan, &arguments)?;
         let Arguments { memory_id, parameters, context, .. } = arguments;
@@ -71,17 +92,17 @@ impl ServiceCall {
             context: ToolContext {
                 memory_id,
                 invocation: context.unwrap_or_default(),
-                meter: UsageMeter::default(),
+                meter: outer.map(|outer| UsageMeter::within(outer.meter())).unwrap_or_default(),
                 call: components.new_call_id(),
             },
-            outer: None,
+            outer: outer.and_then(ToolInput::service_call),
             delivery: match queue {
                 None => Delivery::None,
                 Some(queue) if plan.checks_answers => Delivery::AfterCheck(queue),
                 Some(queue) => Delivery::Live(queue),
             },
             shared_budget: None,
-            outer_budget: None,
+            outer_budget: outer.and_then(|outer| outer.context().get().cloned()),
             plan,
         }
         .sharing_budget())
@@ -127,31 +148,10 @@ impl ServiceCall {
         .sharing_budget())
     }
 
-    /// Counts the tokens in the call around this call, too, and checks its budgets.
-    pub(super) fn count_in(&mut self, outer: &ToolInput) {
-        self.context.meter = UsageMeter::within(outer.meter());
-        self.outer = outer.service_call();
-        self.outer_budget = outer.context().get().cloned();
-        if self.shared_budget.take().is_some() {
-            // The budget reads the meter.
-            let invocation = std::mem::take(&mut self.context.invocation);
-            self.context.invocation = match &self.outer_budget {
-                Some(outer) => invocation.with(Arc::clone(outer)),
-                None => invocation.without::<Arc<SharedBudget>>(),
-            };
-            self.share_budget();
-        }
-    }
-
     /// Lets nested calls check the budgets of this call, if they limit tokens or cost and a service may be a tool.
     fn sharing_budget(mut self) -> Self {
-        self.share_budget();
-        self
-    }
-
-    fn share_budget(&mut self) {
         if !self.plan.shares_budget {
-            return;
+            return self;
         }
         let (context, prices) = (&mut self.context, &self.components.settings.price_table);
         let outer = context.invocation.get::<Arc<SharedBudget>>().cloned();
@@ -159,6 +159,7 @@ impl ServiceCall {
         let invocation = std::mem::take(&mut context.invocation);
         context.invocation = invocation.with(Arc::clone(&shared));
         self.shared_budget = Some(shared);
+        self
     }
 
     /// Returns the id of the application's request, if it has set one.

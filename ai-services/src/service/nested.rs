@@ -44,8 +44,7 @@ pub fn start(
     let context = nested_context(components, input, uses_memory(components, &arguments))?;
     let arguments = Arguments { context: Some(context), ..arguments };
     let span = entry::span(components, method, &arguments);
-    let mut call = ServiceCall::new(components, method, arguments, None).map_err(tool_error)?;
-    call.count_in(input);
+    let call = ServiceCall::nested(input, components, method, arguments).map_err(tool_error)?;
     let running: BoxFuture<'static, _> = Box::pin(async move {
         let mut reply = ToolReply::new(call.plan.check_answer);
         let outcome = boxed(|| invoke(&call, &mut reply)).instrument(span.clone()).await;
