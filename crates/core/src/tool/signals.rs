@@ -6,7 +6,7 @@ use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -49,14 +49,15 @@ pub struct CancellationToken(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    deadline: OnceLock<Instant>,
     is_cancelled: AtomicBool,
     cancelled: Notify,
-    reports: Mutex<Reports>,
+    state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
-struct Reports {
+struct State {
+    /// The end of the time limit, if there is one.
+    deadline: Option<Instant>,
     /// The last progress, until the call takes it.
     latest: Option<ToolProgress>,
     /// The call, while it waits for the tool.
@@ -93,14 +94,13 @@ impl Signals {
         outcome
     }
 
-    /// Sets the end of the time limit, once.
+    /// Sets the end of the time limit.
     pub(super) fn set_deadline(&self, deadline: Instant) {
-        // Each run has one time limit.
-        let _ = self.0.deadline.set(deadline);
+        self.0.lock().deadline = Some(deadline);
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.0.deadline.get().copied()
+        self.0.lock().deadline
     }
 
     pub(super) fn cancellation(&self) -> CancellationToken {
@@ -111,9 +111,9 @@ impl Signals {
     pub(super) fn report(&self, progress: ToolProgress) {
         let Some(progress) = progress.finite() else { return };
         let call = {
-            let mut reports = self.0.reports();
-            reports.latest = Some(progress);
-            reports.call.take()
+            let mut state = self.0.lock();
+            state.latest = Some(progress);
+            state.call.take()
         };
         // Waking runs code of the executor, which must not hold the lock.
         if let Some(call) = call {
@@ -144,18 +144,18 @@ impl CancellationToken {
 
 impl Shared {
     fn take_call(&self) -> Option<Waker> {
-        self.reports().call.take()
+        self.lock().call.take()
     }
 
     /// Takes the last progress. A later one wakes `call`.
     fn take_latest(&self, call: Option<Waker>) -> Option<ToolProgress> {
-        let mut reports = self.reports();
-        reports.call = call;
-        reports.latest.take()
+        let mut state = self.lock();
+        state.call = call;
+        state.latest.take()
     }
 
-    fn reports(&self) -> MutexGuard<'_, Reports> {
-        self.reports.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
