@@ -62,7 +62,11 @@ impl Spent {
 
     /// Moves the usage of other models out of `meter` and adds it.
     pub(super) fn add_metered(&mut self, meter: &UsageMeter, prices: Option<Prices<'_>>) {
-        self.add_readings(meter.take(), prices);
+        let readings = meter.take();
+        // The usual turn calls one model.
+        if !readings.is_empty() {
+            self.add_readings(readings, prices);
+        }
     }
 
     fn add_readings(

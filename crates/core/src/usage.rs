@@ -208,6 +208,7 @@ impl UsageMeter {
 
     /// Returns and removes the entries added since the last call, in order.
     #[doc(hidden)]
+    #[inline]
     pub fn take(&self) -> Readings {
         self.0.get().map(|shared| std::mem::take(&mut *lock(&shared.readings))).unwrap_or_default()
     }
