@@ -1,7 +1,7 @@
 //! One authorization server, for one MCP server.
 
 use super::credentials::{CredentialKey, OAuthCredentials, renew_at};
-use super::failure::{refused, step_error};
+use super::failure::{NO_ISSUER, refused, step_error};
 use super::fetch::Fetch;
 use super::oauth::{Grant, OAuth};
 use super::redirect::{self, Redirect};
@@ -86,14 +86,13 @@ impl Authority {
             fetch.check(&parse(endpoint)?)?;
         }
         let Some(issuer) = metadata.issuer.clone() else {
-            let message = "the metadata of the authorization server have no issuer";
-            return Err(Error::new(ErrorKind::InvalidResponse, message));
+            return Err(Error::new(ErrorKind::InvalidResponse, NO_ISSUER));
         };
         if oauth.issuer.as_ref().is_some_and(|only| !is_same_issuer(only, &issuer)) {
             return Err(refused("the server names an authorization server that is not configured"));
         }
         manager.set_metadata(metadata.clone());
-        let key = CredentialKey { issuer, resource: server.to_string() };
+        let key = CredentialKey { issuer, resource: resource(server) };
         Ok(Self { key, manager, metadata, tokens, fetch, client: None })
     }
 
@@ -332,6 +331,15 @@ pub(super) fn add_scope(scopes: &mut Vec<String>, scope: &str) {
 /// A slash at the end does not count.
 fn is_same_issuer(one: &str, other: &str) -> bool {
     one.trim_end_matches('/') == other.trim_end_matches('/')
+}
+
+/// Returns the URL of an MCP server without a password and a fragment.
+fn resource(server: &Url) -> String {
+    let mut resource = server.clone();
+    resource.set_fragment(None);
+    // Possible for each URL with a host, which an HTTP URL has.
+    let _ = resource.set_username("").and_then(|()| resource.set_password(None));
+    resource.to_string()
 }
 
 fn parse(url: &str) -> Result<Url> {

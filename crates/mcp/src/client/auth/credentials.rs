@@ -78,13 +78,13 @@ pub trait TokenStore: Send + Sync {
 
 /// The identity of credentials: they are only used at this authorization server and for this MCP server.
 ///
-/// Its text has the form `ISSUER RESOURCE`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// Its text has the form `ISSUER RESOURCE`. `Debug` does not show the resource, whose query may be secret.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct CredentialKey {
     /// The issuer of the authorization server, a URL.
     pub issuer: String,
-    /// The URL of the MCP server.
+    /// The URL of the MCP server, without a password.
     pub resource: String,
 }
 
@@ -123,6 +123,12 @@ impl OAuthCredentials {
 impl fmt::Debug for OAuthCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OAuthCredentials").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for CredentialKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CredentialKey").field("issuer", &self.issuer).finish_non_exhaustive()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::scripted_authority::{REDIRECT, Redirecting, Script, Servers};
 use crate::agent::call;
 use crate::http_server::{Answer, HttpServer};
-use ai_services::mcp::OAuth;
+use ai_services::mcp::{McpTools, OAuth, RemoteServer};
 use ai_services::{Error, ErrorKind};
 use serde_json::json;
 use std::fmt::Debug;
@@ -66,6 +66,20 @@ async fn metadata_of_another_issuer_is_refused() {
         refusal(|script| script.metadata = json!({"issuer": "https://login.example"})).await;
     assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{error}");
     assert_eq!(servers.token_requests().len(), 0);
+}
+
+#[tokio::test]
+async fn metadata_of_another_server_is_refused_without_the_secret_url() {
+    let servers = Arc::new(Servers::start().await);
+    servers.world().script.resource = Some("https://crm.example/mcp");
+    let (login, consents) = servers.login();
+    let url = format!("{}?key=secret", servers.url);
+    let server = RemoteServer::http("s", url).oauth(login);
+    let error = McpTools::builder().server(server).build().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidResponse);
+    let text = format!("{error} {error:?}");
+    assert!(text.contains("belongs to another server") && !text.contains("secret"), "{text}");
+    assert_eq!(consents.lock().unwrap().len(), 0);
 }
 
 #[tokio::test]

@@ -23,6 +23,8 @@ pub(super) const REDIRECT: &str = "http://127.0.0.1:9/callback";
 pub(super) struct Script {
     /// Members that replace those of the metadata of the authorization server.
     pub(super) metadata: Value,
+    /// The resource in the metadata of the MCP server, instead of its URL.
+    pub(super) resource: Option<&'static str>,
     /// Bytes that are added to the metadata.
     pub(super) padding: usize,
     /// The time that the authorization server takes for its metadata.
@@ -81,6 +83,7 @@ impl Servers {
         let world = World {
             script: Script {
                 metadata: json!({}),
+                resource: None,
                 padding: 0,
                 delay: Duration::ZERO,
                 expires_in: 3_600,
@@ -192,7 +195,7 @@ async fn answer(State((url, world)): State<Shared>, request: Request) -> Respons
     let mut world = world.lock().unwrap();
     match path.as_str() {
         "/.well-known/oauth-protected-resource/mcp" => json_answer(json!({
-            "resource": url,
+            "resource": world.script.resource.unwrap_or(&url),
             "authorization_servers": [world.issuer],
             "scopes_supported": ["read"],
         })),
