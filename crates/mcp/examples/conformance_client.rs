@@ -30,6 +30,7 @@ trait Agent {
 struct Scenario {
     client_id: Option<String>,
     client_secret: Option<String>,
+    private_key_pem: Option<String>,
     #[serde(rename = "toolCalls", alias = "tool_calls")]
     tool_calls: Vec<PlannedCall>,
 }
@@ -83,6 +84,9 @@ fn authorization(name: &str, scenario: &Scenario) -> OAuth {
         (name.starts_with("auth/client-credentials"), &scenario.client_id, &scenario.client_secret)
     {
         return OAuth::client_credentials(id, secret);
+    }
+    if let (Some(id), Some(pem)) = (&scenario.client_id, &scenario.private_key_pem) {
+        return OAuth::private_key_jwt(id, pem);
     }
     let mut oauth = OAuth::authorization_code(REDIRECT, |request| consent(request.url))
         .client_metadata_url(METADATA)

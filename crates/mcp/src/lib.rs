@@ -27,7 +27,7 @@
 //! | fixed, for example an API key | [`RemoteServer::header`] |
 //! | of the user of each service call, from the application | [`RemoteServer::call_headers`] |
 //! | by the consent of one user in a browser | [`OAuth::authorization_code`] |
-//! | by the credentials of the program | [`OAuth::client_credentials`] |
+//! | by the credentials of the program | [`OAuth::client_credentials`], [`OAuth::private_key_jwt`] |
 //!
 //! With [`OAuth`], the client discovers the authorization server, registers itself, asks the user, and renews tokens.
 //! A program with a terminal can wait for the redirect of the browser on a loopback address:
@@ -103,9 +103,8 @@
 //!
 //! # Limits
 //!
-//! Sampling, roots, and the experimental tasks of the revision 2025-11-25 are not supported. Neither are the extensions of
-//! the authorization: signed assertions (`private_key_jwt`), proof of possession (`DPoP`), enterprise-managed
-//! authorization and workload identities.
+//! Sampling, roots, and the experimental tasks of the revision 2025-11-25 are not supported. Neither are some extensions of
+//! the authorization: proof of possession (`DPoP`), enterprise-managed authorization and workload identities.
 
 mod clean;
 mod client;

@@ -1,5 +1,6 @@
 //! One authorization server, for one MCP server.
 
+use super::assertion::assertion;
 use super::credentials::{CredentialKey, OAuthCredentials, renew_at};
 use super::failure::{NO_ISSUER, refused, step_error};
 use super::fetch::Fetch;
@@ -210,6 +211,35 @@ impl Authority {
         self.issued(scopes).await
     }
 
+    /// Requests a token with an assertion that the client signs. The SDK would do this with a library in C.
+    pub(super) async fn private_key_jwt(
+        &mut self,
+        oauth: &OAuth,
+        pem: &[u8],
+        scopes: Vec<String>,
+    ) -> Result<OAuthCredentials> {
+        let id = oauth.client.id.clone().unwrap_or_default();
+        let assertion = assertion(&id, &self.key.issuer, pem)?;
+        let scope = scopes.join(" ");
+        let mut parameters = vec![
+            ("grant_type", "client_credentials"),
+            ("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"),
+            ("client_assertion", assertion.as_str()),
+            ("resource", self.key.resource.as_str()),
+        ];
+        if !scope.is_empty() {
+            parameters.push(("scope", scope.as_str()));
+        }
+        let endpoint = &self.metadata.token_endpoint;
+        let (is_success, body) = self.fetch.request_token(endpoint, &parameters).await?;
+        if !is_success {
+            return Err(refused("the authorization server rejects the assertion of the client"));
+        }
+        let response = serde_json::from_slice(&body).map_err(|_| unreadable_tokens())?;
+        self.client = Some(Registration { id, secret: None, redirect_uri: None });
+        self.credentials(response, scopes)
+    }
+
     /// Sets the registration of the client: configured, known, a metadata document, or a new one.
     async fn identify(
         &mut self,
@@ -292,6 +322,14 @@ impl Authority {
         let response = serde_json::to_value(response).map_err(|_| unreadable_tokens())?;
         let response: TokenResponse =
             serde_json::from_value(response).map_err(|_| unreadable_tokens())?;
+        self.credentials(response, scopes)
+    }
+
+    fn credentials(
+        &self,
+        response: TokenResponse,
+        scopes: Vec<String>,
+    ) -> Result<OAuthCredentials> {
         let Some(client) = &self.client else { return Err(unreadable_tokens()) };
         let expires_in = response.expires_in.map(Duration::from_secs);
         Ok(OAuthCredentials {
@@ -317,7 +355,7 @@ impl OAuth {
         let id = self.client.id.as_ref();
         known.issuer == key.issuer
             && id.is_none_or(|id| *id == known.client_id)
-            && (id.is_some() || !matches!(self.grant, Grant::ClientCredentials { .. }))
+            && (id.is_some() || matches!(self.grant, Grant::AuthorizationCode { .. }))
     }
 }
 

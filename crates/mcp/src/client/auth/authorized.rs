@@ -167,6 +167,7 @@ async fn grant(
         Grant::ClientCredentials { secret } => {
             authority.client_credentials(oauth, secret, scopes).await?
         }
+        Grant::PrivateKey { pem } => authority.private_key_jwt(oauth, pem, scopes).await?,
         Grant::AuthorizationCode { redirect_uri, authorize } => {
             let consent = authority.consent(oauth, redirect_uri, known, &scopes).await?;
             let issuer = authority.key.issuer.clone();

@@ -61,6 +61,23 @@ impl Fetch {
         Err(Error::new(ErrorKind::InvalidResponse, message))
     }
 
+    /// Requests a token with these parameters. Returns the body of the answer, and `false` if it is an error.
+    pub(super) async fn request_token(
+        &self,
+        endpoint: &str,
+        parameters: &[(&str, &str)],
+    ) -> Result<(bool, Vec<u8>)> {
+        let mut form = Url::parse("form:").map_err(|_| unusable_endpoint())?;
+        form.query_pairs_mut().extend_pairs(parameters);
+        let body = form.query().unwrap_or_default().as_bytes().to_vec();
+        let request = ::http::Request::post(endpoint)
+            .header(::http::header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(body)
+            .map_err(|_| unusable_endpoint())?;
+        let answer = self.exchange(request).await?;
+        Ok((answer.status().is_success(), answer.into_body()))
+    }
+
     async fn exchange(&self, request: Request) -> Result<Response> {
         let content_type = request.headers().get(::http::header::CONTENT_TYPE);
         let is_form =
@@ -136,6 +153,11 @@ fn failed(error: &reqwest::Error) -> Error {
         "the connection to the authorization server broke"
     };
     Error::new(ErrorKind::Connection, message)
+}
+
+fn unusable_endpoint() -> Error {
+    let message = "the token endpoint of the authorization server is not usable";
+    Error::new(ErrorKind::InvalidResponse, message)
 }
 
 fn keep_token_members(body: &mut Vec<u8>) {

@@ -3,6 +3,7 @@
 //! A [`Session`] adds a token to each request, and renews it when the server refuses one. An [`Authority`] talks to the
 //! authorization server.
 
+mod assertion;
 mod authority;
 mod authorized;
 mod credentials;

@@ -16,8 +16,8 @@ pub(super) type Authorize =
 ///
 /// The MCP server names its authorization server when it refuses the first request. The client then discovers the
 /// endpoints, identifies itself, asks the user for consent ([`authorization_code`](Self::authorization_code), with
-/// PKCE) or uses its own credentials ([`client_credentials`](Self::client_credentials)), and adds the access token to
-/// each request. It renews a token before it ends, or when the server rejects it, and asks the user only if that is
+/// PKCE) or uses its own credentials ([`client_credentials`](Self::client_credentials),
+/// [`private_key_jwt`](Self::private_key_jwt)), and adds the access token to each request. It renews a token before it ends, or when the server rejects it, and asks the user only if that is
 /// impossible, or if the server requires more scopes.
 ///
 /// | setting | default |
@@ -87,8 +87,17 @@ pub struct OAuth {
 /// The source of tokens.
 #[derive(Clone)]
 pub(super) enum Grant {
-    AuthorizationCode { redirect_uri: String, authorize: Authorize },
-    ClientCredentials { secret: String },
+    AuthorizationCode {
+        redirect_uri: String,
+        authorize: Authorize,
+    },
+    ClientCredentials {
+        secret: String,
+    },
+    /// The credentials of the client are a key, as PEM.
+    PrivateKey {
+        pem: Arc<[u8]>,
+    },
 }
 
 /// The identity of the client.
@@ -150,6 +159,15 @@ impl OAuth {
     /// server names.
     pub fn client_credentials(client_id: impl Into<String>, secret: impl Into<String>) -> Self {
         Self::new(Grant::ClientCredentials { secret: secret.into() }).client_id(client_id)
+    }
+
+    /// Creates an authorization of the program itself, with assertions that it signs (`private_key_jwt`), without a
+    /// user and without a shared secret.
+    ///
+    /// `pem` is a private key in the format PEM: an RSA key for RS256, or a key of the curve P-256 or P-384 for ES256
+    /// or ES384. An assertion names the issuer of the authorization server, and is valid for 5 minutes.
+    pub fn private_key_jwt(client_id: impl Into<String>, pem: impl AsRef<[u8]>) -> Self {
+        Self::new(Grant::PrivateKey { pem: pem.as_ref().into() }).client_id(client_id)
     }
 
     fn new(grant: Grant) -> Self {

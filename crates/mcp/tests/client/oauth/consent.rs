@@ -4,6 +4,8 @@ use super::scripted_authority::{REDIRECT, Servers, form};
 use crate::agent::call;
 use ai_services::mcp::{Era, McpTools, OAuth, RemoteServer};
 use ai_services::{Error, ErrorKind};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::future::join_all;
 use serde_json::json;
 use std::sync::Arc;
@@ -197,6 +199,29 @@ async fn program_gets_a_token_with_its_own_credentials() {
     assert_eq!(requests.len(), 1);
     assert_eq!(requests[0]["grant_type"], "client_credentials");
     assert_eq!(requests[0]["scope"], "read");
+}
+
+#[tokio::test]
+async fn program_gets_a_token_with_its_private_key() {
+    let servers = Arc::new(Servers::start().await);
+    let program = OAuth::private_key_jwt("program", include_str!("p256.pem"));
+    let tools = servers.connect(program).await.unwrap();
+    assert_eq!(call(&tools, "s__act", "{}").await.text(), "done");
+    let request = servers.token_requests().remove(0);
+    assert_eq!(request["grant_type"], "client_credentials");
+    let parts: Vec<_> = request["client_assertion"].split('.').map(decode).collect();
+    let json = |part: usize| serde_json::from_slice::<serde_json::Value>(&parts[part]).unwrap();
+    assert_eq!(json(0), json!({"alg": "ES256", "typ": "JWT"}));
+    let claims = json(1);
+    let issuer = servers.world().issuer.clone();
+    assert_eq!((&claims["iss"], &claims["sub"]), (&json!("program"), &json!("program")));
+    assert_eq!(claims["aud"], json!(issuer));
+    assert_eq!(claims["exp"].as_u64().unwrap() - claims["iat"].as_u64().unwrap(), 300);
+    assert_eq!(parts[2].len(), 64);
+}
+
+fn decode(part: &str) -> Vec<u8> {
+    URL_SAFE_NO_PAD.decode(part).unwrap()
 }
 
 #[tokio::test]
