@@ -75,7 +75,7 @@ pub(super) async fn renew(
     }
 }
 
-/// Renews a token near its end. If that is impossible, the server will refuse the next request.
+/// Renews a token near its end. If that needs the user, the server will refuse the next request.
 async fn refresh_expired(context: &Context, current: Authorized) -> Result<Authorized> {
     let challenge = current.challenge.clone();
     let mut authority = Authority::discover(&context.oauth, &context.url, &challenge).await?;
@@ -88,7 +88,14 @@ async fn refresh_expired(context: &Context, current: Authorized) -> Result<Autho
                 context.oauth.store.save(&authority.key, &credentials).await?;
                 (Some(credentials), Origin::Refresh)
             }
-            Refresh::TokenRejected | Refresh::ClientRejected => (None, Origin::Store),
+            Refresh::TokenRejected | Refresh::ClientRejected => {
+                if matches!(context.oauth.grant, Grant::AuthorizationCode { .. }) {
+                    (None, Origin::Store)
+                } else {
+                    let scopes = known.scopes.clone();
+                    return grant(context, &mut authority, challenge, None, scopes).await;
+                }
+            }
         },
         None => (None, Origin::Store),
     };

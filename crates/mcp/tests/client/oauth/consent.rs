@@ -64,12 +64,12 @@ async fn time_of_the_user_does_not_count() {
     let login = OAuth::authorization_code(REDIRECT, move |request| {
         let redirect = user.consent(&request);
         async move {
-            tokio::time::sleep(Duration::from_millis(1_500)).await;
+            tokio::time::sleep(Duration::from_millis(2_500)).await;
             Ok(redirect)
         }
     });
     // The probe for the era of the server is under way, too.
-    let server = RemoteServer::http("s", &servers.url).connect_timeout(Duration::from_millis(900));
+    let server = RemoteServer::http("s", &servers.url).connect_timeout(Duration::from_secs(2));
     let tools = McpTools::builder().server(server.oauth(login)).build().await.unwrap();
     assert_eq!(call(&tools, "s__act", "{}").await.text(), "done");
 }

@@ -81,6 +81,21 @@ async fn rejected_token_is_refreshed_without_the_user() {
 }
 
 #[tokio::test]
+async fn token_of_a_program_is_replaced_before_its_end() {
+    let servers = Arc::new(Servers::start().await);
+    servers.world().script.expires_in = 0;
+    servers.world().script.refresh_error = Some("invalid_grant");
+    let tools = servers.connect(OAuth::client_credentials("program", "secret")).await.unwrap();
+    assert_eq!(call(&tools, "s__act", "{}").await.text(), "done");
+    let world = servers.world();
+    let requests = world.received.iter().filter(|request| request.path == "/mcp");
+    let without_token = requests.filter(|request| {
+        !request.body.is_empty() && !request.headers.contains_key("authorization")
+    });
+    assert_eq!(without_token.count(), 1, "the first request");
+}
+
+#[tokio::test]
 async fn rejected_refresh_token_asks_the_user_again() {
     for (error, registrations) in [("invalid_grant", 1), ("invalid_client", 2)] {
         let servers = Arc::new(Servers::start().await);
