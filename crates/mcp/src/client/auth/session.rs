@@ -66,7 +66,7 @@ impl Session {
     {
         let mut token = self.token().await;
         let mut origin = None;
-        for _ in 0..MAX_RENEWALS {
+        for renewals in 0..=MAX_RENEWALS {
             let outcome = send(token.clone()).await;
             let cause = match outcome.as_ref().err().and_then(Refusal::of) {
                 Some(Refusal::Unauthorized { challenge }) if origin != Some(Origin::Grant) => {
@@ -78,6 +78,9 @@ impl Session {
                 }
                 Some(Refusal::Unauthorized { .. }) | None => return outcome,
             };
+            if renewals == MAX_RENEWALS {
+                break;
+            }
             let renewed = self.renewed(token.as_deref(), cause).await;
             let renewed = renewed.map_err(transport_error)?;
             token = renewed.token().map(str::to_owned);
