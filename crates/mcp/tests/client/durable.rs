@@ -28,6 +28,8 @@ pub(crate) struct World {
     pub(crate) tools: McpTools,
     /// The tool that the model calls.
     tool: &'static str,
+    /// The number of calls in the answer of the model.
+    pub(crate) calls: usize,
     _directory: Option<TempDir>,
 }
 
@@ -41,25 +43,27 @@ pub(crate) struct Ended {
 impl World {
     pub(crate) fn in_memory(tools: &McpTools, tool: &'static str) -> Self {
         let store = Arc::new(InMemoryChatMemoryStore::new());
-        Self { store, tools: tools.clone(), tool, _directory: None }
+        Self { store, tools: tools.clone(), tool, calls: 1, _directory: None }
     }
 
     pub(crate) async fn on_sqlite(tools: &McpTools, tool: &'static str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("memory.sqlite");
         let store = Arc::new(SqliteChatMemoryStore::open(path).await.unwrap());
-        Self { store, tools: tools.clone(), tool, _directory: Some(directory) }
+        Self { store, tools: tools.clone(), tool, calls: 1, _directory: Some(directory) }
     }
 
     /// Starts a process.
     pub(crate) fn start(&self, life: &Life) -> BookingService {
         let store = Arc::new(MortalStore { store: Arc::clone(&self.store), life: life.clone() });
-        let tool = self.tool;
+        let (tool, calls) = (self.tool, self.calls);
         // Each process has a new model, which depends on the request only.
         let model = ScriptedChatModel::from_fn(move |_, request| {
             match request.turn.iter().any(|message| !message.tool_calls().is_empty()) {
                 true => ScriptedAnswer::text("Done."),
-                false => ScriptedAnswer::tool_calls([ToolCall::new("1", tool, "{}")]),
+                false => ScriptedAnswer::tool_calls(
+                    (0..calls).map(|id| ToolCall::new(id.to_string(), tool, "{}")),
+                ),
             }
         });
         BookingService::builder()

@@ -117,6 +117,54 @@ async fn declined_and_canceled_questions_are_sent_back() {
 }
 
 #[tokio::test]
+async fn questions_of_two_calls_are_decided_at_once() {
+    let (server, tools) = booking(asking("opaque"), complete("booked")).await;
+    let mut world = World::in_memory(&tools, "s__book");
+    world.calls = 2;
+    let pending = world.suspended().await;
+    assert_eq!(pending.calls.len(), 2);
+    let error = pending.decide(&*world.store, [seat("7A")]).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    pending.decide(&*world.store, [seat("7A"), seat("7B")]).await.unwrap();
+    assert_eq!(world.resumed().await.unwrap().text(), Some("booked"));
+    let calls = server.received("tools/call");
+    let seat = |call: &Value| call["params"]["inputResponses"]["q1"]["content"]["seat"].clone();
+    let mut seats: Vec<Value> = calls.iter().map(seat).filter(|seat| !seat.is_null()).collect();
+    seats.sort_by_key(Value::to_string);
+    assert_eq!((calls.len(), seats), (4, vec![json!("7A"), json!("7B")]));
+}
+
+#[tokio::test]
+async fn call_with_edited_arguments_is_sent_with_them_after_a_question() {
+    let mut script = modern(json!([tool("book")]));
+    script["tools/call book"] = asking("opaque");
+    script["tools/call book answered"] = complete("booked");
+    let server = Scripted::new(script);
+    let remote = server.server("s").era(Era::Modern).requires_approval(["*"]);
+    let tools = McpTools::builder().server(remote).build().await.unwrap();
+    let world = World::in_memory(&tools, "s__book");
+    let approval = world.suspended().await;
+    assert_eq!(approval.calls[0].waits_for, WaitsFor::Approval);
+    let error = approval.decide(&*world.store, [seat("7A")]).await.unwrap_err();
+    assert!(error.to_string().contains("asked no question"), "{error}");
+    let edited = Decision::Edit(r#"{"class":2}"#.to_owned());
+    approval.decide(&*world.store, [edited]).await.unwrap();
+    world.resumed().await.unwrap_err();
+    // As another process reads it.
+    let service = world.start(&Life::of(usize::MAX));
+    let question = service.pending_turn("ann").await.unwrap().unwrap();
+    question.decide(&*world.store, [seat("7A")]).await.unwrap();
+    let result = world.resumed().await.unwrap();
+    assert!(
+        result.text().unwrap().starts_with("booked\n\nThe call was approved with"),
+        "{result:?}"
+    );
+    let calls = server.received("tools/call");
+    assert_eq!(calls.len(), 2);
+    assert!(calls.iter().all(|call| call["params"]["arguments"] == json!({"class": 2})));
+}
+
+#[tokio::test]
 async fn question_that_expired_counts_as_canceled() {
     let (server, tools) = booking(asking("opaque"), complete("no seat")).await;
     let world = World::in_memory(&tools, "s__book");
