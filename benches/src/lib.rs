@@ -9,6 +9,7 @@
 //! | `protocols` | time of one exchange of each protocol, whole and streamed | `cargo bench -p ai-services-benches --bench protocols` |
 //! | `stream` | time, processor time and allocations of a streamed token | `cargo bench -p ai-services-benches --bench stream` |
 //! | `stores` | time of commits and loads in databases, compared to rewriting the list | `cargo bench -p ai-services-benches --bench stores` |
+//! | `cold_loads` | time of loads that no cache answers, compared to reading rows with the driver | `cargo bench -p ai-services-benches --bench cold_loads` |
 //! | `search` | time of searches in memory, compared to a loop and to reading the same memory | `cargo bench -p ai-services-benches --bench search` |
 //! | `ingestion` | time of splitting and ingesting documents | `cargo bench -p ai-services-benches --bench ingestion` |
 //! | `guardrails` | time of the built-in guardrails | `cargo bench -p ai-services-benches --bench guardrails` |
@@ -22,6 +23,7 @@ pub mod by_hand;
 pub mod exchange;
 pub mod random;
 pub mod rewrite;
+pub mod rows;
 pub mod server;
 pub mod streaming;
 pub mod workload;
