@@ -45,6 +45,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// The effect of a tool becomes a hint for the client: `read_only` is `readOnlyHint`, and `idempotent` with a key
 /// template is `idempotentHint`. A tool that requires approval cannot be offered.
 ///
+/// The tools, resources and prompts are fixed when the server is built. The server therefore advertises no `listChanged`,
+/// and answers `subscriptions/listen` with "method not found". To change the set, serve a new server: clients of the
+/// stateless revision ask again within the time to live of a list, others after they have connected again.
+///
 /// # Security
 ///
 /// - The memory id of a call is that of the authenticated [principal](McpServerBuilder::principal), never an argument.

@@ -91,6 +91,18 @@ async fn lists_have_caching_hints_in_the_stateless_revision() {
 }
 
 #[tokio::test]
+async fn fixed_set_has_no_subscriptions() {
+    connected(shop(), |mut client| async move {
+        let params = json!({
+            "_meta": stateless(json!({})), "notifications": { "toolsListChanged": true },
+        });
+        let answer = client.ask(&request(1, "subscriptions/listen", params)).await;
+        assert_eq!(answer["error"]["code"], -32601, "{answer}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn typed_answer_has_structured_content() {
     connected(shop(), |mut client| async move {
         let answer = client.ask(&stateless_call(1, "price", json!({ "article": "lamp" }))).await;
