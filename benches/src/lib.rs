@@ -12,6 +12,7 @@
 //! | `cold_loads` | time of loads that no cache answers, compared to reading rows with the driver | `cargo bench -p ai-services-benches --bench cold_loads` |
 //! | `search` | time of searches in memory, compared to a loop and to reading the same memory | `cargo bench -p ai-services-benches --bench search` |
 //! | `ingestion` | time of splitting and ingesting documents | `cargo bench -p ai-services-benches --bench ingestion` |
+//! | `mcp` | time of a tool call of an MCP server, compared to the SDK's client | `cargo bench -p ai-services-benches --bench mcp` |
 //! | `guardrails` | time of the built-in guardrails | `cargo bench -p ai-services-benches --bench guardrails` |
 //! | `instructions` | instructions, by callgrind | `cargo bench -p ai-services-benches --bench instructions` |
 //! | `allocations` | heap allocations; fails above the budget | `cargo bench -p ai-services-benches --bench allocations` |
