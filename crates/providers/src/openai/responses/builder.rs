@@ -136,8 +136,7 @@ impl OpenAiResponsesModelBuilder {
             answers: self.response_schemas.unwrap_or(SchemaMode::default_for_answers(is_official)),
         };
         let endpoint = self.connection.server(url, headers)?.endpoint("responses");
-        let capabilities =
-            self.capabilities.unwrap_or_else(|| default_capabilities(is_official, &model));
+        let capabilities = self.capabilities.unwrap_or_else(|| default_capabilities(is_official));
         let protocol = Responses { endpoint, options };
         Ok(OpenAiResponsesModel(Client::new(protocol, model, self.parameters, capabilities)))
     }

@@ -62,8 +62,9 @@ const PROTOCOL: &str = "openai-responses";
 ///
 /// A tool with [`ToolLoading::Deferred`](ai_services_core::model::ToolLoading) is not in the list of tools. A
 /// `tool_search_call` and a `tool_search_output` with its definition, executed by the client, follow the output of the
-/// search that has found it. By default, `gpt-5.4` and later models of OpenAI and Azure have
-/// [`Capability::DeferredTools`].
+/// search that has found it. This form follows the types of OpenAI's SDKs; its documentation shows the search by the server
+/// only. By default, no model has [`Capability::DeferredTools`]: try it with yours, and set the
+/// [`capabilities`](OpenAiResponsesModelBuilder::capabilities).
 ///
 /// # Answers
 ///
@@ -159,7 +160,7 @@ impl Protocol for Responses {
 }
 
 /// Returns the capabilities of a server.
-fn default_capabilities(is_official: bool, model: &str) -> Capabilities {
+fn default_capabilities(is_official: bool) -> Capabilities {
     let all = Capabilities::of([
         Capability::Tools,
         Capability::Streaming,
@@ -167,23 +168,13 @@ fn default_capabilities(is_official: bool, model: &str) -> Capabilities {
         Capability::Pdfs,
         Capability::ToolChoice,
     ]);
-    if !is_official {
-        return all;
+    if is_official {
+        all.with(Capability::JsonSchema)
+            .with(Capability::JsonSchemaWithTools)
+            .with(Capability::JsonObject)
+    } else {
+        all
     }
-    let all = all
-        .with(Capability::JsonSchema)
-        .with(Capability::JsonSchemaWithTools)
-        .with(Capability::JsonObject);
-    if loads_tools(model) { all.with(Capability::DeferredTools) } else { all }
-}
-
-/// Returns `true` for models that have tool search: `gpt-5.4` and later ones.
-fn loads_tools(model: &str) -> bool {
-    let version = model.strip_prefix("gpt-").and_then(|rest| rest.split('-').next());
-    let Some(version) = version else { return false };
-    let (major, minor) = version.split_once('.').unwrap_or((version, "0"));
-    let number = |text: &str| text.parse::<u32>().ok();
-    number(major).zip(number(minor)).is_some_and(|version| version >= (5, 4))
 }
 
 /// Returns the events of a streamed answer that is already in memory.
@@ -192,19 +183,4 @@ pub(crate) fn read_pieces(
     pieces: impl IntoIterator<Item = Vec<u8>>,
 ) -> Vec<Result<ai_services_core::model::ModelStreamEvent>> {
     crate::protocol::stream::read_pieces(ResponseAssembly::default(), pieces)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn models_from_version_5_4_on_load_tools() {
-        for model in ["gpt-5.4", "gpt-5.4-mini", "gpt-5.10-2027-01-01", "gpt-6", "gpt-6-astra"] {
-            assert!(loads_tools(model), "{model}");
-        }
-        for model in ["gpt-5", "gpt-5.3", "gpt-5-mini", "gpt-4o", "gpt-oss-120b", "o4-mini", "x"] {
-            assert!(!loads_tools(model), "{model}");
-        }
-    }
 }
