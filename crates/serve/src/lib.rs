@@ -33,10 +33,12 @@
 //! # Streams
 //!
 //! If the client disconnects, the call is cancelled and nothing is stored. Tool calls are visible in the UI message
-//! stream and in AG-UI. OpenAI's endpoints hide them, because a client would try to run them. A turn that waits for
-//! [approval](ai_services_core::approval) ends with an approval request in the UI message stream, with an interrupt in
-//! AG-UI, and with an error of the code `suspended` in OpenAI's protocols; the application decides with
-//! `PendingTurn::decide` and resumes the turn.
+//! stream and in AG-UI. OpenAI's endpoints hide them, because a client would try to run them.
+//!
+//! A turn that waits for [approval](ai_services_core::approval), for answers to questions of a tool, or for a task, ends with
+//! interrupts in AG-UI (`tool_approval`, `tool_question`, `tool_task`), with `tool-approval-request` or
+//! `data-tool-questions` in the UI message stream, and with an error of the code `suspended` in OpenAI's protocols. The
+//! application decides with `PendingTurn::decide` and resumes the turn.
 //!
 //! # Errors
 //!

@@ -1,5 +1,6 @@
 //! The tool calls of a turn, under ids of the stream.
 
+use ai_services_core::approval::PendingCall;
 use ai_services_core::message::ToolCall;
 use ai_services_core::model::ToolCallDelta;
 use std::sync::Arc;
@@ -72,6 +73,20 @@ impl ToolTracker {
         (self.add(call.name(), None, Some(call.clone())), Sent::Nothing)
     }
 
+    /// Returns the id of a call that waits. It may have started.
+    pub(crate) fn waiting(&mut self, pending: &PendingCall) -> (Arc<str>, Sent) {
+        let waits = |known: &&TrackedCall| {
+            let call = known.call.as_ref().filter(|_| !known.has_result);
+            call.is_some_and(|call| {
+                call.name() == pending.tool && call.arguments() == pending.arguments
+            })
+        };
+        match self.calls.iter().find(waits) {
+            Some(known) => (Arc::clone(&known.id), Sent::Whole),
+            None => self.whole(&ToolCall::new("", &*pending.tool, &*pending.arguments)),
+        }
+    }
+
     /// Returns the id of a whole call that has no result yet.
     pub(crate) fn running(&self, call: &ToolCall) -> Option<Arc<str>> {
         self.calls.iter().find(|known| known.is_running(call)).map(|known| Arc::clone(&known.id))
@@ -110,5 +125,57 @@ impl ToolTracker {
 impl TrackedCall {
     fn is_running(&self, call: &ToolCall) -> bool {
         !self.has_result && self.call.as_ref() == Some(call)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(name: &str) -> ToolCall {
+        ToolCall::new("call_0", name, "{}")
+    }
+
+    #[test]
+    fn equal_calls_have_ids_of_their_own() {
+        let mut tracker = ToolTracker::new();
+        let (first, sent) = tracker.whole(&call("a"));
+        assert_eq!(sent, Sent::Nothing);
+        let (second, _) = tracker.whole(&call("a"));
+        assert_ne!(first, second);
+        let results = [tracker.result(&call("a")), tracker.result(&call("a"))];
+        assert_eq!(results, [(first, Sent::Whole), (second, Sent::Whole)]);
+    }
+
+    #[test]
+    fn call_keeps_the_id_of_its_pieces() {
+        let mut tracker = ToolTracker::new();
+        let mut piece = ToolCallDelta::new(0);
+        piece.name = Some("a".into());
+        let (id, sent) = tracker.piece(&piece);
+        assert_eq!(sent, Sent::Nothing);
+        assert_eq!(tracker.piece(&ToolCallDelta::new(0)), (Arc::clone(&id), Sent::Parts));
+        assert_eq!(tracker.unfinished().collect::<Vec<_>>(), [&*id]);
+        assert_eq!(tracker.whole(&call("a")), (id, Sent::Parts));
+        assert_eq!(tracker.unfinished().count(), 0);
+    }
+
+    #[test]
+    fn call_that_waits_in_the_middle_is_the_one_that_started() {
+        let mut tracker = ToolTracker::new();
+        let (id, _) = tracker.whole(&call("a"));
+        let pending = PendingCall::unspecified(&call("a"));
+        assert_eq!(tracker.waiting(&pending), (id, Sent::Whole));
+        let other = PendingCall::unspecified(&call("b"));
+        assert_eq!(tracker.waiting(&other).1, Sent::Nothing);
+    }
+
+    #[test]
+    fn result_without_a_start_is_a_new_call() {
+        let mut tracker = ToolTracker::new();
+        let (_, sent) = tracker.result(&call("unknown"));
+        assert_eq!(sent, Sent::Nothing);
+        assert!(tracker.model_writes());
+        assert!(!tracker.model_writes());
     }
 }

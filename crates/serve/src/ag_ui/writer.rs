@@ -6,7 +6,7 @@ use crate::problem::Problem;
 use crate::source::Source;
 use crate::tool_tracker::{Sent, ToolTracker};
 use ai_services_core::answer::{Response, StreamEvent};
-use ai_services_core::approval::PendingTurn;
+use ai_services_core::approval::{Elicitation, ElicitationKind, PendingTurn, WaitsFor};
 use ai_services_core::message::{Content, ToolCall};
 use ai_services_core::model::{TokenUsage, ToolCallDelta};
 use ai_services_core::tool::ToolExecution;
@@ -155,18 +155,18 @@ impl RunWriter {
         call_arguments(&id, &delta.arguments, out);
     }
 
-    /// Writes a call that is known whole, and returns its id.
-    fn call(&mut self, call: &ToolCall, out: &mut Frames) -> String {
+    /// Writes a call that is known whole.
+    fn call(&mut self, call: &ToolCall, out: &mut Frames) {
         self.end_message(out);
         let (id, sent) = self.tools.whole(call);
-        end_call(&id, call, sent, out);
-        id.as_ref().to_owned()
+        end_call(&id, call.name(), call.arguments(), sent, out);
     }
 
     fn result(&mut self, execution: &ToolExecution, out: &mut Frames) {
         self.end_message(out);
         let (id, sent) = self.tools.result(execution.call());
-        end_call(&id, execution.call(), sent, out);
+        let call = execution.call();
+        end_call(&id, call.name(), call.arguments(), sent, out);
         let contents = execution.result().contents();
         let text = contents.iter().filter_map(Content::text).collect::<Vec<_>>().join("\n");
         out.data(&json!({
@@ -179,15 +179,30 @@ impl RunWriter {
     }
 
     fn pending(&mut self, pending: &PendingTurn, out: &mut Frames) {
+        self.end_message(out);
         let mut interrupts = Vec::with_capacity(pending.calls.len());
         for (index, call) in pending.calls.iter().enumerate() {
-            let id = self.call(&ToolCall::new("", &*call.tool, &*call.arguments), out);
-            interrupts.push(json!({
-                "id": format!("{}#{index}", pending.position),
-                "reason": "tool_approval",
-                "message": format!("`{}` needs approval", call.tool),
-                "toolCallId": id,
-            }));
+            let (call_id, sent) = self.tools.waiting(call);
+            end_call(&call_id, &call.tool, &call.arguments, sent, out);
+            let interrupt_id = format!("{}#{index}", pending.position);
+            match &call.waits_for {
+                WaitsFor::Approval => interrupts.push(json!({
+                    "id": interrupt_id,
+                    "reason": "tool_approval",
+                    "message": format!("`{}` needs approval", call.tool),
+                    "toolCallId": &*call_id,
+                })),
+                WaitsFor::Answers(questions) => {
+                    let questions = questions.iter().enumerate();
+                    interrupts.extend(questions.map(|(number, question)| {
+                        interrupt(&format!("{interrupt_id}.{number}"), question, &call_id)
+                    }));
+                }
+                // A task, which needs no decision.
+                _ => interrupts.push(json!({
+                    "id": interrupt_id, "reason": "tool_task", "toolCallId": &*call_id,
+                })),
+            }
         }
         let outcome = json!({ "type": "interrupt", "interrupts": interrupts });
         self.finish(&outcome, TokenUsage::default(), out);
@@ -238,7 +253,7 @@ impl Encoder for RunWriter {
             StreamEvent::Text(text) => self.piece(MessageKind::Text, &text, out),
             StreamEvent::Thinking(text) => self.piece(MessageKind::Reasoning, &text, out),
             StreamEvent::ToolCall(delta) => self.call_piece(&delta, out),
-            StreamEvent::ToolStarted(call) => drop(self.call(&call, out)),
+            StreamEvent::ToolStarted(call) => self.call(&call, out),
             StreamEvent::ToolProgressed { call, progress } => {
                 if let Some(id) = self.tools.running(&call) {
                     let value = json!({
@@ -275,12 +290,37 @@ fn call_arguments(id: &str, arguments: &str, out: &mut Frames) {
 }
 
 /// Writes the part of a call that the client does not have yet.
-fn end_call(id: &str, call: &ToolCall, sent: Sent, out: &mut Frames) {
+fn end_call(id: &str, name: &str, arguments: &str, sent: Sent, out: &mut Frames) {
     if sent == Sent::Nothing {
-        call_start(id, call.name(), out);
-        call_arguments(id, call.arguments(), out);
+        call_start(id, name, out);
+        call_arguments(id, arguments, out);
     }
     if sent != Sent::Whole {
         out.data(&json!({ "type": "TOOL_CALL_END", "toolCallId": id }));
+    }
+}
+
+/// Returns the interrupt of a question of a tool to the user.
+fn interrupt(id: &str, question: &Elicitation, call_id: &str) -> Value {
+    let Elicitation { server, message, kind, .. } = question;
+    let message = format!("{server}: {message}");
+    match kind {
+        ElicitationKind::Form { schema } => json!({
+            "id": id,
+            "reason": "tool_question",
+            "message": message,
+            "toolCallId": call_id,
+            "responseSchema": schema,
+        }),
+        ElicitationKind::Url { url } => json!({
+            "id": id,
+            "reason": "tool_question",
+            "message": message,
+            "toolCallId": call_id,
+            "metadata": { "url": url },
+        }),
+        _ => {
+            json!({ "id": id, "reason": "tool_question", "message": message, "toolCallId": call_id })
+        }
     }
 }

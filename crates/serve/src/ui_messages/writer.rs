@@ -6,7 +6,7 @@ use crate::problem::Problem;
 use crate::source::Source;
 use crate::tool_tracker::{Sent, ToolTracker};
 use ai_services_core::answer::{Response, StreamEvent};
-use ai_services_core::approval::PendingTurn;
+use ai_services_core::approval::{PendingTurn, WaitsFor};
 use ai_services_core::message::{Content, ToolCall};
 use ai_services_core::model::{FinishReason, TokenUsage, ToolCallDelta};
 use ai_services_core::tool::ToolExecution;
@@ -169,35 +169,18 @@ impl UiWriter {
         }
     }
 
-    /// Writes a call that is known whole, and returns its id.
-    fn call(&mut self, call: &ToolCall, out: &mut Frames) -> String {
+    /// Writes a call that is known whole.
+    fn call(&mut self, call: &ToolCall, out: &mut Frames) {
         self.end_part(out);
         let (id, sent) = self.tools.whole(call);
-        self.input_available(&id, call, sent, out);
-        id.as_ref().to_owned()
-    }
-
-    fn input_available(&self, id: &str, call: &ToolCall, sent: Sent, out: &mut Frames) {
-        if sent == Sent::Nothing {
-            out.data(&input_start(id, call.name()));
-        }
-        if sent != Sent::Whole {
-            let input: Value = serde_json::from_str(call.arguments())
-                .unwrap_or_else(|_| call.arguments().to_owned().into());
-            out.data(&json!({
-                "type": "tool-input-available",
-                "toolCallId": id,
-                "toolName": call.name(),
-                "input": input,
-                "dynamic": true,
-            }));
-        }
+        write_input(&id, call.name(), call.arguments(), sent, out);
     }
 
     fn result(&mut self, execution: &ToolExecution, out: &mut Frames) {
         self.end_part(out);
         let (id, sent) = self.tools.result(execution.call());
-        self.input_available(&id, execution.call(), sent, out);
+        let call = execution.call();
+        write_input(&id, call.name(), call.arguments(), sent, out);
         let result = execution.result();
         let text =
             result.contents().iter().filter_map(Content::text).collect::<Vec<_>>().join("\n");
@@ -215,13 +198,23 @@ impl UiWriter {
     }
 
     fn pending(&mut self, pending: &PendingTurn, out: &mut Frames) {
+        self.end_part(out);
         for (index, call) in pending.calls.iter().enumerate() {
-            let id = self.call(&ToolCall::new("", &*call.tool, &*call.arguments), out);
-            out.data(&json!({
-                "type": "tool-approval-request",
-                "approvalId": format!("{}#{index}", pending.position),
-                "toolCallId": id,
-            }));
+            let (id, sent) = self.tools.waiting(call);
+            write_input(&id, &call.tool, &call.arguments, sent, out);
+            match &call.waits_for {
+                WaitsFor::Approval => out.data(&json!({
+                    "type": "tool-approval-request",
+                    "approvalId": format!("{}#{index}", pending.position),
+                    "toolCallId": &*id,
+                })),
+                WaitsFor::Answers(questions) => {
+                    let data = json!({ "toolCallId": &*id, "questions": questions });
+                    out.data(&json!({ "type": "data-tool-questions", "data": data }));
+                }
+                // A task, which needs no decision.
+                _ => {}
+            }
         }
         self.end("tool-calls", TokenUsage::default(), out);
     }
@@ -270,7 +263,7 @@ impl Encoder for UiWriter {
             StreamEvent::Text(text) => self.piece(PartKind::Text, &text, out),
             StreamEvent::Thinking(text) => self.piece(PartKind::Reasoning, &text, out),
             StreamEvent::ToolCall(delta) => self.call_piece(&delta, out),
-            StreamEvent::ToolStarted(call) => drop(self.call(&call, out)),
+            StreamEvent::ToolStarted(call) => self.call(&call, out),
             StreamEvent::ToolProgressed { call, progress } => {
                 if let Some(id) = self.tools.running(&call) {
                     let data = json!({
@@ -295,6 +288,24 @@ impl Encoder for UiWriter {
         self.end_part(out);
         out.data(&json!({ "type": "error", "errorText": problem.message }));
         out.done();
+    }
+}
+
+/// Writes the part of a call that the client does not have yet.
+fn write_input(id: &str, name: &str, arguments: &str, sent: Sent, out: &mut Frames) {
+    if sent == Sent::Nothing {
+        out.data(&input_start(id, name));
+    }
+    if sent != Sent::Whole {
+        let input: Value =
+            serde_json::from_str(arguments).unwrap_or_else(|_| arguments.to_owned().into());
+        out.data(&json!({
+            "type": "tool-input-available",
+            "toolCallId": id,
+            "toolName": name,
+            "input": input,
+            "dynamic": true,
+        }));
     }
 }
 
