@@ -14,7 +14,7 @@ use ai_services::{
 };
 use serde::Deserialize;
 use serde_json::json;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 
 #[derive(Deserialize, schemars::JsonSchema)]
@@ -134,11 +134,14 @@ async fn wrong_argument_is_reported_to_the_model() {
 /// Refunds an order.
 #[tool(requires_approval)]
 fn refund(order: &str) -> String {
-    REFUNDS.fetch_add(1, Ordering::SeqCst);
+    REFUNDS.set(REFUNDS.get() + 1);
     format!("refunded {order}")
 }
 
-static REFUNDS: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    /// Number of refunds of this test, whose tools run on its thread.
+    static REFUNDS: Cell<usize> = const { Cell::new(0) };
+}
 
 #[ai_service]
 trait Refunds {
@@ -217,7 +220,6 @@ fn call_with(id: &str, name: &str, arguments: serde_json::Value) -> ScriptedAnsw
 #[tokio::test]
 async fn approval_of_an_inner_call_suspends_the_outer_turn() {
     let (models, store) = (Models::new(), InMemoryChatMemoryStore::new());
-    let before = REFUNDS.load(Ordering::SeqCst);
     let pending = {
         let (_, desk) = models.services(&store);
         let outcome = desk.chat("ann", "Refund!", &InvocationContext::new()).await.unwrap();
@@ -240,7 +242,7 @@ async fn approval_of_an_inner_call_suspends_the_outer_turn() {
     let turn = desk.resume("ann").await.unwrap().unwrap();
     assert_eq!(turn.response.value.text(), Some("All done."));
     assert_eq!(results(&turn.response.tool_executions), ["A7 is refunded."]);
-    assert_eq!(REFUNDS.load(Ordering::SeqCst), before + 1);
+    assert_eq!(REFUNDS.get(), 1);
     assert_eq!((models.outer.unused_answers(), models.inner.unused_answers()), (0, 0));
     let inner = refunds.chat_memory(&("ann", "Refunds")).unwrap().messages().await.unwrap();
     assert_eq!(inner.len(), 4);
@@ -251,7 +253,6 @@ async fn approval_of_an_inner_call_suspends_the_outer_turn() {
 #[tokio::test]
 async fn inner_turn_that_was_resumed_by_itself_is_not_repeated() {
     let (models, store) = (Models::new(), InMemoryChatMemoryStore::new());
-    let before = REFUNDS.load(Ordering::SeqCst);
     let (refunds, desk) = models.services(&store);
     let outcome = desk.chat("ann", "Refund!", &InvocationContext::new()).await.unwrap();
     let Outcome::Pending(pending) = outcome else { panic!("not suspended") };
@@ -259,7 +260,7 @@ async fn inner_turn_that_was_resumed_by_itself_is_not_repeated() {
     refunds.resume(&("ann", "Refunds")).await.unwrap().unwrap();
     let turn = desk.resume("ann").await.unwrap().unwrap();
     assert_eq!(results(&turn.response.tool_executions), ["A7 is refunded."]);
-    assert_eq!(REFUNDS.load(Ordering::SeqCst), before + 1);
+    assert_eq!(REFUNDS.get(), 1);
 }
 
 #[tokio::test]
