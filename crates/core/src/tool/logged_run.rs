@@ -6,6 +6,7 @@ use super::error::ToolError;
 use super::lost_effect::LostEffect;
 use super::run::{Attempt, Runner, ToolRun, with_unknown_outcome};
 use crate::approval::{Awaited, Continuation, Decision, NextAttempt, Suspension};
+use crate::boxed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::invocation::ToolExecution;
 use crate::message::{ToolCall, ToolResult};
@@ -97,7 +98,7 @@ enum Step {
     /// The outcome was found without another attempt.
     Settled(ToolExecution),
     /// The call waits for answers of the user.
-    Waits(ToolCall, Awaited),
+    Waits(ToolCall, Box<Awaited>),
     Run(Run),
 }
 
@@ -142,7 +143,8 @@ impl LoggedRunner<'_> {
         self.log.start(&started).await?;
         let mut running = Vec::with_capacity(group.len());
         for (index, step) in (first..).zip(steps) {
-            running.push(self.carry_out(index, step));
+            // The streams below move their futures several times.
+            running.push(boxed(|| self.carry_out(index, step)));
         }
         let mut running = stream::iter(running).buffered(concurrency);
         while let Some(outcome) = running.next().await {
@@ -159,7 +161,7 @@ impl LoggedRunner<'_> {
     async fn next_step(&self, index: usize, call: &ToolCall) -> Step {
         let (attempts, continuation, is_lost) = match self.log.prior(index) {
             PriorCall::Finished(execution) => return Step::Recorded(execution),
-            PriorCall::Waiting(awaited) => return Step::Waits(call.clone(), awaited),
+            PriorCall::Waiting(awaited) => return Step::Waits(call.clone(), Box::new(awaited)),
             PriorCall::NotStarted => (0, None, false),
             PriorCall::Suspended { attempts, continuation } => (attempts, continuation, false),
             PriorCall::Started { attempts, continuation } => (attempts, continuation, true),
@@ -225,7 +227,7 @@ impl LoggedRunner<'_> {
                 (execution, None)
             }
             Step::Waits(call, awaited) => {
-                let error = ToolError::suspended(Suspension::Awaits(awaited));
+                let error = ToolError::suspended(Suspension::Awaits(*awaited));
                 let (duration, span) = (Duration::ZERO, Span::none());
                 return Ok(self.runner.execution(&call, Err(error), duration, &span));
             }
@@ -246,15 +248,25 @@ impl LoggedRunner<'_> {
 }
 
 impl LoggedRunner<'_> {
-    /// Makes an attempt at a call, and records the states that the tool reports meanwhile.
+    /// Makes an attempt at a call.
     async fn attempt(&self, index: usize, run: &Run) -> Result<(ToolExecution, Option<Error>)> {
         let mut attempt = Attempt::new(index, &run.call, run.attempt);
         attempt.continuation = run.continuation.as_ref();
         let suspends = self.log.can_suspend()
             && self.runner.toolbox.get(run.call.name()).is_some_and(|tool| tool.0.suspends);
-        if !suspends {
-            return Ok(self.runner.run_one(attempt).await);
+        if suspends {
+            // Few tools do. Without the box, the future of every call would have room for it.
+            return boxed(|| self.attempt_with_checkpoints(index, attempt)).await;
         }
+        Ok(self.runner.run_one(attempt).await)
+    }
+
+    /// Makes an attempt at a call, and records the states that the tool reports meanwhile.
+    async fn attempt_with_checkpoints(
+        &self,
+        index: usize,
+        mut attempt: Attempt<'_>,
+    ) -> Result<(ToolExecution, Option<Error>)> {
         let (checkpoints, mut reported) = Checkpoints::new();
         attempt.checkpoints = Some(&checkpoints);
         let mut running = pin!(self.runner.run_one(attempt));
