@@ -18,6 +18,7 @@ use ai_services::message::{AiMessage, ChatMessage, ToolCall};
 use ai_services::model::{ChatModel, ChatRequest, ChatResponse};
 use ai_services::{ai_service, tool};
 use ai_services_benches::workload::{self, TEXT};
+use axum::serve::ListenerExt;
 use criterion::{Criterion, criterion_group, criterion_main};
 use rmcp::model::{CallToolRequestParams, ProtocolVersion};
 use rmcp::service::RunningService;
@@ -59,6 +60,7 @@ async fn serve() -> String {
     let app = axum::Router::new().route_service("/mcp", server.into_http_service());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let listener = listener.tap_io(|connection| connection.set_nodelay(true).unwrap());
     #[allow(clippy::disallowed_methods, reason = "the server runs beside its clients")]
     tokio::spawn(async move { axum::serve(listener, app).await });
     url

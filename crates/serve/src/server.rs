@@ -10,6 +10,7 @@ use ai_services_core::answer::StreamEvent;
 use ai_services_core::{Error, Result};
 use axum::Router;
 use axum::routing::{get, post};
+use axum::serve::{Listener, ListenerExt};
 use futures_util::future::FutureExt;
 use futures_util::stream::Stream;
 use http::HeaderName;
@@ -17,9 +18,10 @@ use http::request::Parts;
 use std::fmt;
 use std::future::{Future, pending};
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::sleep;
 
@@ -119,6 +121,7 @@ impl ChatServer {
             shutdown.await;
             phase.send_replace(Phase::Draining);
         };
+        let listener = without_delay(listener);
         let served = axum::serve(listener, self.router()).with_graceful_shutdown(drain);
         let mut phase = self.0.phase.subscribe();
         let stop = async {
@@ -250,6 +253,16 @@ impl ChatServerBuilder {
     }
 }
 
+/// Sends each piece of an answer at once (`TCP_NODELAY`). By default, the system holds a small piece back until the
+/// client has acknowledged the last one.
+fn without_delay(listener: TcpListener) -> impl Listener<Io = TcpStream, Addr = SocketAddr> {
+    listener.tap_io(|connection| {
+        if let Err(error) = connection.set_nodelay(true) {
+            tracing::debug!(%error, "pieces of answers may be delayed");
+        }
+    })
+}
+
 fn check_names(services: &[NamedService]) -> Result<()> {
     if services.is_empty() {
         return Err(Error::configuration("a chat server needs a service"));
@@ -270,5 +283,20 @@ impl fmt::Debug for ChatServerBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let services: Vec<&str> = self.services.iter().map(|service| &*service.name).collect();
         f.debug_struct("ChatServerBuilder").field("services", &services).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn connections_do_not_delay_pieces() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut listener = without_delay(listener);
+        let (client, (served, _)) = tokio::join!(TcpStream::connect(address), listener.accept());
+        client.unwrap();
+        assert!(served.nodelay().unwrap());
     }
 }

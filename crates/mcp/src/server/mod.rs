@@ -103,6 +103,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// ```no_run
 /// use ai_services::mcp::{McpPrincipal, McpServer};
 /// use ai_services::{Error, ErrorKind, tool};
+/// use axum::serve::ListenerExt;
 ///
 /// /// Returns the current temperature.
 /// #[tool(read_only)]
@@ -121,6 +122,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 ///         .build()?;
 ///     let app = axum::Router::new().route_service("/mcp", server.into_http_service());
 ///     let listener = tokio::net::TcpListener::bind("127.0.0.1:8000").await?;
+///     // Sends each event at once. A connection works without the option, too.
+///     let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
 ///     axum::serve(listener, app).await?;
 ///     Ok(())
 /// }
