@@ -196,8 +196,8 @@ pub mod fuzzing {
 
 pub use service::{
     AiService, AiServiceBuilder, AnswerStream, Budget, BudgetExceeded, BudgetLimit, BudgetScope,
-    ConcurrentCalls, DurableTurns, OnOpenTurn, Outcome, OutputStrategy, Recovery, Remembered,
-    Response, ResumedTurn, StreamEvent, UnfinishedTurn,
+    ConcurrentCalls, DurableTurns, OnOpenTurn, OpenTurns, Outcome, OutputStrategy, Recovery,
+    Remembered, Response, ResumedTurn, StreamEvent, UnfinishedTurn,
 };
 pub use tool::Tool;
 

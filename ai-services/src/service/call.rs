@@ -96,11 +96,7 @@ impl ServiceCall {
                 call: components.new_call_id(),
             },
             outer: outer.and_then(ToolInput::service_call),
-            delivery: match queue {
-                None => Delivery::None,
-                Some(queue) if plan.checks_answers => Delivery::AfterCheck(queue),
-                Some(queue) => Delivery::Live(queue),
-            },
+            delivery: Delivery::new(queue, plan.checks_answers),
             shared_budget: None,
             outer_budget: outer.and_then(|outer| outer.context().get().cloned()),
             plan,
@@ -108,7 +104,8 @@ impl ServiceCall {
         .sharing_budget())
     }
 
-    /// Creates the call that goes on with an open turn, without a caller.
+    /// Creates the call that goes on with an open turn, without the caller that began it. The stream of the rest of the
+    /// turn reads from `queue`.
     ///
     /// # Errors
     ///
@@ -118,6 +115,7 @@ impl ServiceCall {
         began: &Began,
         memory_id: Option<MemoryId>,
         invocation: InvocationContext,
+        queue: Option<Arc<EventQueue>>,
     ) -> Result<Self> {
         let plan =
             components.plan_named(&began.method).filter(|_| began.service == components.name);
@@ -140,7 +138,7 @@ impl ServiceCall {
                 call: components.new_call_id(),
             },
             outer: None,
-            delivery: Delivery::None,
+            delivery: Delivery::new(queue, plan.checks_answers),
             shared_budget: None,
             outer_budget: None,
             plan,
@@ -246,6 +244,14 @@ fn unknown_method(components: &Components, began: &Began) -> Error {
 }
 
 impl Delivery {
+    fn new(queue: Option<Arc<EventQueue>>, checks_answers: bool) -> Self {
+        match queue {
+            None => Self::None,
+            Some(queue) if checks_answers => Self::AfterCheck(queue),
+            Some(queue) => Self::Live(queue),
+        }
+    }
+
     /// Returns the queue of the stream, if there is one.
     pub(super) fn queue(&self) -> Option<&EventQueue> {
         match self {

@@ -85,7 +85,7 @@ async fn finish_open_turn(
     turn: &JournaledTurn,
 ) -> Result<()> {
     let (id, invocation) = (call.memory_id().cloned(), call.context.invocation.clone());
-    let open = ServiceCall::of_open_turn(&call.components, turn.began(), id, invocation)?;
+    let open = ServiceCall::of_open_turn(&call.components, turn.began(), id, invocation, None)?;
     let mut reply = ResumedReply::new(open.plan.check_answer);
     match resume(&open, session, lease, turn.id(), &mut reply).await {
         Err(error) if open_turn::is_final(&error) => {

@@ -50,7 +50,9 @@ mod turn;
 mod unfinished_turn;
 mod user_message;
 
-pub use ai_services_core::answer::{Outcome, RejectedAnswer, Response, Returned, StreamEvent};
+pub use ai_services_core::answer::{
+    OpenTurns, Outcome, RejectedAnswer, Response, Returned, StreamEvent,
+};
 pub use budget::{Budget, BudgetExceeded, BudgetLimit, BudgetScope};
 pub use builder::{AiServiceBuilder, ChatModelGiven, MemoryGiven, ModerationGiven};
 pub use conversations::ConcurrentCalls;

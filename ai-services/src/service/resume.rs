@@ -7,10 +7,14 @@ use super::invoke;
 use super::memory_session::{Ended, MemorySession, end_lease, max_wait};
 use super::open_turn::{self, Due};
 use super::resumed_turn::{ResumedReply, ResumedTurn};
+use super::stream::{AnswerStream, EventQueue};
 use crate::approval::{PendingTurn, now};
 use crate::memory::{ChatMemoryStore, ConversationJournal, Lease, MemoryId, ToMemoryId};
-use crate::{Error, ErrorKind, InvocationContext, Result};
+use crate::{Error, ErrorKind, InvocationContext, Result, async_trait};
+use ai_services_core::answer::{OpenTurns, StreamEvent};
+use futures_util::stream::{BoxStream, StreamExt};
 use std::pin::pin;
+use std::sync::Arc;
 
 /// Number of open journals that a page of [`AiService::recover`] lists.
 const PAGE: usize = 100;
@@ -55,10 +59,42 @@ impl AiService {
         id: &I,
         context: InvocationContext,
     ) -> Result<Option<ResumedTurn>> {
+        self.run(&id.to_memory_id(), self.resumption(context, None)).await
+    }
+
+    /// Resumes the open turn of a conversation as [`resume_with`](Self::resume_with) does, and streams the rest of it.
+    ///
+    /// The stream has the events from here on: answers of the model and results of tools that the journal contains are
+    /// not repeated. The value of the answer is its text, which has passed the check of the method's type. Nothing
+    /// happens before the first poll. If the turn is suspended again, the last event is [`StreamEvent::Pending`].
+    ///
+    /// # Errors
+    ///
+    /// The stream fails as [`resume`](Self::resume) does. It fails with
+    /// [`ErrorKind::Conflict`](crate::ErrorKind::Conflict) if no turn is open.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the stream interrupts the turn as the end of the process would: the journal stays, and the turn can be
+    /// resumed again.
+    pub fn resume_stream<I: ToMemoryId + ?Sized>(
+        &self,
+        id: &I,
+        context: InvocationContext,
+    ) -> AnswerStream {
+        let (service, id) = (self.clone(), id.to_memory_id());
+        let queue = Arc::new(EventQueue::default());
+        let resumption = self.resumption(context, Some(Arc::clone(&queue)));
+        let outcome = async move {
+            let turn = service.run(&id, resumption).await?.ok_or_else(nothing_open)?;
+            Ok(turn.into_text_response())
+        };
+        AnswerStream::of_call(queue, Box::pin(outcome), None)
+    }
+
+    fn resumption(&self, context: InvocationContext, queue: Option<Arc<EventQueue>>) -> Resumption {
         let concurrent_calls = self.components().settings.concurrent_calls;
-        let other_services = OtherServices::Fail;
-        let resumption = Resumption { context, concurrent_calls, other_services };
-        self.run(&id.to_memory_id(), resumption).await
+        Resumption { context, concurrent_calls, other_services: OtherServices::Fail, queue }
     }
 
     /// Resumes at most `limit` open turns of a store. An application calls it when it starts, and from a timer of
@@ -132,6 +168,7 @@ impl AiService {
             context: InvocationContext::new(),
             concurrent_calls: ConcurrentCalls::Reject,
             other_services: OtherServices::Skip,
+            queue: None,
         };
         match self.run(id, resumption).await {
             Ok(Some(turn)) => recovery.resumed.push(turn),
@@ -195,7 +232,8 @@ impl AiService {
             return Ok(nothing);
         }
         let memory_id = components.memories.id_of(id);
-        let call = ServiceCall::of_open_turn(components, began, memory_id, resumption.context)?;
+        let Resumption { context, queue, .. } = resumption;
+        let call = ServiceCall::of_open_turn(components, began, memory_id, context, queue)?;
         let turn = open.position().turn;
         let mut reply = ResumedReply::new(call.plan.check_answer);
         let ended = invoke::resume(&call, session, lease, turn, &mut reply).await?;
@@ -215,6 +253,26 @@ impl AiService {
     }
 }
 
+#[async_trait]
+impl OpenTurns for AiService {
+    async fn pending_turn(&self, id: &MemoryId) -> Result<Option<PendingTurn>> {
+        self.pending_turn(id).await
+    }
+
+    fn resume_stream(
+        &self,
+        id: &MemoryId,
+        context: InvocationContext,
+    ) -> BoxStream<'static, Result<StreamEvent>> {
+        self.resume_stream(id, context).boxed()
+    }
+}
+
+/// The error of a stream that finds no open turn.
+fn nothing_open() -> Error {
+    Error::new(ErrorKind::Conflict, "no turn is open in this conversation").with_retryable(false)
+}
+
 /// The error of a memory without a journal.
 fn no_journal() -> Error {
     Error::configuration("the memory has no journal, so it has no open turns")
@@ -226,6 +284,8 @@ struct Resumption {
     /// Policy for a conversation that is in use.
     concurrent_calls: ConcurrentCalls,
     other_services: OtherServices,
+    /// The queue of the stream, if the rest of the turn is streamed.
+    queue: Option<Arc<EventQueue>>,
 }
 
 /// The reaction to an open turn of another service.

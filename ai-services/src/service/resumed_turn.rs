@@ -27,6 +27,21 @@ pub struct ResumedTurn {
     pub response: Response<AiMessage>,
 }
 
+impl ResumedTurn {
+    /// Returns the response with the text of the answer as its value.
+    pub(super) fn into_text_response(self) -> Response<String> {
+        let text = self.response.value.text().unwrap_or_default().to_owned();
+        let mut response = Response::new(text, self.response.final_response);
+        response.token_usage = self.response.token_usage;
+        response.cost = self.response.cost;
+        response.tool_executions = self.response.tool_executions;
+        response.intermediate_responses = self.response.intermediate_responses;
+        response.rejected_answers = self.response.rejected_answers;
+        response.sources = self.response.sources;
+        response
+    }
+}
+
 /// The reply of a turn without a caller.
 pub(super) struct ResumedReply {
     check: fn(&ChatResponse, &Shape) -> Result<()>,

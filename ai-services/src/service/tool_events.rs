@@ -51,6 +51,11 @@ impl ToolObserver for ToolEvents<'_> {
             emit_finished(self.call, std::slice::from_ref(execution));
         }
     }
+
+    /// A call that waits has no result for the stream. It has one when the turn is resumed.
+    fn tool_suspended(&self, execution: &ToolExecution) {
+        self.call.emit(&Event::ToolFinished { execution });
+    }
 }
 
 /// Adds finished tool calls to the stream.

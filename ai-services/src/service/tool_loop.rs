@@ -43,7 +43,7 @@ impl ToolLoop<'_> {
         moderation: &mut PendingModeration<'_>,
     ) -> Result<Box<ChatResponse>> {
         let call = self.call;
-        let mut step = Step::CallModel;
+        let (mut step, mut is_recorded) = (Step::CallModel, false);
         loop {
             match step {
                 Step::CallModel => {
@@ -58,6 +58,7 @@ impl ToolLoop<'_> {
                         Some(log) if log.is_resumed() => Box::pin(log.recorded_answer()).await?,
                         Some(_) | None => None,
                     };
+                    is_recorded = recorded.is_some();
                     step = match recorded {
                         Some(response) => turn.response_replayed(response)?,
                         None => {
@@ -75,6 +76,9 @@ impl ToolLoop<'_> {
                 Step::RunTools(round) => {
                     // Tools have effects.
                     moderation.passed().await?;
+                    if !is_recorded {
+                        emit_whole(call, &round);
+                    }
                     step = self.run_tools(turn, round).await?;
                 }
                 Step::CheckAnswer(answer) => {
@@ -130,9 +134,6 @@ impl ToolLoop<'_> {
         let calls = round.message.tool_calls();
         let newest = call.plan.tools.are_refreshed().then(|| tools.newest()).flatten();
         let toolbox = newest.as_deref().unwrap_or(tools.first());
-        if let Some(queue) = call.delivery.after_check() {
-            emit_round(queue, &round.message);
-        }
         call.delivery.flush().await;
         let events = ToolEvents::new(call, toolbox, calls);
         let approval = &call.components.settings.approval;
@@ -238,5 +239,12 @@ impl ToolLoop<'_> {
         // If the answer cannot be discarded either, the first error counts.
         let discarded = answer.discard_copy().await;
         outcome.and_then(|outcome| discarded.map(|()| outcome))
+    }
+}
+
+/// Adds an answer that calls tools to the stream, unless its pieces were delivered before.
+fn emit_whole(call: &ServiceCall, round: &ToolRound) {
+    if let Some(queue) = call.delivery.after_check() {
+        emit_round(queue, &round.message);
     }
 }

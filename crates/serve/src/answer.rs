@@ -53,9 +53,19 @@ pub(crate) enum Phase {
     Stopping,
 }
 
+/// The cause of the next event of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// A message, whose turn may not have begun.
+    Message,
+    /// A turn that has begun, or one that waited and was decided.
+    OwnTurn,
+}
+
 /// A running call. Dropping it cancels the call.
 pub(crate) struct RunningAnswer {
     pub(crate) events: Events,
+    pub(crate) cause: Cause,
     pub(crate) deadline: Instant,
     pub(crate) phase: watch::Receiver<Phase>,
     pub(crate) error_message: Option<ErrorMessage>,
@@ -74,7 +84,12 @@ impl RunningAnswer {
             // An error means that the server is gone.
             _ = stopping => return Err(Problem::busy()),
         };
+        let cause = std::mem::replace(&mut self.cause, Cause::OwnTurn);
         match event {
+            // Each turn has the usage of the model's answer before it waits.
+            Some(Ok(StreamEvent::Pending(_))) if cause == Cause::Message => {
+                Err(Problem::earlier_turn_waits())
+            }
             Some(Ok(event)) => Ok(event),
             Some(Err(error)) => Err(self.problem(&error)),
             None => Err(Problem::of_call(&Error::configuration("the events have no end"), None)),

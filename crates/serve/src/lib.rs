@@ -36,9 +36,21 @@
 //! stream and in AG-UI. OpenAI's endpoints hide them, because a client would try to run them.
 //!
 //! A turn that waits for [approval](ai_services_core::approval), for answers to questions of a tool, or for a task, ends with
-//! interrupts in AG-UI (`tool_approval`, `tool_question`, `tool_task`), with `tool-approval-request` or
-//! `data-tool-questions` in the UI message stream, and with an error of the code `suspended` in OpenAI's protocols. The
-//! application decides with `PendingTurn::decide` and resumes the turn.
+//! interrupts in AG-UI (`tool_call`, `input_required`, `ai-services:task`), with `tool-approval-request`,
+//! `data-tool-questions` or `data-tool-task` in the UI message stream, and with an error of the code `suspended` in
+//! OpenAI's protocols, where the application decides with `PendingTurn::decide` and resumes the turn.
+//!
+//! # Decisions of clients
+//!
+//! With [`ClientDecisions`], the principal of the conversation decides, and the answer goes on in the same protocol:
+//!
+//! - AG-UI: `resume` with one entry for each interrupt. The payload is `{"approved": true}`, `{"approved": false,
+//!   "reason": "..."}`, or the values of a form. The status `cancelled` denies, cancels a question, or polls a task.
+//! - UI message stream: the approvals in the last message of the assistant. Questions are answered by `toolAnswers` in the
+//!   body: `[{"id": <id in the data>, "answers": [{"accept": {...}}, "decline", "cancel"]}]`, one answer for each question.
+//!
+//! One request decides about everything that the turn waits for. A decision that arrives twice or late has status 409, one
+//! about another conversation 404. Without `ClientDecisions`, decisions have status 400.
 //!
 //! # Errors
 //!
@@ -50,8 +62,10 @@
 
 mod ag_ui;
 mod answer;
+mod decisions;
 mod endpoint;
 mod frames;
+mod interrupt_id;
 mod openai;
 mod principal;
 mod problem;
@@ -63,6 +77,7 @@ mod tool_tracker;
 mod turn;
 mod ui_messages;
 
+pub use decisions::ClientDecisions;
 pub use principal::Principal;
 pub use server::{ChatServer, ChatServerBuilder};
 pub use turn::UserTurn;

@@ -57,6 +57,15 @@ impl Problem {
         Self::new(StatusCode::GATEWAY_TIMEOUT, "timeout", "the answer took too long")
     }
 
+    /// A message for a conversation whose last turn waits.
+    pub(crate) fn earlier_turn_waits() -> Self {
+        Self::new(
+            StatusCode::CONFLICT,
+            "suspended",
+            "an earlier turn of the conversation waits; decide about it before the next message",
+        )
+    }
+
     /// The error of a call, with the application's text for it.
     pub(crate) fn of_call(error: &Error, message: Option<String>) -> Self {
         let kind = error.kind();

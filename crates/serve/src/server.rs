@@ -1,6 +1,7 @@
 //! The server and its settings.
 
 use crate::answer::{ErrorMessage, Phase};
+use crate::decisions::ClientDecisions;
 use crate::principal::{Authenticate, Principal};
 use crate::service::NamedService;
 use crate::state::ServerState;
@@ -67,6 +68,7 @@ pub struct ChatServer(Arc<ServerState>);
 #[must_use]
 pub struct ChatServerBuilder {
     services: Vec<NamedService>,
+    decisions: Vec<(String, ClientDecisions)>,
     authenticate: Option<Authenticate>,
     conversation_header: String,
     error_message: Option<ErrorMessage>,
@@ -81,6 +83,7 @@ impl ChatServer {
     pub fn builder() -> ChatServerBuilder {
         ChatServerBuilder {
             services: Vec::new(),
+            decisions: Vec::new(),
             authenticate: None,
             conversation_header: "x-conversation-id".to_owned(),
             error_message: None,
@@ -162,6 +165,13 @@ impl ChatServerBuilder {
         self
     }
 
+    /// Lets the clients of a service decide about its turns that wait, for example for approval. Default: they see such
+    /// turns, and the application decides.
+    pub fn decisions(mut self, service: impl Into<String>, decisions: ClientDecisions) -> Self {
+        self.decisions.push((service.into(), decisions));
+        self
+    }
+
     /// Sets the function that determines the principal of a request from its head. An error is answered with status
     /// 401, without its text. Required.
     pub fn authenticate<F>(
@@ -222,15 +232,19 @@ impl ChatServerBuilder {
     /// # Errors
     ///
     /// Returns [`ErrorKind::Configuration`](ai_services_core::ErrorKind::Configuration) if there is no service or no
-    /// authentication, if a name is empty, contains `/` or is used twice, if the name of the header is invalid, or if a
+    /// authentication, if a name is empty, contains `/` or is used twice, if decisions name an unknown service or are
+    /// set twice for one, if the name of the header is invalid, or if a
     /// limit is zero.
-    pub fn build(self) -> Result<ChatServer> {
+    pub fn build(mut self) -> Result<ChatServer> {
         let authenticate = self.authenticate.ok_or_else(|| {
             Error::configuration(
                 "a chat server needs `authenticate`: the principal is part of each memory id",
             )
         })?;
         check_names(&self.services)?;
+        for (name, decisions) in self.decisions {
+            set_decisions(&mut self.services, &name, decisions)?;
+        }
         let header = HeaderName::try_from(&self.conversation_header).map_err(|_| {
             Error::configuration(format!("invalid header name `{}`", self.conversation_header))
         })?;
@@ -261,6 +275,21 @@ fn without_delay(listener: TcpListener) -> impl Listener<Io = TcpStream, Addr = 
             tracing::debug!(%error, "pieces of answers may be delayed");
         }
     })
+}
+
+/// Sets the decisions of the service with this name.
+fn set_decisions(
+    services: &mut [NamedService],
+    name: &str,
+    decisions: ClientDecisions,
+) -> Result<()> {
+    let Some(service) = services.iter_mut().find(|service| &*service.name == name) else {
+        return Err(Error::configuration(format!("decisions name the unknown service `{name}`")));
+    };
+    match service.decisions.replace(decisions) {
+        None => Ok(()),
+        Some(_) => Err(Error::configuration(format!("the service `{name}` has decisions twice"))),
+    }
 }
 
 fn check_names(services: &[NamedService]) -> Result<()> {

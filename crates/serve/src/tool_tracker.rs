@@ -1,8 +1,10 @@
 //! The tool calls of a turn, under ids of the stream.
 
-use ai_services_core::approval::PendingCall;
+use crate::interrupt_id::InterruptId;
+use ai_services_core::approval::{PendingCall, PendingTurn};
 use ai_services_core::message::ToolCall;
 use ai_services_core::model::ToolCallDelta;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -16,6 +18,27 @@ pub(crate) struct ToolTracker {
     count: usize,
     /// The calls of the current answer of the model.
     calls: Vec<TrackedCall>,
+    /// `true` until the model writes in the stream of a resumed turn: an earlier stream has sent the current answer.
+    is_resumed: bool,
+    /// Ids of further calls of that answer.
+    open_ids: VecDeque<Arc<str>>,
+}
+
+/// A call of a resumed turn, which an earlier stream has sent.
+#[derive(Debug)]
+pub(crate) struct ResumedCall {
+    pub(crate) id: String,
+    pub(crate) tool: String,
+    pub(crate) arguments: String,
+    pub(crate) decided: DecidedCall,
+}
+
+/// The part of a decision that the stream of a resumed turn depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DecidedCall {
+    AsWritten,
+    Edited(String),
+    Denied,
 }
 
 /// A tool call of the current answer.
@@ -27,6 +50,8 @@ struct TrackedCall {
     /// The call, once it is known whole.
     call: Option<ToolCall>,
     has_result: bool,
+    /// The decision about a call of a resumed turn that has not started in this stream.
+    resumed: Option<DecidedCall>,
 }
 
 /// The part of a call that the client has already.
@@ -41,16 +66,43 @@ pub(crate) enum Sent {
 
 impl ToolTracker {
     pub(crate) fn new() -> Self {
-        Self { prefix: Uuid::new_v4().simple().to_string(), count: 0, calls: Vec::new() }
+        Self {
+            prefix: Uuid::new_v4().simple().to_string(),
+            count: 0,
+            calls: Vec::new(),
+            is_resumed: false,
+            open_ids: VecDeque::new(),
+        }
+    }
+
+    /// Creates the tracker of a resumed turn. `open_ids` are the ids of the other calls of the same answer.
+    pub(crate) fn resumed(calls: Vec<ResumedCall>, open_ids: Vec<String>) -> Self {
+        let calls = calls.into_iter().map(|resumed| TrackedCall {
+            id: resumed.id.into(),
+            name: resumed.tool.as_str().into(),
+            index: None,
+            call: Some(ToolCall::new("", resumed.tool, resumed.arguments)),
+            has_result: false,
+            resumed: Some(resumed.decided),
+        });
+        let open_ids = open_ids.into_iter().map(Arc::from).collect();
+        Self { calls: calls.collect(), is_resumed: true, open_ids, ..Self::new() }
+    }
+
+    /// Returns `true` until the model writes in the stream of a resumed turn.
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.is_resumed
     }
 
     /// Notes that the model writes. Returns `true` if this is a further answer, because calls of the last one have run.
     pub(crate) fn model_writes(&mut self) -> bool {
-        let has_run = self.calls.iter().any(|call| call.has_result);
-        if has_run {
+        let is_further = self.is_resumed || self.calls.iter().any(|call| call.has_result);
+        if is_further {
+            self.is_resumed = false;
             self.calls.clear();
+            self.open_ids.clear();
         }
-        has_run
+        is_further
     }
 
     /// Returns the id of the call of a piece.
@@ -70,11 +122,44 @@ impl ToolTracker {
             known.call = Some(call.clone());
             return (Arc::clone(&known.id), Sent::Parts);
         }
+        let waits = |known: &&mut TrackedCall| {
+            known.resumed.as_ref().is_some_and(|decided| *decided != DecidedCall::Denied)
+                && known.is_running(call)
+        };
+        if let Some(known) = self.calls.iter_mut().find(waits) {
+            known.call = Some(call.clone());
+            known.resumed = None;
+            return (Arc::clone(&known.id), Sent::Whole);
+        }
+        if let Some(id) = self.open_ids.pop_front() {
+            self.push(Arc::clone(&id), call.name(), None, Some(call.clone()));
+            return (id, Sent::Whole);
+        }
         (self.add(call.name(), None, Some(call.clone())), Sent::Nothing)
     }
 
+    /// Returns the ids of the calls that wait, the parts that the client has, and their ids as interrupts.
+    pub(crate) fn interrupts(
+        &mut self,
+        conversation: &str,
+        pending: &PendingTurn,
+    ) -> Vec<(Arc<str>, Sent, InterruptId)> {
+        let waiting: Vec<_> = pending.calls.iter().map(|call| self.waiting(call)).collect();
+        let is_other = |id: &&Arc<str>| !waiting.iter().any(|(waiting, _)| waiting == *id);
+        let calls = self.calls.iter().filter(|call| !call.has_result && call.call.is_some());
+        let open_ids = calls.map(|call| &call.id).chain(&self.open_ids).filter(is_other);
+        let open_ids: Vec<String> = open_ids.map(|id| id.to_string()).collect();
+        let calls = waiting.into_iter().zip(&pending.calls).enumerate();
+        let interrupt = calls.map(|(index, ((id, sent), call))| {
+            let (place, ids) = ((index, &call.waits_for), (&*id, &*open_ids));
+            let interrupt = InterruptId::new(conversation, pending, place, ids);
+            (id, sent, interrupt)
+        });
+        interrupt.collect()
+    }
+
     /// Returns the id of a call that waits. It may have started.
-    pub(crate) fn waiting(&mut self, pending: &PendingCall) -> (Arc<str>, Sent) {
+    fn waiting(&mut self, pending: &PendingCall) -> (Arc<str>, Sent) {
         let waits = |known: &&TrackedCall| {
             let call = known.call.as_ref().filter(|_| !known.has_result);
             call.is_some_and(|call| {
@@ -85,6 +170,12 @@ impl ToolTracker {
             Some(known) => (Arc::clone(&known.id), Sent::Whole),
             None => self.whole(&ToolCall::new("", &*pending.tool, &*pending.arguments)),
         }
+    }
+
+    /// Returns `true` if the client has denied the call.
+    pub(crate) fn is_denied(&self, id: &str) -> bool {
+        let is_denied = |call: &&TrackedCall| call.resumed == Some(DecidedCall::Denied);
+        self.calls.iter().filter(is_denied).any(|call| &*call.id == id)
     }
 
     /// Returns the id of a whole call that has no result yet.
@@ -115,16 +206,31 @@ impl ToolTracker {
     fn add(&mut self, name: &str, index: Option<usize>, call: Option<ToolCall>) -> Arc<str> {
         let id: Arc<str> = format!("call_{}_{}", self.prefix, self.count).into();
         self.count += 1;
-        let known =
-            TrackedCall { id: Arc::clone(&id), name: name.into(), index, call, has_result: false };
-        self.calls.push(known);
+        self.push(Arc::clone(&id), name, index, call);
         id
+    }
+
+    fn push(&mut self, id: Arc<str>, name: &str, index: Option<usize>, call: Option<ToolCall>) {
+        let known =
+            TrackedCall { id, name: name.into(), index, call, has_result: false, resumed: None };
+        self.calls.push(known);
     }
 }
 
 impl TrackedCall {
     fn is_running(&self, call: &ToolCall) -> bool {
-        !self.has_result && self.call.as_ref() == Some(call)
+        let Some(known) = self.call.as_ref().filter(|_| !self.has_result) else { return false };
+        match &self.resumed {
+            None => known == call,
+            // The provider's id of the call is not known.
+            Some(decided) => {
+                let arguments = match decided {
+                    DecidedCall::Edited(arguments) => arguments,
+                    DecidedCall::AsWritten | DecidedCall::Denied => known.arguments(),
+                };
+                known.name() == call.name() && arguments == call.arguments()
+            }
+        }
     }
 }
 
@@ -168,6 +274,58 @@ mod tests {
         assert_eq!(tracker.waiting(&pending), (id, Sent::Whole));
         let other = PendingCall::unspecified(&call("b"));
         assert_eq!(tracker.waiting(&other).1, Sent::Nothing);
+    }
+
+    fn resumed(id: &str, name: &str, decided: DecidedCall) -> ResumedCall {
+        let (tool, arguments) = (name.to_owned(), "{}".to_owned());
+        ResumedCall { id: id.to_owned(), tool, arguments, decided }
+    }
+
+    #[test]
+    fn calls_of_a_resumed_turn_keep_their_ids() {
+        let edited = DecidedCall::Edited(r#"{"x":1}"#.to_owned());
+        let calls = vec![
+            resumed("0", "a", DecidedCall::AsWritten),
+            resumed("1", "a", DecidedCall::AsWritten),
+            resumed("2", "b", edited),
+            resumed("3", "c", DecidedCall::Denied),
+        ];
+        let mut tracker = ToolTracker::resumed(calls, vec!["4".to_owned()]);
+        let whole = |tracker: &mut ToolTracker, call: &ToolCall| {
+            let (id, sent) = tracker.whole(call);
+            assert_eq!(sent, Sent::Whole, "the client has the call");
+            id.to_string()
+        };
+        assert_eq!(whole(&mut tracker, &call("a")), "0");
+        assert_eq!(whole(&mut tracker, &call("a")), "1");
+        assert_eq!(whole(&mut tracker, &ToolCall::new("call_0", "b", r#"{"x":1}"#)), "2");
+        assert_eq!(whole(&mut tracker, &call("free")), "4");
+        assert_eq!(&*tracker.result(&call("a")).0, "0");
+        assert_eq!(&*tracker.result(&call("a")).0, "1");
+        let (denied, sent) = tracker.result(&call("c"));
+        assert_eq!((&*denied, sent), ("3", Sent::Whole));
+        assert!(tracker.is_denied(&denied) && !tracker.is_denied("0"));
+        assert!(tracker.model_writes());
+        assert_eq!(tracker.whole(&call("a")).1, Sent::Nothing);
+    }
+
+    #[test]
+    fn interrupts_contain_the_ids_of_the_other_open_calls() {
+        let mut tracker = ToolTracker::new();
+        let ids = ["a", "b", "c"].map(|name| tracker.whole(&call(name)).0);
+        tracker.result(&call("a"));
+        let pending = PendingTurn::new(
+            &"ann".into(),
+            "00000000000000000000000000000007:3".parse().unwrap(),
+            vec![PendingCall::unspecified(&call("b"))],
+            u64::MAX,
+        );
+        let interrupts = tracker.interrupts("x", &pending);
+        let [(id, sent, interrupt)] = &interrupts[..] else { panic!("{interrupts:?}") };
+        assert_eq!((id, *sent), (&ids[1], Sent::Whole));
+        assert_eq!(interrupt.call_id, &*ids[1]);
+        assert_eq!(interrupt.open_ids, [ids[2].to_string()]);
+        assert_eq!(interrupt.position, pending.position);
     }
 
     #[test]

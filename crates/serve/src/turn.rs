@@ -52,7 +52,7 @@ impl UserTurn {
         if text.trim().is_empty() && texts.len() == contents.len() {
             return Err(Problem::invalid("the last message is empty"));
         }
-        let memory_id = (principal.id(), conversation.as_str()).to_memory_id();
+        let memory_id = conversation.memory_id(&principal);
         Ok(Self { principal, conversation, memory_id, contents, text })
     }
 
@@ -119,6 +119,11 @@ impl Conversation {
 
     pub(crate) fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Returns the memory id: principal and conversation.
+    pub(crate) fn memory_id(&self, principal: &Principal) -> MemoryId {
+        (principal.id(), self.as_str()).to_memory_id()
     }
 }
 

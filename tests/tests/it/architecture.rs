@@ -136,8 +136,9 @@ const RANKS: &[(&str, &[&[&str]])] = &[
     (
         "crates/serve/src",
         &[
-            &["frames", "principal", "problem", "source", "tool_tracker"],
-            &["answer", "turn"],
+            &["frames", "interrupt_id", "principal", "problem", "source"],
+            &["answer", "tool_tracker", "turn"],
+            &["decisions"],
             &["service"],
             &["state"],
             &["endpoint"],

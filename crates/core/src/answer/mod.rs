@@ -2,12 +2,14 @@
 //!
 //! Applications find these types at the root of `ai_services`.
 
+mod open_turns;
 mod outcome;
 mod rejected_answer;
 mod response;
 mod returned;
 mod stream_event;
 
+pub use open_turns::OpenTurns;
 pub use outcome::Outcome;
 pub use rejected_answer::RejectedAnswer;
 pub use response::Response;

@@ -29,4 +29,4 @@ pub use pending::{definition_digest, now};
 #[doc(hidden)]
 pub use suspension::{Awaited, Continuation, NextAttempt, Suspension};
 #[doc(hidden)]
-pub use waiting::{Waiting, WaitingCall};
+pub use waiting::{Waiting, WaitingCall, digest};

@@ -31,7 +31,9 @@ pub struct WaitingCall {
 }
 
 /// Returns 32 hexadecimal digits of SHA-256 over the parts with their lengths.
-pub(super) fn digest(parts: &[&str]) -> String {
+#[doc(hidden)]
+#[must_use]
+pub fn digest(parts: &[&str]) -> String {
     let mut digest = Sha256::new();
     for part in parts {
         digest.update((part.len() as u64).to_le_bytes());

@@ -30,6 +30,10 @@ pub trait ToolObserver: Sync {
     fn tool_progressed(&self, call: &ToolCall, progress: &ToolProgress);
     /// Called when a tool has finished or failed.
     fn tool_finished(&self, execution: &ToolExecution);
+    /// Called instead of `tool_finished` when a tool waits. The result is a placeholder.
+    fn tool_suspended(&self, execution: &ToolExecution) {
+        self.tool_finished(execution);
+    }
 }
 
 /// An attempt at a call of an answer.
@@ -181,7 +185,12 @@ impl Runner<'_> {
         // The future is large, and `instrument` would move it.
         let outcome = pin!(self.outcome(attempt, started)).instrument(span.clone()).await;
         let (execution, failure) = self.execution(call, outcome, started.elapsed(), &span);
-        span.in_scope(|| self.observer.tool_finished(&execution));
+        let is_suspended =
+            failure.as_ref().is_some_and(|error| error.kind() == ErrorKind::Suspended);
+        span.in_scope(|| match is_suspended {
+            true => self.observer.tool_suspended(&execution),
+            false => self.observer.tool_finished(&execution),
+        });
         (execution, failure)
     }
 

@@ -1,19 +1,22 @@
 //! AG-UI 1.0.
 
+mod interrupts;
 mod request;
 mod writer;
 
 use crate::endpoint::{Received, name_conversation};
 use crate::problem::Problem;
 use crate::state::ServerState;
+use crate::tool_tracker::ToolTracker;
 use crate::turn::{Conversation, UserTurn};
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
+use interrupts::InterruptWriter;
 use request::RunInput;
 use std::sync::Arc;
 use writer::RunWriter;
 
-/// Answers a message with a run.
+/// Answers a message, or goes on with a turn that was decided, with a run.
 pub(crate) async fn run(
     State(server): State<Arc<ServerState>>,
     Path(service): Path<String>,
@@ -23,10 +26,18 @@ pub(crate) async fn run(
     let input: RunInput<'_> = received.json()?;
     let service = server.service(&service)?;
     let conversation = Conversation::named(&input.thread_id)?;
-    let turn = UserTurn::new(received.principal.clone(), conversation, input.contents()?)?;
-    let answer = server.answer(service, &turn)?;
-    let writer = RunWriter::new(input.thread_id, input.run_id);
+    let memory_id = conversation.memory_id(&received.principal);
+    let replies = input.replies()?;
+    let (answer, tools) = if replies.is_empty() {
+        let contents = input.contents()?;
+        let turn = UserTurn::new(received.principal.clone(), conversation.clone(), contents)?;
+        (server.answer(service, &turn)?, ToolTracker::new())
+    } else {
+        server.resume(service, &received.principal, &memory_id, replies).await?
+    };
+    let interrupts = InterruptWriter::new(&memory_id, service.edits());
+    let writer = RunWriter::new(input.thread_id, input.run_id, tools, interrupts);
     let mut response = answer.into_response(writer, None);
-    name_conversation(&mut response, turn.conversation());
+    name_conversation(&mut response, conversation.as_str());
     Ok(response)
 }

@@ -1,12 +1,13 @@
 //! The answer as events of AG-UI.
 
+use super::interrupts::InterruptWriter;
 use crate::answer::Encoder;
 use crate::frames::Frames;
 use crate::problem::Problem;
 use crate::source::Source;
 use crate::tool_tracker::{Sent, ToolTracker};
 use ai_services_core::answer::{Response, StreamEvent};
-use ai_services_core::approval::{Elicitation, ElicitationKind, PendingTurn, WaitsFor};
+use ai_services_core::approval::PendingTurn;
 use ai_services_core::message::{Content, ToolCall};
 use ai_services_core::model::{TokenUsage, ToolCallDelta};
 use ai_services_core::tool::ToolExecution;
@@ -22,6 +23,7 @@ pub(super) struct RunWriter {
     thread_id: String,
     run_id: String,
     tools: ToolTracker,
+    interrupts: InterruptWriter,
     message: Option<OpenMessage>,
 }
 
@@ -95,8 +97,14 @@ impl From<TokenUsage> for Usage {
 }
 
 impl RunWriter {
-    pub(super) fn new(thread_id: String, run_id: String) -> Self {
-        Self { thread_id, run_id, tools: ToolTracker::new(), message: None }
+    /// Creates a writer. `tools` has the calls that an earlier run has sent.
+    pub(super) fn new(
+        thread_id: String,
+        run_id: String,
+        tools: ToolTracker,
+        interrupts: InterruptWriter,
+    ) -> Self {
+        Self { thread_id, run_id, tools, interrupts, message: None }
     }
 
     fn piece(&mut self, kind: MessageKind, piece: &str, out: &mut Frames) {
@@ -180,29 +188,11 @@ impl RunWriter {
 
     fn pending(&mut self, pending: &PendingTurn, out: &mut Frames) {
         self.end_message(out);
+        let tracked = self.tools.interrupts(self.interrupts.conversation(), pending);
         let mut interrupts = Vec::with_capacity(pending.calls.len());
-        for (index, call) in pending.calls.iter().enumerate() {
-            let (call_id, sent) = self.tools.waiting(call);
-            end_call(&call_id, &call.tool, &call.arguments, sent, out);
-            let interrupt_id = format!("{}#{index}", pending.position);
-            match &call.waits_for {
-                WaitsFor::Approval => interrupts.push(json!({
-                    "id": interrupt_id,
-                    "reason": "tool_approval",
-                    "message": format!("`{}` needs approval", call.tool),
-                    "toolCallId": &*call_id,
-                })),
-                WaitsFor::Answers(questions) => {
-                    let questions = questions.iter().enumerate();
-                    interrupts.extend(questions.map(|(number, question)| {
-                        interrupt(&format!("{interrupt_id}.{number}"), question, &call_id)
-                    }));
-                }
-                // A task, which needs no decision.
-                _ => interrupts.push(json!({
-                    "id": interrupt_id, "reason": "tool_task", "toolCallId": &*call_id,
-                })),
-            }
+        for ((call_id, sent, id), call) in tracked.iter().zip(&pending.calls) {
+            end_call(call_id, &call.tool, &call.arguments, *sent, out);
+            self.interrupts.write(id, call, &mut interrupts);
         }
         let outcome = json!({ "type": "interrupt", "interrupts": interrupts });
         self.finish(&outcome, TokenUsage::default(), out);
@@ -297,30 +287,5 @@ fn end_call(id: &str, name: &str, arguments: &str, sent: Sent, out: &mut Frames)
     }
     if sent != Sent::Whole {
         out.data(&json!({ "type": "TOOL_CALL_END", "toolCallId": id }));
-    }
-}
-
-/// Returns the interrupt of a question of a tool to the user.
-fn interrupt(id: &str, question: &Elicitation, call_id: &str) -> Value {
-    let Elicitation { server, message, kind, .. } = question;
-    let message = format!("{server}: {message}");
-    match kind {
-        ElicitationKind::Form { schema } => json!({
-            "id": id,
-            "reason": "tool_question",
-            "message": message,
-            "toolCallId": call_id,
-            "responseSchema": schema,
-        }),
-        ElicitationKind::Url { url } => json!({
-            "id": id,
-            "reason": "tool_question",
-            "message": message,
-            "toolCallId": call_id,
-            "metadata": { "url": url },
-        }),
-        _ => {
-            json!({ "id": id, "reason": "tool_question", "message": message, "toolCallId": call_id })
-        }
     }
 }

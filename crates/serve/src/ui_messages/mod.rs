@@ -6,18 +6,19 @@ mod writer;
 use crate::endpoint::{Received, name_conversation};
 use crate::problem::Problem;
 use crate::state::ServerState;
+use crate::tool_tracker::ToolTracker;
 use crate::turn::{Conversation, UserTurn};
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
 use http::{HeaderName, HeaderValue};
-use request::ChatRequest;
+use request::{ChatInput, ChatRequest};
 use std::sync::Arc;
 use writer::UiWriter;
 
 /// The response header with the version of the stream.
 const VERSION: HeaderName = HeaderName::from_static("x-vercel-ai-ui-message-stream");
 
-/// Answers a message with a stream.
+/// Answers a message, or goes on with a turn that was decided, with a stream.
 pub(crate) async fn messages(
     State(server): State<Arc<ServerState>>,
     Path(service): Path<String>,
@@ -27,10 +28,18 @@ pub(crate) async fn messages(
     let request: ChatRequest<'_> = received.json()?;
     let service = server.service(&service)?;
     let conversation = Conversation::named(&request.id)?;
-    let turn = UserTurn::new(received.principal.clone(), conversation, request.contents()?)?;
-    let answer = server.answer(service, &turn)?;
-    let mut response = answer.into_response(UiWriter::new(), None);
+    let memory_id = conversation.memory_id(&received.principal);
+    let (answer, tools) = match request.input()? {
+        ChatInput::Message(contents) => {
+            let turn = UserTurn::new(received.principal.clone(), conversation.clone(), contents)?;
+            (server.answer(service, &turn)?, ToolTracker::new())
+        }
+        ChatInput::Replies(replies) => {
+            server.resume(service, &received.principal, &memory_id, replies).await?
+        }
+    };
+    let mut response = answer.into_response(UiWriter::new(&memory_id, tools), None);
     response.headers_mut().insert(VERSION, HeaderValue::from_static("v1"));
-    name_conversation(&mut response, turn.conversation());
+    name_conversation(&mut response, conversation.as_str());
     Ok(response)
 }

@@ -2,11 +2,13 @@
 
 use crate::answer::Encoder;
 use crate::frames::Frames;
+use crate::interrupt_id::conversation_digest;
 use crate::problem::Problem;
 use crate::source::Source;
 use crate::tool_tracker::{Sent, ToolTracker};
 use ai_services_core::answer::{Response, StreamEvent};
 use ai_services_core::approval::{PendingTurn, WaitsFor};
+use ai_services_core::memory::MemoryId;
 use ai_services_core::message::{Content, ToolCall};
 use ai_services_core::model::{FinishReason, TokenUsage, ToolCallDelta};
 use ai_services_core::tool::ToolExecution;
@@ -19,6 +21,8 @@ use uuid::Uuid;
 /// The tools of the server are `dynamic`: the page does not need their types.
 pub(super) struct UiWriter {
     tools: ToolTracker,
+    /// The part of ids that names the conversation.
+    conversation: String,
     /// The part that is being written.
     part: Option<OpenPart>,
     /// Number of parts so far.
@@ -121,8 +125,9 @@ impl PartKind {
 }
 
 impl UiWriter {
-    pub(super) fn new() -> Self {
-        Self { tools: ToolTracker::new(), part: None, parts: 0 }
+    /// Creates a writer. `tools` has the calls that an earlier stream has sent.
+    pub(super) fn new(memory_id: &MemoryId, tools: ToolTracker) -> Self {
+        Self { tools, conversation: conversation_digest(memory_id), part: None, parts: 0 }
     }
 
     fn piece(&mut self, kind: PartKind, piece: &str, out: &mut Frames) {
@@ -184,7 +189,9 @@ impl UiWriter {
         let result = execution.result();
         let text =
             result.contents().iter().filter_map(Content::text).collect::<Vec<_>>().join("\n");
-        out.data(&if result.is_error() {
+        out.data(&if self.tools.is_denied(&id) {
+            json!({ "type": "tool-output-denied", "toolCallId": &*id })
+        } else if result.is_error() {
             json!({
                 "type": "tool-output-error", "toolCallId": &*id, "errorText": text, "dynamic": true,
             })
@@ -199,21 +206,26 @@ impl UiWriter {
 
     fn pending(&mut self, pending: &PendingTurn, out: &mut Frames) {
         self.end_part(out);
-        for (index, call) in pending.calls.iter().enumerate() {
-            let (id, sent) = self.tools.waiting(call);
-            write_input(&id, &call.tool, &call.arguments, sent, out);
+        let tracked = self.tools.interrupts(&self.conversation, pending);
+        for ((call_id, sent, id), call) in tracked.iter().zip(&pending.calls) {
+            write_input(call_id, &call.tool, &call.arguments, *sent, out);
+            let id = id.to_string();
             match &call.waits_for {
                 WaitsFor::Approval => out.data(&json!({
-                    "type": "tool-approval-request",
-                    "approvalId": format!("{}#{index}", pending.position),
-                    "toolCallId": &*id,
+                    "type": "tool-approval-request", "approvalId": id, "toolCallId": &**call_id,
                 })),
                 WaitsFor::Answers(questions) => {
-                    let data = json!({ "toolCallId": &*id, "questions": questions });
-                    out.data(&json!({ "type": "data-tool-questions", "data": data }));
+                    let data =
+                        json!({ "id": id, "toolCallId": &**call_id, "questions": questions });
+                    out.data(
+                        &json!({ "type": "data-tool-questions", "id": &**call_id, "data": data }),
+                    );
                 }
-                // A task, which needs no decision.
-                _ => {}
+                // A task, which needs no decision. A further part with this id replaces the first.
+                _ => {
+                    let data = json!({ "id": id, "toolCallId": &**call_id });
+                    out.data(&json!({ "type": "data-tool-task", "id": &**call_id, "data": data }));
+                }
             }
         }
         self.end("tool-calls", TokenUsage::default(), out);
@@ -249,6 +261,10 @@ impl UiWriter {
 
 impl Encoder for UiWriter {
     fn begin(&mut self, out: &mut Frames) {
+        if self.tools.is_resumed() {
+            // The page goes on with its last message. A step begins with the next answer of the model.
+            return out.data(&json!({ "type": "start" }));
+        }
         out.data(&json!({ "type": "start", "messageId": Uuid::new_v4().to_string() }));
         out.data(&json!({ "type": "start-step" }));
     }

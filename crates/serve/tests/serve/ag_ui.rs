@@ -89,9 +89,22 @@ async fn failure_ends_the_run_with_an_error() {
 }
 
 #[tokio::test]
-async fn resumption_is_refused() {
+async fn unknown_interrupt_is_not_found() {
     let mut body = body("Hi!");
     body["resume"] = json!([{ "interruptId": "x", "status": "resolved" }]);
     let answer = ask(ScriptedChatModel::new([hello()]), body).await;
+    assert_eq!((answer.status, &*answer.code()), (StatusCode::NOT_FOUND, "decision_not_found"));
+}
+
+#[tokio::test]
+async fn clients_do_not_decide_unless_the_server_lets_them() {
+    let server = server(deletion(), &InMemoryChatMemoryStore::new()).build().unwrap();
+    let answer = send(&server, post("/ag-ui/assistant", &body("Delete me."))).await;
+    let interrupt = answer.events().pop().unwrap()["outcome"]["interrupts"][0]["id"].clone();
+    let mut body = body("");
+    let payload = json!({ "approved": true });
+    body["resume"] =
+        json!([{ "interruptId": interrupt, "status": "resolved", "payload": payload }]);
+    let answer = send(&server, post("/ag-ui/assistant", &body)).await;
     assert_eq!((answer.status, &*answer.code()), (StatusCode::BAD_REQUEST, "unsupported_resume"));
 }

@@ -63,7 +63,7 @@ pub(crate) fn server(
         .service("assistant", move |turn| assistant.chat(turn.memory_id(), turn.contents()))
 }
 
-async fn principal(request: Parts) -> ai_services::Result<Principal> {
+pub(crate) async fn principal(request: Parts) -> ai_services::Result<Principal> {
     let token = request.headers.get("authorization").and_then(|value| value.to_str().ok());
     match token.and_then(|token| token.strip_prefix("Bearer ")) {
         Some(name) if name != "nobody" => Ok(Principal::new(name)),

@@ -12,6 +12,7 @@
 mod ag_ui;
 mod chat_completions;
 mod client;
+mod decisions;
 mod fixture;
 mod limits;
 mod memory;
