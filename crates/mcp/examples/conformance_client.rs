@@ -12,7 +12,6 @@ use ai_services::{Error, ErrorKind, ai_service};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::env;
-use std::time::Duration;
 
 /// The page that describes the client. Authorization servers of the suite know it.
 const METADATA: &str = "https://conformance-test.local/client-metadata.json";
@@ -58,10 +57,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .on_elicitation(|question| async move { accept_defaults(&question.kind) })
         .oauth(authorization(&name, &scenario));
     let tools = McpTools::builder().server(server).build().await?;
-    if name == "sse-retry" {
-        // The scenario takes the stream of the session for a reconnection if the stream is opened after the call.
-        tokio::time::sleep(Duration::from_millis(500)).await;
-    }
     let calls = if scenario.tool_calls.is_empty() {
         example_calls(&tools.tools())
     } else {

@@ -7,6 +7,7 @@ use super::failure::{Failure, connection_error};
 use super::handler::{Handler, Inbox};
 use super::http::{self, Headers, RequestHeaders};
 use super::remote_server::RemoteServer;
+use super::session_stream::SessionStream;
 use super::unauthorized::Unauthorized;
 use super::user_wait::UserWait;
 use super::wire::{RecordedTransport, Wire};
@@ -98,9 +99,12 @@ impl Connection {
                 attempt.map_err(|error| connection_error(server, &error, Some(&tail)))
             }
             Endpoint::Http(endpoint) => {
-                let transport = http::transport(endpoint, server)?;
+                let stream = SessionStream::new();
+                let transport = http::transport(endpoint, server, stream.clone())?;
                 let attempt = Self::over(server, transport, lifecycle).await;
-                attempt.map_err(|error| connection_error(server, &error, None))
+                let connection = attempt.map_err(|error| connection_error(server, &error, None))?;
+                stream.opened().await;
+                Ok(connection)
             }
         }
     }

@@ -5,6 +5,7 @@ use super::auth::Session;
 use super::endpoint::HttpEndpoint;
 use super::http_client;
 use super::remote_server::RemoteServer;
+use super::session_stream::SessionStream;
 use ai_services_core::{Error, Result};
 use futures_util::stream::BoxStream;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
@@ -29,6 +30,7 @@ pub(super) struct RequestHeaders(pub(super) Headers);
 #[derive(Clone)]
 pub(super) struct HttpClient {
     client: reqwest::Client,
+    session_stream: SessionStream,
     #[cfg(feature = "auth")]
     session: Option<Arc<Session>>,
 }
@@ -44,6 +46,7 @@ type Events = BoxStream<'static, Result<Sse, SseError>>;
 pub(super) fn transport(
     endpoint: &HttpEndpoint,
     server: &RemoteServer,
+    session_stream: SessionStream,
 ) -> Result<StreamableHttpClientTransport<HttpClient>> {
     let url = reqwest::Url::parse(&endpoint.url).ok();
     let Some(url) = url.filter(|url| matches!(url.scheme(), "http" | "https")) else {
@@ -57,6 +60,7 @@ pub(super) fn transport(
     }
     let client = HttpClient {
         client: http_client::build(&url, server.connect_timeout)?,
+        session_stream,
         #[cfg(feature = "auth")]
         session: endpoint.session.clone(),
     };
@@ -114,6 +118,44 @@ impl HttpClient {
     fn renewable_session(&self, message: &ClientJsonRpcMessage) -> Option<&Session> {
         self.session.as_deref().filter(|_| matches!(message, JsonRpcMessage::Request(_)))
     }
+
+    /// Sends a message with the headers of its call and a token.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the arguments of the trait's method that it serves"
+    )]
+    async fn send(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        custom_headers: Headers,
+        limits: StreamableHttpResponseLimits,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let headers = with_call_headers(&message, custom_headers);
+        if headers.contains_key(&AUTHORIZATION) {
+            // Credentials of a call replace the token.
+            return self
+                .client
+                .post_message_with_response_limits(uri, message, session_id, None, headers, limits)
+                .await;
+        }
+        #[cfg(feature = "auth")]
+        if let Some(session) = self.renewable_session(&message) {
+            let send = |token| {
+                let (uri, message) = (Arc::clone(&uri), message.clone());
+                let (session_id, headers) = (session_id.clone(), headers.clone());
+                self.client.post_message_with_response_limits(
+                    uri, message, session_id, token, headers, limits,
+                )
+            };
+            return session.authorized(send).await;
+        }
+        let token = self.token().await;
+        self.client
+            .post_message_with_response_limits(uri, message, session_id, token, headers, limits)
+            .await
+    }
 }
 
 impl StreamableHttpClient for HttpClient {
@@ -148,29 +190,9 @@ impl StreamableHttpClient for HttpClient {
         custom_headers: Headers,
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, Failure> {
-        let headers = with_call_headers(&message, custom_headers);
-        if headers.contains_key(&AUTHORIZATION) {
-            // Credentials of a call replace the token.
-            return self
-                .client
-                .post_message_with_response_limits(uri, message, session_id, None, headers, limits)
-                .await;
-        }
-        #[cfg(feature = "auth")]
-        if let Some(session) = self.renewable_session(&message) {
-            let send = |token| {
-                let (uri, message) = (Arc::clone(&uri), message.clone());
-                let (session_id, headers) = (session_id.clone(), headers.clone());
-                self.client.post_message_with_response_limits(
-                    uri, message, session_id, token, headers, limits,
-                )
-            };
-            return session.authorized(send).await;
-        }
-        let token = self.token().await;
-        self.client
-            .post_message_with_response_limits(uri, message, session_id, token, headers, limits)
-            .await
+        let response = self.send(uri, message, session_id, custom_headers, limits).await?;
+        self.session_stream.note(&response);
+        Ok(response)
     }
 
     async fn delete_session(
@@ -192,8 +214,16 @@ impl StreamableHttpClient for HttpClient {
         _: Option<String>,
         custom_headers: Headers,
     ) -> Result<Events, Failure> {
-        let token = self.token().await;
-        self.client.get_stream(uri, session_id, last_event_id, token, custom_headers).await
+        let limit = StreamableHttpResponseLimits::default().max_sse_event_size;
+        self.get_stream_with_max_sse_event_size(
+            uri,
+            session_id,
+            last_event_id,
+            None,
+            custom_headers,
+            limit,
+        )
+        .await
     }
 
     async fn get_stream_with_max_sse_event_size(
@@ -206,15 +236,16 @@ impl StreamableHttpClient for HttpClient {
         max_sse_event_size: usize,
     ) -> Result<Events, Failure> {
         let token = self.token().await;
-        self.client
-            .get_stream_with_max_sse_event_size(
-                uri,
-                session_id,
-                last_event_id,
-                token,
-                custom_headers,
-                max_sse_event_size,
-            )
-            .await
+        let stream = self.client.get_stream_with_max_sse_event_size(
+            uri,
+            session_id,
+            last_event_id,
+            token,
+            custom_headers,
+            max_sse_event_size,
+        );
+        let stream = stream.await;
+        self.session_stream.set_answered();
+        stream
     }
 }

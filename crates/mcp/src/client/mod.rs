@@ -22,6 +22,7 @@ mod questions;
 mod remote_call;
 mod remote_server;
 mod resources;
+mod session_stream;
 mod source;
 mod task;
 mod tools;

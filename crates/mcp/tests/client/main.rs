@@ -25,5 +25,6 @@ mod processes;
 mod resources;
 mod scripted_server;
 mod selection;
+mod session_stream;
 mod suspended;
 mod tasks;
