@@ -1,6 +1,7 @@
 //! The interface to models: requests, responses, parameters and capabilities.
 
 mod attempts;
+mod body_observer;
 mod cached_copy;
 mod capabilities;
 mod chat;
@@ -16,6 +17,8 @@ mod tool;
 
 pub use crate::usage::{TokenUsage, UsageMeter};
 pub use attempts::{FailedAttempt, FailedAttempts, ModelUsage};
+#[doc(hidden)]
+pub use body_observer::{BodyObserver, observe_bodies, report_body};
 #[doc(hidden)]
 pub use cached_copy::{CachedCopy, DiscardCopy};
 pub use capabilities::{Capabilities, Capability};

@@ -9,7 +9,7 @@ use super::stream::{Assembly, assemble};
 use crate::http::Endpoint;
 use ai_services_core::model::{
     Capabilities, Capability, ChatModel, ChatRequest, ChatRequestParameters, ChatResponse,
-    ModelStreamEvent, in_one_piece,
+    ModelStreamEvent, in_one_piece, report_body,
 };
 use ai_services_core::{Error, Result, boxed};
 use async_trait::async_trait;
@@ -133,7 +133,9 @@ impl<P: Protocol> Inner<P> {
         let prefix = self.prefixes.of(request, delivery, |parameters| {
             self.protocol.prefix(parameters, &self.model, delivery)
         });
-        Ok((endpoint, self.protocol.body(request, &prefix)?))
+        let body = self.protocol.body(request, &prefix)?;
+        report_body(&body);
+        Ok((endpoint, body))
     }
 
     /// Returns the model of a request, or the default model of the client.
