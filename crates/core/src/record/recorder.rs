@@ -67,7 +67,7 @@ impl TurnRecorder {
     }
 
     /// Returns a listener for `AiServiceBuilder::listener`.
-    pub fn listener(&self) -> impl Fn(&Call<'_>, &Event<'_>) + Send + Sync + 'static {
+    pub fn listener(&self) -> impl Fn(&Call<'_>, &Event<'_>) + Send + Sync + use<> {
         let inner = Arc::clone(&self.0);
         move |call, event| inner.observe(call, event)
     }
