@@ -1,5 +1,6 @@
 //! The authenticated caller of a request.
 
+use ai_services_core::memory::MemoryId;
 use ai_services_core::{InvocationContext, Result};
 use futures_util::future::BoxFuture;
 use http::request::Parts;
@@ -7,7 +8,8 @@ use std::sync::Arc;
 
 /// The authenticated caller of a request: an id, and the application's data for tools and listeners.
 ///
-/// The id is part of the memory id of each turn. Different callers need different ids.
+/// The id is part of the memory id of each turn, unless the server has
+/// [another rule](crate::ChatServerBuilder::memory_id). Different callers need different ids.
 ///
 /// # Examples
 ///
@@ -52,6 +54,9 @@ impl Principal {
         &self.context
     }
 }
+
+/// Returns the memory id of a conversation of a principal.
+pub(crate) type MemoryIdRule = Arc<dyn Fn(&Principal, &str) -> MemoryId + Send + Sync>;
 
 /// Determines the principal of a request.
 pub(crate) type Authenticate =

@@ -2,12 +2,13 @@
 
 use crate::answer::{ErrorMessage, Phase};
 use crate::decisions::ClientDecisions;
-use crate::principal::{Authenticate, Principal};
+use crate::principal::{Authenticate, MemoryIdRule, Principal};
 use crate::service::NamedService;
 use crate::state::ServerState;
 use crate::turn::UserTurn;
 use crate::{ag_ui, endpoint, openai, ui_messages};
 use ai_services_core::answer::StreamEvent;
+use ai_services_core::memory::{MemoryId, ToMemoryId};
 use ai_services_core::{Error, Result};
 use axum::Router;
 use axum::routing::{get, post};
@@ -70,6 +71,7 @@ pub struct ChatServerBuilder {
     services: Vec<NamedService>,
     decisions: Vec<(String, ClientDecisions)>,
     authenticate: Option<Authenticate>,
+    memory_id: MemoryIdRule,
     conversation_header: String,
     error_message: Option<ErrorMessage>,
     max_body_bytes: usize,
@@ -85,6 +87,7 @@ impl ChatServer {
             services: Vec::new(),
             decisions: Vec::new(),
             authenticate: None,
+            memory_id: Arc::new(|principal, name| (principal.id(), name).to_memory_id()),
             conversation_header: "x-conversation-id".to_owned(),
             error_message: None,
             max_body_bytes: 1024 * 1024,
@@ -185,6 +188,17 @@ impl ChatServerBuilder {
         self
     }
 
+    /// Sets the rule for memory ids, from the principal and the name of the conversation that the client gave. A rule
+    /// that leaves out the principal lets each client read and continue every conversation whose name it has.
+    /// Default: principal and conversation.
+    pub fn memory_id(
+        mut self,
+        rule: impl Fn(&Principal, &str) -> MemoryId + Send + Sync + 'static,
+    ) -> Self {
+        self.memory_id = Arc::new(rule);
+        self
+    }
+
     /// Sets the request header with the name of the conversation for chat completions, whose body has no field for
     /// it. Default: `x-conversation-id`. `Open WebUI` sends `x-openwebui-chat-id`, if its administrator turns that on.
     pub fn conversation_header(mut self, name: impl Into<String>) -> Self {
@@ -255,6 +269,7 @@ impl ChatServerBuilder {
         Ok(ChatServer(Arc::new(ServerState {
             services: self.services,
             authenticate,
+            memory_id: self.memory_id,
             conversation_header: header,
             max_body_bytes: self.max_body_bytes,
             error_message: self.error_message,

@@ -2,11 +2,11 @@
 
 use crate::answer::{Cause, ErrorMessage, Events, Phase, RunningAnswer};
 use crate::decisions::ClientReply;
-use crate::principal::{Authenticate, Principal};
+use crate::principal::{Authenticate, MemoryIdRule, Principal};
 use crate::problem::Problem;
 use crate::service::NamedService;
 use crate::tool_tracker::ToolTracker;
-use crate::turn::UserTurn;
+use crate::turn::{Conversation, UserTurn};
 use ai_services_core::memory::MemoryId;
 use http::{HeaderName, StatusCode};
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use tokio::time::Instant;
 pub(crate) struct ServerState {
     pub(crate) services: Vec<NamedService>,
     pub(crate) authenticate: Authenticate,
+    pub(crate) memory_id: MemoryIdRule,
     pub(crate) conversation_header: HeaderName,
     pub(crate) max_body_bytes: usize,
     pub(crate) error_message: Option<ErrorMessage>,
@@ -37,6 +38,11 @@ impl ServerState {
                 "there is no service of this name",
             )
         })
+    }
+
+    /// Returns the memory id of a conversation of a principal.
+    pub(crate) fn memory_id(&self, principal: &Principal, conversation: &Conversation) -> MemoryId {
+        (self.memory_id)(principal, conversation.as_str())
     }
 
     /// Begins an answer, if the limits permit.

@@ -2,7 +2,7 @@
 
 use crate::principal::Principal;
 use crate::problem::Problem;
-use ai_services_core::memory::{MemoryId, ToMemoryId};
+use ai_services_core::memory::MemoryId;
 use ai_services_core::message::{Content, ImageContent, Media, PdfContent};
 use std::fmt;
 use uuid::Uuid;
@@ -45,6 +45,7 @@ impl UserTurn {
     pub(crate) fn new(
         principal: Principal,
         conversation: Conversation,
+        memory_id: MemoryId,
         contents: Vec<Content>,
     ) -> Result<Self, Problem> {
         let texts: Vec<&str> = contents.iter().filter_map(Content::text).collect();
@@ -52,11 +53,10 @@ impl UserTurn {
         if text.trim().is_empty() && texts.len() == contents.len() {
             return Err(Problem::invalid("the last message is empty"));
         }
-        let memory_id = conversation.memory_id(&principal);
         Ok(Self { principal, conversation, memory_id, contents, text })
     }
 
-    /// Returns the memory id: principal and conversation.
+    /// Returns the memory id: by default, principal and conversation.
     #[must_use]
     pub fn memory_id(&self) -> &MemoryId {
         &self.memory_id
@@ -119,11 +119,6 @@ impl Conversation {
 
     pub(crate) fn as_str(&self) -> &str {
         &self.0
-    }
-
-    /// Returns the memory id: principal and conversation.
-    pub(crate) fn memory_id(&self, principal: &Principal) -> MemoryId {
-        (principal.id(), self.as_str()).to_memory_id()
     }
 }
 

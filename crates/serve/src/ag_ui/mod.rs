@@ -26,11 +26,16 @@ pub(crate) async fn run(
     let input: RunInput<'_> = received.json()?;
     let service = server.service(&service)?;
     let conversation = Conversation::named(&input.thread_id)?;
-    let memory_id = conversation.memory_id(&received.principal);
+    let memory_id = server.memory_id(&received.principal, &conversation);
     let replies = input.replies()?;
     let (answer, tools) = if replies.is_empty() {
         let contents = input.contents()?;
-        let turn = UserTurn::new(received.principal.clone(), conversation.clone(), contents)?;
+        let turn = UserTurn::new(
+            received.principal.clone(),
+            conversation.clone(),
+            memory_id.clone(),
+            contents,
+        )?;
         (server.answer(service, &turn)?, ToolTracker::new())
     } else {
         server.resume(service, &received.principal, &memory_id, replies).await?

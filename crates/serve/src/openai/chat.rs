@@ -102,7 +102,9 @@ pub(crate) async fn chat_completions(
         }
         None => Conversation::new(),
     };
-    let turn = UserTurn::new(received.principal.clone(), conversation, contents(&request)?)?;
+    let memory_id = server.memory_id(&received.principal, &conversation);
+    let contents = contents(&request)?;
+    let turn = UserTurn::new(received.principal.clone(), conversation, memory_id, contents)?;
     let mut answer = server.answer(service, &turn)?;
     let writer = ChatWriter::new(request.model.clone(), wants_usage(&request));
     let mut response = if request.stream.unwrap_or(false) {

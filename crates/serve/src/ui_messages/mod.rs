@@ -28,10 +28,15 @@ pub(crate) async fn messages(
     let request: ChatRequest<'_> = received.json()?;
     let service = server.service(&service)?;
     let conversation = Conversation::named(&request.id)?;
-    let memory_id = conversation.memory_id(&received.principal);
+    let memory_id = server.memory_id(&received.principal, &conversation);
     let (answer, tools) = match request.input()? {
         ChatInput::Message(contents) => {
-            let turn = UserTurn::new(received.principal.clone(), conversation.clone(), contents)?;
+            let turn = UserTurn::new(
+                received.principal.clone(),
+                conversation.clone(),
+                memory_id.clone(),
+                contents,
+            )?;
             (server.answer(service, &turn)?, ToolTracker::new())
         }
         ChatInput::Replies(replies) => {

@@ -24,7 +24,9 @@ pub(crate) async fn responses(
     request.check_supported()?;
     let service = server.service(&request.model)?;
     let conversation = request.conversation()?;
-    let turn = UserTurn::new(received.principal.clone(), conversation, request.contents()?)?;
+    let memory_id = server.memory_id(&received.principal, &conversation);
+    let contents = request.contents()?;
+    let turn = UserTurn::new(received.principal.clone(), conversation, memory_id, contents)?;
     let mut answer = server.answer(service, &turn)?;
     let writer = ResponseWriter::new(request.model.clone(), turn.conversation());
     let mut response = if request.stream.unwrap_or(false) {
