@@ -86,6 +86,7 @@
 //! | Use a service as a tool | [Services as tools](macro@tools#services-as-tools) |
 //! | Use MCP servers, or be one | `mcp` (feature `mcp`) |
 //! | Serve a service over HTTP | `serve` (feature `serve`) |
+//! | See a service at work in a web page | `playground` (feature `playground`) |
 //! | Configure and build a service | [`AiServiceBuilder`] |
 //! | Give each user a memory | [`docs::memory`], [`memory`] |
 //! | Answer from documents, a database or the web | [`docs::retrieval`], [`rag`] |
@@ -136,6 +137,7 @@
 //! | `mcp` | tools of MCP servers, and an MCP server for tools and services | no |
 //! | `mcp-auth` | OAuth for MCP servers: `mcp::OAuth` | no |
 //! | `serve` | HTTP endpoints for services: OpenAI's protocols, the AI SDK, AG-UI | no |
+//! | `playground` | a local web page that shows services at work, for developers | no |
 //! | `html`, `pdf` | loading documents of that type | no |
 //! | `uuid` | memory ids from `uuid::Uuid` | no |
 //! | `testing` | test doubles, and test suites for your own stores and guardrails | no |
@@ -175,6 +177,11 @@ pub use ai_services_documents::ingestion;
 #[cfg_attr(docsrs, doc(cfg(feature = "mcp")))]
 #[doc(inline)]
 pub use ai_services_mcp as mcp;
+
+#[cfg(feature = "playground")]
+#[cfg_attr(docsrs, doc(cfg(feature = "playground")))]
+#[doc(inline)]
+pub use ai_services_playground as playground;
 
 #[cfg(feature = "serve")]
 #[cfg_attr(docsrs, doc(cfg(feature = "serve")))]
