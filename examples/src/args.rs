@@ -44,6 +44,13 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) approve: bool,
 
+    /// Open the chat in a web page for developers instead, and print its address
+    ///
+    /// The page shows each request, answer, tool call and memory. Only programs of this machine that have the address
+    /// can use it.
+    #[arg(long, conflicts_with_all = ["question", "no_stream", "list_users", "export"])]
+    pub(crate) web: bool,
+
     /// Add the tools of an MCP server: a command or a URL; may be repeated
     ///
     /// A command is started as a child process, with the words of a shell but without its other features.

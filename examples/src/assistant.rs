@@ -45,14 +45,13 @@ pub(crate) trait Assistant {
     ) -> Result<Response<String>>;
 }
 
-/// Builds the service with its conversations in `store` and the tools of MCP servers. Streams deliver their own events; a listener shows the
-/// events of other calls on `screen`.
+/// Builds the service with its conversations in `store` and the tools of MCP servers.
 pub(crate) fn build(
     model: Arc<dyn ChatModel>,
     store: Arc<dyn ConversationStore>,
     mcp: McpTools,
     options: ChatOptions,
-    screen: Screen,
+    listener: impl Fn(&Call<'_>, &Event<'_>) + Send + Sync + 'static,
 ) -> Result<AssistantService> {
     let tools = Arc::new(Desk::default()).tools();
     let tools = if options.asks_approval { with_approval(tools) } else { tools };
@@ -71,7 +70,7 @@ pub(crate) fn build(
     if options.asks_approval {
         builder = builder.durable_turns(DurableTurns::new());
     }
-    builder.listener(event_listener(options, screen)).build()
+    builder.listener(listener).build()
 }
 
 /// Makes the tools with effects wait for approval.
@@ -83,8 +82,8 @@ fn with_approval(tools: Vec<Tool>) -> Vec<Tool> {
     tools.collect()
 }
 
-/// Creates a listener that shows the events of a call that is not a stream.
-fn event_listener(
+/// Creates a listener that shows the events of a call that is not a stream. Streams deliver their own events.
+pub(crate) fn event_listener(
     options: ChatOptions,
     screen: Screen,
 ) -> impl Fn(&Call<'_>, &Event<'_>) + Send + Sync + 'static {

@@ -22,8 +22,10 @@ mod terminal;
 mod tools;
 mod transcript;
 mod turn;
+mod web;
 
 use ai_services::Tool;
+use ai_services::playground::Playground;
 use answer_view::OutputStyle;
 use args::Args;
 use chat::Chat;
@@ -72,8 +74,14 @@ async fn run(args: &Args, screen: &Screen) -> anyhow::Result<ExitCode> {
         let names: Vec<_> = tools.iter().map(Tool::name).collect();
         screen.notice(&format!("mcp tools: {}", names.join(", ")));
     }
-    let service =
-        assistant::build(selected.model, Arc::clone(&store), mcp, options, screen.clone())?;
+    if args.web {
+        let playground = Playground::new();
+        let listener = playground.listener();
+        let service = assistant::build(selected.model, Arc::clone(&store), mcp, options, listener)?;
+        return web::serve(playground, service, store, options, screen).await;
+    }
+    let listener = assistant::event_listener(options, screen.clone());
+    let service = assistant::build(selected.model, Arc::clone(&store), mcp, options, listener)?;
     let mut chat = Chat::new(service, store, options, screen.clone(), args.user.clone());
     match args.question() {
         Some(question) if args.approve => chat.once(&question, Input::of_terminal()?).await,
