@@ -7,8 +7,9 @@ use crate::memory::{Snapshot, Summarizer};
 use crate::message::ChatMessage;
 use crate::model::{ChatRequest, UsageMeter};
 use crate::{Error, ErrorKind, Result};
+use ai_services_core::trace::{self, StepSpan};
 use std::time::Instant;
-use tracing::{Instrument, field};
+use tracing::field;
 
 /// The outcome of the last summary of this call. An attempt that replays the turn uses it again.
 pub(super) enum SummaryOutcome {
@@ -82,12 +83,16 @@ impl HistoryFold<'_> {
         let span = tracing::info_span!(
             "summarize",
             otel.name = %format_args!("summarize {model}"),
-            gen_ai.request.model = model,
-            ai_services.summary.messages = count,
+            otel.status_code = field::Empty,
+            gen_ai.conversation.id = field::Empty,
+            ai_services.summary.model = model,
+            ai_services.summary.messages = trace::count(count),
             error.r#type = field::Empty,
         );
-        let started = Instant::now();
-        let outcome = self.usable_summary(snapshot, count, &meter).instrument(span.clone()).await;
+        let (mut step, started) = (StepSpan::new(span), Instant::now());
+        let summary = self.usable_summary(snapshot, count, &meter);
+        let outcome = step.run(summary).await;
+        step.end(&outcome);
         let messages = if outcome.is_ok() { count } else { skipped.min(snapshot.history().len()) };
         let (usage, duration) = (meter.total(), started.elapsed());
         for (model, usage) in meter.take() {
@@ -95,12 +100,11 @@ impl HistoryFold<'_> {
         }
         if let Err(error) = &outcome {
             let kind = error.kind();
-            span.record("error.type", field::debug(kind));
             tracing::warn!(?kind, messages, "the summary failed; the oldest messages are evicted");
         }
         let summary = outcome.as_deref();
         let event = Event::HistorySummarized { model, messages, summary, usage, duration };
-        self.call.emit_in(&span, &event);
+        self.call.emit_in(step.span(), &event);
         outcome.ok()
     }
 

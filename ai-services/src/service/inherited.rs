@@ -16,6 +16,8 @@ pub(super) struct Inherited {
     pub(super) own_turn: Option<TurnId>,
     /// The start of the attempt, if the running time is measured.
     pub(super) started: Option<Instant>,
+    /// Number of times the turn was replayed.
+    pub(super) replays: u32,
     /// `true` if `spent` includes the amounts in this journal.
     counts_journal: bool,
 }

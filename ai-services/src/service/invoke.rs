@@ -28,9 +28,12 @@ use crate::message::{AiMessage, ChatMessage, UserMessage};
 use crate::model::{ChatRequest, ChatResponse};
 use crate::tool::Toolbox;
 use crate::{Error, ErrorKind, Result, boxed};
+use ai_services_core::trace::start_time;
 use std::borrow::Cow;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+use tracing::Span;
 
 /// Number of times a turn is replayed because another writer changed the conversation.
 const MAX_REPLAYS: u32 = 3;
@@ -47,17 +50,22 @@ pub(super) async fn invoke(call: &ServiceCall, reply: &mut dyn Reply) -> Result<
 async fn run_turn(call: &ServiceCall, reply: &mut dyn Reply) -> Result<()> {
     let (components, id) = (&call.components, call.memory_id());
     let policy = components.settings.concurrent_calls;
+    let waiting = start_time();
     let session = MemorySession::open(components, id, call.plan.method.name, policy).await?;
-    session.run(components, id, pin!(run_attempts(call, &session, reply))).await
+    session.run(components, id, pin!(run_attempts(call, &session, waiting, reply))).await
 }
 
 /// Waits for the lease of the conversation, then attempts the turn until no other writer interferes.
 async fn run_attempts(
     call: &ServiceCall,
     session: &MemorySession,
+    waiting: Option<Instant>,
     reply: &mut dyn Reply,
 ) -> Result<()> {
     let lease = session.lease(max_wait(call.components.settings.concurrent_calls)).await?;
+    if let Some(since) = waiting {
+        Span::current().record("ai_services.memory.wait", since.elapsed().as_secs_f64());
+    }
     let ended = attempts(call, session, lease.as_ref(), None, reply).await;
     end_lease(lease, ended.as_ref().ok().copied()).await;
     ended.map(drop)
@@ -89,7 +97,11 @@ async fn finish_open_turn(
     let mut reply = ResumedReply::new(open.plan.check_answer);
     match resume(&open, session, lease, turn.id(), &mut reply).await {
         Err(error) if open_turn::is_final(&error) => {
-            tracing::warn!(%error, "the open turn of the conversation failed; its journal was deleted");
+            let kind = error.kind();
+            tracing::warn!(
+                ?kind,
+                "the open turn of the conversation failed; its journal was deleted"
+            );
             Ok(())
         }
         outcome => outcome.map(drop),
@@ -105,7 +117,6 @@ async fn attempts(
     reply: &mut dyn Reply,
 ) -> Result<Ended> {
     let mut inherited = Inherited::new(open);
-    let mut replays = 0;
     loop {
         let outcome = match lease {
             None => attempt(call, session, None, &mut inherited, reply).await,
@@ -117,13 +128,14 @@ async fn attempts(
         let spent = &inherited.spent;
         match outcome {
             Ok(ended) => return Ok(ended),
-            Err(Failure::Conflict(error)) if replays < MAX_REPLAYS => {
-                replays += 1;
-                tracing::debug!(%error, replays, "the conversation has changed; replaying the turn");
+            Err(Failure::Conflict(error)) if inherited.replays < MAX_REPLAYS => {
+                inherited.replays += 1;
+                let (kind, replays) = (error.kind(), inherited.replays);
+                tracing::debug!(?kind, replays, "the conversation has changed; replaying the turn");
                 call.emit(&Event::TurnReplayed { error: &error });
             }
-            Err(Failure::OpenTurn(turn)) if replays < MAX_REPLAYS => {
-                replays += 1;
+            Err(Failure::OpenTurn(turn)) if inherited.replays < MAX_REPLAYS => {
+                inherited.replays += 1;
                 Box::pin(finish_open_turn(call, session, lease, &turn)).await?;
             }
             Err(Failure::OpenTurn(turn)) => return Err(open_turn::blocked(turn.began())),
@@ -220,7 +232,7 @@ async fn attempt(
         .with_request(call.request_id().cloned())
         .with_spent(sum.as_deref())
         .with_journal(journal);
-    if let Err(error) = session.commit(call, completed).await {
+    if let Err(error) = session.commit(call, completed, inherited.replays).await {
         inherited.keep_journal(journal);
         Box::pin(open_turn::abandon(log.into_inner(), &error)).await;
         return Err(replay.after(error, finished.into_unfinished()));

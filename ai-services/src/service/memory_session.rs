@@ -12,9 +12,11 @@ use crate::memory::{
 use crate::message::ChatMessage;
 use crate::model::ChatRequest;
 use crate::{Error, Result};
+use ai_services_core::trace::{StepSpan, count};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tracing::{Span, field};
 
 /// The memory of one call, if it has one. No other call of the service uses the memory meanwhile.
 pub(super) struct MemorySession(Option<(Arc<dyn ChatMemory>, ConversationLock)>);
@@ -98,8 +100,13 @@ impl MemorySession {
     /// Loads the history. A malformed history is repaired and reported.
     pub(super) async fn load(&self, call: &ServiceCall) -> Result<Snapshot> {
         let Some(memory) = self.memory() else { return Ok(Snapshot::default()) };
-        let loaded = memory.load().await?;
+        let mut step = StepSpan::new(load_span());
+        let outcome = step.run(memory.load()).await;
+        step.end(&outcome);
+        let loaded = outcome?;
         let (version, messages) = (loaded.version(), loaded.messages().len());
+        step.span().record("ai_services.memory.version", version.map(number));
+        step.span().record("ai_services.memory.rows", count(messages));
         call.emit(&Event::MemoryLoaded { version, messages });
         let (snapshot, repair) = loaded.into_turns();
         if let Some(Repair { dropped, added, is_reordered }) = repair {
@@ -147,13 +154,51 @@ impl MemorySession {
     }
 
     /// Remembers the turn, completely or not at all, and reports it.
-    pub(super) async fn commit(&self, call: &ServiceCall, turn: CompletedTurn) -> Result<()> {
+    pub(super) async fn commit(
+        &self,
+        call: &ServiceCall,
+        turn: CompletedTurn,
+        replays: u32,
+    ) -> Result<()> {
         let Some(memory) = self.memory() else { return Ok(()) };
         let (based_on, messages) = (turn.snapshot().version(), turn.messages().len());
-        memory.commit(turn).await?;
+        let mut step = StepSpan::new(commit_span(based_on, messages, replays));
+        let outcome = step.run(memory.commit(turn)).await;
+        step.end(&outcome);
+        outcome?;
         call.emit(&Event::TurnStored { based_on, messages });
         Ok(())
     }
+}
+
+fn load_span() -> Span {
+    tracing::info_span!(
+        "memory.load",
+        otel.name = %"memory.load",
+        otel.status_code = field::Empty,
+        gen_ai.conversation.id = field::Empty,
+        ai_services.memory.version = field::Empty,
+        ai_services.memory.rows = field::Empty,
+        error.r#type = field::Empty,
+    )
+}
+
+/// Creates the span of a commit: the version that it replaces, its rows, and how often the turn was replayed.
+fn commit_span(based_on: Option<u64>, messages: usize, replays: u32) -> Span {
+    tracing::info_span!(
+        "memory.commit",
+        otel.name = %"memory.commit",
+        otel.status_code = field::Empty,
+        gen_ai.conversation.id = field::Empty,
+        ai_services.memory.version = based_on.map(number),
+        ai_services.memory.rows = count(messages),
+        ai_services.memory.replays = i64::from(replays),
+        error.r#type = field::Empty,
+    )
+}
+
+fn number(version: u64) -> i64 {
+    i64::try_from(version).unwrap_or(i64::MAX)
 }
 
 /// Ends the lease of a call that ended in this way, or failed.

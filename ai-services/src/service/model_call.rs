@@ -7,8 +7,10 @@ use super::moderation::PendingModeration;
 use crate::event::Event;
 use crate::model::{CachedCopy, ChatRequest, ChatResponse, ModelUsage, UsageMeter};
 use crate::{Error, Result, boxed};
+use ai_services_core::trace::{
+    Delivery, StepSpan, StreamClock, chat_span, record_failure, record_response,
+};
 use std::pin::pin;
-use tracing::{Instrument, Span, field};
 
 /// Sends a request to the chat model and returns its response. If the call has a stream, the response
 /// is relayed while it arrives.
@@ -25,22 +27,14 @@ pub(super) async fn call_model(
     let transformer = components.settings.chat_request_transformer.as_ref();
     let transformed = transformer.map(|transform| transform(request.clone()));
     let request = transformed.as_ref().unwrap_or(request);
-    let span = tracing::info_span!(
-        "chat",
-        otel.name = %format_args!("chat {}", model.name()),
-        gen_ai.operation.name = "chat",
-        gen_ai.request.model = model.name(),
-        gen_ai.response.model = field::Empty,
-        gen_ai.response.id = field::Empty,
-        gen_ai.response.finish_reasons = field::Empty,
-        gen_ai.usage.input_tokens = field::Empty,
-        gen_ai.usage.output_tokens = field::Empty,
-        error.r#type = field::Empty,
-    );
+    let queue = call.delivery.queue();
+    let delivery = if queue.is_some() { Delivery::Stream } else { Delivery::Whole };
+    let mut step = StepSpan::new(chat_span(model, request, delivery));
     let answer_tool = plan.output.answer_tool();
-    call.emit_in(&span, &Event::RequestIssued { request });
-    let outcome = if call.delivery.queue().is_none() {
-        let chat = async { model.chat(request).await.map(Box::new) }.instrument(span.clone());
+    call.emit_in(step.span(), &Event::RequestIssued { request });
+    let outcome = if queue.is_none() {
+        let chat = async { model.chat(request).await.map(Box::new) };
+        let chat = step.run(chat);
         let response = moderation.alongside(pin!(chat)).await;
         let copy = response.as_ref().ok().and_then(|response| response.cached_copy.clone());
         match response.and_then(|response| plan.guards.check_whole(response, answer_tool)) {
@@ -49,24 +43,26 @@ pub(super) async fn call_model(
         }
     } else {
         let guards = ChunkGuards::new(&plan.guards);
-        let target = ModelRelay::new(call.delivery.live(), guards, answer_tool);
+        let clock = StreamClock::start(step.span());
+        let target = ModelRelay::new(call.delivery.live(), guards, answer_tool, clock);
         // In a box, because its future is larger than that of the whole rest of a call.
         let relay = boxed(|| relay(model.stream(request), moderation, target));
-        relay.instrument(span.clone()).await
+        step.run(relay).await
     };
     if let Some(outer) = call.meter().outer() {
         count_outside(outer, model.name(), outcome.as_deref());
     }
     match &outcome {
         Ok(response) => {
-            record_response(&span, response);
-            call.emit_in(&span, &Event::ResponseReceived { response });
+            record_response(step.span(), model, response);
+            call.emit_in(step.span(), &Event::ResponseReceived { response });
         }
         Err(error) => {
-            span.record("error.type", field::debug(error.kind()));
-            call.emit_in(&span, &Event::RequestFailed { error });
+            record_failure(step.span(), model, error);
+            call.emit_in(step.span(), &Event::RequestFailed { error });
         }
     }
+    step.end(&outcome);
     outcome
 }
 
@@ -79,16 +75,4 @@ fn count_outside(outer: &UsageMeter, model: &str, outcome: Result<&ChatResponse,
     for ModelUsage { model, usage, .. } in usages {
         outer.add(&model, usage);
     }
-}
-
-fn record_response(span: &Span, response: &ChatResponse) {
-    if span.is_disabled() {
-        return;
-    }
-    span.record("gen_ai.response.model", response.model.as_deref());
-    span.record("gen_ai.response.id", response.id.as_deref());
-    let reason = response.finish_reason.as_ref().map(|reason| reason.as_str());
-    span.record("gen_ai.response.finish_reasons", reason);
-    span.record("gen_ai.usage.input_tokens", response.usage.input);
-    span.record("gen_ai.usage.output_tokens", response.usage.output);
 }

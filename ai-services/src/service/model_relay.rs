@@ -5,6 +5,7 @@ use super::moderation::PendingModeration;
 use super::stream::{EventQueue, StreamItem};
 use crate::model::{CachedCopy, ChatResponse, ModelStreamEvent, ToolCallDelta};
 use crate::{Error, ErrorKind, Result};
+use ai_services_core::trace::StreamClock;
 use futures_util::stream::{BoxStream, StreamExt};
 use std::pin::pin;
 
@@ -20,6 +21,7 @@ pub(super) async fn relay(
     mut relay: ModelRelay<'_>,
 ) -> Result<Box<ChatResponse>> {
     let mut event = moderation.alongside(pin!(async { Ok(model.next().await) })).await?;
+    relay.clock.observe(event.as_ref());
     moderation.passed().await.map_err(|error| with_usage(error, event.as_ref()))?;
     loop {
         match event {
@@ -39,6 +41,7 @@ pub(super) async fn relay(
             None => return Err(unexpected_end()),
         }
         event = model.next().await;
+        relay.clock.observe(event.as_ref());
     }
 }
 
@@ -60,6 +63,7 @@ pub(super) struct ModelRelay<'a> {
     queue: Option<&'a EventQueue>,
     guards: ChunkGuards<'a>,
     answer_tool: AnswerToolCall<'a>,
+    clock: StreamClock,
 }
 
 /// The call of the tool whose arguments are the answer. Its arguments are relayed as text.
@@ -78,9 +82,10 @@ impl<'a> ModelRelay<'a> {
         queue: Option<&'a EventQueue>,
         guards: ChunkGuards<'a>,
         answer_tool: Option<&'a str>,
+        clock: StreamClock,
     ) -> Self {
         let answer_tool = AnswerToolCall { name: answer_tool, ..AnswerToolCall::default() };
-        Self { queue, guards, answer_tool }
+        Self { queue, guards, answer_tool, clock }
     }
 
     async fn emit(&mut self, item: StreamItem) {

@@ -6,11 +6,12 @@ use crate::guardrail::GuardrailStage;
 use crate::message::UserMessage;
 use crate::model::{Moderation, ModerationModel};
 use crate::{Error, ErrorKind, Result};
+use ai_services_core::trace::StepSpan;
 use futures_util::future::{self, BoxFuture, Either, FutureExt};
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Instant;
-use tracing::{Instrument, Span, field};
+use tracing::{Span, field};
 
 /// The moderation of the user message, running or passed.
 pub(super) enum PendingModeration<'a> {
@@ -93,15 +94,14 @@ impl ModerationCall<'_> {
     /// Waits for the result, emits an event, and fails if the content was flagged.
     async fn run(self, moderation: impl Future<Output = Result<Moderation>>) -> Result<()> {
         let Self { call, model, stage } = self;
-        let (model, span) = (model.name(), self.span());
+        let (model, mut step) = (model.name(), StepSpan::new(self.span()));
         let started = Instant::now();
-        let outcome = moderation.instrument(span.clone()).await;
-        let verdict = outcome.inspect_err(|error| {
-            span.record("error.type", field::debug(error.kind()));
-        })?;
-        span.record("ai_services.moderation.flagged", verdict.is_flagged());
+        let outcome = step.run(moderation).await;
+        step.end(&outcome);
+        let verdict = outcome?;
+        step.span().record("ai_services.moderation.flagged", verdict.is_flagged());
         let duration = started.elapsed();
-        call.emit_in(&span, &Event::Moderated { model, stage, verdict: &verdict, duration });
+        call.emit_in(step.span(), &Event::Moderated { model, stage, verdict: &verdict, duration });
         if verdict.is_flagged() { Err(flagged(stage, verdict)) } else { Ok(()) }
     }
 
@@ -110,7 +110,10 @@ impl ModerationCall<'_> {
         tracing::info_span!(
             "moderation",
             otel.name = %format_args!("moderation {model}"),
-            gen_ai.request.model = model,
+            otel.status_code = field::Empty,
+            gen_ai.conversation.id = field::Empty,
+            // `gen_ai.request.model` would make it a generation for some back-ends.
+            ai_services.moderation.model = model,
             ai_services.moderation.stage = match self.stage {
                 GuardrailStage::Input => "input",
                 GuardrailStage::Output => "output",

@@ -16,10 +16,10 @@ use crate::output::{Output, Shape};
 use crate::rag::RetrievedContent;
 use crate::tool::{Effect, PendingProbe, StartedTool, Tool, ToolError, ToolInput, ToolOutput};
 use crate::{Error, ErrorKind, InvocationContext, Result, boxed};
+use ai_services_core::trace::StepSpan;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use std::sync::Arc;
-use tracing::Instrument;
 
 /// The services around a nested call, from the outermost tool to the innermost one.
 struct Nesting {
@@ -43,12 +43,13 @@ pub fn start(
     let components = service.components();
     let context = nested_context(components, input, uses_memory(components, &arguments))?;
     let arguments = Arguments { context: Some(context), ..arguments };
-    let span = entry::span(components, method, &arguments);
+    let span = entry::span(components, method);
     let call = ServiceCall::nested(input, components, method, arguments).map_err(tool_error)?;
     let running: BoxFuture<'static, _> = Box::pin(async move {
-        let mut reply = ToolReply::new(call.plan.check_answer);
-        let outcome = boxed(|| invoke(&call, &mut reply)).instrument(span.clone()).await;
-        entry::record(&span, outcome.as_ref().map(|()| reply.usage));
+        let (mut reply, mut step) = (ToolReply::new(call.plan.check_answer), StepSpan::new(span));
+        entry::describe(&step, Some(&call));
+        let outcome = step.run(boxed(|| invoke(&call, &mut reply))).await;
+        entry::record(&mut step, outcome.as_ref().map(|()| reply.usage));
         match (outcome, reply.output) {
             (Ok(()), Some(output)) => Ok(output),
             (Ok(()), None) => Err(ToolError::concealed("the call ended without an answer")),

@@ -8,7 +8,8 @@ use crate::TurnContext;
 use crate::event::Event;
 use crate::message::UserMessage;
 use crate::rag::Retrieved;
-use tracing::{Instrument, field};
+use ai_services_core::trace::{StepSpan, count};
+use tracing::field;
 
 /// Retrieves content for the user message, if the method uses a retriever.
 pub(super) async fn retrieve(call: &ServiceCall, turn: TurnContext) -> Result<GuardrailContext> {
@@ -18,18 +19,20 @@ pub(super) async fn retrieve(call: &ServiceCall, turn: TurnContext) -> Result<Gu
     let span = tracing::info_span!(
         "retrieve",
         otel.name = %"retrieve",
+        otel.status_code = field::Empty,
+        gen_ai.conversation.id = field::Empty,
         ai_services.retrieval.contents = field::Empty,
         ai_services.retrieval.skipped = field::Empty,
         error.r#type = field::Empty,
     );
-    let outcome = augmentor.retrieve(&turn).instrument(span.clone()).await;
-    let retrieved = outcome.inspect_err(|error| {
-        span.record("error.type", field::debug(error.kind()));
-    })?;
-    span.record("ai_services.retrieval.contents", retrieved.contents.len());
-    span.record("ai_services.retrieval.skipped", retrieved.skipped.len());
+    let mut step = StepSpan::new(span);
+    let outcome = step.run(augmentor.retrieve(&turn)).await;
+    step.end(&outcome);
+    let retrieved = outcome?;
+    step.span().record("ai_services.retrieval.contents", count(retrieved.contents.len()));
+    step.span().record("ai_services.retrieval.skipped", count(retrieved.skipped.len()));
     let (contents, skipped) = (&retrieved.contents, &retrieved.skipped);
-    call.emit_in(&span, &Event::Retrieved { contents, skipped });
+    call.emit_in(step.span(), &Event::Retrieved { contents, skipped });
     if let Some(queue) = call.delivery.queue() {
         queue.announce(StreamItem::Retrieved(retrieved.contents.clone()));
     }

@@ -56,6 +56,8 @@ pub mod testing;
 #[doc(hidden)]
 pub mod tls;
 pub mod tool;
+#[doc(hidden)]
+pub mod trace;
 mod usage;
 
 #[doc(hidden)]

@@ -45,8 +45,8 @@ fn traces_contain_names_and_counts_only() {
 
         let logged = logs::take();
         for expected in [
-            "otel.name=retrieval docs gen_ai.operation.name=\"retrieval\" gen_ai.data_source.id=\"docs\"",
-            "record found=2",
+            "otel.name=retrieval docs otel.kind=\"client\" gen_ai.operation.name=\"retrieval\" gen_ai.data_source.id=\"docs\"",
+            "record ai_services.retrieval.contents=2",
             "otel.name=retrieval wiki ",
             "record error.type=Connection",
             "message=falling back to the next retriever from=\"wiki\" to=\"copy\" kind=Connection",

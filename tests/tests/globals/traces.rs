@@ -192,7 +192,8 @@ fn spans_contain_names_and_counts_but_no_texts() {
         assert_eq!(of("ai_services.moderation.flagged"), ["false", "false"]);
         assert_eq!(of("ai_services.guardrail.stage"), ["\"input\"", "\"output\""]);
         assert_eq!(of("ai_services.guardrail.verdict"), ["\"success\"", "\"success\""]);
-        assert_eq!(of("ai_services.retrieval.contents"), ["1"]);
+        let contents = of("ai_services.retrieval.contents");
+        assert_eq!(contents, ["1", "1"], "of the route and of the retrieval");
         assert_eq!(of("gen_ai.tool.name"), ["\"repeat\""]);
         assert_eq!(of("gen_ai.usage.output_tokens"), ["4", "4"], "of the call and of the request");
         assert!(!all.iter().any(|(_, value)| value.contains("SECRET")), "{all:?}");

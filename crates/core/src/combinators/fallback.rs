@@ -4,8 +4,9 @@ use super::started_stream::{StartedStream, flatten, with_model_name};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     Capabilities, ChatModel, ChatRequest, ChatResponse, FailedAttempt, FailedAttempts,
-    ModelStreamEvent,
+    ModelEndpoint, ModelStreamEvent,
 };
+use crate::trace;
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -127,15 +128,17 @@ fn is_provider_error(error: &Error) -> bool {
 #[async_trait]
 impl ChatModel for FallbackModel {
     async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
-        let (mut response, model, failed) = self.call_models(|model| model.chat(request)).await?;
+        let (mut response, model, failed) =
+            self.call_models(|model| trace::chat(model, request).boxed()).await?;
         response.model.get_or_insert_with(|| model.name().into());
         Ok(response.after(&failed, model.name()))
     }
 
     fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<ModelStreamEvent>> {
         flatten(async move {
-            let (started, model, failed) =
-                self.call_models(|model| StartedStream::start(model, request).boxed()).await?;
+            let (started, model, failed) = self
+                .call_models(|model| StartedStream::start(trace::stream(model, request)).boxed())
+                .await?;
             Ok(with_model_name(started.into_events(failed, model.name()), model.name()))
         })
     }
@@ -147,6 +150,10 @@ impl ChatModel for FallbackModel {
 
     fn name(&self) -> &str {
         self.0.models.first().map_or("unknown", |model| model.name())
+    }
+
+    fn endpoint(&self) -> ModelEndpoint<'_> {
+        self.0.models.first().map(|model| model.endpoint()).unwrap_or_default().delegating()
     }
 }
 

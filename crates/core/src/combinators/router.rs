@@ -2,7 +2,10 @@
 
 use super::started_stream::{flatten, with_model_name};
 use crate::error::{Error, Result};
-use crate::model::{Capabilities, ChatModel, ChatRequest, ChatResponse, ModelStreamEvent};
+use crate::model::{
+    Capabilities, ChatModel, ChatRequest, ChatResponse, ModelEndpoint, ModelStreamEvent,
+};
+use crate::trace;
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use std::borrow::Cow;
@@ -93,7 +96,7 @@ impl RouterModel {
 impl ChatModel for RouterModel {
     async fn chat(&self, request: &ChatRequest) -> Result<ChatResponse> {
         let model = self.choose(request)?;
-        let mut response = model.chat(request).await?;
+        let mut response = trace::chat(model, request).await?;
         response.model.get_or_insert_with(|| model.name().into());
         Ok(response)
     }
@@ -101,7 +104,7 @@ impl ChatModel for RouterModel {
     fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<ModelStreamEvent>> {
         flatten(async move {
             let model = self.choose(request)?;
-            Ok(with_model_name(model.stream(request), model.name()))
+            Ok(with_model_name(trace::stream(model, request), model.name()))
         })
     }
 
@@ -115,6 +118,11 @@ impl ChatModel for RouterModel {
 
     fn name(&self) -> &str {
         &self.0.name
+    }
+
+    fn endpoint(&self) -> ModelEndpoint<'_> {
+        let first = self.0.models.first();
+        first.map(|(_, model)| model.endpoint()).unwrap_or_default().delegating()
     }
 }
 

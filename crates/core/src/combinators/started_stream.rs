@@ -1,7 +1,7 @@
 //! Streams up to their first event, until which they can still be replaced by another attempt.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{ChatModel, ChatRequest, FailedAttempt, FailedAttempts, ModelStreamEvent};
+use crate::model::{FailedAttempt, FailedAttempts, ModelStreamEvent};
 use futures_util::stream::{self, BoxStream, StreamExt};
 
 /// Events of a model's stream.
@@ -14,9 +14,8 @@ pub(super) struct StartedStream<'a> {
 }
 
 impl<'a> StartedStream<'a> {
-    /// Calls a model and waits for the first event. Empty pieces of text are skipped.
-    pub(super) async fn start(model: &'a dyn ChatModel, request: &'a ChatRequest) -> Result<Self> {
-        let mut rest = model.stream(request);
+    /// Waits for the first event. Empty pieces of text are skipped.
+    pub(super) async fn start(mut rest: Events<'a>) -> Result<Self> {
         loop {
             match rest.next().await {
                 Some(Ok(ModelStreamEvent::Text(text) | ModelStreamEvent::Thinking(text)))

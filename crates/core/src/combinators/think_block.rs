@@ -3,7 +3,8 @@
 use crate::error::{Error, Result};
 use crate::message::AiMessage;
 use crate::model::{
-    Capabilities, ChatModel, ChatRequest, ChatResponse, ModelStreamEvent, PartialAnswer,
+    Capabilities, ChatModel, ChatRequest, ChatResponse, ModelEndpoint, ModelStreamEvent,
+    PartialAnswer,
 };
 use async_trait::async_trait;
 use futures_util::future;
@@ -79,6 +80,10 @@ impl ChatModel for ThinkBlockModel {
 
     fn name(&self) -> &str {
         self.0.name()
+    }
+
+    fn endpoint(&self) -> ModelEndpoint<'_> {
+        self.0.endpoint()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The trait of chat models.
 
-use super::{Capabilities, Capability, ChatRequest, ChatResponse};
+use super::{Capabilities, Capability, ChatRequest, ChatResponse, ModelEndpoint};
 use crate::error::Result;
 use crate::forward::forward_through_arc;
 use async_trait::async_trait;
@@ -63,6 +63,12 @@ pub trait ChatModel: Send + Sync {
     fn name(&self) -> &str {
         "unknown"
     }
+
+    /// Returns the provider of the model, for traces and metrics. A model that wraps another one returns the
+    /// endpoint of that model. Default: the provider `unknown`.
+    fn endpoint(&self) -> ModelEndpoint<'_> {
+        ModelEndpoint::default()
+    }
 }
 
 /// Streams the whole answer of a model that does not support streaming.
@@ -106,6 +112,7 @@ forward_through_arc! {
         fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<ModelStreamEvent>>;
         fn capabilities(&self) -> Capabilities;
         fn name(&self) -> &str;
+        fn endpoint(&self) -> ModelEndpoint<'_>;
     }
 }
 

@@ -1,6 +1,6 @@
 //! Models that turn texts into vectors.
 
-use super::TokenUsage;
+use super::{ModelEndpoint, TokenUsage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::forward::forward_through_arc;
 use async_trait::async_trait;
@@ -73,6 +73,12 @@ pub trait EmbeddingModel: Send + Sync {
     fn name(&self) -> &str {
         "unknown"
     }
+
+    /// Returns the provider of the model, for traces and metrics. A model that wraps another one returns the
+    /// endpoint of that model. Default: the provider `unknown`.
+    fn endpoint(&self) -> ModelEndpoint<'_> {
+        ModelEndpoint::default()
+    }
 }
 
 forward_through_arc! {
@@ -85,6 +91,7 @@ forward_through_arc! {
         async fn embed_query<'a, 'b>(&'a self, text: &'b str) -> Result<Vec<f32>>;
         fn dimensions(&self) -> Option<usize>;
         fn name(&self) -> &str;
+        fn endpoint(&self) -> ModelEndpoint<'_>;
     }
 }
 

@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::invocation::TurnContext;
 use crate::message::ChatMessage;
 use crate::model::{ChatModel, ChatRequest, FailedAttempts, ModelUsage, TokenUsage};
+use crate::trace;
 
 /// Sends a prompt to a model and returns the trimmed text of its answer. Adds the usage to the turn's meter.
 pub(super) async fn prompt_model(
@@ -12,7 +13,7 @@ pub(super) async fn prompt_model(
     turn: &TurnContext,
 ) -> Result<String> {
     let request = ChatRequest::new([ChatMessage::user(prompt)]);
-    let response = meter_error(model.chat(&request).await, model.name(), turn)?;
+    let response = meter_error(trace::chat(model, &request).await, model.name(), turn)?;
     add_to_meter(response.usage_by_model(model.name()), turn);
     Ok(response.message.text().unwrap_or_default().trim().to_owned())
 }

@@ -4,7 +4,7 @@ use super::answer::ScriptedAnswer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::ChatMessage;
 use crate::model::{
-    Capabilities, Capability, ChatModel, ChatRequest, ChatResponse, ModelStreamEvent,
+    Capabilities, Capability, ChatModel, ChatRequest, ChatResponse, ModelEndpoint, ModelStreamEvent,
 };
 use async_trait::async_trait;
 use futures_util::stream::{self, BoxStream, StreamExt};
@@ -186,6 +186,10 @@ impl ChatModel for ScriptedChatModel {
 
     fn name(&self) -> &str {
         "scripted"
+    }
+
+    fn endpoint(&self) -> ModelEndpoint<'_> {
+        ModelEndpoint::new("scripted")
     }
 }
 

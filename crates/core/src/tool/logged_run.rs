@@ -16,7 +16,6 @@ use futures_util::stream::{self, StreamExt};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tracing::Span;
 
 /// The log of the tool calls of one round.
 #[doc(hidden)]
@@ -190,8 +189,7 @@ impl LoggedRunner<'_> {
                 match self.runner.state_of(tool, last).await {
                     CallState::NotExecuted => Step::Run(run),
                     CallState::Executed(output) => {
-                        let (duration, span) = (Duration::ZERO, Span::none());
-                        let settled = self.runner.execution(call, Ok(output), duration, &span);
+                        let settled = self.runner.execution(call, Ok(output), Duration::ZERO);
                         Step::Settled(settled.0)
                     }
                     CallState::Unknown => unknown(call),
@@ -228,8 +226,7 @@ impl LoggedRunner<'_> {
             }
             Step::Waits(call, awaited) => {
                 let error = ToolError::suspended(Suspension::Awaits(*awaited));
-                let (duration, span) = (Duration::ZERO, Span::none());
-                return Ok(self.runner.execution(&call, Err(error), duration, &span));
+                return Ok(self.runner.execution(&call, Err(error), Duration::ZERO));
             }
             Step::Run(run) => {
                 let (execution, failure) = self.attempt(index, &run).await?;

@@ -14,12 +14,13 @@ use crate::approval::{Awaited, Continuation};
 use crate::error::{Error, ErrorKind, Result};
 use crate::invocation::{ToolExecution, TurnId};
 use crate::message::{Contents, ToolCall, ToolResult};
+use crate::trace::StepSpan;
 use futures_util::stream::{self, StreamExt};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
-use tracing::{Instrument, Span, field};
+use tracing::field;
 
 /// A receiver of the start and end of tool calls.
 #[doc(hidden)]
@@ -175,23 +176,35 @@ impl Runner<'_> {
         let span = tracing::info_span!(
             "execute_tool",
             otel.name = %format_args!("execute_tool {}", call.name()),
+            otel.status_code = field::Empty,
             gen_ai.operation.name = "execute_tool",
+            gen_ai.conversation.id = field::Empty,
             gen_ai.tool.name = call.name(),
+            gen_ai.tool.r#type = "function",
+            gen_ai.tool.description = self.description(call),
             gen_ai.tool.call.id = call.id(),
+            ai_services.suspended = field::Empty,
             error.r#type = field::Empty,
         );
-        span.in_scope(|| self.observer.tool_started(call));
+        let mut step = StepSpan::new(span);
+        step.span().in_scope(|| self.observer.tool_started(call));
         let started = Instant::now();
-        // The future is large, and `instrument` would move it.
-        let outcome = pin!(self.outcome(attempt, started)).instrument(span.clone()).await;
-        let (execution, failure) = self.execution(call, outcome, started.elapsed(), &span);
+        // The future is large, and `run` would move it.
+        let outcome = step.run(pin!(self.outcome(attempt, started))).await;
+        let reason = outcome.as_ref().err().map(|error| error.failure);
+        let (execution, failure) = self.execution(call, outcome, started.elapsed());
+        end_step(&mut step, reason, failure.as_ref());
         let is_suspended =
             failure.as_ref().is_some_and(|error| error.kind() == ErrorKind::Suspended);
-        span.in_scope(|| match is_suspended {
+        step.span().in_scope(|| match is_suspended {
             true => self.observer.tool_suspended(&execution),
             false => self.observer.tool_finished(&execution),
         });
         (execution, failure)
+    }
+
+    fn description(&self, call: &ToolCall) -> Option<&str> {
+        self.toolbox.get(call.name()).map(|tool| &*tool.specification().description)
     }
 
     async fn outcome(
@@ -253,7 +266,6 @@ impl Runner<'_> {
         call: &ToolCall,
         outcome: Result<ToolOutput, ToolError>,
         duration: Duration,
-        span: &Span,
     ) -> (ToolExecution, Option<Error>) {
         let error = match outcome {
             Ok(output) => {
@@ -262,7 +274,6 @@ impl Runner<'_> {
             }
             Err(error) => error,
         };
-        span.record("error.type", field::debug(error.failure));
         let reason = match (error.failure, self.settings.error) {
             (
                 FailureKind::Tool | FailureKind::Timeout | FailureKind::LostAnswer,
@@ -307,6 +318,19 @@ impl Runner<'_> {
             | FailureKind::LostAnswer
             | FailureKind::Panic => self.settings.error == ToolErrorPolicy::Fail,
         }
+    }
+}
+
+/// Records the outcome of a call. A call that waits has not failed.
+fn end_step(step: &mut StepSpan, reason: Option<FailureKind>, failure: Option<&Error>) {
+    match (reason, failure) {
+        (Some(FailureKind::Suspended), _) => {
+            step.span().record("ai_services.suspended", true);
+            step.succeed();
+        }
+        (Some(reason), _) => step.fail(&reason),
+        (None, Some(error)) => step.fail(&error.kind()),
+        (None, None) => step.succeed(),
     }
 }
 

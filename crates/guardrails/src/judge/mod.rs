@@ -108,7 +108,7 @@ impl LanguageModelJudge {
             .messages([ChatMessage::User(message)])
             .parameters(parameters)
             .build();
-        let answer = model.chat(&request).await;
+        let answer = ai_services_core::trace::chat(&**model, &request).await;
         let response = answer.map_err(|error| count_failed(error, model.name(), turn))?;
         count(response.usage_by_model(model.name()), turn);
         verdict::read(&response, name)

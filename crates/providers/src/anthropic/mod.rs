@@ -166,6 +166,8 @@ impl Protocol for Messages {
     type Prefix = MessagesPrefix;
     type Assembly = MessageAssembly;
 
+    const PROVIDER: &'static str = "anthropic";
+
     fn checked_capabilities(model: Capabilities) -> Capabilities {
         let model = model.with(Capability::Audio).with(Capability::Videos);
         // The API has no JSON mode without a schema.

@@ -7,7 +7,7 @@ use crate::protocol::batches::{self, BatchLimits};
 use crate::protocol::builder::{builder_methods, debug_fields, required_model};
 use crate::protocol::connection::{Connection, connection_setters, environment};
 use crate::protocol::json_object::JsonObject;
-use ai_services_core::model::{EmbeddingModel, EmbeddingPurpose, Embeddings};
+use ai_services_core::model::{EmbeddingModel, EmbeddingPurpose, Embeddings, ModelEndpoint};
 use ai_services_core::{Error, ErrorKind, Result};
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -168,6 +168,10 @@ impl EmbeddingModel for CohereEmbeddingModel {
 
     fn name(&self) -> &str {
         &self.0.model
+    }
+
+    fn endpoint(&self) -> ModelEndpoint<'_> {
+        self.0.endpoint.of_provider("cohere")
     }
 }
 

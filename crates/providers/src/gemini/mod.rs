@@ -171,6 +171,8 @@ impl Protocol for GenerateContent {
     type Prefix = ContentsPrefix;
     type Assembly = GeminiAssembly;
 
+    const PROVIDER: &'static str = "gcp.gemini";
+
     fn endpoint(&self) -> &Endpoint {
         &self.endpoints.whole
     }

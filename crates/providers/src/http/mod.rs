@@ -27,6 +27,7 @@ pub(crate) use stream::in_memory;
 pub(crate) use stream::{Event, Events, Framing, Streamed};
 
 use ai_services_core::Result;
+use ai_services_core::model::ModelEndpoint;
 use bytes::Bytes;
 use error_mapping::AttemptFailure;
 use reqwest::header::HeaderMap;
@@ -36,7 +37,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
-use tracing::debug;
+use tracing::info;
 
 /// Time limits, size limits and retries of an [`Endpoint`].
 #[derive(Clone, Debug)]
@@ -121,6 +122,15 @@ impl Endpoint {
         self.url.as_str()
     }
 
+    /// Returns the address of the server, for traces.
+    pub(crate) fn of_provider<'a>(&'a self, provider: &'a str) -> ModelEndpoint<'a> {
+        let endpoint = ModelEndpoint::new(provider);
+        match self.url.host_str() {
+            Some(host) => endpoint.with_server(host, self.url.port_or_known_default()),
+            None => endpoint,
+        }
+    }
+
     /// Adds a pair to the query of the URL.
     pub(crate) fn with_query(mut self, name: &str, value: &str) -> Self {
         self.url.query_pairs_mut().append_pair(name, value);
@@ -177,7 +187,7 @@ impl Endpoint {
             let Some(delay) = retry.delay(failure.decision, attempts, deadline) else {
                 return Err(failure.error.with_attempts(attempts));
             };
-            debug!(
+            info!(
                 attempt = attempts,
                 delay_ms = delay.as_millis() as u64,
                 status = failure.error.status(),

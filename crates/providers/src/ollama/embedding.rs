@@ -10,7 +10,9 @@ use crate::protocol::connection::{Connection, connection_setters, environment};
 use crate::protocol::json_object::JsonObject;
 use crate::protocol::tolerant::count;
 use ai_services_core::Result;
-use ai_services_core::model::{EmbeddingModel, EmbeddingPurpose, Embeddings, TokenUsage};
+use ai_services_core::model::{
+    EmbeddingModel, EmbeddingPurpose, Embeddings, ModelEndpoint, TokenUsage,
+};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -115,6 +117,10 @@ impl EmbeddingModel for OllamaEmbeddingModel {
 
     fn name(&self) -> &str {
         &self.0.model
+    }
+
+    fn endpoint(&self) -> ModelEndpoint<'_> {
+        self.0.endpoint.of_provider("ollama")
     }
 }
 

@@ -134,6 +134,8 @@ impl Protocol for Chat {
     type Prefix = ListPrefix;
     type Assembly = OllamaAssembly;
 
+    const PROVIDER: &'static str = "ollama";
+
     fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }

@@ -20,6 +20,8 @@ impl Protocol for ChatCompletions {
     type Prefix = ListPrefix;
     type Assembly = ChatAssembly;
 
+    const PROVIDER: &'static str = "openai";
+
     fn checked_capabilities(model: Capabilities) -> Capabilities {
         model.with(Capability::Videos)
     }

@@ -9,7 +9,7 @@ use super::stream::{Assembly, assemble};
 use crate::http::Endpoint;
 use ai_services_core::model::{
     Capabilities, Capability, ChatModel, ChatRequest, ChatRequestParameters, ChatResponse,
-    ModelStreamEvent, in_one_piece, report_body,
+    ModelEndpoint, ModelStreamEvent, in_one_piece, report_body,
 };
 use ai_services_core::{Error, Result, boxed};
 use async_trait::async_trait;
@@ -27,6 +27,9 @@ pub(crate) trait Protocol: Send + Sync + 'static {
 
     /// The reader of answers, whole and streamed.
     type Assembly: Assembly;
+
+    /// The name of the provider in OpenTelemetry's conventions. A compatible server has the same name.
+    const PROVIDER: &'static str;
 
     /// Returns the capabilities that a request is checked against, given those of the model.
     ///
@@ -189,6 +192,10 @@ impl<P: Protocol> ChatModel for Client<P> {
     fn name(&self) -> &str {
         &self.0.model
     }
+
+    fn endpoint(&self) -> ModelEndpoint<'_> {
+        self.0.protocol.endpoint().of_provider(P::PROVIDER)
+    }
 }
 
 impl<P: Protocol> Clone for Client<P> {
@@ -252,6 +259,10 @@ macro_rules! chat_model {
 
             fn name(&self) -> &str {
                 ai_services_core::model::ChatModel::name(&self.0)
+            }
+
+            fn endpoint(&self) -> ai_services_core::model::ModelEndpoint<'_> {
+                ai_services_core::model::ChatModel::endpoint(&self.0)
             }
         }
 

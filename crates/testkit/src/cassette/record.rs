@@ -6,7 +6,7 @@ use super::redact::redact_pieces;
 use super::request_value;
 use ai_services_core::Result;
 use ai_services_core::model::{
-    Capabilities, ChatModel, ChatRequest, ChatResponse, ModelStreamEvent,
+    Capabilities, ChatModel, ChatRequest, ChatResponse, ModelEndpoint, ModelStreamEvent,
 };
 use ai_services_core::redaction::Redaction;
 use async_trait::async_trait;
@@ -189,6 +189,10 @@ impl ChatModel for RecordingModel {
 
     fn name(&self) -> &str {
         self.0.model.name()
+    }
+
+    fn endpoint(&self) -> ModelEndpoint<'_> {
+        self.0.model.endpoint()
     }
 }
 

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::forward::forward_through_arc;
 use crate::model::{
     AnswerOrigin, CachedCopy, Capabilities, ChatModel, ChatRequest, ChatResponse, DiscardCopy,
-    FinishReason, ModelStreamEvent, TokenUsage, pieces,
+    FinishReason, ModelEndpoint, ModelStreamEvent, TokenUsage, pieces,
 };
 use async_trait::async_trait;
 use futures_util::stream::{self, BoxStream, StreamExt};
@@ -322,6 +322,10 @@ impl ChatModel for CachedModel {
 
     fn name(&self) -> &str {
         self.0.model.name()
+    }
+
+    fn endpoint(&self) -> ModelEndpoint<'_> {
+        self.0.model.endpoint()
     }
 }
 

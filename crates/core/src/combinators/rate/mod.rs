@@ -7,7 +7,9 @@ pub use limiter::{RateLimiter, RateLimiterBuilder};
 
 use super::started_stream::flatten;
 use crate::error::Result;
-use crate::model::{Capabilities, ChatModel, ChatRequest, ChatResponse, ModelStreamEvent};
+use crate::model::{
+    Capabilities, ChatModel, ChatRequest, ChatResponse, ModelEndpoint, ModelStreamEvent,
+};
 use async_trait::async_trait;
 use futures_util::stream::{BoxStream, StreamExt};
 use std::fmt;
@@ -103,6 +105,10 @@ impl ChatModel for RateLimitedModel {
 
     fn name(&self) -> &str {
         self.0.model.name()
+    }
+
+    fn endpoint(&self) -> ModelEndpoint<'_> {
+        self.0.model.endpoint()
     }
 }
 

@@ -8,7 +8,7 @@ use super::started_stream::{StartedStream, flatten};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     Capabilities, ChatModel, ChatRequest, ChatResponse, FailedAttempt, FailedAttempts,
-    ModelStreamEvent,
+    ModelEndpoint, ModelStreamEvent,
 };
 use async_trait::async_trait;
 use futures_util::FutureExt;
@@ -98,7 +98,7 @@ impl RetryModel {
                 return Err(FailedAttempts::into_error(failed, attempt));
             };
             let (model, kind) = (model.name(), attempt.error.kind());
-            tracing::debug!(model, ?kind, ?delay, "retrying the request");
+            tracing::info!(model, ?kind, ?delay, "retrying the request");
             failed.push(attempt);
             sleep(delay).await;
         }
@@ -120,7 +120,7 @@ impl ChatModel for RetryModel {
     fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxStream<'a, Result<ModelStreamEvent>> {
         flatten(async move {
             let (started, failed) = self
-                .call_with_retries(|model| StartedStream::start(model, request).boxed())
+                .call_with_retries(|model| StartedStream::start(model.stream(request)).boxed())
                 .await?;
             Ok(started.into_events(failed, self.name()))
         })
@@ -132,6 +132,10 @@ impl ChatModel for RetryModel {
 
     fn name(&self) -> &str {
         self.0.model.name()
+    }
+
+    fn endpoint(&self) -> ModelEndpoint<'_> {
+        self.0.model.endpoint()
     }
 }
 

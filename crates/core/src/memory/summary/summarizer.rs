@@ -5,6 +5,7 @@ use super::transcript::transcript;
 use crate::error::{Error, ErrorKind, Result, panic_text};
 use crate::message::ChatMessage;
 use crate::model::{ChatModel, ChatRequest, ChatResponse, FinishReason, ModelUsage, UsageMeter};
+use crate::trace;
 use futures_util::FutureExt;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
@@ -191,7 +192,8 @@ impl Summarizer {
     async fn response(&self, request: &ChatRequest) -> Result<ChatResponse> {
         let Settings { model, timeout, .. } = &*self.0;
         // Also catches a panic of `timeout` itself, which needs a runtime with a timer.
-        let waiting = async { tokio::time::timeout(*timeout, model.chat(request)).await };
+        let waiting =
+            async { tokio::time::timeout(*timeout, trace::chat(&**model, request)).await };
         match AssertUnwindSafe(waiting).catch_unwind().await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) => {

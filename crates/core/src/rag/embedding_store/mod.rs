@@ -11,6 +11,7 @@ use crate::embedding::{
     TextSearch, VectorSearch, reciprocal_rank_fusion,
 };
 use crate::error::{Error, ErrorKind, Result};
+use crate::trace;
 use async_trait::async_trait;
 use futures_util::future::try_join;
 use std::borrow::Cow;
@@ -165,7 +166,7 @@ impl RetrieverSettings {
 /// Embeds a query.
 async fn embed(model: &dyn EmbeddingModel, query: &Query) -> Result<Vec<f32>> {
     let turn = query.turn();
-    let outcome = model.embed(&[query.text()], EmbeddingPurpose::Query).await;
+    let outcome = trace::embed(model, &[query.text()], EmbeddingPurpose::Query).await;
     let Embeddings { vectors, usage, model: answered } = meter_error(outcome, model.name(), turn)?;
     turn.meter().add(answered.as_deref().unwrap_or(model.name()), usage);
     vectors.into_iter().next().ok_or_else(|| {

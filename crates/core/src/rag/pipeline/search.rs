@@ -4,11 +4,12 @@ use crate::error::{Error, ErrorKind, Result, panic_text};
 use crate::rag::metering::meter_discarded_error;
 use crate::rag::ordered_join::join_ordered;
 use crate::rag::{FailurePolicy, Query, QueryRouter, RetrievedContent, Route, SkippedRetrieval};
+use crate::trace::{StepSpan, count};
 use futures_util::future::FutureExt;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tracing::{Instrument, field};
+use tracing::field;
 
 /// Results of one query, one list per route.
 pub(super) struct QueryResults {
@@ -109,14 +110,18 @@ async fn call_retriever(route: &Route, query: &Query) -> Result<Vec<RetrievedCon
     let span = tracing::info_span!(
         "retrieval",
         otel.name = %format_args!("retrieval {name}"),
+        otel.kind = "client",
+        otel.status_code = field::Empty,
         gen_ai.operation.name = "retrieval",
+        gen_ai.conversation.id = field::Empty,
         gen_ai.data_source.id = name,
-        found = field::Empty,
+        ai_services.retrieval.contents = field::Empty,
         error.r#type = field::Empty,
     );
+    let mut step = StepSpan::new(span);
     // Panics are caught around the timeout too: it panics in a runtime without a timer.
     let searching = async { tokio::time::timeout(timeout, route.retriever.retrieve(query)).await };
-    let searching = AssertUnwindSafe(searching.instrument(span.clone())).catch_unwind();
+    let searching = AssertUnwindSafe(step.run(searching)).catch_unwind();
     let outcome = match searching.await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(_)) => Err(Error::new(ErrorKind::Timeout, format!("no results within {timeout:?}"))),
@@ -125,10 +130,10 @@ async fn call_retriever(route: &Route, query: &Query) -> Result<Vec<RetrievedCon
             Err(Error::new(ErrorKind::Unavailable, message).with_retryable(false))
         }
     };
-    match &outcome {
-        Ok(contents) => span.record("found", contents.len()),
-        Err(error) => span.record("error.type", field::debug(error.kind())),
-    };
+    if let Ok(contents) = &outcome {
+        step.span().record("ai_services.retrieval.contents", count(contents.len()));
+    }
+    step.end(&outcome);
     outcome
 }
 

@@ -4,6 +4,7 @@ use super::texts;
 use crate::embedding::{cosine, normalize};
 use crate::error::Result;
 use crate::model::{EmbeddingModel, EmbeddingPurpose, ToolSpecification, UsageMeter};
+use crate::trace;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
 
@@ -49,7 +50,7 @@ impl EmbeddingIndex {
         purpose: EmbeddingPurpose,
         meter: &UsageMeter,
     ) -> Result<Vec<Vec<f32>>> {
-        let embeddings = self.model.embed(texts, purpose).await?;
+        let embeddings = trace::embed(&*self.model, texts, purpose).await?;
         meter.add(embeddings.model.as_deref().unwrap_or(self.model.name()), embeddings.usage);
         let mut vectors = embeddings.vectors;
         vectors.iter_mut().for_each(|vector| normalize(vector));

@@ -9,7 +9,9 @@ use crate::protocol::connection::environment;
 
 use crate::gemini::wire::usage;
 use crate::http::{Answer, Endpoint};
-use ai_services_core::model::{EmbeddingModel, EmbeddingPurpose, Embeddings, TokenUsage};
+use ai_services_core::model::{
+    EmbeddingModel, EmbeddingPurpose, Embeddings, ModelEndpoint, TokenUsage,
+};
 use ai_services_core::{Error, ErrorKind, Result};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -220,6 +222,10 @@ impl EmbeddingModel for GeminiEmbeddingModel {
 
     fn name(&self) -> &str {
         &self.0.model
+    }
+
+    fn endpoint(&self) -> ModelEndpoint<'_> {
+        self.0.endpoint.of_provider("gcp.gemini")
     }
 }
 

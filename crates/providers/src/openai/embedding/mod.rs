@@ -10,7 +10,7 @@ use crate::protocol::connection::{Connection, connection_setters, environment};
 use crate::protocol::json_object::JsonObject;
 use crate::protocol::site::Target;
 use crate::protocol::tolerant::{Index, Text};
-use ai_services_core::model::{EmbeddingModel, EmbeddingPurpose, Embeddings};
+use ai_services_core::model::{EmbeddingModel, EmbeddingPurpose, Embeddings, ModelEndpoint};
 use ai_services_core::{Error, ErrorKind, Result};
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -105,6 +105,10 @@ impl EmbeddingModel for OpenAiEmbeddingModel {
 
     fn name(&self) -> &str {
         &self.0.model
+    }
+
+    fn endpoint(&self) -> ModelEndpoint<'_> {
+        self.0.endpoint.of_provider("openai")
     }
 }
 

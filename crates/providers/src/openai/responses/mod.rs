@@ -130,6 +130,8 @@ impl Protocol for Responses {
     type Prefix = ListPrefix;
     type Assembly = ResponseAssembly;
 
+    const PROVIDER: &'static str = "openai";
+
     fn checked_capabilities(model: Capabilities) -> Capabilities {
         model.with(Capability::Videos)
     }
