@@ -97,7 +97,7 @@ impl RunningAnswer {
     }
 
     fn problem(&self, error: &Error) -> Problem {
-        tracing::warn!(kind = ?error.kind(), %error, "a call failed");
+        tracing::warn!(kind = ?error.kind(), "a call failed");
         Problem::of_call(error, self.error_message.as_ref().and_then(|message| message(error)))
     }
 

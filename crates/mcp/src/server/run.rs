@@ -99,7 +99,7 @@ impl Engine {
         let sending = send_progress(progress, context.meta.get_progress_token(), &context.peer);
         let (run, ()) = future::join(running, sending).await;
         if let Some(error) = &run.failure {
-            tracing::warn!(tool = target.name, %error, "a tool failed");
+            tracing::warn!(tool = target.name, kind = ?error.kind(), "a tool failed");
         }
         let Some(result) = run.executions.first().map(ToolExecution::result) else {
             return Err(ErrorData::internal_error("the tool has no result", None));

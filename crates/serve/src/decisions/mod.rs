@@ -168,7 +168,7 @@ fn no_longer_waits() -> Problem {
 }
 
 fn failed(error: &Error) -> Problem {
-    tracing::warn!(kind = ?error.kind(), %error, "a decision failed");
+    tracing::warn!(kind = ?error.kind(), "a decision failed");
     Problem::of_call(error, None)
 }
 
