@@ -99,6 +99,7 @@
 //! | Test without a network | [`docs::testing`], `testing` (feature `testing`) |
 //! | Limit rounds, tokens, cost and time | [`docs::budgets`], [`Budget`] |
 //! | Observe calls, usage and cost | [`docs::observing`], [`event`], [`record`] |
+//! | Export traces and metrics | `otel` (feature `otel`) |
 //!
 //! # Guarantees of a call
 //!
@@ -138,6 +139,7 @@
 //! | `mcp-auth` | OAuth for MCP servers: `mcp::OAuth` | no |
 //! | `serve` | HTTP endpoints for services: OpenAI's protocols, the AI SDK, AG-UI | no |
 //! | `playground` | a local web page that shows services at work, for developers | no |
+//! | `otel` | OpenTelemetry: metrics, lists and opt-in content for the spans | no |
 //! | `html`, `pdf` | loading documents of that type | no |
 //! | `uuid` | memory ids from `uuid::Uuid` | no |
 //! | `testing` | test doubles, and test suites for your own stores and guardrails | no |
@@ -177,6 +179,11 @@ pub use ai_services_documents::ingestion;
 #[cfg_attr(docsrs, doc(cfg(feature = "mcp")))]
 #[doc(inline)]
 pub use ai_services_mcp as mcp;
+
+#[cfg(feature = "otel")]
+#[cfg_attr(docsrs, doc(cfg(feature = "otel")))]
+#[doc(inline)]
+pub use ai_services_otel as otel;
 
 #[cfg(feature = "playground")]
 #[cfg_attr(docsrs, doc(cfg(feature = "playground")))]

@@ -22,6 +22,7 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("crates/documents", &["core"]),
     ("crates/guardrails", &["core"]),
     ("crates/mcp", &["core"]),
+    ("crates/otel", &["core"]),
     ("crates/serve", &["core"]),
     ("crates/playground", &["core", "serve"]),
     ("crates/testkit", &["core"]),
@@ -34,6 +35,7 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
             "guardrails",
             "macros",
             "mcp",
+            "otel",
             "playground",
             "postgres",
             "providers",
@@ -98,6 +100,7 @@ const RANKS: &[(&str, &[&[&str]])] = &[
             &["error"],
             &["document", "http_status", "message", "schema", "tls"],
             &["invocation", "model", "prompt"],
+            &["trace"],
             &["embedding", "guardrail", "memory", "output"],
             &["approval"],
             &["tool"],
@@ -123,6 +126,17 @@ const RANKS: &[(&str, &[&[&str]])] = &[
     (
         "crates/mcp/src",
         &[&["clean"], &["content", "definition"], &["names"], &["client", "server"], &["lib"]],
+    ),
+    (
+        "crates/otel/src",
+        &[
+            &["content_json", "memory_ids", "semconv", "truncation"],
+            &["content", "instruments"],
+            &["settings", "span_state"],
+            &["layer", "listener"],
+            &["telemetry"],
+            &["lib"],
+        ],
     ),
     (
         "crates/providers/src",
