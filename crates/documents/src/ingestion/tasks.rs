@@ -6,7 +6,7 @@ use super::progress::Tally;
 use super::source::{Source, digest, id};
 use ai_services_core::document::{TextSegment, key};
 use ai_services_core::embedding::{EmbeddingEntry, EmbeddingPurpose, Filter, Replace};
-use ai_services_core::{Error, ErrorKind, Result};
+use ai_services_core::{Error, ErrorKind, Result, trace};
 use futures_util::StreamExt;
 use futures_util::stream;
 use std::collections::HashSet;
@@ -207,7 +207,7 @@ async fn request(
         return Err(error);
     }
     let plain: Vec<&str> = texts.iter().map(|(_, text)| *text).collect();
-    let answer = shared.plan.model.embed(&plain, EmbeddingPurpose::Document).await;
+    let answer = trace::embed(&*shared.plan.model, &plain, EmbeddingPurpose::Document).await;
     let error = match answer {
         Ok(embeddings) if embeddings.vectors.len() == texts.len() => {
             shared.tally.count(|totals| {
