@@ -77,6 +77,63 @@ impl AiService {
     ///
     /// Dropping the stream interrupts the turn as the end of the process would: the journal stays, and the turn can be
     /// resumed again.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ai_services::approval::Decision;
+    /// use ai_services::memory::{InMemoryChatMemoryStore, MessageWindowChatMemory};
+    /// use ai_services::message::ToolCall;
+    /// use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
+    /// use ai_services::{AnswerStream, DurableTurns, InvocationContext, StreamEvent, ai_service, tool};
+    ///
+    /// #[ai_service]
+    /// trait Support {
+    ///     fn chat(&self, #[memory_id] user: &str, #[user_message] text: &str) -> AnswerStream;
+    /// }
+    ///
+    /// /// Refunds an order.
+    /// #[tool(requires_approval)]
+    /// fn refund(order: &str) -> String {
+    ///     format!("refunded {order}")
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> ai_services::Result<()> {
+    /// let store = InMemoryChatMemoryStore::new();
+    /// let memories = store.clone();
+    /// let support = SupportService::builder()
+    ///     .chat_model(ScriptedChatModel::new([
+    ///         ScriptedAnswer::tool_calls([ToolCall::new("1", "refund", r#"{"order":"A7"}"#)]),
+    ///         ScriptedAnswer::text("It is refunded."),
+    ///     ]))
+    ///     .tools(refund::tool())
+    ///     .chat_memory_provider(move |user| {
+    ///         let window = MessageWindowChatMemory::builder().id(user).max_messages(20);
+    ///         window.store(memories.clone()).build()
+    ///     })
+    ///     .durable_turns(DurableTurns::new())
+    ///     .build()?;
+    ///
+    /// let mut stream = support.chat("ann", "Refund A7!");
+    /// while let Some(event) = stream.next().await {
+    ///     if let StreamEvent::Pending(pending) = event? {
+    ///         pending.decide(&store, [Decision::Approve]).await?;
+    ///     }
+    /// }
+    /// let mut stream = support.resume_stream("ann", InvocationContext::new());
+    /// let mut text = String::new();
+    /// while let Some(event) = stream.next().await {
+    ///     match event? {
+    ///         StreamEvent::ToolFinished(execution) => println!("{}", execution.call().name()),
+    ///         StreamEvent::Text(piece) => text.push_str(&piece),
+    ///         _ => {}
+    ///     }
+    /// }
+    /// assert_eq!(text, "It is refunded.");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn resume_stream<I: ToMemoryId + ?Sized>(
         &self,
         id: &I,

@@ -8,6 +8,7 @@ mod open_turns;
 mod paused;
 mod process;
 mod properties;
+mod resumed_stream;
 
 use ai_services_tests::durable::outside::Happened;
 
