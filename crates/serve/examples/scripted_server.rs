@@ -1,9 +1,12 @@
-//! The server that the clients of `scripts/serve-clients` talk to. It prints its address.
+//! The server that the clients of `scripts/serve-clients` talk to. It prints its address, and
+//! that of the endpoint on which a manager decides.
 //!
 //! A scripted model plays the turns of `tests/clients/turns.json` by their message, and random ones for messages such as
-//! `random 17`. The bearer token is the principal.
+//! `random 17`. The bearer token is the principal. The service `shop` has a tool that needs approval.
 #![allow(clippy::print_stdout, reason = "the script reads the address")]
 #![allow(clippy::needless_pass_by_value, reason = "arguments of tools are owned")]
+
+mod shop;
 
 use ai_services::memory::{MemoryId, MessageWindowChatMemory};
 use ai_services::message::{AiMessage, ChatMessage, ToolCall};
@@ -13,6 +16,7 @@ use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use ai_services::{AnswerStream, Error, ErrorKind, ai_service, tools};
 use serde::Deserialize;
 use serde_json::json;
+use shop::Shop as _;
 use tokio::net::TcpListener;
 
 #[ai_service]
@@ -133,6 +137,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             MessageWindowChatMemory::builder().id(id).max_messages(1000).build()
         })
         .build()?;
+    let (shop, decisions, manager) = shop::shop()?;
     let server = ChatServer::builder()
         .authenticate(async |request| {
             let token = request.headers.get("authorization").and_then(|value| value.to_str().ok());
@@ -141,8 +146,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                 .ok_or_else(|| Error::new(ErrorKind::Authentication, "no token"))
         })
         .service("assistant", move |turn| assistant.chat(turn.memory_id(), turn.text()))
+        .service("shop", move |turn| shop.chat(turn.memory_id(), turn.text()))
+        .decisions("shop", decisions)
         .build()?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
-    println!("http://{}", listener.local_addr()?);
-    Ok(server.serve(listener, std::future::pending()).await?)
+    let managers = TcpListener::bind("127.0.0.1:0").await?;
+    println!("http://{} http://{}", listener.local_addr()?, managers.local_addr()?);
+    tokio::select! {
+        result = server.serve(listener, std::future::pending()) => Ok(result?),
+        result = axum::serve(managers, manager).into_future() => Ok(result?),
+    }
 }

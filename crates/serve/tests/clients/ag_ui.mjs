@@ -26,7 +26,10 @@ async function ask(message) {
 await run("AG-UI", async (turn) => {
   const { messages, failure, finished, rejected } = await ask(turn.message);
   assert.equal(failure !== undefined, fails(turn), String(rejected));
-  if (failure !== undefined) return checkError(JSON.stringify(failure));
+  if (failure !== undefined) {
+    assert.equal(failure.code, turn.kind === "error" ? "unavailable" : "bad_answer");
+    return checkError(turn, JSON.stringify(failure));
+  }
   assert.equal(rejected, undefined);
   const contents = messages
     .filter((message) => message.role === "assistant" && message.content)

@@ -19,7 +19,7 @@ await run(`AI SDK (${process.argv[3]})`, async (turn) => {
   const onError = (error) => (failure = error);
   for await (const state of readUIMessageStream({ stream, onError })) message = state;
   assert.equal(failure !== undefined, fails(turn));
-  if (failure !== undefined) return checkError(failure);
+  if (failure !== undefined) return checkError(turn, failure);
   const parts = (type) => message.parts.filter((part) => part.type === type);
   assert.deepEqual(parts("text").map((part) => part.text), texts(turn));
   assert.deepEqual(parts("reasoning").map((part) => part.text), turn.thinking ? [turn.thinking] : []);
