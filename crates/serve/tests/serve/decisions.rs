@@ -2,7 +2,7 @@
 
 use crate::client::{Answer, request, send};
 use crate::fixture::{Assistant, AssistantService, principal};
-use ai_services::memory::{InMemoryChatMemoryStore, MessageWindowChatMemory};
+use ai_services::memory::{InMemoryChatMemoryStore, MessageWindowChatMemory, ToMemoryId};
 use ai_services::message::ToolCall;
 use ai_services::model::ToolSpecification;
 use ai_services::schemars::json_schema;
@@ -241,6 +241,28 @@ async fn other_principal_learns_nothing() {
     finished(&ag_ui(&server, "ann", replies.clone()).await, &call);
     let decided = ag_ui(&server, "ben", replies).await;
     assert_eq!((decided.status, &decided.body), (waiting.status, &waiting.body));
+}
+
+#[tokio::test]
+async fn rule_for_memory_ids_decides_who_decides() {
+    let shop = Shop::default();
+    let service = shop.service(&refunding());
+    let decisions = ClientDecisions::new(AiService::clone(&service), shop.store.clone());
+    let server = ChatServer::builder()
+        .authenticate(principal)
+        .service("shop", move |turn| service.chat(turn.memory_id(), turn.contents()))
+        .decisions("shop", decisions)
+        // The first letter stands in for a team.
+        .memory_id(|principal, name| (&principal.id()[..1], name).to_memory_id())
+        .build()
+        .unwrap();
+    let (interrupts, call) = interrupted(&server).await;
+    let replies = json!([approved(&interrupts[0])]);
+    let other_team = ag_ui(&server, "ben", replies.clone()).await;
+    assert_eq!(refused(&other_team), (StatusCode::NOT_FOUND, "decision_not_found".to_owned()));
+    assert!(shop.refunds().is_empty());
+    finished(&ag_ui(&server, "alex", replies).await, &call);
+    assert_eq!(shop.refunds(), [ORDER]);
 }
 
 #[tokio::test]

@@ -2,7 +2,8 @@
 
 use crate::client::{request, send};
 use crate::fixture::server;
-use ai_services::memory::InMemoryChatMemoryStore;
+use ai_services::memory::{ChatMemoryStore, InMemoryChatMemoryStore, MemoryId, ToMemoryId};
+use ai_services::serve::Principal;
 use ai_services::testing::{ScriptedAnswer, ScriptedChatModel};
 use http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
@@ -111,4 +112,37 @@ async fn new_conversation_gets_a_name_that_continues_it() {
     );
     let third = send(&server, ask("three")).await;
     assert_ne!(third.headers["x-conversation-id"], name);
+}
+
+/// A rule by which the members of a team share their conversations. The id of a principal is `TEAM-NAME`.
+fn by_team(principal: &Principal, conversation: &str) -> MemoryId {
+    let team = principal.id().split('-').next().unwrap();
+    ("team", team, conversation).to_memory_id()
+}
+
+#[tokio::test]
+async fn rule_for_memory_ids_decides_which_principals_share_a_conversation() {
+    for (index, (path, _)) in forged("").into_iter().enumerate() {
+        let (model, store) = (echo(), InMemoryChatMemoryStore::new());
+        let server = server(model.clone(), &store).memory_id(by_team).build().unwrap();
+        for principal in ["red-ann", "red-ben", "blue-cleo"] {
+            let (_, body) = forged(&format!("by {principal}")).into_iter().nth(index).unwrap();
+            let mut request = request(path, principal, &body);
+            request.headers_mut().insert("x-conversation-id", HeaderValue::from_static("c"));
+            assert_eq!(send(&server, request).await.status, StatusCode::OK, "{path}");
+        }
+        let users = |request| {
+            let messages = model.messages_of(request);
+            let users = messages.iter().filter(|message| message.is_user());
+            users.filter_map(|message| message.text().map(str::to_owned)).collect::<Vec<_>>()
+        };
+        assert_eq!(users(1), ["by red-ann", "by red-ben"], "{path}");
+        assert_eq!(users(2), ["by blue-cleo"], "{path}");
+        for (team, messages) in [("red", 4), ("blue", 2)] {
+            let id = ("team", team, "c").to_memory_id();
+            assert_eq!(store.get_messages(&id).await.unwrap().len(), messages, "{path}");
+        }
+        let default = ("red-ann", "c").to_memory_id();
+        assert!(store.get_messages(&default).await.unwrap().is_empty(), "{path}");
+    }
 }
