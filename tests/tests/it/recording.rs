@@ -168,3 +168,124 @@ async fn file_has_the_record_of_each_call() {
     let sent = last.last().and_then(|message| message.text()).unwrap();
     assert!(sent.starts_with("I am [redacted]."), "{sent}");
 }
+
+/// Returns the number of the last question of a conversation: 7 of `question 07`.
+fn question(messages: &[&ChatMessage]) -> usize {
+    let number = |message: &&ChatMessage| {
+        let text = message.text()?.strip_prefix("question ")?;
+        text.get(..2)?.parse().ok()
+    };
+    messages.iter().rev().find_map(number).unwrap()
+}
+
+/// Answers question `n` in one of five ways, by `n % 5`. The answer to the last way does not arrive.
+fn answer_of_its_way(messages: &[&ChatMessage]) -> ScriptedAnswer {
+    let number = question(messages);
+    let last = messages.last().and_then(|message| message.text()).unwrap_or_default();
+    let answer = match (number % 5, last.starts_with("question")) {
+        (1, true) => {
+            let arguments = format!(r#"{{"word":"{}"}}"#, "x".repeat(number));
+            ScriptedAnswer::tool_calls([ToolCall::new("1", "letters", arguments)])
+        }
+        (2, _) => ScriptedAnswer::error(ErrorKind::Unavailable, format!("down {number}")),
+        (3, true) => ScriptedAnswer::text(format!("many {number}")),
+        (4, _) => ScriptedAnswer::text("never").after(Duration::from_secs(3600)),
+        _ => ScriptedAnswer::text(number.to_string()),
+    };
+    answer.with_usage(TokenUsage::new(number as u64, 1))
+}
+
+/// Checks that a record has the parts of one call only, and returns the number of its question.
+fn check_own(record: &TurnRecord, model: &ScriptedChatModel) -> usize {
+    let number = question(&[record.user_message.as_ref().unwrap()]);
+    let expected: &[&str] = match number % 5 {
+        0 => &["loaded", "request", "response", "stored"],
+        1 => &[
+            "loaded",
+            "request",
+            "response",
+            "tool started",
+            "tool finished",
+            "request",
+            "response",
+            "stored",
+        ],
+        2 => &["loaded", "request", "no response"],
+        3 => &["loaded", "request", "response", "unreadable", "request", "response", "stored"],
+        _ => &["loaded", "request"],
+    };
+    assert_eq!(steps(record), expected, "question {number}");
+    let sent: Vec<Vec<ChatMessage>> = (0..model.requests().len())
+        .map(|request| model.messages_of(request))
+        .filter(|messages| question(&messages.iter().collect::<Vec<_>>()) == number)
+        .collect();
+    let recorded: Vec<Vec<ChatMessage>> = (0..)
+        .map(|request| record.messages_of(request).into_iter().cloned().collect::<Vec<_>>())
+        .take_while(|messages| !messages.is_empty())
+        .collect();
+    assert_eq!(recorded, sent, "question {number}");
+    let text = number.to_string();
+    for step in &record.steps {
+        match &step.kind {
+            StepKind::ResponseReceived(response) => assert!(
+                response.message.text().is_none_or(|said| said.ends_with(&text)),
+                "question {number}: {response:?}"
+            ),
+            StepKind::ToolFinished { result, .. } => assert_eq!(result.text(), Some(&*text)),
+            StepKind::RequestFailed(error) => assert!(error.message.ends_with(&text), "{error:?}"),
+            _ => {}
+        }
+    }
+    let (outcome, requests) = match (&record.outcome, number % 5) {
+        (TurnOutcome::Completed, 0) => (true, 1),
+        (TurnOutcome::Completed, 1 | 3) => (true, 2),
+        (TurnOutcome::Failed(_), 2) => (true, 1),
+        (TurnOutcome::Cancelled, 4) => (true, 0),
+        _ => (false, 0),
+    };
+    assert!(outcome, "question {number}: {:?}", record.outcome);
+    let usage = record.usage.total().unwrap_or_default();
+    assert_eq!(usage, requests * (number as u64 + 1), "question {number}");
+    number
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[allow(clippy::disallowed_methods, reason = "the calls run on several threads")]
+async fn concurrent_turns_of_one_user_have_a_record_each() {
+    let asked = tokio::sync::watch::Sender::new(usize::MAX);
+    let last_asked = asked.clone();
+    let model = ScriptedChatModel::from_fn(move |_, request| {
+        let messages: Vec<&ChatMessage> = request.messages().collect();
+        last_asked.send_replace(question(&messages));
+        answer_of_its_way(&messages)
+    });
+    let records = Records::default();
+    let agent = agent(&model, &records.recorder());
+    let calls = (0..64).map(|number| {
+        let (agent, mut asked) = (agent.clone(), asked.subscribe());
+        tokio::spawn(async move {
+            let text = format!("question {number:02}");
+            tokio::select! {
+                outcome = agent.chat("ann", &text) => match number % 5 {
+                    2 => assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Unavailable),
+                    _ => assert_eq!(outcome.unwrap(), number as u32),
+                },
+                // The call is dropped while the model answers.
+                dropped = asked.wait_for(|last| *last == number && number % 5 == 4) => drop(dropped),
+            }
+        })
+    });
+    for call in calls.collect::<Vec<_>>() {
+        call.await.unwrap();
+    }
+    let records = records.take();
+    let mut numbers: Vec<usize> = records.iter().map(|record| check_own(record, &model)).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..64).collect::<Vec<_>>());
+    let ids: std::collections::BTreeSet<CallId> = records.iter().map(|record| record.id).collect();
+    assert_eq!(ids.len(), 64);
+    assert!(records.iter().all(|record| record.memory_id.as_deref() == Some("ann")));
+    for record in records {
+        assert_eq!(TurnRecord::from_json(&record.to_json().unwrap()).unwrap(), record);
+    }
+}
