@@ -85,7 +85,7 @@
 //! | Add tools | [`tools`](macro@tools), [`tool`](mod@tool) |
 //! | Use a service as a tool | [Services as tools](macro@tools#services-as-tools) |
 //! | Use MCP servers, or be one | `mcp` (feature `mcp`) |
-//! | Serve a service over HTTP | `serve` (feature `serve`) |
+//! | Serve a service over HTTP | `docs::serving`, `serve` (feature `serve`) |
 //! | See a service at work in a web page | `playground` (feature `playground`) |
 //! | Configure and build a service | [`AiServiceBuilder`] |
 //! | Give each user a memory | [`docs::memory`], [`memory`] |

@@ -32,6 +32,13 @@ pub mod observing {}
 #[doc = include_str!("outputs.md")]
 pub mod outputs {}
 
+/// Services behind HTTP, for clients of OpenAI's protocols, of the AI SDK and of AG-UI.
+// `ai-services-serve` tests the examples: they need axum.
+#[cfg(all(feature = "serve", not(doctest)))]
+#[cfg_attr(docsrs, doc(cfg(feature = "serve")))]
+#[doc = include_str!("serving.md")]
+pub mod serving {}
+
 /// Answers that arrive piece by piece, and their events.
 #[doc = include_str!("streaming.md")]
 pub mod streaming {}

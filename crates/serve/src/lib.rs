@@ -11,6 +11,8 @@
 //! | `POST /ag-ui/{service}` | AG-UI 1.0 | `HttpAgent`, `CopilotKit` |
 //! | `GET /health` | status 200, or 503 while the server shuts down | load balancers |
 //!
+//! The [guide](https://docs.rs/ai-services/latest/ai_services/docs/serving/index.html) has examples of all of the following.
+//!
 //! # Memory
 //!
 //! The memory is the server's. These clients send the whole conversation with each request; the server reads **the last
@@ -76,6 +78,11 @@ mod state;
 mod tool_tracker;
 mod turn;
 mod ui_messages;
+
+/// The examples of the guide, which need axum.
+#[cfg(doctest)]
+#[doc = include_str!("../../../ai-services/src/docs/serving.md")]
+mod guide {}
 
 pub use decisions::ClientDecisions;
 pub use principal::Principal;
