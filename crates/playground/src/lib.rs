@@ -42,7 +42,7 @@
 //!
 //! | part | contents |
 //! |---|---|
-//! | conversations | those of the [store](Playground::store), for any user; a new one starts with its first message |
+//! | conversations | those of the [store](Playground::store), for any user, and those whose turn is open; a new one starts with its first message |
 //! | chat | the answer while it is written, tool calls, approvals, questions of tools, and a button that cancels |
 //! | turn | a timeline, requests with the bytes that were sent, responses, sources, verdicts, usage and cost |
 //! | memory | the messages in the store, with the version of the conversation and estimated token counts |
@@ -51,10 +51,32 @@
 //! shows the messages, tools and parameters of the request. If services that are tools run in parallel, and their models
 //! wait for a rate limit or repeat a request, a body can be shown at another request of the same turn.
 //!
+//! The cost is shown for a service with a [price table](ai_services_core::model::PriceTable).
+//!
+//! ## Turns that wait
+//!
+//! With [`Playground::decisions`], the page decides about tool calls that need approval, and answers the questions of
+//! tools. A question becomes a form with the fields of its schema. The page shows a turn that waits whenever its
+//! conversation is selected: after the page was loaded again, in another tab, and after a restart of the program if the
+//! store is persistent. Nothing runs before the decision. A declined question reaches the tool as
+//! [`ElicitationAnswer::Cancel`](ai_services_core::approval::ElicitationAnswer::Cancel), because the protocol of the page
+//! has no other refusal.
+//!
+//! ## Run a turn again
+//!
 //! A turn can be repeated with another text or by another registered service. The repetition runs on a copy of the
 //! conversation that the turn has seen, with the id `id~1`, `id~2` and so on, and cannot change the original. Its
-//! **tools run**: the page asks first if the turn has called tools. A turn is exported as a Rust test with a scripted
-//! model, or as the line of a [`RecordFile`](ai_services_core::record::RecordFile).
+//! **tools run**: the page asks first if the turn has called tools.
+//!
+//! ## Export a turn
+//!
+//! | form | use |
+//! |---|---|
+//! | Rust test | a test with a scripted model and with tools that return the recorded results; the lines to adapt have comments |
+//! | cassette | the exchanges with the model, for `ReplayModel`: a service that sends other requests fails, with the differences |
+//! | record | the line of a [`RecordFile`](ai_services_core::record::RecordFile) |
+//!
+//! A cassette has no keys in well-known formats. The other forms are not redacted.
 //!
 //! # Security
 //!

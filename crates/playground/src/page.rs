@@ -9,6 +9,7 @@ pub(crate) const STYLE: &str = include_str!("page/style.css");
 pub(crate) const SCRIPT: &str = concat!(
     include_str!("page/dom.js"),
     include_str!("page/markdown.js"),
+    include_str!("page/decisions.js"),
     include_str!("page/chat.js"),
     include_str!("page/inspector.js"),
     include_str!("page/app.js"),

@@ -6,13 +6,13 @@ use crate::open_turns::ObservedTurns;
 use crate::run::{Observed, Run};
 use crate::server::PlaygroundServer;
 use crate::turn_log::TurnLog;
-use crate::user::{Parent, principal};
+use crate::user::{AsksForPendingTurn, Parent, principal};
 use ai_services_core::answer::{OpenTurns, StreamEvent};
 use ai_services_core::event::{Call, Event};
 use ai_services_core::memory::{ConversationStore, MemoryId};
 use ai_services_core::{Error, Result};
 use ai_services_serve::{ChatServer, ChatServerBuilder, ClientDecisions, UserTurn};
-use futures_util::stream::{Stream, StreamExt};
+use futures_util::stream::{BoxStream, Stream, StreamExt};
 use std::error::Error as _;
 use std::fmt;
 use std::net::SocketAddr;
@@ -28,10 +28,18 @@ const TIME_LIMIT: Duration = Duration::from_secs(60 * 60);
 pub struct Playground {
     log: Arc<TurnLog>,
     server: ChatServerBuilder,
-    services: Vec<Arc<str>>,
-    open_turns: Vec<(Arc<str>, ObservedTurns)>,
+    services: Vec<Service>,
+    open_turns: Vec<ObservedTurns>,
     store: Option<Arc<dyn ConversationStore>>,
 }
+
+/// A registered service.
+struct Service {
+    name: Arc<str>,
+    answer: Box<AnswerFn>,
+}
+
+type AnswerFn = dyn Fn(&UserTurn) -> BoxStream<'static, Result<StreamEvent>> + Send + Sync;
 
 impl Playground {
     /// Creates a playground without services.
@@ -67,14 +75,8 @@ impl Playground {
     where
         S: Stream<Item = Result<StreamEvent>> + Send + 'static,
     {
-        let name: Arc<str> = name.into().into();
-        self.services.push(Arc::clone(&name));
-        self.server = self.server.service(&*name.clone(), move |turn: &UserTurn| {
-            let parent = turn.principal().context().get::<Parent>();
-            let run =
-                Run::new(Arc::clone(&name), parent.map(|Parent(id)| Arc::clone(id)), turn.text());
-            Observed::new(&run, answer(turn).boxed())
-        });
+        let answer = Box::new(move |turn: &UserTurn| answer(turn).boxed());
+        self.services.push(Service { name: name.into().into(), answer });
         self
     }
 
@@ -85,8 +87,7 @@ impl Playground {
         service: impl Into<String>,
         turns: impl OpenTurns + 'static,
     ) -> Self {
-        let name: Arc<str> = service.into().into();
-        self.open_turns.push((Arc::clone(&name), ObservedTurns::new(name, turns)));
+        self.open_turns.push(ObservedTurns::new(service.into().into(), turns));
         self
     }
 
@@ -115,22 +116,46 @@ impl Playground {
             return Err(Error::configuration(message));
         }
         let mut server = self.server;
-        for (name, turns) in self.open_turns {
+        let names = self.services.iter().map(|service| Arc::clone(&service.name)).collect();
+        for service in self.services {
+            let turns = self.open_turns.iter().find(|turns| *turns.service() == service.name);
+            server = server.service(&*service.name.clone(), service.answer(turns.cloned()));
+        }
+        for turns in &self.open_turns {
             let store = self.store.clone().ok_or_else(|| {
                 Error::configuration(
                     "`decisions` needs the store of the conversations: set `store`",
                 )
             })?;
-            let decisions = ClientDecisions::new(turns, store).accept_edits();
-            server = server.decisions(&*name, decisions);
+            let decisions = ClientDecisions::new(turns.clone(), store).accept_edits();
+            server = server.decisions(&**turns.service(), decisions);
         }
         let chat = server.build()?;
         let listener = TcpListener::bind(address).await.map_err(|source| {
             Error::configuration(format!("cannot listen on {address}: {source}"))
                 .with_source(source)
         })?;
-        let api = ApiState::new(self.log, self.services, self.store);
+        let api = ApiState::new(self.log, names, self.open_turns, self.store);
         PlaygroundServer::new(listener, &chat, api, Token::random())
+    }
+}
+
+impl Service {
+    /// Returns a function that begins a turn, or shows the calls of an open turn that wait.
+    fn answer(
+        self,
+        open_turns: Option<ObservedTurns>,
+    ) -> impl Fn(&UserTurn) -> BoxStream<'static, Result<StreamEvent>> + Send + Sync {
+        let Self { name, answer } = self;
+        move |turn| {
+            let context = turn.principal().context();
+            if let (Some(turns), Some(AsksForPendingTurn)) = (&open_turns, context.get()) {
+                return turns.pending_stream(turn.memory_id());
+            }
+            let parent = context.get::<Parent>().map(|Parent(id)| Arc::clone(id));
+            let run = Run::new(Arc::clone(&name), parent, turn.text());
+            Observed::new(&run, answer(turn)).boxed()
+        }
     }
 }
 
@@ -151,6 +176,7 @@ pub(crate) fn chain(error: &Error) -> String {
 
 impl fmt::Debug for Playground {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Playground").field("services", &self.services).finish_non_exhaustive()
+        let names: Vec<&str> = self.services.iter().map(|service| &*service.name).collect();
+        f.debug_struct("Playground").field("services", &names).finish_non_exhaustive()
     }
 }

@@ -10,8 +10,14 @@ const USER: &str = "x-playground-user";
 /// The request header with the id of the turn that the new one repeats.
 const PARENT: &str = "x-playground-parent";
 
+/// The request header of a request for the calls that wait, instead of a new turn.
+const PENDING: &str = "x-playground-pending";
+
 /// The id of the turn that a turn repeats.
 pub(crate) struct Parent(pub(crate) Arc<str>);
+
+/// The mark of a request for the calls of an open turn that wait.
+pub(crate) struct AsksForPendingTurn;
 
 /// Returns the user of a request. The token has authenticated the request.
 pub(crate) fn principal(request: &Parts) -> Result<Principal> {
@@ -22,6 +28,10 @@ pub(crate) fn principal(request: &Parts) -> Result<Principal> {
     let context = InvocationContext::new();
     let context = match header(PARENT) {
         Some(id) => context.with(Parent(id.into())),
+        None => context,
+    };
+    let context = match header(PENDING) {
+        Some(_) => context.with(AsksForPendingTurn),
         None => context,
     };
     Ok(Principal::new(user).with_context(context))

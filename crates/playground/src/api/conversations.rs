@@ -1,5 +1,6 @@
 //! Conversations and their memories.
 
+use super::open_turn::{OpenTurn, open_turn};
 use super::{ApiState, Problem, json_response};
 use ai_services_core::Result;
 use ai_services_core::memory::{
@@ -21,6 +22,8 @@ struct ListedConversation {
     messages: Option<u64>,
     /// Time of the last write, in milliseconds since 1970.
     updated_ms: u64,
+    /// `true` if a turn of the conversation is open.
+    is_open: bool,
 }
 
 /// Lists conversations: those of the store, else those of the turns.
@@ -39,8 +42,24 @@ async fn stored(store: &dyn ConversationStore) -> Result<Vec<ListedConversation>
         id: conversation.id.to_string(),
         messages: Some(conversation.messages),
         updated_ms: milliseconds(conversation.last_updated),
+        is_open: false,
     });
-    Ok(listed.collect())
+    let mut listed: Vec<_> = listed.collect();
+    let Some(journals) = store.journals() else { return Ok(listed) };
+    for open in journals.open_journals(None, MAX_LISTED).await? {
+        let updated_ms = milliseconds(open.last_updated);
+        match listed.iter_mut().find(|known| known.id == open.id.as_str()) {
+            Some(known) => (known.is_open, known.updated_ms) = (true, updated_ms),
+            // The first turn of the conversation.
+            None => listed.push(ListedConversation {
+                id: open.id.to_string(),
+                messages: Some(0),
+                updated_ms,
+                is_open: true,
+            }),
+        }
+    }
+    Ok(listed)
 }
 
 fn seen(state: &ApiState) -> Vec<ListedConversation> {
@@ -49,7 +68,8 @@ fn seen(state: &ApiState) -> Vec<ListedConversation> {
         let Some(id) = turn.record.memory_id.as_deref() else { continue };
         if !seen.iter().any(|known| known.id == id) {
             let updated_ms = turn.record.started_ms;
-            seen.push(ListedConversation { id: id.to_owned(), messages: None, updated_ms });
+            let (id, is_open) = (id.to_owned(), false);
+            seen.push(ListedConversation { id, messages: None, updated_ms, is_open });
         }
     }
     seen
@@ -59,8 +79,7 @@ fn seen(state: &ApiState) -> Vec<ListedConversation> {
 struct Memory {
     id: String,
     version: Option<u64>,
-    /// `true` if a turn of the conversation is open.
-    is_open: bool,
+    open_turn: Option<OpenTurn>,
     messages: Vec<MemoryMessage>,
     /// Estimated tokens of all messages.
     tokens: usize,
@@ -77,15 +96,16 @@ pub(super) async fn memory(
     State(state): State<ApiState>,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    let snapshot = state.store()?.load(&MemoryId::from(id.as_str())).await?;
+    let (store, memory_id) = (state.store()?, MemoryId::from(id.as_str()));
+    let snapshot = store.load(&memory_id).await?;
     let mut messages = Vec::with_capacity(snapshot.messages().len());
     for message in snapshot.messages().iter() {
         let tokens = ApproximateCounter.count_message(message)?;
         messages.push(MemoryMessage { message: message.clone(), tokens });
     }
     let tokens = messages.iter().map(|message| message.tokens).sum();
-    let (version, is_open) = (snapshot.version(), snapshot.journal().is_some());
-    Ok(json_response(&Memory { id, version, is_open, messages, tokens }))
+    let (version, open_turn) = (snapshot.version(), open_turn(&state, store, &memory_id).await?);
+    Ok(json_response(&Memory { id, version, open_turn, messages, tokens }))
 }
 
 fn milliseconds(time: SystemTime) -> u64 {

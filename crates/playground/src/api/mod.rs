@@ -1,12 +1,14 @@
 //! The data of the page.
 
 mod conversations;
+mod open_turn;
 mod problem;
 mod reruns;
 mod turns;
 
 pub(crate) use problem::Problem;
 
+use crate::open_turns::ObservedTurns;
 use crate::turn_log::{LoggedTurn, TurnLog};
 use ai_services_core::Result;
 use ai_services_core::memory::ConversationStore;
@@ -26,6 +28,7 @@ pub(crate) struct ApiState(Arc<Shared>);
 struct Shared {
     log: Arc<TurnLog>,
     services: Vec<Arc<str>>,
+    open_turns: Vec<ObservedTurns>,
     store: Option<Arc<dyn ConversationStore>>,
 }
 
@@ -33,13 +36,18 @@ impl ApiState {
     pub(crate) fn new(
         log: Arc<TurnLog>,
         services: Vec<Arc<str>>,
+        open_turns: Vec<ObservedTurns>,
         store: Option<Arc<dyn ConversationStore>>,
     ) -> Self {
-        Self(Arc::new(Shared { log, services, store }))
+        Self(Arc::new(Shared { log, services, open_turns, store }))
     }
 
     fn log(&self) -> &TurnLog {
         &self.0.log
+    }
+
+    fn open_turns(&self) -> &[ObservedTurns] {
+        &self.0.open_turns
     }
 
     fn turn(&self, id: &str) -> Result<Arc<LoggedTurn>, Problem> {

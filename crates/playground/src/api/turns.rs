@@ -1,7 +1,7 @@
 //! The turns, as the inspector shows them.
 
 use super::{ApiState, Problem, json_response};
-use crate::export;
+use crate::export::{Delivery, cassette, rust_test};
 use crate::turn_log::LoggedTurn;
 use ai_services_core::message::ChatMessage;
 use ai_services_core::record::{StepKind, TurnOutcome, TurnRecord};
@@ -75,8 +75,12 @@ pub(super) async fn export(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let turn = state.turn(&id)?;
+    // The page starts methods that stream.
+    let is_own = turn.service.is_some() && turn.record.outer.is_none();
+    let delivery = if is_own { Delivery::Streamed } else { Delivery::Whole };
     Ok(json_response(&json!({
-        "test": export::rust_test(&turn.record),
+        "test": rust_test(&turn.record, delivery),
+        "cassette": cassette(&turn.record)?,
         "record": turn.record.to_json()?,
     })))
 }

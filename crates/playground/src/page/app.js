@@ -11,7 +11,8 @@ async function request(path, options = {}) {
   const response = await fetch(path, { ...options, headers: headers(options.headers) });
   if (response.ok) return response;
   const body = await response.json().catch(() => ({}));
-  throw new Error(body.error?.message || `The server answered with status ${response.status}.`);
+  const message = body.error?.message || `The server answered with status ${response.status}.`;
+  throw Object.assign(new Error(message), { status: response.status });
 }
 
 const json = async (path) => (await request(path)).json();
@@ -21,37 +22,53 @@ const post = (path, body, signal, extra) => request(path, { method: "POST", body
 
 const randomName = () => `${find("user").value.trim() || "me"}:${crypto.getRandomValues(new Uint32Array(1))[0].toString(36)}`;
 
-/** Runs a turn: `text` begins one, `resume` goes on with one that waits. */
-async function runTurn({ text, resume, service = find("service").value, parent, parts, cards = new Map() }) {
-  const conversation = state.conversation;
+/**
+ * Runs a turn: `text` begins one, `resume` decides about one that waits for `interrupts`, and `pending` shows the calls of
+ * one that waits.
+ */
+async function runTurn({ text, resume, interrupts, pending, service = find("service").value, parent, parts, cards = new Map() }) {
   const abort = new AbortController();
   setRunning(abort);
   const log = find("messages");
   log.querySelector(".empty")?.remove();
+  const earlier = log.querySelector("form.approval");
   if (text) log.append(userMessage(text));
   if (!parts) log.append(make("div", { class: "message" }, make("span", { class: "visually-hidden" }, "Assistant: "), parts = make("div", { class: "parts" })));
   scrollToEnd();
   const view = new AnswerView(parts, cards);
-  const messages = text ? [{ id: crypto.randomUUID(), role: "user", content: text }] : [];
-  const input = { threadId: conversation, runId: crypto.randomUUID(), messages, resume, state: {}, tools: [], context: [], forwardedProps: {} };
+  const content = pending ? "pending" : text;
+  const messages = content ? [{ id: crypto.randomUUID(), role: "user", content }] : [];
+  const input = { threadId: state.conversation, runId: crypto.randomUUID(), messages, resume, state: {}, tools: [], context: [], forwardedProps: {} };
+  const extra = { ...(parent && { "x-playground-parent": parent }), ...(pending && { "x-playground-pending": "1" }) };
   try {
-    const response = await post(`/ag-ui/${encodeURIComponent(service)}`, input, abort.signal, parent && { "x-playground-parent": parent });
+    const response = await post(`/ag-ui/${encodeURIComponent(service)}`, input, abort.signal, extra);
+    for (const interrupt of interrupts || []) cards.get(interrupt.toolCallId)?.running();
     for await (const event of serverEvents(response)) view.show(event);
     announce(view.failed ? "The turn failed." : view.interrupts ? "The turn waits for your decision." : "The answer is complete.");
   } catch (error) {
     view.append(note(abort.signal.aborted ? "Stopped." : error.message, abort.signal.aborted ? "" : "bad"));
     announce(abort.signal.aborted ? "The turn was stopped." : "The turn failed.");
+    // The decision was not accepted, and the turn still waits.
+    if (error.status === 400) view.interrupts = interrupts;
   }
   view.end();
   setRunning(null);
-  if (view.interrupts) {
-    for (const interrupt of view.interrupts) cards.get(interrupt.toolCallId)?.set("waits", "warn");
-    const form = decisionForm(view.interrupts, cards, (replies) => runTurn({ resume: replies, service, parts, cards }));
-    parts.append(form);
-    form.querySelector("button.primary").focus();
-    scrollToEnd();
-  }
+  // A message that was refused leaves the turn that waits as it is.
+  if (view.finished) earlier?.remove();
+  if (view.interrupts) askForDecision(view.interrupts, { service, parts, cards }, !pending);
   await refresh(true);
+}
+
+function askForDecision(interrupts, turn, focuses) {
+  for (const interrupt of interrupts) turn.cards.get(interrupt.toolCallId)?.set("waits", "warn");
+  const form = decisionForm(interrupts, turn.cards, (resume) => runTurn({ ...turn, resume, interrupts }));
+  turn.parts.append(form);
+  // The first field, or the button. A form that was not asked for does not take the focus.
+  if (focuses) (form.querySelector("fieldset :is(input, select, textarea)") || form.querySelector("button.primary")).focus({ preventScroll: true });
+  scrollToEnd();
+  // The beginning of a form that is higher than the log.
+  const hidden = find("log").getBoundingClientRect().top - form.getBoundingClientRect().top;
+  if (hidden > 0) find("log").scrollTop -= hidden + 16;
 }
 
 function setRunning(abort) {
@@ -81,24 +98,48 @@ async function showConversations() {
   find("users").replaceChildren(...[...groups.keys()].map((user) => make("option", { value: user })));
   const own = find("user").value.trim();
   const sorted = [...groups].sort(([a], [b]) => (b === own) - (a === own));
-  const row = ({ id, messages, updated_ms: updated }) => make("li", {}, make("button", { type: "button", class: "conversation", "aria-current": String(id === state.conversation), onclick: () => open(id) }, make("b", {}, id.split(":").slice(1).join(":") || id), make("span", {}, [messages === null ? null : `${messages} messages`, clock(updated)].filter(Boolean).join(" · "))));
+  const row = ({ id, messages, updated_ms: updated, is_open: isOpen }) => make("li", {}, make("button", { type: "button", class: "conversation", "aria-current": String(id === state.conversation), onclick: () => open(id).catch(fail) }, isOpen && make("span", { class: "state" }, "open turn"), make("b", {}, id.split(":").slice(1).join(":") || id), make("span", {}, [messages && `${messages} messages`, minutes(updated)].filter(Boolean).join(" · "))));
   const list = sorted.map(([user, rows]) => make("section", { class: "group" }, make("h3", {}, user), make("ul", {}, rows.map(row))));
   find("conversation-list").replaceChildren(...(list.length ? list : [make("p", { class: "empty" }, "No conversations yet.")]));
 }
 
 async function open(id) {
   if (state.abort) return announce("Stop the running turn first.");
-  keepMessages();
-  state.conversation = id;
-  find("conversation-name").textContent = id;
+  select(id);
   const user = id.includes(":") ? id.split(":")[0] : id;
   find("user").value = user;
   const kept = state.seen.get(id);
-  if (state.hasStore) showHistory(await json(`/api/memory/${encodeURIComponent(id)}`));
-  else find("messages").replaceChildren(...(kept || []));
   setView("chat");
-  await refresh(true);
   find("text").focus();
+  if (!state.hasStore) find("messages").replaceChildren(...(kept || []));
+  const memory = state.hasStore && (await json(`/api/memory/${encodeURIComponent(id)}`));
+  if (memory) showHistory(memory);
+  if (memory?.open_turn?.services.length) await showPendingTurn(memory.open_turn.services);
+  else await refresh(true);
+}
+
+/** Shows the calls of the open turn that wait, in the selected service if that can go on with the turn. */
+async function showPendingTurn(services) {
+  const service = services.includes(find("service").value) ? find("service").value : services[0];
+  find("service").value = service;
+  await runTurn({ pending: true, service });
+}
+
+/** Uses the storage of the tab, if the browser permits it. */
+function inStorage(use) {
+  try {
+    return use(sessionStorage);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Selects a conversation. The tab selects it again when the page is loaded again. */
+function select(id) {
+  keepMessages();
+  state.conversation = id;
+  inStorage((storage) => storage.setItem("conversation", id));
+  find("conversation-name").textContent = id;
 }
 
 /** Keeps the messages of a page without a store. */
@@ -108,9 +149,7 @@ function keepMessages() {
 
 function begin() {
   if (state.abort) return announce("Stop the running turn first.");
-  keepMessages();
-  state.conversation = randomName();
-  find("conversation-name").textContent = state.conversation;
+  select(randomName());
   find("messages").replaceChildren(make("p", { class: "empty" }, "Send a message to start a conversation."));
   emptyPanel("panel-turn", "A turn appears here when it has ended.");
   emptyPanel("panel-memory", "No messages.");
@@ -171,14 +210,15 @@ async function repeat() {
   }
 }
 
+const FORMS = ["test", "cassette", "record"];
+
 async function showExport() {
   const exported = await json(`/api/turns/${encodeURIComponent(state.turn.id)}/export`);
   const show = (form) => {
     find("export-text").textContent = exported[form];
-    for (const other of ["test", "record"]) find(`export-${other}`).setAttribute("aria-pressed", String(other === form));
+    for (const other of FORMS) find(`export-${other}`).setAttribute("aria-pressed", String(other === form));
   };
-  find("export-test").onclick = () => show("test");
-  find("export-record").onclick = () => show("record");
+  for (const form of FORMS) find(`export-${form}`).onclick = () => show(form);
   show("test");
   find("export").showModal();
 }
@@ -255,7 +295,10 @@ async function start() {
     const info = await json("/api/info");
     [state.services, state.hasStore] = [info.services, info.has_store];
     find("service").replaceChildren(...info.services.map((name) => make("option", { value: name }, name)));
-    begin();
+    const kept = inStorage((storage) => storage.getItem("conversation"));
+    const known = kept && (await json("/api/conversations")).some(({ id }) => id === kept);
+    if (known) await open(kept);
+    else begin();
   } catch (error) {
     fail(error);
   }

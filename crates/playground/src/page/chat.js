@@ -1,4 +1,4 @@
-// The conversation: messages, the stream of a turn, tool calls, decisions and questions.
+// The conversation: messages, tool calls, and the stream of a turn.
 
 /** Reads the events of a streamed answer. */
 async function* serverEvents(response) {
@@ -52,8 +52,8 @@ class ToolCard {
     parent.append(this.element);
   }
   show() {
-    const parts = [make("h3", {}, "Arguments"), region(`Arguments of ${this.name}`, pretty(this.arguments || "{}"))];
-    if (this.result !== undefined) parts.push(make("h3", {}, "Result"), region(`Result of ${this.name}`, pretty(this.result)));
+    const parts = [make("h3", {}, "Arguments"), textBlock(`Arguments of ${this.name}`, pretty(this.arguments || "{}"))];
+    if (this.result !== undefined) parts.push(make("h3", {}, "Result"), textBlock(`Result of ${this.name}`, pretty(this.result)));
     this.body.replaceChildren(...parts);
   }
   running() {
@@ -106,10 +106,12 @@ function showHistory(memory) {
           cards.set(call.id, card);
         }
       } else if (message.type === "TOOL_EXECUTION_RESULT") cards.get(message.id)?.finish(textOf(message), message.isError);
-      else parts.append(region("Message", pretty(message)));
+      else parts.append(textBlock("Message", pretty(message)));
     }
   }
-  if (memory.is_open) log.append(note("A turn of this conversation is open: it waits for a decision, or is running."));
+  const open = memory.open_turn;
+  if (open?.text) log.append(userMessage(open.text));
+  if (open && !open.services.length) log.append(note("A turn of this conversation is open: it is running, or was interrupted."));
   scrollToEnd();
 }
 
@@ -166,7 +168,10 @@ class AnswerView {
     this.failed = true;
     this.append(note(event.message, "bad"));
   }
-  RUN_FINISHED(event) { this.interrupts = event.outcome?.interrupts; }
+  RUN_FINISHED(event) {
+    this.finished = true;
+    this.interrupts = event.outcome?.interrupts;
+  }
   end() {
     this.text?.render();
     this.waiting.remove();
@@ -179,85 +184,3 @@ function sourceList(sources) {
   const items = sources.map((source) => make("li", {}, source.title || source.id, source.url ? [" ", ...link(source.url, source.url, 0)] : []));
   return make("details", { class: "tool" }, make("summary", {}, `${sources.length} source${sources.length === 1 ? "" : "s"}`), make("div", { class: "body" }, make("ol", { class: "sources" }, items)));
 }
-
-/** Asks for everything that a turn waits for. `decide` receives the replies. */
-function decisionForm(interrupts, cards, decide) {
-  const questions = interrupts.map((interrupt) => question(interrupt, cards.get(interrupt.toolCallId)));
-  const submit = (replies) => {
-    form.remove();
-    decide(replies);
-  };
-  const only = questions.length === 1 && questions[0].buttons;
-  const send = make("button", { type: "submit", class: "primary" }, "Continue");
-  const foot = only ? make("div", { class: "row" }, questions[0].buttons((reply) => submit([reply]))) : make("div", { class: "row" }, send);
-  const form = make("form", { class: "approval", "aria-label": "Decision" }, make("h3", {}, "The turn waits for you"), questions.map((each) => each.element(only)), foot);
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const replies = questions.map((each) => each.reply());
-    if (!replies.includes(undefined)) submit(replies);
-  });
-  return form;
-}
-
-function question(interrupt, card) {
-  const id = interrupt.id;
-  const resolved = (payload) => ({ interruptId: id, status: "resolved", payload });
-  if (interrupt.reason === "tool_call") return approval(interrupt, card, resolved);
-  if (interrupt.reason !== "input_required") return { element: () => make("p", {}, interrupt.message), reply: () => resolved({}) };
-  const url = interrupt.metadata?.url;
-  const answer = make("textarea", { rows: "4", "aria-label": "Answer as JSON", spellcheck: "false" }, JSON.stringify(template(interrupt.responseSchema), null, 2));
-  const problem = make("p", { class: "state bad", role: "alert" });
-  return {
-    element: () => make("div", { class: "parts" }, make("p", {}, interrupt.message), url ? make("p", {}, link(url, url, 0)) : answer, problem),
-    reply: () => {
-      try {
-        return resolved(url ? {} : JSON.parse(answer.value));
-      } catch (error) {
-        problem.textContent = `Not JSON: ${error.message}`;
-        answer.focus();
-        return undefined;
-      }
-    },
-  };
-}
-
-/** Returns an object with an empty value for each field of a schema. */
-function template(schema) {
-  const empty = (field) => field.default ?? field.enum?.[0] ?? { string: "", boolean: false, number: 0, integer: 0, array: [] }[field.type] ?? null;
-  return Object.fromEntries(Object.entries(schema?.properties || {}).map(([name, field]) => [name, empty(field)]));
-}
-
-function approval(interrupt, card, resolved) {
-  const name = `decision-${interrupt.id}`;
-  const original = pretty(card?.arguments || "{}");
-  const edited = make("textarea", { rows: String(Math.min(8, original.split("\n").length)), "aria-label": `Arguments of ${card?.name}`, spellcheck: "false" }, original);
-  const reason = make("input", { "aria-label": "Reason of a denial", placeholder: "Reason, if you deny" });
-  const problem = make("p", { class: "state bad", role: "alert" });
-  const deny = make("input", { type: "radio", name, value: "deny" });
-  const approve = make("input", { type: "radio", name, value: "approve", checked: true });
-  const payload = (approved) => {
-    if (!approved) return resolved(reason.value.trim() ? { approved, reason: reason.value } : { approved });
-    if (edited.value === original) return resolved({ approved });
-    try {
-      return resolved({ approved, editedArgs: JSON.parse(edited.value) });
-    } catch (error) {
-      problem.textContent = `The arguments are not JSON: ${error.message}`;
-      edited.focus();
-      return undefined;
-    }
-  };
-  const choose = (approved, submit) => () => {
-    const reply = payload(approved);
-    if (reply) submit(reply);
-  };
-  const choices = make("div", { class: "row", role: "radiogroup", "aria-label": interrupt.message }, make("label", { class: "check" }, approve, "Approve"), make("label", { class: "check" }, deny, "Deny"));
-  return {
-    element: (only) => make("div", { class: "parts" }, make("p", {}, inline(interrupt.message)), edited, reason, only ? null : choices, problem),
-    buttons: (submit) => [
-      make("button", { type: "button", class: "primary", onclick: choose(true, submit) }, "Approve"),
-      make("button", { type: "button", onclick: choose(false, submit) }, "Deny"),
-    ],
-    reply: () => payload(approve.checked),
-  };
-}
-

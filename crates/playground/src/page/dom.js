@@ -27,7 +27,7 @@ function pretty(value) {
   }
 }
 
-const region = (label, text) => make("pre", { tabindex: "0", role: "region", "aria-label": label }, text);
+const textBlock = (label, text) => make("pre", { tabindex: "0", role: "group", "aria-label": label }, text);
 
 function milliseconds(microseconds) {
   if (microseconds < 1000) return `${microseconds} µs`;
@@ -37,6 +37,8 @@ function milliseconds(microseconds) {
 }
 
 const clock = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+
+const minutes = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false });
 
 /** Announces a text to screen readers. */
 function announce(text) {

@@ -37,7 +37,7 @@ function showTurn(turn, actions) {
     section("Timeline", timeline(steps, turn.duration_us)),
     section("Requests", turn.requests.map((request, index) => shownRequest(request, of("request_issued")[index]?.[2], index))),
     section("Responses", exchange(steps)),
-    sources.length && section("Sources", sources.map((source) => fold(source.id || source.metadata?.title || "source", null, source.score === undefined ? null : source.score.toFixed(3), make("pre", { tabindex: "0", role: "region", "aria-label": "Source" }, source.text)))),
+    sources.length && section("Sources", sources.map((source) => fold(source.id || source.metadata?.title || "source", null, source.score === undefined ? null : source.score.toFixed(3), make("pre", { tabindex: "0", role: "group", "aria-label": "Source" }, source.text)))),
     verdicts(steps),
     record.omitted_steps ? make("p", { class: "muted" }, `${record.omitted_steps} further steps were not recorded.`) : null,
   ];
@@ -48,7 +48,7 @@ function shownRequest(request, issued, index) {
   const sent = request.bodies.length ? request.bodies : [JSON.stringify({ messages: request.messages, tools: issued?.tools, parameters: issued?.parameters })];
   const note = request.bodies.length ? "The body, as it was sent to the provider." : "The bytes of this model are not known. These are the messages, tools and parameters.";
   const views = sent.map((text, attempt) => {
-    const view = region(`Body of request ${index + 1}`, pretty(text));
+    const view = textBlock(`Body of request ${index + 1}`, pretty(text));
     view.dataset.body = `${index}.${attempt}`;
     const raw = make("button", { type: "button", class: "small", "aria-pressed": "false" }, "Raw bytes");
     raw.addEventListener("click", () => {
@@ -70,10 +70,10 @@ function exchange(steps) {
     if (kind === "response_received") {
       const usage = data.usage || {};
       const end = [usage.input, usage.output].some((count) => count !== undefined) ? `${usage.input ?? "?"} → ${usage.output ?? "?"} tokens` : null;
-      return fold(`Response ${++number}`, data.cached ? ["from the cache", ""] : data.attempts > 1 ? [`${data.attempts} attempts`, "warn"] : null, end, region(`Response ${number}`, pretty(data)));
+      return fold(`Response ${++number}`, data.cached ? ["from the cache", ""] : data.attempts > 1 ? [`${data.attempts} attempts`, "warn"] : null, end, textBlock(`Response ${number}`, pretty(data)));
     }
-    if (kind === "request_failed") return fold(`Response ${++number}`, [data.kind, "bad"], null, region(`Error ${number}`, pretty(data)));
-    if (kind === "tool_finished") return fold(data.result?.toolName || "tool", [data.result?.isError ? "failed" : "tool", data.result?.isError ? "bad" : ""], milliseconds(data.duration_us), region("Result of the tool", textOf(data.result || {})));
+    if (kind === "request_failed") return fold(`Response ${++number}`, [data.kind, "bad"], null, textBlock(`Error ${number}`, pretty(data)));
+    if (kind === "tool_finished") return fold(data.result?.toolName || "tool", [data.result?.isError ? "failed" : "tool", data.result?.isError ? "bad" : ""], milliseconds(data.duration_us), textBlock("Result of the tool", textOf(data.result || {})));
     return null;
   });
 }
@@ -85,7 +85,7 @@ function verdicts(steps) {
     return [];
   });
   if (!rows.length) return null;
-  return section("Guardrails", rows.map(([name, stage, verdict]) => fold(name, [`${stage}: ${verdict.name}`, verdict.name === "success" ? "ok" : "warn"], null, region("Verdict", pretty(verdict)))));
+  return section("Guardrails", rows.map(([name, stage, verdict]) => fold(name, [`${stage}: ${verdict.name}`, verdict.name === "success" ? "ok" : "warn"], null, textBlock("Verdict", pretty(verdict)))));
 }
 
 /** The steps as bars over the duration of the turn. */
@@ -119,7 +119,7 @@ function showMemory(memory) {
     const role = message.type === "TOOL_EXECUTION_RESULT" ? `${ROLES[message.type]}: ${message.toolName}` : ROLES[message.type] || message.type;
     return make("div", { class: "memory-row", role: "listitem" }, make("div", { class: "row" }, make("span", { class: "role" }, role), make("span", { class: "muted" }, `≈ ${tokens} tokens`)), make("div", { class: `text ${calls ? "mono" : ""}`, tabindex: "0", role: "group", "aria-label": role }, text));
   });
-  const facts = [["Id", make("span", { class: "mono" }, memory.id)], ["Version", String(memory.version ?? "not stored")], ["Messages", String(memory.messages.length)], ["Estimate", `≈ ${memory.tokens.toLocaleString()} tokens`], ["Open turn", memory.is_open ? "yes" : "no"]];
+  const facts = [["Id", make("span", { class: "mono" }, memory.id)], ["Version", String(memory.version ?? "not stored")], ["Messages", String(memory.messages.length)], ["Estimate", `≈ ${memory.tokens.toLocaleString()} tokens`], ["Open turn", memory.open_turn ? (memory.open_turn.services.length ? "waits for a decision" : "yes") : "no"]];
   find("panel-memory").replaceChildren(make("div", { class: "sections" }, section("Memory in the store", make("dl", { class: "facts" }, facts.map(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]))), rows.length ? make("div", { role: "list", "aria-label": "Messages in memory" }, rows) : make("p", { class: "muted" }, "No messages.")));
 }
 

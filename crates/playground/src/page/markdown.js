@@ -8,7 +8,7 @@ const MAX_DEPTH = 8;
 
 function markdown(text) {
   const root = make("div", { class: "markdown" });
-  if (text.length > LONGEST_MARKDOWN) root.append(make("div", { class: "plain", tabindex: "0", role: "region", "aria-label": "Long text" }, text));
+  if (text.length > LONGEST_MARKDOWN) root.append(make("div", { class: "plain", tabindex: "0", role: "group", "aria-label": "Long text" }, text));
   else root.append(...blocks(text.split(/\r?\n/), 0));
   return root;
 }
@@ -27,7 +27,7 @@ function blocks(lines, depth) {
       flush();
       const end = lines.findIndex((other, index) => index > at && other.trim().startsWith(fence[1]) && /^[`~]+$/.test(other.trim()));
       const stop = end < 0 ? lines.length : end;
-      nodes.push(make("pre", { tabindex: "0", role: "region", "aria-label": "Code" }, make("code", {}, lines.slice(at + 1, stop).join("\n"))));
+      nodes.push(make("pre", { tabindex: "0", role: "group", "aria-label": "Code" }, make("code", {}, lines.slice(at + 1, stop).join("\n"))));
       at = stop;
     } else if (!line.trim()) flush();
     else if (/^ {0,3}#{1,6}\s/.test(line)) {
@@ -95,7 +95,7 @@ function table(head, rows) {
   const cells = (line) => line.trim().replace(/^\||\|$/g, "").split("|").map((cell) => cell.trim());
   const row = (line, tag) => make("tr", {}, cells(line).map((cell) => make(tag, {}, inline(cell))));
   const body = make("tbody", {}, rows.map((line) => row(line, "td")));
-  return make("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Table" }, make("table", {}, make("thead", {}, row(head, "th")), body));
+  return make("div", { class: "table", tabindex: "0", role: "group", "aria-label": "Table" }, make("table", {}, make("thead", {}, row(head, "th")), body));
 }
 
 const MARKS = /(`+)([^`]|[^`][^]*?[^`])\1(?!`)|!\[([^\]\n]{0,1000})\]\(([^()\s]{0,2000})[^()\n]{0,500}\)|\[([^\]\n]{1,1000})\]\(([^()\s]{0,2000})[^()\n]{0,500}\)|\*\*(\S|\S[^]{0,5000}?\S)\*\*|\*([^\s*]|[^\s*][^*]{0,5000}?[^\s*])\*|\b_([^\s_]|[^\s_][^_]{0,5000}?[^\s_])_\b|~~([^~]{1,5000})~~|(https?:\/\/[^\s<>()"'`*]{1,2000}[^\s<>()"'`*.,;:!?])/;

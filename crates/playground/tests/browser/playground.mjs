@@ -5,6 +5,9 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
+import { attackTests } from "./attacks.mjs";
+import { decisionTests } from "./decisions.mjs";
+import { inspectorTests } from "./inspector.mjs";
 import { HOSTILE, bodies, hold, provider } from "./provider.mjs";
 
 const [program, screenshots] = process.argv.slice(2);
@@ -133,25 +136,28 @@ const tests = {
     assert.deepEqual((await api(at, `/api/memory/${encodeURIComponent(id)}`)).messages, []);
     await at.context().close();
   },
-  async "a repetition leaves the original unchanged"() {
-    const at = await page();
-    await ask(at, "First");
-    await ask(at, "Second");
-    await inspected(at, 2);
-    const id = await at.locator("#conversation-name").textContent();
-    const before = await api(at, `/api/memory/${encodeURIComponent(id)}`);
-    await at.click("#repeat");
-    await at.selectOption("#rerun-service", "support-mini");
-    await at.fill("#rerun-text", "Instead");
-    await at.click("#rerun-run");
-    await at.locator("#messages").getByText("You wrote: Instead").last().waitFor();
-    await idle(at);
-    assert.equal(await at.locator("#conversation-name").textContent(), `${id}~1`);
-    assert.deepEqual(await api(at, `/api/memory/${encodeURIComponent(id)}`), before);
-    const sent = JSON.parse(bodies.at(-1));
-    assert.equal(sent.model, "support-mini");
-    assert.deepEqual(sent.messages.filter(({ role }) => role === "user").map(({ content }) => content), ["First", "Instead"]);
-    await at.context().close();
+  async "a repetition with another text or model leaves the original unchanged"() {
+    for (const { service = "support", text = "Second" } of [{ text: "Instead" }, { service: "support-mini" }]) {
+      const at = await page();
+      await ask(at, "First");
+      await ask(at, "Second");
+      await inspected(at, 2);
+      const id = await at.locator("#conversation-name").textContent();
+      const before = await api(at, `/api/memory/${encodeURIComponent(id)}`);
+      await at.click("#repeat");
+      assert.deepEqual([await at.inputValue("#rerun-service"), await at.inputValue("#rerun-text")], ["support", "Second"]);
+      await at.selectOption("#rerun-service", service);
+      await at.fill("#rerun-text", text);
+      await at.click("#rerun-run");
+      await at.locator("#messages").getByText(`You wrote: ${text}`).last().waitFor();
+      await idle(at);
+      assert.equal(await at.locator("#conversation-name").textContent(), `${id}~1`);
+      assert.deepEqual(await api(at, `/api/memory/${encodeURIComponent(id)}`), before);
+      const sent = JSON.parse(bodies.at(-1));
+      assert.equal(sent.model, service);
+      assert.deepEqual(sent.messages.filter(({ role }) => role === "user").map(({ content }) => content), ["First", text]);
+      await at.context().close();
+    }
   },
   async "a hostile answer runs nothing and loads nothing"() {
     const at = await page();
@@ -160,6 +166,19 @@ const tests = {
     assert.equal(await answer.locator("img, script, iframe, svg, [onerror], [onload]").count(), 0);
     assert.equal(await answer.locator('a[href^="javascript:"], a[href^="data:"]').count(), 0);
     assert.ok((await answer.textContent()).includes(HOSTILE.split("\n")[0]));
+    await inspected(at, 1);
+    // Also in the inspector, and as the history of a page that is loaded again.
+    const harmless = async () => {
+      for (const summary of await at.locator("#panel-turn summary").all()) await summary.click();
+      for (const tab of ["memory", "turn"]) await at.click(`#tab-${tab}`);
+      assert.equal(await at.locator("main :is(img, script, iframe, svg, [onerror], [onload], [href^='javascript:'], [href^='data:'])").count(), 0);
+      assert.equal(await at.evaluate(() => window.pwned), undefined);
+    };
+    await harmless();
+    await at.reload();
+    await inspected(at, 1);
+    assert.ok((await answer.textContent()).includes(HOSTILE.split("\n")[0]));
+    await harmless();
     await ask(at, "large");
     assert.equal((await at.locator("#messages .plain").last().textContent()).length, 64 * 65536);
     assert.equal(await at.evaluate(() => window.pwned), undefined);
@@ -176,6 +195,38 @@ const tests = {
     await at.keyboard.press("Enter");
     await at.locator("#messages").getByText("is on its way").last().waitFor();
     await idle(at);
+    await inspected(at, 2);
+    await at.focus("#text");
+    // A question of a tool, after the page was loaded again.
+    const press = async (...keys) => { for (const key of keys) await at.keyboard.press(key); };
+    const name = await at.locator("#conversation-name").textContent();
+    await at.keyboard.type("Deliver it.");
+    await press("Enter");
+    await at.locator("form.approval").waitFor();
+    assert.equal(await at.evaluate(() => document.activeElement.labels[0].textContent.slice(0, 4)), "Name");
+    await at.reload();
+    await at.locator("form.approval").waitFor();
+    await idle(at);
+    assert.equal(await at.locator("#conversation-name").textContent(), name);
+    assert.equal(await focused(), "text");
+    while ((await at.evaluate(() => document.activeElement.labels?.[0]?.textContent.slice(0, 4))) !== "Name") await press("Shift+Tab");
+    await at.keyboard.type("Ann");
+    await press("Tab");
+    await at.keyboard.type("Exp");
+    await press("Shift+Tab", "Enter");
+    await at.locator("#messages").getByText("The tool said").last().waitFor();
+    assert.deepEqual(JSON.parse(JSON.parse(bodies.at(-1)).messages.at(-1).content)[0].accept, { name: "Ann", speed: "exp", weight: 1.5, gift: false, days: [] });
+    await idle(at);
+    // The dialogs.
+    await inspected(at, 4);
+    for (const [button, dialog] of [["repeat", "rerun"], ["show-export", "export"]]) {
+      await at.focus(`#${button}`);
+      await press("Enter");
+      await at.locator(`#${dialog}`).waitFor();
+      await press("Escape");
+      await at.locator(`#${dialog}`).waitFor({ state: "hidden" });
+      assert.equal(await focused(), button);
+    }
     await at.focus("#tab-turn");
     await at.keyboard.press("ArrowRight");
     assert.equal(await focused(), "tab-memory");
@@ -197,6 +248,10 @@ const tests = {
       ["200 %", { viewport: { width: 640, height: 450 }, deviceScaleFactor: 2 }],
     ]) {
       const at = await page(options);
+      const check = async (label) => {
+        assert.deepEqual(await violations(at), [], `${name}, ${label}`);
+        await noOverflow(at);
+      };
       await ask(at, "Where is my order?");
       await ask(at, "Please refund it.");
       await inspected(at, 2);
@@ -205,19 +260,45 @@ const tests = {
         await at.evaluate((view) => setView(view), view);
         for (const tab of ["turn", "memory"]) {
           await at.evaluate((tab) => setTab(tab), tab);
-          assert.deepEqual(await violations(at), [], `${name}, ${view}, ${tab}`);
-          await noOverflow(at);
+          await check(`${view}, ${tab}`);
         }
       }
+      // Sources, verdicts and cost, then a question of a tool, then questions of two.
       await at.evaluate(() => setTab("turn"));
+      await at.selectOption("#service", "support-checked");
+      await at.evaluate(() => begin());
+      await ask(at, "Is it cheap? My card is 4111111111111111");
+      await inspected(at, 1);
+      await at.evaluate(() => setView("inspector"));
+      for (const summary of await at.locator("#panel-turn summary").all()) await summary.click();
+      await check("sources and verdicts");
+      for (const text of ["Deliver it.", "Please refund both."]) {
+        await at.evaluate(() => begin());
+        await ask(at, text);
+        await check(text);
+      }
+      await at.reload();
+      await at.locator("form.approval").waitFor();
+      await check("loaded again");
+      await at.evaluate(() => find("show-export").click());
+      await at.locator("#export").waitFor();
+      await check("export");
+      await at.evaluate(() => find("export-close").click());
       await at.evaluate(() => find("repeat").click());
-      assert.deepEqual(await violations(at), [], `${name}, dialog`);
+      await at.locator("#rerun").waitFor();
+      await check("dialog");
       await at.context().close();
     }
   },
 };
+Object.assign(tests, attackTests({ url }), decisionTests({ page, ask, idle, api, problems }), inspectorTests({ page, ask, inspected }));
 
 async function takeScreenshots() {
+  const shoot = async (at, name) => {
+    // Carets blink, and bars of scrolling fade.
+    await at.waitForTimeout(200);
+    await at.screenshot({ path: `${screenshots}/${name}.png`, caret: "hide" });
+  };
   for (const scheme of ["light", "dark"]) {
     const at = await page({ colorScheme: scheme, viewport: { width: 1360, height: 850 } });
     await ask(at, "Where is my order 1042?");
@@ -226,16 +307,36 @@ async function takeScreenshots() {
     await ask(at, "Please refund it.");
     await inspected(at, 2);
     await at.selectOption("#turns", { index: 1 });
-    await at.waitForTimeout(200);
-    await at.screenshot({ path: `${screenshots}/${scheme}.png` });
+    await shoot(at, scheme);
     await at.context().close();
   }
+  const at = await page({ colorScheme: "light", viewport: { width: 1360, height: 850 } });
+  await at.selectOption("#service", "support-checked");
+  await ask(at, "Is it cheap to clean a saw? My card is 4111111111111111");
+  await inspected(at, 1);
+  for (const name of ["guide-7", "discounts"]) await at.locator("#panel-turn summary", { hasText: name }).first().click();
+  await at.locator("#panel-turn details[open]").last().scrollIntoViewIfNeeded();
+  await ask(at, "Deliver it.");
+  await inspected(at, 2);
+  await at.selectOption("#turns", { index: 1 });
+  for (const name of ["guide-7", "discounts"]) await at.locator("#panel-turn summary", { hasText: name }).first().click();
+  await at.evaluate(() => { find("panel-turn").scrollTop = find("panel-turn").scrollHeight; });
+  await shoot(at, "checks");
+  await at.click("#show-export");
+  await at.locator("#export").waitFor();
+  await shoot(at, "export");
+  await at.context().close();
+  const narrow = await page({ colorScheme: "dark", viewport: { width: 390, height: 780 } });
+  await ask(narrow, "Please refund both.");
+  await shoot(narrow, "narrow");
+  await narrow.context().close();
 }
 
 let failed = 0;
 try {
   if (screenshots) await takeScreenshots();
-  for (const [name, test] of Object.entries(screenshots ? {} : tests)) {
+  const only = process.env.PLAYGROUND_TEST || "";
+  for (const [name, test] of Object.entries(screenshots ? {} : tests).filter(([name]) => name.includes(only))) {
     const start = performance.now();
     try {
       await test();

@@ -13,7 +13,8 @@ export const HOSTILE = [
   "| a |\n|---|\n| <svg onload=window.pwned=1> |",
 ].join("\n\n");
 
-const call = (name, args) => ({ tool_calls: [{ index: 0, id: `call_${name}`, type: "function", function: { name, arguments: JSON.stringify(args) } }] });
+const call = (name, args, index = 0) => ({ tool_calls: [{ index, id: `call_${index}`, type: "function", function: { name, arguments: JSON.stringify(args) } }] });
+const calls = (...all) => all.map(([name, args], index) => call(name, args, index));
 
 const LONG_ANSWER = `Your order **1042** was delivered on Monday.
 
@@ -35,7 +36,15 @@ function pieces(request) {
   const last = request.messages.at(-1);
   const text = typeof last.content === "string" ? last.content : "";
   if (last.role === "tool" && text.includes("refunded")) return [{ content: "The refund of order 1042 is on its way. You get a **confirmation** by mail." }];
+  if (last.role === "tool" && /^\[|denied/.test(text)) return [{ content: `The tool said: ${text}` }];
   if (last.role === "tool") return LONG_ANSWER.match(/[^]{1,24}/g).map((content) => ({ content }));
+  if (/refund both/i.test(text)) return calls(["refund", { number: "1042" }], ["refund", { number: "1043" }]);
+  if (/deliver and refund/i.test(text)) return calls(["deliver", {}], ["refund", { number: "1042" }]);
+  if (/deliver/i.test(text)) return [call("deliver", {})];
+  if (/nonsense/i.test(text)) return [call("odd", {})];
+  if (/bill/i.test(text)) return [call("pay", {})];
+  if (/promise about the price/.test(text)) return [{ content: "Clean the blade with a dry cloth." }];
+  if (/cheap/i.test(text)) return [{ content: "You get a discount of 90 %." }];
   if (/refund/i.test(text)) return [call("refund", { number: "1042" })];
   if (/order/i.test(text)) return [call("order", { number: "1042" })];
   if (text === "hostile") return HOSTILE.match(/[^]{1,7}/g).map((content) => ({ content }));

@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 #[ai_service]
 #[system_message("Answer briefly.")]
-trait Support {
+pub(crate) trait Support {
     fn chat(
         &self,
         #[memory_id] conversation: &MemoryId,
@@ -20,9 +20,15 @@ trait Support {
     ) -> AnswerStream;
 }
 
+/// Returns the state of an order.
+#[tool(read_only)]
+pub(crate) fn state(order: &str) -> String {
+    format!("order {order} is \"on its way\"")
+}
+
 /// Refunds an order.
 #[tool(requires_approval)]
-fn refund(order: &str) -> String {
+pub(crate) fn refund(order: &str) -> String {
     format!("refunded {order}")
 }
 
@@ -40,9 +46,19 @@ async fn provider() -> (SocketAddr, Bodies) {
             tokio::spawn(async move {
                 let body = read_request(&mut connection).await;
                 let answer = answer(&body);
+                let is_held = body.contains("Hold.");
                 received.lock().unwrap().push(body);
-                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-                connection.write_all(format!("{head}{answer}").as_bytes()).await.unwrap();
+                if is_held {
+                    // Until the client is gone.
+                    drop(connection.read(&mut [0]).await);
+                    return;
+                }
+                let status = if answer.starts_with("data") { "200 OK" } else { "400 Bad Request" };
+                let head = "content-type: text/event-stream\r\nconnection: close\r\n\r\n";
+                connection
+                    .write_all(format!("HTTP/1.1 {status}\r\n{head}{answer}").as_bytes())
+                    .await
+                    .unwrap();
                 connection.shutdown().await.unwrap();
             });
         }
@@ -50,12 +66,20 @@ async fn provider() -> (SocketAddr, Bodies) {
     (address, bodies)
 }
 
-/// Calls the tool if the last message asks for a refund.
+/// Calls a tool if the last message asks for a refund or for a state.
 fn answer(body: &str) -> String {
     let request: Value = serde_json::from_str(body).unwrap();
     let last = request["messages"].as_array().unwrap().last().unwrap();
-    let delta = if last["role"] == "user" && last["content"] == "Refund it." {
-        let function = json!({ "name": "refund", "arguments": "{\"order\":\"7\"}" });
+    if last["content"] == "Fail." {
+        return json!({ "error": { "message": "no such \"model\"" } }).to_string();
+    }
+    let tool = match last["content"].as_str() {
+        Some("Refund it.") => Some("refund"),
+        Some("Where is it?") => Some("state"),
+        _ => None,
+    };
+    let delta = if let Some(name) = tool.filter(|_| last["role"] == "user") {
+        let function = json!({ "name": name, "arguments": "{\"order\":\"7\"}" });
         json!({ "tool_calls": [{ "index": 0, "id": "call_1", "type": "function", "function": function }] })
     } else {
         json!({ "content": "Done." })
@@ -96,6 +120,11 @@ pub(crate) struct Answer {
 
 impl Fixture {
     pub(crate) async fn start() -> Self {
+        Self::start_with(InMemoryChatMemoryStore::new()).await
+    }
+
+    /// Starts a playground whose store has conversations.
+    pub(crate) async fn start_with(store: InMemoryChatMemoryStore) -> Self {
         let (provider, bodies) = provider().await;
         let model = OpenAiChatModel::builder()
             .base_url(format!("http://{provider}/v1"))
@@ -103,12 +132,11 @@ impl Fixture {
             .model("test")
             .build()
             .unwrap();
-        let store = InMemoryChatMemoryStore::new();
         let memories = store.clone();
         let playground = Playground::new();
         let support = SupportService::builder()
             .chat_model(model)
-            .tools(refund::tool())
+            .tools(vec![refund::tool(), state::tool()])
             .chat_memory_provider(move |id: &MemoryId| {
                 let memory = MessageWindowChatMemory::builder().id(id).max_messages(20);
                 memory.store(memories.clone()).build()
@@ -147,14 +175,24 @@ impl Fixture {
 
     /// Sends a request of the page.
     pub(crate) async fn send(&self, method: &str, path: &str, body: &str) -> Answer {
+        self.raw(&self.request(method, path, body)).await
+    }
+
+    fn request(&self, method: &str, path: &str, body: &str) -> String {
         let Self { address, token, .. } = self;
-        self.raw(&format!(
+        format!(
             "{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\norigin: http://{address}\r\n\
              sec-fetch-site: same-origin\r\nx-playground-token: {token}\r\nx-playground-user: ann\r\n\
              content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
-        ))
-        .await
+        )
+    }
+
+    /// Returns the newest turn in the forms that a test can use.
+    pub(crate) async fn export(&self) -> Value {
+        let turns = self.json("GET", "/api/turns").await;
+        let id = turns[0]["id"].as_str().unwrap();
+        self.json("GET", &format!("/api/turns/{id}/export")).await
     }
 
     pub(crate) async fn json(&self, method: &str, path: &str) -> Value {
@@ -165,16 +203,44 @@ impl Fixture {
 
     /// Runs a turn, and returns its events.
     pub(crate) async fn chat(&self, conversation: &str, text: &str, resume: Value) -> Vec<Value> {
+        let request = self.run_request(conversation, text, &resume);
+        events(&self.raw(&request).await)
+    }
+
+    /// Begins a turn, and closes the connection when the provider has received the request. Returns when the turn has
+    /// ended.
+    pub(crate) async fn abandon(&self, conversation: &str, text: &str) {
+        let request = self.run_request(conversation, text, &Value::Null);
+        let mut connection = TcpStream::connect(self.address).await.unwrap();
+        connection.write_all(request.as_bytes()).await.unwrap();
+        while self.bodies.lock().unwrap().is_empty() {
+            self.json("GET", "/api/info").await;
+        }
+        drop(connection);
+        while self.json("GET", "/api/turns").await == json!([]) {}
+    }
+
+    /// Returns the events that show the calls that wait.
+    pub(crate) async fn pending(&self, conversation: &str) -> Vec<Value> {
+        let request = self.run_request(conversation, "pending", &Value::Null);
+        let marked = request.replacen("\r\n", "\r\nx-playground-pending: 1\r\n", 1);
+        events(&self.raw(&marked).await)
+    }
+
+    fn run_request(&self, conversation: &str, text: &str, resume: &Value) -> String {
         let message = json!({ "id": "1", "role": "user", "content": text });
         let input = json!({
             "threadId": conversation, "runId": "1", "messages": [message], "resume": resume,
             "state": {}, "tools": [], "context": [], "forwardedProps": {},
         });
-        let answer = self.send("POST", "/ag-ui/support", &input.to_string()).await;
-        assert_eq!(answer.status, 200, "{}", answer.body);
-        let data = answer.body.lines().filter_map(|line| line.strip_prefix("data: "));
-        data.map(|data| serde_json::from_str(data).unwrap()).collect()
+        self.request("POST", "/ag-ui/support", &input.to_string())
     }
+}
+
+fn events(answer: &Answer) -> Vec<Value> {
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let data = answer.body.lines().filter_map(|line| line.strip_prefix("data: "));
+    data.map(|data| serde_json::from_str(data).unwrap()).collect()
 }
 
 fn dechunked(mut body: &str) -> String {

@@ -8,6 +8,8 @@
 )]
 #![allow(clippy::disallowed_methods, reason = "the servers of the tests run beside them")]
 
+mod exports;
 mod fixture;
+mod open_turns;
 mod security;
 mod turns;

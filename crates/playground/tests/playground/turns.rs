@@ -92,17 +92,3 @@ async fn fork_leaves_the_original_unchanged() {
     let again = fixture.json("POST", &format!("/api/turns/{id}/fork")).await;
     assert_eq!(again["memory_id"], "ann:1~2");
 }
-
-#[tokio::test]
-async fn turn_is_exported_as_a_test_and_a_record() {
-    let fixture = Fixture::start().await;
-    fixture.chat("ann:1", "Hello!", Value::Null).await;
-    let turns = fixture.json("GET", "/api/turns").await;
-    let id = turns[0]["id"].as_str().unwrap();
-    let export = fixture.json("GET", &format!("/api/turns/{id}/export")).await;
-    let test = export["test"].as_str().unwrap();
-    assert!(test.contains("async fn support_chat_answers_as_recorded()"), "{test}");
-    assert!(test.contains(".text(\"Done.\")"), "{test}");
-    let record = ai_services::record::TurnRecord::from_json(export["record"].as_str().unwrap());
-    assert_eq!(record.unwrap().id.to_string(), id);
-}
