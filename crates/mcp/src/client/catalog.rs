@@ -23,7 +23,6 @@ use tokio::time::Instant;
 pub(super) struct ServerTools {
     /// Shared with the tools, which must not keep their own catalog alive.
     pub(super) source: Arc<Source>,
-    pins: Option<Arc<McpPins>>,
     catalog: Mutex<Option<Arc<Catalog>>>,
 }
 
@@ -50,7 +49,7 @@ pub struct LeftOut {
 
 impl ServerTools {
     pub(super) fn new(server: RemoteServer, pins: Option<Arc<McpPins>>) -> Self {
-        Self { source: Arc::new(Source::new(server)), pins, catalog: Mutex::default() }
+        Self { source: Arc::new(Source::new(server, pins)), catalog: Mutex::default() }
     }
 
     /// Returns the tools of the last listing.
@@ -91,7 +90,7 @@ impl ServerTools {
                 tools.map_err(|failure| failure.into_error(&server.name, "list its tools"))?;
         }
         let mut selection = Selection::new(&server.name);
-        for tool in self.accepted(&listing.entries, &mut selection)? {
+        for tool in self.accepted(connection, &listing.entries, &mut selection)? {
             match Definition::new(tool) {
                 Ok(definition) => selection.add(self.tool(definition))?,
                 Err(reason) => selection.leave_out(&tool.name, reason),
@@ -108,6 +107,7 @@ impl ServerTools {
     /// Returns the tools that the application uses, and whose pins match.
     fn accepted<'t>(
         &self,
+        connection: &Arc<Connection>,
         tools: &'t [RemoteTool],
         selection: &mut Selection<'_>,
     ) -> Result<Vec<&'t RemoteTool>> {
@@ -118,13 +118,9 @@ impl ServerTools {
             let message = format!("MCP server `{}` lists two tools `{name}`", server.name);
             return Err(Error::configuration(message));
         }
-        let is_used = |name: &str| server.rules.uses(name);
-        let hidden = match &self.pins {
-            Some(pins) => pins.check(&server.name, tools, is_used)?,
-            None => BTreeSet::new(),
-        };
+        let hidden = self.source.compare(connection, tools)?;
         let mut accepted = Vec::new();
-        for tool in tools.iter().filter(|tool| is_used(&tool.name)) {
+        for tool in tools.iter().filter(|tool| server.rules.uses(&tool.name)) {
             if hidden.contains(tool.name.as_ref()) {
                 selection.leave_out(&tool.name, "it differs from its pin".to_owned());
             } else {
@@ -197,7 +193,7 @@ impl<'a> Selection<'a> {
 
 impl ToolRules {
     /// Returns `true` if the application uses the tool with this name at the server.
-    fn uses(&self, name: &str) -> bool {
+    pub(super) fn uses(&self, name: &str) -> bool {
         self.only.as_ref().is_none_or(|only| any_matches(only, name))
             && !any_matches(&self.without, name)
     }

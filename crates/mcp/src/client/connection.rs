@@ -39,6 +39,7 @@ pub(super) struct Connection {
     wire: Arc<Wire>,
     inbox: Arc<Inbox>,
     pub(super) user_wait: UserWait,
+    session: SessionStream,
     /// The notices of changes of a modern server. Read when the tools are selected.
     subscription: Mutex<Option<Subscription>>,
 }
@@ -95,13 +96,13 @@ impl Connection {
                     Error::new(ErrorKind::Unavailable, message).with_source(error)
                 })?;
                 let tail = child.stderr_tail();
-                let attempt = Self::over(server, child, lifecycle).await;
+                let attempt = Self::over(server, child, lifecycle, SessionStream::new()).await;
                 attempt.map_err(|error| connection_error(server, &error, Some(&tail)))
             }
             Endpoint::Http(endpoint) => {
                 let stream = SessionStream::new();
                 let transport = http::transport(endpoint, server, stream.clone())?;
-                let attempt = Self::over(server, transport, lifecycle).await;
+                let attempt = Self::over(server, transport, lifecycle, stream.clone()).await;
                 let connection = attempt.map_err(|error| connection_error(server, &error, None))?;
                 stream.opened().await;
                 Ok(connection)
@@ -113,6 +114,7 @@ impl Connection {
         server: &RemoteServer,
         transport: impl Transport<RoleClient> + 'static,
         lifecycle: ClientLifecycleMode,
+        session: SessionStream,
     ) -> Result<Self, ClientInitializeError> {
         let (wire, inbox) = <(Arc<Wire>, Arc<Inbox>)>::default();
         let handler = Handler {
@@ -126,7 +128,7 @@ impl Connection {
         let transport =
             RecordedTransport::new(transport, Arc::clone(&wire), probe_timeout, user_wait.clone());
         let service = Box::pin(handler.serve_with_lifecycle(transport, lifecycle)).await?;
-        Ok(Self { service, wire, inbox, user_wait, subscription: Mutex::default() })
+        Ok(Self { service, wire, inbox, user_wait, session, subscription: Mutex::default() })
     }
 
     /// Subscribes to changes of the tools of a modern server. Without a subscription, the list is used until its end of
@@ -151,7 +153,9 @@ impl Connection {
 
     /// Returns `false` once the connection is known to be closed.
     pub(super) fn is_open(&self) -> bool {
-        !(self.wire.is_closed() || self.service.is_transport_closed() || self.service.is_closed())
+        let is_closed =
+            self.wire.is_closed() || self.service.is_transport_closed() || self.service.is_closed();
+        !(is_closed || self.session.is_lost())
     }
 
     /// Returns `true` if the server reported a change of its tools since the last call of this method.

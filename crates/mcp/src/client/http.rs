@@ -9,7 +9,7 @@ use super::session_stream::SessionStream;
 use ai_services_core::{Error, Result};
 use futures_util::stream::BoxStream;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
-use rmcp::model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage, RequestId};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
@@ -68,7 +68,8 @@ pub(super) fn transport(
         .custom_headers(headers)
         // Lists and subscriptions are sent beside calls.
         .max_concurrent_requests(server.max_concurrent_calls.saturating_add(4))
-        .reinit_on_expired_session(true);
+        // A server that forgot the session may be another one, so that its tools are listed again on a new connection.
+        .reinit_on_expired_session(false);
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
@@ -96,6 +97,38 @@ fn with_call_headers(message: &ClientJsonRpcMessage, mut headers: Headers) -> He
         headers.extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));
     }
     headers
+}
+
+/// Gives an error without an id to the request that it answers. Without an id, the request would wait for its time limit.
+///
+/// # Errors
+///
+/// Fails if the server does not know the session. The official TypeScript servers report this with the status 400 and
+/// an error without an id, instead of the status 404.
+fn correlated(
+    response: StreamableHttpPostResponse,
+    request: Option<RequestId>,
+    has_session: bool,
+) -> Result<StreamableHttpPostResponse, Failure> {
+    match (response, request) {
+        (StreamableHttpPostResponse::Json(JsonRpcMessage::Error(mut error), session), Some(id))
+            if error.id.is_none() =>
+        {
+            let message = error.error.message.to_ascii_lowercase();
+            if has_session && message.contains("session") {
+                return Err(StreamableHttpError::SessionExpired);
+            }
+            error.id = Some(id);
+            Ok(StreamableHttpPostResponse::Json(JsonRpcMessage::Error(error), session))
+        }
+        (response, _) => Ok(response),
+    }
+}
+
+/// Returns `true` for the answer of a server that does not know a session.
+fn refuses_session(error: &reqwest::Error) -> bool {
+    use reqwest::StatusCode;
+    matches!(error.status(), Some(StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND))
 }
 
 impl HttpClient {
@@ -190,7 +223,17 @@ impl StreamableHttpClient for HttpClient {
         custom_headers: Headers,
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, Failure> {
-        let response = self.send(uri, message, session_id, custom_headers, limits).await?;
+        let request = match &message {
+            JsonRpcMessage::Request(request) => Some(request.id.clone()),
+            _ => None,
+        };
+        let has_session = session_id.is_some();
+        let response = self.send(uri, message, session_id, custom_headers, limits).await;
+        let response = response.and_then(|response| correlated(response, request, has_session));
+        if matches!(response, Err(StreamableHttpError::SessionExpired)) {
+            self.session_stream.set_lost();
+        }
+        let response = response?;
         self.session_stream.note(&response);
         Ok(response)
     }
@@ -236,6 +279,7 @@ impl StreamableHttpClient for HttpClient {
         max_sse_event_size: usize,
     ) -> Result<Events, Failure> {
         let token = self.token().await;
+        let is_resumed = session_id.is_some() && last_event_id.is_some();
         let stream = self.client.get_stream_with_max_sse_event_size(
             uri,
             session_id,
@@ -246,6 +290,13 @@ impl StreamableHttpClient for HttpClient {
         );
         let stream = stream.await;
         self.session_stream.set_answered();
-        stream
+        match stream {
+            Err(StreamableHttpError::Client(error)) if is_resumed && refuses_session(&error) => {
+                self.session_stream.set_lost();
+                // The transport does not try again after this error.
+                Err(StreamableHttpError::ServerDoesNotSupportSse)
+            }
+            stream => stream,
+        }
     }
 }

@@ -69,6 +69,7 @@ impl RemoteCall {
         let _permit = permit.map_err(ToolError::concealed)?;
         for is_last in [false, true] {
             let connection = self.connection().await?;
+            self.compare(&connection).await?;
             let request = ClientRequest::CallToolRequest(CallToolRequest::new(self.params.clone()));
             let meta = self.meta(&connection);
             let answer = match connection.send(request, self.headers.clone(), meta) {
@@ -99,6 +100,16 @@ impl RemoteCall {
     pub(super) fn post(&self, request: ClientRequest) {
         if let Some(connection) = self.source.link.open_connection() {
             connection.post(request, self.headers.clone(), self.meta(&connection));
+        }
+    }
+
+    /// Compares the tool with its pin, if the connection is a new one.
+    async fn compare(&self, connection: &Arc<Connection>) -> Result<(), ToolError> {
+        let hidden = self.source.is_hidden(connection, &self.params.name);
+        match before_sending(&self.input, hidden).await? {
+            Ok(false) => Ok(()),
+            Ok(true) => Err(ToolError::new("the tool differs from its pin; the call was not sent")),
+            Err(error) => Err(ToolError::new(error.to_string())),
         }
     }
 

@@ -22,6 +22,8 @@ enum State {
     Opening,
     /// The server has opened the stream, or refused it.
     Answered,
+    /// The server does not know the session any longer.
+    Lost,
 }
 
 impl SessionStream {
@@ -44,7 +46,22 @@ impl SessionStream {
     }
 
     pub(super) fn set_answered(&self) {
-        self.0.send_replace(State::Answered);
+        self.0.send_if_modified(|state| {
+            let is_known = *state != State::Lost;
+            if is_known {
+                *state = State::Answered;
+            }
+            is_known
+        });
+    }
+
+    pub(super) fn set_lost(&self) {
+        self.0.send_replace(State::Lost);
+    }
+
+    /// Returns `true` if the server does not know the session any longer.
+    pub(super) fn is_lost(&self) -> bool {
+        *self.0.borrow() == State::Lost
     }
 
     /// Waits for the answer if there is a session.

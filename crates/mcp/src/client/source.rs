@@ -1,18 +1,80 @@
 //! One server, as its tools share it.
 
+use super::connection::Connection;
 use super::link::Link;
+use super::pins::McpPins;
 use super::remote_server::RemoteServer;
+use ai_services_core::Result;
+use rmcp::model::Tool;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::Semaphore;
 
 /// The link to one server, and the limit of its calls.
 pub(super) struct Source {
     pub(super) link: Link,
     pub(super) calls: Semaphore,
+    pins: Option<Arc<McpPins>>,
+    compared: Mutex<Compared>,
+}
+
+/// The connection whose tools were compared with their pins, and the tools that differ and must not be called.
+#[derive(Default)]
+struct Compared {
+    connection: Weak<Connection>,
+    hidden: Arc<BTreeSet<String>>,
 }
 
 impl Source {
-    pub(super) fn new(server: RemoteServer) -> Self {
+    pub(super) fn new(server: RemoteServer, pins: Option<Arc<McpPins>>) -> Self {
         let calls = Semaphore::new(server.max_concurrent_calls.min(Semaphore::MAX_PERMITS));
-        Self { link: Link::new(server), calls }
+        Self { link: Link::new(server), calls, pins, compared: Mutex::default() }
+    }
+
+    /// Compares the tools of a connection with their pins, and returns the tools to hide.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a tool differs from its pin and [`OnChange::Reject`](super::pins::OnChange::Reject) applies.
+    pub(super) fn compare(
+        &self,
+        connection: &Arc<Connection>,
+        tools: &[Tool],
+    ) -> Result<Arc<BTreeSet<String>>> {
+        let Some(pins) = &self.pins else { return Ok(Arc::default()) };
+        let server = &self.link.server;
+        let hidden = Arc::new(pins.check(&server.name, tools, |name| server.rules.uses(name))?);
+        let compared =
+            Compared { connection: Arc::downgrade(connection), hidden: Arc::clone(&hidden) };
+        *self.compared.lock().unwrap_or_else(PoisonError::into_inner) = compared;
+        Ok(hidden)
+    }
+
+    /// Returns `true` if the tool of a connection differs from its pin. Lists the tools of a connection that was opened
+    /// since the last listing, which may lead to another version of the server.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the tools cannot be listed, or if a tool differs from its pin and
+    /// [`OnChange::Reject`](super::pins::OnChange::Reject) applies.
+    pub(super) async fn is_hidden(&self, connection: &Arc<Connection>, tool: &str) -> Result<bool> {
+        if self.pins.is_none() {
+            return Ok(false);
+        }
+        if let Some(hidden) = self.hidden(connection) {
+            return Ok(hidden.contains(tool));
+        }
+        let server = &self.link.server;
+        let listing = connection.list::<Tool>(server.connect_timeout).await;
+        let listing =
+            listing.map_err(|failure| failure.into_error(&server.name, "list its tools"))?;
+        Ok(self.compare(connection, &listing.entries)?.contains(tool))
+    }
+
+    /// Returns the tools to hide if the tools of the connection were compared.
+    fn hidden(&self, connection: &Arc<Connection>) -> Option<Arc<BTreeSet<String>>> {
+        let compared = self.compared.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_current = std::ptr::eq(compared.connection.as_ptr(), Arc::as_ptr(connection));
+        is_current.then(|| Arc::clone(&compared.hidden))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::agent::{call, call_with, offered};
 use crate::http_server::{Answer, HttpServer};
-use crate::scripted_server::tool;
+use crate::scripted_server::{Scripted, tool};
 use crate::selection::until_offered;
 use ai_services::mcp::{Era, McpTools, RemoteServer, WhenDown};
 use ai_services::{ErrorKind, InvocationContext};
@@ -109,20 +109,23 @@ async fn server_that_is_gone_is_an_error_and_nothing_was_sent() {
 
 #[tokio::test]
 async fn servers_that_are_down_cost_one_time_limit_together() {
+    const LIMIT: Duration = Duration::from_secs(2);
     // Accepts no connection, so that each attempt waits.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let silent = Scripted::new(json!({"initialize": {}, "server/discover": {}}));
     let server = HttpServer::new(|message| listing(message, done)).await;
     let up = RemoteServer::http("up", &server.url).era(Era::Legacy);
     let mut builder = McpTools::builder().server(up);
-    for number in 0..20 {
-        let down = RemoteServer::http(format!("down{number}"), &url);
-        let limit = Duration::from_secs(2);
-        builder = builder.server(down.connect_timeout(limit).when_down(WhenDown::Skip));
+    for number in 0..10 {
+        let by_http = RemoteServer::http(format!("http{number}"), &url);
+        for down in [by_http, silent.server(&format!("stdio{number}")).era(Era::Probe)] {
+            builder = builder.server(down.connect_timeout(LIMIT).when_down(WhenDown::Skip));
+        }
     }
     let started = Instant::now();
     let tools = builder.build().await.unwrap();
-    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    assert!(started.elapsed() < LIMIT * 3, "{:?}", started.elapsed());
     assert_eq!(call(&tools, "up__act", "{}").await.text(), "done");
 }
 

@@ -17,6 +17,7 @@ mod elicitation;
 mod hostile;
 mod http;
 mod http_server;
+mod lost_session;
 mod mortal_store;
 #[cfg(feature = "auth")]
 mod oauth;

@@ -191,7 +191,6 @@ impl Server {
                 writeln!(out, "{}", value.as_str().unwrap()).unwrap();
                 out.flush().unwrap();
             }
-            "answer" => send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": value})),
             "progress" => {
                 let token = &message["params"]["_meta"]["progressToken"];
                 let params = json!({"progressToken": token, "progress": value});
@@ -214,10 +213,6 @@ impl Server {
                 self.notify("subscriptions/acknowledged", json!({"notifications": value}));
             }
             "notify" => self.notify(value.as_str().unwrap(), json!({})),
-            "endless_progress" => loop {
-                self.step(&json!({"progress": 1}), message, lines);
-                std::thread::sleep(Duration::from_millis(20));
-            },
             // Reads the answer to a request that was sent before.
             "read" => {
                 let line = lines.next().unwrap().unwrap();
@@ -246,16 +241,6 @@ impl Server {
                 while !file.exists() {
                     std::thread::sleep(Duration::from_millis(2));
                 }
-            }
-            "long_line" => {
-                let length = usize::try_from(value.as_u64().unwrap()).unwrap();
-                let chunk = vec![b'x'; 1 << 20];
-                let mut out = std::io::stdout().lock();
-                for _ in 0..length >> 20 {
-                    out.write_all(&chunk).unwrap();
-                }
-                out.write_all(b"\n").unwrap();
-                out.flush().unwrap();
             }
             "spawn" => {
                 let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
