@@ -63,3 +63,10 @@ pub(crate) async fn call(
     let result = result.ok_or("the model received no result")?;
     Ok(Received { result, is_unknown: execution.has_unknown_outcome() })
 }
+
+/// Lists the tools, as a service does before each model call.
+pub(crate) async fn listed(tools: &McpTools) -> ai_services::Result<()> {
+    let model = ScriptedChatModel::new([ScriptedAnswer::text("Done.")]);
+    let agent = AgentService::builder().chat_model(model).tool_provider(tools.clone()).build()?;
+    agent.chat(&InvocationContext::new(), "go").await.map(drop)
+}

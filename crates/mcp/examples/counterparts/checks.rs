@@ -1,21 +1,25 @@
 //! The checks of the client against the servers of other projects.
 
 use crate::Outcome;
-use crate::agent::call;
+use crate::agent::{call, listed};
 use crate::installed::{Installed, Probe, Transport, all};
 use crate::server_process::ServerProcess;
 use ai_services::ErrorKind;
-use ai_services::mcp::{Era, McpPins, McpTools, RemoteServer, STRUCTURED_CONTENT};
+use ai_services::mcp::{Era, McpPins, McpTools, STRUCTURED_CONTENT};
 use ai_services::message::Content;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// The start of an image.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 
 /// Checks all servers in the folder.
 pub(crate) async fn run(folder: &Path) -> Outcome {
     let work = tempfile::tempdir()?;
     std::fs::write(work.path().join("note.txt"), "hello")?;
+    std::fs::write(work.path().join("pixel.png"), PNG)?;
     let git = std::process::Command::new("git").args(["init", "-q"]).current_dir(&work).status()?;
     git.success().then_some(()).ok_or("git init failed")?;
     // A place outside the repository.
@@ -49,9 +53,13 @@ impl Checks<'_> {
         }
         if let Some(probe) = &installed.progress {
             self.report("progress", self.progress(probe)).await;
-            self.report("cancel", self.cancel_after_progress(probe)).await;
-        } else {
-            self.report("cancel", self.cancel_unanswered()).await;
+        }
+        match (&installed.endless, &installed.progress) {
+            (Some((endless, confirmation)), _) => {
+                self.report("cancel", self.cancel_confirmed(endless, confirmation)).await;
+            }
+            (None, Some(probe)) => self.report("cancel", self.cancel_after_progress(probe)).await,
+            (None, None) => self.report("cancel", self.cancel_unanswered()).await,
         }
         self.report("killed", self.killed()).await;
         self.report("replaced", self.replaced()).await;
@@ -77,8 +85,7 @@ impl Checks<'_> {
     }
 
     async fn start(&self) -> Outcome<(ServerProcess, McpTools)> {
-        let command = &self.installed.command;
-        let process = ServerProcess::start(self.installed, command, self.era, self.work).await?;
+        let process = ServerProcess::start(self.installed, self.era, self.work).await?;
         let tools = McpTools::builder().server(process.remote.clone()).build().await?;
         Ok((process, tools))
     }
@@ -137,15 +144,22 @@ impl Checks<'_> {
     /// Drops a call that runs. The connection remains usable.
     async fn cancel_after_progress(&self, probe: &Probe) -> Outcome {
         let (_process, tools) = self.start().await?;
-        let started = Arc::new(tokio::sync::Notify::new());
-        let notifier = Arc::clone(&started);
-        tokio::select! {
-            received = call(&tools, probe, move || notifier.notify_one()) => {
-                return Err(format!("not cancelled: {received:?}").into());
-            }
-            () = started.notified() => {}
-        }
+        drop_after_progress(&tools, probe).await?;
         call(&tools, &self.installed.call, || ()).await?.succeeds(self.installed.call.answer)
+    }
+
+    /// Drops a call that runs. The server notices it.
+    async fn cancel_confirmed(&self, endless: &Probe, confirmation: &Probe) -> Outcome {
+        let (_process, tools) = self.start().await?;
+        drop_after_progress(&tools, endless).await?;
+        let end = Instant::now() + Duration::from_secs(10);
+        loop {
+            let confirmed = call(&tools, confirmation, || ()).await?.succeeds(confirmation.answer);
+            if confirmed.is_ok() || Instant::now() > end {
+                return confirmed;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
     }
 
     /// Drops a call that the server has not read yet. The connection remains usable.
@@ -160,47 +174,92 @@ impl Checks<'_> {
         call(&tools, probe, || ()).await?.succeeds(probe.answer)
     }
 
-    /// Kills the server while it has a call: the outcome is unknown, and the next call starts the server again.
+    /// Kills the server while it has a call: the outcome is unknown. A call of the server that is started again works.
     async fn killed(&self) -> Outcome {
-        let (process, tools) = self.start().await?;
-        let probe = &self.installed.call;
-        process.signal("-STOP").await?;
-        let kill = async {
-            tokio::time::sleep(Duration::from_millis(300)).await;
-            process.signal("-KILL").await
+        let (mut process, tools) = self.start().await?;
+        let received = match (&self.installed.endless, &self.installed.progress) {
+            (Some((probe, _)), _) | (None, Some(probe)) => {
+                let started = Arc::new(tokio::sync::Notify::new());
+                let notifier = Arc::clone(&started);
+                let kill = async {
+                    started.notified().await;
+                    process.replace(&self.installed.command).await
+                };
+                let calling = call(&tools, probe, move || notifier.notify_one());
+                let (received, killed) = tokio::join!(calling, kill);
+                killed?;
+                received?
+            }
+            (None, None) => {
+                process.signal("-STOP").await?;
+                let kill = async {
+                    // The server has no way to report that the call has arrived.
+                    tokio::time::sleep(Duration::from_millis(300)).await;
+                    process.replace(&self.installed.command).await
+                };
+                let (received, killed) =
+                    tokio::join!(call(&tools, &self.installed.call, || ()), kill);
+                killed?;
+                received?
+            }
         };
-        let (received, killed) = tokio::join!(call(&tools, probe, || ()), kill);
-        killed?;
-        let received = received?;
         let is_expected = received.is_unknown && received.texts().starts_with("outcome unknown: ");
         is_expected.then_some(()).ok_or_else(|| format!("not unknown: {received:?}"))?;
-        if self.installed.transport == Transport::Http {
-            return Ok(());
-        }
+        let probe = &self.installed.call;
         call(&tools, probe, || ()).await?.succeeds(probe.answer)
     }
 
-    /// Replaces the server by another version, whose tools differ from their pins.
+    /// Replaces the server by another version, whose tools differ from their pins, during a connection.
     async fn replaced(&self) -> Outcome {
         let pins = self.work.join(format!("pins-{}-{:?}.json", self.installed.name, self.era));
-        let pinned = |remote: RemoteServer| {
-            McpTools::builder().server(remote).pins(McpPins::file(&pins)).build()
+        let _ = std::fs::remove_file(&pins);
+        let pinned = async |process: &ServerProcess, era: Era| {
+            let builder = McpTools::builder().server(process.remote.clone().era(era));
+            builder.pins(McpPins::file(&pins)).build().await
         };
-        let same = &self.installed.command;
+        let mut process = ServerProcess::start(self.installed, self.era, self.work).await?;
         for _ in 0..2 {
-            let process = ServerProcess::start(self.installed, same, self.era, self.work).await?;
-            pinned(process.remote.clone()).await?;
+            pinned(&process, self.era).await?;
         }
-        let other = &self.installed.other_version;
-        // The other version has one era.
-        let era = Era::Legacy;
-        let process = ServerProcess::start(self.installed, other, era, self.work).await?;
-        let outcome = pinned(process.remote.clone()).await;
-        std::fs::remove_file(&pins)?;
-        match outcome {
-            Err(error) if error.kind() == ErrorKind::Configuration => Ok(()),
-            Err(error) => Err(error.into()),
-            Ok(_) => Err("the tools of another version were accepted".into()),
+        // The other version may have one era only.
+        let tools = pinned(&process, Era::Probe).await?;
+        listed(&tools).await?;
+        process.replace(&self.installed.other_version).await?;
+        let received = call(&tools, &self.installed.call, || ()).await?;
+        // A stateless server cannot be told from another one before its next list.
+        let is_stateless = self.installed.transport == Transport::Http && self.era == Era::Modern;
+        if !received.result.is_error() && !is_stateless {
+            return Err(format!("a tool of another version was called: {received:?}").into());
         }
+        let end = Instant::now() + Duration::from_secs(10);
+        let mut outcome = listed(&tools).await;
+        while outcome.is_ok() && Instant::now() < end {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            outcome = listed(&tools).await;
+        }
+        let outcomes = [
+            ("connection", outcome),
+            ("new connection", pinned(&process, Era::Probe).await.map(drop)),
+        ];
+        for (by, outcome) in outcomes {
+            match outcome {
+                Err(error) if error.kind() == ErrorKind::Configuration => {}
+                Err(error) => return Err(error.into()),
+                Ok(()) => return Err(format!("accepted by the {by}").into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Drops a call at its first report of progress.
+async fn drop_after_progress(tools: &McpTools, probe: &Probe) -> Outcome {
+    let started = Arc::new(tokio::sync::Notify::new());
+    let notifier = Arc::clone(&started);
+    tokio::select! {
+        received = call(tools, probe, move || notifier.notify_one()) => {
+            Err(format!("not cancelled: {received:?}").into())
+        }
+        () = started.notified() => Ok(()),
     }
 }

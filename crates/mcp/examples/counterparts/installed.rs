@@ -1,6 +1,6 @@
 //! The servers of other projects, as the script installs them.
 
-use ai_services::mcp::{Era, RemoteServer};
+use ai_services::mcp::Era;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -20,6 +20,8 @@ pub(crate) struct Installed {
     pub(crate) image: Option<Probe>,
     /// A call that reports progress.
     pub(crate) progress: Option<Probe>,
+    /// A call that reports progress and ends only if it is cancelled, and a call that confirms this.
+    pub(crate) endless: Option<(Probe, Probe)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,13 +42,24 @@ fn probe(tool: &'static str, arguments: Value, answer: &'static str) -> Probe {
     Probe { tool, arguments, answer }
 }
 
-/// Returns the servers in the folder. `work` has a Git repository and a file `note.txt`.
+/// Returns the servers in the folder. `work` has a Git repository and the files `note.txt` and `pixel.png`.
 pub(crate) fn all(folder: &Path, work: &Path) -> Vec<Installed> {
-    let everything = everything(folder);
-    let over_http = Installed { transport: Transport::Http, ..everything.clone() };
+    let over_http = |installed: &Installed| {
+        let mut over_http = Installed { transport: Transport::Http, ..installed.clone() };
+        for command in [&mut over_http.command, &mut over_http.other_version] {
+            command.push("streamableHttp".to_owned());
+        }
+        over_http
+    };
+    let (everything, typescript) = (everything(folder), typescript(folder));
+    let mut typescript_http = over_http(&typescript);
+    // Without a session, a legacy server does not find the call that a notification cancels.
+    typescript_http.eras = &[Era::Modern];
     vec![
+        over_http(&everything),
         everything,
-        over_http,
+        typescript_http,
+        typescript,
         filesystem(folder, work),
         memory(folder, work),
         time(folder),
@@ -74,15 +87,41 @@ fn everything(folder: &Path) -> Installed {
     }
 }
 
+/// A server of the official SDK, because no published server speaks the modern era by HTTP.
+fn typescript(folder: &Path) -> Installed {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/counterparts/server.mjs");
+    let node = folder.join("node_modules/node/bin/node");
+    let command =
+        |version: &str| vec![text(&node), text(&script), text(folder), version.to_owned()];
+    let none = || json!({});
+    Installed {
+        name: "typescript",
+        transport: Transport::Stdio,
+        command: command("1"),
+        other_version: command("2"),
+        eras: &[Era::Legacy, Era::Modern],
+        call: probe("echo", json!({ "text": "hello" }), "hello"),
+        error: probe("fail", none(), "sold out"),
+        structured: Some(probe("sum", json!({ "a": 1, "b": 2 }), "sum")),
+        image: Some(probe("pixel", none(), "")),
+        progress: Some(probe("steps", none(), "completed")),
+        endless: Some((probe("endless", none(), ""), probe("dropped", none(), "dropped: 1"))),
+    }
+}
+
 fn filesystem(folder: &Path, work: &Path) -> Installed {
-    let note = work.join("note.txt");
-    npm(
-        folder,
-        "filesystem",
-        &[text(work)],
-        probe("read_text_file", json!({ "path": note }), "hello"),
-        probe("read_text_file", json!({ "path": "/etc/hostname" }), "denied"),
-    )
+    let note = json!({ "path": work.join("note.txt") });
+    Installed {
+        structured: Some(probe("read_text_file", note.clone(), "content")),
+        image: Some(probe("read_media_file", json!({ "path": work.join("pixel.png") }), "")),
+        ..npm(
+            folder,
+            "filesystem",
+            &[text(work)],
+            probe("read_text_file", note, "hello"),
+            probe("read_text_file", json!({ "path": "/etc/hostname" }), "denied"),
+        )
+    }
 }
 
 fn memory(folder: &Path, work: &Path) -> Installed {
@@ -149,6 +188,7 @@ fn npm(
         structured: None,
         image: None,
         progress: None,
+        endless: None,
     }
 }
 
@@ -175,19 +215,10 @@ fn pip(
         structured: None,
         image: None,
         progress: None,
+        endless: None,
     }
 }
 
-fn text(path: &Path) -> String {
+pub(crate) fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
-}
-
-impl Installed {
-    /// Returns the server as a child process that writes its process id to a file.
-    pub(crate) fn stdio(&self, command: &[String], pid: &Path) -> RemoteServer {
-        let script = "echo $$ > \"$0\"; exec \"$@\"";
-        RemoteServer::stdio("s", "sh")
-            .args(["-c", script, &text(pid)])
-            .args(command.iter().cloned())
-    }
 }
