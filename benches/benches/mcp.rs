@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `mapped` | a turn of a service with an in-process model, which calls the tool once through `McpTools` |
 //! | `service` | the same turn with the same tool in the process |
-//! | `rmcp` | `call_tool` of the SDK's client, and the text of its result |
+//! | `rmcp` | `call_tool` of the SDK's client over an equal HTTP client, and the text of its result |
 //!
 //! The cost of the mapping is `mapped` less `service` less `rmcp`. Server and clients share one thread.
 //!
@@ -23,8 +23,10 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use rmcp::model::{CallToolRequestParams, ProtocolVersion};
 use rmcp::service::RunningService;
 use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient};
 use serde_json::{Map, Value};
+use std::time::Duration;
 use tokio::net::TcpListener;
 
 /// Returns the text.
@@ -71,7 +73,15 @@ async fn bare(url: &str, era: Era) -> RunningService<RoleClient, ()> {
         Era::Legacy => ClientLifecycleMode::Initialize,
         _ => ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::LATEST] },
     };
-    let transport = StreamableHttpClientTransport::from_uri(url);
+    // The settings of the client of `McpTools`. The SDK's default client is slower.
+    let client = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(Duration::from_secs(10))
+        .tcp_keepalive(Duration::from_secs(60))
+        .build()
+        .unwrap();
+    let config = StreamableHttpClientTransportConfig::with_uri(url);
+    let transport = StreamableHttpClientTransport::with_client(client, config);
     ().serve_with_lifecycle(transport, lifecycle).await.unwrap()
 }
 
