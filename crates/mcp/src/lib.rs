@@ -105,6 +105,10 @@
 //!
 //! Sampling, roots, and the experimental tasks of the revision 2025-11-25 are not supported. Neither are some extensions of
 //! the authorization: proof of possession (`DPoP`), enterprise-managed authorization and workload identities.
+//!
+//! A message of a server has at most 16 MiB. While it is parsed, each of its JSON values needs about 130 bytes, so that a
+//! message of many small values needs up to 65 times its size: limit the memory of a process that uses servers you do not
+//! trust.
 
 mod clean;
 mod client;

@@ -93,7 +93,8 @@ pub enum WhenDown {
     /// Building fails, and later each service call that selects tools.
     #[default]
     Fail,
-    /// The tools of the server are left out until it works.
+    /// The tools of the server are left out until it works. After each pause of 0.25 to 60 seconds, a service call tries
+    /// to connect, and waits at most for the [connect timeout](RemoteServer::connect_timeout).
     Skip,
 }
 
