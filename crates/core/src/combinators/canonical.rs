@@ -7,13 +7,30 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::{AiMessage, ChatMessage, ToolResult, UserMessage};
 use crate::model::{
-    AnswerOrigin, ChatRequest, ChatRequestParameters, ChatResponse, FinishReason, ModelUsage,
-    ResponseFormat, TokenUsage, ToolChoice, ToolLoading, ToolSpecification,
+    AnswerOrigin, Capability, ChatRequest, ChatRequestParameters, ChatResponse, FinishReason,
+    ModelUsage, ResponseFormat, TokenUsage, ToolChoice, ToolLoading, ToolSpecification,
 };
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+
+/// The names of capabilities in the header of a cassette.
+#[doc(hidden)]
+pub const CAPABILITY_NAMES: [(Capability, &str); 12] = [
+    (Capability::Tools, "tools"),
+    (Capability::JsonSchema, "json_schema"),
+    (Capability::JsonSchemaWithTools, "json_schema_with_tools"),
+    (Capability::JsonObject, "json_object"),
+    (Capability::Streaming, "streaming"),
+    (Capability::Images, "images"),
+    (Capability::Audio, "audio"),
+    (Capability::Videos, "videos"),
+    (Capability::Pdfs, "pdfs"),
+    (Capability::ToolChoice, "tool_choice"),
+    (Capability::ForbidTools, "forbid_tools"),
+    (Capability::DeferredTools, "deferred_tools"),
+];
 
 /// Appends the JSON of a request to `out`.
 #[doc(hidden)]

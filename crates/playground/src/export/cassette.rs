@@ -1,6 +1,6 @@
 //! A turn as a cassette.
 
-use ai_services_core::combinators::canonical::{Answer, write_request};
+use ai_services_core::combinators::canonical::{Answer, CAPABILITY_NAMES, write_request};
 use ai_services_core::model::{
     Capabilities, Capability, ChatRequest, ChatRequestParameters, ToolSpecifications,
 };
@@ -9,21 +9,6 @@ use ai_services_core::redaction::Redaction;
 use ai_services_core::{Error, Result};
 use serde::Serialize;
 use serde_json::{Value, json};
-
-/// The capabilities of a cassette, with their names in its header.
-const CAPABILITIES: [(Capability, &str); 11] = [
-    (Capability::Tools, "tools"),
-    (Capability::JsonSchema, "json_schema"),
-    (Capability::JsonSchemaWithTools, "json_schema_with_tools"),
-    (Capability::JsonObject, "json_object"),
-    (Capability::Images, "images"),
-    (Capability::Audio, "audio"),
-    (Capability::Videos, "videos"),
-    (Capability::Pdfs, "pdfs"),
-    (Capability::ToolChoice, "tool_choice"),
-    (Capability::ForbidTools, "forbid_tools"),
-    (Capability::DeferredTools, "deferred_tools"),
-];
 
 /// Returns the exchanges of a turn as a cassette: a header, then a line for each answer or error of the model. Secrets in
 /// well-known formats are replaced, as `RecordingModel` replaces them.
@@ -84,7 +69,7 @@ fn model(record: &TurnRecord) -> &str {
 
 /// Returns the names of the capabilities without which a model cannot answer the requests.
 fn capabilities(requests: &[ChatRequest]) -> Vec<&'static str> {
-    let all = Capabilities::of(CAPABILITIES.map(|(capability, _)| capability));
+    let all = Capabilities::of(CAPABILITY_NAMES.map(|(capability, _)| capability));
     let defaults = ChatRequestParameters::new();
     let is_needed = |capability: Capability| {
         let others = match capability {
@@ -94,7 +79,7 @@ fn capabilities(requests: &[ChatRequest]) -> Vec<&'static str> {
         };
         requests.iter().any(|request| others.check(request, &defaults, "").is_err())
     };
-    let needed = CAPABILITIES.into_iter().filter(|(capability, _)| is_needed(*capability));
+    let needed = CAPABILITY_NAMES.into_iter().filter(|(capability, _)| is_needed(*capability));
     needed.map(|(_, name)| name).chain(["streaming"]).collect()
 }
 
@@ -140,7 +125,7 @@ mod tests {
 
     #[test]
     fn replay_knows_the_names_of_all_capabilities() {
-        for (capability, name) in CAPABILITIES {
+        for (capability, name) in CAPABILITY_NAMES {
             let header = json!({
                 "format": "ai-services cassette", "version": 1, "model": "m", "capabilities": [name],
             });

@@ -4,10 +4,8 @@
 //! pieces of a stream.
 
 use super::wire_error::WireError;
-use ai_services_core::combinators::canonical::Answer;
-use ai_services_core::model::{
-    Capabilities, Capability, ChatResponse, ModelStreamEvent, ToolCallDelta,
-};
+use ai_services_core::combinators::canonical::{Answer, CAPABILITY_NAMES};
+use ai_services_core::model::{Capabilities, ChatResponse, ModelStreamEvent, ToolCallDelta};
 use ai_services_core::{BoxError, Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,21 +13,6 @@ use std::fmt;
 
 const FORMAT: &str = "ai-services cassette";
 const VERSION: u32 = 1;
-
-const CAPABILITIES: [(Capability, &str); 12] = [
-    (Capability::Tools, "tools"),
-    (Capability::JsonSchema, "json_schema"),
-    (Capability::JsonSchemaWithTools, "json_schema_with_tools"),
-    (Capability::JsonObject, "json_object"),
-    (Capability::Streaming, "streaming"),
-    (Capability::Images, "images"),
-    (Capability::Audio, "audio"),
-    (Capability::Videos, "videos"),
-    (Capability::Pdfs, "pdfs"),
-    (Capability::ToolChoice, "tool_choice"),
-    (Capability::ForbidTools, "forbid_tools"),
-    (Capability::DeferredTools, "deferred_tools"),
-];
 
 /// Header line: format, version, and the recorded model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,7 +26,7 @@ pub(super) struct Header {
 impl Header {
     pub(super) fn new(model: &str, capabilities: Capabilities) -> Self {
         let included =
-            CAPABILITIES.iter().filter(|(capability, _)| capabilities.contains(*capability));
+            CAPABILITY_NAMES.iter().filter(|(capability, _)| capabilities.contains(*capability));
         Self {
             format: FORMAT.into(),
             version: VERSION,
@@ -54,7 +37,7 @@ impl Header {
 
     /// Returns the capabilities of the recorded model that this build supports.
     pub(super) fn capabilities(&self) -> Capabilities {
-        let included = CAPABILITIES
+        let included = CAPABILITY_NAMES
             .iter()
             .filter(|(_, name)| self.capabilities.iter().any(|known| **known == **name));
         Capabilities::of(included.map(|(capability, _)| *capability))
@@ -231,6 +214,7 @@ impl std::error::Error for CorruptCassette {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ai_services_core::model::Capability;
 
     fn message(text: &str) -> String {
         read(text).unwrap_err().to_string()
