@@ -104,7 +104,11 @@ pub(super) async fn memory(
         messages.push(MemoryMessage { message: message.clone(), tokens });
     }
     let tokens = messages.iter().map(|message| message.tokens).sum();
-    let (version, open_turn) = (snapshot.version(), open_turn(&state, store, &memory_id).await?);
+    let open_turn = match snapshot.journal() {
+        Some(_) => open_turn(&state, store, &memory_id).await?,
+        None => None,
+    };
+    let version = snapshot.version();
     Ok(json_response(&Memory { id, version, open_turn, messages, tokens }))
 }
 
