@@ -2,6 +2,9 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "tests panic on failure")]
 
+#[path = "serve/tcp_client.rs"]
+mod tcp_client;
+
 use ai_services::memory::{MemoryId, MessageWindowChatMemory};
 use ai_services::message::AiMessage;
 use ai_services::model::{
@@ -13,7 +16,8 @@ use futures_util::future::join_all;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use serde_json::json;
 use std::net::SocketAddr;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tcp_client::{connect, read_until};
+use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Barrier, watch};
 
@@ -96,23 +100,7 @@ async fn begin(address: SocketAddr, number: usize) -> TcpStream {
             ("/ag-ui/assistant", json!({ "threadId": thread, "runId": "r", "messages": messages }))
         }
     };
-    let body = body.to_string();
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    let head = format!(
-        "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
-         content-length: {}\r\nconnection: close\r\n\r\n{body}",
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).await.unwrap();
-    stream
-}
-
-/// Reads until the client has this text.
-async fn read_until(client: &mut TcpStream, text: &str) {
-    let mut received = Vec::new();
-    while !String::from_utf8_lossy(&received).contains(text) {
-        assert_ne!(client.read_buf(&mut received).await.unwrap(), 0, "{received:?}");
-    }
+    connect(address, path, "", &body).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -2,6 +2,7 @@
 
 use crate::client::{open, post, send};
 use crate::observed::{Observed, Stop, Work, within};
+use crate::tcp_client::{self, read_until};
 use ai_services::memory::{ChatMemoryStore, MemoryId, ToMemoryId};
 use ai_services::message::ChatMessage;
 use ai_services::serve::ChatServer;
@@ -10,7 +11,6 @@ use http::StatusCode;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 /// The only conversation.
@@ -51,25 +51,10 @@ async fn has_journal(observed: &Observed) -> bool {
     journals.journal(&conversation()).await.unwrap().is_some()
 }
 
-/// Sends a request over a connection of its own.
+/// Sends a request of `ann` about the conversation over a connection of its own.
 async fn connect(address: SocketAddr, path: &str, body: &Value) -> TcpStream {
-    let body = body.to_string();
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    let head = format!(
-        "POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ann\r\nx-conversation-id: c\r\n\
-         content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).await.unwrap();
-    stream
-}
-
-/// Reads until the client has this text.
-async fn read_until(client: &mut TcpStream, text: &str) {
-    let mut received = Vec::new();
-    while !String::from_utf8_lossy(&received).contains(text) {
-        assert_ne!(client.read_buf(&mut received).await.unwrap(), 0, "{received:?}");
-    }
+    let headers = "authorization: Bearer ann\r\nx-conversation-id: c\r\n";
+    tcp_client::connect(address, path, headers, body).await
 }
 
 #[tokio::test]

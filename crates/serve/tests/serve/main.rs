@@ -20,4 +20,5 @@ mod memory;
 mod observed;
 mod responses;
 mod shutdown;
+mod tcp_client;
 mod ui_messages;
