@@ -102,9 +102,9 @@ impl Connection {
             Endpoint::Http(endpoint) => {
                 let stream = SessionStream::new();
                 let transport = http::transport(endpoint, server, stream.clone())?;
-                let attempt = Self::over(server, transport, lifecycle, stream.clone()).await;
+                let attempt = Self::over(server, transport, lifecycle, stream).await;
                 let connection = attempt.map_err(|error| connection_error(server, &error, None))?;
-                stream.opened().await;
+                connection.session.opened().await;
                 Ok(connection)
             }
         }
